@@ -1,7 +1,7 @@
 """Open tool calls that a permission may allow.
 
-Some agents ask about a call of its own that says nothing but "Confirm Agent Actions"; what they are
-about to do is in the other open calls of the turn.
+Some agents request a permission for a separate call whose only text is "Confirm Agent Actions". The
+actions are in the other open calls of the turn.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from acp_nvim.session.questions.requests import says_nothing
 from acp_nvim.session.session import Session
 
 NEWEST: Final = 200
-"""How many of the newest calls of a session are looked at."""
+"""Number of the newest calls of a session that are examined."""
 
 
 def calls(session: Session, asked: ToolCall) -> list[ToolCall]:
-    """Return copies of the open calls that a permission for `asked` may allow, oldest first: none
-    if it says itself what it allows.
+    """Return copies of the open calls that a permission for `asked` may allow, oldest first.
+
+    There are none if the permission itself shows what it allows.
     """
     if not says_nothing(asked):
         return []
@@ -44,8 +45,9 @@ def _may_be_meant(call: ToolCall) -> bool:
 
 
 def _without_output(call: ToolCall) -> ToolCall:
-    """Return a copy of a call without the texts of its content, which may be output, unless they
-    are all that it tells.
+    """Return a copy of a call without the texts of its content, which may be output.
+
+    They are kept if the call has nothing else.
     """
     if not call.raw_input and not call.locations:
         return call.copied()

@@ -1,7 +1,7 @@
 """Questions to the user, each resolved exactly once.
 
-Ring 1 awaits a `Decision`; a key, a command, a rule, a cancel or the end of the agent resolves it.
-It knows nothing of how it is drawn or who waits.
+Ring 1 awaits a `Decision`. A key, a command, a rule, a cancel or the end of the agent resolves it.
+It knows neither its display nor its waiters.
 """
 
 from __future__ import annotations
@@ -18,26 +18,28 @@ if TYPE_CHECKING:
 KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 
 CHOICE: Final = "choice"
-"""Kind of an option that answers a question: neither a bare yes nor a rule takes it."""
+"""Kind of an option that answers a question. Neither a bare yes nor a rule chooses it."""
 
 AT_ONCE: Final = 1000
 IN_STATE: Final = 50
-"""How many pending decisions of a session are listed in the snapshot."""
+"""Number of pending decisions of a session listed in the snapshot."""
 CARDS: Final = 5
-"""How many of them have cards, as many as fit on most screens; a user who goes to the cards gets
-those of all that are listed. The rest waits behind.
+"""Number of decisions with cards, as many as fit on most screens.
+
+When the user moves to the cards, all listed ones get cards. The others wait behind.
 """
 
 Listed = Literal["permissions", "elicitations", "questions"]
 Subject = Literal["permission", "access", "command", "elicitation", "consent"]
-"""The subject of a question: a permission of an agent; access to a file or a command, which rules
-leave to the user; an elicitation; or a consent about a project's own files, which no agent waits
-for.
+"""Subject of a question.
+
+It is a permission of an agent; access to a file or a command, which rules leave to the user; an
+elicitation; or a consent about a project's own files, for which no agent waits.
 """
 
 
 class Option(Struct, frozen=True):
-    """One answer on offer; `kind` is a hint, `id` goes back to the agent."""
+    """Possible answer. `kind` is a hint, `id` is sent to the agent."""
 
     id: str
     name: str
@@ -45,7 +47,7 @@ class Option(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """How a decision ended: `selected` with the option; `accept` with form values; `decline`;
+    """Outcome of a decision: `selected` with the option; `accept` with form values; `decline`;
     `cancelled`.
     """
 
@@ -65,11 +67,11 @@ _ANSWERS: Final = {
 
 
 class Decision(Struct, eq=False):
-    """A pending or decided question.
+    """Pending or resolved question.
 
-    `id` is ours and unique in the host; `tool_call_id` is the agent's. `details` are lines about
-    the consequences (command, path, reason); `request` is the agent's own request, for drawing it
-    in full.
+    `id` is unique in the host; `tool_call_id` is the agent's. `details` are lines about the
+    consequences (command, path, reason). `request` is the agent's own request, for drawing it in
+    full.
     """
 
     id: str
@@ -80,35 +82,36 @@ class Decision(Struct, eq=False):
     options: Sequence[Option] = ()
     details: Sequence[str] = ()
     problems: list[str] = field(default_factory=list)
-    """Why its patches do not apply, a line for each file."""
+    """Why its patches do not apply, one line for each file."""
     effects: Sequence[Effect] = ()
-    """What language servers say of the texts that it would write."""
+    """Diagnostics of language servers for the proposed texts."""
     request: Any = None
     outcome: Outcome | None = None
     by: str = ""
     asker: Any = None
     """The child session that asks, in its parent's list (`session/subagents.py`)."""
     agent: str = ""
-    """Who asks, for people."""
+    """Display name of the asking agent."""
     guarded: Mapping[str, str] = field(default_factory=dict)
-    """Files that it names, absolute, which are always asked about, with the reason: `outside`,
+    """Absolute paths of named files that always require a question, with the reason: `outside`,
     `secret` or `executed`.
     """
     question: bool = False
-    """It is a question with choices: its options are the answers."""
+    """Whether it is a question with choices, whose options are the answers."""
     completed: bool = False
-    """The address that the user agreed to open is done with (v1/elicitation#url-mode)."""
+    """Whether the opened address is completed (v1/elicitation#url-mode)."""
     behind: bool = False
-    """It has no card yet, since many wait before it."""
+    """Whether it has no card yet, because many are pending before it."""
     about: Any = None
-    """The tool call as its card shows it (`renewal.py`); None if that never changes."""
+    """Tool call as its card shows it (`renewal.py`), or None if that never changes."""
     known: bool = False
-    """Neovim knows its id."""
+    """Whether Neovim knows its id."""
     record: Any = None
-    """The tool call as it was when the question was answered."""
+    """Copy of the tool call from the moment of the answer."""
     covers: Sequence[Any] = ()
-    """The open tool calls that it may allow, as its card shows them, if it says nothing of what it
-    allows (`covered.py`).
+    """Open tool calls that it may allow, as its card shows them (`covered.py`).
+
+    It has some only if the request does not show what it allows.
     """
     waiters: list[Callable[[Outcome], None]] = field(default_factory=list)
     _judge: Callable[[], None] = lambda: None
@@ -117,16 +120,16 @@ class Decision(Struct, eq=False):
     _reply: Callable[[Outcome], None] | None = None
 
     def judged_by(self, judge: Callable[[], None]) -> None:
-        """Take the function that applies the user's rules to the question."""
+        """Set the function that applies the user's rules to the question."""
         self._judge = judge
 
     def judge(self) -> None:
-        """Look at what it may allow and apply the user's rules, which may resolve it."""
+        """Update the covered calls and apply the user's rules, which may resolve it."""
         self.look()
         self._judge()
 
     def covers_by(self, covered: Callable[[], Sequence[Any]]) -> None:
-        """Take the function that returns the open tool calls that it may allow."""
+        """Set the function that returns the open tool calls that it may allow."""
         self._covered = covered
 
     def covered_now(self) -> Sequence[Any]:
@@ -134,37 +137,38 @@ class Decision(Struct, eq=False):
         return self._covered()
 
     def look(self) -> None:
-        """Take over the open tool calls that it may allow now."""
+        """Update the open tool calls that it may allow."""
         self.covers = self._covered()
 
     @property
     def strictest_kind(self) -> str | None:
-        """Its kind, or that of a command that it may allow."""
+        """Return its kind, or that of a command that it may allow."""
         executes = any(call.kind == "execute" for call in self.covers)
         return "execute" if executes else self.kind
 
     def drawn_by(self, redraw: Callable[[], None]) -> None:
-        """Take the function that draws the place where the question is shown."""
+        """Set the function that redraws the question."""
         self._redraw = redraw
 
     def redraw(self) -> None:
-        """Draw that place again."""
+        """Redraw the question."""
         self._redraw()
 
     def reply_with(self, reply: Callable[[Outcome], None]) -> None:
-        """Take the function that answers the request, before all who wait are told."""
+        """Set the function that answers the request. It is called before the waiters."""
         self._reply = reply
 
     def resolve(self, outcome: Outcome, by: str = "user") -> bool:
-        """Set the outcome and tell the waiters; False when it was resolved before."""
+        """Set the outcome and call the waiters. Return False if it was resolved before."""
         if not self.settle(outcome, by):
             return False
         self.tell()
         return True
 
     def settle(self, outcome: Outcome, by: str) -> bool:
-        """Set the outcome and answer the agent; `tell` follows. False when it was resolved
-        before.
+        """Set the outcome and answer the agent. Return False if it was resolved before.
+
+        `tell` must follow.
         """
         if self.outcome is not None:
             return False
@@ -175,7 +179,7 @@ class Decision(Struct, eq=False):
         return True
 
     def tell(self) -> None:
-        """Tell the waiters the outcome."""
+        """Call the waiters with the outcome."""
         assert self.outcome is not None
         waiters, self.waiters = self.waiters, []
         for waiter in waiters:
@@ -183,13 +187,13 @@ class Decision(Struct, eq=False):
 
     @property
     def refused(self) -> bool:
-        """Whether the answer was no, or none."""
+        """Return whether the user refused or did not choose."""
         option = self.outcome and self.outcome.option
         return self.outcome is not None and (option is None or option.kind.startswith("reject"))
 
     @property
     def answer(self) -> str:
-        """The outcome in a few words; empty while it is open."""
+        """Return the outcome in a few words, or an empty string while it is open."""
         if self.outcome is None:
             return ""
         words = self.outcome.option.name if self.outcome.option else _ANSWERS[self.outcome.kind]
@@ -198,7 +202,7 @@ class Decision(Struct, eq=False):
 
     @property
     def listed(self) -> Listed:
-        """The list of the snapshot that it stands in while it is pending."""
+        """Return the list of the snapshot that contains it while it is pending."""
         if self.subject == "elicitation":
             return "elicitations"
         return "questions" if self.subject == "consent" else "permissions"
@@ -212,40 +216,38 @@ class Decision(Struct, eq=False):
 
 
 class Decisions:
-    """The pending decisions of one session, oldest first: those in front, and those behind."""
+    """Pending decisions of one session, oldest first: those with cards, and those behind them."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._pending: dict[str, Decision] = {}
         self._front: dict[str, Decision] = {}
         self._behind: deque[Decision] = deque()
-        """In order; ones that were resolved meanwhile are skipped."""
+        """In order. Those resolved meanwhile are skipped."""
         self._counts: Counter[Listed] = Counter()
-        """How many are pending, by their list."""
+        """Number of pending ones, by their list."""
         self._room = CARDS
-        """How many may stand in front."""
+        """Maximum number of cards."""
 
     def __iter__(self) -> Iterator[Decision]:
-        """Iterate over a copy, so that resolving while iterating is safe."""
+        """Iterate over a copy, because resolving changes the collection."""
         return iter(list(self._pending.values()))
 
     def __len__(self) -> int:
-        """Return the number that is pending."""
         return len(self._pending)
 
     @property
     def front(self) -> list[Decision]:
-        """The oldest ones, which have cards."""
+        """Return the oldest ones, which have cards."""
         return list(self._front.values())
 
     @property
     def behind(self) -> int:
-        """How many have no card yet."""
+        """Return the number of those without cards."""
         return len(self._pending) - len(self._front)
 
     @property
     def listed(self) -> list[Decision]:
-        """The oldest ones, which are in the snapshot, and all that have cards."""
+        """Return those in the snapshot: the oldest ones, and all with cards."""
         found: list[Decision] = []
         cards, others = len(self._front), max(IN_STATE - len(self._front), 0)
         for decision in self._pending.values():
@@ -262,12 +264,12 @@ class Decisions:
 
     @property
     def unlisted(self) -> dict[str, int]:
-        """How many others there are, by their list."""
+        """Return the number of the others, by their list."""
         left = self._counts - Counter(decision.listed for decision in self.listed)
         return {name: left[name] for name in left}
 
     def add(self, decision: Decision) -> None:
-        """Make it pending until it is resolved; one that a rule has resolved is not."""
+        """Make a decision pending, unless a rule has resolved it."""
         if decision.outcome is not None:
             return
         if not self._pending:
@@ -283,7 +285,7 @@ class Decisions:
 
     def _drop(self, decision: Decision) -> None:
         if self._pending.pop(decision.id, None) is None:
-            return  # all were taken out at once
+            return  # all were removed at once
         self._counts[decision.listed] -= 1
         if not decision.behind:
             del self._front[decision.id]
@@ -294,8 +296,9 @@ class Decisions:
             self.bring(self._behind.popleft())
 
     def bring_listed(self) -> bool:
-        """Bring all that are listed to the front, until none is pending: the user looks at the
-        cards. False where none came.
+        """Give cards to all listed ones, because the user looks at the cards.
+
+        Return False if there are no new cards.
         """
         before = len(self._front)
         self._room = IN_STATE
@@ -303,7 +306,7 @@ class Decisions:
         return len(self._front) > before
 
     def bring(self, decision: Decision) -> bool:
-        """Bring one from behind to the front, where it gets its card; False for any other."""
+        """Give a card to one without. Return False for any other."""
         if not decision.behind or decision.outcome is not None:
             return False
         decision.behind = False
@@ -313,26 +316,27 @@ class Decisions:
         return True
 
     def renew(self, decision: Decision, new_id: str) -> None:
-        """Give a pending one a new id; it is the newest then."""
+        """Give a pending one a new id, as the newest."""
         for held in (self._pending, self._front):
             if held.pop(decision.id, None) is not None:
                 held[new_id] = decision
         decision.id, decision.known = new_id, False
 
     def get(self, decision_id: str) -> Decision | None:
-        """Return a pending one by our id."""
+        """Return a pending one by its id."""
         return self._pending.get(decision_id)
 
     def cancel_all(self, by: str) -> bool:
-        """Resolve every pending one as cancelled; False when there was none."""
+        """Resolve every pending one as cancelled. Return False if there was none."""
         there = bool(self._pending)
         for _ in self.cancelling(by):
             pass
         return there
 
     def cancelling(self, by: str) -> Iterator[None]:
-        """Do the same in steps of `AT_ONCE`: first answer all, then tell all waiters. None is
-        pending any more when this returns.
+        """Do the same in steps of `AT_ONCE`: first answer all, then call all waiters.
+
+        None is pending from the first step on.
         """
         pending = list(self._pending.values())
         self._pending.clear()

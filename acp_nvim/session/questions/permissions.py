@@ -1,5 +1,5 @@
-"""What a permission is about: a tool call of the session, or something that only the request tells
-(v1/tool-calls, v2/tool-calls).
+"""Subject of a permission: a tool call, or data in the request alone (v1/tool-calls,
+v2/tool-calls).
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ Asked = schema.RequestPermissionRequest | updates.PermissionRequest
 
 
 def subject(session: Session, asked: Asked) -> ToolCall:
-    """Return the tool call that is asked about, brought up to date by the request; one that only
-    stands for the subject where that is none, for rules and guards.
+    """Return the tool call of a permission, updated by the request.
+
+    For another subject return a call that represents it, for rules and guards.
     """
     if asked.tool_call is not None:
         session.tool_calls.release(asked.tool_call, session.root.turn)
@@ -31,8 +32,9 @@ def subject(session: Session, asked: Asked) -> ToolCall:
 
 
 def _leave_answered(session: Session, asked: schema.ToolCallUpdate) -> None:
-    """Let a question begin a new call if that of its id said nothing and is answered: each question
-    keeps its place, and the next one comes below it.
+    """Let a question begin a new call if the call of its id is empty and its question is answered.
+
+    Each question then keeps its place, and the next one is below it.
     """
     call = session.tool_calls.get(asked.tool_call_id)
     if call is None or not isinstance(asked.title, str) or not says_nothing(call):
@@ -48,5 +50,5 @@ def _leave_answered(session: Session, asked: schema.ToolCallUpdate) -> None:
 
 
 def shown_at(session: Session, call: ToolCall) -> ToolCall | None:
-    """Return the tool call under which the chat shows the question; None for one by itself."""
+    """Return the tool call under which the chat shows the question, or None."""
     return session.tool_calls.current(call.id, session.root.turn)

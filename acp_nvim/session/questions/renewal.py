@@ -1,7 +1,7 @@
-"""Changes of tool calls that a permission asks about.
+"""Changes of tool calls during a permission request.
 
-The user answers what a card says. If the agent changes that while the question waits, it becomes a
-new question with a new id, so that no answer meant for the old one reaches it.
+The user answers the text of a card. If the agent changes it while the question is open, it becomes
+a new question with a new id, so an answer to the old one cannot reach it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from acp_nvim.session.transcript.entries import ToolEntry
 def check(
     session: Session, entry: ToolEntry, update: schema.ToolCall | schema.ToolCallUpdate
 ) -> None:
-    """Renew the pending permissions of a call that has taken an update, if their cards say
-    something else now.
-    """
+    """Renew the pending permissions of an updated call whose cards would differ now."""
     call = entry.call
     streamed = update.__class__ is CallPatch and bool(call.streamed)
     if not streamed and not _tells_more_than_status(update):
@@ -55,7 +53,7 @@ def _told(calls: Sequence[ToolCall]) -> list[tuple[Any, ...]]:
 
 
 def fingerprint(call: ToolCall) -> tuple[Any, ...]:
-    """Return what a card says of a call: neither its status nor its output."""
+    """Return the parts of a call that a card shows, without status and output."""
     content = tuple(_item(call, item) for item in call.content)
     places = tuple((location.path, location.line) for location in call.locations)
     told = (call.title, call.name, call.kind, call.raw_input)
@@ -63,7 +61,7 @@ def fingerprint(call: ToolCall) -> tuple[Any, ...]:
 
 
 def _item(call: ToolCall, item: Any) -> Any:
-    """A part of the content. The old text of a diff counts only if the agent has told it."""
+    """Return a part of the content. The old text of a diff counts only if it is the agent's."""
     if isinstance(item, schema.Diff):
         ours = (call.before or {}).get(item.path)
         old = item.old_text if isinstance(item.old_text, str) else None

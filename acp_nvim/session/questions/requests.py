@@ -1,9 +1,9 @@
-"""The commands and the files that a tool call names.
+"""Commands and files that a tool call names.
 
-No field of the protocol holds a command, so each agent has its own place: `command`, `cmd`, `argv`,
+The protocol has no field for a command, so each agent has its own place: `command`, `cmd`, `argv`,
 `script`, a list of `commands`, a program beside its `args`, in `rawInput`, in `_meta` or in a block
-of shell text. Everything that needs them reads them here: the rules judge every command and every
-path, the permission card shows them, the review looks at the files.
+of shell text. All users of commands read them here: the rules judge every command and path, the
+permission card shows them, the review looks at the files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PATH_KEYS: Final = frozenset(
         *("sourcepath", "destinationpath", "dirpath", "dir", "folder"),
     }
 )
-"""Under these keys agents name files; keys are compared without case, `_` and `-`."""
+"""Keys that contain file names. Keys are compared without case, `_` and `-`."""
 
 _LINES: Final = frozenset({"command", "cmd", "commandline", "cmdline", "shellcommand"})
 _PROGRAMS: Final = frozenset({*_LINES, "program", "executable", "exe", "binary"})
@@ -48,7 +48,7 @@ _TELLING: Final = _PROGRAMS | _SEVERAL | {"argv", "args", "arguments", "language
 _BESIDE: Final = frozenset({*_DIRECTORIES, *_VARIABLES})
 _LONGEST_KEY: Final = 40
 _TOLD_TWICE: Final = frozenset({"parsedcmd", "parsedcommand", "proposedexecpolicyamendment"})
-"""The agent's own parsing of the `command` beside them; not what it runs."""
+"""The agent's own parsing of the `command` beside it, which it does not run."""
 _ANSWERS: Final = frozenset({"toolresponse", "terminaloutput", "terminalexit", "terminalinfo"})
 _FOLDERS: Final = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"}
@@ -62,19 +62,19 @@ _PATCHED: Final = late(
 
 
 _PROSE: Final = 65_536
-"""The most characters of a text that are searched for a command."""
+"""Maximum number of characters of a text that are searched for a command."""
 _ADDRESS: Final = late(r"[A-Za-z][\w+.-]*://")
 _CHANGES: Final = frozenset({"changes", "filechanges"})
 """Maps whose keys are paths."""
 
 
 class Command(msgspec.Struct, frozen=True):
-    """One command of a request.
+    """Command of a request.
 
-    `line` is the command in one text, fit to be shown and to be given to a shell. `argv` holds its
-    words where no shell reads them; None where `line` is a line for a shell. A call of a shell
-    (`["bash", "-lc", line]`) is that line. `found` is its place (`rawInput.command`), for people.
-    `cwd` and `env` are those beside it. `is_name`: the editor's tools run it, and no shell:
+    `line` is the command as one text, for display and for a shell. `argv` has its words if no shell
+    reads them, and is None if `line` is for a shell. A call of a shell (`["bash", "-lc", line]`) is
+    that line. `found` is its place (`rawInput.command`), for people. `cwd` and `env` are those
+    beside it. `is_name` means that the editor's tools run it, without a shell:
     `lsp:gopls:gopls.tidy`.
     """
 
@@ -87,7 +87,7 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class _Item(NamedTuple):
-    """One entry of a map: its key without case, `_` and `-`, where it stands, its value."""
+    """Entry of a map: its key without case, `_` and `-`, its place, its value."""
 
     key: str
     found: str
@@ -95,14 +95,14 @@ class _Item(NamedTuple):
 
 
 class _Beside(NamedTuple):
-    """The directory and the variables that hold for the commands in a map."""
+    """Directory and variables that apply to the commands in a map."""
 
     cwd: str | None = None
     env: tuple[tuple[str, str], ...] = ()
 
 
 def commands(call: ToolCall) -> tuple[Command, ...]:
-    """Return every command of a tool call, each once, in their order."""
+    """Return the distinct commands of a tool call, in order."""
     found: dict[tuple[object, ...], Command] = {}
     for items, beside in _maps(call):
         for one in _told(items, beside, executes=call.kind == "execute"):
@@ -119,7 +119,7 @@ def command(
     cwd: str | None = None,
     env: tuple[tuple[str, str], ...] = (),
 ) -> Command:
-    """Return the command of these words; a shell with a line is that line."""
+    """Return the command of these words. A shell with a line becomes that line."""
     match words:
         case [shell, "-c" | "-lc", line] if is_shell(shell):
             return Command(line, None, found, cwd, env)
@@ -132,17 +132,18 @@ def name(text: str) -> Command:
 
 
 def is_shell(program: str) -> bool:
-    """Whether this names a shell of the system: `bash`, `/bin/bash`; not `/tmp/bash`."""
+    """Return whether this names a shell of the system: `bash`, `/bin/bash`, but not `/tmp/bash`."""
     path = PurePosixPath(program)
     return path.name in SHELLS and (path.name == program or str(path.parent) in _FOLDERS)
 
 
 def paths(call: ToolCall) -> list[str]:
-    """Return every file that a tool call names, as it is spelled, each once: in locations, diffs,
-    patches and under the keys of its raw input.
+    """Return the distinct files that a tool call names, as spelled.
+
+    They are in locations, diffs, patches and under the keys of its raw input.
     """
     if not (call.locations or call.content or call.raw_input):
-        return []  # a mere title, of which there may be very many
+        return []  # only a title, which is very common
     found = [location.path for location in call.locations]
     found += written(call)
     for raw in (call.raw_input, *(raw for raw, _ in _unknown(call))):
@@ -152,7 +153,7 @@ def paths(call: ToolCall) -> list[str]:
 
 
 def written(call: ToolCall) -> list[str]:
-    """The files that its diffs change."""
+    """Return the files that the call's diffs change."""
     found: list[str] = []
     for item in call.content:
         if isinstance(item, schema.Diff):
@@ -163,14 +164,15 @@ def written(call: ToolCall) -> list[str]:
 
 
 def texts(call: ToolCall) -> list[str]:
-    """Return the call's text blocks: some agents name a command only there."""
+    """Return the call's text blocks. Some agents name a command only there."""
     blocks = (item.content for item in call.content if isinstance(item, schema.Content))
     return [block.text for block in blocks if isinstance(block, schema.TextContent)]
 
 
 def says_nothing(call: ToolCall) -> bool:
-    """Whether only the title of a call tells what it does. The kind tells that too, unless the call
-    exists only because its agent asked about it.
+    """Return whether only the title of a call describes it.
+
+    The kind describes it too, unless the call exists only because of the permission request.
     """
     if call.content or call.raw_input or call.locations or call.own or call.user_tool:
         return False
@@ -183,7 +185,7 @@ def says_nothing(call: ToolCall) -> bool:
 
 
 def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Beside]]:
-    """The entries of every map in `rawInput` and `_meta`, the outer before the inner ones."""
+    """Yield the entries of every map in `rawInput` and `_meta`, outer maps before inner ones."""
     waiting: list[tuple[Any, str, _Beside]] = [
         (raw, found, _Beside()) for raw, found in reversed(_unknown(call))
     ]
@@ -207,7 +209,7 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Beside]]:
 
 
 def _unknown(call: ToolCall) -> list[tuple[Any, str]]:
-    """Return content of unknown types, and its place."""
+    """Return content of unknown types, with its place."""
     return [
         (item.raw, f"content[{at}]")
         for at, item in enumerate(call.content)
@@ -225,7 +227,7 @@ def _folded(key: str) -> str:
 
 
 def _told(items: Sequence[_Item], beside: _Beside, *, executes: bool) -> Iterator[Command]:
-    """Return the commands under the keys of one map. A key may occur twice, in two spellings."""
+    """Yield the commands under the keys of one map. A key may occur in two spellings."""
     args = next((item.value for item in items if item.key in _ARGS), None)
     programs = any(item.key in _PROGRAMS for item in items)
     shell = any(item.key in ("language", "lang") and _is_language(item.value) for item in items)
@@ -243,15 +245,18 @@ def _told(items: Sequence[_Item], beside: _Beside, *, executes: bool) -> Iterato
 
 
 def _each(value: Any, found: str, beside: _Beside) -> Iterator[Command]:
-    """Several commands: a list, or names with a command each. One text is a script."""
+    """Yield several commands: a list, or a map from names to commands. A single text is a
+    script.
+    """
     items = list(value.values()) if isinstance(value, Mapping) else value
     for item in items if isinstance(items, list) else [items]:
         yield from _one(item, None, found, beside)
 
 
 def _one(value: Any, args: Any, found: str, beside: _Beside) -> Iterator[Command]:
-    """A command as a line or as words; its arguments may stand apart. A list of lists is several
-    commands.
+    """Yield a command given as a line or as words, with its separate arguments.
+
+    A list of lists contains several commands.
     """
     apart = [_text(word) for word in args] if isinstance(args, list) else []
     if isinstance(value, list):
@@ -270,7 +275,7 @@ def _one(value: Any, args: Any, found: str, beside: _Beside) -> Iterator[Command
 
 
 def _text(word: Any) -> str:
-    """Return a word of a command; a value that is no word makes the command unreadable."""
+    """Return a word of a command. A value that is not a word makes the command unreadable."""
     return "\0" if isinstance(word, list | Mapping) else str(word)
 
 
@@ -284,7 +289,7 @@ def _directory(items: Sequence[_Item]) -> str | None:
 
 
 def _variables(items: Sequence[_Item]) -> tuple[tuple[str, str], ...]:
-    """Variables beside a command: a map, a list of names and values, or of `NAME=value`."""
+    """Return variables beside a command: a map, a list of names and values, or of `NAME=value`."""
     found: list[tuple[str, str]] = []
     for given in (item.value for item in items if item.key in _VARIABLES):
         if isinstance(given, Mapping):
@@ -300,7 +305,7 @@ def _variables(items: Sequence[_Item]) -> tuple[tuple[str, str], ...]:
 
 
 def _fenced(item: Any, found: str) -> Iterator[Command]:
-    """The shell text of a content block."""
+    """Yield the shell text of a content block."""
     block = item.content if isinstance(item, schema.Content) else None
     if not isinstance(block, schema.TextContent):
         return
@@ -313,7 +318,7 @@ def _fenced(item: Any, found: str) -> Iterator[Command]:
 
 
 def named(raw: Any) -> Iterator[str]:
-    """Yield the files under keys that name some, in file addresses, and in patches."""
+    """Yield the files under known keys, in file URIs, and in patches."""
     waiting: list[tuple[str, Any]] = [("", raw)]
     while waiting:
         key, value = waiting.pop()

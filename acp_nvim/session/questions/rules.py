@@ -1,14 +1,14 @@
-"""Permission rules of the user: which requests are answered without a question.
+"""Permission rules of the user, which answer requests without a question.
 
-A rule is `{action, kind, path, command, agent}`; every condition that it states must hold, and the
-first rule that matches wins. `path` and `command` are globs (`*` any text, `?`, `[ab]`; `{a,b}` in
-paths only).
+A rule is `{action, kind, path, command, agent}`. All its conditions must hold, and the first rule
+that matches wins. `path` and `command` are globs (`*` any text, `?`, `[ab]`; `{a,b}` in paths
+only).
 
-The rules never say yes to more than they name. `allow` about commands takes plain lines alone
-(`command_line`), and each command of a line must be allowed; `allow` about paths must match every
-path, as it is spelled and where it leads. `deny` and `ask` go by suspicion (`suspicion`): a
-program's name anywhere in the command, any path. Where they stand before an `allow` that names no
-command (or path), and what the request would run (or touch) cannot be told, it is asked.
+The rules never allow more than they name. `allow` for commands accepts only plain lines
+(`command_line`), and each command of a line must be allowed. `allow` for paths must match every
+path, as spelled and at its target. `deny` and `ask` act on suspicion (`suspicion`): a program's
+name anywhere in the command, any path. If they precede an `allow` without a command (or path), and
+the request does not show its commands (or files), the user is asked.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _QUOTED: Final = late(r"('[^']*'|\"[^\"]*\")")
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of the option `permission.rules`."""
+    """Entry of the option `permission.rules`."""
 
     action: Action
     kind: str | list[str] | None = None
@@ -54,12 +54,12 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Case(msgspec.Struct, frozen=True):
-    """The case that rules judge. `paths` are absolute and without `..`; `real` gives where each
-    leads, in every spelling of that place (none: the path itself).
+    """Case for the rules. `paths` are absolute and without `..`.
 
-    `roots` are the session's directories. `written` are those that the request itself changes.
-    `texts` are the request's words. `away`: a command's directory is outside of the session's.
-    `guarded` are files written by its commands that no rule may allow.
+    `real` maps each path to all spellings of its target (none: the path itself). `roots` are the
+    session's directories. `written` are the files that the request itself changes. `texts` is the
+    text of the request. `away`: a command's directory is outside of the session's. `guarded` are
+    files written by its commands that no rule may allow.
     """
 
     kind: str = "other"
@@ -76,8 +76,9 @@ class Case(msgspec.Struct, frozen=True):
 
 
 def decide(rules: Sequence[Rule], case: Case) -> Action | None:
-    """Return the action of the first rule that matches, None when none does; of several commands
-    the strictest counts.
+    """Return the action of the first rule that matches, or None.
+
+    Of several commands the strictest action counts.
     """
     if not rules:
         return None
@@ -90,15 +91,16 @@ def strictest(verdicts: Iterable[Action | None]) -> Action | None:
 
 
 def written_by(command: Command, cwd: str) -> list[str]:
-    """Return the absolute paths that a plain line writes by `>`; `cwd` is where it runs."""
+    """Return the absolute paths that a plain line writes by `>`. `cwd` is its directory."""
     line = plain(command)
     found = (path for one in line.commands for path in one.writes) if line else ()
     return [posixpath.normpath(posixpath.join(cwd, path)) for path in found]
 
 
 def entered(command: Command) -> list[str | None]:
-    """Return the directories that a plain line changes to, in order; None for one that only a shell
-    knows.
+    """Return the directories that a plain line changes to, in order.
+
+    An entry is None if only the shell knows the directory.
     """
     line = plain(command)
     changes = [one.words[1:] for one in line.commands if one.words[0] == "cd"] if line else []
@@ -109,7 +111,7 @@ def entered(command: Command) -> list[str | None]:
 
 
 def plain(command: Command) -> Line | None:
-    """The commands of a plain line, those inside `sh -c '…'` in its place; None for every other."""
+    """Return the commands of a plain line, with `sh -c '…'` replaced by its line, else None."""
     if command.is_name:
         return None
     if command.argv is not None:
@@ -123,22 +125,26 @@ def plain(command: Command) -> Line | None:
 
 
 def _inside(one: Simple) -> Line | None:
-    """The line that a command hands to a shell (`bash -lc '…'`), when that is all it does."""
+    """Return the line that a command passes to a shell (`bash -lc '…'`), if it does nothing
+    else.
+    """
     inner = command(one.words)
     return plain(inner) if inner.argv is None and not one.writes else None
 
 
 class _Trial:
-    """Judges one command of a request, or a request without commands."""
+    """Judgement of one command of a request, or of a request without commands."""
 
     def __init__(self, case: Case, command: Command | None) -> None:
         self._case = case
         self._command = command
         self._line = plain(command) if command else None
         self._open = list(self._line.commands) if self._line else []
-        """The commands of a plain line that no rule has allowed yet."""
+        """Commands of a plain line that no rule has allowed yet."""
         self._hidden: set[str] = set()
-        """`command`, `path`: kinds of conditions that met a request which does not tell them."""
+        """Conditions (`command`, `path`) that could not be checked, because the request hides
+        them.
+        """
         self._cwd = posixpath.join(case.cwd, (command.cwd if command else None) or "")
         self._rules: Sequence[Rule] = ()
 
@@ -165,7 +171,7 @@ class _Trial:
     # -- allow ------------------------------------------------------------------------------------
 
     def _allows(self, rule: Rule) -> bool:
-        """Whether this rule allows all that is left."""
+        """Return whether this rule allows all that is left."""
         if rule.path is not None and not _all_paths(rule.path, self._case):
             return False
         if rule.command is None:
@@ -191,14 +197,14 @@ class _Trial:
         return not self._open
 
     def _is_tame(self) -> bool:
-        """Whether variables and directory leave the command what it is."""
+        """Return whether variables and directory leave the command's meaning unchanged."""
         assert self._command is not None
         return not self._case.away and variables.are_harmless(self._command.env)
 
     def _may_write(self, one: Simple) -> bool:
-        """Whether the files that a command writes may be written as well, by a rule that says so.
+        """Return whether a rule allows the files that a command writes.
 
-        After a `cd` a relative path is somewhere else.
+        After a `cd` a relative path is unknown.
         """
         assert self._line is not None
         moved = any(other.words[0] == "cd" for other in self._line.commands)
@@ -214,13 +220,16 @@ class _Trial:
         return True
 
     def _has_hidden(self, rule: Rule) -> bool:
-        """Whether an earlier rule is about what the request does not tell, and this one is not."""
+        """Return whether an earlier rule has a condition that the request hides, and this rule
+        has not.
+        """
         hidden = self._hidden - ({"path"} if rule.path is not None else set())
         return rule.command is None and bool(hidden)
 
     def _nearly(self, rules: Sequence[Rule]) -> Action | None:
-        """A command that an `allow` names, but in a way that may hide another one, is asked about
-        even where commands run unless a rule says otherwise.
+        """Return "ask" for a command that an `allow` names in a way that may hide another one.
+
+        This applies even if commands run by default.
         """
         if self._command is None:
             return None
@@ -233,7 +242,7 @@ class _Trial:
     # -- deny and ask -----------------------------------------------------------------------------
 
     def _stops(self, rule: Rule) -> Action | None:
-        """Apply a rule that denies or asks; commands that are asked about are no longer open."""
+        """Apply a rule that denies or asks. Commands that it asks about are no longer open."""
         sure = True
         if rule.path is not None and not self._touches(rule.path):
             return None
@@ -253,7 +262,7 @@ class _Trial:
         self._open = rest if len(rest) < len(self._open) else []
 
     def _touches(self, patterns: str | list[str]) -> bool:
-        """Whether a path matches: one that is named, or a word of a command."""
+        """Return whether a path matches: a named one, or a word of a command."""
         case = self._case
         words, told = self._words()
         named = [*case.paths, *(posixpath.normpath(self._place(word)) for word in words)]
@@ -274,14 +283,14 @@ class _Trial:
         return found, not self._is_unclear()
 
     def _place(self, word: str) -> str:
-        """The path that a word may mean; the value of `--option=path` too."""
+        """Return the path that a word may mean, also as the value of `--option=path`."""
         value = word.rpartition("=")[2] if word.startswith("-") else word
         if value.startswith("~"):
             value = str(Path(value).expanduser())
         return posixpath.join(self._cwd, value)
 
     def _suspicion(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
-        """How surely the open commands run a program of these globs."""
+        """Return how surely the open commands run a program of these globs."""
         command = self._command
         if command is None:
             return self._said(globs)
@@ -300,7 +309,7 @@ class _Trial:
         return found
 
     def _said(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
-        """Judge the words of a request that names no command."""
+        """Judge the text of a request that names no command."""
         if self._case.kind in RUNS_NOTHING:
             return None
         self._hidden.add("command")
@@ -318,8 +327,9 @@ class _Trial:
 
 
 def _holds(glob: str, one: Simple) -> bool:
-    """Whether a glob allows a command: as it is written, or without the quotes that it may do
-    without. Its program must be the glob's, and start no other.
+    """Return whether a glob allows a command: as written, or without unnecessary quotes.
+
+    Its program must be the glob's, and start no other.
     """
     masked = " ".join(word.replace(" ", "\0") for word in one.words)
     if not _WILD.search(glob):
@@ -334,7 +344,7 @@ def _holds(glob: str, one: Simple) -> bool:
 
 
 def _names(pattern: str, program: str) -> bool:
-    """Whether a pattern means this program. A path is matched folder by folder."""
+    """Return whether a pattern means this program. A path is matched folder by folder."""
     wanted, given = pattern.split("/"), program.split("/")
     return len(wanted) == len(given) and all(
         fnmatch.fnmatchcase(part, glob) and (part != ".." or glob == "..")
@@ -343,7 +353,7 @@ def _names(pattern: str, program: str) -> bool:
 
 
 def _holds_joined(glob: str, line: Line) -> bool:
-    """Whether a glob of several commands (`cd * && make`) allows a line, command by command."""
+    """Return whether a glob of several commands (`cd * && make`) allows a line, one by one."""
     parts = _joined(glob)
     return (
         len(parts) > 1
@@ -354,7 +364,7 @@ def _holds_joined(glob: str, line: Line) -> bool:
 
 @lru_cache(maxsize=256)
 def _joined(glob: str) -> tuple[str, ...]:
-    """The globs of a glob's commands, and what stands between them."""
+    """Return the globs of a glob's commands, with the operators between them."""
     found = [""]
     for at, piece in enumerate(_QUOTED.split(glob)):
         first, *more = [piece] if at % 2 else _JOIN.split(piece)
@@ -368,7 +378,7 @@ def _any(patterns: str | list[str] | None, value: str) -> bool:
 
 
 def _all_paths(patterns: str | list[str], case: Case) -> bool:
-    """Whether all of them match, as they are spelled and where they lead."""
+    """Return whether all paths match, as spelled and at their targets."""
     return bool(case.paths) and all(
         _allowed(patterns, path, case.roots)
         and any(_allowed(patterns, real, case.roots) for real in case.real.get(path) or (path,))
@@ -377,13 +387,13 @@ def _all_paths(patterns: str | list[str], case: Case) -> bool:
 
 
 def _allowed(patterns: str | list[str], path: str, roots: Sequence[str]) -> bool:
-    """Whether one of them allows a path; a relative one does below the session's directories."""
+    """Return whether a pattern allows a path. A relative one does in the session's directories."""
     inside = any(path.startswith(root.rstrip("/") + "/") for root in roots)
     return _path([p for p in _list(patterns) if inside or p.startswith(("/", "~"))], path)
 
 
 def _path(patterns: str | list[str], path: str, *, fold: bool = False) -> bool:
-    """Whether a path matches; `fold`: as on a file system that takes capitals for small letters."""
+    """Return whether a path matches. `fold`: ignore case, as some file systems do."""
     written = [one for pattern in _list(patterns) for one in alternatives(pattern)]
     expanded = [str(Path(pattern).expanduser()) for pattern in written]
     if fold:
