@@ -28,7 +28,6 @@ LEFT = {
     "acp_nvim/history": 0,
     "acp_nvim/nvim": 36,
     "acp_nvim/render": 0,
-    "acp_nvim/session": 7,
     "tests/agent": 17,
     "tests/agents": 40,
     "tests/agents_sdk": 3,
