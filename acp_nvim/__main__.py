@@ -1,4 +1,4 @@
-"""`python -m acp_nvim`: the host, speaking msgpack-rpc with Neovim over stdio."""
+"""`python -m acp_nvim`: the host, which exchanges msgpack-rpc with Neovim over stdio."""
 
 import gc
 import os
@@ -13,7 +13,7 @@ OLDEST = (3, 11)
 
 
 def _connected() -> bool:
-    """Whether stdin and stdout lead to a process, as they do where Neovim is the parent."""
+    """Return whether stdin and stdout are pipes or sockets, as they are if Neovim is the parent."""
     try:
         modes = [os.fstat(fd).st_mode for fd in (0, 1)]
     except OSError:  # closed
@@ -22,7 +22,10 @@ def _connected() -> bool:
 
 
 def _early_agent() -> "EarlyAgent | None":
-    """The agent of a prompt that waits already; what starts it must not inherit what it says."""
+    """Start the agent that Lua named, for a prompt that was typed before the host ran.
+
+    The variable with its command is removed first, so that the agent does not inherit it.
+    """
     wanted = os.environ.pop("ACP_NVIM_EARLY_AGENT", None)
     if wanted is None or sys.platform == "win32":
         return None
@@ -33,9 +36,10 @@ def _early_agent() -> "EarlyAgent | None":
 
 
 def run() -> None:
-    """Start the agent that Lua has named, import all that a host needs meanwhile, and serve. What
-    is imported stays, so looking for garbage meanwhile would only take time from the first prompt;
-    `main` turns that on again.
+    """Start the agent that Lua named, import the host while the agent starts, and serve.
+
+    The garbage collector is off during the imports, because modules are never freed. `main` enables
+    it again.
     """
     if sys.version_info < OLDEST:
         sys.exit(f"acp.nvim needs Python 3.11, this is {sys.version.split()[0]}")

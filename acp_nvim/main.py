@@ -1,4 +1,4 @@
-"""The life of a host process: verbs in order from the first to the end of the connection."""
+"""Entry points of the host: run verbs in order until Neovim closes the connection."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ VerbCall = tuple[str, dict[str, Any]]
 
 
 def core(bridge: Bridge, agent: EarlyAgent | None = None) -> tuple[Coroutine[Any, Any, None], Verb]:
-    """Return the root task of a host, and the function that takes verbs for it. The agent was
-    started before.
+    """Return the root task of a host, and the function that queues verbs for it.
+
+    `agent` is an agent that is already starting.
     """
     waiting: asyncio.Queue[VerbCall] = asyncio.Queue()
     host = Host(bridge, agent)
@@ -41,14 +42,15 @@ def core(bridge: Bridge, agent: EarlyAgent | None = None) -> tuple[Coroutine[Any
 
 
 def main(agent: EarlyAgent | None = None) -> None:
-    """Entry point of `python -m acp_nvim`: serve the Neovim that started it
-    (`lua/acp/base/host.lua`), which has named this agent, if any.
+    """Serve the Neovim that started `python -m acp_nvim` (`lua/acp/base/host.lua`).
+
+    `agent` is an agent that is already starting.
     """
-    # Messages of agents are many small objects and hardly a cycle. Python would look for cycles
-    # after each 700 of them, through all modules as well: a tenth of a flood's time, in pauses.
-    # `Pace` looks when nothing is to be shown.
+    # Agents' messages are many small objects with hardly any cycles. With the default threshold,
+    # Python would collect after every 700 objects, which takes a tenth of the time of a flood.
+    # `Pace` collects when there is nothing to show.
     gc.set_threshold(100_000, 20, 20)
-    # A thread that looks at files would keep the loop waiting for 5 ms each time.
+    # With the default interval, each thread that reads files would delay the loop by 5 ms.
     sys.setswitchinterval(0.0005)
     gc.freeze()
     gc.enable()
@@ -58,16 +60,15 @@ def main(agent: EarlyAgent | None = None) -> None:
 
 
 class Classic:
-    """The same core in the shared host of classic remote plugins (`rplugin/python3/`)."""
+    """Core in the shared host of classic remote plugins (`rplugin/python3/`)."""
 
     def __init__(self, nvim: Any) -> None:
-        """Nothing is started yet."""
         self._nvim = nvim
         self._root: asyncio.Task[None] | None = None
         self._deliver: Verb = lambda name, args: None
 
     def start(self) -> int:
-        """Start the core unless it runs; returns the channel that takes its verbs."""
+        """Start the core unless it runs. Return the channel that receives its verbs."""
         if self._root is None or self._root.done():
             bridge = Bridge.within(self._nvim)
             root, self._deliver = core(bridge)
@@ -77,7 +78,10 @@ class Classic:
         return int(self._nvim.channel_id)
 
     def deliver(self, name: str, args: Any) -> None:
-        """Take a verb; must not wait, the host is shared. After `leave` all that runs ends."""
+        """Queue a verb without waiting, because other plugins share this process.
+
+        The verb `leave` ends the core.
+        """
         if name == "leave" and self._root is not None:
             self._root.cancel()
             return
@@ -85,13 +89,14 @@ class Classic:
 
 
 def _left(bridge: Bridge) -> None:
-    """Neovim waits for this before it goes."""
+    """Notify Neovim, which waits for this before it exits."""
     bridge.notify("nvim_exec_lua", "require('acp.base.host').left()", [])
 
 
 def _end_with_main() -> None:
-    """A Neovim that was killed says nothing: its host ends by itself, but Python would wait for
-    the threads that looked at files, for ever.
+    """Exit with the main thread.
+
+    If Neovim is killed, its host ends, but Python would wait forever for threads that read files.
     """
     main_thread().join()
     os._exit(0)

@@ -1,7 +1,7 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled on first use.
 
-A hundred of them take as long as a tenth of the host's start, and few are needed before the first
-prompt.
+To compile a hundred of them takes a tenth of the host's start-up time, and few are needed before
+the first prompt.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any, AnyStr, cast
 
 
 def late(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Return `re.compile(pattern, flags)`, as far as one calls its methods."""
+    """Return an object with the attributes of `re.compile(pattern, flags)`."""
     return cast("re.Pattern[AnyStr]", _Late(pattern, flags))
 
 
 class _Late:
-    """Each attribute is found once, and is its own from then on."""
+    """Pattern that is compiled when an attribute is first read, and caches that attribute."""
 
     def __init__(self, pattern: Any, flags: int) -> None:
         self._source = pattern, flags

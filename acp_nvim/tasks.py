@@ -1,4 +1,4 @@
-"""Tasks of which none can end the host, and a bounded wait for a condition."""
+"""Tasks whose errors do not end the host, and a bounded wait for a condition."""
 
 from __future__ import annotations
 
@@ -11,25 +11,29 @@ import anyio
 from anyio.abc import TaskGroup
 
 POLL_S: Final = 0.005, 0.25
-"""First and longest pause between two looks at something that is ending, in seconds."""
+"""First and longest pause between two checks of a condition, in seconds."""
 
 
 class Tasks:
-    """A task group in which an error ends only the task that raised it. Cancellation goes through,
-    as everywhere.
+    """Task group in which an error ends only the task that raised it.
+
+    Cancellation propagates as usual.
     """
 
     def __init__(self, group: TaskGroup, failed: Callable[[str, Exception], None]) -> None:
-        """`failed` hears of each task that raised: its name and the error."""
+        """`failed` is called with the name and the error of each task that raises."""
         self._group = group
         self._failed = failed
 
     def start_soon(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
-        """Run an async function in a task of its own."""
+        """Run an async function in a new task."""
         self._group.start_soon(self._run, function, args)
 
     def start_later(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
-        """The same once what runs now waits: it goes first, and a task takes a while to be made."""
+        """Create the task in the next iteration of the loop.
+
+        The current code is not delayed by the creation of the task.
+        """
         asyncio.get_running_loop().call_soon(self._start_unless_over, function, args)
 
     def _start_unless_over(
@@ -40,7 +44,7 @@ class Tasks:
 
     @contextmanager
     def if_slow(self, seconds: float, tell: Callable[[], None]) -> Iterator[None]:
-        """Call `tell`, once, when the body takes longer than that; the body goes on."""
+        """Call `tell` once if the body takes longer than `seconds`. The body is not interrupted."""
         timer = asyncio.get_running_loop().call_later(seconds, self._tell, tell)
         try:
             yield
@@ -61,8 +65,9 @@ class Tasks:
 
 
 async def true_within(condition: Callable[[], bool], seconds: float) -> bool:
-    """Ask `condition` until it holds or `seconds` are over, ever more rarely. Returns whether it
-    held.
+    """Poll `condition`, less and less often, until it holds or `seconds` have passed.
+
+    Return whether it held.
     """
     pause, longest = POLL_S
     with anyio.move_on_after(seconds):

@@ -1,6 +1,6 @@
-"""Verbs: what Lua asks the host to do. Each is one notification that carries all that is needed.
+"""Verbs: notifications from Lua that make the host do something.
 
-The functions stand in the features.
+Each notification contains everything that its function needs. The functions are in the features.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MODULES = (
     "acp_nvim.features.terminals.verbs",
     "acp_nvim.features.tools.verbs",
 )
-"""Modules with verbs; those that a first prompt needs stand first."""
+"""Modules with verbs, in the order of import. Those that the first prompt needs come first."""
 
 
 def verb(name: str) -> Callable[[F], F]:
@@ -54,17 +54,18 @@ def verb(name: str) -> Callable[[F], F]:
 
 
 def _load(name: str) -> None:
-    """Import modules, which register their functions, until the verb is known."""
+    """Import modules, which register their functions, until one has registered the verb."""
     for module in MODULES:
         importlib.import_module(module)
         if name in VERBS:
             break
-    gc.freeze()  # modules stay: see `main`
+    gc.freeze()  # modules are never freed
 
 
 def run(host: Host, name: str, args: Args) -> None:
-    """Run a verb; what it does at once is done in the order of the verbs, what waits gets a
-    task.
+    """Run a verb.
+
+    Synchronous functions run in the order of the verbs. A coroutine gets its own task.
     """
     if name not in VERBS:
         _load(name)
@@ -86,7 +87,7 @@ def run(host: Host, name: str, args: Args) -> None:
 
 
 def spawn(host: Host, name: str, waiting: Awaitable[None]) -> None:
-    """Go on in a task of its own; what goes wrong is told under the verb's name."""
+    """Run a coroutine in a new task. Report its errors under the name of the verb."""
     host.tasks.start_soon(_finish, host, name, waiting)
 
 
@@ -98,7 +99,7 @@ async def _finish(host: Host, name: str, waiting: Awaitable[None]) -> None:
 
 
 def _failed(host: Host, name: str, error: Exception) -> None:
-    """A verb that fails is told to the user; it must not end the host."""
+    """Report a failed verb to the user. It must not end the host."""
     kind = type(error).__name__
     host.problem(f"{name}: {kind}: {error}")
     host.echo("error", wording.FAILED.format(what=name, reason=str(error) or kind))

@@ -1,9 +1,9 @@
-"""Every line that the core shows to the user, to be read in one go.
+"""All texts that the core shows to the user, in one place so that they can be read together.
 
-Callers fill the places with `str.format`. A line starts with a capital letter, ends without a
-period, fits into 80 columns, and names the way out where there is one. Names with `WHY_` are
-reasons that another line quotes, with `PART_` pieces of one: both start small. What is said to
-agents stands where it is said.
+Callers insert values with `str.format`. A text begins with a capital letter, has no period at the
+end, fits into 80 columns and says how to solve the problem if there is a way. Texts named `WHY_…`
+are reasons that another text quotes, and texts named `PART_…` are pieces of another text. Both
+begin in lower case. Texts for agents are in the modules that send them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ HISTORY_UNUSED: Final = "No usage recorded yet"
 HISTORY_EXPORT_TO: Final = "Export to (empty: a window): "
 HISTORY_GONE: Final = "That session is no longer in the history"
 
-# Unsaved changes that an agent would not see
+# Unsaved changes
 UNSAVED_ASK: Final = "The agent reads files on disk. Unsaved: {files}"
 UNSAVED_ATTACH: Final = "Send the changes with the prompt"
 UNSAVED_SAVE: Final = "Save first"
@@ -115,7 +115,7 @@ TURN_ENDED: Final = "The turn ended: {reason}"
 CUT_LIST: Final = "{what}: showing the first {shown:,} of {all:,}"
 BLOCK_LEFT_OUT: Final = "{what} was left out: the agent does not accept it"
 
-# What goes along with a prompt
+# Attachments of a prompt
 NO_IMAGE_PROGRAM: Final = "Cannot read images from the clipboard: {advice}"
 NO_IMAGE: Final = "No image in the clipboard"
 WHY_NO_PNGPASTE: Final = "install pngpaste"

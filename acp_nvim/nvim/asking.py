@@ -1,5 +1,6 @@
-"""Questions to the user by their own `vim.ui.select` and `vim.ui.input`, for secrets by
-`inputsecret()`: frame operations out, the verbs `picked` and `typed` back.
+"""Questions to the user by `vim.ui.select`, `vim.ui.input` and `inputsecret()`.
+
+A question is a frame operation. Its answer is the verb `picked` or `typed`.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 CHOICES = 2000
-"""More is no list to choose from."""
+"""Most items of a list. A longer one would be of no use."""
 
 
 class Asking:
-    """Questions that are open, by id. `lua/acp/ui/pick.lua` puts them one at a time."""
+    """Open questions by id. `lua/acp/ui/pick.lua` shows them one at a time."""
 
     def __init__(self, push: Callable[..., None]) -> None:
         """`push` queues a frame operation."""
@@ -23,10 +24,10 @@ class Asking:
         self._open: dict[int, asyncio.Future[Any]] = {}
 
     async def choose(self, prompt: str, items: Sequence[Any], kind: str) -> int | None:
-        """Return the 0-based index of what was chosen, None when nothing was.
+        """Return the 0-based index of the chosen item, or None if the user chose none.
 
-        An item is a line, or a table with a `label` and a `preview`. `kind` reaches `vim.ui.select`
-        as `acp_{kind}`.
+        An item is a line, or a table with a `label` and a `preview`. `vim.ui.select` gets the kind
+        `acp_{kind}`.
         """
         if len(items) > CHOICES:
             prompt = f"{prompt} (the first {CHOICES:,} of {len(items):,})"
@@ -34,17 +35,17 @@ class Asking:
         return index - 1 if isinstance(index, int) and 0 < index <= len(items) else None
 
     async def ask_text(self, prompt: str, default: str = "") -> str | None:
-        """Return what was typed, None when the question was dismissed."""
+        """Return the typed text, or None if the user dismissed the question."""
         text = await self.ask("input", prompt, default)
         return text if isinstance(text, str) else None
 
     async def ask_secret(self, prompt: str) -> str | None:
-        """Return what was typed where nobody can read it; None when the question was dismissed."""
+        """Return a text that was typed without echo, or None if the user dismissed the question."""
         text = await self.ask("secret", prompt)
         return text if isinstance(text, str) else None
 
     async def ask(self, name: str, *args: Any) -> Any:
-        """Push the operation `{name, id, …args}` and return what `answered` gets for that id."""
+        """Push the operation `{name, id, …args}` and return the value that `answered` gets."""
         number = next(self._ids)
         future = self._open[number] = asyncio.get_running_loop().create_future()
         self._push(name, number, *args)
@@ -54,7 +55,7 @@ class Asking:
             del self._open[number]
 
     def answered(self, number: object, value: Any) -> None:
-        """Take an answer; one to a question that is not open any more is nothing."""
+        """Set the answer to a question. Ignore it if the question is no longer open."""
         future = self._open.get(number) if isinstance(number, int) else None
         if future is not None and not future.done():
             future.set_result(value)

@@ -1,4 +1,4 @@
-"""Functions of Lua that answer later (`lua/acp/base/async_calls.lua`), as awaitables."""
+"""Asynchronous Lua functions as awaitables (`lua/acp/base/async_calls.lua`)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ MODULE = "acp.base.async_calls"
 
 
 class Caller(Protocol):
-    """The part of the bridge that is needed here."""
+    """Bridge to Neovim."""
 
     def call(self, module: str, function: str, *args: Any) -> Awaitable[Any]:
         """Run ``require(module)[function](...)`` in Neovim."""
         ...
 
     def tell(self, module: str, function: str, *args: Any) -> None:
-        """Run the same, where nobody waits for the outcome."""
+        """Run the same without waiting for the outcome."""
         ...
 
 
 class AsyncCalls:
-    """Calls that wait for their answer, by number."""
+    """Open calls by number."""
 
     def __init__(self, bridge: Caller) -> None:
         self._bridge = bridge
@@ -33,9 +33,9 @@ class AsyncCalls:
         self._open: dict[int, asyncio.Future[Any]] = {}
 
     async def call(self, module: str, function: str, *args: Any) -> Any:
-        """Run ``require(module)[function](reply, ...)`` and return what ``reply`` is given.
+        """Run ``require(module)[function](reply, ...)`` and return the value passed to ``reply``.
 
-        NvimError with the message that it is given instead. Cancelled in Lua with its waiter.
+        Raise NvimError if ``reply`` gets an error. If the caller is cancelled, so is the function.
         """
         number = next(self._numbers)
         future = self._open[number] = asyncio.get_running_loop().create_future()
@@ -49,7 +49,7 @@ class AsyncCalls:
             del self._open[number]
 
     def replied(self, number: int, value: Any, error: str | None) -> None:
-        """Take an answer; one that nobody waits for is nothing."""
+        """Pass a reply to its caller. Ignore it if the call has ended."""
         future = self._open.get(number)
         if future is None or future.done():
             return

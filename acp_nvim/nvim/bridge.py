@@ -1,8 +1,7 @@
-"""The one module that touches pynvim's insides: futures over its callback session.
+"""Requests to Neovim as futures, over the callbacks of pynvim's `AsyncSession`.
 
-pynvim's public `Nvim` object runs handlers in greenlets, which asyncio tasks cannot enter. Below it
-lies
-`AsyncSession`, plain callbacks on an asyncio loop; this module turns these into awaitables.
+pynvim's public `Nvim` object runs handlers in greenlets, which asyncio tasks cannot enter.
+Therefore this module uses its internals. No other module does.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ _CALL = "local m, f = ... return require(m)[f](select(3, ...))"
 
 
 class NvimError(Exception):
-    """Neovim answered a request with an error; the message is its first line."""
+    """Error response of Neovim. The message is its first line."""
 
 
 class Bridge:
-    """Requests to Neovim as awaitables, notifications from it as calls of one function."""
+    """Connection to Neovim: requests as futures, notifications as calls of one function."""
 
     def __init__(self, session: AsyncSession) -> None:
-        """Wrap a callback session whose loop is (or will be) running."""
+        """Wrap a session whose loop is running or will be."""
         self._session = session
         self.loop: asyncio.AbstractEventLoop = session.loop._loop
         self.closed = False
@@ -40,17 +39,17 @@ class Bridge:
     def stdio(cls) -> Bridge:
         """Connect to the Neovim that started this process with `jobstart({rpc = true})`."""
         session = AsyncSession(MsgpackStream(EventLoop("stdio")))
-        for transport in session.loop._to_close:  # as for agents, see `_Pipes` of the transport
+        for transport in session.loop._to_close:  # as `_Pipes` in `agent/transport` does for agents
             transport.max_size = AT_ONCE
         return cls(session)
 
     @classmethod
     def within(cls, nvim: Any) -> Bridge:
-        """Share the connection of a classic remote-plugin host, whose loop is running already."""
+        """Share the connection of a classic remote-plugin host, whose loop is running."""
         return cls(nvim._session._async_session)
 
     def request(self, method: str, *args: Any) -> asyncio.Future[Any]:
-        """Send an API request; the future holds its value or an `NvimError`."""
+        """Send an API request. The future gets its value or an `NvimError`."""
         future: asyncio.Future[Any] = self.loop.create_future()
 
         def answered(error: Any, value: Any = None) -> None:
@@ -65,24 +64,22 @@ class Bridge:
         return future
 
     def call(self, module: str, function: str, *args: Any) -> asyncio.Future[Any]:
-        """Run `require(module)[function](...)` in Neovim; one round trip."""
+        """Run `require(module)[function](...)` in Neovim, in one round trip."""
         return self.request("nvim_exec_lua", _CALL, [module, function, *args])
 
     def tell(self, module: str, function: str, *args: Any) -> None:
-        """Run the same, where nobody waits for the outcome."""
+        """Run the same without waiting for the outcome."""
         self.notify("nvim_exec_lua", _CALL, [module, function, *args])
 
     def notify(self, method: str, *args: Any) -> None:
-        """Send an API request whose outcome nobody waits for."""
+        """Send an API request without waiting for its outcome."""
         if not self.closed:
             self._session.notify(method, args)
 
     def run(self, main: Coroutine[Any, Any, None], on_verb: Verb) -> None:
-        """Run the loop with `main` as its root task until Neovim closes the pipe, then let it clean
-        up.
+        """Run the loop with `main` as its root task until Neovim closes the pipe.
 
-        `main` is cancelled at the end of the connection and awaited, for as long as Neovim lets us
-        live.
+        Then `main` is cancelled and awaited, unless Neovim kills this process first.
         """
         root = self.loop.create_task(main)
         root.add_done_callback(lambda _: self._session.stop())
@@ -90,19 +87,19 @@ class Bridge:
         try:
             self._session.run(_refuse_request, lambda name, args: _deliver(on_verb, name, args))
         except (EOFError, OSError):
-            pass  # Neovim has closed the pipe
+            pass  # Neovim closed the pipe
         except Exception as error:
-            # Neovim ends its jobs by SIGTERM as well. If that is faster, pynvim raises this.
+            # Neovim also sends SIGTERM to its jobs. If that arrives first, pynvim raises this.
             if type(error) is not Exception:
                 raise
         self.closed = True
         self._finish(root)
 
     def _finish(self, root: asyncio.Task[None]) -> None:
-        """Await the cancelled root task; pynvim may stop the loop once more while we do.
+        """Cancel the root task and wait for it. pynvim may stop the loop again meanwhile.
 
-        What waits for it has to end as well: anyio's threads that began meanwhile end with that,
-        and Python waits for them.
+        The waiting task must finish too: with it anyio ends the worker threads that were started
+        meanwhile, and Python waits for these on exit.
         """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         root.cancel()
@@ -121,7 +118,7 @@ async def _ended(task: asyncio.Task[None]) -> None:
 
 
 def _first_line(error: Any) -> str:
-    """Neovim's errors are `[type, message]`; the message may carry a traceback."""
+    """Return the first line of `[type, message]`. The message may contain a traceback."""
     text = error[1] if isinstance(error, (list, tuple)) and len(error) > 1 else error
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
@@ -129,14 +126,14 @@ def _first_line(error: Any) -> str:
 
 
 def _deliver(on_verb: Verb, name: str, args: list[Any]) -> None:
-    """Only `acp` notifications are ours: `{verb, table}`."""
+    """Pass on the notification `acp` with arguments `{verb, table}`. Ignore others."""
     if name == "acp" and args:
         table = args[1] if len(args) > 1 and isinstance(args[1], dict) else {}
         on_verb(args[0], table)
 
 
 def _refuse_request(name: str, args: list[Any], response: Any) -> None:
-    """Neovim never asks us synchronously; `ping` alone answers, for the health check."""
+    """Answer `ping`, which the health check sends. Refuse all other requests."""
     if name == "ping":
         response.send("pong")
     else:

@@ -1,7 +1,7 @@
-"""What Neovim tells of buffers, as events of the workspace (`lua/acp/buffers/`).
+"""Verbs about buffers, as events of the workspace (`lua/acp/buffers/`).
 
-These verbs are taken in as they arrive, before the answers to requests that were sent after them:
-what the user did before Neovim answered is known when the answer is.
+These verbs are handled on arrival and not queued. When Neovim answers a request, the host has
+therefore seen all that the user did before the answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VERBS: Final = frozenset({"edited", "doubted", "saved", "leaving"})
 
 
 def on_buffer_event(workspace: Workspace[Session], verb: str, args: dict[str, Any]) -> None:
-    """Take in one of `VERBS`."""
+    """Handle one of `VERBS`."""
     if verb == "edited":
         known = {name: value for name, value in args.items() if value is not None}
         workspace.edits.buffers.heard(msgspec.convert(known, BufferEdit))
@@ -43,5 +43,5 @@ def _saved(workspace: Workspace[Session], path: str, args: dict[str, Any]) -> No
         layout = Format(encoding or "utf-8", bool(bomb), ends == "dos", ends == "mac")
         lines, eol = args.get("lines"), bool(args.get("eol", True))
         edits.saved(path, lines, eol, layout, bool(args.get("unaware")))
-    else:  # a buffer's text, or part of it, in another file
+    else:  # a buffer's text, or part of it, was written to another file
         workspace.saved_elsewhere(path)

@@ -1,7 +1,7 @@
 """Neovim's buffers over the bridge: the port `Buffers` of the workspace.
 
-One Lua call per operation. A buffer's text crosses the pipe once per changedtick: what did not
-change since is served from here, after one small round trip that asks.
+Each operation is one Lua call. A buffer's text is sent once per changedtick. If the changedtick is
+the same, a read returns the cached text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ GONE, NEW = 256, 512
 
 
 class NvimBuffers:
-    """Loaded buffers. `_known` is a cache of their texts, by the resolved path of the file."""
+    """Loaded buffers, with a cache of their texts by the resolved path of the file."""
 
     def __init__(self, bridge: Caller, max_bytes: int = MAX_BYTES) -> None:
         self._bridge = bridge
@@ -39,21 +39,19 @@ class NvimBuffers:
         self._bytes = 0
         self._known: OrderedDict[str, BufferText] = OrderedDict()
         self._homes: dict[int, list[str]] = {}
-        """Directories of sessions, as Neovim was told, by our number."""
+        """Directories of sessions that were sent to Neovim, by the number of the session."""
         self._announced: list[str] = []
-        """The directories in which turns run, as Neovim knows or will know before all else."""
+        """The directories of running turns that were last sent to Neovim."""
         self._heard = 0
-        """The last prompt that came with the news that Neovim expects its turn."""
+        """Number of the last prompt whose turn Neovim expects."""
 
     async def read(self, place: Place) -> BufferText | Closed:
-        """The loaded buffer of a file; see `Buffers`."""
         known = self._known.get(place.real)
         bufnr, tick = (known.bufnr, known.tick) if known else (0, 0)
         answer = await self._bridge.call(MODULE, "read", place.path, place.real, bufnr, tick)
         return self._taken(place, answer, known)
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
-        """The buffer of a file, loaded where it was not; see `Buffers`."""
         encodings = () if file_format is None else (_fileencodings(file_format),)
         answer = await self._bridge.call(MODULE, "load", place.path, place.real, *encodings)
         return self._taken(place, answer, None)
@@ -71,7 +69,7 @@ class NvimBuffers:
         modified: bool,
         signature: str | None,
     ) -> Written:
-        """See `Buffers`. Neovim asks nothing about the file afterwards."""
+        """Apply a change of the file on disk. Neovim does not ask about that change afterwards."""
         want = {"eol": after.eol, "empty": after == EMPTY, "modified": modified}
         rows = _rows(hunks)
         args = live.bufnr, live.tick, rows, want, signature
@@ -80,7 +78,6 @@ class NvimBuffers:
         return Written(outcome, why or "", False, None if snapshot is None else _text(snapshot, []))
 
     async def write(self, place: Place, live: BufferText, change: Change) -> Written:
-        """Apply a change; see `Buffers`."""
         want: dict[str, Any] = {
             "eol": change.eol,
             "empty": change.empty,
@@ -130,9 +127,7 @@ class NvimBuffers:
         return texts_of(found) or {}
 
     async def save(self, paths: Sequence[str]) -> dict[str, str]:
-        """Save these buffers as the user would, their autocommands included. Returns why, by path
-        of those that could not be.
-        """
+        """Save these buffers, with autocommands. Return the reasons of failures by path."""
         return dict(await self._bridge.call(OUTSIDE, "save", list(paths)))
 
     async def announce(self, roots: Sequence[str]) -> None:
@@ -143,19 +138,20 @@ class NvimBuffers:
             await self._bridge.call(OUTSIDE, "turns", list(roots), self._heard)
 
     def settle(self, n: int, roots: Sequence[str]) -> None:
-        """A session's turns run in these directories: Neovim is told so, once."""
+        """Send the directories of a session's turns to Neovim, unless it has them."""
         if self._homes.get(n) != list(roots):
             self._homes[n] = list(roots)
             self._bridge.tell(OUTSIDE, "home", n, list(roots))
 
     def expects(self, n: int, number: int) -> None:
-        """A prompt has come, and Neovim acts as if its turn ran already: no need to tell it."""
+        """Record that Neovim expects the turn of prompt `number`, so it need not be announced."""
         self._heard = number
         self._announced = sorted({*self._announced, *self._homes.get(n, ())})
 
     async def _verified(self, place: Place | None, live: BufferText, stamp: str | None) -> bool:
-        """Whether the file holds what was saved, as far as one read of it in a worker thread tells.
-        What is heard of the buffer meanwhile is newer than this write (`BufferCache`).
+        """Read the file in a worker thread. Return whether it contains the saved text.
+
+        Buffer events that arrive meanwhile are newer than this write (`BufferCache`).
         """
         if place is None or stamp is None:
             return True
@@ -169,7 +165,7 @@ class NvimBuffers:
         return outcome, why or "", bool(saved), snapshot, stamp, bool(gone)
 
     async def _restored(self, before: BufferText, now: BufferText) -> BufferText:
-        """The buffer with the lines it had, where an undo did not bring them back."""
+        """Write the old lines into a buffer if an undo did not restore them."""
         hunks = diff(now.raw.lines, before.raw.lines)
         if not hunks:
             return now
@@ -181,7 +177,7 @@ class NvimBuffers:
     def _taken(
         self, place: Place, answer: list[Any], known: BufferText | None
     ) -> BufferText | Closed:
-        """What Lua answered, remembered. Without lines it is the known text."""
+        """Cache and return the buffer in an answer of Lua. Without lines it is the cached text."""
         if answer[0] == 0:
             self._forget(place.real)
             why, taken = [*answer[3:], None, None][:2]
@@ -214,20 +210,23 @@ def _fileencodings(file_format: Format) -> str:
 
 
 def texts_of(found: Any) -> dict[str, Text] | None:
-    """The texts that Lua tells, by path; None where it tells none."""
+    """Return the texts in an answer of Lua by path, or None if it has none."""
     if found is None:
         return None
     return {it["path"]: Text(tuple(it["lines"]), bool(it["eol"])) for it in found}
 
 
 def _rows(hunks: Any) -> list[tuple[int, int, tuple[str, ...]]]:
-    """Hunks as Lua takes them."""
+    """Return hunks in the form for Lua: first row, end row, new lines."""
     found: list[Hunk] = list(hunks)
     return [(hunk.start, hunk.end, hunk.lines) for hunk in found]
 
 
 def _text(answer: list[Any], expected: list[str], known_clean: bool = False) -> BufferText:
-    """A snapshot of Lua's. Where it brings no lines they are the expected, perhaps clean ones."""
+    """Return the buffer in a snapshot of Lua. If it has no lines, use the expected ones.
+
+    `known_clean`: the expected lines are valid UTF-8.
+    """
     bufnr, tick, flags, encoding, lines = [*answer, None][:5]
     raw = Text(tuple(expected if lines is None else lines), _eol(flags))
     text = raw if known_clean and lines is None else clean(raw)
@@ -235,7 +234,7 @@ def _text(answer: list[Any], expected: list[str], known_clean: bool = False) -> 
 
 
 def _renewed(known: BufferText, answer: list[Any]) -> BufferText:
-    """The known text with the options of now; the same object when these are the same, too."""
+    """Return the known buffer with its current options, or the same object if nothing changed."""
     bufnr, tick, flags, encoding = answer[:4]
     raw, text = known.raw, known.text
     if raw.eol != _eol(flags):

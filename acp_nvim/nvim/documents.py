@@ -1,4 +1,4 @@
-"""The loaded files of the user's Neovim, over the bridge: the port `Documents`."""
+"""Loaded files of the user's Neovim, over the bridge: the port `Documents`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMATTING: Final = "acp.tools.formatting"
 
 
 class Caller(Protocol):
-    """The part of the bridge, and of `AsyncCalls`, that is needed here."""
+    """Bridge, or `AsyncCalls`."""
 
     def call(self, module: str, function: str, *args: Any) -> Awaitable[Any]:
         """Run a function of Lua."""
@@ -27,10 +27,10 @@ class Caller(Protocol):
 
 
 class NvimDocuments:
-    """See `Documents`."""
+    """Implementation of `Documents` in Lua (`lua/acp/tools/`)."""
 
     def __init__(self, bridge: Caller, later: Caller) -> None:
-        """``later`` calls functions that answer later."""
+        """``later`` calls asynchronous functions."""
         self._bridge = bridge
         self._later = later
 
@@ -75,7 +75,7 @@ class NvimDocuments:
 
 
 async def _answered(asked: Awaitable[Any]) -> Any:
-    """Wait for an answer of Neovim. ToolError with its message where it is an error."""
+    """Return an answer of Neovim. Raise ToolError with its message if it is an error."""
     try:
         return await asked
     except NvimError as error:
@@ -83,6 +83,9 @@ async def _answered(asked: Awaitable[Any]) -> Any:
 
 
 def _about(session: Session, path: str) -> dict[str, Any]:
-    """The file that is meant, and for whom it may be loaded."""
+    """Return the fields of a request for a file.
+
+    `session` is present if the file may be loaded for it, that is, inside its directories.
+    """
     inside = below(path, session.roots) is not None
     return {"path": path, "session": session.n} if inside else {"path": path}

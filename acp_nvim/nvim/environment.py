@@ -1,4 +1,4 @@
-"""What programs that we start find in their environment."""
+"""Environment of the programs that the host starts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from functools import cache
 
 @cache
 def agent_environment() -> Mapping[str, str]:
-    """The user's whole environment, without what Neovim set for itself. Ours is what it was when
-    this process began.
-    """
+    """Return the environment of this process without the variables that Neovim sets for itself."""
     return {
         key: value
         for key, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""Back-pressure: agents are read no faster than frames take away what they say."""
+"""Back-pressure: read from agents no faster than frames can draw their text."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from acp_nvim.render.text import size
 
 
 class Flow:
-    """Between the endpoints that bring text and the frames that take it away.
+    """Limit on the text that is received but not yet drawn.
 
-    Each endpoint awaits `room` before each read: while that waits nothing is read, and the agent's
-    pipe fills. `Frames` calls `drained` whenever a frame has taken what waited. Nobody else slows
-    an agent down.
+    Each endpoint awaits `room` before each read. While it waits, the agent's pipe fills. `Frames`
+    calls `drained` after each frame. Nothing else slows an agent down.
     """
 
     def __init__(
         self, screen: Screen, pace: Pace, settings: Callable[[], Settings], report: ReportLimit
     ) -> None:
-        """`screen` knows how much waits; `report` hears, once a turn, that reading stands."""
+        """`report` is called at most once per turn, when reading stops."""
         self._screen = screen
         self._pace = pace
         self._settings = settings
@@ -33,8 +32,9 @@ class Flow:
         self._reported = False
 
     async def room(self) -> float:
-        """Wait while more than `limits.pending_bytes` wait to be drawn. Returns the seconds for
-        which the screen needs nothing more.
+        """Wait while more than `limits.pending_bytes` are not yet drawn.
+
+        Return the seconds until the screen needs more text.
         """
         waiting, limit = self._screen.undrawn, self._settings().limits.pending_bytes
         lull = self._pace.pulse(waiting)
@@ -48,7 +48,7 @@ class Flow:
         return lull
 
     def drained(self) -> None:
-        """A frame has taken what waited, or a part of it."""
+        """Resume reading if a frame has drawn enough text."""
         self._drained.set()
         self._drained = asyncio.Event()
 
@@ -56,5 +56,5 @@ class Flow:
         if not self._reported:
             self._reported = True
             text = wording.PENDING_LIMIT.format(limit=size(limit))
-            # Of no session: a line in its chat would tear the text that streams there.
+            # For no session, because a line in its chat would split the text that streams there.
             self._report("pending_bytes", text, None)

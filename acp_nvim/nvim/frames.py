@@ -1,7 +1,7 @@
-"""Frames: what changed, told to Neovim in one call at a time.
+"""Frames: changes of the screen, sent to Neovim in one call at a time.
 
-The call is awaited before the next frame is sent; that is the back-pressure. A frame's size follows
-the time that Neovim took for the last one, so that a key typed meanwhile is answered at once.
+Each call is awaited before the next frame is sent, which is the back-pressure. The size of a frame
+depends on the time that Neovim took for the last one, so that Neovim stays responsive to keys.
 """
 
 from __future__ import annotations
@@ -17,20 +17,18 @@ from acp_nvim.nvim.bridge import Bridge, NvimError
 from acp_nvim.nvim.pace import Pace
 
 TARGET_US: Final = 3000
-"""Main-loop time of Neovim that a frame aims at."""
+"""Microseconds of Neovim's main loop that a frame should take."""
 SMALLEST, LARGEST = 16_000, 400_000
 """Characters in a frame."""
 
 
 Op = list[Any]
 Collect = Callable[[int], tuple[list[Op], bool]]
-"""Budget in characters -> operations, and whether more waits."""
+"""Function of a budget in characters that returns operations, and whether more are waiting."""
 
 
 class Frames:
-    """Collects and sends frames as long as there is something to tell; idle otherwise, without a
-    timer.
-    """
+    """Loop that collects and sends frames. It has no timer while there is nothing to send."""
 
     def __init__(
         self,
@@ -41,9 +39,10 @@ class Frames:
         kept: Callable[[], Awaitable[None]],
         failed: Callable[[str], None],
     ) -> None:
-        """`collect` is asked for the next frame, and `drained` is called when it has taken what
-        waited (`Flow.drained`); `kept` waits a moment until what it tells is on disk, where that
-        has to be; `failed` hears what Neovim could not apply.
+        """`collect` returns the next frame, and `drained` is called after it (`Flow.drained`).
+
+        `kept` is awaited before a frame is sent, until the journal contains what the frame shows.
+        `failed` is called with each error of Neovim.
         """
         self._bridge = bridge
         self._pace = pace
@@ -53,11 +52,11 @@ class Frames:
         self._failed = failed
         self._budget = 64_000
         self._unanswered: deque[asyncio.Future[Any]] = deque()
-        """Neovim's answers to frames, those that nobody has waited for."""
+        """Responses to frames that have not been awaited."""
         self._took = 0.0
-        """Seconds that Neovim worked on the last frame it has answered."""
+        """Seconds that Neovim took for the last frame."""
         self.sent = 0
-        """Frames sent so far."""
+        """Number of frames that Neovim has applied."""
 
     async def run(self) -> None:
         """Send frames until cancelled."""
@@ -78,7 +77,7 @@ class Frames:
                 await pace.pause(started, self._took)
 
     def _next(self) -> tuple[list[Op], bool]:
-        """Return the next frame. One that cannot be made must not be the last one: it is told."""
+        """Return the next frame. Report an error in it, so that later frames are still sent."""
         try:
             frame = self._collect(self._budget)
         except Exception as error:
@@ -88,19 +87,19 @@ class Frames:
         return frame
 
     def _send(self, ops: list[Op], full: bool) -> None:
-        """Have Neovim apply a frame; `full`: more of it would not fit."""
+        """Send a frame to Neovim. `full`: it left operations out for want of space."""
         answer = self._bridge.call("acp.frame", "apply", ops)
         self._unanswered.append(answer)
         answer.add_done_callback(partial(self._applied, full))
 
     async def _answered(self, but: int = 0) -> None:
-        """Neovim is done with all frames that were sent, the last ones left out."""
+        """Wait until Neovim has applied all frames except the last `but`."""
         while len(self._unanswered) > but:
-            with suppress(NvimError):  # told by `_applied`
+            with suppress(NvimError):  # reported by `_applied`
                 await self._unanswered.popleft()
 
     def _applied(self, full: bool, answer: asyncio.Future[Any]) -> None:
-        """What Neovim says of a frame."""
+        """Report the errors in a response of Neovim, and adapt the size of frames to its time."""
         if answer.cancelled():
             return
         if (error := answer.exception()) is not None:

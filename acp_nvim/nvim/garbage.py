@@ -1,9 +1,9 @@
-"""When Python looks for reference cycles: when nobody waits for it, and never for long.
+"""Garbage collection while the host is idle, in short steps.
 
-By itself Python looks in the middle of a flood, through all objects that there are: 200 ms where a
-session holds a million of them. Hardly any object of the host is part of a cycle, so of a large
-heap the objects that have survived two looks are put aside (`gc.freeze`). They are looked at again
-when a session is closed, which is when many of them go.
+By default Python collects during a flood and visits all objects, which takes 200 ms if a session
+has a million of them. Hardly any object of the host is part of a cycle. Therefore, in a large heap,
+objects that have survived two collections are frozen (`gc.freeze`). When a session is closed, many
+objects are freed, so all are visited again.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import gc
 from typing import Final
 
 YOUNG: Final = 10_000
-"""New objects, less than which are not worth a look."""
+"""Number of new objects from which a collection is worthwhile."""
 MANY: Final = 200_000
-"""Objects that are looked through in some 30 ms."""
+"""Number of objects that can be visited in about 30 ms."""
 
 
 def look() -> None:
-    """Nothing is to be done at the moment."""
+    """Collect garbage while the host is idle, if there are enough new objects."""
     young, middle, old = gc.get_count()
     if young <= YOUNG:
         return
@@ -32,5 +32,5 @@ def look() -> None:
 
 
 def look_again() -> None:
-    """A session is closed: the next looks go through all objects."""
+    """Visit all objects in the next collections, after a session was closed."""
     gc.unfreeze()

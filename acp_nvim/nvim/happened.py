@@ -1,7 +1,7 @@
-"""Events about tool calls and permissions, many in one frame operation.
+"""Events about tool calls and permissions, several in one frame operation.
 
-An agent may ask hundreds of things at once. A table for each event, with the same options in most
-of them, costs Neovim more than all that it shows of them.
+An agent may ask for hundreds of permissions at once. A table for each event, most of them with the
+same options, costs Neovim more time than to draw them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Op = list[Any]
 
 
 class Happened:
-    """The operation `happened`: events of a session that follow one another, in their order."""
+    """Operation `happened`: consecutive events of a session, in their order."""
 
     def __init__(self, n: int) -> None:
         self._values: list[Any] = []
@@ -27,7 +27,7 @@ class Happened:
         self.op: Op = ["happened", n, self._values, self._options]
 
     def add(self, event: Event) -> None:
-        """Add an event of tool calls, of a permission or of its end."""
+        """Add an event of tool calls, of a permission, or of the answer to one."""
         data = event.data
         if event.name == "AcpToolCall":
             self._values += ("calls", legible_all(data["calls"]))
@@ -43,7 +43,7 @@ class Happened:
             self._values += ("done", data["id"], data["outcome"], _text(data.get("option")))
 
     def _number(self, options: Sequence[Option]) -> int:
-        """Where the operation has these options, from 1: once, however many offer them."""
+        """Return the 1-based index of these options in the operation, which has them once."""
         key = tuple(options)
         number = self._known.get(key)
         if number is None:
@@ -53,5 +53,5 @@ class Happened:
 
 
 def _text(value: str | None) -> str | bool:
-    """A text, or False where there is none."""
+    """Return a text, or False for None."""
     return False if value is None else legible(value)

@@ -1,4 +1,4 @@
-"""The language servers of the user's Neovim, over the bridge: the port `LanguageServers`."""
+"""Language servers of the user's Neovim, over the bridge: the port `LanguageServers`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ MODULE: Final = "acp.tools.lsp"
 
 
 class Calls(Protocol):
-    """The part of `AsyncCalls` that is needed here."""
+    """Caller of asynchronous functions (`AsyncCalls`)."""
 
     async def call(self, module: str, function: str, *args: Any) -> Any:
-        """Run a function of Lua that answers later."""
+        """Run an asynchronous Lua function."""
         ...
 
 
 class NvimLanguageServers:
-    """See `LanguageServers`."""
+    """Implementation of `LanguageServers` in Lua (`lua/acp/tools/lsp.lua`)."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -42,7 +42,7 @@ class NvimLanguageServers:
         wait_ms: int = 1500,
         client: int | None = None,
     ) -> Sequence[Answer]:
-        """See `LanguageServers`. A file outside of the session's directories is not loaded."""
+        """Ask the servers of a file. A file outside of the session's directories is not loaded."""
         question = _about(session, path)
         question |= {"method": method, "params": params, "wait_ms": wait_ms}
         if at is not None:
@@ -67,7 +67,10 @@ class NvimLanguageServers:
 
 
 def _about(session: Session, path: str | None) -> dict[str, Any]:
-    """Which file is meant, and whether it may be loaded; or which directories."""
+    """Return the fields of a request for a file, or for the session's directories.
+
+    `session` is present if the file may be loaded, that is, inside the session's directories.
+    """
     if path is None:
         return {"roots": [os.path.realpath(root) for root in session.roots]}
     inside = below(path, session.roots) is not None

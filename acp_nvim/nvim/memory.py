@@ -1,7 +1,7 @@
-"""Memory that a turn has needed is given back to the system once the host is at rest.
+"""Release of memory while the host is idle after a turn.
 
-A flood leaves large holes in the heap of the C library, which keeps them unless it is asked, and a
-log of traffic that gets many times smaller when it is compressed.
+A flood leaves free memory in the heap of the C library, which returns it to the system only on
+request. It also leaves a traffic log that becomes many times smaller by compression.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.tasks import Tasks
 
 REST_S: Final = 1.0
-"""Seconds after a turn: the history has taken what was said by then."""
+"""Seconds to wait after a turn. By then the history has recorded the turn."""
 WORTH_IT: Final = 16
-"""Compressed blocks of a log (1 MiB of traffic) after which the heap is looked through."""
+"""Number of compressed log blocks (1 MiB of traffic) after which the heap is trimmed."""
 
 
 class Memory:
-    """Told of the end of each turn."""
+    """Task that releases memory after a turn."""
 
     def __init__(
         self, logs: Callable[[], Iterable[Traffic]], turn_runs: Callable[[], bool], tasks: Tasks
     ) -> None:
-        """`logs` are those of the agents; `turn_runs` says whether any of them answers."""
+        """`logs` are those of all agents. `turn_runs` returns whether any turn runs."""
         self._logs = logs
         self._turn_runs = turn_runs
         self._tasks = tasks
         self.is_due = False
-        """It will be tidied up."""
+        """Whether a release is scheduled."""
         self._packed = 0
 
     def turn_ended(self) -> None:
-        """Tidy up in a moment, unless another turn runs by then: that one will end, too."""
+        """Schedule a release. If another turn runs by then, it is left to the end of that turn."""
         if not self.is_due:
             self.is_due = True
             self._tasks.start_soon(self._tidy_up)
@@ -56,7 +56,7 @@ class Memory:
 
 
 def trim() -> None:
-    """Have the C library give back what is free. Only glibc keeps it, and can be asked."""
+    """Return free heap memory to the system. Only glibc needs it and has the function."""
     if sys.platform != "linux":
         return
     import ctypes

@@ -1,4 +1,4 @@
-"""Words to the user that belong to no card and no answer: one line each, and what went wrong."""
+"""Messages of one line to the user, and the list of recent problems."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.session import Session
 
 KEPT: Final = 50
-"""Problems for `:Acp info`; the newest count."""
+"""Number of recent problems that `:Acp info` shows."""
 
 
 class Notices:
-    """Those of a host."""
+    """Messages and recent problems of a host."""
 
     def __init__(self, screen: Screen, current: Callable[[], Session | None]) -> None:
         self.problems: list[str] = []
@@ -23,11 +23,11 @@ class Notices:
         self._current = current
 
     def echo(self, level: str, message: str) -> None:
-        """One line to the user."""
+        """Show one line to the user."""
         self._screen.push("echo", level, message)
 
     def notice(self, text: str) -> None:
-        """Something is not kept or not seen, by a limit or because it cannot be."""
+        """Warn in the current session that something cannot be stored or observed."""
         session = self._current()
         if session is None:
             self._screen.event("AcpNotice", severity="warning", title=text)
@@ -37,14 +37,12 @@ class Notices:
         session.event("AcpNotice", severity="warning", title=text)
 
     def failed(self, what: str, error: Exception) -> None:
-        """A task of ours broke; the rest goes on."""
+        """Report the exception of a background task."""
         self.problem(f"{what}: {type(error).__name__}: {error}")
         self.echo("error", wording.FAULT.format(where=what, reason=error))
 
     def problem(self, text: str) -> None:
-        """Something of ours went wrong; it is kept for `:Acp info`, and stderr goes to the health
-        check.
-        """
+        """Record an internal error for `:Acp info`. The health check shows stderr."""
         self.problems.append(text)
         del self.problems[:-KEPT]
         sys.stderr.write(text + "\n")

@@ -1,6 +1,7 @@
-"""When the next frame is due.
+"""Time of the next frame.
 
-Streaming text is shown each `GAP_S`, which is as often as one can read; urgent changes do not wait.
+Streaming text is drawn every `GAP_S`, which is as fast as anyone can read. Urgent changes do not
+wait.
 """
 
 from __future__ import annotations
@@ -12,59 +13,59 @@ from typing import Final
 from acp_nvim.nvim import garbage
 
 GAP_S, FLOOD_GAP_S, LEAST_GAP_S = 0.033, 0.016, 0.004
-"""Seconds between the starts of two frames: while text trickles; after a frame that took Neovim
-more than `FLOOD_S`; while text waits that did not fit.
+"""Seconds between the starts of two frames: at a slow stream; after a frame that took Neovim more
+than `FLOOD_S`; while there is text that did not fit into the last frame.
 """
 FLOOD_S: Final = 0.001
 SLACK_S: Final = 0.008
-"""How much longer a pause may last when no text ends it: each time a process wakes costs as much as
-it then does.
+"""Seconds by which a pause may be extended while no text arrives. To wake a process costs as much
+as the work that it then does.
 """
 REST_S: Final = 0.006
-"""How much longer than a pause messages may stay unread: less than `SLACK_S`, so that reading them
-ends the pause.
+"""Seconds after a pause for which messages may stay unread. It is less than `SLACK_S`, so that the
+read ends the pause.
 """
 QUICK = 6
-"""Frames after a rest that follow each other at the least gap: what begins is seen at once. The
-next one is made and sent while Neovim applies the one before.
+"""Number of frames after an idle time that follow at the shortest gap, so that the start of a turn
+is seen at once. Each is sent while Neovim still applies the one before.
 """
 HOLD_S = 0.0025
-"""How long the first frame of a new session may wait for its prompt to be sent: Neovim is busy with
-a new chat as long as an agent with a new session, and where all three of us work at once a prompt
-waits for a processor instead.
+"""Seconds for which the first frame of a new session may wait until its prompt is sent. A frame
+with a new chat keeps Neovim busy for as long as a new session keeps the agent busy. If both worked
+at once, they and the host would compete for the processor.
 """
 FLOOD: Final = 32_000
-"""Characters that do not wait for the end of a pause."""
+"""Number of characters that end a pause."""
 
 
 class Pace:
-    """Decides when frames go.
+    """Schedule of frames.
 
-    `wake` is called by whoever has something to tell; `pulse` by `Flow`, before each read from an
-    agent; `hold` and `release` by the host, around the sending of a prompt. `Frames` awaits
-    `next_frame`, then `pause` or `go_on`.
+    Each change calls `wake`. `Flow` calls `pulse` before each read from an agent. The host calls
+    `hold` before it sends a prompt and `release` afterwards. `Frames` awaits `next_frame`, then
+    `pause` or `go_on`.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """`clock` is that of the loop, in seconds."""
+        """`clock` is the time of the loop, in seconds."""
         self._clock = clock
         self._wake = asyncio.Event()
         self._woken = False
-        """As `_wake` is set: asked for each chunk of text, so it has to cost next to nothing."""
+        """Whether `_wake` is set. A plain attribute, because every chunk of text reads it."""
         self._due = asyncio.Event()
         self.hurried = False
-        """Something urgent is to be told already: no wake changes anything."""
+        """Whether an urgent change is already waiting. Another `wake` has no effect then."""
         self._flooded = False
         self._quick = QUICK
         self._free = asyncio.Event()
         self._free.set()
         self._held: asyncio.TimerHandle | None = None
-        """While `_free` is not set: when it will be."""
+        """Timer that sets `_free`, None while it is set."""
         self._earliest = 0.0
-        """When what waits may be told."""
+        """Time of the loop before which no frame is sent, unless it is urgent."""
 
     def wake(self, urgent: bool = False) -> None:
-        """Something changed; an `urgent` change ends the pause after the last frame."""
+        """Request a frame. An `urgent` one ends the pause after the last frame."""
         if not self._woken:
             self._woken = True
             self._wake.set()
@@ -73,8 +74,10 @@ class Pace:
             self._due.set()
 
     def pulse(self, waiting: int) -> float:
-        """All messages so far are applied, and so many characters wait: `FLOOD` of them end a
-        pause, and any number ends one whose gap is over. Returns the seconds until more is needed.
+        """End the pause if its gap is over or `FLOOD` characters are waiting.
+
+        Return the seconds until the screen needs more text. `waiting` is the number of characters
+        that are not yet drawn.
         """
         self._flooded = waiting >= FLOOD
         left = self._earliest - self._clock()
@@ -85,13 +88,13 @@ class Pace:
         return REST_S + (left if left > 0 else GAP_S)
 
     def hold(self) -> None:
-        """A prompt is about to be sent: what begins is told after it, `HOLD_S` later at most."""
+        """Delay the first frame until a prompt is sent, for `HOLD_S` at most."""
         if self._free.is_set():
             self._free.clear()
             self._held = asyncio.get_running_loop().call_later(HOLD_S, self._free.set)
 
     def release(self) -> None:
-        """It is sent, or will not be."""
+        """End the delay, because the prompt is sent or will not be."""
         self._free.set()
         if self._held is not None:
             self._held.cancel()
@@ -101,33 +104,36 @@ class Pace:
 
     @property
     def quick(self) -> bool:
-        """Whether the next frame may go while Neovim applies the one before."""
+        """Return whether to send the next frame while Neovim still applies the one before."""
         return self._quick > 0
 
     async def next_frame(self) -> None:
-        """Wait until something is to be told. What wakes from now on is for the frame after."""
+        """Wait for a change. Later calls of `wake` request the frame after this one."""
         rested = self._clock()
         if not self._woken:
             garbage.look()
         await self._wake.wait()
         if self._clock() - rested > GAP_S:
             self._quick = QUICK
-            await asyncio.sleep(0)  # what else happens now is told with it
+            await asyncio.sleep(0)  # other changes of this moment go into the same frame
             await self._free.wait()
         self._wake.clear()
         self._woken = self.hurried = self._flooded = False
 
     async def go_on(self, started: float, took: float) -> None:
-        """Wait a moment after a frame that did not hold all: it started then, and Neovim worked for
-        `took` seconds on one.
+        """Wait after a frame that did not contain all changes.
+
+        `started` is the time when it began, and `took` the seconds that Neovim needed for a frame.
         """
         self.wake()
         gap = min(max(2 * took, LEAST_GAP_S), GAP_S)
         await asyncio.sleep(gap - (self._clock() - started))
 
     async def pause(self, started: float, took: float) -> None:
-        """Wait after a frame that held all: until the gap is over and text comes, `SLACK_S` longer
-        at most, or until something urgent comes.
+        """Wait after a frame that contained all changes.
+
+        The pause ends with the first text after the gap, `SLACK_S` after the gap without text, or
+        with an urgent change.
         """
         until = started + self._gap(took)
         if self.hurried or (self._woken and (self._flooded or self._clock() >= until)):

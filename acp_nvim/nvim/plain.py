@@ -1,4 +1,4 @@
-"""Values as msgpack and Lua want them: no None inside tables, no Structs, no unset fields."""
+"""Conversion of values for msgpack and Lua: no None inside tables, no Structs, no unset fields."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _NO_BYTE = late("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def legible(text: str) -> str:
-    """Return a text that Neovim can hold: lone surrogates become `?`, except those that stand for
-    the bytes of a path that is not UTF-8 (`os.fsdecode`).
+    """Return a text that can be sent to Neovim.
+
+    Lone surrogates become `?`, except those that represent bytes in a path that is not UTF-8
+    (`os.fsdecode`).
     """
     if text.isascii():
         return text
@@ -26,14 +28,12 @@ def legible(text: str) -> str:
 
 
 def legible_all(texts: list[str]) -> list[str]:
-    """The same for many at once."""
+    """Return the same for a list of texts."""
     return texts if "".join(texts).isascii() else [legible(text) for text in texts]
 
 
 def plain(value: Any) -> Any:
-    """Return builtins without anything absent: what is None inside a map is left out, in a list it
-    is skipped.
-    """
+    """Return a value as builtins. Items that are None are left out of maps and lists."""
     kind = value.__class__
     if kind is str:
         return legible(value)

@@ -1,6 +1,4 @@
-"""The view of all sessions: their documents, and the contents of frames that bring Neovim up to
-date with them.
-"""
+"""View of all sessions: their documents, and the frame operations that update Neovim."""
 
 from __future__ import annotations
 
@@ -29,30 +27,31 @@ if TYPE_CHECKING:
 Op = list[Any]
 
 ASKED = frozenset({"permissions", "elicitations", "questions"})
-"""State of which cards are drawn."""
+"""Keys of the state that are drawn as cards."""
 
 WRITES = ("edit", "delete", "move")
-"""Kinds of calls whose title says no more than their diffs."""
+"""Kinds of calls whose title adds nothing to their diffs."""
 
 MANY = ("AcpToolCall", "AcpPermission", "AcpPermissionDone")
-"""Events that are told many at once (`happened.Happened`)."""
+"""Events that are combined into one operation (`happened.Happened`)."""
 
 NEW_CHILDREN = 10
-"""The most subagents that get their chats in one frame: each costs Neovim some milliseconds."""
+"""Most subagents whose chats are created in one frame. Each costs Neovim some milliseconds."""
 
 EVENTS = ("event", "happened")
-"""Operations that run the user's own handlers: last, when all else is as they will find it."""
+"""Operations that run the user's handlers. They come last, when the rest of the frame is applied.
+"""
 
 
 class Wake(Protocol):
-    """Tells whoever sends the frames that there is something to tell."""
+    """Request for a frame (`Pace.wake`)."""
 
     def __call__(self, urgent: bool = False) -> None:
-        """``urgent`` changes are shown at once."""
+        """Request a frame. ``urgent`` changes are shown at once."""
 
 
 class Screen:
-    """Collects frame operations: chats first, then state, then pushed ones, then events."""
+    """Collection of frame operations: chats first, then state, then pushed ones, then events."""
 
     def __init__(
         self,
@@ -60,8 +59,9 @@ class Screen:
         wake: Wake,
         edits_shown: Callable[[Session, Decision], None] = lambda session, decision: None,
     ) -> None:
-        """`wake` is told that there is something for the next frame (`Pace.wake`), `edits_shown` of
-        each card that is drawn of a permission with edits.
+        """`wake` requests the next frame (`Pace.wake`).
+
+        `edits_shown` is called for each drawn card of a permission with edits.
         """
         self._edits_shown = edits_shown
         self.sessions: dict[int, Session] = {}
@@ -77,7 +77,7 @@ class Screen:
     # -- changes ----------------------------------------------------------------------------------
 
     def add(self, session: Session, past: Past | None = None) -> None:
-        """Show a session from now on; `past` is the text that its chat holds already."""
+        """Show a session from now on. `past` is the text that its chat already contains."""
         chat = self._settings().chat
         look = Look(chat.tool_lines, session.cwd)
         self.sessions[session.n] = session
@@ -90,12 +90,12 @@ class Screen:
         self._wake()
 
     def terminal(self, n: int, id: str) -> Terminal | None:
-        """Return a terminal of a session, of a child's as well."""
+        """Return a terminal of a session or of one of its subagents."""
         session = self.sessions.get(n)
         return None if session is None else session.terminals.get(id)
 
     def is_urgent(self, session: Session) -> bool:
-        """Whether a turn or a question has begun or ended since the last frame."""
+        """Return whether a turn or a question has begun or ended since the last frame."""
         known = self._status.get(session.n)
         return known is None or known[0] != session.status or known[1] != len(session.decisions)
 
@@ -114,7 +114,7 @@ class Screen:
         self.push("event", name, plain(data))
 
     def configured(self) -> None:
-        """The options have changed: chats that are to look otherwise now are drawn again."""
+        """Redraw the chats whose appearance depends on options that have changed."""
         chat = self._settings().chat
         for n, document in self.documents.items():
             look = Look(chat.tool_lines, self.sessions[n].cwd)
@@ -130,14 +130,14 @@ class Screen:
     # -- frames -----------------------------------------------------------------------------------
 
     def collect(self, budget: int) -> tuple[list[Op], bool]:
-        """Return the next frame and whether text waits that did not fit."""
+        """Return the next frame, and whether there is text that did not fit."""
         ops, self._first = self._first, []
         tail: list[Op] = []
         more, new_children = False, 0
         for n, session in self.sessions.items():
             transcript, document = session.transcript, self.documents[n]
             if not transcript.dirty and not session.changes.pending:
-                continue  # most have nothing to tell
+                continue  # most sessions have no changes
             if session.root is not session and n not in self._known:
                 new_children += 1
                 if new_children > NEW_CHILDREN:
@@ -150,7 +150,7 @@ class Screen:
                 ops += drawn
                 more = more or bool(transcript.dirty)
             if session.changes.pending:
-                # What waits may stand right behind the text that is drawn, so that does not do.
+                # A change may follow directly on the drawn text, so the last position is excluded.
                 drawn_before = document.drawn - 1 if transcript.dirty else transcript.written
                 events = self._events(session, drawn_before)
                 more = more or session.changes.waits(drawn_before)
@@ -161,8 +161,9 @@ class Screen:
         return ops, more
 
     def _told(self, session: Session, drawn: int) -> list[Op]:
-        """State whose text is on the screen; in a session's first frame all of it, however much
-        text waits.
+        """Return the changes of state whose text is drawn.
+
+        The first frame of a session has its whole state, even if its text is not drawn yet.
         """
         if session.n not in self._known:
             self._known.add(session.n)
@@ -176,8 +177,10 @@ class Screen:
         return ops
 
     def _events(self, session: Session, drawn: int) -> list[Op]:
-        """Events whose text is on the screen; those of tool calls and permissions that follow one
-        another are one operation. Of the places where the agent works the last one is followed.
+        """Return the events whose text is drawn.
+
+        Consecutive events of tool calls and permissions are one operation. Of several locations of
+        the agent, only the last one is followed.
         """
         ops: list[Op] = []
         place: list[Op] = []
@@ -197,7 +200,7 @@ class Screen:
         return ops + place
 
     def _views(self, session: Session, changed: set[str]) -> list[Op]:
-        """Windows that show a part of the state."""
+        """Return the contents of windows that show a part of the state."""
         ops: list[Op] = []
         if changed & ASKED and session.root is session:
             front = [self._card(session, decision) for decision in session.decisions.front]
@@ -234,12 +237,12 @@ class Screen:
 
     @property
     def turn_runs(self) -> bool:
-        """Whether the turn of any session runs."""
+        """Return whether a turn runs in any session."""
         return any(session.status == "running" for session in self.sessions.values())
 
     @property
     def undrawn(self) -> int:
-        """Characters of text that wait to be drawn, and what else does as if it were text."""
+        """Number of characters not yet drawn. Each further changed entry counts as `ENTRY`."""
         return sum(
             s.transcript.written - self.documents[n].drawn + ENTRY * (len(s.transcript.dirty) - 1)
             for n, s in self.sessions.items()
@@ -248,8 +251,9 @@ class Screen:
 
 
 def _calls(calls: Iterable[tuple[int, ToolCall]]) -> list[Any]:
-    """Position, id, title, kind, status and locations of one after the other: what
-    `snapshot.tool_call` has, without a table for each.
+    """Return position, id, title, kind, status and locations of each call in one flat list.
+
+    These are the values of `snapshot.tool_call`, without a table for each call.
     """
     told: list[Any] = []
     for position, call in calls:
@@ -265,7 +269,7 @@ def _calls(calls: Iterable[tuple[int, ToolCall]]) -> list[Any]:
 
 
 def _happened(n: int) -> Happened:
-    """Imported late, since no first prompt needs it."""
+    """Create the operation. The import is late because the first prompt does not need it."""
     from acp_nvim.nvim.happened import Happened
 
     return Happened(n)

@@ -1,4 +1,4 @@
-"""What the tools see and show in Neovim, over the bridge: the port `Editor` of the tools."""
+"""Neovim for the tools, over the bridge: the port `Editor` of the tools."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ ROOM: Final = "acp.tools."
 
 
 class Caller(Protocol):
-    """The part of the bridge that is needed here."""
+    """Bridge to Neovim."""
 
     def call(self, module: str, function: str, *args: Any) -> Awaitable[Any]:
         """Run ``require(module)[function](...)`` in Neovim."""
         ...
 
     def tell(self, module: str, function: str, *args: Any) -> None:
-        """Run the same, where nobody waits for the outcome."""
+        """Run the same without waiting for the outcome."""
         ...
 
 
 class Calls(Protocol):
-    """The part of `AsyncCalls` that is needed here."""
+    """Caller of asynchronous functions (`AsyncCalls`)."""
 
     async def call(self, module: str, function: str, *args: Any) -> Any:
-        """Run a function of Lua that answers later."""
+        """Run an asynchronous Lua function."""
         ...
 
 
 class ToolEditor:
-    """See `Editor`."""
+    """Implementation of `Editor` in Lua (`lua/acp/tools/`)."""
 
     def __init__(self, bridge: Caller, calls: Calls) -> None:
         self._bridge = bridge
@@ -47,15 +47,15 @@ class ToolEditor:
     # ---- turns
 
     def turn_began(self, session: Session) -> None:
-        """A prompt is about to be sent."""
+        """Announce the start of a turn, before its prompt is sent."""
         self._bridge.tell(ROOM + "turns", "began", session.n)
 
     def turn_ended(self, session: Session) -> None:
-        """A turn is over: files that were loaded for it are let go."""
+        """Announce the end of a turn, so that files loaded for it are unloaded."""
         self._bridge.tell(ROOM + "turns", "ended", session.n)
 
     def closed(self, session: Session) -> None:
-        """A session is closed, or its agent gone."""
+        """Announce that a session is closed or its agent has exited."""
         self._bridge.tell(ROOM + "turns", "closed", session.n)
 
     # ---- the port
@@ -112,5 +112,5 @@ def _roots(session: Session) -> list[str]:
 
 
 def _given(table: dict[str, Any]) -> dict[str, Any]:
-    """Without what is None, which is no nil in Lua."""
+    """Return a table without items that are None, because Lua would get `vim.NIL` for them."""
     return {key: value for key, value in table.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The user's options, as Lua sent them last, and the folders that they name."""
+"""The user's options, as last sent by Lua, and the folders that depend on them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from acp_nvim.files.ports import FileOptions
 
 
 class UserOptions:
-    """Those of a host."""
+    """Options of a host."""
 
     def __init__(self) -> None:
-        """The defaults, until Lua has sent them."""
+        """Start with the defaults, until Lua sends the options."""
         self._settings = Settings()
         self._files = FileOptions()
 
     def settings(self) -> Settings:
-        """Return all of them."""
+        """Return all options."""
         return self._settings
 
     def files(self) -> FileOptions:
-        """Return those that the workspace reads."""
+        """Return the options of the workspace."""
         return self._files
 
     def take(self, table: dict[str, Any]) -> Settings:
-        """Take the options of verb `setup`."""
+        """Replace the options by those of the verb `setup`."""
         self._settings = decode(table)
         self._files = file_options(self._settings)
         return self._settings
@@ -40,27 +40,25 @@ class UserOptions:
         self._settings = msgspec.structs.replace(self._settings, agent=name)
 
     def extend(self, names: list[str]) -> None:
-        """The user handles these methods of agents' own now."""
+        """Set the names of extension methods that the user handles."""
         self._settings = msgspec.structs.replace(self._settings, extensions=names)
 
     def spec(self, name: str) -> AgentSettings | None:
-        """Return how an agent is started. Raises `UnknownAgent` like `agents.spec_of`."""
+        """Return the settings of an agent. Raise `UnknownAgent` as `agents.spec_of` does."""
         return spec_of(self._settings, name)
 
     def data(self) -> Path | None:
-        """Return our folder in `stdpath('data')`, None before Lua has told where that is."""
+        """Return the plugin's folder in `stdpath('data')`, or None before the verb `setup`."""
         data = self._settings.stdpath.get("data")
         return Path(data) / "acp" if data else None
 
     def data_file(self, name: str) -> Path | None:
-        """Return a file there, None likewise."""
+        """Return the path of a file in `data`, or None before the verb `setup`."""
         data = self.data()
         return data / name if data is not None else None
 
     def cache(self, name: str) -> Path:
-        """Return a directory of ours for files that may go at any time; only the user may look into
-        it.
-        """
+        """Return a cache directory of the plugin that only the user can read."""
         root = self._settings.stdpath.get("cache")
         if not root:
             from tempfile import gettempdir

@@ -21,13 +21,8 @@ CLAUSES = (
 PHRASES = re.compile(rf"\b(?:{'|'.join(map(re.escape, (*STIFF, *CLAUSES)))})\b", re.IGNORECASE)
 
 LEFT = {
-    "acp_nvim": 11,
-    "acp_nvim/edits": 0,
-    "acp_nvim/features": 98,
-    "acp_nvim/files": 0,
-    "acp_nvim/history": 0,
-    "acp_nvim/nvim": 36,
-    "acp_nvim/render": 0,
+    "acp_nvim": 2,
+    "acp_nvim/features": 40,
     "tests/agent": 17,
     "tests/agents": 40,
     "tests/agents_sdk": 3,

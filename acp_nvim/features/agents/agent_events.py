@@ -1,6 +1,4 @@
-"""What becomes of agents: their state is shown, their ends are told to the sessions, and those
-elsewhere are reached again.
-"""
+"""Agent lifecycle: publish state, fail its sessions on exit, reconnect remote agents."""
 
 from __future__ import annotations
 
@@ -15,20 +13,19 @@ from acp_nvim.nvim.screen import Screen
 
 
 class AgentEvents:
-    """Hears of all connections of a host."""
+    """Observer of all connections of a host."""
 
     def __init__(self, agents: Agents, sessions: Sessions, screen: Screen) -> None:
-        """No agent has been started."""
         self._agents = agents
         self._sessions = sessions
         self._screen = screen
         self._reconnects = Reconnects(agents, sessions.served)
         self._greeted: WeakSet[Connection] = WeakSet()
         self._awaited: WeakSet[Connection] = WeakSet()
-        """Those that were not reached at once, which their sessions say."""
+        """Connections that failed at the first attempt, which their sessions have reported."""
 
     def changed(self, connection: Connection) -> None:
-        """Show an agent's state, unless another process of it has taken its place."""
+        """Publish an agent's state, unless a newer process has replaced this one."""
         if self._agents.connections.get(connection.name) is connection:
             self._screen.state(["agents", connection.name], agent_state.snapshot(connection))
         if connection.unreached and connection.is_first and connection not in self._awaited:
@@ -40,7 +37,7 @@ class AgentEvents:
             self._screen.event("AcpAgentReady", agent=connection.name)
 
     def ended(self, connection: Connection) -> None:
-        """An agent's process is gone, or the connection to one elsewhere; its sessions say so."""
+        """Fail the sessions of an agent that has exited or whose connection broke."""
         for conversation in self._sessions.conversations.values():
             conversation.agent_ended(connection)
         self.changed(connection)

@@ -1,4 +1,4 @@
-"""Reports of exceeded options `limits.*`: shown to the user, and counted for `:Acp info`."""
+"""Reports of exceeded limits (options `limits.*`)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from acp_nvim.session.session import Session
 
 
 class LimitReports:
-    """The exceeded limits since the host was started."""
+    """Exceeded limits since the start of the host: shown to the user, counted for `:Acp info`."""
 
     def __init__(self, screen: Screen) -> None:
-        """None so far."""
         self.counts: Counter[str] = Counter()
         self._screen = screen
 
     def tell(self, limit: str, text: str, session: Session | None = None) -> None:
-        """Report that something of a session, or of no known one, exceeded `limit`."""
+        """Report that `limit` was exceeded, in a session or, without one, as a message."""
         self.counts[limit] += 1
         title = wording.OVER_LIMIT.format(what=text, limit=limit)
         if session is None:
@@ -29,6 +28,6 @@ class LimitReports:
             session.event("AcpNotice", severity="warning", title=title)
 
     def lines(self) -> list[str]:
-        """For `:Acp info`."""
+        """Return the lines for `:Acp info`."""
         told = [f"{count} × limits.{name}" for name, count in self.counts.most_common()]
         return ["limits hit: " + (", ".join(told) or "none")]

@@ -1,6 +1,4 @@
-"""Verbs about the providers of an agent: the services that it gets its models from
-(rfds/custom-llm-endpoint).
-"""
+"""Verbs about providers, the services that host an agent's models (rfds/custom-llm-endpoint)."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("provider")
 async def provider(host: Host, args: Args) -> None:
-    """List the providers of an agent, then set or disable the one that is chosen."""
+    """List the providers of an agent, then set or disable the chosen one."""
     connection = await host.agents.get(agent_name(host, args))
     if not connection.alive:
         host.echo("error", connection.error or connection.exit_summary())
@@ -67,7 +65,7 @@ async def _chosen(
 
 
 def _line(one: schema.ProviderInfo) -> str:
-    """A provider and where its requests go now."""
+    """Return the line of a provider, with the address of its requests."""
     if not one.current:
         return wording.PART_PROVIDER_OFF.format(provider=one.provider_id)
     where = f"{one.current.api_type} {one.current.base_url}"
@@ -76,7 +74,7 @@ def _line(one: schema.ProviderInfo) -> str:
 
 
 async def _set(host: Host, connection: Connection, one: schema.ProviderInfo) -> None:
-    """Ask for the kind of service, its address and headers, whose values nobody sees."""
+    """Ask for the kind of service, its address and its headers. Header values are not echoed."""
     kinds = list(one.supported)
     at: int | None = 0
     if len(kinds) > 1:
@@ -98,7 +96,10 @@ async def _set(host: Host, connection: Connection, one: schema.ProviderInfo) -> 
 
 
 async def _headers(host: Host) -> dict[str, str] | None:
-    """The headers by name, None where the user gives up. Values are filled in by `$ENV{NAME}`."""
+    """Ask for headers. Return them by name, or None if the user cancels.
+
+    `$ENV{NAME}` in values is replaced.
+    """
     names = await host.ask_text(wording.ASK_HEADERS)
     found: dict[str, str] = {}
     for name in (names or "").replace(",", " ").split():

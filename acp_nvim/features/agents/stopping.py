@@ -1,4 +1,4 @@
-"""Verbs that end what an agent runs: a terminal, a tool call (v2/tool-calls)."""
+"""Verbs that stop a terminal or a tool call of an agent (v2/tool-calls)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("terminal_stop")
 async def terminal_stop(host: Host, args: Args) -> None:
-    """End what runs in a terminal; its agent learns how it ended, or ends it."""
+    """Stop the command of a terminal. If the agent runs it, ask the agent to stop it."""
     conversation = host.sessions.conversation(int(args["session"]))
     session = host.screen.sessions.get(int(args["session"]))
     terminal = session.terminals.get(str(args["id"])) if session is not None else None
@@ -31,7 +31,7 @@ async def terminal_stop(host: Host, args: Args) -> None:
 
 @verb("stop_target")
 async def stop_target(host: Host, args: Args) -> None:
-    """End the tool call or the terminal under the cursor of a chat."""
+    """Stop the tool call or the terminal under the cursor of a chat."""
     conversation = host.sessions.conversation(args.get("session"))
     session = host.screen.sessions.get(int(args["session"]))
     if conversation is None or session is None:
@@ -82,7 +82,10 @@ def _agent(conversation: Conversation) -> Agent | None:
 
 
 async def _asked(host: Host, request: Awaitable[None] | None) -> None:
-    """Wait for the agent to agree; what ends tells so by itself."""
+    """Wait for the agent's response and report an error.
+
+    The end itself arrives as an update of the call or the terminal.
+    """
     if request is None:
         host.echo("info", wording.NOTHING_TO_STOP)
         return

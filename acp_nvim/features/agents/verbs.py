@@ -1,4 +1,4 @@
-"""Verbs about agents: options, the one for new sessions, restart, stop."""
+"""Verbs about agents: set options, choose the agent for new sessions, restart, stop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("setup")
 def setup(host: Host, args: Args) -> None:
-    """Options, at the start and after each `setup()`."""
+    """Set the options. Lua sends them at the start and after each `setup()`."""
     past = args.pop("past", None)
     user_tools = args.pop("user_tools", ())
     host.configure(args)
@@ -61,7 +61,7 @@ async def stop(host: Host, args: Args) -> None:
 
 
 def agent_name(host: Host, args: Args) -> str:
-    """The agent that is meant: the named one, else the current session's, else the default."""
+    """Return the named agent, else that of the current session, else the default."""
     conversation = host.sessions.conversation(None)
     name = args.get("agent") or (
         conversation.session.agent if conversation else host.settings().agent

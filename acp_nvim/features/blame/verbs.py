@@ -1,4 +1,4 @@
-"""Verbs about who wrote lines: shown in a buffer, opened, exported."""
+"""Verbs about the authors of lines: show them in a buffer, open their prompts, export them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from acp_nvim.verbs import Args, verb
 if TYPE_CHECKING:
     from acp_nvim.history.blames import Author, Blamed
 NOTES = "refs/notes/acp"
-"""The ref for notes where the user names none."""
+"""Ref of the notes if the user names none."""
 
 
 @verb("blame")
 async def blame(host: Host, args: Args) -> None:
-    """Tell the buffer of a file, by its real path, who wrote its lines."""
+    """Send the authors of the lines of a file, by its real path, to its buffer."""
     path = str(args["path"])
-    await host.workspace.persistence.adopt()  # what a killed process has left is blamed, too
+    await host.workspace.persistence.adopt()  # include edits from the journals of killed processes
     live = await host.workspace.edits.buffers.read(Place(path, path))
     if not isinstance(live, BufferText):
         return
@@ -57,7 +57,7 @@ def _author(number: int, author: Author) -> dict[str, Any]:
 
 @verb("blame_open")
 async def open_prompt(host: Host, args: Args) -> None:
-    """Show the chat of the session that wrote a line, at the prompt that it worked on."""
+    """Show the chat of the session that wrote a line, at the prompt for which it did."""
     author: Author | None = await read(host, "author", int(args["author"]))
     kept = author and author.record and await read(host, "session", author.record)
     if author is None or not kept:
@@ -75,9 +75,7 @@ async def open_prompt(host: Host, args: Args) -> None:
 
 
 def _turn(session: Session, sent: float) -> int | None:
-    """The number of the turn whose prompt was sent then, among those in the chat; 1 is the
-    first.
-    """
+    """Return the 1-based number of the turn in the chat whose prompt was sent at that time."""
     said = (entry for entry in session.transcript.entries if isinstance(entry, Message))
     prompts = (entry for entry in said if entry.role == "user")
     return next((n for n, prompt in enumerate(prompts, 1) if prompt.sent == sent), None)
@@ -85,8 +83,10 @@ def _turn(session: Session, sent: float) -> int | None:
 
 @verb("blame_export")
 async def export(host: Host, args: Args) -> None:
-    """The lines that agents wrote in the workspace, as an Agent Trace: to a file, into a window, or
-    by option `blame_export` as a note on the commit in use.
+    """Export the lines that agents wrote in the workspace as an Agent Trace.
+
+    It is written to a file, shown in a window or, with the option `blame_export`, added to HEAD as
+    a note.
     """
     root = roots.root_of(str(args["cwd"]))
     await host.workspace.persistence.adopt()
@@ -107,7 +107,7 @@ async def export(host: Host, args: Args) -> None:
 
 
 async def _note(host: Host, root: str, paths: list[str], ref: str) -> None:
-    """The lines that agents wrote in the commit in use, as a note on it."""
+    """Add the lines that agents wrote in the commit at HEAD to it as a note."""
     from acp_nvim.files.checkpoints import git_notes
 
     try:
@@ -128,7 +128,7 @@ async def _note(host: Host, root: str, paths: list[str], ref: str) -> None:
 
 
 async def _texts(host: Host, paths: list[str]) -> dict[str, Text]:
-    """The present texts of files; those that are gone or hold no text are left out."""
+    """Return the current texts of files. Files that are missing or not text are left out."""
     texts: dict[str, Text] = {}
     for path in paths:
         try:
@@ -141,7 +141,7 @@ async def _texts(host: Host, paths: list[str]) -> dict[str, Text]:
 
 
 async def _blamed(host: Host, texts: Mapping[str, Text]) -> Mapping[str, Blamed] | None:
-    """By path; None where there is no history, which is said."""
+    """Return the authors of texts by path. Without a history, say so and return None."""
     keys = {clean_text(path): path for path in texts}
     asked = {key: texts[path] for key, path in keys.items()}
     found: Mapping[str, Blamed] | None = await read(host, "blame", asked)
@@ -149,7 +149,7 @@ async def _blamed(host: Host, texts: Mapping[str, Text]) -> Mapping[str, Blamed]
 
 
 def _trace(root: str, blamed: Mapping[str, Blamed], revision: str = "") -> list[str]:
-    """Lines of JSON; none where agents wrote nothing of what is there."""
+    """Return the lines of an Agent Trace, or none if agents wrote none of the texts."""
     from acp_nvim import __version__
     from acp_nvim.history.agent_trace import trace
 

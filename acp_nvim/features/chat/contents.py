@@ -1,5 +1,6 @@
-"""Content blocks of a session, found again and opened in full: in a window what is text, in the
-program that is there for it what is image, sound or document.
+"""Content blocks of a session, opened in full.
+
+Text is shown in a window, an image, sound or document by the system's program for it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Compaction, Message, SessionMessage
 
 _SAFE = ("image/", "audio/", "video/", "application/pdf")
-"""What is shown by a program of the system. Anything else could be run by it, and is not."""
+"""Types that a program of the system shows. It might execute files of other types."""
 _TEXT = ("image/svg+xml",)
 _SUFFIXES = {
     "audio/wav": ".wav",
@@ -32,11 +33,11 @@ _SUFFIXES = {
     "audio/flac": ".flac",
     "image/webp": ".webp",
 }
-"""What not every system's table of types knows."""
+"""Suffixes of types that the tables of some systems lack."""
 
 
 def find(session: Session, where: Any) -> Any | None:
-    """Return the block that `render.content` has named so, None when there is none."""
+    """Return the block at a position of `render.content`, or None if it has none."""
     try:
         return _found(session, where)
     except (KeyError, IndexError, TypeError, AttributeError):
@@ -86,7 +87,7 @@ def _show(host: Host, session: Session, text: str, filetype: str) -> None:
 
 
 def _filetype(resource: schema.TextResourceContents) -> str:
-    """A filetype by the name of the resource, as far as names say it; text otherwise."""
+    """Return the filetype for the suffix of a resource, "text" for an unknown one."""
     suffix = Path(urlsplit(resource.uri).path).suffix.lstrip(".").lower()
     known = {"py": "python", "md": "markdown", "js": "javascript", "ts": "typescript", "rs": "rust"}
     plain = ("c", "cpp", "css", "go", "html", "java", "json", "lua", "sh", "toml", "vim", "yaml")
@@ -94,7 +95,7 @@ def _filetype(resource: schema.TextResourceContents) -> str:
 
 
 def _open_data(host: Host, data: str, mime: str, name: str) -> None:
-    """Write what is base64 into a file of the cache and open that."""
+    """Write base64 data to a file in the cache and open it."""
     try:
         content = base64.b64decode("".join(data.split()), validate=True)
     except (binascii.Error, ValueError) as error:
@@ -112,7 +113,10 @@ def _open_data(host: Host, data: str, mime: str, name: str) -> None:
 
 
 def _file(host: Host, content: bytes, mime: str, name: str) -> Path:
-    """The same content has the same file. Only the type says how it ends, not the agent."""
+    """Return the path for a content. Equal contents have the same path.
+
+    The suffix depends only on the type, not on the name that the agent gave.
+    """
     known = _SUFFIXES.get(mime) or mimetypes.guess_extension(mime)
     suffix = known if mime.startswith(_SAFE) else None
     digest = hashlib.blake2s(content, digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""Reports: what `:Acp info`, `:Acp log`, `:Acp permissions` and `:Acp export` show, as lines."""
+"""Lines of `:Acp info`, `:Acp permissions` and `:Acp export`, and of items shown in full."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from acp_nvim.app import Host
 
 MOST_OF_VALUE: Final = 4000
-"""Characters of one value in `:Acp info`."""
+"""Most characters of one value in `:Acp info`."""
 
 
 def info(host: Host) -> list[str]:
-    """Agents with versions, capabilities and warnings; sessions; problems of our own."""
+    """Return the lines of `:Acp info`: versions, agents, sessions, limits, internal errors."""
     editor, python = host.settings().neovim, platform.python_version()
     lines = [
         f"acp.nvim {__version__}, Neovim {editor}, Python {python}",
@@ -101,7 +101,7 @@ def _session(session: Session) -> list[str]:
 
 
 def _servers(fates: Sequence[Fate]) -> list[str]:
-    """The MCP servers of a session, and what became of each."""
+    """Return the MCP servers of a session, and whether each was passed to the agent."""
     if not fates:
         return []
     return ["  MCP servers:", *(visible(f"    {fate.name}: {_fate(fate)}") for fate in fates)]
@@ -116,7 +116,7 @@ def _fate(fate: Fate) -> str:
 
 
 def _tools(use: ToolUse | None) -> list[str]:
-    """The use of the editor's own tools, where they are offered."""
+    """Return the use of the editor's tools, if the session has them."""
     if use is None:
         return []
     if not use.connected and not use.calls:
@@ -128,7 +128,7 @@ def _tools(use: ToolUse | None) -> list[str]:
 
 
 def _usage(session: Session) -> str:
-    """Tokens and the cost so far, as the agent counts them."""
+    """Return the tokens and the cost so far, as counted by the agent."""
     usage = session.usage
     if usage is None:
         return "unknown"
@@ -138,7 +138,7 @@ def _usage(session: Session) -> str:
 
 
 def _turn_usage(session: Session) -> list[str]:
-    """Tokens of the last turn, where the agent tells them."""
+    """Return the tokens of the last turn, if the agent reported them."""
     told = snapshot.turn_usage(session.turn_usage)
     if told is None:
         return []
@@ -147,7 +147,7 @@ def _turn_usage(session: Session) -> list[str]:
 
 
 def permissions(host: Host) -> list[str]:
-    """Every pending decision with all of its options."""
+    """Return the lines of all pending decisions, with their options."""
     lines: list[str] = []
     for conversation in host.sessions.conversations.values():
         session = conversation.session
@@ -160,9 +160,7 @@ def permissions(host: Host) -> list[str]:
 
 
 def markdown(session: Session, secrets: Sequence[str] = ()) -> list[str]:
-    """The whole transcript as Markdown, nothing folded or cut, without values that are known to be
-    secret.
-    """
+    """Return the whole transcript as Markdown, unfolded and uncut, with `secrets` redacted."""
     lines = markdown_of(session.transcript.entries)
     return SecretsOnly(secrets).text("\n".join(lines)).split("\n") if secrets else lines
 
@@ -186,7 +184,7 @@ def markdown_of(entries: Iterable[Entry]) -> list[str]:
 
 
 def _fenced(rows: list[str]) -> list[str]:
-    """Rows as they stand in the chat, in a fence that none of them closes."""
+    """Return rows of the chat in a fence that is longer than any run of backticks in them."""
     if not rows:
         return []
     ticks = (len(run) for row in rows for run in re.findall("`+", row))
@@ -217,7 +215,7 @@ def _part(part: Part) -> str:
 
 
 def whole(session: Session, target: dict[str, Any]) -> list[str]:
-    """A notice in full, or a tool call: content uncut, then raw input and output."""
+    """Return a notice or a tool call in full. Raw input and output follow the content of a call."""
     if target.get("kind") == "notice":
         return _whole_notice(session, target.get("number"))
     index = target.get("call")
@@ -236,7 +234,7 @@ def _whole_notice(session: Session, number: object) -> list[str]:
 
 
 def asked(decision: Decision) -> list[str]:
-    """What a question says, and its options, in full."""
+    """Return a question and its options in full."""
     lines = visible(decision.title).split("\n")
     for detail in decision.details:
         lines += visible(detail).split("\n")
@@ -245,7 +243,7 @@ def asked(decision: Decision) -> list[str]:
 
 
 def whole_entry(entry: ToolEntry) -> list[str]:
-    """The same of the entry of a tool call."""
+    """Return a tool call in full: its content, then its raw input and output."""
     call = entry.call
     lines = _texts(draw(entry, Look(tool_lines=WHOLE)))
     tool = f", tool {one_line(call.name)}" if call.name else ""
@@ -258,7 +256,7 @@ def whole_entry(entry: ToolEntry) -> list[str]:
 
 
 def _laid_out(value: Any) -> list[str]:
-    """A value in full; the texts of a table that have several lines stand below their names."""
+    """Return a value in full. Texts of several lines in a table follow below their keys."""
     texts = value.values() if isinstance(value, dict) else ()
     if not any(isinstance(text, str) and "\n" in text for text in texts):
         return visible(value if isinstance(value, str) else _pretty(value)).split("\n")

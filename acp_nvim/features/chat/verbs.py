@@ -1,4 +1,4 @@
-"""Verbs about what the user looks at: reports, the log, what `<CR>` opens."""
+"""Verbs about the chat and reports: open, compare, export, `:Acp info`, `:Acp log`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("tool_calls")
 def tool_calls(host: Host, args: Args) -> None:
-    """Tell all tool calls of a session, of which `state()` has the newest."""
+    """Reply with all tool calls of a session. `state()` has only the newest."""
     session = host.screen.sessions.get(int(args["session"]))
     calls = session.tool_calls if session is not None else ()
     host.screen.push("reply", args["id"], [plain(snapshot.tool_call(call)) for call in calls])
@@ -41,19 +41,17 @@ def tool_calls(host: Host, args: Args) -> None:
 
 @verb("redraw")
 def redraw(host: Host, args: Args) -> None:
-    """Draw a chat again as a whole."""
     host.screen.redraw(int(args["session"]))
 
 
 @verb("info")
 def info(host: Host, args: Args) -> None:
-    """Agents, sessions, limits, protocol warnings."""
     host.screen.push("show", "acp://info", "acpinfo", reports.info(host))
 
 
 @verb("log")
 async def log(host: Host, args: Args) -> None:
-    """The traffic of an agent."""
+    """Show the traffic of an agent."""
     name = agent_name(host, args)
     connection = host.agents.connections.get(name)
     if connection is None:
@@ -81,8 +79,9 @@ async def log_save(host: Host, args: Args) -> None:
 
 
 def save_log(path: Path, logs: Mapping[str, Recorded]) -> int:
-    """Write logs by agent without their secrets, for the user alone to read; takes seconds for a
-    long one. Returns the number of lines. OSError.
+    """Write logs by agent, redacted, to a file that only the user can read.
+
+    Return the number of lines. It takes seconds for a long log. Raise OSError.
     """
     count = 0
     with open(path, "w", encoding="utf-8", opener=private) as file:
@@ -94,7 +93,7 @@ def save_log(path: Path, logs: Mapping[str, Recorded]) -> int:
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file that only its owner may look into, also one that is there."""
+    """Open a file that only its owner can read, and restrict an existing one likewise."""
     handle = os.open(path, flags, 0o600)
     if stat.S_ISREG(os.fstat(handle).st_mode):
         os.fchmod(handle, 0o600)
@@ -102,8 +101,9 @@ def private(path: str, flags: int) -> int:
 
 
 def written(host: Host, path: Path, lines: list[str]) -> bool:
-    """Write lines to a file, a new one for the user alone; why that cannot be is said. Returns
-    whether they are in it.
+    """Write lines to a file, or report the error. Return whether they were written.
+
+    Only the user can read a new file.
     """
     try:
         with open(path, "w", encoding="utf-8", opener=private_files.opener) as file:
@@ -116,7 +116,7 @@ def written(host: Host, path: Path, lines: list[str]) -> bool:
 
 @verb("export")
 def export(host: Host, args: Args) -> None:
-    """The chat as Markdown, to a file or into a window."""
+    """Write the chat as Markdown to a file, or show it in a window."""
     conversation = host.sessions.conversation(args.get("session"))
     if conversation is None:
         host.echo("info", wording.NO_SESSION)
@@ -133,7 +133,7 @@ def export(host: Host, args: Args) -> None:
 
 
 async def _open_child(host: Host, session: Session, session_id: str) -> None:
-    """The chat of a subagent."""
+    """Open the chat of a subagent."""
     kept = host.history.shown(session)
     if kept is not None:
         await open_kept_child(host, kept, session_id)
@@ -147,13 +147,13 @@ async def _open_child(host: Host, session: Session, session_id: str) -> None:
 
 @verb("permissions")
 def permissions(host: Host, args: Args) -> None:
-    """All pending decisions, of all sessions, with what each would do."""
     host.screen.push("show", "acp://permissions", "acpinfo", reports.permissions(host))
 
 
 async def _compare(host: Host, session: Session, call: int) -> None:
-    """The diffs of a tool call in diff mode, of its patches the lines that they have; while it
-    asks, what it would write.
+    """Show the diffs of a tool call in diff mode, or the lines of its patches.
+
+    While the call asks for permission, show the files as the edits would make them.
     """
     entry = session.entries.get(session.tool_calls.at(call))
     if entry is None:
@@ -180,7 +180,7 @@ async def _compare(host: Host, session: Session, call: int) -> None:
 
 @verb("open")
 async def open_target(host: Host, args: Args) -> None:
-    """What `<CR>` in the chat opens in full."""
+    """Open the item under the cursor of the chat in full (`<CR>`)."""
     conversation = host.sessions.conversation(args.get("session"))
     target = args.get("target") or {}
     if conversation is None:

@@ -1,5 +1,6 @@
-"""Goes back to before a prompt: files by its checkpoint, the conversation in a session that
-branches off there. The old session stays as it is, so that all of it can be undone.
+"""Rewind to before a prompt: restore the files by its checkpoint, branch the conversation.
+
+The branch is a new session. The old one is unchanged, so a rewind can be undone.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Entry, Message
 
 LABEL = 70
-"""Characters of a prompt in a list."""
+"""Most characters of a prompt in a list."""
 
 
 def prompts(session: Session) -> dict[int, Message]:
-    """Return the prompts of a session that are known by their numbers, oldest first."""
+    """Return the prompts of a session by their numbers, oldest first."""
     found: dict[int, Message] = {}
     for entry in session.transcript.entries:
         if isinstance(entry, Message) and entry.prompt is not None:
@@ -36,12 +37,12 @@ def prompts(session: Session) -> dict[int, Message]:
 
 
 def label(n: int, message: Message) -> str:
-    """One line for a list."""
+    """Return the line of a prompt in a list."""
     return f"{n}  {one_line(message.text(), LABEL)}"
 
 
 def take_up(host: Host, conversation: Conversation) -> None:
-    """The prompts that a session had before this Neovim count as its own."""
+    """Count the prompts that a session had in an earlier Neovim as its own."""
     session, kept = conversation.session, host.history.shown(conversation.session)
     if kept is not None:
         host.earlier_prompts.take_up(session, kept.agent_id, kept.uid)
@@ -50,7 +51,7 @@ def take_up(host: Host, conversation: Conversation) -> None:
 
 
 async def recall(host: Host, conversation: Conversation) -> Session:
-    """Return the session with the prompts of before, or one that only has what was kept of it."""
+    """Return the session if it has its earlier prompts, else one with its stored transcript."""
     take_up(host, conversation)
     try:
         return await host.earlier_prompts.recall(conversation.session)
@@ -60,8 +61,9 @@ async def recall(host: Host, conversation: Conversation) -> Session:
 
 
 async def latest(host: Host) -> Conversation | None:
-    """Without a session here: the chat of the one with the latest checkpoint, as it was kept; or
-    that session alone where nothing was kept of what was said.
+    """Return the session with the latest checkpoint, for a Neovim that has no session.
+
+    If the history has its transcript, open that as a read-only chat.
     """
     found = latest_kept(host)
     if found is None:
@@ -76,7 +78,7 @@ async def latest(host: Host) -> Conversation | None:
 
 
 def latest_kept(host: Host) -> Conversation | None:
-    """The session with the latest checkpoint, of all Neovims."""
+    """Return the session with the latest checkpoint of all Neovims."""
     made = host.workspace.rewind.checkpoints.lists()[0]
     found = {
         n: kept[-1].time for n, kept in made.items() if kept and n in host.sessions.conversations
@@ -87,8 +89,9 @@ def latest_kept(host: Host) -> Conversation | None:
 async def rewind(
     host: Host, conversation: Conversation, told: Session, n: int, ask: Ask
 ) -> list[str]:
-    """Bring files and conversation back to before prompt `n`. Returns what to say; `told` has what
-    was said, `ask` names files that the user has changed as well.
+    """Rewind files and conversation to before prompt `n`. Return messages for the user.
+
+    `told` has the transcript. `ask` asks about files that the user has changed too.
     """
     known = prompts(told)
     if not known:
@@ -103,7 +106,7 @@ async def rewind(
 
 
 def none_known(host: Host, session: Session) -> str:
-    """Say that no prompts are known."""
+    """Return the message that no prompts are known."""
     kept = host.workspace.rewind.checkpoints.of(session.n)
     return wording.PROMPTS_NOT_KEPT if kept else wording.NO_PROMPTS
 
@@ -113,8 +116,10 @@ def _unknown(n: int, known: Sequence[int]) -> str:
 
 
 async def _files(host: Host, session: Session, n: int, ask: Ask) -> tuple[list[str], bool | None]:
-    """Restore the files. Returns what to say, and whether it was done: False where nothing was
-    kept of them, None where the user or a running turn stops all of it.
+    """Restore the files. Return messages for the user, and whether files were restored.
+
+    The latter is False without a checkpoint, and None if the user or a running turn prevents the
+    rewind.
     """
     if session.is_running:
         return [wording.STILL_WORKING_REWIND], None
@@ -129,7 +134,7 @@ async def _files(host: Host, session: Session, n: int, ask: Ask) -> tuple[list[s
 
 
 def _branch(host: Host, old: Conversation, told: Session, n: int, files: bool) -> None:
-    """Open the session that goes on from before the prompt; the prompt is in its composer."""
+    """Open a session that continues from before the prompt, with the prompt in its composer."""
     session, prompt = old.session, prompts(told)[n]
     at = told.transcript.entries.index(prompt)
     origin = msgspec.structs.replace(
@@ -145,8 +150,10 @@ def _branch(host: Host, old: Conversation, told: Session, n: int, files: bool) -
 
 
 def _origin(host: Host, session: Session, told: Session, at: int) -> Origin:
-    """By a fork at the agent's last message before that entry, where the agent offers that; else a
-    new session that is told what was said.
+    """Return the origin of a branch at entry `at`.
+
+    It is a fork at the agent's last message before that entry if the message has an id. Otherwise
+    it is a new session that gets the transcript.
     """
     if not _said(told.transcript.entries[:at]):
         return Origin()
@@ -159,19 +166,20 @@ def _origin(host: Host, session: Session, told: Session, at: int) -> Origin:
 
 
 def _said(entries: Sequence[Entry]) -> bool:
-    """Whether there is anything that an agent would have to know."""
+    """Return whether the entries contain a message."""
     return any(isinstance(entry, Message) for entry in entries)
 
 
 def _last_message(entries: Sequence[Entry]) -> str | None:
-    """The agent's last message that has an id."""
+    """Return the id of the agent's last message that has one."""
     said = (entry for entry in reversed(entries) if isinstance(entry, Message))
     return next((one.message_id for one in said if one.role == "agent" and one.message_id), None)
 
 
 async def undo(host: Host, conversation: Conversation, ask: Ask) -> list[str] | None:
-    """Go back to the session that this one branched off from, with its files as they were. None
-    where there is nothing of that kind to undo.
+    """Undo a rewind: return to the session from which this one branched, and to its files.
+
+    Return messages for the user, or None if there is no rewind to undo.
     """
     session, branch = conversation.session, conversation.origin.branch
     old = host.sessions.conversations.get(branch.n) if branch else None

@@ -1,4 +1,4 @@
-"""Handlers in Lua of what agents ask and tell beyond the protocol (`acp.base.extensions`)."""
+"""Lua handlers for extension requests and notifications of agents (`acp.base.extensions`)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from acp_nvim.protocol.errors import INTERNAL_ERROR, RequestError
 def in_lua(
     bridge: Bridge, push: Callable[..., None], names: Callable[[], Container[str]]
 ) -> Extensions:
-    """Return extensions whose handlers are Lua's; `push` queues a frame operation, so that a
-    notification stays behind the text that came before it.
+    """Return extensions whose handlers are in Lua.
+
+    Notifications are frame operations, queued by `push`, so that they follow the text that arrived
+    before them.
     """
 
     async def ask(number: int, params: Any, context: Context) -> Any:

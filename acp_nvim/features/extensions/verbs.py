@@ -1,4 +1,4 @@
-"""Verbs about what goes beyond the protocol: requests of agents' own, and the user's to them."""
+"""Verbs about extension methods, which agents and the user call beyond the protocol."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from acp_nvim.verbs import Args, verb
 
 @verb("extensions")
 def extensions(host: Host, args: Args) -> None:
-    """Names of agents' own methods that the user handles, after each change."""
+    """Set the names of extension methods that the user handles."""
     host.options.extend(list(args.get("names") or ()))
 
 
 @verb("extension_reply")
 def extension_reply(host: Host, args: Args) -> None:
-    """What a handler answers that did not answer at once."""
+    """Pass on the reply of an asynchronous handler."""
     host.extensions.replied(int(args["id"]), args)
 
 
 @verb("extension_request")
 async def extension_request(host: Host, args: Args) -> None:
-    """The user asks an agent something beyond the protocol; Lua hears what comes of it, once."""
+    """Send an extension request of the user to an agent, and its outcome to Lua exactly once."""
     try:
         outcome = plain({"result": await _asked(host, args)})
     except RequestError as error:

@@ -1,6 +1,4 @@
-"""Verbs about elicitations: forms that are opened, reviewed and sent, addresses that are opened
-(v1/elicitation).
-"""
+"""Verbs about elicitations: open, review and send forms, open addresses (v1/elicitation)."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from acp_nvim.verbs import Args, verb
 
 
 def answer(host: Host, decision: Decision, choice: str, content: Any) -> None:
-    """Answer an elicitation: accept, decline, cancel, or open its form."""
+    """Answer an elicitation (accept, decline, cancel), or open its form."""
     match choice:
         case "accept":
             _accept(host, decision, content)
@@ -34,7 +32,7 @@ def answer(host: Host, decision: Decision, choice: str, content: Any) -> None:
 
 
 def _accept(host: Host, decision: Decision, content: Any) -> None:
-    """A form with its values, or the consent to open an address."""
+    """Accept a form with its values, or open an address."""
     request = decision.request
     if isinstance(request, schema.ElicitationUrlMode):
         _consent(host, decision, request.url)
@@ -64,7 +62,7 @@ def _told(problems: list[forms.Problem]) -> str:
 
 
 def _pending(host: Host, args: Args) -> Decision | None:
-    """The decision that is meant, while it is open."""
+    """Return a pending decision by its id, or say that it is over."""
     found = host.decision(str(args.get("id")))
     if found is None:
         host.echo("warn", wording.QUESTION_OVER)
@@ -73,7 +71,7 @@ def _pending(host: Host, args: Args) -> Decision | None:
 
 @verb("open_decision")
 def open_decision(host: Host, args: Args) -> None:
-    """What `<CR>` on a card does: the form; of anything else it shows all."""
+    """Open the form of a card (`<CR>`), or show any other question in full."""
     decision = _pending(host, args)
     if decision is None:
         return
@@ -84,7 +82,7 @@ def open_decision(host: Host, args: Args) -> None:
 
 
 def _all(host: Host, decision: Decision) -> list[str]:
-    """All that is asked, nothing cut."""
+    """Return a question in full, with its tool call if it has one."""
     for session in host.sessions.all():
         entry = entry_of(decision, session) if session.decisions.get(decision.id) else None
         if entry is not None:
@@ -93,7 +91,7 @@ def _all(host: Host, decision: Decision) -> list[str]:
 
 
 def open_form(host: Host, decision: Decision) -> None:
-    """Show a form for editing, its defaults filled in."""
+    """Show a form for editing, with its default values."""
     form = forms.fields(decision.request.requested_schema)
     defaults = {it.name: it.default for it in form if it.default is not None}
     about = [decision.title, *_about(decision.request.requested_schema)]
@@ -112,7 +110,7 @@ def _about(form: schema.ElicitationSchema) -> list[str]:
 
 @verb("form_write")
 def form_write(host: Host, args: Args) -> None:
-    """Check a form as it stands; what is right is shown once more before it is sent."""
+    """Check the values of a form. If they are valid, show them for confirmation."""
     decision = _pending(host, args)
     if decision is None:
         return
@@ -133,7 +131,7 @@ def form_write(host: Host, args: Args) -> None:
 
 @verb("form_send")
 def form_send(host: Host, args: Args) -> None:
-    """Send what was reviewed, and nothing else."""
+    """Send exactly the values that the user reviewed."""
     decision = _pending(host, args)
     values = host.reviewed.pop(str(args.get("id")), None)
     if decision is not None and values is not None:

@@ -1,6 +1,4 @@
-"""The history of this host: when what is new is handed over to the thread that writes it, and
-reading by threads that wait for the disk.
-"""
+"""History of this host: pass changes to the writer thread, run queries in worker threads."""
 
 from __future__ import annotations
 
@@ -28,24 +26,25 @@ if TYPE_CHECKING:
     from acp_nvim.history.writer import Surroundings, Writer
 
 GAP_S: Final = 0.3
-"""After a change, in seconds."""
+"""Seconds from a change to its transfer to the writer."""
 SOON_S: Final = 0.01
-"""After a prompt of the user, which is on its way then, in seconds."""
+"""Seconds from a prompt to its transfer to the writer. By then the prompt has been sent."""
 WRITTEN_S: Final = 2.0
-"""How long a reader waits for what is being written."""
+"""Seconds for which a query waits for the writer."""
 FOLLOWED: Final = 16 << 20
-"""The size of a text, in bytes of memory, from which on nobody asks who wrote its lines."""
+"""Largest text, in bytes of memory, whose authors are recorded."""
 END_S: Final = 1.0
-"""How long the end of the host may wait for it."""
+"""Seconds for which the exit of the host waits for the writer."""
 
 
 class UnreadableError(Exception):
-    """The history cannot be read; the text is a line for the user."""
+    """Failure to read the history. The text is a message for the user."""
 
 
 class History:
-    """Keeps what is said. Nothing of `acp_nvim.history` is loaded before the first prompt is on its
-    way.
+    """Session transcripts of this host in the database.
+
+    Nothing of `acp_nvim.history` is imported before the first prompt has been sent.
     """
 
     def __init__(
@@ -56,8 +55,9 @@ class History:
         tell: Callable[[str], None],
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """``run`` names this Neovim, ``secrets`` are values that must not be kept, ``tell`` hears
-        lines for the user. Nothing is kept before `configure`.
+        """``run`` returns the key of this Neovim, ``secrets`` the values that must not be stored.
+
+        ``tell`` shows messages to the user. Nothing is stored before `configure`.
         """
         self._sessions = sessions
         self._run = run
@@ -67,7 +67,7 @@ class History:
         self._settings = HistorySettings(enabled=False)
         self._path: Path | None = None
         self._followed: list[tuple[Session, int | None, int]] = []
-        """Sessions that go on in records, before there is a recorder."""
+        """Arguments of `follow` from before there was a recorder."""
         self._recorder: Recorder | None = None
         self._writer: Writer | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -78,23 +78,24 @@ class History:
 
     @property
     def enabled(self) -> bool:
-        """Whether anything is kept."""
+        """Return whether transcripts are stored."""
         return self._settings.enabled and self._path is not None
 
     def uid(self, session: Session) -> str:
-        """Name a session among those of all Neovims."""
+        """Return a name for a session that is unique among all Neovims."""
         return f"{self._run()}.{session.n}"
 
     def configure(self, settings: HistorySettings, path: Path | None) -> None:
-        """Take options `history.*`, and where the history is."""
+        """Set the options `history.*` and the path of the database."""
         began = settings.enabled and not self._settings.enabled
         self._settings, self._path = settings, self._path or path
         if began and any(session.transcript.entries for session in self._sessions()):
             self._begun().skip()
 
     def follow(self, session: Session, record: int | None, shown: int) -> None:
-        """A session goes on in a record that is there: in this one, or that of its name. So many of
-        its entries are in it already.
+        """Continue a session in an existing record, or in the record of its agent's session.
+
+        The record already has the first `shown` entries.
         """
         if self._recorder is None:
             self._followed.append((session, record, shown))
@@ -102,24 +103,24 @@ class History:
             self._recorder.follow(session, record, shown)
 
     def show(self, session: Session, kept: Kept) -> None:
-        """A chat only shows what was kept."""
+        """Mark a session as a read-only chat of a stored transcript."""
         self._shown[session.n] = kept
         self._begun().ignore(session)
 
     def shown(self, session: Session) -> Kept | None:
-        """What a chat only shows; None for a session that is open, or was."""
+        """Return the stored transcript of a read-only chat, or None for any other session."""
         return self._shown.get(session.n)
 
     def chat_of(self, kept: Kept) -> int | None:
-        """The number of the last chat that only shows this."""
+        """Return the number of the newest read-only chat of a stored transcript."""
         return next((n for n in reversed(self._shown) if self._shown[n].id == kept.id), None)
 
     def is_shown_whole(self, n: int, kept: Kept) -> bool:
-        """Whether nothing was added since that chat came to be."""
+        """Return whether a read-only chat has the whole stored transcript."""
         return self._shown[n].updated == kept.updated
 
     def _begun(self) -> Recorder:
-        """The recorder, and with it whatever keeps the history."""
+        """Return the recorder. Create it and the writer first if necessary."""
         if self._recorder is None:
             from acp_nvim.history.recorder import Recorder
             from acp_nvim.history.writer import Writer
@@ -148,18 +149,21 @@ class History:
     # -- keeping ----------------------------------------------------------------------------------
 
     def noticed(self) -> None:
-        """Something has changed: it is handed over a moment later."""
+        """Schedule the transfer of changes."""
         if self._timer is None and self.enabled and self._may_begin():
             self._timer = self._loop.call_later(GAP_S, self._flush)
 
     def _may_begin(self) -> bool:
-        """Whether a prompt has gone, or a session was loaded: before that nothing is in the way."""
+        """Return whether a prompt was sent or a session loaded.
+
+        Earlier, the imports would delay the first prompt.
+        """
         if self._recorder is not None:
             return True
         return any(session.turn or session.brings for session in self._sessions())
 
     def prompted(self, text: str, cwd: str) -> None:
-        """A prompt goes to its agent now: it is kept as soon as it is on its way."""
+        """Record a prompt, as soon as it has been sent."""
         if not self.enabled:
             return
         self._prompts.append((text, cwd))
@@ -170,7 +174,7 @@ class History:
     def wrote(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
-        """See `workspace.ports.Authorship`. Files beyond a size are left out."""
+        """Record the author of a write. Texts larger than `FOLLOWED` are left out."""
         ours = self._own(session)
         if ours is not None and size(after) <= FOLLOWED:
             from acp_nvim.history.recorder import wrote
@@ -205,7 +209,7 @@ class History:
             self.noticed()
 
     def _own(self, session: AgentSession) -> Session | None:
-        """The session of this Neovim's; None where it is another's, or nothing is kept."""
+        """Return the session if it belongs to this Neovim and the history is enabled."""
         own = self._sessions() if self.enabled else ()
         return next((it for it in own if it.n == session.n), None)
 
@@ -234,12 +238,12 @@ class History:
             self._writer.write(generation, changes)
 
     def again(self, generation: int) -> None:
-        """All that is open is to be written once more: some of it may be lost."""
+        """Write all open sessions again, after the database may have lost some of their entries."""
         self._begun().again(generation)
         self.noticed()
 
     def delete(self, record: int, uid: str | None) -> None:
-        """Delete a session; a chat of it that is open here goes on in a record of its own."""
+        """Delete a session. If it is open here, it continues in a new record."""
         self._begun().delete(record, uid)
         self._flush_now()
 
@@ -249,7 +253,7 @@ class History:
         self._flush()
 
     def close(self) -> None:
-        """Hand over the rest; `wait_written` is to follow, in a thread."""
+        """Pass the remaining changes to the writer. Then call `wait_written` in a thread."""
         if self._timer is not None:
             self._timer.cancel()
         if self.enabled and (self._recorder is not None or self._may_begin()):
@@ -258,24 +262,25 @@ class History:
 
     @property
     def waits(self) -> bool:
-        """Whether anything is to be handed over later."""
+        """Return whether a transfer of changes is scheduled."""
         return self._timer is not None
 
     def wait_idle(self) -> None:
-        """Wait, in a thread, until all is written that was handed over."""
+        """Wait, in a thread, until the writer has written everything."""
         if self._writer is not None and self._writer.started:
             self._writer.written(WRITTEN_S)
 
     def wait_written(self) -> None:
-        """Wait for the end of the thread that writes."""
+        """Wait until the writer thread has ended."""
         if self._writer is not None:
             self._writer.close(END_S)
 
     # -- reading ----------------------------------------------------------------------------------
 
     async def read(self, name: str, *args: Any) -> Any:
-        """Run a function of `history.search` on all that is kept, what is on the screen included.
-        Raises `UnreadableError`. Nothing is found where nothing was ever kept.
+        """Run a function of `history.search`, after all changes so far are written.
+
+        Return None if there is no history. Raise `UnreadableError`.
         """
         if self._path is None:
             return None
@@ -309,7 +314,7 @@ class History:
         return self._read_anew(path, identity, name, args)
 
     def _read_only(self, path: Path, name: str, args: Sequence[Any], why: Exception) -> Any:
-        """Nothing can be written there; what was kept before can still be read."""
+        """Run a query on a database that cannot be written."""
         import sqlite3
 
         from acp_nvim.history import search
@@ -324,7 +329,10 @@ class History:
             raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=why)) from why
 
     def _read_anew(self, path: Path, identity: Any, name: str, args: Sequence[Any]) -> Any:
-        """The file is damaged: it is out of the way first. Whoever writes finds that, too."""
+        """Move a damaged database aside and run the query on a new one.
+
+        The writer detects the damage by itself.
+        """
         import sqlite3
 
         from acp_nvim.history.database import set_aside

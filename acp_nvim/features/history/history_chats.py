@@ -1,4 +1,4 @@
-"""Sessions of the history: how they are listed, shown as chats, and gone on with."""
+"""Sessions of the history: list them, show them as chats, continue them."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 DAYS: Final = 30
-"""An age of more days is a date."""
+"""Largest age in days that is not shown as a date."""
 
 
 # -- how it looks ---------------------------------------------------------------------------------
 
 
 def name(kept: Kept) -> str:
-    """What people call a session."""
+    """Return the title of a session."""
     return one_line(kept.title, 100) or f"untitled {kept.id}"
 
 
 def label(kept: Kept, cwd: str, now: float) -> str:
-    """One line for a list: the title, what tells it from others, and the line that was found."""
+    """Return the line of a session in a list: title, agent, directory, age and matching line."""
     facts = [kept.agent, _place(kept.cwd, cwd), age(now - kept.updated, kept.updated)]
     line = one_line(kept.line, 120)
     known = name(kept)
@@ -45,7 +45,7 @@ def label(kept: Kept, cwd: str, now: float) -> str:
 
 
 def age(seconds: float, then: float) -> str:
-    """How long ago something was, in one word or two; a clock may have been set back."""
+    """Return an age as a text. It may be negative if the clock was set back."""
     if seconds < MINUTE:
         return "now"
     if seconds < HOUR:
@@ -58,7 +58,7 @@ def age(seconds: float, then: float) -> str:
 
 
 def _place(path: str, cwd: str) -> str:
-    """A directory, where it is not the present one."""
+    """Return a directory for display, or an empty text for the current one."""
     home = str(Path.home())
     if path == cwd:
         return ""
@@ -66,7 +66,7 @@ def _place(path: str, cwd: str) -> str:
 
 
 def statistics(used: Sequence[Used]) -> list[str]:
-    """Tokens and cost by day and agent, newest first, then all of each agent."""
+    """Return the table of tokens and cost by day and agent, newest first, then sums by agent."""
     rows = [("day", "agent", "prompts", "tokens", "cost")]
     for day, agent in dict.fromkeys((it.day, it.agent) for it in used):
         of_day = [it for it in used if (it.day, it.agent) == (day, agent)]
@@ -79,7 +79,7 @@ def statistics(used: Sequence[Used]) -> list[str]:
 
 
 def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """Words to the left, numbers to the right."""
+    """Align texts to the left and numbers to the right."""
     aligned = zip(row, widths, strict=True)
     return [
         cell.ljust(width) if at < 2 else cell.rjust(width)
@@ -88,7 +88,7 @@ def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _by_currency(used: Sequence[Used]) -> list[tuple[str, str, str]]:
-    """The sums of each currency; what was used before a cost was told counts with the first."""
+    """Return the sums for each currency. Use without a cost counts with the first currency."""
     currencies = sorted({it.currency for it in used} - {""}) or [""]
     parts = [[it for it in used if it.currency == currency] for currency in currencies]
     if currencies[0]:
@@ -107,7 +107,7 @@ def _sums(used: Sequence[Used], currency: str) -> tuple[str, str, str]:
 
 
 def opened(host: Host, kept: Kept) -> Conversation | None:
-    """The session where it is open here: it was begun here, or loaded or resumed."""
+    """Return the session of a record if it is open in this Neovim."""
     for conversation in host.sessions.conversations.values():
         session = conversation.session
         same = bool(kept.agent_id) and (session.agent, session.id) == (kept.agent, kept.agent_id)
@@ -117,9 +117,7 @@ def opened(host: Host, kept: Kept) -> Conversation | None:
 
 
 def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
-    """Show a session as a chat, which may be there already. A prompt that is written there goes on
-    with it.
-    """
+    """Show a stored session as a read-only chat, and return it. A prompt there continues it."""
     there = host.history.chat_of(kept)
     if there is not None and host.history.is_shown_whole(there, kept):
         show(host, host.sessions.conversations[there])
@@ -134,7 +132,7 @@ def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
 
 
 async def open_kept_child(host: Host, kept: Kept, session_id: str) -> None:
-    """Show the chat of a subagent of a session that is shown."""
+    """Show the read-only chat of a subagent of a stored session."""
     children: Sequence[Kept] = await host.history.read("children", kept.id) or ()
     child = next((one for one in children if one.agent_id == session_id), None)
     if child is None:
@@ -144,8 +142,9 @@ async def open_kept_child(host: Host, kept: Kept, session_id: str) -> None:
 
 
 def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
-    """Go on with a session in a chat that begins with what was said: resumed or loaded where its
-    agent can, else a new one that is told the conversation so far.
+    """Continue a stored session in a chat that begins with its transcript.
+
+    The agent resumes or loads it if possible. Otherwise a new session gets the transcript.
     """
     agent = _agent(host, kept)
     origin = Origin("again", tells=True)
@@ -161,7 +160,7 @@ def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
 
 
 def _restore(session: Session, kept: Kept, entries: Sequence[Entry]) -> None:
-    """Put what was kept into a session that has nothing yet."""
+    """Put stored entries and usage into an empty session."""
     restore(session, entries)
     if kept.used is not None and kept.size is not None:
         cost = None
@@ -172,7 +171,7 @@ def _restore(session: Session, kept: Kept, entries: Sequence[Entry]) -> None:
 
 
 def _agent(host: Host, kept: Kept) -> str | None:
-    """The agent of a session; None where it is not configured any more."""
+    """Return the agent of a session, or None if it is no longer configured."""
     try:
         return kept.agent if host.options.spec(kept.agent) is not None else None
     except UnknownAgent:
@@ -180,7 +179,7 @@ def _agent(host: Host, kept: Kept) -> str | None:
 
 
 def item(kept: Kept, cwd: str, now: float) -> dict[str, Any]:
-    """A session for Lua: `{id, label, title, agent, cwd, updated, line, preview}`."""
+    """Return a session for Lua: `{id, label, title, agent, cwd, updated, line, preview}`."""
     return {
         "id": kept.id,
         "label": label(kept, cwd, now),

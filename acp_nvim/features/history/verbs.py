@@ -1,4 +1,4 @@
-"""Verbs about the history: what is found, and what is done with a session of it."""
+"""Verbs about the history: search it, and open, continue, export or delete its sessions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 ACTIONS = ("open", "continue", "export", "delete")
 PROMPTS = 500
-"""The most earlier prompts that a composer gets."""
+"""Most earlier prompts that a composer gets."""
 
 
 @verb("history")
 async def history(host: Host, args: Args) -> None:
-    """Search, pick a session, then what to do with it, unless `action` says that."""
+    """Search the history, let the user pick a session and, without `action`, an action."""
     cwd, words = str(args["cwd"]), str(args.get("words") or "").strip()
     found = await read(host, "search", words, cwd)
     if found is None:
@@ -51,7 +51,7 @@ async def history(host: Host, args: Args) -> None:
 
 @verb("last_chat")
 async def last_chat(host: Host, args: Args) -> None:
-    """Offer the last session of a directory, where no session is current."""
+    """Offer the last session of a directory if no session is current."""
     cwd = str(args["cwd"])
     found: Sequence[Kept] = await read(host, "search", "", cwd, silent=True) or ()
     last = next((kept for kept in found[:1] if kept.cwd == cwd), None)
@@ -65,7 +65,7 @@ async def last_chat(host: Host, args: Args) -> None:
 
 @verb("history_stats")
 async def stats(host: Host, args: Args) -> None:
-    """Tokens and cost by agent and day."""
+    """Show tokens and cost by agent and day."""
     used = await read(host, "usage")
     if used is None:
         return
@@ -77,7 +77,7 @@ async def stats(host: Host, args: Args) -> None:
 
 @verb("history_ask")
 async def ask(host: Host, args: Args) -> None:
-    """What a picker of the user asks: sessions with `search`, lines with `preview`."""
+    """Reply to the user's picker: sessions for `search`, lines for `preview`."""
     reply: object = []
     if "preview" in args:
         entries = await read(host, "entries", int(args["preview"])) or []
@@ -92,7 +92,7 @@ async def ask(host: Host, args: Args) -> None:
 
 @verb("history_do")
 async def do(host: Host, args: Args) -> None:
-    """Do something with the session of a record."""
+    """Run an action on the session of a record."""
     kept = await read(host, "session", int(args["record"]))
     if kept is None:
         host.echo("info", wording.HISTORY_GONE)
@@ -102,7 +102,7 @@ async def do(host: Host, args: Args) -> None:
 
 @verb("prompts")
 async def prompts(host: Host, args: Args) -> None:
-    """Earlier prompts for the composer, those of other Neovims included."""
+    """Send the earlier prompts of all Neovims to the composer."""
     texts = await read(host, "prompts", PROMPTS, silent=True) if host.history.enabled else []
     host.screen.push("prompts", texts or [])
 
@@ -132,7 +132,7 @@ async def _act(host: Host, kept: Kept, action: str) -> None:
 
 
 async def _export(host: Host, kept: Kept, entries: Sequence[Entry]) -> None:
-    """As Markdown, to a file that the user names, or into a window."""
+    """Write a session as Markdown to a file that the user names, or show it in a window."""
     lines = reports.markdown_of(entries)
     name = await host.ask_text(wording.HISTORY_EXPORT_TO)
     if name is None:
@@ -150,7 +150,7 @@ def _path(host: Host, name: str) -> Path:
 
 
 async def read(host: Host, name: str, *args: object, silent: bool = False) -> Any:
-    """Ask the history; the user is told why that cannot be."""
+    """Return the result of a history query, or None. Report errors unless `silent`."""
     try:
         found = await host.history.read(name, *args)
     except UnreadableError as error:

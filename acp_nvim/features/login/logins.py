@@ -1,4 +1,4 @@
-"""Logins that agents ask for, and whatever waits for them."""
+"""Logins that agents require, and actions that wait for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acp_nvim.tasks import Tasks
 
 
 class Logins:
-    """Of all agents of a host."""
+    """Logins of all agents of a host."""
 
     def __init__(
         self, sessions: Sessions, screen: Screen, tasks: Tasks, echo: Callable[[str, str], None]
@@ -35,9 +35,7 @@ class Logins:
         session: Session | None,
         go_on: Callable[[], None] | None = None,
     ) -> None:
-        """Say that the agent wants a login. Afterwards the sessions go on that wait for it, and
-        ``go_on`` is called.
-        """
+        """Announce that an agent requires a login. ``go_on`` is called after the login."""
         connection.require_login()
         methods = auth.offered(connection.spec, connection.agent.auth_methods)
         data = {"agent": connection.name, "methods": methods}
@@ -50,11 +48,11 @@ class Logins:
             self.wait(connection.name, go_on)
 
     def wait(self, agent: str, go_on: Callable[[], None]) -> None:
-        """Call this after a login to the agent."""
+        """Call ``go_on`` after a login to the agent."""
         self._waiting.append((agent, go_on))
 
     def done(self, connection: Connection) -> None:
-        """The user has logged in: whatever waited for that goes on."""
+        """Resume the sessions and actions that waited for this login."""
         self._tasks.start_soon(connection.logged_in)
         for conversation in self._sessions.conversations.values():
             if conversation.session.agent == connection.name:
@@ -62,7 +60,7 @@ class Logins:
         self.go_on(connection.name)
 
     def go_on(self, agent: str) -> None:
-        """Do what has waited for a login to this agent."""
+        """Run the actions that waited for a login to this agent."""
         wanted = [go_on for name, go_on in self._waiting if name == agent]
         self._waiting = [one for one in self._waiting if one[0] != agent]
         for go_on in wanted:

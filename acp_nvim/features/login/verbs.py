@@ -19,7 +19,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("login")
 async def login(host: Host, args: Args) -> None:
-    """Log in to an agent by one of its methods; afterwards goes on what waited for it."""
+    """Log in to an agent by one of its methods, then resume the sessions that waited for it."""
     connection = await host.agents.get(_agent(host, args))
     if not connection.alive:
         host.echo("error", connection.error or connection.exit_summary())
@@ -38,7 +38,7 @@ async def login(host: Host, args: Args) -> None:
 
 
 def _agent(host: Host, args: Args) -> str:
-    """The agent that was named, else the one that asks for a login, else the current one."""
+    """Return the named agent, else one that requires a login, else the current one."""
     if args.get("agent"):
         return str(args["agent"])
     waiting = (c.name for c in host.agents.connections.values() if c.status == "auth_required")
@@ -99,8 +99,9 @@ def _takes_long(host: Host, connection: Connection) -> None:
 
 
 def _configured(host: Host, connection: Connection) -> dict[str, str]:
-    """The environment of an agent without the values that the user was asked for: those may be
-    wrong.
+    """Return the environment of an agent without values that the user typed at an earlier login.
+
+    Those may be wrong.
     """
     given = host.agents.variables.names(connection.name)
     ours = {key: it for key, it in connection.spec.env.items() if key not in given}
@@ -110,8 +111,9 @@ def _configured(host: Host, connection: Connection) -> dict[str, str]:
 async def _by_variables(
     host: Host, connection: Connection, method: schema.AuthMethod, wanted: list[schema.AuthEnvVar]
 ) -> None:
-    """The user gives the values of variables, which no log and no file gets; the agent starts
-    afresh with them.
+    """Ask for the values of variables and restart the agent with them.
+
+    The values are written to no log and no file.
     """
     name, title, link = connection.name, connection.title, getattr(method, "link", None)
     source = wording.PART_VALUE_FROM.format(link=link) if link else ""
@@ -131,15 +133,13 @@ async def _by_variables(
 
 
 async def _may_run(host: Host, connection: Connection, run: auth.TerminalLogin) -> bool:
-    """Whether the user lets a program run that the agent names; they see all of it first."""
+    """Ask whether to run a program that the agent names. The question shows the whole command."""
     prompt = wording.LOGIN_RUNS.format(agent=connection.title, command=run.line)
     return await host.choose(prompt, [wording.OPTION_RUN, wording.OPTION_DO_NOT_RUN], "login") == 0
 
 
 async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLogin) -> None:
-    """The program talks to the user in a terminal; the agent then starts afresh, and is told
-    nothing of it.
-    """
+    """Run a login program in a terminal, then restart the agent. It gets no `authenticate`."""
     name = connection.name
     if name in host.logins.in_terminal:
         host.echo("info", wording.LOGIN_BUSY.format(agent=connection.title))
@@ -165,13 +165,13 @@ async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLog
 
 @verb("login_done")
 def login_done(host: Host, args: Args) -> None:
-    """The login program has ended."""
+    """Pass on the exit code of the login program."""
     host.asking.answered(args.get("id"), args.get("code"))
 
 
 @verb("logout")
 async def logout(host: Host, args: Args) -> None:
-    """Log out of an agent; what is asked of it afterwards may need a login again."""
+    """Log out of an agent. Later requests may require a login again."""
     name = agent_name(host, args)
     connection = host.agents.connections.get(name)
     if host.agents.variables.forget(name) and connection is not None and connection.alive:

@@ -1,6 +1,4 @@
-"""Questions about paths: an agent wants to read or write outside of its session, a secret file, or
-one that other programs run.
-"""
+"""Questions about paths that are outside of the session, secret, or executed by other programs."""
 
 from __future__ import annotations
 
@@ -21,17 +19,18 @@ OPTIONS = (
 
 
 class Access:
-    """Asks once for a path; remembers which files were allowed for the whole session, by where
-    their paths led then.
+    """Questions about paths, and the files that the user allowed for a whole session.
+
+    Allowed files are stored by the resolved path at the time of the answer.
     """
 
     def __init__(self) -> None:
-        """Nothing is allowed yet."""
         self._allowed: set[tuple[int, str, str]] = set()
 
     async def __call__(self, session: Session, verb: str, where: Place, reason: str) -> bool:
-        """Return whether the user lets the agent `read` or `write` a path that is `outside`,
-        `secret` or `executed`.
+        """Return whether the user lets the agent `read` or `write` a path.
+
+        `reason` is `outside`, `secret` or `executed`.
         """
         key = (session.n, verb, where.real)
         if key in self._allowed:
@@ -51,6 +50,6 @@ class Access:
 
 
 def _named(where: Place) -> str:
-    """A path as the agent spelled it, and where it leads if that is elsewhere."""
+    """Return a path as the agent spelled it, with the resolved path if that differs."""
     leads = where.real != os.path.normpath(where.path)
     return f"{where.path} ({where.real})" if leads else where.path

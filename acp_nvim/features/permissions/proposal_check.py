@@ -1,4 +1,4 @@
-"""What language servers say of edits before they are allowed: on the card, and in the review."""
+"""Diagnostics of proposed edits, on the card of the permission and in the review."""
 
 from __future__ import annotations
 
@@ -19,29 +19,31 @@ from acp_nvim.tasks import Tasks
 
 MODULE: Final = "acp.tools.proposed"
 FILES: Final = 8
-"""How many files of one permission are looked at."""
+"""Most files of one permission that are checked."""
 CHARACTERS: Final = 1 << 19
-"""A longer text is not: a server would be busy with it for long."""
+"""Most characters of a text that is checked. A server would take long for more."""
 
 
 class Calls(Protocol):
-    """The part of `AsyncCalls` that is needed here."""
+    """Caller of asynchronous functions (`AsyncCalls`)."""
 
     async def call(self, module: str, function: str, *args: Any) -> Any:
-        """Run a function of Lua that answers later."""
+        """Run an asynchronous Lua function."""
         ...
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """What Lua answers of one file."""
+    """Answer of Lua for one file."""
 
     opinions: list[Opinion] = []
     known: list[Said] = []
 
 
 class ProposalCheck:
-    """Looks at the edits of each permission that is shown. One file at a time: a server that has
-    two texts of one file could take the one for a double of the other.
+    """Checks of the edits of all permissions that are shown.
+
+    Files are checked one at a time. A server that has two texts of one file might report each as a
+    duplicate of the other.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class ProposalCheck:
         settings: Callable[[], Settings],
         push: Callable[..., None],
     ) -> None:
-        """``push`` sends a frame operation."""
+        """``push`` queues a frame operation."""
         self._calls = calls
         self._proposed = proposed
         self._tasks = tasks
@@ -60,10 +62,10 @@ class ProposalCheck:
         self._push = push
         self._alone = anyio.Lock()
         self._looks: dict[Decision, tuple[tuple[Any, ...], anyio.CancelScope]] = {}
-        """By decision: what its edits are made of, and the look at them."""
+        """Sources of the edits and scope of the running check, by decision."""
 
     def shown(self, session: Session, decision: Decision) -> None:
-        """The card of a permission with edits is drawn."""
+        """Start a check when the card of a permission with edits is drawn, or its edits changed."""
         if not self._settings().review.diagnostics or decision.outcome is not None:
             return
         made_of = source(session, decision)
@@ -79,7 +81,7 @@ class ProposalCheck:
         self._tasks.start_soon(self._look, session, decision, scope)
 
     def _over(self, decision: Decision) -> None:
-        """It is answered: nobody needs to know any more."""
+        """Cancel the check of a decision that was answered."""
         self._looks.pop(decision)[1].cancel()
 
     async def _look(self, session: Session, decision: Decision, scope: anyio.CancelScope) -> None:
@@ -108,7 +110,7 @@ class ProposalCheck:
         try:
             return msgspec.convert(await self._calls.call(MODULE, "check", file), _Found)
         except NvimError:
-            return None  # it is a help, and a server may fail in any way
+            return None  # the check is optional, and a server may fail in any way
 
     def _show(
         self,
@@ -117,7 +119,7 @@ class ProposalCheck:
         proposals: Sequence[Proposal],
         found: Sequence[Effect],
     ) -> None:
-        """Say it on the card, and in the review where that is open."""
+        """Show the diagnostics on the card, and in the review if it is open."""
         if decision.outcome is not None or list(decision.effects) == list(found):
             return
         decision.effects = found
@@ -128,7 +130,10 @@ class ProposalCheck:
 
 
 def _checkable(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Whole texts of files that stay, which are not too long."""
+    """Return the proposals that can be checked, at most `FILES`.
+
+    These are whole texts that are not too long, of files that are neither deleted nor moved.
+    """
     return list(_checkable_ones(proposals))[:FILES]
 
 

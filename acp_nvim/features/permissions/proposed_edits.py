@@ -1,9 +1,9 @@
-"""Permissions that show edits: proposed in diff mode, where the user may amend them before they
-answer.
+"""Proposed edits of permissions, and the user's amendments to them.
 
-Amendments go into the agent's write when that comes through the editor in the same turn. If the
-agent writes the file itself, they are merged over what it wrote when the turn ends. The agent is
-told of them with the next prompt, also of those that are in no file.
+The user may amend the edits in diff mode before allowing them. If the agent then writes through the
+editor in the same turn, the amendment is part of that write. If it writes the file itself, the
+amendment is merged into the file at the end of the turn. The next prompt reports all amendments to
+the agent, including those that could not be written.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from acp_nvim.session.session import Session
 
 
 class Amendment(msgspec.Struct):
-    """The user's version of one file of a permission that they gave.
+    """The user's version of one file of an allowed permission.
 
-    ``agents`` and ``written`` are the agent's text and the text written in its place, once the
-    agent has begun to write; ``landed``: the file holds that.
+    Once the agent has begun to write, ``agents`` is the agent's text and ``written`` the text that
+    replaces it. ``landed``: the file contains that text.
     """
 
     proposal: Proposal
@@ -77,7 +77,7 @@ class ProposedEdits:
     # ---- shown
 
     async def show(self, session: Session, decision: Decision) -> list[Proposal]:
-        """The same as `proposals`, for the user, who may amend them."""
+        """Return the proposals, and remember them as the texts that the user may amend."""
         found = await self.proposals(session, decision)
         if decision.outcome is None:
             if decision not in self._shown:
@@ -94,7 +94,7 @@ class ProposedEdits:
         return found + await self._patched(session, decision, by_path)
 
     async def check(self, session: Session, decision: Decision) -> None:
-        """Say on a permission's card which of its patches do not apply, and why."""
+        """Show on a permission's card why patches of it do not apply."""
         diffs = {_real(session.cwd, change.path) for change in _changes(session, decision)}
         found = await self._patched(session, decision, diffs)
         cwd = session.cwd
@@ -124,7 +124,7 @@ class ProposedEdits:
             except Refusal as error:
                 unread.append(Proposal(path, EMPTY, EMPTY, whole=False, problem=str(error)))
         readable = [one for one in placed if {one.path, one.origin or one.path} <= live.keys()]
-        # In a thread: hunks that are searched for take time.
+        # In a thread, because the search for hunks takes time.
         return unread + await to_thread.run_sync(propose_patches, readable, live)
 
     def _forget(self, decision: Decision) -> None:
@@ -139,8 +139,9 @@ class ProposedEdits:
         return propose(path, live, changes, [text for text in known if text is not None])
 
     async def _saved(self, path: str) -> Text | None:
-        """Return the saved text where the buffer differs from it: agents that read the disk see
-        that.
+        """Return the text on disk if the buffer is modified.
+
+        Agents that read the disk see that text.
         """
         live = self._edits.buffers.get(path)
         if live is None or not live.modified:
@@ -151,9 +152,9 @@ class ProposedEdits:
     # ---- amended
 
     def amended(self, session: Session, decision: Decision, texts: Mapping[str, str]) -> None:
-        """Take the user's versions of the proposed files, just before the permission is given.
+        """Store the user's versions of the proposed files just before the permission is allowed.
 
-        ``texts`` are by the paths that were shown.
+        ``texts`` are the versions by path.
         """
         shown = self._shown.get(decision, {})
         for path, proposal in shown.items():
@@ -169,7 +170,7 @@ class ProposedEdits:
                 yield amendment
 
     def amend(self, session: Session, real: str, text: Text) -> Text:
-        """See `Amends`: the oldest amendment of the file goes into its next write."""
+        """Return the text of a write with the oldest amendment of the file applied."""
         amendment = next(self._waiting(session, real), None)
         if amendment is None:
             return text
@@ -178,7 +179,7 @@ class ProposedEdits:
         return amendment.written
 
     def agents(self, session: Session, real: str) -> Text | None:
-        """Return the agent's own text while an amendment is written in its place; else None."""
+        """Return the agent's text while an amended text is written instead of it, else None."""
         amendment = next(self._waiting(session, real), None)
         return amendment.agents if amendment else None
 
@@ -190,8 +191,9 @@ class ProposedEdits:
     # ---- told
 
     async def ended(self, session: Session, look: Callable[[str], Awaitable[None]]) -> None:
-        """See `Amends`: merge the amendments that no write took over what the agent has written by
-        itself, and tell it of all of them with the next prompt.
+        """Merge the remaining amendments into the files that the agent wrote itself.
+
+        All amendments are added to the next prompt.
         """
         made = self._made.get(session.n)
         if not made:
@@ -206,8 +208,10 @@ class ProposedEdits:
                 await self._tell(session, amendment, kept or await self._merged(amendment))
 
     async def _merged(self, amendment: Amendment) -> bool:
-        """Merge an amendment over the agent's text as an edit of the user's. Returns whether the
-        file has it: not if the agent has written nothing, or if the file cannot be written.
+        """Merge an amendment into the agent's text as an edit by the user.
+
+        Return whether the file has it. It has not if the agent wrote nothing or the file cannot be
+        written.
         """
         proposal = amendment.proposal
         path, edits = proposal.path, self._edits
@@ -244,7 +248,7 @@ class ProposedEdits:
         )
 
     async def _kept(self, amendment: Amendment) -> bool:
-        """Return whether the file holds the amendment: some agents write once more on disk."""
+        """Return whether the file still has the amendment. Some agents write it again on disk."""
         try:
             live = await self._edits.live(amendment.proposal.path)
         except Refusal:
@@ -269,18 +273,18 @@ def _real(cwd: str, path: str) -> str:
 
 
 def _name(cwd: str, path: str) -> str:
-    """Return the path relative to the session's directory, where it lies below."""
+    """Return the path relative to the session's directory if it is inside."""
     found, root = Path(path), Path(os.path.realpath(cwd))
     return str(found.relative_to(root)) if found.is_relative_to(root) else path
 
 
 def shows_edits(session: Session, decision: Decision) -> bool:
-    """Whether a question of a session is a permission that shows what would be written."""
+    """Return whether a question is a permission that shows edits."""
     return bool(_changes(session, decision) or _patches(session, decision))
 
 
 def shows_patches(session: Session, decision: Decision) -> bool:
-    """Whether it shows patches, which may not apply."""
+    """Return whether a question is a permission that shows patches, which may not apply."""
     return bool(_patches(session, decision))
 
 
@@ -298,7 +302,7 @@ def _patches(session: Session, decision: Decision) -> list[FilePatch]:
 def _asked(
     session: Session, decision: Decision
 ) -> tuple[ToolCall | None, schema.ToolCallUpdate | None]:
-    """Return the tool call of a permission, and the fields that the request itself gives."""
+    """Return the tool call of a permission, and the fields of it in the request itself."""
     request = decision.request
     if not isinstance(request, schema.RequestPermissionRequest | updates.PermissionRequest):
         return None, None
@@ -307,7 +311,10 @@ def _asked(
 
 
 def source(session: Session, decision: Decision) -> tuple[Any, ...]:
-    """Return what the proposals of a permission are made of: of other objects when they change."""
+    """Return the objects from which the proposals of a permission are made.
+
+    If the proposals change, these are different objects.
+    """
     call, asked = _asked(session, decision)
     return () if call is None else (call.content, call.raw_input, asked)
 

@@ -1,6 +1,4 @@
-"""Questions of agents that belong to no session, for example during a login
-(v1/elicitation#scope).
-"""
+"""Questions of agents outside of a session, for example during a login (v1/elicitation#scope)."""
 
 from __future__ import annotations
 
@@ -14,11 +12,11 @@ from acp_nvim.session import snapshot
 from acp_nvim.session.questions.decisions import IN_STATE, Decision, Decisions
 
 NO_SESSION = 0
-"""Stands for the session's number where cards have none."""
+"""Number in the frame operation `cards` for questions outside of a session."""
 
 
 class UnscopedQuestions:
-    """Shows these questions as cards and in `state().elicitations`."""
+    """Pending questions outside of a session, shown as cards and in `state().elicitations`."""
 
     def __init__(
         self, push: Callable[..., None], state: Callable[[list[str | int], Any], None]
@@ -29,7 +27,7 @@ class UnscopedQuestions:
         self._state = state
 
     def ask(self, decision: Decision) -> None:
-        """Ask, unless it is answered already."""
+        """Show a question, unless it is already answered."""
         if decision.outcome is not None:
             return
         self.decisions.add(decision)
@@ -40,7 +38,7 @@ class UnscopedQuestions:
         self._push("event", "AcpElicitation", plain({"id": decision.id, "mode": decision.kind}))
 
     def bring_listed(self) -> None:
-        """Show the cards of all that are listed."""
+        """Show the cards of all listed questions."""
         if self.decisions.bring_listed():
             self._tell()
 
@@ -52,7 +50,7 @@ class UnscopedQuestions:
 
 
 def card_of(decision: Decision) -> dict[str, Any]:
-    """A decision as `cards` wants it, without a tool call to go with it."""
+    """Return a decision without a tool call for the frame operation `cards`."""
     rows = card(decision)
     return {
         "id": decision.id,

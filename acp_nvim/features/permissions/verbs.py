@@ -1,4 +1,4 @@
-"""Verbs about decisions: answers to what an agent asks."""
+"""Verbs about decisions: answer permissions and elicitations, show proposed edits."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
 
 MOST_NAMED = 20
-"""Options that a message names."""
+"""Most options that a message names."""
 
 
 @verb("answer")
 def answer(host: Host, args: Args) -> None:
-    """Answer a pending decision by our id, as Lua's `answer()` does; no choice means cancelled."""
+    """Answer a pending decision by its id (Lua's `answer()`). No choice means cancelled."""
     decision, choice = host.decision(str(args.get("id"))), args.get("choice")
     if decision is None:
         host.echo("warn", wording.NO_QUESTION.format(id=args.get("id")))
@@ -46,7 +46,7 @@ def seen(host: Host, args: Args) -> Decision | None:
 
 @verb("bring")
 def bring(host: Host, args: Args) -> None:
-    """Show the card of a question that waits behind others: a key was pressed on its line."""
+    """Show the card of a waiting question after a key was pressed on its line in the chat."""
     decision = seen(host, args)
     session = None if decision is None else _asked_in(host, decision)
     if decision is not None and session is not None:
@@ -57,7 +57,7 @@ def bring(host: Host, args: Args) -> None:
 
 @verb("cards")
 def cards(host: Host, args: Args) -> None:
-    """The user looks at the cards: all questions that are listed get theirs."""
+    """Show the cards of all listed questions, when the user enters a card."""
     for session in host.sessions.all():
         if session.root is session and session.decisions.bring_listed():
             session.change(*{decision.listed for decision in session.decisions.front})
@@ -80,7 +80,7 @@ def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
 
 
 def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None:
-    """What the user made of the proposed edits counts when they are allowed."""
+    """Answer a permission. If it is allowed, use the proposed edits as the user amended them."""
     session, texts = _asked_in(host, decision), args.get("amended")
     if session is not None and isinstance(texts, dict) and option.kind.startswith("allow"):
         host.proposed.amended(session, decision, texts)
@@ -88,13 +88,13 @@ def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None
 
 
 def _asked_in(host: Host, decision: Decision) -> Session | None:
-    """The session that the user was asked in; a subagent asks in the one above all."""
+    """Return the session whose chat has the question. A subagent asks in its root session."""
     found = (s for s in host.sessions.all() if s.decisions.get(decision.id) is decision)
     return next(found, None)
 
 
 async def propose(host: Host, decision_id: str) -> None:
-    """Show what a pending permission would write."""
+    """Show the files that a pending permission would write."""
     decision = host.decision(decision_id)
     session = _asked_in(host, decision) if decision is not None else None
     if decision is None or session is None:
@@ -114,7 +114,7 @@ async def propose(host: Host, decision_id: str) -> None:
 
 
 async def propose_oldest(host: Host) -> None:
-    """Show what the oldest permission with edits would write; no edit is pending."""
+    """Show the edits of the oldest permission that has any, or say that there are none."""
     asked = ((session, d) for session in host.sessions.all() for d in session.decisions)
     found = next((d for session, d in asked if shows_edits(session, d)), None)
     if found is None:
@@ -131,16 +131,18 @@ def _names(decision: Decision) -> str:
 
 @verb("allow")
 def allow(host: Host, args: Args) -> None:
-    """Answer the question that the user has seen (`id`); without an option by the first of kind
-    allow_once.
+    """Answer the question that the user has seen (`id`).
+
+    Without an option, choose the first of kind allow_once.
     """
     _decide(host, args, "allow_once")
 
 
 @verb("deny")
 def deny(host: Host, args: Args) -> None:
-    """The same; without an option by the first of kind reject_once. A form or an address is
-    declined.
+    """Answer the question that the user has seen (`id`).
+
+    Without an option, choose the first of kind reject_once, or decline a form or an address.
     """
     _decide(host, args, "reject_once")
 
@@ -164,7 +166,7 @@ def _decide(host: Host, args: Args, kind: str) -> None:
 
 
 def _decide_elicitation(host: Host, decision: Decision, args: Args, kind: str) -> None:
-    """A no declines it. A yes alone does not answer what it asks: say what does."""
+    """Decline an elicitation, or say how to accept it. To accept, the user must fill in values."""
     if kind == "reject_once":
         decision.resolve(Outcome("decline"))
     elif args.get("form"):

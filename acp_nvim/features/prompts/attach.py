@@ -1,6 +1,4 @@
-"""What goes along with a prompt: lines, files, the clipboard's image, variables, a caller's own
-content blocks.
-"""
+"""Attachments of a prompt: lines, files, the clipboard's image, variables, content blocks."""
 
 from __future__ import annotations
 
@@ -26,9 +24,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("attach")
 async def attach(host: Host, args: Args) -> None:
-    """Attach files to the next prompt; with `clipboard` its image, written to a file of the
-    cache.
-    """
+    """Attach files to the next prompt, with `clipboard` also the image of the clipboard."""
     paths = [str(path) for path in args.get("paths") or ()]
     if args.get("clipboard"):
         from acp_nvim.agent.prompts import clipboard
@@ -43,7 +39,10 @@ async def attach(host: Host, args: Args) -> None:
 
 
 def _saved(host: Host, data: bytes) -> Path:
-    """The clipboard's image as a file, so that agents that take no images can be given a link."""
+    """Write the clipboard's image to a file in the cache.
+
+    Agents that do not support images get a link to it.
+    """
     suffix = (mime_of("", data) or "image/png").partition("/")[2]
     folder = host.options.cache("clipboard")
     path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns() % 1000:03}.{suffix}"
@@ -55,9 +54,7 @@ def _saved(host: Host, data: bytes) -> Path:
 
 
 def prompt_of(host: Host, args: Args) -> Prompt:
-    """Return what the verb `prompt` asks to be sent. Raises `msgspec.ValidationError` for content
-    blocks that are none.
-    """
+    """Return the prompt of the verb `prompt`. Raise `msgspec.ValidationError` for a bad block."""
     given = [_block(n, block) for n, block in enumerate(args.get("blocks") or (), 1)]
     text = args.get("text") or " ".join(b.text for b in given if isinstance(b, schema.TextContent))
     variables = [_variable(item) for item in args.get("variables") or ()]
@@ -75,13 +72,13 @@ def prompt_of(host: Host, args: Args) -> Prompt:
 
 
 def is_empty(prompt: Prompt) -> bool:
-    """Whether there is nothing to send."""
+    """Return whether there is nothing to send."""
     given = any(not isinstance(b, schema.TextContent) or b.text.strip() for b in prompt.given)
     return not (prompt.text.strip() or given or prompt.attachments or prompt.late)
 
 
 def _block(number: int, block: Any) -> Any:
-    """A content block of a caller (v1/content)."""
+    """Decode a content block from Lua (v1/content)."""
     if isinstance(block, str):
         return schema.TextContent(block)
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
@@ -102,13 +99,13 @@ def _block(number: int, block: Any) -> Any:
 
 
 def _ranges(args: Args) -> list[Attachment]:
-    """Lines of buffers; `range` alone holds the last of `ranges`."""
+    """Return the attached lines of buffers. `range` is the last of `ranges`."""
     lines = args.get("ranges") or ([args["range"]] if args.get("range") else [])
     return [_excerpt(one, args["cwd"]) for one in lines]
 
 
 def _excerpt(lines: Args, cwd: str) -> Excerpt:
-    """A buffer without a file is known by its number."""
+    """Return lines of a buffer as an attachment. A buffer without a file has its number as path."""
     name = lines.get("path")
     path = str(Path(cwd, name)) if name else f"{BUFFER_URI}{lines.get('bufnr', 0)}"
     mime = mime_of(path, b"") if name else "text/plain"
@@ -116,7 +113,7 @@ def _excerpt(lines: Args, cwd: str) -> Excerpt:
 
 
 def _files(host: Host, args: Args) -> list[Attachment]:
-    """Files by path, or with the text that a buffer has and the file has not."""
+    """Return the attached files, with the text of the buffer if that has unsaved changes."""
     found: list[Attachment] = []
     for item in args.get("attach") or ():
         path, live = (item["path"], item.get("text")) if isinstance(item, dict) else (item, None)
@@ -129,16 +126,16 @@ def _variable(item: Args) -> Variable:
 
 
 async def _diff(cwd: str, unsaved: str) -> Sequence[Attachment]:
-    """What git says at the moment of sending, and what buffers have that files have not."""
+    """Return the output of `git diff` at the time of sending, and the unsaved changes."""
     from acp_nvim.agent.prompts import git_changes
 
     text = await git_changes.diff(cwd, agent_environment())
-    private_files = "\n".join(part for part in (text, unsaved) if part)
-    return [Variable("diff", _cut(private_files) or "no changes")]
+    changes = "\n".join(part for part in (text, unsaved) if part)
+    return [Variable("diff", _cut(changes) or "no changes")]
 
 
 def _cut(text: str) -> str:
-    """At most as much as an attached file may have; what is cut is named."""
+    """Cut a text to the size limit of attached files, with a note of the cut."""
     if len(text) <= TEXT_BYTES:
         return text
     end = text.rfind("\n", 0, TEXT_BYTES)

@@ -1,5 +1,6 @@
-"""Prompts that a session had before this process: their numbers and checkpoints are known from the
-journal, what was said from the history.
+"""Prompts that a session had before this process.
+
+Their numbers and checkpoints are in the journal, their transcript is in the history.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class EarlierPrompts(Struct, frozen=True, eq=False):
-    """Of all sessions of a host."""
+    """Earlier prompts of all sessions of a host."""
 
     workspace: Workspace[Session]
     history: History
@@ -28,10 +29,10 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
     # -- numbers and checkpoints ------------------------------------------------------------------
 
     def take_up(self, session: Session, agent_id: str, key: str = "") -> None:
-        """Number the prompts that stand in the chat of a session and have none, as it went on from
-        the agent's session of that id, or from the one that ``key`` names in the journal; the
-        checkpoints before them are its own from now on. Once it has prompts of its own nothing is
-        left to do.
+        """Number the prompts in the chat of a continued session, and take over their checkpoints.
+
+        It continues the agent's session ``agent_id``, or the session ``key`` in the journal. Do
+        nothing if it already has numbered prompts.
         """
         rewind = self.workspace.rewind
         if rewind.last(session):
@@ -54,7 +55,7 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
         self.workspace.persistence.touch()
 
     def _earlier(self, session: Session, agent_id: str, key: str) -> int | None:
-        """The session with the latest checkpoint among those that this one goes on from."""
+        """Return the number of the continued session. Of several, it has the latest checkpoint."""
         keys, checkpoints = self.workspace.persistence.keys, self.workspace.rewind.checkpoints
         same = (session.agent, agent_id)
         found = {it.n for it in self.sessions() if agent_id and (it.agent, it.id) == same}
@@ -68,8 +69,9 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
     # -- what was said ----------------------------------------------------------------------------
 
     async def recall(self, session: Session) -> Session:
-        """Return the session, or, where its chat lacks prompts that it has had, one whose
-        transcript is what was kept of it. UnreadableError.
+        """Return the session, or one with its stored transcript if the chat lacks prompts.
+
+        Raise UnreadableError.
         """
         kept = await self.kept(session) if self._is_incomplete(session) else None
         if kept is None:
@@ -92,7 +94,7 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
         return last == 0 or not known.issuperset(range(1, last + 1))
 
     async def kept(self, session: Session) -> Kept | None:
-        """What the history has of a session, of this Neovim or another one. UnreadableError."""
+        """Return the record of a session, of any Neovim, in the history. Raise UnreadableError."""
         keys = self.workspace.persistence.keys
         key = keys.key(session.n)
         agent_id = session.id or (keys.infos[key].id if key in keys.infos else "")
