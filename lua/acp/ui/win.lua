@@ -48,6 +48,25 @@ local function rectangle(win)
   }
 end
 
+--- Call back when a float of the current tab page has appeared, moved or gone. Neovim applies the
+--- anchor of a float when it draws the screen, after SafeState; until then its position is wrong.
+---@param on acp.On
+---@param callback fun() called after the screen is drawn
+function M.watch_floats(on, callback)
+  local last = {} ---@type table[]
+  on('SafeState', function()
+    local now = {} ---@type table[]
+    for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+      local config = api.nvim_win_get_config(win)
+      if config.relative ~= '' then
+        now[#now + 1] = { win, rectangle(win), config.zindex, config.hide }
+      end
+    end
+    if not vim.deep_equal(now, last) then vim.schedule(callback) end
+    last = now
+  end)
+end
+
 --- Return the floats of the current tab page that overlap a part of a window.
 ---@param part { top: integer, left: integer, bottom: integer, right: integer }
 ---@return { win: integer, rows: integer, columns: integer }[] with the size of the overlap

@@ -111,8 +111,6 @@ def test_a_card_in_the_chat_that_a_float_covers_is_not_in_view(
         """,
         columns,
     )
-    editor.cmd("wincmd l")
-    editor.cmd("wincmd h")
     float_is(editor, state)
 
 

@@ -448,6 +448,33 @@ def test_a_card_under_another_float_is_not_on_the_screen(front: Editor) -> None:
     assert last(front) == ["allow", {"id": "p1"}]
 
 
+COVER = """
+local config = { relative = 'editor', row = 30, col = 100, anchor = 'SE', zindex = 50 }
+config.width, config.height = 100, 30
+vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, config)
+local function press()
+  _G.ms = _G.ms + 9000
+  vim.api.nvim_input('gy')
+end
+vim.api.nvim_create_autocmd('SafeState', { once = true, callback = vim.schedule_wrap(press) })
+"""
+
+
+@pytest.mark.parametrize("glimpsed", [True, False])
+def test_a_card_under_a_float_that_has_just_opened_is_not_on_the_screen(
+    front: Editor, glimpsed: bool
+) -> None:
+    """The position of the float is known only when the screen has been drawn, after SafeState."""
+    if glimpsed:
+        cards(front, "p1")
+        drawn(front, "p1")
+        passes(front, 399)
+    else:
+        cards(front, "p1")
+    front.lua(COVER)
+    said(front, NEW)
+
+
 def test_where_no_card_fits_the_first_press_shows_it(edit: Start) -> None:
     front: Editor = edit(init=STOPPED + HOST + RECORD_NOTIFY, screen=(40, 8))
     session(front)

@@ -497,7 +497,7 @@ end
 
 local function watch()
   if #cards > 0 then
-    seen.watch(on_screen, force)
+    seen.watch(on_screen, force, adjust)
   else
     seen.rest()
   end

@@ -29,6 +29,7 @@ local LEAST_MS = 400
 local function nothing() return { pending = {}, ids = {} } end
 
 local get_screen, show = nothing, nil ---@type (fun(): acp.OnScreen), (fun())|nil
+local place ---@type fun()
 local last = nothing() ---@type acp.OnScreen
 local times = {} ---@type table<integer|string, acp.TimeShown> by id
 local entered, executing ---@type acp.CommandLine|nil, acp.CommandLine|nil
@@ -108,6 +109,10 @@ local function watch_screen()
   end)
   on({ 'VimResume', 'UIEnter' }, function() return_after(0) end)
   on('SafeState', function() update(true) end)
+  require('acp.ui.win').watch_floats(on, function()
+    update()
+    place()
+  end)
 end
 
 local keys = vim.api.nvim_create_namespace('acp.seen')
@@ -116,8 +121,9 @@ local watching = false
 --- Measure how long questions are on the screen.
 ---@param how fun(): acp.OnScreen
 ---@param bring fun() shows hidden cards
-function M.watch(how, bring)
-  get_screen, show = how, bring
+---@param adjust fun() places the float of questions again, because other floats have changed
+function M.watch(how, bring, adjust)
+  get_screen, show, place = how, bring, adjust
   vim.schedule(update)
   if watching then return end
   watching = true
