@@ -12,6 +12,7 @@ from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.observers import ConversationObservers
 from acp_nvim.agent.prompts.comments import Comments
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.prompts.own_turns import OwnTurns
@@ -32,14 +33,16 @@ from acp_nvim.features.permissions.access import Access
 from acp_nvim.features.permissions.proposed_edits import ProposedEdits, shows_patches
 from acp_nvim.features.permissions.unscoped_questions import UnscopedQuestions
 from acp_nvim.features.prompts.earlier_prompts import EarlierPrompts
-from acp_nvim.features.prompts.host_delegate import HostDelegate
+from acp_nvim.features.prompts.prompt_view import PromptView
 from acp_nvim.features.prompts.sent import SentPrompts
+from acp_nvim.features.prompts.turn_files import TurnFiles
 from acp_nvim.features.review.foreign_sessions import ForeignSessions
 from acp_nvim.features.review.review_view import ReviewView
 from acp_nvim.features.sessions.session_observer import HostObserver
 from acp_nvim.features.sessions.sessions import SessionNumbers, Sessions
 from acp_nvim.features.sessions.subagent_registry import SubagentRegistry
 from acp_nvim.features.terminals.live_terminals import TerminalViews
+from acp_nvim.features.tools.tool_turns import ToolTurns
 from acp_nvim.features.tools.tools import EditorTools
 from acp_nvim.features.tools.user_tools import NvimUserTools
 from acp_nvim.features.unsaved.unsaved_changes import UnsavedChanges
@@ -111,6 +114,7 @@ class Host:
         self.sent = SentPrompts(self.problem)
         self.consent = Consent(self.problem, lambda: self.options.data_file("mcp.json"))
         self.foreign_sessions = self._foreign_sessions()
+        self.conversation_observers = ConversationObservers()
         self.tasks: Tasks
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
@@ -122,7 +126,6 @@ class Host:
         self.logins: Logins
         self.agent_events: AgentEvents
         self.earlier_prompts: EarlierPrompts
-        self.delegate: HostDelegate
         self.restarts: Restarts
 
     # -- life -------------------------------------------------------------------------------------
@@ -224,7 +227,7 @@ class Host:
         self.logins = Logins(self.sessions, self.screen, self.tasks, self.echo)
         self.agent_events = AgentEvents(self.agents, self.sessions, self.screen)
         self.earlier_prompts = EarlierPrompts(self.workspace, self.history, self._all_sessions)
-        self.delegate = self._delegate()
+        self._observe_conversations()
         self.restarts = Restarts(self.agents, self.sessions.served)
 
     def _history(self) -> History:
@@ -348,7 +351,12 @@ class Host:
             self.observer,
             self.settings,
             lambda session, origin: Conversation(
-                session, self.agents, self.tasks, self.delegate, origin
+                session,
+                self.agents,
+                self.tasks,
+                self.settings,
+                self.conversation_observers,
+                origin,
             ),
         )
 
@@ -356,24 +364,32 @@ class Host:
         """What was sent and received on all connections."""
         return [connection.traffic for connection in self.agents.connections.values()]
 
-    def _delegate(self) -> HostDelegate:
-        return HostDelegate(
-            screen=self.screen,
-            pace=self.pace,
-            sessions=self.sessions,
-            logins=self.logins,
-            workspace=self.workspace,
-            buffers=self.buffers,
-            unsaved=self.unsaved,
-            comments=self.comments,
-            sent=self.sent,
-            history=self.history,
-            earlier_prompts=self.earlier_prompts,
-            tools=self.tools,
-            tool_editor=self.tool_editor,
-            memory=Memory(self._logs, lambda: self.screen.turn_runs, self.tasks),
-            options=self.settings,
+    def _observe_conversations(self) -> None:
+        """Register the parts of the editor that take part in turns, in the order of their calls."""
+        observers = self.conversation_observers
+        prompts = PromptView(self.screen, self.pace, self.sent, self.comments)
+        files = TurnFiles(self.workspace, self.buffers)
+        tools = ToolTurns(self.tools, self.tool_editor)
+        memory = Memory(self._logs, lambda: self.screen.turn_runs, self.tasks)
+        earlier, unsaved = self.earlier_prompts, self.unsaved
+        observers.on_awaited.extend((prompts.on_awaited, self.workspace.turn_comes))
+        observers.on_opened.append(earlier.on_opened)
+        observers.on_open_failed.append(self.sessions.on_open_failed)
+        observers.on_login_needed.append(self.logins.needed)
+        observers.on_turn_starting.extend(
+            one.on_turn_starting for one in (tools, earlier, files, unsaved)
         )
+        observers.on_prompt_sent.extend(
+            one.on_prompt_sent for one in (unsaved, tools, self.history, prompts)
+        )
+        observers.on_prompt_requeued.append(prompts.on_prompt_requeued)
+        observers.on_prompt_returned.extend(one.on_prompt_returned for one in (unsaved, prompts))
+        observers.on_prompt_answered.append(self.sessions.on_prompt_answered)
+        observers.on_turn_cancelled.append(tools.on_turn_cancelled)
+        observers.on_turn_ended.extend(
+            one.on_turn_ended for one in (prompts, tools, unsaved, memory, files)
+        )
+        observers.on_agent_left.append(tools.on_agent_left)
 
 
 def _worked_at(session: Session, path: str, line: int | None) -> None:

@@ -15,6 +15,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from acp_nvim.agent.wire.traffic import Traffic
+from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 
 REST_S: Final = 1.0
@@ -37,7 +38,7 @@ class Memory:
         """Whether a release is scheduled."""
         self._packed = 0
 
-    def turn_ended(self) -> None:
+    async def on_turn_ended(self, session: Session) -> None:
         """Schedule a release. If another turn runs by then, it is left to the end of that turn."""
         if not self.is_due:
             self.is_due = True

@@ -16,6 +16,7 @@ from acp_nvim import wording
 from acp_nvim.agent.settings import HistorySettings
 from acp_nvim.features.history.history import History, UnreadableError
 from acp_nvim.history.database import Database
+from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from tests.support.kept_history import KeptHistory, begin, turn
 from tests.support.small_disk import small_disk
@@ -49,7 +50,7 @@ class Kept:
         return session
 
     def turn(self, session: Session, prompt: str, answer: str) -> None:
-        self.history.prompted(prompt, "/work")
+        self.history.on_prompt_sent(session, Prompt(prompt))
         turn(session, prompt, answer)
         self.history.noticed()
 
@@ -221,7 +222,7 @@ def test_a_full_disk_is_named_once_and_nothing_is_lost_when_there_is_room(tmp_pa
 async def test_a_kill_right_after_a_prompt_loses_no_word_of_the_user(tmp_path: Path) -> None:
     kept = Kept(tmp_path / "history.db")
     session = kept.session()
-    kept.history.prompted("Hello", "/work")
+    kept.history.on_prompt_sent(session, Prompt("Hello"))
     begin(session, "Hello")
     async with asyncio.timeout(PATIENCE_S):
         while not kept.exists:

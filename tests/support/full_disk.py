@@ -15,6 +15,7 @@ from typing import Any
 from acp_nvim.agent.settings import HistorySettings
 from acp_nvim.features.history.history import History, UnreadableError
 from acp_nvim.history import writer
+from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from tests.support.kept_history import turn
 
@@ -41,7 +42,7 @@ async def main(path: Path) -> None:
             allow(size(path) + 65536)
         if number == 30:
             allow(resource.RLIM_INFINITY)
-        history.prompted(f"prompt{number}", "/work")
+        history.on_prompt_sent(session, Prompt(f"prompt{number}"))
         turn(session, f"prompt{number}", f"{number} " * 5000)
         with suppress(UnreadableError):
             await history.read("session", 1)

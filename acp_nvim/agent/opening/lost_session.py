@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from acp_nvim import wording
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.observers import ConversationObservers, notify
 from acp_nvim.agent.opening.session_link import SessionLink
-from acp_nvim.agent.prompts.conversation_delegate import ConversationDelegate
 from acp_nvim.protocol.refusals import lost_session
 from acp_nvim.session import queue, turns
 from acp_nvim.session.prompts import Prompt
@@ -31,10 +31,10 @@ class Asks(Protocol):
 class LostSession:
     """Recovery for one session."""
 
-    def __init__(self, link: SessionLink, asks: Asks, delegate: ConversationDelegate) -> None:
+    def __init__(self, link: SessionLink, asks: Asks, observers: ConversationObservers) -> None:
         self._link = link
         self._asks = asks
-        self._delegate = delegate
+        self._observers = observers
         self._asked_again: Prompt | None = None
         """The last prompt for which the session was opened again."""
         self._calls = 0
@@ -64,7 +64,7 @@ class LostSession:
         link, session = self._link, self._link.session
         self._asked_again = prompt
         queue.put_first(session, prompt)
-        self._delegate.waits_again(prompt)
+        notify(self._observers.on_prompt_requeued, session, prompt)
         opened = await link.open_now()
         connection = link.connection
         if opened and connection is not None and queue.claim(session, prompt):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from acp_nvim import wording
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.observers import ConversationObservers, notify
 from acp_nvim.agent.opening.session_setup import Origin, SessionSetup
-from acp_nvim.agent.prompts.conversation_delegate import ConversationDelegate
 from acp_nvim.agent.prompts.patience import Patience
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError, details
@@ -21,13 +21,13 @@ class LoginWait:
     """Login for a session: by the configured method once, then by the user."""
 
     def __init__(
-        self, session: Session, patience: Patience, delegate: ConversationDelegate
+        self, session: Session, patience: Patience, observers: ConversationObservers
     ) -> None:
         self.awaited = False
         """Whether the session continues once the user has logged in."""
         self._session = session
         self._patience = patience
-        self._delegate = delegate
+        self._observers = observers
         self._tried = False
         """Whether the configured method was tried since the agent last accepted a request."""
 
@@ -58,7 +58,7 @@ class LoginWait:
         session.error = wording.LOGIN_ASKED
         session.change("error")
         self.awaited = True
-        self._delegate.login_needed(connection, session)
+        notify(self._observers.on_login_needed, connection, session)
         return False
 
 
@@ -71,7 +71,7 @@ class SessionLink:
         origin: Origin,
         agents: Agents,
         patience: Patience,
-        delegate: ConversationDelegate,
+        observers: ConversationObservers,
         on_failure: Callable[[], None],
     ) -> None:
         """Start without a connection. ``on_failure`` is called when the session cannot be
@@ -79,11 +79,11 @@ class SessionLink:
         """
         self.session = session
         self.connection: Connection | None = None
-        self.login = LoginWait(session, patience, delegate)
+        self.login = LoginWait(session, patience, observers)
         self.setup = SessionSetup(session, origin, patience.answer)
         self._agents = agents
         self._patience = patience
-        self._delegate = delegate
+        self._observers = observers
         self._on_failure = on_failure
         self._restarts = False
         """Whether the session waits for a restart of its agent."""
@@ -125,7 +125,7 @@ class SessionLink:
             return False
         self._restarts = False
         self.login.worked()
-        self._delegate.opened(self.session)
+        notify(self._observers.on_opened, self.session, self.setup.origin_id)
         if self.session.status == "closed":  # closed by the user meanwhile
             await self.let_go()
             return False
@@ -176,7 +176,7 @@ class SessionLink:
         if session.status == "closed" or ended:
             return
         if self.setup.is_others:
-            self._delegate.leave(session.n)
+            notify(self._observers.on_open_failed, session)
         self._on_failure()
         if session.in_turn:
             turns.end(session, None, reason, details)
@@ -187,7 +187,7 @@ class SessionLink:
         prompt = queue.take(session)
         if prompt is not None:
             queue.hold(session)
-            self._delegate.give_back(session, prompt)
+            notify(self._observers.on_prompt_returned, session, prompt)
 
     def ended(self, connection: Connection) -> None:
         """Show that the connection has ended. Its prompts have been answered."""

@@ -101,6 +101,11 @@ class SessionSetup:
         return not self.opened and self._origin.way == "load"
 
     @property
+    def origin_id(self) -> str:
+        """Return the agent's id of the session that this one continues, or an empty text."""
+        return self._origin.id
+
+    @property
     def servers(self) -> Sequence[Fate]:
         """Return the outcome for each MCP server at the last opening."""
         return self._params.fates

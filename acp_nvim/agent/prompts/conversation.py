@@ -13,13 +13,14 @@ from acp_nvim import wording
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.observers import ConversationObservers, notify, notify_in_turn
 from acp_nvim.agent.opening.mcp import Fate
 from acp_nvim.agent.opening.session_link import SessionLink
 from acp_nvim.agent.opening.session_setup import NEW, Origin
-from acp_nvim.agent.prompts.conversation_delegate import ConversationDelegate
 from acp_nvim.agent.prompts.exchange import Exchange
 from acp_nvim.agent.prompts.patience import Patience
 from acp_nvim.agent.serving.answering import cancel_questions
+from acp_nvim.agent.settings import Settings
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.refusals import lost_session
 from acp_nvim.session import queue, subagents, turns
@@ -40,7 +41,8 @@ class Conversation:
         session: Session,
         agents: Agents,
         tasks: Tasks,
-        delegate: ConversationDelegate,
+        settings: Callable[[], Settings],
+        observers: ConversationObservers,
         origin: Origin = NEW,
     ) -> None:
         """Set up without an agent: `open` or the first prompt starts it."""
@@ -49,17 +51,17 @@ class Conversation:
         self.used = 0.0
         """Last use by the user, in seconds of a monotonic clock."""
         self._tasks = tasks
-        self._delegate = delegate
+        self._observers = observers
         self._patience = Patience(
             session,
             tasks,
-            lambda: delegate.settings().timeouts,
+            lambda: settings().timeouts,
             lambda: agents.unreached(session.agent),
         )
         self._link = SessionLink(
-            session, origin, agents, self._patience, delegate, self._stop_trying
+            session, origin, agents, self._patience, observers, self._stop_trying
         )
-        self._exchange = Exchange(self._link, tasks, self._patience, delegate)
+        self._exchange = Exchange(self._link, tasks, self._patience, settings, observers)
         self._busy = self._woken = False
         self._preparing: Prompt | None = None
         """First prompt of the queue, while it is being prepared for sending."""
@@ -114,7 +116,7 @@ class Conversation:
         """Start sending after a prompt was queued."""
         self._woken = self._woken or not self._exchange.busy
         if not self.is_open:
-            self._delegate.turn_comes(self.session)
+            notify(self._observers.on_awaited, self.session)
         self._wake()
 
     @property
@@ -161,7 +163,7 @@ class Conversation:
             session.change("status")
             self.take_back()
             connection.agent.cancel(session.id)
-            self._delegate.turn_cancelled(session)
+            notify(self._observers.on_turn_cancelled, session)
         many = cancel_questions(session, self._tasks, "cancel")
         if already:
             return True
@@ -224,16 +226,17 @@ class Conversation:
         """Send one prompt. Wait for the end of its turn and of the work that follows a turn."""
         self._preparing = prompt
         try:
-            await self._delegate.turn_began(self.session, prompt)
+            turn = self._exchange.turn_start(prompt)
+            await notify_in_turn(self._observers.on_turn_starting, turn)
             try:
                 await self._send(prompt)
             finally:
-                await self._delegate.turn_ended(self.session)
+                await notify_in_turn(self._observers.on_turn_ended, self.session)
         except Exception as error:
             self._preparing = None
             queue.claim(self.session, prompt)
             turns.end(self.session, None, self._fault(error))
-            self._delegate.give_back(self.session, prompt)
+            notify(self._observers.on_prompt_returned, self.session, prompt)
 
     async def _send(self, prompt: Prompt) -> None:
         connection = self.connection
@@ -305,7 +308,7 @@ class Conversation:
         session = self.session
         if connection is not self.connection or session.status == "closed":
             return
-        self._delegate.left_agent(session)
+        notify(self._observers.on_agent_left, session)
         session.decisions.cancel_all("agent exit")
         call_updates.close_open(session, "failed")
         session.terminals.abandon()
@@ -338,7 +341,7 @@ class Conversation:
         session.status = "closed"
         session.notice("info", wording.CLOSED)
         session.let_go()
-        self._delegate.left_agent(session)
+        notify(self._observers.on_agent_left, session)
         try:
             if was_open:
                 await self._link.let_go()

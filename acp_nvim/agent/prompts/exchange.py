@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,13 +11,14 @@ import anyio
 
 from acp_nvim import wording
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.observers import ConversationObservers, TurnStart, notify, notify_in_turn
 from acp_nvim.agent.opening.lost_session import LostSession
 from acp_nvim.agent.opening.session_link import SessionLink
 from acp_nvim.agent.opening.session_params import trace
 from acp_nvim.agent.prompts.added_prompts import AddedPrompts
-from acp_nvim.agent.prompts.conversation_delegate import ConversationDelegate
 from acp_nvim.agent.prompts.patience import Patience
 from acp_nvim.agent.prompts.rate_limits import PutOffPrompts
+from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import OutgoingCall
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.protocol import schema
@@ -39,7 +42,8 @@ class Exchange:
         link: SessionLink,
         tasks: Tasks,
         patience: Patience,
-        delegate: ConversationDelegate,
+        settings: Callable[[], Settings],
+        observers: ConversationObservers,
     ) -> None:
         self.session = link.session
         self.running: Prompt | None = None
@@ -51,9 +55,10 @@ class Exchange:
         """Prompts sent during the turn of another one."""
         self._link = link
         self._patience = patience
-        self._delegate = delegate
+        self._settings = settings
+        self._observers = observers
         self._put_off = PutOffPrompts(self.session, tasks, patience.warn)
-        self._lost = LostSession(link, self, delegate)
+        self._lost = LostSession(link, self, observers)
         self._call: OutgoingCall | None = None
         """Request of the running prompt."""
         self._answered = False
@@ -74,7 +79,7 @@ class Exchange:
         given back.
         """
         session = self.session
-        self._delegate.under_way(session, prompt)
+        notify(self._observers.on_prompt_sent, session, prompt)
         capabilities = connection.agent.prompt_capabilities
         blocks = prompt.build(capabilities)
         for remark in prompt.left_out:
@@ -83,7 +88,7 @@ class Exchange:
             told = self._handover(prompt, capabilities)
             prompt.blocks = ended(blocks, told)
             return [*prompt.blocks, *told]
-        self._delegate.give_back(session, prompt)
+        notify(self._observers.on_prompt_returned, session, prompt)
         return []
 
     def _handover(self, prompt: Prompt, capabilities: schema.PromptCapabilities) -> list[Any]:
@@ -134,16 +139,29 @@ class Exchange:
         (rfds/meta-propagation).
         """
         assert self._link.connection is not None
-        configured = trace(self._delegate.settings(), self._link.connection.spec)
+        configured = trace(self._settings(), self._link.connection.spec)
         return {**configured, **(prompt.meta or {})}
+
+    def turn_start(self, prompt: Prompt, *, is_at_agent: bool = False) -> TurnStart:
+        """Return the values that observers get before a turn."""
+        agent = self._link.connection.agent if self._link.connection is not None else None
+        return TurnStart(
+            self.session,
+            prompt,
+            self._link.setup.origin_id,
+            embeds=agent is not None and agent.prompt_capabilities.embedded_context is True,
+            is_at_agent=is_at_agent,
+            texts=None if is_at_agent else prompt.fresh_unsaved(time.monotonic()),
+        )
 
     async def follow(self, prompt: Prompt, over: anyio.Event) -> None:
         """Wait for a turn that begins with a prompt already sent."""
         try:
-            await self._delegate.turn_follows(self.session, prompt)
+            turn = self.turn_start(prompt, is_at_agent=True)
+            await notify_in_turn(self._observers.on_turn_starting, turn)
             await over.wait()
         finally:
-            await self._delegate.turn_ended(self.session)
+            await notify_in_turn(self._observers.on_turn_ended, self.session)
 
     def _listen(self) -> None:
         """Warn the user if the agent is silent in the turn that has begun."""
@@ -210,7 +228,7 @@ class Exchange:
                 turns.end(self.session, result.stop_reason, usage=schema.given(result.usage))
             self.remember()
         elif waited and prompt is not None and self._takes_back(error):
-            self._delegate.waits_again(prompt)
+            notify(self._observers.on_prompt_requeued, self.session, prompt)
             queue.put_held(self.session, [prompt])
         else:
             self._on_error(error, prompt)
@@ -229,7 +247,7 @@ class Exchange:
         if session.status == "cancelling" or withdrawn:
             turns.end(session, "cancelled")
         elif prompt is not None and (limit := rate_limit(error)) is not None:
-            self._delegate.waits_again(prompt)
+            notify(self._observers.on_prompt_requeued, session, prompt)
             title = connection.title if connection is not None else session.agent
             told = [
                 line for line in details(error) if not line.isdecimal()
@@ -238,13 +256,13 @@ class Exchange:
         elif prompt is not None and needs_login(error):
             self.refused = True
             queue.put_first(session, prompt)
-            self._delegate.waits_again(prompt)
+            notify(self._observers.on_prompt_requeued, session, prompt)
             turns.end(session, None, wording.PROMPT_WAITS_FOR_LOGIN, quiet=True)
         else:
             way_out = tool_trouble.way_out(session, error, is_first=not self._worked)
             turns.end(session, None, str(error), [*details(error), *way_out])
             if prompt is not None:
-                self._delegate.give_back(session, prompt)
+                notify(self._observers.on_prompt_returned, session, prompt)
 
     def may_be_sent(self) -> None:
         """Forget the refusal, since the agent is started again."""
@@ -254,7 +272,7 @@ class Exchange:
         """Store the session for the list of sessions."""
         connection = self._link.connection
         if connection is not None and self.session.id:
-            self._delegate.remember(self.session, connection, self.topic)
+            notify(self._observers.on_prompt_answered, self.session, connection, self.topic)
 
     def agent_ended(self) -> bool:
         """End the turn of the running prompt after the agent's end. Return whether there was
@@ -285,4 +303,4 @@ class Exchange:
         turns.end(session, None, reason, words, "\n".join((reason, *words)))
         if not returns:
             queue.hold(session)
-        self._delegate.give_back(session, prompt)
+        notify(self._observers.on_prompt_returned, session, prompt)

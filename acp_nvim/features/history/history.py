@@ -16,6 +16,7 @@ from acp_nvim.agent.settings import HistorySettings
 from acp_nvim.agent.wire.redact import variants
 from acp_nvim.edits.text import Text, size
 from acp_nvim.files.ports import AgentSession, PromptName
+from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
@@ -162,11 +163,11 @@ class History:
             return True
         return any(session.turn or session.brings for session in self._sessions())
 
-    def prompted(self, text: str, cwd: str) -> None:
-        """Record a prompt, as soon as it has been sent."""
+    def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
+        """Store the prompt soon."""
         if not self.enabled:
             return
-        self._prompts.append((text, cwd))
+        self._prompts.append((prompt.text, session.cwd))
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._loop.call_later(SOON_S, self._flush)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from acp_nvim.agent.observers import TurnStart
 from acp_nvim.features.history.history import History
 from acp_nvim.files.workspace import Workspace
 from acp_nvim.session.session import Session
@@ -27,6 +28,15 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
     sessions: Callable[[], Iterable[Session]]
 
     # -- numbers and checkpoints ------------------------------------------------------------------
+
+    def on_opened(self, session: Session, origin_id: str) -> None:
+        """Number the earlier prompts of a session, unless the agent replays them later."""
+        if origin_id:
+            self.take_up(session, origin_id)
+
+    async def on_turn_starting(self, turn: TurnStart) -> None:
+        """Number the earlier prompts that a late replay has shown."""
+        self.on_opened(turn.session, turn.origin_id)
 
     def take_up(self, session: Session, agent_id: str, key: str = "") -> None:
         """Number the prompts in the chat of a continued session, and take over their checkpoints.

@@ -177,8 +177,11 @@ class Sessions:
         if path is not None and self.index is None:
             self.index = IndexFile(path, problem)
 
-    def remember(self, session: Session, connection: Connection, topic: str) -> None:
-        """Keep a session for the list, where its agent can open it again."""
+    def on_open_failed(self, session: Session) -> None:
+        self.leave(session.n)
+
+    def on_prompt_answered(self, session: Session, connection: Connection, topic: str) -> None:
+        """Store a session for the list if its agent can open it again."""
         capable = connection.agent.capabilities.load_session is True
         capable = capable or bool(connection.agent.session_capabilities.resume)
         if self.index is not None and capable:

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 from anyio import to_thread
 
 from acp_nvim import wording
+from acp_nvim.agent.observers import TurnStart
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.unsaved_diff import Told, UnsavedFile, unsaved_files
 from acp_nvim.files.ports import FileOptions
@@ -65,9 +66,9 @@ class UnsavedChanges:
         self._readers.add(session.agent)
         self._seen.setdefault(session.root.n, set()).add(os.path.realpath(path))
 
-    def turn_ended(self, session: Session) -> None:
-        """A turn is over: an agent that has read files of its tool calls by other ways does not see
-        unsaved text.
+    async def on_turn_ended(self, session: Session) -> None:
+        """Learn from the turn's tool calls whether the agent reads files past the editor, where it
+        does not see unsaved text.
         """
         first, seen = self._first.get(session.n, 0), self._seen.pop(session.n, set())
         calls = [session.tool_calls.at(index) for index in range(first, len(session.tool_calls))]
@@ -80,6 +81,11 @@ class UnsavedChanges:
     def _sees_unsaved(self, session: Session) -> bool:
         """Whether the session's agent reads all files through the editor, as far as is known."""
         return session.agent in self._readers - self._disk_readers
+
+    async def on_turn_starting(self, turn: TurnStart) -> None:
+        """Attach unsaved changes to a prompt that is about to be sent."""
+        if not turn.is_at_agent:
+            await self.join(turn.session, turn.prompt, turn.texts, embeds=turn.embeds)
 
     async def join(
         self,
@@ -138,8 +144,8 @@ class UnsavedChanges:
         picked = await self._choose(wording.UNSAVED_ASK.format(files=listed), words, "unsaved")
         return "ignore" if picked is None else ways[picked]
 
-    def went(self, session: Session) -> None:
-        """The prompt has gone: the agent knows what went with it."""
+    def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
+        """Record the changes that the agent receives with the prompt."""
         told = self._told.setdefault(session.n, {})
         for file in self._joined.pop(session.n, ()):
             if file.told is None:
@@ -147,8 +153,8 @@ class UnsavedChanges:
             else:
                 told[file.path] = file.told
 
-    def forget(self, session: Session) -> None:
-        """Nobody knows what the agent was told: it is told all again."""
+    def on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
+        """Forget what the agent has received, so that the next prompt carries all of it."""
         self._told.pop(session.n, None)
         self._joined.pop(session.n, None)
 

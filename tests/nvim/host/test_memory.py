@@ -8,6 +8,7 @@ import pytest
 from acp_nvim.agent.wire.traffic import BLOCK_BYTES, Traffic
 from acp_nvim.nvim import memory
 from acp_nvim.nvim.memory import Memory
+from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from tests.support.waiting import eventually
 
@@ -26,12 +27,12 @@ async def test_a_log_is_compressed_after_the_last_turn(
     async with anyio.create_task_group() as group:
         tasks = Tasks(group, lambda _, error: failures.append(error))
         tidy = Memory(lambda: [log], lambda: bool(running), tasks)
-        tidy.turn_ended()
+        await tidy.on_turn_ended(Session(1, "agent", "/w"))
         if turns_left:
             await eventually(lambda: not tidy.is_due)
             assert not trimmed
             running.clear()
-            tidy.turn_ended()
+            await tidy.on_turn_ended(Session(1, "agent", "/w"))
         await eventually(lambda: trimmed)
     assert not log.pack()
     assert trimmed == ["heap"]
