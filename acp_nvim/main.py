@@ -42,7 +42,7 @@ def core(bridge: Bridge, agent: EarlyAgent | None = None) -> tuple[Coroutine[Any
 
 
 def main(agent: EarlyAgent | None = None) -> None:
-    """Serve the Neovim that started `python -m acp_nvim` (`lua/acp/base/host.lua`).
+    """Serve the Neovim that started `python -m acp_nvim` (`lua/acp/base/host/init.lua`).
 
     `agent` is an agent that is already starting.
     """

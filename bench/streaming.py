@@ -185,7 +185,7 @@ def _spoken(side: Side, text: str, *, new: bool = True) -> Watched:
 
 
 COLOURED = """
-local chats, rows = require('acp.ui.chat.buffers').chats, 0
+local chats, rows = require('acp.ui.chats').chats, 0
 for _, spans in pairs(chats[#chats].colours) do rows = rows + (#spans > 0 and 1 or 0) end
 return rows
 """

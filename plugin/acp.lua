@@ -17,13 +17,13 @@ local command = vim.api.nvim_create_user_command
 
 command(
   'AcpPrompt',
-  function(opts) module('acp.command.everyday').prompt(opts) end,
+  function(opts) module('acp.features.prompts.commands').prompt(opts) end,
   { nargs = '*', range = true, bang = true, desc = 'Prompt the agent, or open the composer' }
 )
 
 command(
   'AcpCancel',
-  function(opts) module('acp.command.everyday').cancel(opts) end,
+  function(opts) module('acp.features.prompts.commands').cancel(opts) end,
   { bang = true, desc = 'Cancel the running turn (!: and empty the queue)' }
 )
 
@@ -73,11 +73,11 @@ plug('x', 'prompt', ':AcpPrompt<CR>')
 plug('n', 'cancel', '<Cmd>AcpCancel<CR>')
 plug('n', 'chat', '<Cmd>Acp chat<CR>')
 plug('n', 'allow', '<Cmd>Acp allow<CR>')
-plug('n', 'allow-always', lua('acp.command.decide', 'first("allow_always")'))
+plug('n', 'allow-always', lua('acp.features.permissions.decide', 'first("allow_always")'))
 plug('n', 'deny', '<Cmd>Acp deny<CR>')
-plug('n', 'deny-always', lua('acp.command.decide', 'first("reject_always")'))
-plug('n', 'next-hunk', lua('acp.review.hunk', 'jump(vim.v.count1)'))
-plug('n', 'prev-hunk', lua('acp.review.hunk', 'jump(-vim.v.count1)'))
+plug('n', 'deny-always', lua('acp.features.permissions.decide', 'first("reject_always")'))
+plug('n', 'next-hunk', lua('acp.features.review.hunk', 'jump(vim.v.count1)'))
+plug('n', 'prev-hunk', lua('acp.features.review.hunk', 'jump(-vim.v.count1)'))
 plug('n', 'accept-hunk', '<Cmd>Acp accept hunk<CR>')
 plug('n', 'reject-hunk', '<Cmd>Acp reject hunk<CR>')
 plug('n', 'follow', '<Cmd>Acp follow<CR>')

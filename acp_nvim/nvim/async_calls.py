@@ -1,4 +1,4 @@
-"""Asynchronous Lua functions as awaitables (`lua/acp/base/async_calls.lua`)."""
+"""Asynchronous Lua functions as awaitables (`lua/acp/base/host/async_calls.lua`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from acp_nvim.nvim.bridge import NvimError
 
-MODULE = "acp.base.async_calls"
+MODULE = "acp.base.host.async_calls"
 
 
 class Caller(Protocol):

@@ -13,9 +13,9 @@ from acp_nvim.session.session import Session
 from acp_nvim.tools.changing.change_ports import Document, Formatted, Formatters
 from acp_nvim.tools.server.tool import ToolError
 
-MODULE: Final = "acp.tools.documents"
-COMMANDS: Final = "acp.tools.commands"
-FORMATTING: Final = "acp.tools.formatting"
+MODULE: Final = "acp.buffers.language.documents"
+COMMANDS: Final = "acp.buffers.language.commands"
+FORMATTING: Final = "acp.buffers.language.formatting"
 
 
 class Caller(Protocol):

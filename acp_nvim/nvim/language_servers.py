@@ -14,7 +14,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.tools.ports import Answer, Position
 from acp_nvim.tools.server.tool import ToolError
 
-MODULE: Final = "acp.tools.lsp"
+MODULE: Final = "acp.buffers.language.lsp"
 
 
 class Calls(Protocol):
@@ -26,7 +26,7 @@ class Calls(Protocol):
 
 
 class NvimLanguageServers:
-    """Implementation of `LanguageServers` in Lua (`lua/acp/tools/lsp.lua`)."""
+    """Implementation of `LanguageServers` in Lua (`lua/acp/buffers/language/lsp.lua`)."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls

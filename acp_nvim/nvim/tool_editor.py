@@ -14,7 +14,8 @@ from acp_nvim.session.session import Session
 from acp_nvim.tools.ports import Diagnostics, OpenBuffer, Quickfix, QuickfixItem
 from acp_nvim.tools.server.tool import ToolError
 
-ROOM: Final = "acp.tools."
+ROOM: Final = "acp.features.tools."
+DIAGNOSTICS: Final = "acp.buffers.language.diagnostics"
 
 
 class Caller(Protocol):
@@ -81,7 +82,7 @@ class ToolEditor:
         if path is not None:
             question |= {"path": path, "load": below(path, session.roots) is not None}
         try:
-            found = await self._calls.call(ROOM + "diagnostics", "read", question)
+            found = await self._calls.call(DIAGNOSTICS, "read", question)
         except NvimError as error:
             raise ToolError(str(error)) from error
         return msgspec.convert(found, Diagnostics)

@@ -115,7 +115,7 @@ class Prompt(Struct, eq=False):
     late: Callable[[], Awaitable[Sequence[Attachment]]] | None = None
     """Resolves further attachments at the moment of sending."""
     delivery: int | None = None
-    """Number of the prompt in Neovim (`lua/acp/ui/composer/delivery.lua`)."""
+    """Number of the prompt in Neovim (`lua/acp/features/prompts/delivery.lua`)."""
     untyped: Any = None
     """Attachments that the user did not type and must confirm, or None.
 

@@ -5,7 +5,7 @@ local M = {}
 ---@type acp.Config
 M.defaults = {
   agent = 'tutor',
-  agents = require('acp.base.presets'),
+  agents = require('acp.base.settings.presets'),
   agents_file = nil,
   python = nil,
   mcp_servers = {},
@@ -272,7 +272,8 @@ end
 --- Merge `opts` over the defaults. Unknown options and wrong values are reported and ignored.
 ---@param opts? table
 function M.setup(opts)
-  options, M.mistakes = require('acp.base.check').merge(M.defaults, opts ~= vim.NIL and opts or {})
+  options, M.mistakes =
+    require('acp.base.settings.check').merge(M.defaults, opts ~= vim.NIL and opts or {})
   report()
   require('acp.base.signals').emit('options_changed')
 end

@@ -36,11 +36,11 @@ end
 --- Return the packages that the host needs and their minimum versions. A remote agent needs more.
 ---@return table<string, string>
 local function needed()
-  local file = require('acp.base.python').root() .. '/pyproject.toml'
+  local file = require('acp.base.host.python').root() .. '/pyproject.toml'
   local project = assert(require('acp.base.read_file')(file))
   local list = project:match('\ndependencies = (%b[])')
   local agents = require('acp.config').get().agents
-  if require('acp.base.addresses').any(agents) then
+  if require('acp.base.settings.addresses').any(agents) then
     list = list .. project:match('\nremote = (%b[])')
   end
   local found = {}
@@ -57,7 +57,7 @@ end
 local function probe(python, names)
   local argv = vim.list_extend({ python, '-c', PROBE }, names)
   -- The host's directory: in the current one, Python would import a `json.py` of the project.
-  local opts = { text = true, cwd = require('acp.base.python').root() }
+  local opts = { text = true, cwd = require('acp.base.host.python').root() }
   local ok, job = pcall(vim.system, argv, opts)
   if not ok then return nil, tostring(job) end
   local result = job:wait(M.patience_ms)
@@ -98,7 +98,7 @@ end
 
 local function python()
   health.start('acp: Python')
-  local it, wanted = require('acp.base.python'), needed()
+  local it, wanted = require('acp.base.host.python'), needed()
   local path, source = it.find()
   local advice = { it.way_out() }
   if it.broken() then
@@ -190,7 +190,7 @@ local function one_agent(name, agent, chosen)
   local label = name .. (chosen and ' (for new sessions)' or '')
   local program, path = program_of(agent)
   if agent.url then
-    health.ok(('%s: at %s'):format(label, require('acp.base.addresses').shown(agent.url)))
+    health.ok(('%s: at %s'):format(label, require('acp.base.settings.addresses').shown(agent.url)))
   elseif program == '' then
     health.ok(label .. (name == 'tutor' and ': embedded' or ': its command is in agents_file'))
   elseif path ~= '' then

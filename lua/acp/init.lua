@@ -37,14 +37,17 @@ function M.prompt(text_or_blocks, opts)
     end)
   end
   if not module('acp.base.args').good('prompt', text_or_blocks, opts) then return end
-  module('acp.ui.composer.delivery').write(text_or_blocks, opts or {})
+  module('acp.features.prompts.delivery').write(text_or_blocks, opts or {})
 end
 
 --- Set the handler of an agent's extension requests or notifications, whose methods start with `_`
 --- (`:help acp.on_extension()`). Each method has one handler; nil removes it.
 ---@param name string
 ---@param handler acp.ExtensionHandler|nil
-function M.on_extension(name, handler) module('acp.base.extensions').on(name, handler) end
+function M.on_extension(name, handler)
+  local handlers = module('acp.features.extensions.handlers')
+  handlers.on(name, handler)
+end
 
 --- Send an extension request to an agent (`:help acp.request()`).
 ---@param method string starts with `_`
@@ -53,7 +56,7 @@ function M.on_extension(name, handler) module('acp.base.extensions').on(name, ha
 ---@param opts? acp.RequestOpts
 function M.request(method, params, answer, opts)
   if vim.in_fast_event() then return later(M.request, method, params, answer, opts) end
-  module('acp.base.extension_requests').send(method, from_rpc(params), answer, from_rpc(opts))
+  module('acp.features.extensions.requests').send(method, from_rpc(params), answer, from_rpc(opts))
 end
 
 --- Register a tool for agents (`:help acp.tool()`). nil removes it.
@@ -61,7 +64,7 @@ end
 ---@param spec acp.ToolSpec|nil
 function M.tool(name, spec)
   if vim.in_fast_event() then return later(M.tool, name, spec) end
-  module('acp.tools.user_tools').put(name, from_rpc(spec))
+  module('acp.features.tools.user_tools').put(name, from_rpc(spec))
 end
 
 --- Cancel the running turn of a session.
@@ -70,7 +73,7 @@ function M.cancel(session)
   if vim.in_fast_event() then return later(M.cancel, session) end
   session = from_rpc(session)
   if not module('acp.base.args').good('cancel', session) then return end
-  module('acp.command.everyday').cancel({ bang = false, session = session })
+  module('acp.features.prompts.commands').cancel({ bang = false, session = session })
 end
 
 --- Answer a pending permission or question.
@@ -89,7 +92,7 @@ end
 ---@param on_reply? fun(reply: acp.HistoryItem[]|string[])
 function M.history(query, on_reply)
   if vim.in_fast_event() then return later(M.history, query, on_reply) end
-  module('acp.command.history').ask(query, from_rpc(on_reply))
+  module('acp.features.history.query').ask(query, from_rpc(on_reply))
 end
 
 --- Request all tool calls of a session. `state()` has only the newest ones.
@@ -97,14 +100,14 @@ end
 ---@param on_reply fun(calls: acp.ToolCall[])
 function M.tool_calls(session, on_reply)
   if vim.in_fast_event() then return later(M.tool_calls, session, on_reply) end
-  module('acp.command.tool_calls').tell(from_rpc(session), on_reply)
+  module('acp.features.sessions.tool_calls').tell(from_rpc(session), on_reply)
 end
 
 --- Return the snapshot of `:help acp-state` from a cache. This never blocks or starts Python.
 ---@return acp.State
 function M.state()
   local snapshot = module('acp.base.state').snapshot()
-  local seen = package.loaded['acp.ui.question.seen']
+  local seen = package.loaded['acp.features.permissions.seen']
   return seen and seen.annotate(snapshot) or snapshot
 end
 

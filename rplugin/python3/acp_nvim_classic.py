@@ -36,5 +36,5 @@ class Acp:
 
     @pynvim.rpc_export("acp")
     def verb(self, name: str, args: Any = None) -> None:
-        """Take a verb from `lua/acp/base/host.lua`."""
+        """Take a verb from `lua/acp/base/host/init.lua`."""
         self._core.deliver(name, args)

@@ -37,7 +37,7 @@ WAIT = "import os, sys, time; print(os.getpid(), flush=True); sys.stdin.read(); 
 
 
 def described(words: list[str], cwd: object, env: Mapping[str, str]) -> str:
-    """As `lua/acp/base/early_agent.lua` writes it."""
+    """As `lua/acp/base/host/early_agent.lua` writes it."""
     lines = [str(cwd), str(len(words)), *words, *(f"{name}={env[name]}" for name in env)]
     return "\n".join(line.replace("%", "%25").replace("\n", "%0A") for line in lines)
 

@@ -201,7 +201,7 @@ def test_a_file_that_cannot_be_read_is_told(editor: Editor) -> None:
 
 
 def test_every_preset_says_what_it_is_and_how_to_get_it(editor: Editor) -> None:
-    presets = editor.lua("return require('acp.base.presets')")
+    presets = editor.lua("return require('acp.base.settings.presets')")
     assert {"claude", "codex", "gemini", "opencode", "kimi", "goose", "qwen"} <= set(presets)
     for name, preset in presets.items():
         assert preset["title"], name

@@ -113,9 +113,9 @@ def test_a_whole_session_runs_nothing(
     own = {"PYTHONSAFEPATH": "1", "PATH": os.environ["PATH"]}  # the agent is none of ours
     editor.agent("script", env=own)
     editor.cmd("AcpPrompt")
-    editor.wait("select(2, require('acp.ui.composer.files').list(vim.fn.getcwd()))")
+    editor.wait("select(2, require('acp.features.prompts.composer.files').list(vim.fn.getcwd()))")
     assert "sub/c.txt" in editor.lua(
-        "return (require('acp.ui.composer.files').list(vim.fn.getcwd()))"
+        "return (require('acp.features.prompts.composer.files').list(vim.fn.getcwd()))"
     )
     editor.cmd("close")
     editor.turn("say hello {diff}")
@@ -146,7 +146,9 @@ def test_the_list_of_files_fetches_nothing(edit: Callable[..., Editor], tmp_path
     for name, garden in zip(LAZY, gardens, strict=True):
         garden.has_run(name)
         work = str(garden.work)
-        editor.wait("select(2, require('acp.ui.composer.files').list(...))", work)
-        files = editor.lua("return (require('acp.ui.composer.files').list(...))", work)
+        editor.wait("select(2, require('acp.features.prompts.composer.files').list(...))", work)
+        files = editor.lua(
+            "return (require('acp.features.prompts.composer.files').list(...))", work
+        )
         assert ("sub/c.txt" in files) == (name != "sparse-lazy")
         assert garden.ran() == []

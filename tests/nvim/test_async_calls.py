@@ -41,7 +41,7 @@ async def test_an_answer_goes_to_its_call() -> None:
     neovim = Neovim()
     calls = AsyncCalls(neovim)
     task = await begun(neovim, calls)
-    assert neovim.called == [("acp.base.async_calls", "begin", 1, "acp.x", "f", 1)]
+    assert neovim.called == [("acp.base.host.async_calls", "begin", 1, "acp.x", "f", 1)]
     calls.replied(2, "of another", None)
     calls.replied(1, {"a": 1}, None)
     calls.replied(1, "twice", None)
@@ -65,7 +65,7 @@ async def test_who_waits_no_more_cancels_it_in_neovim() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert neovim.told == [("acp.base.async_calls", "cancel", 1)]
+    assert neovim.told == [("acp.base.host.async_calls", "cancel", 1)]
 
 
 async def test_a_closing_neovim_refuses() -> None:

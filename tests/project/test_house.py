@@ -342,7 +342,7 @@ def test_nobody_sets_what_belongs_to_another_object() -> None:
     assert not set().union(*map(foreign_assignments, MODULES))
 
 
-FLOORS = ("base", "buffers", "tools", "ui", "review", "command")
+FLOORS = ("base", "buffers", "ui", "features", "command")
 """The rooms of lua/acp, each of which may require itself and those before it."""
 BOTTOM = {"acp.config"}
 """Beside the rooms: requires `base` only, and any room may require it."""
@@ -391,6 +391,39 @@ def test_a_lua_room_requires_only_itself_and_lower_ones() -> None:
         if floor_of(other) > floor_of(name)
     ]
     assert not upward
+
+
+LUA_FEATURES: dict[tuple[str, str], int] = {
+    ("chat", "permissions"): 1,
+    ("chat", "prompts"): 1,
+    ("permissions", "chat"): 3,
+    ("permissions", "forms"): 1,
+    ("permissions", "review"): 1,
+    ("prompts", "chat"): 1,
+    ("prompts", "follow"): 2,
+    ("prompts", "review"): 1,
+    ("review", "permissions"): 3,
+    ("sessions", "permissions"): 1,
+    ("sessions", "prompts"): 4,
+    ("sessions", "review"): 2,
+}
+"""Requires of one feature by another that are left; no number may grow, and 0 is the goal."""
+
+
+def test_a_lua_feature_requires_no_other_feature() -> None:
+    modules, found = lua_modules(), dict[tuple[str, str], int]()
+    for name, path in modules.items():
+        own = name.split(".")
+        for other in (it.split(".") for it in required_by(path) & modules.keys()):
+            if own[1:2] == other[1:2] == ["features"] and own[2] != other[2]:
+                pair = own[2], other[2]
+                found[pair] = found.get(pair, 0) + 1
+    assert found == LUA_FEATURES
+
+
+def test_a_folder_of_lua_has_few_modules() -> None:
+    folders = [path.parent for path in (ROOT / "lua").glob("**/*.lua")]
+    assert not {relative(it) for it in folders if folders.count(it) > FOLDER_MODULES}
 
 
 def test_lua_modules_require_one_another_in_no_circle() -> None:

@@ -18,7 +18,9 @@ class Asking:
 
     def __init__(self, editor: Editor) -> None:
         self.editor = editor
-        editor.lua("require('acp.base.clock').ms = function() return 0 end")  # but for `later`
+        editor.lua(
+            "require('acp.features.permissions.clock').ms = function() return 0 end"
+        )  # but for `later`
         self.traffic: Traffic = editor.agent("script")
         self.agent = StepwiseAgent.at_work(editor)
 

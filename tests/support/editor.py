@@ -56,14 +56,15 @@ end
 """
 
 QUESTION_SHOWN = """
-local question, seen = require('acp.ui.question'), require('acp.ui.question.seen')
+local question = require('acp.features.permissions.float')
+local seen = require('acp.features.permissions.seen')
 local oldest, here = seen.meant(), question.here()
 if here and not question.options(here) then here = nil end -- it waits behind others
 return oldest and seen.shown_ms(oldest) ~= nil and (not here or seen.shown_ms(here) ~= nil)
 """
 
 LATER = """
-local clock, ms = require('acp.base.clock'), ...
+local clock, ms = require('acp.features.permissions.clock'), ...
 _G.acp_clock = _G.acp_clock or { ms = clock.ms, ahead = 0 }
 _G.acp_clock.ahead = _G.acp_clock.ahead + ms
 clock.ms = function() return _G.acp_clock.ms() + _G.acp_clock.ahead end

@@ -119,7 +119,7 @@ def show_cards(editor: Editor, asked: list[dict[str, Any]], n: int, behind: int 
         }
         for one in asked
     ]
-    editor.lua("require('acp.ui.question').set(...)", n, found, behind)
+    editor.lua("require('acp.features.permissions.float').set(...)", n, found, behind)
 
 
 def float_lines(editor: Editor) -> list[str] | None:

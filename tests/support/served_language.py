@@ -25,7 +25,7 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
   end,
 })
 """
-BEGIN = "require('acp.base.async_calls').begin(...)"
+BEGIN = "require('acp.base.host.async_calls').begin(...)"
 REPLY = """
 for _, sent in ipairs(_G.sent) do
   if sent[1] == 'async_reply' and sent[2].id == ... then return sent[2] end

@@ -50,7 +50,7 @@ until = partial(waited, timeout=PATIENCE_S)
 
 LOOK = """
 local state, found = require('acp').state(), { drafts = {}, queue = {}, running = {} }
-for _, draft in ipairs(require('acp.ui.composer').contents()) do
+for _, draft in ipairs(require('acp.features.prompts.composer').contents()) do
   found.drafts[#found.drafts + 1] = { draft.n, draft.text }
 end
 for n, session in pairs(state.sessions) do
@@ -58,8 +58,8 @@ for n, session in pairs(state.sessions) do
   local works = session.status == 'running' or session.status == 'cancelling'
   if works then found.running[#found.running + 1] = n end
 end
-found.held = require('acp.ui.composer.held_prompts').texts()
-require('acp.ui.composer.delivery').when_taken(function() found.taken = true end)
+found.held = require('acp.features.prompts.held_prompts').texts()
+require('acp.features.prompts.delivery').when_taken(function() found.taken = true end)
 found.current = state.current
 return found
 """
@@ -67,7 +67,7 @@ return found
 
 EARLIER = """
 _G.earlier = nil
-local history = require('acp.ui.composer.history')
+local history = require('acp.features.prompts.earlier_prompts')
 history.when_whole(function()
   _G.earlier = vim.tbl_map(function(one) return one.text end, history.list())
 end)
@@ -75,7 +75,7 @@ end)
 
 TYPE = """
 local n, text = ...
-local bufnr = require('acp.ui.composer').ensure(n)
+local bufnr = require('acp.features.prompts.composer').ensure(n)
 vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split(text, '\\n', { plain = true }))
 """
 
@@ -105,7 +105,9 @@ class Run:
         editor.cmd("AcpPrompt")
         editor.wait(IDLE, 1, timeout=PATIENCE_S)
         editor.cmd("stopinsert")
-        drafts = editor.lua("return require('acp.base.draft_file').path(...)", str(editor.work))
+        drafts = editor.lua(
+            "return require('acp.features.prompts.draft_file').path(...)", str(editor.work)
+        )
         self._drafts = Path(drafts)
 
     # ---- what there is
@@ -241,7 +243,7 @@ class History:
         self.note("sends", n, talk.draft)
         talk.send(talk.draft)
         talk.draft = ""
-        run.editor.lua("require('acp.ui.composer').send(...)", n)
+        run.editor.lua("require('acp.features.prompts.composer').send(...)", n)
         return True
 
     def commands(self, run: Run) -> bool:

@@ -40,7 +40,7 @@ for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     }
   end
 end
-local inline, hunks = package.loaded['acp.review.inline'], {}
+local inline, hunks = package.loaded['acp.features.review.inline'], {}
 for i = 1, inline and 60 or 0 do
   local name, files = debug.getupvalue(inline.set, i)
   for path, file in pairs(name == 'files' and files or {}) do

@@ -1,6 +1,6 @@
 """Agent of a first prompt, started before the host has imported anything.
 
-Lua describes the agent in an environment variable of the host (`lua/acp/base/early_agent.lua`),
+Lua describes the agent in an environment variable of the host (`acp.base.host.early_agent`),
 because importing the host takes longer than most programs take to start. The process is used only
 as the one that `StdioTransport` would start itself; if anything differs it is ended. This module
 imports almost nothing.

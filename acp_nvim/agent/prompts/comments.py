@@ -1,7 +1,7 @@
 """Remarks on hunks, which are sent with the next prompt.
 
-`lua/acp/review/comment.lua` keeps each of them until it has been sent, so that a new host gets them
-back after a crash.
+`acp.features.review.comment` keeps each of them until it has been sent, so that a new host gets
+them back after a crash.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lua handlers for extension requests and notifications of agents (`acp.base.extensions`)."""
+"""Lua handlers for extension requests and notifications of agents (`acp.features.extensions`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def in_lua(
     async def ask(number: int, params: Any, context: Context) -> Any:
         given = plain(params), plain(context)
         try:
-            return await bridge.call("acp.base.extensions", "request", number, *given)
+            return await bridge.call("acp.features.extensions.handlers", "request", number, *given)
         except NvimError as error:
             raise RequestError(INTERNAL_ERROR, str(error)) from error
 

@@ -17,7 +17,7 @@ from acp_nvim.session.questions.proposals import Proposal
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 
-MODULE: Final = "acp.tools.proposed"
+MODULE: Final = "acp.buffers.language.proposed"
 FILES: Final = 8
 """Most files of one permission that are checked."""
 CHARACTERS: Final = 1 << 19

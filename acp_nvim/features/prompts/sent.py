@@ -1,6 +1,7 @@
-"""Which prompts went to an agent, noted beside the drafts that Neovim keeps on disk
-(`acp.command.drafts`): where Neovim is killed before it has written that a prompt is sent, the
-next one must not give it back.
+"""Notes on prompts that went to an agent, beside the drafts of Neovim on disk.
+
+If Neovim is killed before it has written that a prompt is sent, the next Neovim must not restore
+the prompt as a draft (`acp.features.prompts.drafts`).
 
 A line is `+` and a prompt's number once it is on its way to the agent, `-` and the number where it
 came back.

@@ -76,7 +76,7 @@ class ReviewView:
 
 
 def rows(entry: Pending) -> list[Table]:
-    """Return the hunks for `acp.review.inline`; none for a file that is gone."""
+    """Return the hunks for `acp.features.review.inline`; none for a file that is gone."""
     if entry.live is None:
         return []
     found: list[Table] = []

@@ -27,7 +27,7 @@ GRACE_NS: Final = 1_500_000_000
 
 
 class Left(msgspec.Struct, frozen=True):
-    """Neovim's record of a session whose process has gone (`acp.command.session_restore`)."""
+    """Neovim's record of a session whose process has gone (`acp.features.sessions.restore`)."""
 
     n: int
     agent: str

@@ -11,7 +11,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.tools.server.tool import ToolError
 from acp_nvim.tools.server.user_tools import Answer, UserTool
 
-MODULE: Final = "acp.tools.user_tools"
+MODULE: Final = "acp.features.tools.user_tools"
 
 
 def told(tools: Any) -> list[UserTool]:

@@ -2,7 +2,7 @@
 --- A message starts with a capital letter, ends without a period, fits into 80 columns and says how
 --- to solve the problem if it can. Names starting with `why_` are reasons and those starting with
 --- `part_` are fragments; other messages quote them, so both start in lower case.
---- This file requires no module because `acp.base.install` loads it by path.
+--- This file requires no module because `acp.features.install.environment` loads it by path.
 return {
   -- Sessions and prompts
   no_session = 'No session yet. :AcpPrompt starts one',

@@ -1,4 +1,5 @@
---- Functions of the keys of acp windows, by window and action (described in `acp.base.actions`).
+--- Functions of the keys of acp windows, by window and action.
+--- `acp.base.settings.actions` describes them.
 local M = {}
 
 --- Return an action that calls a function of a module with these arguments and the session's
@@ -31,10 +32,10 @@ end
 
 ---@param arg? any
 local function review(name, arg)
-  return function() require('acp.review')[name](arg) end
+  return function() require('acp.features.review.actions')[name](arg) end
 end
 
-local cancel = call('acp.command.everyday', 'cancel_session')
+local cancel = call('acp.features.prompts.commands', 'cancel_session')
 
 local function close() require('acp.ui.window').close(vim.api.nvim_get_current_win()) end
 
@@ -55,69 +56,75 @@ end
 ---@type table<string, table<string, fun(bufnr: integer, n: integer|nil)>>
 M.list = {
   composer = {
-    send = call('acp.ui.composer', 'send'),
-    send_now = call('acp.ui.composer', 'send_now'),
-    finish = call('acp.ui.composer', 'finish'),
+    send = call('acp.features.prompts.composer', 'send'),
+    send_now = call('acp.features.prompts.composer', 'send_now'),
+    finish = call('acp.features.prompts.composer', 'finish'),
     complete = function() vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'ni', false) end,
     cancel = cancel,
-    earlier = call('acp.ui.composer', 'browse', 1),
-    later = call('acp.ui.composer', 'browse', -1),
-    search = call('acp.ui.composer', 'search'),
+    earlier = call('acp.features.prompts.composer', 'browse', 1),
+    later = call('acp.features.prompts.composer', 'browse', -1),
+    search = call('acp.features.prompts.composer', 'search'),
   },
   suggestion = {
-    take = function(bufnr) require('acp.ui.composer').take_suggestion(bufnr) end,
+    take = function(bufnr) require('acp.features.prompts.composer').take_suggestion(bufnr) end,
   },
   chat = {
-    act = call('acp.ui.chat.cursor_target', 'act'),
-    compose = call('acp.ui.composer', 'open_insert'),
-    next_turn = call('acp.ui.chat.cursor_target', 'go', 1),
-    previous_turn = call('acp.ui.chat.cursor_target', 'go', -1),
+    act = call('acp.features.chat.cursor_target', 'act'),
+    compose = call('acp.features.prompts.composer', 'open_insert'),
+    next_turn = call('acp.features.chat.cursor_target', 'go', 1),
+    previous_turn = call('acp.features.chat.cursor_target', 'go', -1),
     cancel = cancel,
-    stop = call('acp.ui.chat.cursor_target', 'stop'),
+    stop = call('acp.features.chat.cursor_target', 'stop'),
     close = close,
   },
   permission = {
-    open = call('acp.command.decide', 'open'),
-    review = call('acp.command.decide', 'review'),
+    open = call('acp.features.permissions.decide', 'open'),
+    review = call('acp.features.permissions.decide', 'review'),
     close = close,
   },
   edits = {
-    next_hunk = step('acp.review.hunk', 'jump', 1),
-    previous_hunk = step('acp.review.hunk', 'jump', -1),
+    next_hunk = step('acp.features.review.hunk', 'jump', 1),
+    previous_hunk = step('acp.features.review.hunk', 'jump', -1),
   },
-  blame = { open = on_buffer('acp.review.blame', 'open') },
-  form = { choose = call('acp.ui.form', 'choose'), review = write, close = close_written },
+  blame = { open = on_buffer('acp.features.blame.view', 'open') },
+  form = {
+    choose = call('acp.features.forms.view', 'choose'),
+    review = write,
+    close = close_written,
+  },
   queue = { apply = write, close = close_written },
   checkpoints = { close = close },
   view = { close = on_buffer('acp.ui.report', 'close') },
-  terminal = { close = close, stop = on_buffer('acp.ui.terminal', 'stop') },
+  terminal = { close = close, stop = on_buffer('acp.features.terminals.view', 'stop') },
 }
 
 for _, kind in ipairs({ 'allow_once', 'allow_always', 'reject_once', 'reject_always' }) do
-  M.list.permission[kind] = call('acp.command.decide', 'kind', kind)
+  M.list.permission[kind] = call('acp.features.permissions.decide', 'kind', kind)
 end
 
 for _, window in ipairs({ 'composer', 'chat', 'view' }) do
-  M.list[window].open_file = call('acp.ui.chat.cursor_target', 'open_file', false)
-  M.list[window].open_file_at_line = call('acp.ui.chat.cursor_target', 'open_file', true)
+  M.list[window].open_file = call('acp.features.chat.cursor_target', 'open_file', false)
+  M.list[window].open_file_at_line = call('acp.features.chat.cursor_target', 'open_file', true)
 end
 
 for i = 1, 9 do
-  M.list.permission['option_' .. i] = call('acp.command.decide', 'option', i)
+  M.list.permission['option_' .. i] = call('acp.features.permissions.decide', 'option', i)
 end
 
 for _, name in ipairs({ 'changes', 'restore', 'restore_all', 'undo', 'refresh' }) do
-  M.list.checkpoints[name] = on_buffer('acp.ui.checkpoints', name)
+  M.list.checkpoints[name] = on_buffer('acp.features.checkpoints.list', name)
 end
 
 for _, verb in ipairs({ 'accept', 'reject' }) do
-  M.list.edits[verb .. '_hunk'] = function() require('acp.review.hunk').decide(verb, 'hunk') end
+  M.list.edits[verb .. '_hunk'] = function()
+    require('acp.features.review.hunk').decide(verb, 'hunk')
+  end
 end
 
 -- Keys of both sides of the review and of its list of files.
 local files = {
-  next_file = step('acp.review', 'go', 1),
-  previous_file = step('acp.review', 'go', -1),
+  next_file = step('acp.features.review.actions', 'go', 1),
+  previous_file = step('acp.features.review.actions', 'go', -1),
   accept_file = review('decide', 'accept'),
   reject_file = review('decide', 'reject'),
   close = review('close'),
@@ -127,7 +134,7 @@ M.list.review_files = vim.tbl_extend('error', { open = review('pick') }, files)
 
 for window, list in pairs(M.list) do
   list.help = function()
-    local shown = window:find('^review') and require('acp.review.tab').state()
+    local shown = window:find('^review') and require('acp.features.review.tab').state()
     require('acp.ui.help').open(window, shown and shown.source.words)
   end
 end

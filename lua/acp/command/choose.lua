@@ -47,7 +47,7 @@ function M.agent()
     local agent = config.agents[name] or {}
     local command, url = agent.command, agent.url
     local available = is_installed(command)
-    local where = url and require('acp.base.addresses').shown(url)
+    local where = url and require('acp.base.settings.addresses').shown(url)
     local text = label(name, where or command and table.concat(command, ' '))
     table.insert(available and here or missing, {
       label = available and text or text .. ' (not installed)',

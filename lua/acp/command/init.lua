@@ -1,7 +1,7 @@
 --- `:Acp {subcommand}`. An error is one line that suggests the nearest valid name.
 local M = {}
 
-local guard, valid_names = require('acp.command.guard'), require('acp.base.valid_names')
+local guard, valid_names = require('acp.base.guard'), require('acp.base.valid_names')
 local messages, paths = require('acp.base.messages'), require('acp.base.paths')
 
 local function fail(message) require('acp.base.notify').error(message) end

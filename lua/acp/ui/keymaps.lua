@@ -1,8 +1,8 @@
 --- Keys of acp windows and their actions (option `keymaps`).
 local M = {}
 
-local actions = require('acp.base.actions')
-local parts = require('acp.base.keymaps_option').parts
+local actions = require('acp.base.settings.actions')
+local parts = require('acp.base.settings.keymaps').parts
 local signals = require('acp.base.signals')
 
 ---@class acp.Key

@@ -14,13 +14,13 @@ from tests.support.front_without_host import HOST, Start, session
 
 APPLY = "return require('acp.frame').apply(...).errors"
 SHOWN = """
-local chat = require('acp.ui.chat.buffers').of(require('acp.ui.chat.buffers').bufnr(1))
+local chat = require('acp.ui.chats').of(require('acp.ui.chats').bufnr(1))
 local win = vim.fn.win_findbuf(chat.bufnr)[1]
 local rows = vim.api.nvim_buf_line_count(chat.bufnr)
 local looks, targets, levels = {}, {}, {}
 for row = 1, rows do
   looks[row] = chat.looks[row] or vim.NIL
-  targets[row] = require('acp.ui.chat.marks').at(chat, row - 1) or vim.NIL
+  targets[row] = require('acp.features.chat.marks').at(chat, row - 1) or vim.NIL
   levels[row] = vim.api.nvim_win_call(win, function() return vim.fn.foldlevel(row) end)
 end
 for _, kept in ipairs({ chat.looks, chat.targets }) do
@@ -56,7 +56,9 @@ def front(edit: Start) -> Editor:
     """An editor without a host, with an empty chat."""
     editor = edit(init=HOST, screen=(100, 30))
     session(editor)
-    editor.lua("require('acp.ui.chat').begin(1) require('acp.ui.chat').open(1)")
+    editor.lua(
+        "require('acp.features.chat.view').begin(1) require('acp.features.chat.view').open(1)"
+    )
     return editor
 
 
@@ -120,7 +122,7 @@ def test_looks_are_drawn_also_in_a_closed_fold(front: Editor) -> None:
     front.lua(replace, ["abcdefgh", "more", ""], decor)
     front.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/1'), { 1, 0 })")
     assert colours(front) == "aacceeccc"
-    front.lua("require('acp.ui.chat').folds(1, { 't1', 0, 2, false })")
+    front.lua("require('acp.features.chat.view').folds(1, { 't1', 0, 2, false })")
     closed = "vim.fn.win_execute(vim.fn.bufwinid('acp://chat/1'), 'echon foldclosed(1)')"
     assert front.lua(f"return {closed}") == "1"
     assert colours(front) == "aacceeccc"
@@ -132,6 +134,8 @@ def test_a_buffer_that_is_gone_takes_its_looks_along(front: Editor) -> None:
     apply = "require('acp.frame').apply({ { 'chat', 1, 0, 1, { 'abc' }, ... } })"
     front.lua(apply, [[[0, 2, "AcpError"]], [0, 1], [0, 7]])
     front.cmd("bwipeout! acp://chat/1")
-    front.lua("require('acp.ui.chat').begin(1) require('acp.ui.chat').open(1)")
+    front.lua(
+        "require('acp.features.chat.view').begin(1) require('acp.features.chat.view').open(1)"
+    )
     shown = front.lua(SHOWN)
     assert (shown["lines"], shown["looks"], shown["targets"]) == ([""], [None], [None])

@@ -83,7 +83,7 @@ def test_a_title_that_fits_is_as_it_is_when_open(editor: Editor) -> None:
     groups = editor.lua(
         "return vim.api.nvim_win_call(vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))[1],"
         "function() local row = vim.fn.search('^. make it')"
-        " return require('acp.ui.chat.foldtext').of(row) end)"
+        " return require('acp.features.chat.foldtext').of(row) end)"
     )
     assert groups[0] == ["✗ ", "AcpToolFailed"]
     assert ["make it", "AcpToolTitle"] in groups
@@ -125,7 +125,7 @@ def test_no_width_cuts_a_character_in_two(editor: Editor) -> None:
       local row = vim.fn.search('^' .. head)
       for width = 4, 60 do
         vim.api.nvim_win_set_width(0, width)
-        local chunks = require('acp.ui.chat.foldtext').of(row)
+        local chunks = require('acp.features.chat.foldtext').of(row)
         local texts = vim.tbl_map(function(c) return c[1] end, chunks)
         for _, text in ipairs(texts) do
           if vim.fn.strtrans(text) ~= text then

@@ -31,7 +31,7 @@ import os
 - item, see [the manual](https://x.org) or [http://a.b](https://c.d)
 """
 COLOURS = """
-local chat = require('acp.ui.chat.buffers').of(vim.fn.bufnr('acp://chat/1'))
+local chat = require('acp.ui.chats').of(vim.fn.bufnr('acp://chat/1'))
 local found = {}
 for row, spans in pairs(chat.colours) do
   local line = vim.api.nvim_buf_get_lines(chat.bufnr, row - 1, row, true)[1]

@@ -18,7 +18,7 @@ for _, win in ipairs(vim.api.nvim_list_wins()) do
         vim.api.nvim_set_current_win(win)
         vim.api.nvim_win_set_cursor(win, { row, 0 })
         vim.cmd('silent! %foldopen!')
-        require('acp.ui.chat.cursor_target').act()
+        require('acp.features.chat.cursor_target').act()
         return vim.api.nvim_buf_get_name(0)
       end
     end

@@ -54,7 +54,7 @@ def test_a_notice(editor: Editor, severity: str, sign: str, group: str) -> None:
     }
     groups = editor.lua(
         """
-        local chat = require('acp.ui.chat.buffers').of(vim.fn.bufnr('acp://chat/1'))
+        local chat = require('acp.ui.chats').of(vim.fn.bufnr('acp://chat/1'))
         local lines = vim.api.nvim_buf_get_lines(chat.bufnr, 0, -1, true)
         return chat.looks[vim.fn.index(lines, ...) + 1]
         """,

@@ -183,7 +183,7 @@ def test_the_text_of_a_command_is_shown_as_it_was_printed(editor: Editor) -> Non
 LOOKS = """
 local bufnr, found = vim.fn.bufnr('acp://chat/1'), {}
 for row, line in ipairs(vim.api.nvim_buf_get_lines(bufnr, 0, -1, true)) do
-  local look = require('acp.ui.chat.marks').look(bufnr, row - 1)
+  local look = require('acp.features.chat.marks').look(bufnr, row - 1)
   for i = 1, #look, 3 do
     local from, to = look[i] + 1, look[i + 1]
     if look[i + 2]:match('^Acp[RGYBMC]%l+$') then

@@ -341,7 +341,7 @@ def test_enter_on_its_line_opens_it_also_when_it_is_unknown(editor: Editor) -> N
 
 WRITTEN = """
 _G.longest, _G.total = 0, 0
-local terminal = require('acp.ui.terminal')
+local terminal = require('acp.features.terminals.view')
 local write = terminal.write
 terminal.write = function(n, id, text)
   _G.longest, _G.total = math.max(_G.longest, #text), _G.total + #text

@@ -73,7 +73,7 @@ def test_a_conflict_that_comes_before_the_key_is_not_decided_by_it(
     path = project.work / "a.txt"
     project.open("a.txt")
     agent.ask("runs", "sed -i 's/^line 5$/five/' a.txt")
-    project.wait("#require('acp.review.inline').rows(0) == 1")
+    project.wait("#require('acp.features.review.inline').rows(0) == 1")
     project.cmd("call setline(15, 'mine')")
     agent.ask("silently", "sed -i 's/^line 15$/theirs/' a.txt")
     project.cmd(f"5 | Acp accept {scope}")

@@ -35,7 +35,7 @@ def test_the_hunk_that_the_user_saw_is_decided(
     project.open("a.txt")
     agent.ask("runs", "sed -i 's/^line 5$/five/; s/^line 10$/ten/' a.txt")
     project.wait("vim.fn.getline(10) == 'ten'")
-    project.wait("#require('acp.review.inline').rows(0) == 2")
+    project.wait("#require('acp.features.review.inline').rows(0) == 2")
     agent.ask("silently", "sed -i '1i 1\\n2\\n3\\n4\\n5' a.txt")
     project.cmd(f"10 | Acp {verb}")
     project.wait("vim.fn.getline(1) == '1'")

@@ -137,7 +137,9 @@ def test_blame_that_is_off(editor: Editor) -> None:
     editor.setup({"blame": False})
     editor.cmd("Acp blame")
     assert (
-        editor.lua("return require('acp.review.blame').shows(vim.api.nvim_get_current_buf())")
+        editor.lua(
+            "return require('acp.features.blame.view').shows(vim.api.nvim_get_current_buf())"
+        )
         is False
     )
     assert editor.cmd("nmap <buffer> <CR>").strip() == "No mapping found"

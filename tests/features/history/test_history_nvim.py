@@ -25,7 +25,8 @@ def days(edit: Callable[..., Editor], tmp_path: Path) -> Days:
 
 
 EARLIER = """
-return vim.tbl_map(function(it) return it.text end, require('acp.ui.composer.history').list())
+local earlier = require('acp.features.prompts.earlier_prompts')
+return vim.tbl_map(function(it) return it.text end, earlier.list())
 """
 
 
@@ -92,8 +93,10 @@ def test_a_users_day(days: Days) -> None:
     assert any(line.split()[1:3] == ["script", "4"] for line in third.screen())
     pick(third, "Acp history once more", title, "delete")
     third.wait_message("Deleted from the history")
-    third.lua("require('acp.ui.composer.history').when_whole(function() _G.whole = true end)")
-    third.wait("_G.whole and #require('acp.ui.composer.history').list() == 1")
+    third.lua(
+        "require('acp.features.prompts.earlier_prompts').when_whole(function() _G.whole = true end)"
+    )
+    third.wait("_G.whole and #require('acp.features.prompts.earlier_prompts').list() == 1")
     assert third.lua(EARLIER) == ["say once more"], "those of the deleted session are gone"
     third.cmd("Acp history zebra")
     third.wait_message("No match in the history: zebra")
@@ -101,7 +104,9 @@ def test_a_users_day(days: Days) -> None:
     assert days.records() == ["say once more"]
     fourth = days.start()
     fourth.cmd("Acp prompt")
-    fourth.lua("require('acp.ui.composer.history').when_whole(function() _G.whole = true end)")
+    fourth.lua(
+        "require('acp.features.prompts.earlier_prompts').when_whole(function() _G.whole = true end)"
+    )
     fourth.wait("_G.whole")
     assert fourth.lua(EARLIER) == ["say once more"]
 

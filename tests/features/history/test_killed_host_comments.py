@@ -145,7 +145,7 @@ def test_what_the_user_amended_and_the_agent_did_not_write_is_told(project: Edit
     project.prompt(f"propose none {path} 'line 9' nine")
     project.wait("#require('acp').state().sessions[1].permissions > 0")
     project.cmd("Acp permissions")
-    project.wait("require('acp.ui.question').is_current()")
+    project.wait("require('acp.features.permissions.float').is_current()")
     project.keys("d")
     project.wait("#vim.api.nvim_list_tabpages() == 2")
     project.keys("9GA!<Esc>")

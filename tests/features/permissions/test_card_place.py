@@ -31,7 +31,7 @@ def front(edit: Start) -> Editor:
 def ask(editor: Editor, lines: int) -> None:
     """A decision of so many lines."""
     found = {"id": 1, "lines": [f"line {n}" for n in range(lines)], "spans": [], "options": OPTIONS}
-    editor.lua("require('acp.ui.question').set(1, ...)", [found])
+    editor.lua("require('acp.features.permissions.float').set(1, ...)", [found])
 
 
 def hidden(editor: Editor) -> bool:
@@ -115,7 +115,9 @@ def test_the_float_leaves_a_bar_at_the_top_free(front: Editor) -> None:
 def test_what_breaks_at_words_is_seen_to_its_last_line(front: Editor, option: str) -> None:
     """Words that do not fit take the whole of the next row."""
     found = {"id": 1, "lines": ["what", f"  1. {option}", "  2. Last"], "spans": []}
-    front.lua("require('acp.ui.question').set(1, ...)", [{**found, "options": OPTIONS}])
+    front.lua(
+        "require('acp.features.permissions.float').set(1, ...)", [{**found, "options": OPTIONS}]
+    )
     front.wait_screen("2. Last")
 
 

@@ -24,7 +24,7 @@ end
 """
 IN_VIEW = """
 local cards = { { id = require('acp').state().sessions[1].permissions[1].id } }
-return require('acp.ui.question.in_view').where(cards)
+return require('acp.features.permissions.in_view').where(cards)
 """
 SIZES = [(80, 24), (120, 40)]
 LONG = "echo begins; " + "echo word-and-word; " * 148 + "; rm -rf ~"
@@ -126,7 +126,7 @@ def test_a_long_command_is_seen_at_both_ends(
 
 def test_one_line_that_is_left_out_is_named_in_the_singular(editor: Editor) -> None:
     card = {"lines": ["word " * 30 + "end"], "head": 1, "options": []}
-    lua = "return require('acp.ui.question.fitted').card(..., 40, 3, false).lines[1]"
+    lua = "return require('acp.features.permissions.fitted').card(..., 40, 3, false).lines[1]"
     assert "… 1 line between …" in editor.lua(lua, card)
 
 

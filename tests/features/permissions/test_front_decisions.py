@@ -152,13 +152,15 @@ def test_the_float_waits_for_the_command_line_window(front: Editor) -> None:
 
 def test_permission_keys_in_the_chat_act_only_on_a_card(front: Editor) -> None:
     session(front)
-    front.lua("require('acp.ui.chat').begin(1) require('acp.ui.chat').open(1)")
     front.lua(
-        "require('acp.ui.chat').replace(1, 0, 1, {'one', 'card', 'three'},"
+        "require('acp.features.chat.view').begin(1) require('acp.features.chat.view').open(1)"
+    )
+    front.lua(
+        "require('acp.features.chat.view').replace(1, 0, 1, {'one', 'card', 'three'},"
         " {{}, {}, {1, {decision = 'd1', kind = 'decision'}}})"
     )
     front.lua(
-        "require('acp.ui.question').set(1, ...)",
+        "require('acp.features.permissions.float').set(1, ...)",
         [{"id": "d1", "lines": ["x"], "spans": [], "options": OPTIONS}],
     )
     front.cmd("wincmd l")
@@ -191,7 +193,7 @@ def tall_card(front: Editor) -> None:
         "head": len(LONG),
         "options": OPTIONS,
     }
-    front.lua("require('acp.ui.question').set(1, { ... })", card)
+    front.lua("require('acp.features.permissions.float').set(1, { ... })", card)
 
 
 def test_what_a_diff_changes_goes_before_the_lines_around_it(front: Editor) -> None:

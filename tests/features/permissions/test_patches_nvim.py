@@ -64,7 +64,7 @@ class Asked:
     def open(self) -> None:
         """The user presses `d` in the float."""
         self.editor.cmd("Acp permissions")
-        self.editor.wait("require('acp.ui.question').is_current()")
+        self.editor.wait("require('acp.features.permissions.float').is_current()")
         self.editor.keys("d")
         self.editor.wait("#vim.api.nvim_list_tabpages() == 2")
 
@@ -137,7 +137,7 @@ def test_a_patch_that_does_not_apply_says_why_on_the_card_and_in_the_proposal(as
     asked.rows(f"a.txt: {why}", "+ TWO")
     asked.editor.cmd("Acp permissions")
     asked.editor.wait_screen("line 2 is 'due'")
-    asked.editor.wait("require('acp.ui.question').is_current()")
+    asked.editor.wait("require('acp.features.permissions.float').is_current()")
     asked.editor.keys("d")
     asked.editor.wait("#vim.api.nvim_list_tabpages() == 2")
     assert asked.sides == [["one", "two", "three"], ["one", "TWO", "three"]]

@@ -42,7 +42,7 @@ class Project:
     def open(self) -> None:
         tabs = self.editor.lua("return #vim.api.nvim_list_tabpages()")
         self.editor.cmd("Acp permissions")
-        self.editor.wait("require('acp.ui.question').is_current()")
+        self.editor.wait("require('acp.features.permissions.float').is_current()")
         self.editor.keys("d")
         self.editor.wait(f"#vim.api.nvim_list_tabpages() == {tabs + 1}")
 
@@ -145,7 +145,7 @@ def test_allow_means_the_permission_that_is_looked_at(project: Project) -> None:
     editor.wait("#require('acp').state().sessions[1].permissions == 2")
     editor.lua(
         "local s = require('acp').state().sessions[1] "
-        "require('acp.review.proposal').ask(s.permissions[2].id)"
+        "require('acp.features.review.proposal').ask(s.permissions[2].id)"
     )
     editor.wait("#vim.api.nvim_list_tabpages() == 2")
     editor.keys("ggA!<Esc>")
@@ -273,7 +273,7 @@ def test_a_permission_without_edits_says_so(editor: Editor) -> None:
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
     editor.cmd("Acp permissions")
-    editor.wait("require('acp.ui.question').is_current()")
+    editor.wait("require('acp.features.permissions.float').is_current()")
     editor.keys("d")
     editor.wait_message("This permission has no edits to show")
     editor.answer("Acp allow")

@@ -25,7 +25,7 @@ NEW = "acp: New question: press again"
 OVER = "acp: That question is over"
 STOPPED = """
 _G.ms = 0
-package.loaded['acp.base.clock'] = { ms = function() return _G.ms end }
+package.loaded['acp.features.permissions.clock'] = { ms = function() return _G.ms end }
 """
 
 
@@ -49,12 +49,14 @@ def passes(front: Editor, ms: int) -> None:
 
 def shown(front: Editor, id: int | str) -> int | None:
     """How long a question has been on the screen."""
-    found: int | None = front.lua("return require('acp.ui.question.seen').shown_ms(...)", id)
+    found: int | None = front.lua(
+        "return require('acp.features.permissions.seen').shown_ms(...)", id
+    )
     return found
 
 
 def drawn(front: Editor, id: int | str) -> None:
-    front.wait("require('acp.ui.question.seen').shown_ms(...) ~= nil", id)
+    front.wait("require('acp.features.permissions.seen').shown_ms(...) ~= nil", id)
 
 
 def message(front: Editor, text: str) -> None:
@@ -116,8 +118,8 @@ def test_a_key_on_a_card_takes_no_question_before_400_ms(front: Editor, keys: st
 
 
 CHAT = """
-require('acp.ui.chat').begin(1)
-require('acp.ui.chat').open(1)
+require('acp.features.chat.view').begin(1)
+require('acp.features.chat.view').open(1)
 vim.cmd.wincmd('l')
 """
 ROWS = """
@@ -129,7 +131,7 @@ for i, id in ipairs(ids) do
     vim.list_extend(targets, { i - 1, { decision = id, first = true, last = true } })
   end
 end
-require('acp.ui.chat').replace(1, first, last, rows, { {}, {}, targets })
+require('acp.features.chat.view').replace(1, first, last, rows, { {}, {}, targets })
 """
 
 
@@ -285,10 +287,10 @@ def test_a_consent_is_not_answered_by_the_command_for_the_question_before_it(
         "options": permission("p1")["options"],
     }
     consent["options"] = card["options"]
-    front.lua("require('acp.ui.question').set(1, { ... })", consent, card)
+    front.lua("require('acp.features.permissions.float').set(1, { ... })", consent, card)
     drawn(front, "c1")
     passes(front, 9000)
-    front.lua("require('acp.ui.question').set(1, { ... })", consent)
+    front.lua("require('acp.features.permissions.float').set(1, { ... })", consent)
     front.cmd("Acp allow")
     said(front, NEW)
 
@@ -298,7 +300,7 @@ def test_permissions_come_before_forms_and_these_before_consents(front: Editor) 
         {"id": i, "subject": i, "lines": [f"decision {i}"], "spans": [], "options": []}
         for i in ("consent", "elicitation", "permission")
     ]
-    front.lua("require('acp.ui.question').set(1, ...)", found)
+    front.lua("require('acp.features.permissions.float').set(1, ...)", found)
     heads = [line for line in float_lines(front) or [] if line.startswith("decision")]
     assert heads == ["decision permission", "decision elicitation", "decision consent"]
 
@@ -409,7 +411,7 @@ def test_a_card_that_was_only_glimpsed_is_new_when_it_comes_back(front: Editor) 
     drawn(front, "p1")
     passes(front, 300)
     front.cmd("silent! only!")
-    front.wait("not require('acp.ui.question.seen').shown_ms('p1')")
+    front.wait("not require('acp.features.permissions.seen').shown_ms('p1')")
     passes(front, 9000)
     front.cmd("Acp allow")
     said(front, NEW)

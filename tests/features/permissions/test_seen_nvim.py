@@ -243,7 +243,7 @@ def test_a_key_held_down_for_1500_ms_answers_one_question(edit: Any, key: str) -
     editor.see_question()
     if not key.startswith("<"):
         editor.cmd("Acp permissions")
-        editor.wait("require('acp.ui.question').is_current()")
+        editor.wait("require('acp.features.permissions.float').is_current()")
     editor.lua(HOLD, key, TIMES)
     editor.wait("_G.acp_pressed == ...", TIMES)
     editor.wait_message(NEW)

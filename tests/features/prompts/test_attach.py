@@ -26,8 +26,8 @@ def blocks(agent: Traffic, count: int = 1) -> list[dict[str, Any]]:
 
 
 def wait_attached(editor: Editor, count: int, n: int = 1) -> list[str]:
-    editor.wait(f"#require('acp.ui.attachments').list({n}) == {count}")
-    paths: list[str] = editor.lua("return require('acp.ui.attachments').list(...)", n)
+    editor.wait(f"#require('acp.features.prompts.attachments').list({n}) == {count}")
+    paths: list[str] = editor.lua("return require('acp.features.prompts.attachments').list(...)", n)
     return paths
 
 

@@ -12,7 +12,7 @@ def test_the_draft_goes_on_in_the_composer_of_a_new_session(editor: Editor) -> N
     editor.turn("say first")
     pick(editor, "Acp sessions", "say first", "close")
     editor.wait("require('acp').state().sessions[1].status == 'closed'")
-    editor.lua("require('acp.ui.composer').open({ session = 1 })")
+    editor.lua("require('acp.features.prompts.composer').open({ session = 1 })")
     editor.keys("isay dra")
     editor.lua("require('acp.base.host').notify('begin', { n = 1, cwd = vim.fn.getcwd() })")
     editor.wait("vim.api.nvim_buf_get_name(0):match('composer/2$')")

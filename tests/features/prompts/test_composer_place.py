@@ -56,7 +56,7 @@ def test_a_chat_that_is_opened_later_stands_above_its_composer(front: Editor) ->
     front.cmd("AcpPrompt")
     assert len(front.lua(WHERE)) == 2
     front.keys("half a pro")
-    front.lua("require('acp.ui.chat').toggle(1)")
+    front.lua("require('acp.features.chat.view').toggle(1)")
     assert front.lua(WHERE) == BESIDE
     assert front.lua("return vim.fn.winheight(0)") == 6
     front.keys("mpt")
@@ -67,7 +67,7 @@ def test_a_chat_that_comes_back_stands_above_its_composer(front: Editor) -> None
     session(front)
     front.cmd("AcpPrompt")
     for _ in range(2):
-        front.lua("require('acp.ui.chat').toggle(1)")
+        front.lua("require('acp.features.chat.view').toggle(1)")
     assert front.lua(WHERE) == BESIDE
 
 
@@ -75,7 +75,7 @@ def test_a_chat_that_floats_takes_its_composer_along(front: Editor) -> None:
     session(front)
     front.setup({"chat": {"open": False, "layout": "float"}})
     front.cmd("AcpPrompt")
-    front.lua("require('acp.ui.chat').toggle(1)")
+    front.lua("require('acp.features.chat.view').toggle(1)")
     assert sorted(front.lua(WHERE)[1:]) == [
         ["acp://chat/1", "right", "editor"],
         ["acp://composer/1", "right", "editor"],
@@ -84,10 +84,10 @@ def test_a_chat_that_floats_takes_its_composer_along(front: Editor) -> None:
 
 def test_q_closes_the_chat_and_can_be_taken_away(front: Editor) -> None:
     session(front)
-    front.lua("require('acp.ui.chat').open(1)")
+    front.lua("require('acp.features.chat.view').open(1)")
     front.cmd("wincmd l")
     front.keys("q")
     assert [name for name, _, _ in front.lua(WHERE)] == ["a.txt"]
     front.setup({"keymaps": {"chat": {"q": False}}})
-    front.lua("require('acp.ui.chat').open(1)")
+    front.lua("require('acp.features.chat.view').open(1)")
     assert front.lua("return vim.fn.maparg('q', 'n')") == ""

@@ -74,7 +74,7 @@ def test_commands_pop_up_and_are_filtered(front: Editor) -> None:
 
 def test_files_pop_up_after_a_sign_that_starts_a_word(front: Editor) -> None:
     front.cmd("AcpPrompt")
-    front.wait("#require('acp.ui.composer.files').list(vim.fn.getcwd()) == 1")
+    front.wait("#require('acp.features.prompts.composer.files').list(vim.fn.getcwd()) == 1")
     type_one_by_one(front, "me@")
     assert not front.lua("return " + SHOWN)
     type_one_by_one(front, " @")

@@ -15,10 +15,10 @@ def front(edit: Start) -> Editor:
     """An editor with a chat beside a file, and its composer below it."""
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(120, 40))
     session(editor)
-    editor.lua("require('acp.ui.chat').open(1)")
-    editor.lua("require('acp.ui.composer').open({ session = 1 })")
+    editor.lua("require('acp.features.chat.view').open(1)")
+    editor.lua("require('acp.features.prompts.composer').open({ session = 1 })")
     editor.wait(f"{HEIGHT} == 6")
-    editor.wait("require('acp.ui.rows').of(vim.fn.bufwinid('acp://composer/1')) ~= nil")
+    editor.wait("require('acp.ui.window.rows').of(vim.fn.bufwinid('acp://composer/1')) ~= nil")
     return editor
 
 

@@ -21,8 +21,8 @@ def front(edit: Start) -> Editor:
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
     editor.cmd("set number")
     session(editor)
-    editor.lua("require('acp.ui.chat').open(1)")
-    editor.lua("require('acp.ui.composer').open({ session = 1 })")
+    editor.lua("require('acp.features.chat.view').open(1)")
+    editor.lua("require('acp.features.prompts.composer').open({ session = 1 })")
     return editor
 
 
@@ -37,7 +37,7 @@ def another(editor: Editor) -> None:
     session(editor, 2)
     editor.cmd("wincmd p | wincmd t")
     editor.lua("vim.api.nvim_win_set_height(vim.fn.bufwinid('acp://composer/1'), 12)")
-    editor.lua("require('acp.ui.chat').open(2)")
+    editor.lua("require('acp.features.chat.view').open(2)")
 
 
 def test_a_chat_takes_the_window_of_another_and_its_composer_the_others(front: Editor) -> None:
@@ -62,7 +62,7 @@ def test_a_chat_takes_the_window_of_another_and_its_composer_the_others(front: E
 def test_a_composer_in_which_the_user_is_stays(front: Editor) -> None:
     told(front)
     front.lua("vim.api.nvim_win_set_height(0, 12)")
-    front.lua("require('acp.ui.chat').open(2)")
+    front.lua("require('acp.features.chat.view').open(2)")
     assert [name for name, *_ in front.lua(SHOWN)][1:] == ["acp://chat/2", "acp://composer/1"]
     front.wait_screen("Message Claude · session 1 · Ask")
 
@@ -72,8 +72,8 @@ def tall(edit: Start) -> Editor:
     """A screen with room for a second chat below the first, which has its composer."""
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, 44))
     session(editor)
-    editor.lua("require('acp.ui.chat').open(1)")
-    editor.lua("require('acp.ui.composer').open({ session = 1 })")
+    editor.lua("require('acp.features.chat.view').open(1)")
+    editor.lua("require('acp.features.prompts.composer').open({ session = 1 })")
     editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'half a prompt' })")
     return editor
 
@@ -85,10 +85,10 @@ def names(editor: Editor) -> list[str]:
 def test_chats_and_composers_do_not_stack_up(tall: Editor) -> None:
     tall.cmd("wincmd t")
     session(tall, 2)
-    tall.lua("require('acp.ui.chat').open(2)")
+    tall.lua("require('acp.features.chat.view').open(2)")
     assert names(tall) == ["acp://chat/2", "acp://composer/2"]
     assert tall.lua("return vim.fn.winnr()") == 1
-    tall.lua("require('acp.ui.composer').open({ session = 1 })")
+    tall.lua("require('acp.features.prompts.composer').open({ session = 1 })")
     assert names(tall) == ["acp://chat/1", "acp://composer/1"]
     assert tall.lines("acp://composer/1") == ["half a prompt"]
 
@@ -103,7 +103,7 @@ def test_who_opens_another_composer_leaves_the_one_they_are_in(tall: Editor) -> 
 
 def test_a_chat_that_comes_while_the_user_writes_goes_below(tall: Editor) -> None:
     session(tall, 2)
-    tall.lua("require('acp.ui.chat').open(2)")
+    tall.lua("require('acp.features.chat.view').open(2)")
     assert names(tall) == ["acp://chat/1", "acp://composer/1", "acp://chat/2"]
     assert tall.lua("return vim.fn.bufname()") == "acp://composer/1"
 

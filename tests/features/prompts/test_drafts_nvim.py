@@ -95,7 +95,7 @@ def test_nothing_is_read_at_start_and_no_timer_runs_when_nothing_changes(
     shared: SharedWorkspace,
 ) -> None:
     editor = shared.start()
-    assert not editor.lua("return package.loaded['acp.command.drafts'] ~= nil")
+    assert not editor.lua("return package.loaded['acp.features.prompts.drafts'] ~= nil")
     assert not shared.directory.exists()
     write(editor, "hello")
     shared.wait("hello")
@@ -142,7 +142,7 @@ def test_a_text_that_is_there_is_never_overwritten(shared: SharedWorkspace) -> N
     shared.wait("the draft")
     first.kill()
     second = shared.start()
-    second.lua("local c = require('acp.ui.composer') c.give_back(1, 'already here')")
+    second.lua("local c = require('acp.features.prompts.composer') c.give_back(1, 'already here')")
     run(second, "AcpPrompt")
     assert second.lines("acp://composer/1") == ["already here"]
     second.wait_message("An earlier draft is among the composer's earlier prompts")
@@ -426,7 +426,7 @@ def test_one_that_comes_back_from_its_agent_is_a_draft_again(shared: SharedWorks
 
 def noted(shared: SharedWorkspace, editor: Editor) -> Path:
     """What the host of an editor notes as sent, also once the notes are removed."""
-    path = Path(editor.lua("return require('acp.base.draft_file').sent_path()"))
+    path = Path(editor.lua("return require('acp.features.prompts.draft_file').sent_path()"))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(0o600)
     kept = shared.work.parent / "noted"
@@ -455,7 +455,7 @@ def outcome(shared: SharedWorkspace, seed: int) -> str:
     until(lambda: not first.processes())
     second = shared.start()
     back = "\n".join(composer(second)).startswith(text)
-    held = second.lua("return require('acp.ui.composer.held_prompts').texts()")
+    held = second.lua("return require('acp.features.prompts.held_prompts').texts()")
     waits = any(one.startswith(text) for one in held)
     reached = any(one.startswith(text) for one in first.traffic[0].prompts())
     count = 2 if first.traffic[0].prompts()[:1] == ["say warm"] else 1

@@ -68,7 +68,7 @@ def test_what_the_host_has_taken_does_not_come_back(front: Editor) -> None:
 def test_text_given_back_stands_in_front_and_typing_goes_on(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.keys("abc")
-    front.lua("require('acp.ui.composer').give_back(1, 'one\\ntwo')")
+    front.lua("require('acp.features.prompts.composer').give_back(1, 'one\\ntwo')")
     front.keys("def")
     assert composer(front) == ["one", "two", "abcdef"]
 
@@ -155,7 +155,7 @@ def test_omni_completion_of_commands_and_files(front: Editor) -> None:
     front.write("src/alpha.py", "")
     session(front)
     front.cmd("AcpPrompt")
-    front.wait("#require('acp.ui.composer.files').list(vim.fn.getcwd()) == 1")
+    front.wait("#require('acp.features.prompts.composer.files').list(vim.fn.getcwd()) == 1")
     front.keys("/i<C-x><C-o><C-y>")
     assert composer(front) == ["/init "]
     front.keys("see @alp<C-x><C-o><C-y>")
@@ -193,7 +193,7 @@ def test_completion_says_what_a_variable_stands_for(front: Editor) -> None:
 def test_completion_after_an_at_begins_with_files(front: Editor) -> None:
     front.write("alpha.py", "")
     front.cmd("AcpPrompt")
-    front.wait("#require('acp.ui.composer.files').list(vim.fn.getcwd()) == 1")
+    front.wait("#require('acp.features.prompts.composer.files').list(vim.fn.getcwd()) == 1")
     front.keys("@<C-x><C-o>")
     front.wait("#vim.fn.complete_info({ 'items' }).items > 5")
     words = [item["word"] for item in front.lua("return vim.fn.complete_info().items")]
@@ -205,7 +205,7 @@ def test_completion_after_an_at_begins_with_files(front: Editor) -> None:
 def test_a_composer_leaves_half_of_its_chat(edit: Start, rows: int, height: int) -> None:
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, rows))
     session(editor)
-    editor.lua("require('acp.ui.chat').open(1)")
+    editor.lua("require('acp.features.chat.view').open(1)")
     editor.cmd("AcpPrompt")
     assert editor.lua("return { vim.bo.filetype, vim.fn.winheight(0) }") == ["acpcomposer", height]
 

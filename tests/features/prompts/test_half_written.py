@@ -77,7 +77,7 @@ def form(front: Editor) -> None:
 
 
 def proposal(front: Editor) -> None:
-    front.lua("require('acp.review.request').expect()")
+    front.lua("require('acp.features.review.request').expect()")
     files = [{"path": "/p/a.txt", "base": ["one"], "proposal": ["TWO"]}]
     front.lua("require('acp.frame').apply({ { 'propose', 'p1', (...), {} } })", files)
     front.wait("vim.api.nvim_buf_get_name(0):find('acp://proposal', 1, true)")

@@ -39,9 +39,9 @@ def wrong(found: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
 
 def menu(editor: Editor, lead: str) -> list[dict[str, Any]]:
     """Items of the composer's menu for `@…`, once the files are listed."""
-    editor.wait("select(2, require('acp.ui.composer.files').list(vim.fn.getcwd()))")
+    editor.wait("select(2, require('acp.features.prompts.composer.files').list(vim.fn.getcwd()))")
     items: list[dict[str, Any]] = editor.lua(
-        "return require('acp.ui.composer.completion').omni(0, ...).words", "@" + lead
+        "return require('acp.features.prompts.composer.completion').omni(0, ...).words", "@" + lead
     )
     return items
 
@@ -71,7 +71,9 @@ def test_a_chosen_mention_is_typed_whole(odd: Editor) -> None:
     odd.keys("<C-x><C-o>")
     line = "see @dir\\ with\\ blank/a\\ b.txt"
     odd.wait("vim.api.nvim_get_current_line() == ...", line)
-    assert odd.lua("return require('acp.ui.composer.completion').omni(1, '')") == len("see ")
+    assert odd.lua("return require('acp.features.prompts.composer.completion').omni(1, '')") == len(
+        "see "
+    )
     odd.keys("<Esc>")
 
 
@@ -105,7 +107,8 @@ def test_attach_takes_what_fnameescape_returns(odd: Editor, command: str) -> Non
         else:
             odd.lua(command, escaped)
         found[name] = odd.lua(
-            "local a = require('acp.ui.attachments') local all = a.list(1) a.remove(1) return all"
+            "local a = require('acp.features.prompts.attachments')"
+            " local all = a.list(1) a.remove(1) return all"
         )
     assert wrong(found, {name: [f"{odd.work}/{name}"] for name in found}) == {}
 
@@ -123,7 +126,7 @@ def test_attach_completes_to_arguments_that_it_takes(odd: Editor) -> None:
     for argument in typed:
         assert "\n" not in argument
         odd.cmd(f"Acp attach {argument}")
-    attached = odd.lua("return require('acp.ui.attachments').list(1)")
+    attached = odd.lua("return require('acp.features.prompts.attachments').list(1)")
     assert sorted(attached) == sorted(f"{odd.work}/{name}" for name in ODD_NAMES)
 
 
@@ -133,7 +136,7 @@ def test_what_the_user_types_is_expanded(odd: Editor) -> None:
     assert sent_with(odd, "see @~/mine.txt") == [str(home)]
     odd.open("dir with blank/a b.txt")
     odd.cmd("Acp attach ~/mine.txt $HOME/mine.txt ${USER}.txt % %:h/a\\ b.txt")
-    assert odd.lua("return require('acp.ui.attachments').list(1)") == [
+    assert odd.lua("return require('acp.features.prompts.attachments').list(1)") == [
         str(home),
         f"{odd.work}/plain.txt",
         f"{odd.work}/dir with blank/a b.txt",
@@ -163,7 +166,7 @@ def test_lines_variables_and_labels_have_the_name_itself(odd: Editor) -> None:
             shown in texts["buffers"].split("\n"),
         )
         wanted[name] = (path, f"{shown}:1:1: one", f"{shown}\none", True)
-        labels.append(odd.lua("return require('acp.ui.composer.places').label(...)", args["range"]))
+        labels.append(odd.lua("return require('acp.base.places').label(...)", args["range"]))
     assert wrong(found, wanted) == {}
     assert len(set(labels)) == len(labels)
     assert all(label.isprintable() or "\u200d" in label or "\udcff" in label for label in labels)

@@ -92,7 +92,7 @@ def test_a_secret_is_asked_about(
         return
     editor.wait("vim.fn.getline(1) == 'Fix it'")
     assert len(agent.received("session/prompt")) == 1
-    assert editor.lua("return require('acp.ui.attachments').list(1)") == []
+    assert editor.lua("return require('acp.features.prompts.attachments').list(1)") == []
     editor.lua("_G.acp_answers = { ... }", "Send it without these files")
     editor.keys("<Esc><C-s>")
     editor.wait_event("AcpTurnEnd", 2)
@@ -104,7 +104,7 @@ def suggest_variable(editor: Editor, name: str) -> None:
     editor.cmd("AcpPrompt")
     editor.wait("vim.bo.filetype == 'acpcomposer'")
     text = f"Fix it\n{LINES}\n{{{name}}} please"
-    editor.lua("require('acp.ui.composer').give_back(1, ...)", text)
+    editor.lua("require('acp.features.prompts.composer').give_back(1, ...)", text)
 
 
 @pytest.mark.parametrize("name", ["buffer", "selection", "this", "quickfix", "diff"])
@@ -194,7 +194,7 @@ def test_a_prompt_that_comes_back_into_the_queue_is_asked_about(
     if way == "run at once":  # there is no session yet
         second.cmd("Acp queue")
         second.cmd("close")
-        second.wait("require('acp.ui.composer.held_prompts').any()")
+        second.wait("require('acp.features.prompts.held_prompts').any()")
     else:
         second.turn("say new")
         second.wait("#require('acp').state().sessions[1].queue == 2")
@@ -238,7 +238,7 @@ def test_a_file_outside_and_a_private_key_are_asked_about(secrets: Editor) -> No
     editor.turn("say hello")
     editor.cmd("AcpPrompt")
     text = f"say @{outside} @plain.txt"
-    editor.lua("require('acp.ui.composer').give_back(1, ...)", text)
+    editor.lua("require('acp.features.prompts.composer').give_back(1, ...)", text)
     editor.lua("_G.acp_answers = { ... }", "Send it without these files")
     editor.keys("<Esc><C-s>")
     editor.wait_event("AcpTurnEnd", 2)

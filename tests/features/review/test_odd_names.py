@@ -112,7 +112,7 @@ def test_each_file_is_decided_in_its_buffer(odd: Editor) -> None:
 def test_checkpoints_list_and_restore_each_file(odd: Editor) -> None:
     odd.cmd("Acp checkpoints")
     odd.wait("vim.api.nvim_buf_get_name(0) == ...", LIST)
-    odd.lua("vim.fn.cursor(1, 1) require('acp.ui.checkpoints').changes(0)")
+    odd.lua("vim.fn.cursor(1, 1) require('acp.features.checkpoints.list').changes(0)")
     odd.wait("vim.bo.filetype ~= 'acpcheckpoints' and vim.fn.line('$') > ...", len(ODD_NAMES))
     choose_first(odd)
     odd.cmd("Acp restore 1")

@@ -280,7 +280,7 @@ def test_the_next_hunk_is_not_shown_in_a_window_that_takes_no_files(front: Edito
     pend(front, first, LINES)
     front.cmd("below new | setlocal buftype=nofile winfixbuf")
     tool = front.lua("return vim.api.nvim_get_current_win()")
-    front.lua("require('acp.review.hunk').visit(...)", str(first.resolve()), 10)
+    front.lua("require('acp.features.review.hunk').visit(...)", str(first.resolve()), 10)
     assert front.lua("return vim.fn.expand('%:t') .. vim.fn.line('.')") == "a.txt11"
     assert front.lua("return vim.api.nvim_get_current_win()") != tool
 

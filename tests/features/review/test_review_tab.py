@@ -163,7 +163,7 @@ def test_what_is_typed_into_the_base_is_told_when_it_is_done(front: Editor) -> N
 
 def host_says(front: Editor, path: str, base: list[str]) -> None:
     """The base of a file, as hunks that are told anew say what it is."""
-    front.lua("require('acp.review.base').set(...)", path, base, True)
+    front.lua("require('acp.features.review.base').set(...)", path, base, True)
 
 
 def test_the_hosts_base_comes_in_but_not_over_what_was_just_put(front: Editor) -> None:
@@ -186,7 +186,7 @@ def test_the_hosts_base_comes_in_but_not_over_what_was_just_put(front: Editor) -
 def test_the_hosts_base_comes_not_over_what_it_has_not_been_told_yet(front: Editor) -> None:
     path = opened(front)
     real = str(path.resolve())
-    says = "vim.cmd('normal! dp') require('acp.review.base').set(...)"
+    says = "vim.cmd('normal! dp') require('acp.features.review.base').set(...)"
     front.lua(says, real, LINES, True)
     front.wait("#_G.sent == 2")
     assert last(front)[1]["lines"] != LINES
@@ -226,7 +226,7 @@ def test_closing_leaves_no_trace(front: Editor, leave: str) -> None:
     front.cmd("edit b.txt")
     first = opened(front)
     if leave == "Acp review":
-        front.lua("require('acp.review').close()")
+        front.lua("require('acp.features.review.actions').close()")
     elif leave.startswith("normal"):
         front.keys(leave.removeprefix("normal "))
     else:
@@ -474,7 +474,7 @@ def test_a_command_right_after_a_side_is_closed(front: Editor, side: str, then: 
     if side == "base":
         front.cmd("wincmd h")
     front.lua("vim.cmd('quit') vim.cmd('Acp ' .. ...)", then)
-    front.wait("not require('acp.review.tab').state()")
+    front.wait("not require('acp.features.review.tab').state()")
     assert not [line for line in told(front) if "Invalid" in line]
 
 
@@ -485,6 +485,6 @@ def test_a_key_right_after_a_side_is_closed(front: Editor, side: str, key: str) 
     if side == "base":
         front.cmd("wincmd h")
     front.keys(f":quit<CR>{key}")
-    front.wait("not require('acp.review.tab').state()")
+    front.wait("not require('acp.features.review.tab').state()")
     assert not [line for line in told(front) if "Invalid" in line]
     assert "Invalid" not in front.lua("return vim.fn.execute('messages')")

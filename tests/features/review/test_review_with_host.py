@@ -102,5 +102,5 @@ def test_the_followed_window_shows_where_the_agent_works(worked: Editor) -> None
     worked.cmd("new")
     worked.prompt(f"replace {worked.work}/b.py f7(alpha f7(beta")
     code = "vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(select(2,"
-    worked.wait(f"{code} require('acp.ui.follow').status())))) == 'b.py'")
+    worked.wait(f"{code} require('acp.features.follow.window').status())))) == 'b.py'")
     assert worked.lua("return vim.api.nvim_buf_get_name(0)") == ""

@@ -36,7 +36,7 @@ def front(edit: Callable[..., Editor]) -> Editor:
 
 def loaded(editor: Editor) -> dict[str, Any]:
     """By file name."""
-    found = editor.lua("return require('acp.tools.documents').loaded()")
+    found = editor.lua("return require('acp.buffers.language.documents').loaded()")
     return {Path(path).name: it for path, it in found.items()}
 
 
@@ -54,7 +54,7 @@ def test_loaded_files_have_the_versions_that_servers_know(front: Editor) -> None
     assert "version" not in found["b.py"]
     assert found["b.py"]["clients"] == []
     assert len(found["a.txt"]["clients"]) == 1
-    call(front, "acp.tools.lsp", "ask", question(front))
+    call(front, "acp.buffers.language.lsp", "ask", question(front))
     told = [it["params"]["textDocument"]["version"] for it in received(log, CHANGED)]
     assert found["a.txt"]["version"] == told[-1]
     assert found["a.txt"]["tick"] > told[-1], "a save counts for Neovim alone"
@@ -77,13 +77,13 @@ def test_formatters_get_a_text_and_leave_the_buffer(front: Editor) -> None:
     path = str(front.work / "a.txt")
     asked = {"path": path, "session": 1, "lines": ["  x", " y"], "range": [0, 1]}
     about = {"path": path, "session": 1}
-    assert call(front, "acp.tools.documents", "formatters", about) == {
+    assert call(front, "acp.buffers.language.documents", "formatters", about) == {
         "options": {"tabSize": 3, "insertSpaces": True},
         "conform": ["trim"],
         "option": "",
     }
     assert front.lua("return _G.formatted") is None, "nothing runs before the question"
-    assert call(front, "acp.tools.documents", "format", asked) == {
+    assert call(front, "acp.buffers.language.documents", "format", asked) == {
         "lines": ["x", "y"],
         "ranged": False,
     }
@@ -91,13 +91,13 @@ def test_formatters_get_a_text_and_leave_the_buffer(front: Editor) -> None:
     assert front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)") == ["  one"]
     front.lua("_G.fails = true")
     with pytest.raises(LuaError, match="broken: line 1"):
-        call(front, "acp.tools.documents", "format", asked)
+        call(front, "acp.buffers.language.documents", "format", asked)
 
 
 def test_without_formatters_an_option_of_the_user_counts(front: Editor) -> None:
     front.write("a.txt", "one\n")
     about = {"path": str(front.work / "a.txt"), "session": 1}
-    assert call(front, "acp.tools.documents", "format", {**about, "lines": []}) == {}
+    assert call(front, "acp.buffers.language.documents", "format", {**about, "lines": []}) == {}
     for option, found in (
         ("equalprg=fmt", "equalprg:fmt"),
         ("formatexpr=Mine()", "formatexpr:Mine()"),
@@ -105,7 +105,7 @@ def test_without_formatters_an_option_of_the_user_counts(front: Editor) -> None:
     ):
         front.open("a.txt")
         front.cmd(f"setlocal {option}")
-        told = call(front, "acp.tools.documents", "formatters", about)
+        told = call(front, "acp.buffers.language.documents", "formatters", about)
         assert (told["conform"], told["option"]) == ([], found)
 
 
@@ -120,11 +120,16 @@ def test_the_edit_of_a_command_is_handed_over_and_not_applied(front: Editor) -> 
     path = str(front.work / "a.txt")
     client = front.lua("return vim.lsp.get_clients()[1].id")
     asked = {"client": client, "path": path, "session": 1, "command": {"command": "words.fix"}}
-    assert call(front, "acp.tools.commands", "run", asked) == [change]
+    assert call(front, "acp.buffers.language.commands", "run", asked) == [change]
     assert front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)") == ["one"]
     assert front.lua("return vim.lsp.get_clients()[1].handlers['workspace/applyEdit']") is None
     with pytest.raises(LuaError, match=r"the command words\.no is none of words"):
-        call(front, "acp.tools.commands", "run", asked | {"command": {"command": "words.no"}})
+        call(
+            front,
+            "acp.buffers.language.commands",
+            "run",
+            asked | {"command": {"command": "words.no"}},
+        )
 
 
 def test_what_stands_against_a_write_is_told(front: Editor) -> None:

@@ -22,7 +22,7 @@ from tests.support.served_language import (
 )
 from tests.support.waiting import until
 
-MODULE = "acp.tools.lsp"
+MODULE = "acp.buffers.language.lsp"
 TEXT = "def one\none two\n"
 WIDE = "def naïve\n🦆🦆 naïve end\n"
 
@@ -108,9 +108,9 @@ def test_a_file_that_is_not_open_is_loaded_hidden_and_let_go(front: Editor) -> N
     assert front.lua("return vim.bo[vim.fn.bufnr(...)].buflisted", name) is False
     assert front.lua("return vim.fn.swapname(vim.fn.bufnr(...))", name) == ""
     assert front.lua("return vim.api.nvim_list_wins()") == before
-    front.lua("require('acp.tools.hidden').let_go(2)")
+    front.lua("require('acp.buffers.language.hidden').let_go(2)")
     assert loaded(front)
-    front.lua("require('acp.tools.hidden').let_go(1)")
+    front.lua("require('acp.buffers.language.hidden').let_go(1)")
     assert not loaded(front)
     assert front.lua("return vim.fn.bufexists(...)", name) == 0
 
@@ -121,7 +121,7 @@ def test_a_hidden_file_stays_when_the_user_has_come_to_it(front: Editor, act: st
     serve(front)
     ask(front, "textDocument/hover", at=[[1, 0]])
     front.cmd(act)
-    front.lua("require('acp.tools.hidden').let_go(1)")
+    front.lua("require('acp.buffers.language.hidden').let_go(1)")
     assert loaded(front)
 
 
@@ -204,7 +204,7 @@ def test_who_waits_no_more_cancels_the_request(front: Editor, tmp_path: Path) ->
     serve(front, never=["textDocument/hover"], log=str(tmp_path / "log"))
     number = begin(front, MODULE, "ask", question(front, "textDocument/hover", at=[[1, 0]]))
     until(lambda: bool(received(tmp_path / "log", "textDocument/hover")))
-    front.lua("require('acp.base.async_calls').cancel(...)", number)
+    front.lua("require('acp.base.host.async_calls').cancel(...)", number)
     until(lambda: bool(received(tmp_path / "log", "$/cancelRequest")))
     assert front.lua("return #_G.sent") == 0
 
@@ -214,7 +214,10 @@ def test_a_host_that_dies_leaves_nothing_behind(front: Editor, tmp_path: Path) -
     serve(front, never=["textDocument/hover"], log=str(tmp_path / "log"))
     begin(front, MODULE, "ask", question(front, "textDocument/hover", at=[[1, 0]]))
     until(lambda: bool(received(tmp_path / "log", "textDocument/hover")))
-    front.lua("require('acp.base.async_calls').host_gone() require('acp.tools.hidden').let_go()")
+    front.lua(
+        "require('acp.base.host.async_calls').host_gone()"
+        " require('acp.buffers.language.hidden').let_go()"
+    )
     until(lambda: bool(received(tmp_path / "log", "$/cancelRequest")))
     assert not loaded(front)
 
@@ -289,11 +292,13 @@ def test_what_is_typed_after_a_question_is_not_waited_for(front: Editor) -> None
     serve(front, behind=True)
     bufnr = front.open("a.txt")
     attached(front, "a.txt")
-    front.lua("require('acp.tools.spoken').watch()")
+    front.lua("require('acp.buffers.language.spoken').watch()")
     change = "vim.api.nvim_buf_set_lines(..., 0, 0, true, { 'typed' })"
     front.lua(change, bufnr)
     front.lua(
-        "require('acp.tools.spoken').wait({ ... }, 60000, function() _G.answered = true end)", bufnr
+        "require('acp.buffers.language.spoken')"
+        ".wait({ ... }, 60000, function() _G.answered = true end)",
+        bufnr,
     )
     assert front.lua("return _G.answered") is None
     front.lua(change, bufnr)

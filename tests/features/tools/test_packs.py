@@ -278,7 +278,7 @@ def test_tests_are_listed_and_run_once_the_user_agrees(
 @pytest.mark.parametrize("pack", ["debug", "tests"])
 def test_no_argument_of_a_pack_has_a_reserved_name(editor: Editor, pack: str) -> None:
     code = "return vim.tbl_map(function(it) return vim.json.encode(it.schema) end, require(...))"
-    schemas: dict[str, str] = editor.lua(code, f"acp.tools.{pack}")
+    schemas: dict[str, str] = editor.lua(code, f"acp.features.tools.packs.{pack}")
     assert len(schemas) > 2
     assert {name: faults(input_schema(it)) for name, it in schemas.items()} == {
         name: [] for name in schemas

@@ -234,7 +234,7 @@ def test_one_whose_interpreter_is_gone(copy: tuple[Editor, Path]) -> None:
 STEPS = """
 return vim.tbl_map(function(step)
   return { step.argv, step.env or {} }
-end, (require('acp.base.install').steps()))
+end, (require('acp.features.install.environment').steps()))
 """
 
 

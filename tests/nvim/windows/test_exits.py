@@ -119,7 +119,7 @@ def test_restart_goes_on_in_the_same_window(editor: Editor) -> None:
     window = editor.lua("return vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))")
     editor.cmd("Acp restart")
     editor.wait("require('acp').state().sessions[1].status == 'idle'")
-    editor.lua("require('acp.ui.composer').open({ session = 1 })")
+    editor.lua("require('acp.features.prompts.composer').open({ session = 1 })")
     editor.keys("<Esc><CR>")
     editor.wait_event("AcpTurnEnd", 2)
     assert window == editor.lua("return vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))")

@@ -10,9 +10,9 @@ from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, told
 from tests.support.review_frames import apply
 
-STATUS = "return (require('acp.ui.follow').status())"
+STATUS = "return (require('acp.features.follow.window').status())"
 PLACE = """
-local _, win = require('acp.ui.follow').status()
+local _, win = require('acp.features.follow.window').status()
 local b = vim.api.nvim_win_get_buf(win)
 return vim.fs.basename(vim.api.nvim_buf_get_name(b)) .. ':' .. vim.api.nvim_win_get_cursor(win)[1]
 """

@@ -274,7 +274,7 @@ def test_install_repairs_what_is_there(front: Editor, tmp_path: Path) -> None:
     """Whatever the machine has, the last steps fill this repository's environment and compile our
     files, which the first prompt would wait for.
     """
-    steps = front.lua("return (require('acp.base.install').steps())")
+    steps = front.lua("return (require('acp.features.install.environment').steps())")
     fill, compiling = (step["argv"] for step in steps[-2:])
     assert fill[-2:] == ["-e", str(ROOT)]
     assert str(ROOT / ".venv") in " ".join(fill)
@@ -283,7 +283,7 @@ def test_install_repairs_what_is_there(front: Editor, tmp_path: Path) -> None:
 
 def test_install_puts_the_extra_in_where_an_agent_has_an_address(front: Editor) -> None:
     front.lua("require('acp').setup({ agents = { far = { url = 'wss://host/acp' } } })")
-    fill = front.lua("return (require('acp.base.install').steps())")[-2]["argv"]
+    fill = front.lua("return (require('acp.features.install.environment').steps())")[-2]["argv"]
     assert fill[-2:] == ["-e", f"{ROOT}[remote]"]
 
 

@@ -43,7 +43,7 @@ def test_a_window_that_is_refused_opens_as_soon_as_it_may(front: Editor) -> None
 
 def test_the_last_window_is_left_not_closed(front: Editor) -> None:
     session(front)
-    front.lua("require('acp.ui.chat').open(1)")
+    front.lua("require('acp.features.chat.view').open(1)")
     front.cmd("wincmd l | only")
     assert front.lua("return vim.fn.bufname()") == "acp://chat/1"
     front.cmd("Acp chat")
@@ -53,7 +53,7 @@ def test_the_last_window_is_left_not_closed(front: Editor) -> None:
 
 def test_a_window_of_ours_that_is_alone_lets_the_user_edit_in_it(front: Editor) -> None:
     session(front)
-    front.lua("require('acp.ui.chat').open(1)")
+    front.lua("require('acp.features.chat.view').open(1)")
     front.cmd("wincmd l | only")
     assert front.lua("return vim.fn.bufname()") == "acp://chat/1"
     front.wait("not vim.wo.winfixbuf")
@@ -67,17 +67,17 @@ def test_a_window_of_ours_that_is_alone_lets_the_user_edit_in_it(front: Editor) 
 
 def test_it_does_so_in_the_same_line_already(front: Editor) -> None:
     session(front)
-    front.lua("require('acp.ui.chat').open(1)")
+    front.lua("require('acp.features.chat.view').open(1)")
     front.cmd("wincmd l | only | edit a.txt")
     assert front.lua("return vim.fn.bufname()") == "a.txt"
-    front.lua("require('acp.ui.chat').open(1)")
+    front.lua("require('acp.features.chat.view').open(1)")
     front.cmd("tab split | tabclose | wincmd l")
     assert front.lua("return { vim.fn.bufname(), vim.wo.winfixbuf }") == ["acp://chat/1", True]
 
 
 def test_a_window_of_ours_is_fixed_again_when_it_has_company(front: Editor) -> None:
     session(front)
-    front.lua("require('acp.ui.chat').open(1)")
+    front.lua("require('acp.features.chat.view').open(1)")
     front.cmd("wincmd l | only")
     front.wait("not vim.wo.winfixbuf")
     front.cmd("new")
@@ -92,7 +92,7 @@ def test_a_chat_that_comes_up_in_the_window_of_another_is_not_gone_to(front: Edi
         vim.api.nvim_create_autocmd({ 'BufEnter', 'WinEnter' }, {
           callback = function() _G.entered = _G.entered + 1 end,
         })
-        for n = 1, 6 do require('acp.ui.chat').open(n) end"""
+        for n = 1, 6 do require('acp.features.chat.view').open(n) end"""
     )
     shown = front.lua("return vim.tbl_map(vim.fn.bufname, vim.fn.tabpagebuflist())")
     assert "acp://chat/6" in shown
@@ -123,12 +123,12 @@ TOP = "vim.api.nvim_win_get_position(vim.fn.bufwinid(...))[1]"
 def test_below_a_chat_that_floats_there_is_room_for_others(front: Editor) -> None:
     session(front)
     front.setup({"chat": {"layout": "float"}})
-    front.lua("require('acp.ui.chat').open(1)")
+    front.lua("require('acp.features.chat.view').open(1)")
     chat, composer, plan = "acp://chat/1", "acp://composer/1", "acp://plan/1"
     whole = front.lua(f"return {HEIGHT}", chat)
     front.cmd("AcpPrompt")
     assert front.lua("return vim.fn.bufname()") == composer
-    front.lua("require('acp.ui.plan').set(1, {'first'}, {})")
+    front.lua("require('acp.features.plan.view').set(1, {'first'}, {})")
     front.cmd("Acp plan")
     tops = [front.lua(f"return {TOP}", name) for name in (chat, plan, composer)]
     assert tops == sorted(tops)
@@ -141,15 +141,19 @@ def test_below_a_chat_that_floats_there_is_room_for_others(front: Editor) -> Non
 
 def test_the_plan_toggles_and_keeps_the_focus(front: Editor) -> None:
     session(front)
-    front.lua("require('acp.ui.plan').set(1, {'first', 'second'}, {{0, 0, 5, 'AcpPlanDone'}})")
+    front.lua(
+        "require('acp.features.plan.view').set(1, {'first', 'second'}, {{0, 0, 5, 'AcpPlanDone'}})"
+    )
     front.cmd("Acp plan")
     assert front.lines("acp://plan/1") == ["first", "second"]
     assert front.lua("return vim.fn.bufname()") == ""
     front.lua(
-        "require('acp.ui.plan').set(1, ...)", ["one", "two", "three", "four", "fifth step"], []
+        "require('acp.features.plan.view').set(1, ...)",
+        ["one", "two", "three", "four", "fifth step"],
+        [],
     )
     front.wait_screen("fifth step")
-    front.lua("require('acp.ui.plan').set(1, {'third'}, {})")
+    front.lua("require('acp.features.plan.view').set(1, {'third'}, {})")
     assert front.lines("acp://plan/1") == ["third"]
     front.cmd("Acp plan")
     assert front.lua("return vim.fn.winnr('$')") == 1
@@ -158,7 +162,9 @@ def test_the_plan_toggles_and_keeps_the_focus(front: Editor) -> None:
 def test_a_plan_is_seen_whole_below_a_bar_of_the_users(front: Editor) -> None:
     front.cmd("set winbar=%f")
     session(front)
-    front.lua("require('acp.ui.plan').set(1, ...)", [f"step {n}" for n in range(1, 7)], [])
+    front.lua(
+        "require('acp.features.plan.view').set(1, ...)", [f"step {n}" for n in range(1, 7)], []
+    )
     front.cmd("Acp plan")
     front.wait_screen("step 6")
     assert any("step 1" in row for row in front.screen())
@@ -215,8 +221,9 @@ def test_below_a_chat_that_floats_a_plan_stays_on_the_screen(front: Editor) -> N
     session(front)
     lines = [f"- [ ] {'step ' * 20}{n}" for n in range(20)]
     front.lua(
-        "require('acp.ui.chat').open(1) require('acp.ui.plan').set(1, ..., {}) "
-        "require('acp.ui.plan').toggle(1)",
+        "require('acp.features.chat.view').open(1) "
+        "require('acp.features.plan.view').set(1, ..., {}) "
+        "require('acp.features.plan.view').toggle(1)",
         lines,
     )
     front.cmd("AcpPrompt")
@@ -239,7 +246,7 @@ def test_a_plan_has_the_signs_of_the_chat_and_a_step_stands_below_its_own_text(
     session(front)
     lines = ["- [ ] first", f"- [x] {'word ' * 30}end-of-step"]
     spans = [[row, 0, 6, "AcpListMarker"] for row in range(2)]
-    front.lua("require('acp.ui.plan').set(1, ...)", lines, spans)
+    front.lua("require('acp.features.plan.view').set(1, ...)", lines, spans)
     front.cmd("Acp plan")
     front.wait_screen("end-of-step")
     screen = [row.rstrip() for row in front.screen()]
@@ -299,7 +306,7 @@ def test_selects_do_not_nest_and_wait_for_normal_mode(front: Editor) -> None:
 
 def test_a_side_window_keeps_its_part_of_a_screen_that_changes(front: Editor) -> None:
     session(front)
-    front.lua("require('acp.ui.chat').open(1)")
+    front.lua("require('acp.features.chat.view').open(1)")
     chat = front.lua("return vim.fn.bufwinid('acp://chat/1')")
     width = "vim.api.nvim_win_get_width(...) == "
     front.wait(width + "40", chat)
@@ -329,15 +336,15 @@ def test_another_chat_goes_below_the_first_and_leaves_the_users_windows_as_they_
 ) -> None:
     width = "return vim.api.nvim_win_get_width(vim.fn.win_getid(1))"
     session(front, 1)
-    front.lua("require('acp.ui.chat').open(1)")
+    front.lua("require('acp.features.chat.view').open(1)")
     own = front.lua(width)
     session(front, 2)
-    front.lua("require('acp.ui.chat').open(2)")
+    front.lua("require('acp.features.chat.view').open(2)")
     assert front.lua(width) == own
     column = own + 2
     assert front.lua(COLUMNS)[1:] == [["acp://chat/1", column], ["acp://chat/2", column]]
     session(front, 3)
-    front.lua("require('acp.ui.chat').open(3)")
+    front.lua("require('acp.features.chat.view').open(3)")
     assert front.lua(width) == own
     assert front.lua(COLUMNS)[1:] == [["acp://chat/3", column], ["acp://chat/2", column]]
     for n in (2, 3):
@@ -350,7 +357,7 @@ def test_a_wide_screen_has_chats_beside_one_another(edit: Start) -> None:
     editor.setup({"chat": {"size": 80}})
     for n in (1, 2):
         session(editor, n)
-        editor.lua("require('acp.ui.chat').open(...)", n)
+        editor.lua("require('acp.features.chat.view').open(...)", n)
     assert len({column for _, column in editor.lua(COLUMNS)}) == 3
 
 
@@ -359,7 +366,7 @@ def test_many_chats_do_not_squeeze_one_another_to_nothing(front: Editor) -> None
     front.cmd("set number")
     for n in range(1, 7):
         session(front, n)
-        front.lua("require('acp.ui.chat').open(...)", n)
+        front.lua("require('acp.features.chat.view').open(...)", n)
     shown = front.lua(
         """return vim.tbl_map(function(win)
           local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))

@@ -81,7 +81,7 @@ def test_a_question_is_answered_with_two_keys_from_the_code(editor: Editor) -> N
     editor.write("a.txt", "one\\n")
     editor.agent("permission")
     editor.lua("require('acp.config').get().keymaps.preset = ';'")
-    editor.lua("require('acp.command.preset').refresh()")
+    editor.lua("require('acp.ui.preset').refresh()")
     editor.prompt("go")
     editor.wait("#(require('acp').state().sessions[1].permissions or {}) == 1")
     editor.press(";y")

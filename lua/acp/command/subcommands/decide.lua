@@ -10,11 +10,11 @@ local list = {}
 for _, verb in ipairs({ 'allow', 'deny' }) do
   local run = when_running(
     'no_permission',
-    function(args) require('acp.command.decide').command(verb, args[1]) end
+    function(args) require('acp.features.permissions.decide').command(verb, args[1]) end
   )
   local function values(args)
     if #args > 0 then return {} end
-    return require('acp.command.decide').option_ids()
+    return require('acp.features.permissions.decide').option_ids()
   end
   list[verb] = { max = 1, values = values, strict = true, run = run }
 end
@@ -23,7 +23,7 @@ list.permissions = {
   run = when_running(
     'no_permission',
     shown(function()
-      if not require('acp.ui.question').enter() then notify('permissions') end
+      if not require('acp.features.permissions.float').enter() then notify('permissions') end
     end)
   ),
 }
@@ -54,7 +54,7 @@ list.review = {
     if mistake then
       require('acp.base.notify').error(mistake)
     else
-      require('acp.review').ask(path)
+      require('acp.features.review.actions').ask(path)
     end
   end),
 }
@@ -66,7 +66,7 @@ for _, verb in ipairs({ 'accept', 'reject' }) do
     strict = true,
     run = when_kept(
       'no_edits',
-      function(args) require('acp.review.hunk').decide(verb, args[1] or 'hunk') end
+      function(args) require('acp.features.review.hunk').decide(verb, args[1] or 'hunk') end
     ),
   }
 end
@@ -92,7 +92,7 @@ list.edits = {
 list.comment = {
   max = -1,
   need = 'text',
-  run = function(_, opts) require('acp.review.comment').add(opts.rest) end,
+  run = function(_, opts) require('acp.features.review.comment').add(opts.rest) end,
 }
 
 list.checkpoints = {
@@ -132,7 +132,7 @@ list.rewind = {
 }
 
 list.follow = {
-  run = function() require('acp.ui.follow').toggle() end,
+  run = function() require('acp.features.follow.window').toggle() end,
 }
 
 return list

@@ -28,13 +28,13 @@ list.blame = {
     return args[1] == 'export' and valid_names.files(lead) or {}
   end,
   run = shown(function(args)
-    local blame, bufnr = require('acp.review.blame'), vim.api.nvim_get_current_buf()
+    local blame, bufnr = require('acp.features.blame.view'), vim.api.nvim_get_current_buf()
     if not require('acp.config').get().blame and not blame.shows(bufnr) then
       require('acp.base.notify').echo('info', require('acp.base.messages').blame_off)
     elseif not args[1] then
       blame.toggle(bufnr)
     elseif args[1] == 'export' then
-      local cwd = require('acp.ui.composer.places').cwd()
+      local cwd = require('acp.base.places').cwd()
       notify('blame_export', { file = absolute(args[2]), cwd = cwd })
     else
       local names = { 'export' }
@@ -48,7 +48,7 @@ list.history = {
   max = -1,
   values = spec.first({ 'stats' }),
   run = shown(function(args, opts)
-    local cwd = require('acp.ui.composer.places').cwd()
+    local cwd = require('acp.base.places').cwd()
     if #args == 1 and args[1] == 'stats' then
       notify('history_stats', { cwd = cwd })
     else
@@ -89,18 +89,18 @@ list.log = {
 --- `:tabclose` ends it.
 list.tutor = {
   run = function()
-    local directory = require('acp.command.tutor_copy').directory()
+    local directory = require('acp.features.tutor.sample_copy').directory()
     local file = vim.fn.fnameescape(vim.fs.joinpath(directory, 'till.py'))
     vim.cmd.tabedit({ file, mods = { noswapfile = true } }) -- another Neovim may have it open
     vim.cmd.tcd({ vim.fn.fnameescape(directory), mods = { silent = true } })
-    require('acp.command.tutor_keys') -- the host needs the user's keys
+    require('acp.features.tutor.keys') -- the host needs the user's keys
     require('acp.base.host').setup()
-    require('acp.ui.composer.delivery').write('/tour', { new = true, agent = 'tutor' })
+    require('acp.features.prompts.delivery').write('/tour', { new = true, agent = 'tutor' })
   end,
 }
 
 list.install = {
-  run = function() require('acp.base.install').run() end,
+  run = function() require('acp.features.install.environment').run() end,
 }
 
 return list

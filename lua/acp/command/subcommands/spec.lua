@@ -65,7 +65,7 @@ end
 function M.when_kept(message, fn)
   return function(args, opts)
     local has_stored = require('acp.base.workspaces').ask()
-    if has_stored or require('acp.command.session_restore').any() then
+    if has_stored or require('acp.features.sessions.restore').any() then
       fn(args, opts)
     else
       M.when_running(message, fn)(args, opts)

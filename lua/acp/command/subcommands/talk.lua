@@ -9,38 +9,40 @@ local list = {}
 list.prompt = {
   max = -1,
   run = function(_, opts)
-    require('acp.command.everyday').prompt(vim.tbl_extend('force', opts, { args = opts.rest }))
+    require('acp.features.prompts.commands').prompt(
+      vim.tbl_extend('force', opts, { args = opts.rest })
+    )
   end,
 }
 
 list.send = {
   max = -1,
   run = function(_, opts)
-    require('acp.command.everyday').send(vim.tbl_extend('force', opts, { args = opts.rest }))
+    require('acp.features.prompts.commands').send(
+      vim.tbl_extend('force', opts, { args = opts.rest })
+    )
   end,
 }
 
 list.cancel = {
-  run = function(_, opts) require('acp.command.everyday').cancel(opts) end,
+  run = function(_, opts) require('acp.features.prompts.commands').cancel(opts) end,
 }
 
 --- Offer the last session of this directory, if a history exists. Called without a current session.
 local function offer_last_chat()
   local history = vim.fn.stdpath('data') .. '/acp/history.db'
   if require('acp.config').get().history.enabled and vim.uv.fs_stat(history) then
-    spec.shown(
-      function() notify('last_chat', { cwd = require('acp.ui.composer.places').cwd() }) end
-    )()
+    spec.shown(function() notify('last_chat', { cwd = require('acp.base.places').cwd() }) end)()
   else
     require('acp.base.notify').echo('info', require('acp.base.messages').no_session)
   end
 end
 
-for view, module in pairs({ chat = 'acp.ui.chat', plan = 'acp.ui.plan' }) do
+for view, module in pairs({ chat = 'acp.features.chat.view', plan = 'acp.features.plan.view' }) do
   list[view] = {
     run = function()
       local n = require('acp.base.state').get().current
-      if view == 'chat' then vim.schedule(require('acp.command.drafts').recall) end
+      if view == 'chat' then vim.schedule(require('acp.features.prompts.drafts').recall) end
       if n then
         require(module).toggle(n)
       elseif view == 'chat' then
@@ -53,7 +55,7 @@ for view, module in pairs({ chat = 'acp.ui.chat', plan = 'acp.ui.plan' }) do
 end
 
 list.new = spec.one_of('agents', 'agent', function(args)
-  local cwd = require('acp.ui.composer.places').place()
+  local cwd = require('acp.base.places').place()
   if cwd then notify('new', { agent = args[1], cwd = cwd }) end
 end)
 
@@ -62,8 +64,8 @@ list.queue = {
   values = spec.first({ 'edit', 'run', 'clear' }),
   strict = true,
   run = function(args)
-    require('acp.command.drafts').recall()
-    require('acp.ui.queue').run(args[1] or 'edit')
+    require('acp.features.prompts.drafts').recall()
+    require('acp.features.prompts.queue').run(args[1] or 'edit')
   end,
 }
 
@@ -75,7 +77,7 @@ list.sessions = {
   values = spec.first(ACTIONS),
   strict = true,
   run = function(args)
-    local cwd = require('acp.ui.composer.places').place()
+    local cwd = require('acp.base.places').place()
     if cwd then notify('sessions', { cwd = cwd, action = args[1] }) end
   end,
 }
@@ -103,7 +105,7 @@ list.attach = {
     return vim.list_extend(lead == '' and { '-' } or {}, valid.files(lead))
   end,
   run = function(args)
-    local media = require('acp.ui.attachments')
+    local media = require('acp.features.prompts.attachments')
     if #args == 0 then
       media.manage()
       return

@@ -1,0 +1,271 @@
+--- The Python host: a single process, started on first use. Lua sends it only notifications.
+local M = {}
+
+--- Longest wait for the shared host when Neovim exits.
+local LEAVE_MS = 1000
+
+--- Exit code of a process that Neovim has terminated.
+local TERMINATED = 143
+
+--- Time that a host may take to start before a warning is shown.
+M.patience_ms = 10000
+
+--- Verbs that report changes of buffers. Every other verb emits `verb_goes` first, so that pending
+--- ones of these are sent before it.
+local ABOUT_BUFFERS = { edited = true, doubted = true, saved = true }
+
+local channel
+local stderr = {}
+local partial = '' -- an incomplete line of stderr
+local classic = false
+local lost = false -- the shared host has died; Neovim does not start it a second time
+--- Verbs queued until the process has started, or nil if no start is under way.
+---@type { [1]: string, [2]: table|nil }[]|nil
+local waiting
+local given_up = false -- the plugin stopped the host because its channel was closed
+
+--- Return the last lines that the host wrote to stderr.
+---@return string[]
+function M.stderr() return stderr end
+
+---@return boolean
+function M.running() return channel ~= nil or waiting ~= nil end
+
+---@return integer? channel of the host, nil while it does not run
+function M.channel() return channel end
+
+--- Return the name of the request that the health check uses to ping the host. In the shared host
+--- of remote plugins, names are global and need a prefix.
+---@return string
+function M.ping() return classic and 'acp_ping' or 'ping' end
+
+local function append_stderr(line)
+  if line ~= '' then stderr[#stderr + 1] = line end
+  while #stderr > 100 do
+    table.remove(stderr, 1)
+  end
+end
+
+--- Collect lines of stderr. A line may arrive in pieces, and `{ '' }` is the end of the output
+--- (|channel-lines|).
+local function on_stderr(_, data)
+  data[1] = partial .. data[1]
+  local ended = #data == 1 and data[1] == partial
+  partial = ended and '' or table.remove(data)
+  for _, line in ipairs(data) do
+    append_stderr(line)
+  end
+end
+
+--- Return why a host exited while starting. The advice comes first because the line may be cut.
+local function start_failure(reason)
+  local python, messages = require('acp.base.host.python'), require('acp.base.messages')
+  local path, source = python.find()
+  local old = reason:match('needs Python [%d.]+, this is (.*)')
+  local what = reason:match('ModuleNotFoundError: (.*)')
+    or old and messages.python_too_old:format(old)
+  if what and source ~= 'option' and python.broken() then what = messages.venv_broken end
+  if what then return messages.with_way_out:format(what, python.way_out(), path) end
+  return messages.host_failed:format(reason)
+end
+
+--- Describe the pending edits that the next host will restore.
+local function edits_part()
+  local files, count = {}, 0
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    count = count + (files[edit.path] and 0 or 1)
+    files[edit.path] = true
+  end
+  local messages = require('acp.base.messages')
+  if count == 0 then return '' end
+  return count == 1 and messages.part_edits_of_file or messages.part_edits_of_files:format(count)
+end
+
+--- Return why the host exited and what the user can do.
+local function exit_summary(code)
+  local messages = require('acp.base.messages')
+  local reason = stderr[#stderr] or messages.why_exit_code:format(code)
+  if require('acp.base.state').get().host == 'starting' then return start_failure(reason) end
+  return messages.host_ended:format(reason, edits_part())
+end
+
+local function gone(code)
+  channel = nil
+  append_stderr(partial)
+  partial = ''
+  if given_up and (code < 128 or code == TERMINATED) then
+    append_stderr(require('acp.base.messages').why_output_closed)
+  end
+  local message = exit_summary(code)
+  require('acp.base.signals').emit('host_gone', message)
+  if vim.v.exiting == vim.NIL then require('acp.base.notify').echo('error', message) end
+end
+
+local function start_own()
+  local reason = require('acp.base.host.python').unusable()
+  if reason then return nil, reason end
+  local python = require('acp.base.host.python').find()
+  local argv = require('acp.base.host.python').argv(python, '-m', 'acp_nvim')
+  stderr, partial, given_up = {}, '', false
+  local ok, job = pcall(vim.fn.jobstart, argv, {
+    rpc = true,
+    cwd = require('acp.base.host.python').root(),
+    env = require('acp.base.host.early_agent').env(waiting or {}),
+    overlapped = vim.fn.has('win32') == 1 or nil,
+    on_stderr = on_stderr,
+    -- The callback may run inside a function that queries the job, where a message is an error.
+    on_exit = vim.schedule_wrap(function(id, code)
+      if id == channel then gone(code) end
+    end),
+  })
+  if not ok or job <= 0 then
+    local messages = require('acp.base.messages')
+    return nil, messages.cannot_start:format(python, ok and messages.why_not_executable or job)
+  end
+  return job
+end
+
+--- Called by the shared host once it has cleaned up after `leave`.
+function M.left() channel = nil end
+
+--- Return the arguments of the verb `setup`: all options, and the additions of listeners.
+local function setup_args()
+  local args = require('acp.config').for_host()
+  require('acp.base.signals').emit('setup', args)
+  return args
+end
+
+--- Send changed options to the host, if it runs.
+function M.setup()
+  if M.running() then M.notify('setup', setup_args()) end
+end
+
+--- Ask the shared host to clean up before Neovim exits. Other plugins use its process too, so it is
+--- not stopped.
+local function leave()
+  if classic and channel and pcall(vim.rpcnotify, channel, 'acp', 'leave', vim.empty_dict()) then
+    vim.wait(LEAVE_MS, function() return channel == nil end, 5)
+  end
+end
+
+--- Start the host inside the shared host of remote plugins. This is used only if there is no
+--- interpreter for the plugin itself and `:UpdateRemotePlugins` was run.
+local function start_classic()
+  local ok, id = pcall(vim.fn._AcpClassicStart)
+  if not ok then return nil, require('acp.base.messages').classic_failed:format(id) end
+  classic = true
+  require('acp.base.autocmds').group('acp.host')('VimLeavePre', leave)
+  return id
+end
+
+--- Whether to use the shared host. The manifest defines the function when it is first called.
+local function wants_classic()
+  if lost then return false end
+  local known = vim.fn.exists('*_AcpClassicStart') == 1
+    or vim.fn.exists('#FuncUndefined#_AcpClassicStart') == 1
+  return known
+    and not require('acp.config').get().python
+    and not vim.uv.fs_stat(require('acp.base.host.python').venv())
+end
+
+--- Stop a host whose channel is closed although its process may still run, as with a program that
+--- prints a greeting to stdout. The exit handler reports the error.
+local function give_up()
+  given_up = vim.fn.jobwait({ channel }, 0)[1] == -1
+  pcall(vim.fn.jobstop, channel)
+end
+
+--- Check after `patience_ms` whether a host has started.
+---@param id integer its channel
+local function check_later(id)
+  vim.defer_fn(function()
+    if channel ~= id or require('acp.base.state').get().host ~= 'starting' then return end
+    -- Only a use of the channel shows whether Neovim has closed it.
+    local ok = pcall(vim.rpcnotify, id, 'acp', 'setup', setup_args())
+    if not ok and not classic then return give_up() end
+    local message = require('acp.base.messages').host_slow
+    require('acp.base.notify').echo('warn', message:format(M.patience_ms / 1000))
+  end, M.patience_ms)
+end
+
+--- Start the host unless it runs.
+---@return integer? channel
+---@return string? reason why it could not be started
+function M.start()
+  if channel then return channel end
+  local id, reason = (wants_classic() and start_classic or start_own)()
+  if not id then
+    require('acp.base.state').host_gone('failed', reason)
+    return nil, reason
+  end
+  channel = id
+  require('acp.base.state').set({ 'host' }, 'starting')
+  require('acp.base.notify').watch()
+  local args = setup_args()
+  require('acp.base.signals').emit('host_starts', args)
+  vim.rpcnotify(id, 'acp', 'setup', args)
+  check_later(id)
+  return id
+end
+
+local function deliver(verb, args)
+  local ok, err = pcall(vim.rpcnotify, channel, 'acp', verb, args or vim.empty_dict())
+  if not ok and classic then
+    classic, lost, stderr = false, true, { require('acp.base.messages').why_shared_host_gone }
+    gone(0)
+    return M.notify(verb, args) -- starts a host of the plugin's own
+  elseif not ok then
+    local message = require('acp.base.messages').host_refused
+    require('acp.base.notify').echo('error', message:format(verb, err))
+    if tostring(err):find('Invalid channel', 1, true) then give_up() end
+  end
+  return ok
+end
+
+--- Whether a host runs or can probably be started.
+---@return boolean
+function M.usable()
+  return M.running() or wants_classic() or require('acp.base.host.python').unusable() == nil
+end
+
+--- Start the process and send it the queued verbs. If that fails, the prompts are still in
+--- `acp.features.prompts.delivery`.
+local function launch()
+  local verbs = waiting or {}
+  local id, reason = M.start()
+  waiting = nil
+  if not id then
+    reason = reason or require('acp.base.messages').host_cannot_start
+    require('acp.base.notify').echo('error', reason)
+  end
+  for _, verb in ipairs(verbs) do
+    if id then deliver(verb[1], verb[2]) end
+  end
+end
+
+--- Send a verb to the host, starting the host on first use. Return at once: starting a process
+--- takes longer than a keypress may, so it is scheduled.
+---@param args? table everything that the host needs for the verb
+---@return boolean sent
+function M.notify(verb, args)
+  if not M.running() then
+    if vim.v.exiting ~= vim.NIL then return false end
+    local reason = not wants_classic() and require('acp.base.host.python').unusable()
+    if reason then
+      require('acp.base.state').host_gone('failed', reason)
+      require('acp.base.notify').echo('error', reason)
+      return false
+    end
+    waiting = {}
+    require('acp.base.state').set({ 'host' }, 'starting')
+    vim.schedule(launch)
+  end
+  if waiting then
+    waiting[#waiting + 1] = { verb, args }
+    return true
+  end
+  if not ABOUT_BUFFERS[verb] then require('acp.base.signals').emit('verb_goes') end
+  return deliver(verb, args)
+end
+
+return M

@@ -1,0 +1,290 @@
+--- Diagnostics of all sources, for `acp.base.host.async_calls`. They are read after the language
+--- servers have published diagnostics for the last change, and can be compared with those at the
+--- start of the turn.
+local M = {}
+
+local api, diagnostic = vim.api, vim.diagnostic
+local slices, spoken =
+  require('acp.buffers.language.slices'), require('acp.buffers.language.spoken')
+local uncopied = require('acp.buffers.language.uncopied')
+
+local SEVERITIES = { 'error', 'warning', 'info', 'hint' }
+
+---@class acp.DiagnosticsQuestion
+---@field path? string resolved path; all files in `roots` by default
+---@field roots string[] resolved directories
+---@field session integer
+---@field load boolean whether the file may be loaded
+---@field severity integer lowest severity to return, from 1 (error) to 4 (hint)
+---@field turn boolean return the changes since the start of the turn
+---@field wait_ms integer
+---@field limit integer
+
+---@class acp.TurnStart
+---@field counts table<string, table<string, integer>> number of diagnostics by path and key
+---@field open table<string, true> files that were open
+---@field done boolean
+---@field finish? fun() called when it is done
+
+local starts = {} ---@type table<integer, acp.TurnStart> by session
+
+local function path_of(bufnr)
+  local name = api.nvim_buf_get_name(bufnr)
+  return name ~= '' and vim.bo[bufnr].buftype == '' and (vim.uv.fs_realpath(name) or name) or nil
+end
+
+local function is_inside(path, roots)
+  return vim
+    .iter(roots)
+    :any(function(root) return vim.startswith(path, root == '/' and root or root .. '/') end)
+end
+
+--- Return the files that have diagnostics, sorted by path: path, buffer, and count of each
+--- severity.
+---@param question acp.DiagnosticsQuestion
+---@return { [1]: string, [2]: integer, [3]: table<integer, integer> }[]
+local function files(question, rest)
+  local found = {}
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    local counts = api.nvim_buf_is_valid(bufnr) and diagnostic.count(bufnr) or {}
+    if next(counts) ~= nil then
+      local path = path_of(bufnr)
+      local wanted = path and (question.path == path or not question.path)
+      if wanted and (question.path or is_inside(path, question.roots)) then
+        found[#found + 1] = { path, bufnr, counts }
+      end
+      rest()
+    end
+  end
+  table.sort(found, function(a, b) return a[1] < b[1] end)
+  return found
+end
+
+local function key(one)
+  local parts = { one.severity, one.source or '', one.message }
+  return table.concat(parts, '\0')
+end
+
+--- Convert a byte column to a 1-based column in characters.
+local function column(bufnr, row, col)
+  if not api.nvim_buf_is_loaded(bufnr) then return col + 1 end
+  local line = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or ''
+  return vim.fn.strchars(line:sub(1, col)) + 1
+end
+
+--- Convert a diagnostic to the host's format.
+local function plain(path, bufnr, one)
+  return {
+    path = path,
+    line = one.lnum + 1,
+    column = column(bufnr, one.lnum, one.col),
+    end_line = (one.end_lnum or one.lnum) + 1,
+    severity = SEVERITIES[one.severity],
+    source = one.source,
+    code = one.code and tostring(one.code) or nil,
+    message = one.message,
+  }
+end
+
+--- Return the first diagnostics, ordered by severity and then by file, and the count of each
+--- severity.
+---@param question acp.DiagnosticsQuestion
+local function all(question, rest)
+  local items, counts, found = {}, {}, files(question, rest)
+  for severity = 1, question.severity do
+    for _, file in ipairs(found) do
+      local path, bufnr = file[1], file[2]
+      local count = file[3][severity] or 0
+      local name = SEVERITIES[severity]
+      counts[name] = count > 0 and (counts[name] or 0) + count or counts[name]
+      if count > 0 and #items < question.limit and api.nvim_buf_is_valid(bufnr) then
+        local list = uncopied.get(bufnr, { severity = severity })
+        for _, one in ipairs(uncopied.first(list, question.limit - #items, rest)) do
+          items[#items + 1] = plain(path, bufnr, one)
+        end
+      end
+      rest()
+    end
+  end
+  return { items = items, counts = next(counts) and counts or vim.empty_dict() }
+end
+
+---@param start acp.TurnStart
+local function take_start(start, rest)
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    local path = api.nvim_buf_is_valid(bufnr) and path_of(bufnr)
+    if path then
+      start.open[path] = api.nvim_buf_is_loaded(bufnr) or start.open[path]
+      uncopied.each(uncopied.get(bufnr), rest, function(one)
+        start.counts[path] = start.counts[path] or {}
+        local counts, name = start.counts[path], key(one)
+        counts[name] = (counts[name] or 0) + 1
+      end)
+    end
+  end
+end
+
+--- Record the diagnostics at the start of a turn.
+---@param session integer
+function M.turn_begins(session)
+  spoken.watch()
+  local start = { counts = {}, open = {}, done = false } ---@type acp.TurnStart
+  starts[session] = start
+  slices.run(function(rest) take_start(start, rest) end, function()
+    start.done = true
+    if start.finish then start.finish() end
+  end)
+end
+
+---@param session integer
+function M.forget(session) starts[session] = nil end
+
+--- Return the diagnostics of a file that were added, and the present count of each key.
+local function added(file, before, question, rest)
+  local found, counts = {}, {}
+  local list = api.nvim_buf_is_valid(file[2]) and uncopied.get(file[2]) or {}
+  uncopied.each(list, rest, function(one)
+    if one.severity > question.severity then return end
+    local name = key(one)
+    counts[name] = (counts[name] or 0) + 1
+    if counts[name] > (before[name] or 0) then found[#found + 1] = one end
+  end)
+  return found, counts
+end
+
+--- Return the diagnostics of a file that no longer exist.
+local function removed(path, before, counts, question, rest)
+  local found, n = {}, 0
+  for name, count in pairs(before) do
+    n = n + 1
+    if n % 250 == 0 then rest() end
+    local severity, source, message = unpack(vim.split(name, '\0', { plain = true }))
+    for _ = (counts[name] or 0) + 1, tonumber(severity) <= question.severity and count or 0 do
+      found[#found + 1] = {
+        path = path,
+        severity = SEVERITIES[tonumber(severity)],
+        source = source ~= '' and source or nil,
+        message = message,
+      }
+    end
+  end
+  return found
+end
+
+--- Return the diagnostics that a turn has added and removed.
+---@param question acp.DiagnosticsQuestion
+---@param start acp.TurnStart
+local function since(question, start, rest)
+  local answer = { items = {}, removed = {}, unknown = {}, added = 0, gone = 0 }
+  local seen = {}
+  local function note_removed(path, counts)
+    local gone = removed(path, start.counts[path] or {}, counts, question, rest)
+    local room = math.max(question.limit - #answer.removed, 0)
+    vim.list_extend(answer.removed, gone, 1, math.min(#gone, room))
+    answer.gone = answer.gone + #gone
+  end
+  for _, file in ipairs(files(question, rest)) do
+    local path, bufnr = file[1], file[2]
+    seen[path] = true
+    local new, counts = added(file, start.counts[path] or {}, question, rest)
+    for _, one in ipairs(uncopied.first(new, question.limit - #answer.items, rest)) do
+      answer.items[#answer.items + 1] = plain(path, bufnr, one)
+    end
+    answer.added = answer.added + #new
+    local unknown = #new > 0 and not start.open[path] and not start.counts[path]
+    if unknown then answer.unknown[#answer.unknown + 1] = path end
+    note_removed(path, counts)
+  end
+  for path in pairs(start.counts) do
+    local wanted = question.path == path or not question.path and is_inside(path, question.roots)
+    if wanted and not seen[path] then note_removed(path, {}) end
+  end
+  return answer
+end
+
+--- Return the buffers with language servers, updated from their files.
+local function served(question)
+  local found = {}
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    if api.nvim_buf_is_loaded(bufnr) and #vim.lsp.get_clients({ bufnr = bufnr }) > 0 then
+      local path = path_of(bufnr)
+      if path and is_inside(path, question.roots) then
+        found[#found + 1] = require('acp.buffers.live').buffer(path)
+      end
+    end
+  end
+  return found
+end
+
+local function names(bufnrs)
+  local found = {}
+  for _, bufnr in ipairs(bufnrs) do
+    for _, client in ipairs(api.nvim_buf_is_loaded(bufnr) and spoken.silent(bufnr) or {}) do
+      found[client.name] = true
+    end
+  end
+  return require('acp.base.sorted_keys')(found)
+end
+
+--- Wait for the servers of these buffers, then answer.
+---@param question acp.DiagnosticsQuestion
+---@return fun() cancel
+local function answer(reply, question, bufnrs, wait_ms)
+  local reads
+  local function finish(result, err)
+    if not err then
+      result.silent = names(bufnrs)
+      result.served = vim
+        .iter(bufnrs)
+        :any(function(bufnr) return #vim.lsp.get_clients({ bufnr = bufnr }) > 0 end)
+    end
+    reply(result, err)
+  end
+  local function read()
+    local start = starts[question.session]
+    if question.turn and not start then
+      return reply(nil, 'what was said before this turn is not known: ask without since')
+    elseif question.turn and not start.done then
+      start.finish = read
+      return
+    end
+    local function work(rest)
+      return question.turn and since(question, start, rest) or all(question, rest)
+    end
+    reads = slices.run(work, finish)
+  end
+  local waits = spoken.wait(bufnrs, wait_ms, read)
+  return function()
+    waits()
+    if reads then reads() end
+  end
+end
+
+--- Read diagnostics. The reply has `items`, `counts` by severity, `silent` (servers without
+--- diagnostics for the last change) and `served` (whether there is a server). With `turn`, `items`
+--- are the added ones and `removed` the removed ones, `added` and `gone` are their numbers, and
+--- `unknown` has the files that were not open at the start of the turn.
+---@param reply acp.Reply
+---@param question acp.DiagnosticsQuestion
+---@return fun()|nil cancel
+function M.read(reply, question)
+  spoken.watch()
+  if not question.path then return answer(reply, question, served(question), question.wait_ms) end
+  local hidden = require('acp.buffers.language.hidden')
+  local bufnr, why = hidden.buffer(question.path, question.load and question.session or nil)
+  if not bufnr then return reply(nil, why) end
+  local began, cancel = vim.uv.now(), nil
+  local wait = { method = 'textDocument/publishDiagnostics', wait_ms = question.wait_ms }
+  local stop = require('acp.buffers.language.clients').wait(bufnr, wait, function(_, none)
+    local has_diagnostics = next(diagnostic.count(bufnr)) ~= nil
+    if none and not has_diagnostics then return reply(nil, none) end
+    local left = math.max(question.wait_ms - (vim.uv.now() - began), 0)
+    cancel = answer(reply, question, { bufnr }, left)
+  end)
+  return function()
+    stop()
+    if cancel then cancel() end
+  end
+end
+
+return M

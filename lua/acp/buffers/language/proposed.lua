@@ -1,0 +1,278 @@
+--- Diagnostics of language servers for a text that an agent proposes, compared with those for the
+--- present text. Both texts are sent one after the other as the same hidden document.
+local M = {}
+
+local api = vim.api
+local clients = require('acp.buffers.language.clients')
+local hidden = require('acp.buffers.language.hidden_documents')
+
+local OPEN, PULL = 'textDocument/didOpen', 'textDocument/diagnostic'
+
+--- Longest wait for the diagnostics of a text, and the pause after which they are complete. Some
+--- servers publish them in several parts.
+local LIMIT_MS, QUIET_MS = 8000, 350
+--- Longest wait for the other servers of a file after one has answered.
+local OTHERS_MS = 2000
+--- Number of timeouts after which a server is no longer asked.
+local MAX_TIMEOUTS = 2
+--- Number of attempts if other requests interrupt a check, and the delay before the next one.
+local ATTEMPTS, RETRY_MS = 3, 500
+--- Most diagnostics to compare.
+local MAX_DIAGNOSTICS = 500
+
+local timeouts = {} ---@type table<integer, integer> by client
+
+---@class acp.ProposedFile
+---@field path string real path
+---@field base? string present text, nil for a new file
+---@field text string proposed text
+
+---@param client vim.lsp.Client
+local function works_on(client, path, filetype)
+  local root = client.root_dir or (client.config or {}).root_dir
+  if root and not vim.startswith(path, (root:gsub('/$', '')) .. '/') then return false end
+  return vim.iter(pairs(client.attached_buffers)):any(function(bufnr)
+    if not api.nvim_buf_is_valid(bufnr) or vim.bo[bufnr].filetype ~= filetype then return false end
+    return root ~= nil or vim.fs.dirname(api.nvim_buf_get_name(bufnr)) == vim.fs.dirname(path)
+  end)
+end
+
+--- Return a buffer that a client is attached to, preferably `bufnr`.
+---@param client vim.lsp.Client
+---@param bufnr integer|nil
+---@return integer|nil
+local function near(client, bufnr)
+  if bufnr and client.attached_buffers[bufnr] then return bufnr end
+  return (next(client.attached_buffers))
+end
+
+--- Return the servers of a file: those of its buffer, or else those attached to files of its type
+--- nearby.
+---@param file acp.ProposedFile
+---@return vim.lsp.Client[]
+---@return integer|nil bufnr
+---@return string filetype
+local function serving(file)
+  local bufnr = require('acp.buffers.loaded').buffer(file.path)
+  local found = bufnr and vim.lsp.get_clients({ bufnr = bufnr }) or {}
+  local filetype = bufnr and vim.bo[bufnr].filetype
+  if not filetype or filetype == '' then
+    local lines = vim.split(file.text:sub(1, 2000), '\n')
+    filetype = vim.filetype.match({ filename = file.path, contents = lines }) or ''
+  end
+  if #found == 0 and filetype ~= '' then
+    found = vim.tbl_filter(
+      function(client) return works_on(client, file.path, filetype) end,
+      vim.lsp.get_clients()
+    )
+  end
+  return vim.tbl_filter(function(client)
+    local at, answers = near(client, bufnr), (timeouts[client.id] or 0) < MAX_TIMEOUTS
+    return answers and at ~= nil and require('acp.base.compat').lsp_supports(client, OPEN, at)
+  end, found),
+    bufnr,
+    filetype
+end
+
+--- Convert an LSP diagnostic to the host's format.
+local function plain(one)
+  local message = type(one.message) == 'table' and one.message.value or one.message
+  return {
+    severity = one.severity or 1,
+    message = tostring(message),
+    source = type(one.source) == 'string' and one.source or nil,
+    code = (type(one.code) == 'string' or type(one.code) == 'number') and tostring(one.code) or nil,
+    row = vim.tbl_get(one, 'range', 'start', 'line') or 0,
+  }
+end
+
+local function plain_all(list) return vim.tbl_map(plain, list) end
+
+--- Whether the buffer has too many diagnostics to compare.
+local function has_many(bufnr)
+  local counts = bufnr and vim.diagnostic.count(bufnr) or {}
+  local total = vim.iter(pairs(counts)):fold(0, function(sum, _, count) return sum + count end)
+  return total > MAX_DIAGNOSTICS
+end
+
+--- Return the present diagnostics of the buffer from all sources, in the host's format.
+local function present(bufnr)
+  if not bufnr then return {} end
+  return vim.tbl_map(function(one)
+    local code = one.code ~= nil and tostring(one.code) or nil
+    return {
+      severity = one.severity,
+      message = one.message,
+      source = one.source,
+      code = code,
+      row = one.lnum,
+    }
+  end, require('acp.buffers.language.uncopied').get(bufnr))
+end
+
+---@class acp.ProposalCheck
+---@field client vim.lsp.Client
+---@field file acp.ProposedFile
+---@field near integer a buffer of the client
+---@field language string
+---@field document? acp.HiddenDocument
+---@field cancel? fun() stops the wait for diagnostics
+---@field over? true
+---@field attempts integer
+
+local run
+
+--- Wait for the server's diagnostics of the document's present text, then call `done(diagnostics)`,
+--- with nil if there was no answer.
+---@param check acp.ProposalCheck
+local function await_diagnostics(check, done)
+  local document = check.document --[[@as acp.HiddenDocument]]
+  if require('acp.base.compat').lsp_supports(check.client, PULL, check.near) then
+    local params = { textDocument = { uri = document.uri } }
+    local function answered(err, result)
+      done(not err and type(result) == 'table' and result.items or nil)
+    end
+    check.cancel = clients.ask(check.client, PULL, params, check.near, LIMIT_MS, answered)
+    return
+  end
+  local latest, quiet, limit
+  local function stop()
+    document.on_diagnostics = function() end
+    for _, timer in ipairs({ limit, quiet }) do
+      if not timer:is_closing() then timer:close() end
+    end
+  end
+  local function finish()
+    stop()
+    done(latest)
+  end
+  limit = vim.defer_fn(finish, LIMIT_MS)
+  document.on_diagnostics = function(version, diagnostics)
+    if version and version < document.version then return end
+    latest = diagnostics
+    if quiet and not quiet:is_closing() then quiet:close() end
+    quiet = vim.defer_fn(finish, QUIET_MS)
+  end
+  check.cancel = stop
+end
+
+--- Get the diagnostics of both texts, the proposed one last.
+---@param check acp.ProposalCheck
+---@param done fun(base?: table[], proposed?: table[])
+local function both(check, done)
+  local file = check.file
+  local function finish(base, proposed)
+    hidden.close(check.document)
+    done(base, proposed)
+  end
+  await_diagnostics(check, function(first)
+    if not file.base then return finish({}, first) end
+    hidden.change(check.document, file.text)
+    await_diagnostics(check, function(second) finish(first, second) end)
+  end)
+end
+
+--- Start again after a request of another part of Neovim has interrupted the check.
+local function interrupted(check, done)
+  if check.cancel then check.cancel() end
+  check.attempts = check.attempts + 1
+  if check.attempts >= ATTEMPTS then return done() end
+  vim.defer_fn(function()
+    if not check.over then run(check, done) end
+  end, RETRY_MS)
+end
+
+---@param check acp.ProposalCheck
+---@param done fun(base?: table[], proposed?: table[])
+function run(check, done)
+  local file, client = check.file, check.client
+  check.document = hidden.open(client, file.path, check.language, file.base or file.text, {
+    on_diagnostics = function() end,
+    interrupted = function() interrupted(check, done) end,
+  })
+  if not check.document then return done() end
+  both(check, done)
+end
+
+---@param check acp.ProposalCheck
+local function stop(check)
+  check.over = true
+  if check.cancel then check.cancel() end
+  if check.document then hidden.close(check.document) end
+end
+
+--- Create the checks of a file, one for each of its servers.
+---@return acp.ProposalCheck[]
+---@return integer|nil bufnr
+local function checks(file)
+  local found, bufnr, filetype = serving(file)
+  local created = vim.tbl_map(function(client)
+    local at, language = near(client, bufnr), client.get_language_id
+    return { ---@type acp.ProposalCheck
+      client = client,
+      file = file,
+      near = at,
+      language = language and language(at, filetype) or filetype,
+      attempts = 0,
+    }
+  end, found)
+  return created, bufnr
+end
+
+--- Reply whether any server runs.
+---@param reply acp.Reply
+function M.served(reply) reply(next(vim.lsp.get_clients()) ~= nil) end
+
+--- Reply with the diagnostics for both texts: `opinions`, a list of `{ base, proposed }` with one
+--- item for each server that has answered for the proposed text, and `known`, the present
+--- diagnostics of the buffer.
+---@param reply acp.Reply
+---@param file acp.ProposedFile
+---@return fun()|nil cancel
+function M.check(reply, file)
+  local all, bufnr = checks(file)
+  if #all == 0 or has_many(bufnr) then return reply({ opinions = {}, known = {} }) end
+  local left, opinions, known = #all, {}, present(bufnr)
+  local detached
+  local function end_all()
+    if not detached then return end
+    api.nvim_del_autocmd(detached)
+    detached = nil
+    for _, check in ipairs(all) do
+      stop(check)
+    end
+  end
+  local function finish()
+    if not detached then return end
+    end_all()
+    reply({ opinions = opinions, known = known })
+  end
+  local function on_result(check, base, proposed)
+    if check.over then return end
+    check.over = true
+    left = left - 1
+    timeouts[check.client.id] = not proposed and (timeouts[check.client.id] or 0) + 1 or nil
+    if proposed and left > 0 then vim.defer_fn(finish, OTHERS_MS) end
+    if proposed and math.max(#proposed, #(base or {})) <= MAX_DIAGNOSTICS then
+      opinions[#opinions + 1] = { base = plain_all(base or {}), proposed = plain_all(proposed) }
+    end
+    if left == 0 then finish() end
+  end
+  detached = api.nvim_create_autocmd('LspDetach', {
+    callback = function(args)
+      for _, check in ipairs(all) do
+        if check.client.id == args.data.client_id and check.near == args.buf then
+          stop(check)
+          check.over = nil
+          on_result(check)
+        end
+      end
+    end,
+  })
+  for _, check in ipairs(all) do
+    run(check, function(base, proposed) on_result(check, base, proposed) end)
+  end
+  return end_all
+end
+
+return M

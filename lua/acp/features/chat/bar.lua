@@ -1,0 +1,171 @@
+--- Winbar of a chat: agent, status and its duration, and counts of waiting items.
+local M = {}
+
+local api = vim.api
+local literal, set = require('acp.ui.win').literal, require('acp.ui.win').set
+
+local activity, notify = require('acp.ui.activity'), require('acp.base.notify')
+
+local TICK_MS = 1000
+local MARGIN, LEAST_TITLE = 4, 8 -- cells
+local PARTS = 6 -- of the right half
+local FULL = 85 -- percent of the context above which its use is a warning
+
+local timer ---@type uv.uv_timer_t|nil
+local due = false
+
+--- Return the name of the current mode.
+local function mode(modes)
+  local current = vim
+    .iter(modes and modes.available or {})
+    :find(function(one) return one.id == modes.current end)
+  return current and current.name
+end
+
+---@param parts (string|nil)[]
+local function joined(parts, first, last)
+  local found = {}
+  for i = first, last do
+    found[#found + 1] = parts[i]
+  end
+  return notify.one_line(table.concat(found, ' · '))
+end
+
+--- Return the use of the context, `1%` or `34k`, and whether it is nearly full.
+---@return string|nil
+---@return boolean full
+local function context(usage)
+  if not usage or not usage.used or not usage.size then return nil, false end
+  if usage.size == 0 then return ('%dk'):format(math.ceil(usage.used / 1000)), false end
+  local percent = math.ceil(usage.used / usage.size * 100)
+  return percent .. '%', percent >= FULL
+end
+
+--- Return the cost of the session: `$0.12`, `0.12 EUR`.
+---@return string|nil
+local function cost(usage)
+  local total = usage and usage.cost
+  if not total or not total.amount then return nil end
+  if total.currency == 'USD' then return ('$%.2f'):format(total.amount) end
+  return ('%.2f %s'):format(total.amount, total.currency or '')
+end
+
+--- Return the tokens of the last turn: `1.2k tokens`.
+---@return string|nil
+local function tokens(usage)
+  local total = usage and usage.total
+  if not total or total == 0 then return nil end
+  return (total < 1000 and '%d tokens' or '%.1fk tokens'):format(
+    total < 1000 and total or total / 1000
+  )
+end
+
+--- Join as many parts as fit. The title is shortened or left out first, the context last. Other
+--- parts are never shortened.
+---@param parts (string|nil)[] title, tokens, model, mode, cost, context
+---@param room integer cells
+local function fitting(parts, room)
+  for first = 1, PARTS do
+    local text = joined(parts, first, PARTS)
+    local over = api.nvim_strwidth(text) - room
+    if over <= 0 then return text end
+    local left = first == 1 and parts[1] and api.nvim_strwidth(parts[1]) - over or 0
+    if left >= LEAST_TITLE then
+      return joined({ notify.cut(parts[1], left), unpack(parts, 2, PARTS) }, 1, PARTS)
+    end
+  end
+  return ''
+end
+
+--- Return the right half: title, tokens of the last turn, model, mode, cost and context.
+---@param room integer cells
+local function right_of(session, room)
+  local used, full = context(session.usage)
+  local title = session.title and notify.one_line(session.title)
+  local turn = session.turn_usage
+  local model = session.model and notify.one_line(session.model.name)
+  local text =
+    fitting({ title, tokens(turn), model, mode(session.modes), cost(session.usage), used }, room)
+  if used and full and vim.endswith(text, used) then
+    local before = literal(text:sub(1, #text - #used))
+    return before .. '%#AcpWarning#' .. literal(used) .. '%*'
+  end
+  return literal(text)
+end
+
+--- Return the winbar.
+---@param width integer cells
+local function text(n, width)
+  local session = require('acp.base.state').get().sessions[n]
+  if not session or not session.agent then
+    local agent = activity.agent(require('acp.base.valid_names').agent())
+    return (' %s · new session '):format(literal(agent))
+  end
+  local summary = activity.of(n, session, session.edits or {})
+  local parts = { summary.agent, summary.status }
+  vim.list_extend(parts, summary.counts)
+  local function is_wide() return api.nvim_strwidth(joined(parts, 1, #parts)) > width - 2 end
+  if is_wide() then
+    parts[2] = parts[2]:gsub(' %l+ [%d:]+[ %l]*$', '') -- without the duration
+  end
+  while #parts > 2 and is_wide() do
+    parts[#parts] = nil -- a part is never shortened
+  end
+  local room = width - api.nvim_strwidth(joined(parts, 1, #parts)) - MARGIN
+  local words = vim.tbl_map(function(part) return literal(notify.one_line(part)) end, parts)
+  local group = session.error and 'AcpError' or summary.waits and 'AcpPermission'
+  if group then words[2] = ('%%#%s#%s%%*'):format(group, words[2]) end
+  local left = table.concat(words, ' · ')
+  return (' %s %%<%%=%s '):format(left, right_of(session, room))
+end
+
+---@return boolean busy whether a session that is shown is working
+local function update()
+  local busy = false
+  local shown = require('acp.config').get().chat.bar
+  for _, win in ipairs(api.nvim_list_wins()) do
+    local n = require('acp.ui.chats').number(api.nvim_win_get_buf(win))
+    if n then
+      local value = shown and text(n, api.nvim_win_get_width(win)) or ''
+      if vim.w[win].acp_bar ~= value then
+        vim.w[win].acp_bar = value
+        set(win, 'winbar', value)
+      end
+      local session = shown and require('acp.base.state').get().sessions[n]
+      busy = busy or session and activity.ticks(session) or false
+    end
+  end
+  return busy
+end
+
+--- Update the winbars and statuslines, once per second while a visible session is working.
+function M.update()
+  local busy, ticks = update(), require('acp.ui.statusline').update()
+  if (busy or ticks) and not timer then
+    timer = vim.defer_fn(function()
+      timer = nil
+      M.update()
+    end, TICK_MS)
+  end
+end
+
+--- Schedule an update, so that several changes at a time cause only one.
+function M.later()
+  if not due then
+    due = true
+    vim.schedule(function()
+      due = false
+      M.update()
+    end)
+  end
+end
+
+--- Keep the winbars of all chats up to date.
+M.watch = require('acp.base.once')(function()
+  activity.watch() -- its autocommands have to run first
+  local on = require('acp.base.autocmds').group('acp.bar')
+  on('WinResized', M.later)
+  on('User', M.later, { pattern = { 'AcpTurnStart', 'AcpTurnEnd', 'AcpState' } })
+end)
+
+return M

@@ -1,0 +1,155 @@
+--- Actions on the chat row under the cursor, and jumps between turns.
+local M = {}
+
+local api = vim.api
+
+--- Return the target of the cursor's row.
+---@return table? data
+---@return acp.Chat? chat
+local function target()
+  local chat = require('acp.ui.chats').of(api.nvim_get_current_buf())
+  if not chat then return end
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  return require('acp.features.chat.marks').at(chat, row), chat
+end
+
+--- Return the id of the question whose card is under the cursor.
+---@return string?
+function M.decision()
+  local found = target()
+  return found and found.decision
+end
+
+--- Kinds of targets without an action of their own: <CR> toggles their fold.
+local FOLDS = { fold = true, turn = true, none = true }
+
+local function toggle_fold()
+  local line = vim.fn.line('.')
+  if vim.fn.foldlevel(line) > 0 then
+    vim.cmd(vim.fn.foldclosed(line) > 0 and 'foldopen' or 'foldclose')
+  end
+end
+
+--- Scroll until all of the lines are visible. If they don't fit, put the first one at the top.
+---@param first integer line of the cursor
+local function show(first, last)
+  if vim.fn.line('w$') >= last then return end
+  local rows = vim.fn.getwininfo(api.nvim_get_current_win())[1].height
+  local height = api.nvim_win_text_height(0, { start_row = first - 1, end_row = last - 1 }).all
+  if height >= rows then
+    vim.cmd('normal! zt')
+    return
+  end
+  local at = vim.fn.getcurpos()
+  vim.fn.cursor(last, 1)
+  vim.cmd('normal! zb')
+  vim.fn.setpos('.', at)
+end
+
+--- <CR>: act on the row under the cursor. A closed fold opens. If the cursor is on a line inside
+--- the fold, act on that line too.
+function M.act()
+  local folded, last = vim.fn.foldclosed('.'), vim.fn.foldclosedend('.')
+  if folded > 0 then
+    vim.cmd('foldopen')
+    show(folded, last)
+  end
+  local found, chat = target()
+  if folded == vim.fn.line('.') then
+    return
+  elseif not found or FOLDS[found.kind] then
+    if folded < 0 then toggle_fold() end
+  elseif found.kind == 'file' then
+    require('acp.ui.jump').to(found.path, found.line, chat.n)
+  elseif found.kind == 'url' then
+    vim.ui.open(found.url)
+  else
+    require('acp.ui.report').expect()
+    require('acp.base.host').notify('open', { session = chat.n, target = found })
+  end
+end
+
+--- Return the file named under the cursor, and the line number after its name.
+---@return string? path
+---@return integer? line
+---@param n integer? session whose directory the name is relative to
+local function under_cursor(n)
+  local session = n and require('acp.base.state').session(n)
+  local cwd = session and session.cwd or vim.fn.getcwd()
+  local line, col = api.nvim_get_current_line(), api.nvim_win_get_cursor(0)[2] + 1
+  local mention = require('acp.features.prompts.context').mention_at(line, col, cwd)
+  local name = mention and mention.name or vim.fn.expand('<cfile>')
+  local path = mention and mention.path
+    or require('acp.base.paths').absolute(vim.fs.normalize(name, { expand_env = false }), cwd)
+  local stat = name ~= '' and vim.uv.fs_stat(path)
+  if not stat or stat.type ~= 'file' then return nil end
+  return path, tonumber(line:match(vim.pesc(name) .. ':(%d+)'))
+end
+
+--- gf, gF: open the file of the row, or the file named under the cursor, in an editing window.
+---@param at_line boolean whether to go to the line number after the name
+---@param n integer? session of the window
+function M.open_file(at_line, n)
+  local found = target()
+  local path, line
+  if found and found.kind == 'file' then
+    path, line = found.path, found.line
+  else
+    path, line = under_cursor(n)
+  end
+  if path then
+    require('acp.ui.jump').to(path, at_line and line or nil, n)
+  else
+    require('acp.base.notify').error(require('acp.base.messages').no_file_here)
+  end
+end
+
+--- Stop the tool call or the terminal under the cursor.
+function M.stop()
+  local found, chat = target()
+  if not chat then return end
+  require('acp.base.host').notify('stop_target', { session = chat.n, target = found })
+end
+
+--- Jump to the next (1) or previous (-1) turn of the chat in the current window.
+---@param direction 1|-1
+function M.go(direction)
+  local _, chat = target()
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local rows = vim.iter(chat and require('acp.features.chat.marks').rows(chat, 'turn') or {})
+  local further = rows:filter(function(at) return (at - row) * direction > 0 end)
+  local best = direction > 0 and further:next() or direction < 0 and further:last()
+  if best then
+    vim.cmd("normal! m'")
+    api.nvim_win_set_cursor(0, { best + 1, 0 })
+  end
+end
+
+--- Number of attempts to find a turn that is not drawn yet, and the time between them. A long chat
+--- arrives in several frames.
+local TRIES, WAIT_MS = 100, 20
+
+--- Frame operation: put the cursor of the chat's windows on a turn. Focus the chat if the user is
+--- still waiting for it.
+---@param turn integer 1 for the first
+---@param tries? integer
+function M.to_turn(n, turn, tries)
+  local chat = require('acp.ui.chats').chats[n]
+  if not chat or not api.nvim_buf_is_loaded(chat.bufnr) then return end
+  local row = require('acp.features.chat.marks').rows(chat, 'turn')[turn]
+  if not row then
+    tries = (tries or 0) + 1
+    if tries < TRIES then vim.defer_fn(function() M.to_turn(n, turn, tries) end, WAIT_MS) end
+    return
+  end
+  local windows = vim.fn.win_findbuf(chat.bufnr)
+  if windows[1] and require('acp.ui.report').waiting() then api.nvim_set_current_win(windows[1]) end
+  for _, win in ipairs(windows) do
+    api.nvim_win_call(win, function()
+      api.nvim_win_set_cursor(win, { row + 1, 0 })
+      vim.cmd('normal! zt')
+    end)
+  end
+end
+
+return M

@@ -1,0 +1,130 @@
+--- Line of a closed fold in a chat: its head, cut to the width of the window, and the beginning of
+--- a thought.
+local M = {}
+
+local text_width = require('acp.base.text_width')
+local api = vim.api
+
+local FOLD = '▸ ' -- start of a head that does not describe its content, such as that of a thought
+local CUT = '…' -- end of a cut text, from `acp.base.notify`
+local LOOKED_AT = 4 -- lines searched for one that is not blank
+local TITLE = 8 -- least cells of a title; below this the text after it is cut as well
+local MOST = 500 -- greatest width of a screen in bytes, and greatest number of cached folds
+
+--- Cached chunks by width, head and added text. A fold is redrawn whenever its window scrolls.
+local cache, count = {}, 0 ---@type table<string, { [1]: string, [2]: string? }[]>, integer
+
+--- Return the beginning of a thought, without the Markdown that agents put around a title.
+---@param first integer line of the head
+local function beginning(first)
+  for _, line in ipairs(api.nvim_buf_get_lines(0, first, first + LOOKED_AT, false)) do
+    local text = vim.trim(line:sub(1, MOST)):gsub('^#+%s+', ''):gsub('%*%*', '')
+    if text ~= '' then return ' · ' .. text end
+  end
+  return ''
+end
+
+--- Return a line as chunks with highlight groups.
+---@param text string the beginning of the line
+---@param from? integer bytes to skip
+---@return { [1]: string, [2]: string? }[]
+local function pieces(row, text, from)
+  local chunks, at = {}, from or 0
+  local look = require('acp.features.chat.marks').look(api.nvim_get_current_buf(), row)
+  local function add(last, group)
+    if last > at then
+      chunks[#chunks + 1] = { text:sub(at + 1, last), group }
+      at = last
+    end
+  end
+  for i = 1, #look, 3 do
+    add(math.min(look[i], #text))
+    add(math.min(look[i + 1], #text), look[i + 2])
+  end
+  add(#text)
+  return chunks
+end
+
+--- Return the end of a line that matters more than its title: the file and the number of changed
+--- lines.
+local function ending(head)
+  local from = head:find(' · [^·]+ %+%d+ %-%d+$') or head:find(' %+%d+ %-%d+$')
+  return from and head:sub(from) or ''
+end
+
+--- Return the chunks of a line whose title is cut but whose end is kept.
+---@param width integer cells
+local function shortened(first, head, tail, width)
+  local title = head:sub(1, #head - #tail)
+  local cut = require('acp.base.notify').cut(title, width - text_width(tail))
+  local chunks = pieces(first - 1, cut:sub(1, -1 - #CUT))
+  chunks[#chunks + 1] = { CUT, (chunks[#chunks] or {})[2] }
+  return vim.list_extend(chunks, pieces(first - 1, head, #title))
+end
+
+---@param width integer cells
+---@return { [1]: string, [2]: string? }[]
+local function drawn(first, head, more, width)
+  if text_width(head) > width then -- the sign before the title shows the status too
+    head = head:match('^(.*) · [%l ]+$') or head
+    local tail = ending(head)
+    local fits = text_width(head) <= width or text_width(tail) + TITLE > width
+    if tail ~= '' and not fits then return shortened(first, head, tail, width) end
+  end
+  local whole = require('acp.base.notify').cut(head .. more, width)
+  local is_cut = whole ~= head .. more
+  local shown = is_cut and whole:sub(1, -1 - #CUT) or whole
+  local chunks = pieces(first - 1, shown:sub(1, #head))
+  if #shown > #head then chunks[#chunks + 1] = { shown:sub(#head + 1), 'AcpThought' } end
+  if is_cut then chunks[#chunks + 1] = { CUT, (chunks[#chunks] or {})[2] } end
+  return chunks
+end
+
+--- Return the title of a fold that gathers tool calls.
+---@return string?
+local function title(first, last)
+  local chat = require('acp.ui.chats').of(api.nvim_get_current_buf())
+  return chat and require('acp.features.chat.folds').title(chat, first - 1, last - 1)
+end
+
+--- Return the coloured title of a gathering fold: `Edited 2 files +6 -1 · till.py, README.md`.
+---@param text string
+---@param width integer cells
+---@return { [1]: string, [2]: string? }[] chunks
+local function gathered_line(text, width)
+  local shown = require('acp.base.notify').cut(text, width - 2)
+  local action, names = shown:match('^(.-)( · .*)$')
+  local phrase, added, removed = (action or shown):match('^(.-)( %+%d+)( %-%d+)$')
+  local verb, object = (phrase or action or shown):match('^(%S*)(.*)$')
+  return {
+    { '✓ ', 'AcpToolCompleted' },
+    { verb, 'AcpToolKind' },
+    { object, 'AcpToolTitle' },
+    { added or '', 'AcpAdded' },
+    { removed or '', 'AcpRemoved' },
+    { names or '', 'AcpMuted' },
+  }
+end
+
+--- 'foldtext' of the current window. Neovim calls it for each closed fold at each drawing.
+---@param first integer line
+---@return { [1]: string, [2]: string? }[] chunks
+function M.of(first)
+  local width = require('acp.ui.win').text_columns(api.nvim_get_current_win())
+  local gathered = title(first, vim.v.foldend)
+  if gathered then return gathered_line(gathered, width) end
+  local head = api.nvim_buf_get_lines(0, first - 1, first, false)[1]
+  local more = head:sub(1, #FOLD) == FOLD and beginning(first) or ''
+  local key = width .. ' ' .. head .. more
+  local chunks = cache[key]
+  if not chunks then
+    if count >= MOST then
+      cache, count = {}, 0
+    end
+    chunks = drawn(first, head, more, width)
+    cache[key], count = chunks, count + 1
+  end
+  return chunks
+end
+
+return M

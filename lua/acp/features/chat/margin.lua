@@ -1,0 +1,74 @@
+--- Margin of a chat: two cells before each row, with a rule before the user's rows.
+---
+--- 'statuscolumn' draws the rule, also before wrapped lines. While a window has a 'statuscolumn',
+--- Neovim redraws all its rows whenever the cursor moves to another line, which is with each frame
+--- if the window follows the chat. So the option is set only while rows of the user are in view.
+--- Otherwise an empty sign column of the same width takes its place.
+local M = {}
+
+local api = vim.api
+local set = require('acp.ui.win').set
+
+--- Highlight group that marks a row of the user, and the text drawn before it.
+local USER, RULE = 'AcpUserRule', '%#AcpUserRule#┃ '
+
+local BEFORE = "%!v:lua.require'acp.features.chat.margin'.before()"
+
+--- Options of a window that starts to show a chat.
+M.options = { statuscolumn = BEFORE, signcolumn = 'yes:1' }
+
+local due = {} ---@type table<integer, fun()> by window: scheduled change of its margin
+
+---@param look? acp.Look
+local function is_user(look) return look ~= nil and look[3] == USER end
+
+---@param chat acp.Chat
+local function has_rule(chat, first, last)
+  for row = first + 1, last + 1 do
+    if is_user(chat.looks[row]) then return true end
+  end
+  return false
+end
+
+---@param from string
+---@param to string
+local function swap(win, from, to)
+  local now = api.nvim_get_option_value('statuscolumn', { win = win, scope = 'local' })
+  if now == from then set(win, 'statuscolumn', to) end -- otherwise the user has set it
+end
+
+--- Schedule a change of the margin if needed. Called while a window draws these rows of a chat.
+---@param chat acp.Chat
+function M.seen(chat, win, first, last)
+  local now = api.nvim_get_option_value('statuscolumn', { win = win, scope = 'local' })
+  local wanted = has_rule(chat, first, last) and BEFORE or ''
+  if now == wanted or due[win] then return end
+  local function change()
+    if due[win] ~= change then return end -- rows of the user have arrived since
+    due[win] = nil
+    local valid = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == chat.bufnr
+    if valid then swap(win, wanted == '' and BEFORE or '', wanted) end
+  end
+  due[win] = change
+  vim.schedule(change) -- no option can be set while windows are drawn
+end
+
+--- Set 'statuscolumn' if rows of the user arrive, so that they are drawn with the rule.
+---@param chat acp.Chat
+---@param looks acp.Look[]
+function M.came(chat, looks)
+  if not vim.iter(looks):any(is_user) then return end
+  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+    due[win] = nil
+    swap(win, '', BEFORE)
+  end
+end
+
+--- 'statuscolumn': return the margin of the row that is being drawn.
+---@return string
+function M.before()
+  local chat = require('acp.ui.chats').of(api.nvim_win_get_buf(vim.g.statusline_winid))
+  return chat and is_user(chat.looks[vim.v.lnum]) and RULE or '  '
+end
+
+return M

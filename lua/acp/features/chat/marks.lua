@@ -1,0 +1,248 @@
+--- Highlights of the rows of a chat, and their targets, which define the action of <CR>.
+--- Both are stored here by row. Extmarks for all of them would take more time than the rest of a
+--- frame. So highlights are drawn with the row, and rows out of view take no time.
+local M = {}
+
+local api = vim.api
+local text_columns = require('acp.ui.win').text_columns
+local ns = api.nvim_create_namespace('acp.chat')
+
+---@alias acp.Look any[] column, end column (bytes) and group of each span of a row
+
+local concealment, margin = require('acp.ui.conceal'), require('acp.features.chat.margin')
+
+local chats = {} ---@type table<integer, acp.Chat> by buffer
+local drawn ---@type acp.Chat chat of the window that is being drawn
+local window = 0
+local others = nil ---@type integer? namespace of another plugin that draws its Markdown
+local cursor, conceallevel = -1, 0 -- row whose marks are shown, and 'conceallevel' of the window
+
+--- Cached ids of highlight groups by name.
+local groups = setmetatable({}, {
+  __index = function(self, name)
+    local id = api.nvim_get_hl_id_by_name(name)
+    self[name] = id
+    return id
+  end,
+})
+
+--- Groups whose rows are highlighted up to the end of the window, and the group used.
+local WHOLE = {
+  AcpCodeBlock = 'AcpCodeBlock',
+  AcpFence = 'AcpCodeBlock',
+  AcpDiffAdd = 'AcpDiffAdd',
+  AcpDiffRemove = 'AcpDiffRemove',
+}
+
+--- Groups without a highlight: marks of tables, and code, which gets the colours of its language.
+local BARE = { AcpTable = true, AcpToolCode = true }
+
+local function whole(bufnr, row, group)
+  api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+    end_row = row + 1,
+    end_col = 0,
+    hl_group = groups[group],
+    hl_eol = true,
+    ephemeral = true,
+    strict = false,
+  })
+end
+
+--- Show the time at which the user sent the prompt below this heading.
+local function time(bufnr, row)
+  local target = drawn.targets[row + 1]
+  local text = type(target) == 'table' and target.time
+  if text then
+    api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+      virt_text = { { text, 'AcpMuted' } },
+      virt_text_pos = 'right_align',
+      ephemeral = true,
+    })
+  end
+end
+
+--- Return the cursor's row if 'concealcursor' does not conceal it in the current mode.
+---@return integer?
+local function bare_row(win)
+  local mode = api.nvim_get_mode().mode:sub(1, 1):lower()
+  if not vim.wo[win].concealcursor:find(mode, 1, true) then
+    return api.nvim_win_get_cursor(win)[1] - 1
+  end
+end
+
+--- Return the 'conceallevel' of a row, 0 for the cursor's row.
+---@return integer
+local function level(row) return row == cursor and 0 or conceallevel end
+
+--- Draw a rule over the whole width of the window, unless the row shows its marks.
+local function rule(bufnr, row)
+  if level(row) == 0 then return end
+  api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+    virt_text = { { ('─'):rep(text_columns(window)), 'AcpRule' } },
+    virt_text_pos = 'overlay',
+    ephemeral = true,
+  })
+end
+
+--- Show the keys that answer a question on the row below its card.
+---@param id integer|string
+local function legend(bufnr, row, id)
+  local keys = require('acp.features.permissions.legend').below(id, text_columns(window) - 3)
+  api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+    virt_text = { { '  ' .. keys, 'AcpMuted' } },
+    virt_text_pos = 'overlay',
+    ephemeral = true,
+  })
+end
+
+---@param _ 'line'
+---@param _ integer window
+local function line(_, _, bufnr, row)
+  local look, target = drawn.looks[row + 1], drawn.targets[row + 1]
+  if type(target) == 'table' and target.legend then legend(bufnr, row, target.decision) end
+  if not look then return end
+  local set_extmark, options = api.nvim_buf_set_extmark, { ephemeral = true, strict = false }
+  local drawn_by_other = others and concealment.has_drawn(bufnr, others, row)
+  for i = 1, #look, 3 do
+    local first, last, group = look[i], look[i + 1], look[i + 2]
+    options.end_col, options.hl_group = last, groups[group]
+    if (WHOLE[group] or BARE[group]) and not drawn.blocks then
+      drawn.blocks = true
+      require('acp.features.chat.blocks').seen(drawn, row, row + vim.o.lines)
+    end
+    if WHOLE[group] then whole(bufnr, row, WHOLE[group]) end
+    if last > first and WHOLE[group] ~= group and not BARE[group] then
+      set_extmark(bufnr, ns, row, first, options)
+    end
+    if last > first and concealment.has(group) then
+      local wanted = not drawn_by_other or concealment.is_inline(group) and look[3] ~= 'AcpTable'
+      if wanted then concealment.draw(bufnr, ns, row, group, first, last, level(row)) end
+    end
+    if group == 'AcpUser' then time(bufnr, row) end
+    if group == 'AcpRule' and not drawn_by_other then rule(bufnr, row) end
+  end
+  local colours = drawn.colours[row + 1]
+  for i = 1, colours and #colours or 0, 3 do
+    options.end_col, options.hl_group = colours[i + 1], colours[i + 2]
+    set_extmark(bufnr, ns, row, colours[i], options)
+  end
+end
+
+api.nvim_set_decoration_provider(ns, {
+  on_win = function(_, win, bufnr, first, last)
+    local chat = chats[bufnr]
+    if chat then
+      drawn, window, others = chat, win, concealment.others(bufnr)
+      cursor = win == api.nvim_get_current_win() and bare_row(win) or -1
+      conceallevel = vim.wo[win].conceallevel
+      if others and not chat.others then
+        chat.others = true
+        vim.schedule(function() require('acp.features.chat.tables').leave(chat) end)
+      end
+      if chat.blocks then require('acp.features.chat.blocks').seen(chat, first, last) end
+      margin.seen(chat, win, first, last)
+    end
+    return chat ~= nil
+  end,
+  on_end = function() window = 0 end,
+  on_line = line,
+})
+
+--- Draw a chat's rows from now on.
+---@param chat acp.Chat
+function M.watch(chat) chats[chat.bufnr] = chat end
+
+--- Stop drawing a chat whose buffer is wiped out.
+---@param chat acp.Chat
+function M.forget(chat) chats[chat.bufnr] = nil end
+
+---@param rows table<integer, any> by row, from 1
+local function splice(rows, first, last, shift, total)
+  if shift ~= 0 and last < total then table.move(rows, last + 1, total, last + 1 + shift) end
+  for row = first + 1, math.min(last + shift, total) do -- a nil beyond them would use memory
+    rows[row] = nil
+  end
+  for row = total + shift + 1, total do
+    rows[row] = nil
+  end
+end
+
+--- Replace rows [first, last) of a chat with `count` rows without highlights and targets.
+---@param chat acp.Chat
+---@param total integer number of rows before
+function M.splice(chat, first, last, count, total)
+  local shift = count - (last - first)
+  splice(chat.looks, first, last, shift, total)
+  splice(chat.targets, first, last, shift, total)
+  splice(chat.colours, first, last, shift, total)
+end
+
+--- Set the highlights and targets of rows.
+---@param chat acp.Chat
+---@param first integer row, from 0, that the rows in `decor` are relative to
+---@param decor {[1]: acp.Look[], [2]: integer[], [3]: any[]} list of looks; pairs of row and index
+--- of look; pairs of row and target
+function M.set(chat, first, decor)
+  local looks, looked, targets = decor[1], decor[2], decor[3]
+  for i = 1, #looked, 2 do
+    chat.looks[first + looked[i] + 1] = looks[looked[i + 1]]
+  end
+  for i = 1, #targets, 2 do
+    chat.targets[first + targets[i] + 1] = targets[i + 1]
+  end
+  margin.came(chat, looks)
+end
+
+--- Return the highlights of a row.
+---@return acp.Look
+function M.look(bufnr, row) return chats[bufnr] and chats[bufnr].looks[row + 1] or {} end
+
+--- Return a target as a table. A number is the index of a tool call, from 0.
+local function as_table(data)
+  return type(data) == 'number' and { kind = 'tool', call = data } or data --[[@as table]]
+end
+
+--- Redraw the windows of this tab page that show a chat, since the keys that answer have changed.
+function M.redraw()
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if chats[api.nvim_win_get_buf(win)] then api.nvim__redraw({ win = win, valid = false }) end
+  end
+end
+
+--- Return the target of a row.
+---@param chat acp.Chat
+---@return table? data
+function M.at(chat, row)
+  local data = chat.targets[row + 1]
+  return data and as_table(data)
+end
+
+--- Return the questions whose whole cards are in rows `first` to `last`.
+---@param chat acp.Chat
+---@return table<string, { [1]: integer, [2]: integer }> by id: first and last line, 1-based
+function M.cards(chat, first, last)
+  local has_start, found = {}, {}
+  for row = first + 1, last + 1 do
+    local data = chat.targets[row]
+    local id = type(data) == 'table' and vim.fn.foldclosed(row) < 0 and data.decision
+    if id then
+      has_start[id] = has_start[id] or data.first and row
+      if has_start[id] and data.last then found[id] = { has_start[id], row } end
+    end
+  end
+  return found
+end
+
+--- Return the rows whose target is of a kind, in order.
+---@param chat acp.Chat
+---@return integer[]
+function M.rows(chat, kind)
+  local rows = {}
+  for row = 1, api.nvim_buf_line_count(chat.bufnr) do
+    local data = chat.targets[row]
+    if data and as_table(data).kind == kind then rows[#rows + 1] = row - 1 end
+  end
+  return rows
+end
+
+return M

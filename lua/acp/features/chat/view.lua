@@ -1,0 +1,324 @@
+--- Chat of a session, `acp://chat/{n}`: a scratch buffer that the host fills row by row.
+local M = {}
+
+local api = vim.api
+local marks, buffers = require('acp.features.chat.marks'), require('acp.ui.chats')
+local folds, scratch = require('acp.features.chat.folds'), require('acp.ui.scratch')
+local set, margin = require('acp.ui.win').set, require('acp.features.chat.margin')
+local chats = buffers.chats
+
+--- Bytes of a row above which 'linebreak' takes more time than a frame has. Neovim measures the
+--- whole row at each redraw.
+local LONG = 8000
+
+--- Delay before a new chat gets its filetype, so that the first prompt is sent without waiting.
+local FILETYPE_MS = 20
+
+local window_options = {
+  wrap = true,
+  linebreak = true,
+  breakindent = true,
+  breakindentopt = 'list:-1',
+  number = false,
+  relativenumber = false,
+  signcolumn = margin.options.signcolumn,
+  foldcolumn = '0',
+  statuscolumn = margin.options.statuscolumn,
+  foldmethod = 'manual',
+  foldtext = "v:lua.require'acp.features.chat.foldtext'.of(v:foldstart)",
+  foldenable = true,
+  foldlevel = 0,
+  foldminlines = 1,
+  fillchars = 'fold: ,eob: ,lastline:…',
+  winhighlight = 'Folded:,SignColumn:LineNr',
+  list = false,
+  spell = false,
+  cursorline = false,
+}
+
+--- Options that are set once for a window, so that the user's changes stay.
+local once_options = { conceallevel = 2, concealcursor = '' }
+
+--- Set the filetype. This is slow, since Neovim searches all of 'runtimepath'.
+local function set_filetype(bufnr)
+  if api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].filetype == '' then
+    vim.bo[bufnr].filetype = 'acpchat'
+  end
+end
+
+local function set_up(win, chat)
+  for name, value in pairs(window_options) do
+    if chat.long and (name == 'linebreak' or name == 'breakindent') then value = false end
+    set(win, name, value)
+  end
+  if vim.w[win].acp_chat ~= chat.bufnr then
+    vim.w[win].acp_chat = chat.bufnr
+    for name, value in pairs(once_options) do
+      set(win, name, value)
+    end
+  end
+  folds.dress(win, chat)
+  require('acp.features.chat.bar').later()
+end
+
+--- Record the lengths of new or extended rows. After the first long row, turn off 'linebreak' and
+--- 'breakindent'.
+local function measure(chat, lines, open)
+  local long = open + #lines[1]
+  chat.open = #lines > 1 and #lines[#lines] or long
+  for i = 2, #lines do
+    long = math.max(long, #lines[i])
+  end
+  if long <= LONG or chat.long then return end
+  chat.long = true
+  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+    set(win, 'linebreak', false)
+    set(win, 'breakindent', false)
+  end
+end
+
+--- Ask the host to draw a chat again. Until then, frames refer to rows that do not exist.
+local function ask_again(chat)
+  chat.awaited = true
+  require('acp.base.host').notify('redraw', { session = chat.n })
+end
+
+local function attach(chat)
+  local on = require('acp.base.autocmds').in_buffer
+  on(chat.bufnr, 'BufWinEnter', function() set_up(api.nvim_get_current_win(), chat) end)
+  scratch.leave_insert(chat.bufnr)
+  scratch.on_read(chat.bufnr, function()
+    M.reset(chat.n)
+    ask_again(chat)
+  end)
+  on(chat.bufnr, 'BufWipeout', function()
+    buffers.forget(chat)
+    marks.forget(chat)
+  end)
+end
+
+--- Return the chat buffer of session n, creating it if needed. The host fills a buffer that
+--- replaces a wiped or unloaded one.
+---@param new? boolean whether the session is new; the filetype is then set later, to save time now
+---@return integer bufnr
+function M.create(n, new)
+  local chat = chats[n]
+  if chat and api.nvim_buf_is_loaded(chat.bufnr) then return chat.bufnr end
+  local bufnr = scratch.claim(('acp://chat/%d'):format(n))
+  scratch.set_options(bufnr, {
+    bufhidden = 'hide',
+    swapfile = false,
+    modeline = false,
+    undolevels = -1,
+    formatlistpat = scratch.ITEM,
+    modifiable = false,
+  })
+  chat = { n = n, bufnr = bufnr, looks = {}, targets = {}, colours = {}, folds = {}, open = 0 }
+  buffers.add(chat)
+  require('acp.ui.highlights').define()
+  marks.watch(chat)
+  attach(chat)
+  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
+    set_up(win, chat)
+  end
+  require('acp.ui.current').watch()
+  require('acp.features.chat.bar').watch()
+  require('acp.features.chat.scroll_end').watch()
+  local on_card = require('acp.features.chat.cursor_target').decision
+  require('acp.ui.keymaps').attach('chat', bufnr, n, on_card)
+  local state = require('acp.base.state')
+  local known = state.session(n) ~= nil
+  if known or new then state.set_buffer(n, 'chat_bufnr', bufnr) end
+  if new then
+    vim.defer_fn(function() set_filetype(bufnr) end, FILETYPE_MS)
+    return bufnr
+  end
+  set_filetype(bufnr)
+  if known and require('acp.base.host').running() then ask_again(chat) end
+  return bufnr
+end
+
+--- Frame operation: create the chat of the new session n. Its buffer may exist above a composer.
+function M.begin(n)
+  local bufnr, state = M.create(n, true), require('acp.base.state')
+  if (state.get().sessions[n] or {}).chat_bufnr ~= bufnr then
+    state.set_buffer(n, 'chat_bufnr', bufnr)
+  end
+end
+
+--- Return the chat to write to, nil while the host has to draw it again.
+---@return acp.Chat?
+local function writable(n)
+  M.create(n)
+  return not chats[n].awaited and chats[n] or nil
+end
+
+--- Return the windows that follow the end: those with the cursor on the last line.
+local function followers(bufnr)
+  local last = api.nvim_buf_line_count(bufnr)
+  local function at_end(win) return api.nvim_win_get_cursor(win)[1] == last end
+  return vim.tbl_filter(at_end, vim.fn.win_findbuf(bufnr))
+end
+
+local function follow(bufnr, windows)
+  local last = api.nvim_buf_line_count(bufnr)
+  for _, win in ipairs(windows) do
+    api.nvim_win_set_cursor(win, { last, 0 })
+  end
+end
+
+--- Return the windows of this tab page that show a chat.
+local function shown_here(bufnr)
+  local function shows(win) return api.nvim_win_get_buf(win) == bufnr end
+  return vim.tbl_filter(shows, api.nvim_tabpage_list_wins(0))
+end
+
+local function edit(chat, change)
+  local bufnr, own = chat.bufnr, { buf = chat.bufnr }
+  local windows = followers(bufnr)
+  api.nvim_set_option_value('modifiable', true, own) -- takes half the time of vim.bo
+  local ok, err = pcall(change, bufnr)
+  api.nvim_set_option_value('modifiable', false, own)
+  follow(bufnr, windows)
+  if not ok then
+    ask_again(chat)
+    error(err, 0)
+  end
+end
+
+--- Frame operation: replace rows [first, last).
+---@param decor any[] see `M.set` of `acp.features.chat.marks`; rows relative to `first`
+function M.replace(n, first, last, lines, decor)
+  local chat = writable(n)
+  if not chat then return end
+  edit(chat, function(bufnr)
+    local total = api.nvim_buf_line_count(bufnr)
+    scratch.replace(bufnr, first, last, lines)
+    marks.splice(chat, first, last, #lines, total)
+    folds.splice(chat, first, last, #lines)
+    measure(chat, lines[1] and lines or { '' }, 0)
+    marks.set(chat, first, decor)
+  end)
+  if #lines < last - first then folds.fill(chat) end
+end
+
+--- Frame operation: append text to the end of `row`.
+---@param lines string[] the first one continues `row`
+---@param decor any[] see `M.set` of `acp.features.chat.marks`; rows relative to `row`
+function M.append(n, row, lines, decor)
+  local chat = writable(n)
+  if not chat then return end
+  edit(chat, function(bufnr)
+    local total = api.nvim_buf_line_count(bufnr)
+    scratch.append(bufnr, row, lines)
+    if #lines > 1 then
+      marks.splice(chat, row + 1, row + 1, #lines - 1, total)
+      folds.splice(chat, row + 1, row + 1, #lines - 1)
+    end
+    measure(chat, lines, chat.open)
+    chat.looks[row + 1], chat.colours[row + 1] = nil, nil
+    marks.set(chat, row, decor)
+  end)
+end
+
+--- Frame operation: add folds, see `acp.features.chat.folds`.
+---@param list any[] id, first row, last row and open of each fold, one after the other
+function M.folds(n, list)
+  if chats[n] and not chats[n].awaited then folds.add(chats[n], list) end
+end
+
+--- Frame operation: open or close the fold of a block in every window.
+---@param id string
+---@param open boolean
+function M.fold_open(n, id, open)
+  if chats[n] then folds.open(chats[n], id, open) end
+end
+
+--- Frame operation: gather rows in a closed fold with a title.
+---@param id string
+---@param first integer row
+---@param last integer row
+---@param title string
+function M.gather(n, id, first, last, title)
+  if chats[n] and not chats[n].awaited then folds.gather(chats[n], id, first, last, title) end
+end
+
+--- Frame operation: remove a gathering fold.
+---@param id string
+function M.ungather(n, id)
+  if chats[n] and not chats[n].awaited then folds.remove(chats[n], id) end
+end
+
+---@param win? integer window to show it in
+---@param leaving? boolean whether the user is going to its composer
+local function show(bufnr, win, leaving)
+  local chat = require('acp.config').get().chat
+  local signals, is_replaced = require('acp.base.signals'), false
+  local opts = {
+    layout = chat.layout,
+    size = chat.size,
+    options = margin.options,
+    last = true,
+    like = 'acp://chat/',
+    leaving = leaving,
+    replaced = function(other)
+      is_replaced = true
+      signals.emit('chat_replaced', buffers.number(other), buffers.number(bufnr))
+    end,
+  }
+  local window = require('acp.ui.window')
+  if win then
+    window.replace(win, bufnr, opts)
+  else
+    window.open_beside(bufnr, opts)
+  end
+  if not is_replaced then signals.emit('chat_opened', buffers.number(bufnr)) end
+end
+
+--- Move the chat's windows in this tab page to its end, which they then follow. Called when the
+--- user sends a prompt.
+function M.follow(n)
+  local chat = chats[n]
+  if chat and api.nvim_buf_is_loaded(chat.bufnr) then follow(chat.bufnr, shown_here(chat.bufnr)) end
+end
+
+--- Frame operation and API: show the chat of n unless a window shows it. The focus does not move.
+---@param instead? integer session whose chat it replaces in its window
+function M.open(n, instead)
+  local bufnr = M.create(n)
+  if #vim.fn.win_findbuf(bufnr) > 0 then return end
+  local old = instead and chats[instead]
+  show(bufnr, old and vim.fn.win_findbuf(old.bufnr)[1])
+end
+
+--- Show the chat above the composer of n, which the user opens. The session may not exist yet.
+function M.open_here(n)
+  local bufnr = M.create(n)
+  if require('acp.config').get().chat.open and #shown_here(bufnr) == 0 then
+    show(bufnr, nil, true)
+  end
+end
+
+--- Open or close the chat of a session in this tab page.
+function M.toggle(n)
+  local bufnr = M.create(n)
+  local windows = shown_here(bufnr)
+  if #windows == 0 then show(bufnr) end
+  vim.iter(windows):each(require('acp.ui.window').close)
+end
+
+--- Frame operation: clear the chat. The host draws it again.
+function M.reset(n)
+  local chat = chats[n]
+  if not chat then return end
+  if not api.nvim_buf_is_loaded(chat.bufnr) then return M.create(n) end -- redraws it
+  edit(chat, function(bufnr)
+    api.nvim_buf_clear_namespace(bufnr, -1, 0, -1)
+    api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
+    chat.looks, chat.targets, chat.colours, chat.folds = {}, {}, {}, {}
+    chat.open, chat.long = 0, false
+    chat.awaited = nil
+  end)
+end
+
+return M

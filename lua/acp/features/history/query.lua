@@ -1,0 +1,40 @@
+--- History for the user's own pickers (`:help acp.history()`). The host answers asynchronously.
+local M = {}
+
+---@class acp.HistoryItem
+---@field id integer
+---@field label string
+---@field title string
+---@field agent string
+---@field cwd string
+---@field updated number seconds since 1970
+---@field line string line that contains the words
+---@field preview string[]
+
+---@class acp.HistoryQuery
+---@field search? string words; nil for all sessions
+---@field preview? integer id of the session to return as Markdown
+---@field open? integer
+---@field continue? integer
+---@field export? integer
+---@field delete? integer
+
+--- Search the history, or act on a session.
+---@param query acp.HistoryQuery
+---@param on_reply? fun(reply: acp.HistoryItem[]|string[])
+function M.ask(query, on_reply)
+  local host = require('acp.base.host')
+  for _, action in ipairs({ 'open', 'continue', 'export', 'delete' }) do
+    if query[action] then
+      return host.notify('history_do', { record = query[action], action = action })
+    end
+  end
+  host.notify('history_ask', {
+    id = require('acp.base.host.replies').expect(on_reply),
+    search = query.search,
+    preview = query.preview,
+    cwd = require('acp.base.places').cwd(),
+  })
+end
+
+return M

@@ -1,0 +1,155 @@
+--- `:Acp install`: build the Python environment (`acp.base.host.python`) in the background.
+--- lazy.nvim runs it too, through `build.lua`, before 'runtimepath' is set up, so modules are
+--- loaded by path.
+local M = {}
+
+local base = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h:h:h') .. '/base'
+local env = dofile(base .. '/host/python.lua') -- a second copy is harmless: no state
+local messages = dofile(base .. '/messages.lua')
+
+---@class acp.Step
+---@field name string shown to the user
+---@field argv string[]
+---@field env? table<string, string>
+
+local busy = false
+
+--- Whether an interpreter works and is recent enough.
+local function usable(path)
+  local code = 'import sys; sys.exit(sys.version_info < (3, 11))'
+  local ok, job = pcall(vim.system, { path, '-c', code }, { cwd = env.root() })
+  return ok and job:wait(30000).code == 0
+end
+
+--- Find Python 3.11 or later to create the environment with. `uv` does not need it.
+local function base_python()
+  local names = { 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3', 'python' }
+  if vim.g.python3_host_prog then table.insert(names, 1, vim.g.python3_host_prog) end
+  for _, name in ipairs(names) do
+    local path = vim.fn.exepath(vim.fn.expand(name))
+    if path ~= '' and usable(path) then return path end
+  end
+end
+
+--- Return the step that creates the environment, replacing one with a missing or old interpreter.
+---@return acp.Step|nil
+local function make()
+  local venv = env.venv()
+  if vim.fn.executable('uv') == 1 then
+    local argv = { 'uv', 'venv', '--python', '>=3.11', venv }
+    return { name = messages.part_make_uv, argv = argv, env = { UV_VENV_CLEAR = '1' } }
+  end
+  local python = base_python()
+  return python and { name = messages.part_make, argv = { python, '-m', 'venv', '--clear', venv } }
+end
+
+--- Return the requirement to install, with the extra for remote agents if an agent has a `url`.
+--- When lazy.nvim builds, the options are not known yet; an extra that is installed stays.
+local function package()
+  local ok, config = pcall(require, 'acp.config')
+  local extra = ok and require('acp.base.settings.addresses').any(config.get().agents)
+  return env.root() .. (extra and '[remote]' or '')
+end
+
+--- Return the steps that install the package. An environment created by uv has no pip; ensurepip
+--- adds it.
+---@return acp.Step[]
+local function fill(fresh)
+  local python, what = env.in_venv(), package()
+  if vim.fn.executable('uv') == 1 then
+    local uv = { 'uv', 'pip', 'install', '--compile-bytecode', '--python', python }
+    return { { name = messages.part_fill_uv, argv = vim.list_extend(uv, { '-e', what }) } }
+  end
+  local pip = { python, '-m', 'pip', 'install', '--disable-pip-version-check', '-e', what }
+  local ensure = { name = messages.part_check_pip, argv = { python, '-m', 'ensurepip' } }
+  local install = { name = messages.part_fill, argv = pip }
+  return fresh and { install } or { ensure, install }
+end
+
+--- Return all steps in order. A working environment is repaired, not replaced.
+---@return acp.Step[] steps
+---@return string|nil problem
+function M.steps()
+  local steps = {}
+  if not usable(env.in_venv()) then
+    steps[1] = make()
+    if not steps[1] then return {}, messages.why_no_python end
+  end
+  vim.list_extend(steps, fill(#steps > 0))
+  -- Otherwise the first prompt would wait for the compilation.
+  local code = vim.fs.joinpath(env.root(), 'acp_nvim')
+  local compile = env.argv(env.in_venv(), '-m', 'compileall', '-q', code)
+  steps[#steps + 1] = { name = messages.part_compile, argv = compile }
+  return steps
+end
+
+--- Return the last line that is not empty.
+local function last_line(text)
+  local lines = vim.split(vim.trim(text or ''), '\n', { trimempty = true })
+  return lines[#lines] or ''
+end
+
+---@param step acp.Step
+---@param result vim.SystemCompleted
+local function failure(step, result)
+  local why = last_line(result.stderr ~= '' and result.stderr or result.stdout)
+  return messages.install_failed:format(step.name, result.code, why)
+end
+
+---@param steps acp.Step[]
+---@param done fun(problem: string|nil)
+local function run_from(steps, i, done)
+  local step = steps[i]
+  if not step then return done(nil) end
+  require('acp.base.notify').echo('info', messages.install_step:format(step.name, i, #steps))
+  local opts = { cwd = env.root(), env = step.env, text = true }
+  local ended = vim.schedule_wrap(function(result)
+    if result.code == 0 then
+      run_from(steps, i + 1, done)
+    else
+      done(failure(step, result))
+    end
+  end)
+  local ok, why = pcall(vim.system, step.argv, opts, ended)
+  if not ok then done(messages.install_broke:format(step.name, why)) end
+end
+
+--- Build or repair the environment. Return at once; each step is shown as a message.
+---@param on_end? fun(problem: string|nil)
+function M.run(on_end)
+  local notify = require('acp.base.notify')
+  if busy then
+    notify.echo('info', messages.install_busy)
+    return
+  end
+  local steps, problem = M.steps()
+  local function done(why)
+    busy = false
+    if why then
+      notify.error(why)
+    else
+      local python, source = require('acp.base.host.python').find()
+      local done_ = source == 'option' and messages.install_unused or messages.install_done
+      notify.echo('info', done_:format(python))
+    end
+    if on_end then on_end(why) end
+  end
+  if problem then return done(messages.install_impossible:format(problem)) end
+  busy = true
+  run_from(steps, 1, done)
+end
+
+--- Build or repair the environment synchronously, for the build hook of a plugin manager. Raise an
+--- error if a step fails.
+---@param report fun(line: string)
+function M.build(report)
+  local steps, problem = M.steps()
+  if problem then error('acp.nvim: ' .. problem, 0) end
+  for _, step in ipairs(steps) do
+    report(step.name)
+    local result = vim.system(step.argv, { cwd = env.root(), env = step.env, text = true }):wait()
+    if result.code ~= 0 then error('acp.nvim: ' .. failure(step, result), 0) end
+  end
+end
+
+return M

@@ -1,0 +1,125 @@
+--- Answers by keys, mappings and commands to questions that the user has seen
+--- (`acp.features.permissions.seen`).
+local M = {}
+
+local function host(verb, args) require('acp.base.host').notify(verb, args) end
+
+---@param options acp.PermissionOption[]
+---@return string|nil optionId
+local function option_of_kind(options, kind)
+  local found = vim.iter(options):find(function(option) return option.kind == kind end)
+  return found and found.id
+end
+
+---@param options acp.PermissionOption[]
+---@return string[]
+local function ids(options)
+  return vim.tbl_map(function(option) return option.id end, options)
+end
+
+---@param options acp.PermissionOption[]
+local function names(options) return #options > 0 and table.concat(ids(options), ', ') or 'none' end
+
+---@param id integer|string
+---@return acp.PermissionOption[]
+local function options_of(id) return require('acp.features.permissions.float').options(id) or {} end
+
+---@param id integer|string
+---@param choice string optionId
+local function choose(id, choice)
+  local proposal = package.loaded['acp.features.review.proposal']
+  local amended = proposal and proposal.amended(id) or nil
+  -- The chosen option may open a window, such as a form.
+  require('acp.ui.report').expect()
+  host('choose', { id = id, option = choice, amended = amended })
+end
+
+---@param id integer|string
+---@param kind string
+local function choose_kind(id, kind)
+  local options = options_of(id)
+  local choice = option_of_kind(options, kind)
+  if choice then
+    choose(id, choice)
+  else
+    local message = require('acp.base.messages').no_option_of_kind
+    require('acp.base.notify').error(message:format(kind, names(options)))
+  end
+end
+
+--- `:Acp allow`, `:Acp deny`: answer the oldest question, or the one whose edits or form the
+--- current window shows.
+---@param verb 'allow'|'deny'
+---@param option? string option id
+function M.command(verb, option)
+  local id = require('acp.features.permissions.seen').oldest()
+  if not id then return end
+  local proposal = package.loaded['acp.features.review.proposal']
+  host(verb, {
+    id = id,
+    option = option,
+    amended = proposal and proposal.amended(id) or nil,
+    form = require('acp.features.forms.view').current() == id or nil,
+  })
+end
+
+--- Return the ids of the options that `:Acp allow` and `:Acp deny` accept.
+---@return string[]
+function M.option_ids()
+  local id = require('acp.features.permissions.seen').meant()
+  return ids(id and options_of(id) or {})
+end
+
+--- Answer the oldest question with its first option of `kind`.
+---@param kind 'allow_once'|'allow_always'|'reject_once'|'reject_always'
+function M.first(kind)
+  local id = require('acp.features.permissions.seen').oldest()
+  if id then choose_kind(id, kind) end
+end
+
+--- Return the question under the cursor if a key may answer it. If it has no card yet, ask the host
+--- for the card.
+---@return integer|string|nil id
+local function here()
+  local question = require('acp.features.permissions.float')
+  local id = question.here()
+  if not id then return end
+  if not question.options(id) then return host('bring', { id = id }) end
+  return require('acp.features.permissions.seen').takes(id) and id or nil
+end
+
+--- Answer the question under the cursor with its first option of `kind`.
+function M.kind(kind)
+  local id = here()
+  if id then choose_kind(id, kind) end
+end
+
+--- Answer the question under the cursor with its option number `i`.
+---@param i integer
+function M.option(i)
+  local id = here()
+  local options = id and options_of(id) or {}
+  if id and options[i] then
+    choose(id, options[i].id)
+  elseif id then
+    local message = require('acp.base.messages').no_option
+    require('acp.base.notify').error(message:format(i, names(options)))
+  end
+end
+
+--- Open the question under the cursor, such as a form.
+function M.open()
+  local id = require('acp.features.permissions.float').here()
+  if id then
+    require('acp.ui.report').expect()
+    host('open_decision', { id = id })
+  end
+end
+
+--- Show the edits of the question under the cursor side by side.
+function M.review()
+  local id = require('acp.features.permissions.float').here()
+  if id then require('acp.features.review.proposal').ask(id) end
+end
+
+return M

@@ -1,0 +1,89 @@
+--- Questions that the user sees without the float.
+local M = {}
+
+local api = vim.api
+
+local reviewed ---@type fun(): integer|string|nil
+
+--- Register the review, which shows a question without a card.
+---@param shows fun(): integer|string|nil returns the question's id
+function M.shown_by(shows) reviewed = shows end
+
+--- Return the question that the current window shows: as a form, as its full text, or as the review
+--- of its edits.
+---@return integer|string|nil id
+function M.subject()
+  local name = api.nvim_buf_get_name(0)
+  return reviewed and reviewed()
+    or name:match('^acp://form/(.+)')
+    or name:match('^acp://question/(.+)')
+end
+
+--- Return the question that the current window shows as a whole.
+---@param cards acp.Card[]
+---@return integer|string|nil id
+local function whole_subject(cards)
+  local shown = reviewed and reviewed()
+  for _, card in ipairs(cards) do
+    if card.id == shown and card.more then return nil end
+  end
+  return M.subject()
+end
+
+--- Return the questions whose cards a window shows as a whole. Without 'wrap' the end of
+--- a long line may be out of view.
+---@return table<string, true> by id
+local function shown(win)
+  local chat = require('acp.ui.chats').of(api.nvim_win_get_buf(win))
+  local found = {}
+  if not chat or not vim.wo[win].wrap then return found end
+  local cards = api.nvim_win_call(win, function()
+    local first, last = vim.fn.line('w0') - 1, vim.fn.line('w$') - 1
+    -- With 'smoothscroll' the beginning of the first line may be out of view.
+    if vim.fn.winsaveview().skipcol > 0 then first = first + 1 end
+    return require('acp.features.chat.marks').cards(chat, first, last)
+  end)
+  local are_covered = require('acp.ui.win').are_covered
+  for id, lines in pairs(cards) do
+    if not are_covered(win, lines[1], lines[2], 'acppermission') then found[id] = true end
+  end
+  return found
+end
+
+---@param found table<integer|string, any>
+---@param cards acp.Card[]
+local function all(found, cards)
+  return vim.iter(cards):all(function(card) return found[card.id] ~= nil end)
+end
+
+--- Return `'here'` if the current window (a chat, a form or a review) shows all of the cards as a
+--- whole, `'beside'` if the windows of this tab page do.
+---@param cards acp.Card[]
+---@return 'here'|'beside'|nil
+function M.where(cards)
+  local found = shown(api.nvim_get_current_win())
+  local about = whole_subject(cards)
+  if about then found[about] = true end
+  if all(found, cards) then return 'here' end
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    found = vim.tbl_extend('force', found, shown(win))
+  end
+  return all(found, cards) and 'beside' or nil
+end
+
+--- Return the ids of the questions that the windows of this tab page show: whole cards in chats
+--- that no float covers, and the subject of the current window.
+---@return table<integer|string, true>
+function M.ids()
+  local found, about = {}, M.subject()
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    local chat = require('acp.ui.chats').of(api.nvim_win_get_buf(win))
+    if chat and not require('acp.ui.win').is_covered(win) then
+      found = vim.tbl_extend('force', found, shown(win))
+    end
+  end
+  if about then found[about] = true end
+  return found
+end
+
+return M

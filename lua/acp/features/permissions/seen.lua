@@ -1,0 +1,231 @@
+--- Rule for answers: a question can be answered only if it has been on the screen for `LEAST_MS` as
+--- the oldest, or if it was on the screen when the command line was entered. A refused key restarts
+--- the time, so that a key held down answers nothing. The time of a question that came while the
+--- user was away starts when they return. All keys, mappings and commands that answer check this
+--- rule; only Lua's `answer()` does not.
+local M = {}
+
+local clock = require('acp.features.permissions.clock')
+
+local LEAST_MS = 400
+
+---@class acp.OnScreen
+---@field pending table<integer|string, true> questions that have a card
+---@field ids table<integer|string, true> questions whose card is in view
+---@field oldest? integer|string question that a bare command answers
+---@field cursor? integer|string question whose card is under the cursor
+---@field bufnr? integer buffer of the cursor
+---@field tick? integer its changedtick
+
+---@class acp.TimeShown
+---@field ms number time shown until it was last hidden
+---@field since? number time at which it appeared on the screen; nil while it is hidden
+
+---@class acp.CommandLine
+---@field id? integer|string oldest question on the screen when it was entered
+---@field typed boolean whether the user typed the `:`; false for mappings and macros
+
+---@return acp.OnScreen
+local function nothing() return { pending = {}, ids = {} } end
+
+local get_screen, show = nothing, nil ---@type (fun(): acp.OnScreen), (fun())|nil
+local place ---@type fun()
+local last = nothing() ---@type acp.OnScreen
+local times = {} ---@type table<integer|string, acp.TimeShown> by id
+local entered, executing ---@type acp.CommandLine|nil, acp.CommandLine|nil
+local typed = true -- whether the last key was typed
+local left ---@type number|nil when Neovim lost the focus
+
+--- Stop the time of a question that is out of view. Forget a time below `LEAST_MS`, so that the
+--- question counts as new when it returns.
+---@param id integer|string
+local function pause(id)
+  local ms = M.shown_ms(id) --[[@as number]]
+  times[id] = ms >= LEAST_MS and { ms = ms } or nil
+end
+
+--- Return whether a change of the buffer has moved another card under the cursor.
+---@param now acp.OnScreen
+local function has_slid(now)
+  return now.cursor ~= last.cursor and now.bufnr == last.bufnr and now.tick ~= last.tick
+end
+
+--- Compare the screen with its last state. A question that has become the oldest or has moved under
+--- the cursor counts as new. Time starts only when Neovim waits for a key: then the screen is drawn
+--- and every key typed before has been processed.
+---@param waits? boolean whether Neovim waits for a key
+local function update(waits)
+  local now = get_screen()
+  if now.oldest and now.oldest ~= last.oldest then times[now.oldest] = nil end
+  if now.cursor and has_slid(now) then times[now.cursor] = nil end
+  for id, time in pairs(times) do
+    if not now.pending[id] then
+      times[id] = nil
+    elseif time.since and not now.ids[id] then
+      pause(id)
+    end
+  end
+  last = now
+  -- SafeState does not fire in Terminal mode.
+  if not waits and vim.api.nvim_get_mode().mode ~= 't' then return end
+  for id in pairs(now.ids) do
+    local time = times[id] or { ms = 0 }
+    time.since = time.since or clock.ms()
+    times[id] = time
+  end
+end
+
+local watch_command_lines = require('acp.base.once')(function()
+  local on = require('acp.base.autocmds').group('acp.seen.command_line')
+  on('CmdlineEnter', function()
+    update()
+    local id = last.oldest
+    entered = { id = id and times[id] and id or nil, typed = typed }
+  end, { pattern = ':' })
+  on('CmdlineLeave', function()
+    local line = entered or { typed = true }
+    entered, executing = nil, not vim.v.event.abort and line or nil
+    vim.schedule(function()
+      if executing == line then executing = nil end
+    end)
+  end, { pattern = ':' })
+end)
+
+--- Forget the times of questions that came since `since`: the user has returned.
+---@param since number
+local function return_after(since)
+  left = nil
+  for id, time in pairs(times) do
+    if time.since and time.since >= since then times[id] = nil end
+  end
+end
+
+local function watch_screen()
+  local on = require('acp.base.autocmds').group('acp.seen')
+  left = vim.g.acp_focused == false and clock.ms() or nil
+  on('FocusLost', function() left = left or clock.ms() end)
+  on('FocusGained', function()
+    if left then return_after(left) end
+  end)
+  on({ 'VimResume', 'UIEnter' }, function() return_after(0) end)
+  on('SafeState', function() update(true) end)
+  require('acp.ui.win').watch_floats(on, function()
+    update()
+    place()
+  end)
+end
+
+local keys = vim.api.nvim_create_namespace('acp.seen')
+local watching = false
+
+--- Measure how long questions are on the screen.
+---@param how fun(): acp.OnScreen
+---@param bring fun() shows hidden cards
+---@param adjust fun() places the float of questions again, because other floats have changed
+function M.watch(how, bring, adjust)
+  get_screen, show, place = how, bring, adjust
+  vim.schedule(update)
+  if watching then return end
+  watching = true
+  watch_command_lines()
+  watch_screen()
+  vim.on_key(function(key, as_typed) typed = key == as_typed end, keys)
+end
+
+--- Stop measuring when no question is pending.
+function M.rest()
+  get_screen, show, watching, typed = nothing, nil, false, true
+  last, times = nothing(), {}
+  require('acp.base.autocmds').group('acp.seen')
+  vim.on_key(nil, keys)
+end
+
+--- Restart the time of a question whose card has changed.
+---@param id integer|string
+function M.renew(id) times[id] = nil end
+
+--- Return the time that a question has been on the screen.
+---@param id integer|string
+---@return integer|nil ms nil if it has not been shown yet
+function M.shown_ms(id)
+  local time = times[id]
+  if not time then return nil end
+  return math.floor(time.ms + (time.since and clock.ms() - time.since or 0))
+end
+
+--- Add `shown_ms` to the questions of a snapshot.
+---@param snapshot acp.State
+---@return acp.State
+function M.annotate(snapshot)
+  for _, session in pairs(snapshot.sessions) do
+    for _, list in ipairs({ session.permissions or {}, session.questions or {} }) do
+      for _, question in ipairs(list) do
+        question.shown_ms = M.shown_ms(question.id)
+      end
+    end
+  end
+  return snapshot
+end
+
+---@param name string of a message
+local function say(level, name)
+  local notify = require('acp.base.notify')
+  notify.afterwards(notify.echo, level, require('acp.base.messages')[name])
+end
+
+--- Restart the time of all questions on the screen. Otherwise a key held down would repeat and
+--- answer a question as soon as its time is over.
+local function restart()
+  for id, time in pairs(times) do
+    times[id] = time.since and { ms = 0, since = clock.ms() } or nil
+  end
+end
+
+--- Show a question that the user has not seen.
+local function refuse_new()
+  restart()
+  say('warn', 'new_question')
+  if show then show() end
+end
+
+--- Return whether a key or a mapping may answer a question now. If not, show the reason and the
+--- question.
+---@param id integer|string
+---@param was_there? boolean whether it was on the screen when the command line was typed
+---@return boolean
+function M.takes(id, was_there)
+  update()
+  if not last.pending[id] then
+    say('warn', 'question_over')
+  elseif was_there or (M.shown_ms(id) or 0) >= LEAST_MS then
+    return true
+  else
+    refuse_new()
+  end
+  return false
+end
+
+--- Return the question that a command or a mapping answers without a card under the cursor. If it
+--- may not answer, show the reason and return nil.
+---@return integer|string|nil id
+function M.oldest()
+  update()
+  local line = executing or { id = last.oldest, typed = false }
+  if line.id then return M.takes(line.id, line.typed) and line.id or nil end
+  if last.oldest then
+    refuse_new()
+  else
+    say('info', 'no_permission')
+  end
+end
+
+--- Return the question that was the oldest when the current command line was entered; without a
+--- command line, the oldest one.
+---@return integer|string|nil id
+function M.meant()
+  update()
+  local line = executing or entered
+  return line and line.id or last.oldest
+end
+
+return M

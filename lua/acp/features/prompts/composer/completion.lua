@@ -1,0 +1,187 @@
+--- Completion of `/command`, `@file` and `{variable}` in the composer. It uses tables and caches
+--- only and never blocks.
+local M = {}
+
+local notify, valid_names = require('acp.base.notify'), require('acp.base.valid_names')
+local paths_of, places = require('acp.base.paths'), require('acp.base.places')
+
+local MOST = 200
+local HINT, ABOUT = 20, 50 -- cells in the menu for a command's argument and its description
+
+--- Return the kind of the word at the cursor. A command is the first word of the prompt's first
+--- line.
+---@param line string up to the cursor
+---@param row integer 1-based
+---@return 'command'|'mention'|nil kind
+---@return integer col 0-based start of the text to replace
+local function at_cursor(line, row)
+  line = line:gsub('\\[%p%s]', '\0\0') -- an escaped blank is part of a name
+  local mention = line:match('.*%s()@%S*$') or line:match('^()@%S*$')
+  if mention then return 'mention', mention - 1 end
+  local variable = line:match('.*()%{%l*$')
+  if variable then return 'mention', variable - 1 end
+  if row == 1 and line:match('^%s*/%S*$') then return 'command', #line:match('^%s*') end
+  return nil, -3
+end
+
+local function session_of(bufnr)
+  return tonumber(vim.api.nvim_buf_get_name(bufnr):match('^acp://composer/(%d+)$'))
+end
+
+--- Return an agent's text with unprintable characters spelled out.
+local function legible(text)
+  local lines = vim.split(text or '', '\r?\n')
+  return table.concat(vim.tbl_map(notify.one_line, lines), '\n')
+end
+
+--- Return the agent's commands that match, with argument and description. Names that cannot be
+--- typed are left out.
+---@param base string including the `/`
+---@return table[] items
+local function commands(base, n)
+  local one_line, cut = notify.one_line, notify.cut
+  local session = require('acp.base.state').get().sessions[n or -1]
+  local items, names = {}, {}
+  for _, command in ipairs(session and session.commands or {}) do
+    local name = command.name
+    if legible(name) == name and not name:find('%s') then
+      local hint = one_line(command.hint or '')
+      names[#names + 1] = name
+      items[name] = {
+        word = '/' .. name .. (command.hint and ' ' or ''),
+        abbr = '/' .. name .. (hint ~= '' and ' ' .. cut(hint, HINT) or ''),
+        menu = cut(one_line((command.description or ''):match('^[^\r\n]*')), ABOUT),
+        info = legible(command.description),
+        dup = 1,
+      }
+    end
+  end
+  names = valid_names.matching(names, base:sub(2))
+  return vim.tbl_map(function(name) return items[name] end, names)
+end
+
+---@param base string including the `@` or `{`
+---@return table[] items
+local function variables(base)
+  local mark = base:sub(1, 1) == '{' and '{' or '@{'
+  if not vim.startswith(mark, base:sub(1, #mark)) then return {} end
+  local variables_of = require('acp.features.prompts.composer.variables')
+  local names = vim.tbl_map(function(name) return mark .. name .. '}' end, variables_of.names())
+  local function item(name) return { word = name, menu = variables_of.about[name:match('%l+')] } end
+  return vim.tbl_map(item, valid_names.matching(names, base))
+end
+
+---@param base string including the `@`
+---@return table[] items
+---@return boolean ready whether the list of files exists
+local function files(base)
+  local paths, ready = require('acp.features.prompts.composer.files').list(places.cwd())
+  local lead = paths_of.unquoted(base:sub(2))
+  local found = lead == '' and paths or vim.fn.matchfuzzy(paths, lead, { limit = MOST })
+  local function item(path)
+    return { word = '@' .. paths_of.quoted(path), abbr = '@' .. paths_of.spelled(path), dup = 1 }
+  end
+  return vim.tbl_map(item, vim.list_slice(found, 1, MOST)), ready
+end
+
+--- Call `fn` when `wait` calls back, if the buffer is the same and unchanged and no menu is open.
+---@param wait fun(fn: fun())
+---@param fn fun()
+local function if_still_here(wait, fn)
+  local bufnr, tick = vim.api.nvim_get_current_buf(), vim.b.changedtick
+  wait(function()
+    local here = vim.api.nvim_get_current_buf() == bufnr and vim.b.changedtick == tick
+    if here and vim.api.nvim_get_mode().mode:match('^i') and vim.fn.pumvisible() == 0 then fn() end
+  end)
+end
+
+local function files_listed(fn)
+  require('acp.features.prompts.composer.files').when_ready(places.cwd(), fn)
+end
+
+--- Return a function that calls its argument once the agent of session `n` has sent its commands.
+local function commands_known(n)
+  return function(fn)
+    local on, group = require('acp.base.autocmds').group('acp.completion')
+    on('User', function()
+      local session = require('acp.base.state').get().sessions[n]
+      if session and #(session.commands or {}) > 0 then
+        vim.api.nvim_del_augroup_by_id(group)
+        fn()
+      end
+    end, { pattern = 'AcpState' })
+  end
+end
+
+--- Return the word at the cursor that can be completed.
+---@return 'command'|'mention'|nil kind
+---@return string base
+local function word()
+  local at = vim.api.nvim_win_get_cursor(0)
+  local line = vim.api.nvim_get_current_line():sub(1, at[2])
+  local kind, col = at_cursor(line, at[1])
+  return kind, kind and line:sub(col + 1) or ''
+end
+
+--- Return whether the cursor is just behind a `/`, `@` or `{` that starts a word.
+---@return boolean
+function M.begins()
+  local kind, base = word()
+  if not kind or #base ~= 1 then return false end
+  local col = vim.api.nvim_win_get_cursor(0)[2]
+  return col == 1 or vim.api.nvim_get_current_line():sub(col - 1, col - 1):match('%s') ~= nil
+end
+
+--- Return whether there is a completion at the cursor.
+---@return boolean
+function M.any()
+  local _, base = word()
+  return #M.omni(0, base).words > 0
+end
+
+--- Call `fn` when the list for the word at the cursor is known: now, or later if the user has
+--- typed nothing else.
+---@param n integer
+---@param fn fun()
+function M.when_known(n, fn)
+  local kind, base = word()
+  local session = require('acp.base.state').get().sessions[n]
+  if kind == 'command' and #((session or {}).commands or {}) == 0 then
+    if_still_here(commands_known(n), fn)
+  elseif
+    base == '@' and not select(2, require('acp.features.prompts.composer.files').list(places.cwd()))
+  then
+    if_still_here(files_listed, fn)
+  else
+    fn()
+  end
+end
+
+--- 'omnifunc' of the composer.
+---@param findstart integer
+---@param base string
+---@return integer|table
+function M.omni(findstart, base)
+  if findstart == 1 then
+    local at = vim.api.nvim_win_get_cursor(0)
+    local _, col = at_cursor(vim.api.nvim_get_current_line():sub(1, at[2]), at[1])
+    return col
+  end
+  if base:sub(1, 1) == '/' then
+    return { words = commands(base, session_of(0)), refresh = 'always' }
+  end
+  if base:sub(1, 1) == '{' then return { words = variables(base), refresh = 'always' } end
+  local found, ready = files(base)
+  if not ready then
+    if_still_here(
+      files_listed,
+      function() vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false) end
+    )
+  end
+  -- A bare `@` lists files first, because variables have a sign of their own, `{`.
+  local words = base == '@' and vim.list_extend(found, variables(base))
+    or vim.list_extend(variables(base), found)
+  return { words = words, refresh = 'always' }
+end
+
+return M

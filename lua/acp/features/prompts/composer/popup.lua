@@ -1,0 +1,57 @@
+--- Automatic completion menu after `/`, `@` or `{` at the start of a word, unless another
+--- completion plugin is active. No entry is preselected, so that all keys keep their meaning.
+local M = {}
+
+local completion = require('acp.features.prompts.composer.completion')
+
+local QUIET = 'c' -- flag of 'shortmess': no messages about the menu
+
+--- Completion plugins, each with a test whether it is active in the current buffer.
+local ENGINES = {
+  ['blink.cmp'] = function() return require('blink.cmp.config').enabled() end,
+  ['cmp'] = function() return require('cmp.config').enabled() end,
+  ['mini.completion'] = function()
+    return not (vim.g.minicompletion_disable or vim.b.minicompletion_disable)
+  end,
+}
+
+--- Return whether something else completes in the current buffer. A plugin whose test fails counts
+--- as active.
+local function has_completion()
+  local ok, native = pcall(function() return vim.o.autocomplete end)
+  if ok and native then return true end
+  for name, is_on in pairs(ENGINES) do
+    local tested, on = true, false
+    if package.loaded[name] then
+      tested, on = pcall(is_on)
+    end
+    if not tested or on then return true end
+  end
+  return false
+end
+
+--- Set the options that the menu needs until it closes.
+local function lend_options()
+  local before = { completeopt = vim.o.completeopt, shortmess = vim.o.shortmess }
+  vim.o.completeopt = 'menuone,noselect'
+  if not before.shortmess:find(QUIET, 1, true) then vim.o.shortmess = before.shortmess .. QUIET end
+  local on, group = require('acp.base.autocmds').group('acp.popup')
+  on({ 'CompleteDone', 'InsertLeave', 'BufLeave' }, function()
+    vim.o.completeopt, vim.o.shortmess = before.completeopt, before.shortmess
+    vim.api.nvim_del_augroup_by_id(group)
+  end)
+end
+
+local function show()
+  if vim.fn.pumvisible() == 1 or not completion.any() then return end
+  lend_options()
+  vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false)
+end
+
+--- Open the menu if the text just typed in composer `n` starts a completion.
+function M.typed(n)
+  if not completion.begins() or not require('acp.config').get().composer.popup then return end
+  if not has_completion() then completion.when_known(n, show) end
+end
+
+return M

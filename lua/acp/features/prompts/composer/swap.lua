@@ -1,0 +1,43 @@
+--- Composers that follow their chats. When another chat replaces a chat in its window, its composer
+--- replaces the one below. Otherwise text typed there would go to a session that is not visible.
+local M = {}
+
+local api = vim.api
+
+--- Replace the composer below chat `new`, which has replaced chat `old`. A composer in the current
+--- window stays.
+---@param old integer session number
+---@param new integer
+function M.changed(old, new)
+  local window, composer = require('acp.ui.window'), require('acp.features.prompts.composer')
+  local before = composer.bufnr(old)
+  if not before or window.showing(require('acp.ui.chats').bufnr(old)) then return end
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    local idle = vim.w[win].acp and win ~= api.nvim_get_current_win()
+    if idle and api.nvim_win_get_buf(win) == before then
+      local opts = { layout = 'bottom', options = composer.options }
+      window.replace(win, composer.ensure(new), opts)
+    end
+  end
+end
+
+--- Return whether two splits are not directly below each other.
+local function apart(upper, lower)
+  local above, below = api.nvim_win_get_position(upper), api.nvim_win_get_position(lower)
+  return above[2] ~= below[2] or above[1] + api.nvim_win_get_height(upper) + 1 ~= below[1]
+end
+
+--- Move composers after chat `n` was opened: its own below it, and those of other chats that the
+--- new window has separated from their composers.
+function M.opened(n)
+  local buffers, window = require('acp.ui.chats'), require('acp.ui.window')
+  local composer, floats = require('acp.features.prompts.composer'), require('acp.ui.win').floats
+  composer.join(n)
+  for other in pairs(buffers.chats) do
+    local upper, lower = window.showing(buffers.bufnr(other)), window.showing(composer.bufnr(other))
+    local both = other ~= n and upper and lower and not floats(upper) and not floats(lower)
+    if both and apart(upper, lower) then composer.join(other) end
+  end
+end
+
+return M

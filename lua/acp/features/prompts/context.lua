@@ -1,0 +1,213 @@
+--- Context of a prompt: directory, lines of buffers, mentioned files, variables.
+local M = {}
+
+local paths_of, places = require('acp.base.paths'), require('acp.base.places')
+
+local ns = vim.api.nvim_create_namespace('acp.context')
+
+---@class acp.Chip
+---@field bufnr integer
+---@field mark integer
+---@field lost acp.Range the range at creation, used if the buffer is unloaded
+
+--- Create a range that follows the edits of its buffer until it is sent.
+---@return acp.Chip
+function M.chip(bufnr, first, last)
+  local range = places.range(bufnr, first, last)
+  local mark = vim.api.nvim_buf_set_extmark(bufnr, ns, first - 1, 0, {
+    end_row = math.min(last, vim.api.nvim_buf_line_count(bufnr)) - 1,
+    end_right_gravity = true,
+  })
+  return { bufnr = bufnr, mark = mark, lost = range }
+end
+
+--- Create chips for the ranges whose buffers are still loaded.
+---@param ranges { path: string, first: integer, last: integer }[]
+---@return acp.Chip[]
+function M.chips(ranges)
+  local found = {}
+  for _, range in ipairs(ranges) do
+    local nameless = tonumber(range.path:match('^nvim://buffer/(%d+)$'))
+    local bufnr = nameless or vim.fn.bufexists(range.path) == 1 and vim.fn.bufadd(range.path) or -1
+    if vim.api.nvim_buf_is_loaded(bufnr) and range.first <= vim.api.nvim_buf_line_count(bufnr) then
+      found[#found + 1] = M.chip(bufnr, range.first, range.last)
+    end
+  end
+  return found
+end
+
+--- Create a chip for a range saved by an earlier Neovim.
+---@param range acp.Range
+---@return acp.Chip
+function M.fixed_chip(range) return { bufnr = -1, mark = 0, lost = range } end
+
+--- Return the current range of a chip.
+---@param chip acp.Chip
+---@return acp.Range
+function M.resolve(chip)
+  if not vim.api.nvim_buf_is_loaded(chip.bufnr) then return chip.lost end
+  local at = vim.api.nvim_buf_get_extmark_by_id(chip.bufnr, ns, chip.mark, { details = true })
+  if not at[1] then return chip.lost end
+  return places.range(chip.bufnr, at[1] + 1, math.max(at[3].end_row, at[1]) + 1)
+end
+
+--- Return the file or directory that a name in a prompt refers to, nil if there is none.
+---@param name string text after the `@`
+---@return string|nil path absolute
+local function named(name, cwd)
+  local home = name:match('^~/') and vim.uv.os_homedir()
+  for _, try in ipairs({ paths_of.unquoted(name), name }) do
+    local path = paths_of.absolute(home and home .. try:sub(2) or try, cwd)
+    local stat = vim.uv.fs_stat(path)
+    if stat and (stat.type == 'file' or stat.type == 'directory') then return path end
+  end
+end
+
+--- Number of further words that a name with blanks may have, and its greatest length in bytes.
+local MORE_WORDS, LONGEST = 8, 4096
+
+--- Return the file that a mention names. The name may end before punctuation. Blanks in it need no
+--- backslashes if no shorter name exists.
+---@param rest string the text after the `@`
+---@return string|nil path
+---@return string name as written; up to the first blank if there is no such file
+local function mentioned(rest, cwd)
+  local masked = rest:gsub('\\[%p%s]', '\0\0')
+  local word ---@type string|nil
+  for count = 0, MORE_WORDS do
+    local last = masked:match('^%S+' .. ('[ \t]+%S+'):rep(count) .. '()')
+    if not last then break end
+    local name = rest:sub(1, last - 1) ---@type string|nil
+    word = word or name --[[@as string]]
+    while name do
+      local path = named(name, cwd)
+      if path then return path, name end
+      name = name:match('^(.+)[.,:;!?)%]]$') -- "see @lua/acp.lua." ends with a full stop
+    end
+  end
+  return nil, word --[[@as string]]
+end
+
+---@class acp.Mention
+---@field path? string absolute; nil if there is no such file
+---@field name string text after the `@`
+---@field first integer byte of its `@`, 1-based
+---@field last integer its last byte
+
+--- Return all mentions (`@path`) in a text.
+---@return acp.Mention[]
+local function all_mentions(text, cwd)
+  local found = {}
+  local masked = (' ' .. text):gsub('\\[%p%s]', '\0\0')
+  for at in masked:gmatch('%s()@[^%s{]') do
+    local path, name = mentioned(text:sub(at, at + LONGEST), cwd)
+    found[#found + 1] = { path = path, name = name, first = at - 1, last = at - 1 + #name }
+  end
+  return found
+end
+
+--- Return the files and directories named as `@path` in a text, and the mentions that name none.
+---@return string[] paths absolute
+---@return string[] missing
+function M.mentions(text, cwd)
+  local found, missing, seen = {}, {}, {}
+  for _, mention in ipairs(all_mentions(text, cwd)) do
+    local path = mention.path
+    if not path then
+      missing[#missing + 1] = '@' .. mention.name
+    elseif not seen[path] then
+      seen[path] = true
+      found[#found + 1] = path
+    end
+  end
+  return found, missing
+end
+
+--- Return the mention at a column of a line, if it names a file or a directory.
+---@param col integer 1-based
+---@return acp.Mention|nil
+function M.mention_at(line, col, cwd)
+  for _, mention in ipairs(all_mentions(line, cwd)) do
+    if mention.path and mention.first <= col and col <= mention.last then return mention end
+  end
+end
+
+--- Return the attachments of composer `n` and `others`. The module of attachments is loaded only if
+--- needed, since most prompts have none.
+---@param n? integer
+---@param others string[]
+---@return string[]
+local function files(n, others)
+  if not others[1] and not package.loaded['acp.features.prompts.attachments'] then return {} end
+  local attachments = require('acp.features.prompts.attachments')
+  return attachments.joined(n and attachments.list(n) or {}, others)
+end
+
+---@class acp.Untyped
+---@field files string[] mentioned files, absolute
+---@field variables { name: string, files: string[] }[]
+
+--- Return the mentioned files and the variables that occur in texts which the user did not type.
+---@param mentions string[]
+---@param variables acp.Variable[]
+---@param foreign string[]
+---@return acp.Untyped|nil
+local function untyped(mentions, variables, foreign, cwd)
+  local in_foreign = {} ---@type table<string, true>
+  for _, text in ipairs(foreign) do
+    for _, path in ipairs((M.mentions(text, cwd))) do
+      in_foreign[path] = true
+    end
+    for name in text:gmatch('{%l+}') do
+      in_foreign[name] = true
+    end
+  end
+  local not_typed = {
+    files = vim.tbl_filter(function(path) return in_foreign[path] end, mentions),
+    variables = vim
+      .iter(variables)
+      :filter(function(one) return in_foreign['{' .. one.name .. '}'] end)
+      :map(function(one)
+        local of = require('acp.features.prompts.composer.variables').files
+        return { name = one.name, files = of(one.name) }
+      end)
+      :totable(),
+  }
+  return (not_typed.files[1] or not_typed.variables[1]) and not_typed or nil
+end
+
+---@param missing string[]
+local function say_missing(missing)
+  local names = table.concat(vim.tbl_map(paths_of.spelled, missing), ', ')
+  local message = require('acp.base.messages').mention_missing:format(names)
+  require('acp.base.notify').echo('warn', message)
+end
+
+--- Return the arguments of the verb `prompt` for a text, except the session.
+---@param chips? acp.Chip[]
+---@param n? integer composer whose attachments are included
+---@param more? string[] further files, absolute
+---@param foreign? string[] texts that the user did not type and that may be part of the text
+---@return table args
+function M.prompt(text, chips, n, more, foreign)
+  local cwd = places.cwd()
+  local ranges = vim.tbl_map(M.resolve, chips or {})
+  local mentions, missing = M.mentions(text, cwd)
+  if missing[1] then say_missing(missing) end
+  local variables = text:find('{', 1, true)
+      and require('acp.features.prompts.composer.variables').used(text)
+    or {}
+  local not_typed = foreign and foreign[1] and untyped(mentions, variables, foreign, cwd)
+  local paths = files(n, vim.list_extend(mentions, more or {}))
+  return {
+    text = text,
+    cwd = cwd,
+    range = ranges[#ranges],
+    ranges = #ranges > 1 and ranges or nil,
+    untyped = not_typed or nil,
+    attach = paths[1] and require('acp.features.prompts.attachments').carried(paths) or nil,
+    variables = #variables > 0 and variables or nil,
+  }
+end
+
+return M

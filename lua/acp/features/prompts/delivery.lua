@@ -1,0 +1,205 @@
+--- Delivery of prompts to the host. A prompt returns to its composer unless the host confirms it.
+local M = {}
+
+---@class acp.Delivered: acp.KeptPrompt
+---@field id integer
+---@field n integer
+---@field sent? boolean whether it was sent to the agent
+
+local KNOWN = 200 -- confirmed prompts to remember
+
+--- Prompts that the host has not confirmed yet, oldest first.
+local unconfirmed = {} ---@type acp.Delivered[]
+--- The last prompts that the host has confirmed, oldest first.
+local confirmed = {} ---@type acp.Delivered[]
+local last_id = 0
+local waiting = {} ---@type fun()[] called once all prompts are confirmed
+
+--- Return a prompt number that is unique in this Neovim.
+---@return integer
+function M.reserve()
+  last_id = last_id + 1
+  return last_id
+end
+
+local function run_waiting() require('acp.features.prompts.call_all')(waiting) end
+
+--- Call `fn` once the host has confirmed all prompts and the snapshot contains them.
+---@param fn fun()
+function M.when_taken(fn)
+  if #unconfirmed == 0 then return fn() end
+  waiting[#waiting + 1] = fn
+end
+
+--- Frame operation: the host has confirmed a prompt. The snapshot reports its further state.
+---@param id integer
+function M.taken(id)
+  unconfirmed = vim.tbl_filter(function(one)
+    if one.id == id then confirmed[#confirmed + 1] = one end
+    return one.id ~= id
+  end, unconfirmed)
+  while #confirmed > KNOWN do
+    table.remove(confirmed, 1)
+  end
+  require('acp.base.signals').emit('draft_goes')
+  if #unconfirmed == 0 and #waiting > 0 then
+    vim.schedule(run_waiting) -- the same frame updates the queue
+  end
+end
+
+--- Record that the host has sent a prompt to its agent. The same text in a queue is then another
+--- prompt, unless this one was returned to the queue.
+---@param id integer
+function M.sent(id)
+  for _, list in ipairs({ confirmed, unconfirmed }) do
+    for _, one in ipairs(list) do
+      if one.id == id then one.sent = true end
+    end
+  end
+end
+
+--- Return the record of a prompt in the queue of session `n`. The snapshot has its text only.
+---@param used table<integer, true> by number
+---@return acp.KeptPrompt|nil
+local function known(n, text, used)
+  for _, sent in ipairs({ false, true }) do
+    for _, one in ipairs(confirmed) do
+      if one.text == text and (one.sent or false) == sent and not used[one.id] then
+        used[one.id] = true
+        return one
+      end
+    end
+  end
+  -- A prompt without words is listed as the names of its attachments, in brackets.
+  return not text:match('^%[.*%]$') and { n = n, text = text } or nil
+end
+
+--- Return the prompts that no agent has received: those in the queues and those not yet confirmed.
+---@return acp.KeptPrompt[]
+function M.waiting()
+  local found, used = {}, {}
+  local sessions = require('acp.base.state').get().sessions
+  for _, n in ipairs(require('acp.base.sorted_keys')(sessions)) do
+    for _, text in ipairs(sessions[n].queue or {}) do
+      found[#found + 1] = known(n, text, used)
+    end
+  end
+  return vim.list_extend(found, unconfirmed)
+end
+
+--- Return unconfirmed prompts to their composers after the host has ended. The queued prompts,
+--- which are older, are put in front of them.
+function M.host_gone()
+  local lost = unconfirmed
+  unconfirmed = {}
+  for i = #lost, 1, -1 do
+    require('acp.base.signals').emit('prompt_comes_back', lost[i].n, lost[i].text)
+  end
+  if #waiting > 0 then vim.schedule(run_waiting) end
+end
+
+local function on_state()
+  local host = require('acp.base.state').get().host
+  if host ~= 'running' and host ~= 'starting' then M.host_gone() end
+end
+
+local watch = require('acp.base.once')(function()
+  local on = require('acp.base.autocmds').group('acp.delivery')
+  on('User', on_state, { pattern = 'AcpState' })
+end)
+
+--- Return the open session that a prompt goes to, which has its own directory; nil if the prompt
+--- needs a new session.
+---@param args table of the verb `prompt`
+---@return integer|nil n the session
+local function open_session(args)
+  local state = require('acp.base.state').get()
+  local n = args.session or state.current
+  local session = n and not args.new and state.sessions[n]
+  local open = session and session.id and session.status ~= 'closed'
+  return open and (args.agent == nil or args.agent == session.agent) and n or nil
+end
+
+---@param file string|{ path: string } an entry of `attach` in the verb `prompt`
+local function path_of(file) return type(file) == 'table' and file.path or file end
+
+--- Remember a prompt until the host confirms it.
+---@param args table of the verb `prompt`
+local function track(n, args)
+  if not args.text then return end
+  watch()
+  unconfirmed[#unconfirmed + 1] = {
+    id = args.delivery,
+    n = n,
+    text = args.text,
+    ranges = args.ranges or (args.range and { args.range }) or nil,
+    paths = args.attach and vim.tbl_map(path_of, args.attach),
+  }
+  require('acp.base.signals').emit('draft_goes')
+end
+
+--- Send a prompt to the host. Its text returns to composer `n` if the host does not confirm it.
+---@param args table of the verb `prompt`
+---@return boolean sent
+function M.send(n, args)
+  if args.cwd == '' and not open_session(args) and not require('acp.base.places').place() then
+    return false
+  end
+  args.delivery = args.delivery or M.reserve()
+  if require('acp.config').get().follow then require('acp.features.follow.window').begin() end
+  local files, home = package.loaded['acp.buffers.disk_changes'], open_session(args)
+  args.files = files and home and files.before_prompt(home)
+  local sent = require('acp.base.host').notify('prompt', args)
+  if args.files then files.after_prompt() end
+  if not sent then return false end
+  track(n, args)
+  local attachments = package.loaded['acp.features.prompts.attachments']
+  if attachments then attachments.remove(n) end
+  return true
+end
+
+--- Hold prompts in the queue of session `n`, or of a new session, until the user runs the queue.
+---@param prompts table[] arguments of the verb `prompt`
+---@return boolean sent
+function M.hold(n, prompts)
+  local args = { session = n, action = 'hold', prompts = prompts }
+  if not require('acp.base.host').notify('queue', args) then return false end
+  for _, prompt in ipairs(prompts) do
+    track(n, prompt)
+  end
+  return true
+end
+
+--- Send a prompt that was not written in a composer. If it cannot be sent, its text goes to
+--- composer `n`.
+---@param args table of the verb `prompt`
+function M.prompt(n, args)
+  if not M.send(n, args) and args.text then
+    require('acp.base.signals').emit('prompt_comes_back', n, args.text)
+  end
+end
+
+--- Send a text or ACP content blocks from the Lua API.
+---@param text_or_blocks string|table[]
+---@param opts acp.PromptOpts
+function M.write(text_or_blocks, opts)
+  local context = require('acp.features.prompts.context')
+  local n = opts.session or require('acp.base.state').meant()
+  local blocks = type(text_or_blocks) == 'table'
+  local text = blocks and '' or text_or_blocks --[[@as string]]
+  local paths = vim.tbl_map(
+    function(path)
+      return require('acp.base.paths').absolute(vim.fs.normalize(path, { expand_env = false }))
+    end,
+    opts.attach or {}
+  )
+  local args = context.prompt(text, nil, n, paths)
+  args.session, args.new, args.agent, args.meta = opts.session, opts.new, opts.agent, opts.meta
+  if blocks then
+    local list = vim.islist(text_or_blocks) and text_or_blocks or { text_or_blocks }
+    args.text, args.blocks = nil, list
+  end
+  M.prompt(n, args)
+end
+
+return M

@@ -1,0 +1,325 @@
+--- Unsent texts of the user on disk: drafts in composers, queued prompts, comments. They are
+--- written when typing pauses, restored by the next Neovim that uses the plugin in the same
+--- directory, and removed when they are sent.
+---
+--- A prompt has a number from its first draft on. The host records the numbers of sent prompts
+--- beside the drafts (`sent.py`). So a sent prompt does not return, even if Neovim was killed
+--- before it could remove the draft.
+local M = {}
+
+local draft_file = require('acp.features.prompts.draft_file')
+
+local PAUSE_MS, LONGEST_MS = 300, 2000
+local RETRY_MS, LAST_RETRY_MS = 2000, 300000 -- first and longest delay after a failure
+
+local on_disk = {} ---@type table<string, string> path -> text
+--- Files of earlier Neovims, deleted once this Neovim's own files contain their texts.
+local leftover = {} ---@type string[]
+--- Drafts that were moved to the history, by directory.
+local earlier = {} ---@type table<string, acp.KeptPrompt[]>
+local recalled = {} ---@type table<string, true> directories
+local places = {} ---@type table<integer, string> last directory of each composer
+local is_writing, is_due = false, false -- is_due: whether to write again after that
+local is_waiting = false -- whether the timer for the next write is running
+local is_retrying = false -- whether the timer for a retry is running
+local retry_ms = RETRY_MS
+local is_exiting = false -- whether Neovim is exiting, so that later changes are ignored
+local first_change, last_change = 0, 0
+local last_problem ---@type string|nil last problem that was shown
+
+local function problem(why)
+  if why ~= last_problem then
+    last_problem = why
+    require('acp.base.notify').echo(
+      'warn',
+      require('acp.base.messages').drafts_not_kept:format(why)
+    )
+  end
+end
+
+--- Return the directory of a composer's session or, without a session, the current directory.
+local function place(n)
+  local session = n and require('acp.base.state').get().sessions[n]
+  local cwd = session and session.cwd or require('acp.base.places').cwd()
+  if cwd == '' then -- it was deleted
+    cwd = n and places[n] or ''
+  end
+  if n then places[n] = cwd end
+  return cwd
+end
+
+--- Return all texts to store, by directory.
+---@return table<string, acp.Kept>
+local function collect()
+  local found = {} ---@type table<string, acp.Kept>
+  local function of(cwd)
+    found[cwd] = found[cwd] or { cwd = cwd, drafts = {}, queue = {}, earlier = {}, remarks = {} }
+    return found[cwd]
+  end
+  for _, draft in ipairs(require('acp.features.prompts.composer').contents()) do
+    table.insert(of(place(draft.n)).drafts, draft)
+  end
+  for _, prompt in ipairs(require('acp.features.prompts.delivery').waiting()) do
+    table.insert(of(place(prompt.n)).queue, prompt)
+  end
+  for _, prompt in ipairs(require('acp.features.prompts.held_prompts').list()) do
+    table.insert(of(prompt.cwd).queue, prompt)
+  end
+  for cwd, list in pairs(earlier) do
+    vim.list_extend(of(cwd).earlier, list)
+  end
+  local comment = package.loaded['acp.features.review.comment']
+  for cwd, remarks in pairs(comment and comment.by_directory() or {}) do
+    of(cwd).remarks = remarks
+  end
+  return found
+end
+
+---@return table<string, string> path -> text
+local function texts()
+  local found = {}
+  for cwd, kept in pairs(collect()) do
+    kept.version, kept.sent = draft_file.VERSION, vim.fs.basename(draft_file.sent_path())
+    kept.current = require('acp.base.state').current()
+    found[draft_file.path(cwd)] = vim.json.encode(kept)
+  end
+  return found
+end
+
+--- Return the files to write and to delete.
+---@return acp.FileJob[]
+local function jobs()
+  local wanted, list = texts(), {}
+  for path, text in pairs(wanted) do
+    if on_disk[path] ~= text then list[#list + 1] = { path = path, text = text } end
+  end
+  for path in pairs(on_disk) do
+    if not wanted[path] then list[#list + 1] = { path = path } end
+  end
+  return list
+end
+
+--- Record the results of jobs.
+---@param done acp.FileJob[]
+local function note(done)
+  local why
+  for _, job in ipairs(done) do
+    if not job.err then on_disk[job.path] = job.text end
+    why = why or job.err
+  end
+  if why then
+    problem(why)
+  else
+    last_problem, retry_ms = nil, RETRY_MS
+  end
+end
+
+--- Return the jobs that delete the files of earlier Neovims.
+---@return acp.FileJob[]
+local function leftover_jobs()
+  local list = vim.tbl_map(function(path) return { path = path } end, leftover)
+  leftover = {}
+  return list
+end
+
+local flush
+
+local function retry()
+  if is_retrying then return end
+  is_retrying = true
+  vim.defer_fn(function()
+    is_retrying = false
+    flush()
+  end, retry_ms)
+  retry_ms = math.min(2 * retry_ms, LAST_RETRY_MS)
+end
+
+function flush()
+  if is_exiting then
+    return
+  elseif is_writing then
+    is_due = true
+    return
+  end
+  local list = jobs()
+  if #list == 0 and #leftover == 0 then return end
+  is_writing = true
+  if next(on_disk) == nil then draft_file.prepare() end
+  draft_file.start(
+    list,
+    vim.schedule_wrap(function(done)
+      note(done)
+      is_writing = false
+      if last_problem then retry() end
+      if not last_problem and #leftover > 0 then
+        draft_file.start(leftover_jobs(), vim.schedule_wrap(note))
+      end
+      if is_due then
+        is_due = false
+        flush()
+      end
+    end)
+  )
+end
+
+--- Write all texts before Neovim exits.
+function M.leave()
+  is_exiting = true
+  vim.wait(1000, function() return not is_writing end, 5)
+  earlier = {} -- the user could use them in this Neovim
+  local list = jobs()
+  if #list > 0 and next(on_disk) == nil then draft_file.prepare() end
+  note(draft_file.run(list))
+  if not last_problem then draft_file.run(leftover_jobs()) end
+  if next(on_disk) == nil then
+    vim.uv.fs_unlink(draft_file.sent_path())
+    local directory = draft_file.directory()
+    vim.uv.fs_rmdir(directory) -- fails if other Neovims have files there
+    vim.uv.fs_rmdir(vim.fs.dirname(directory))
+  end
+end
+
+local queues = {} ---@type table<integer, string[]> queues of the last snapshot, by session
+
+--- Write the texts if a queue has changed in the snapshot.
+local function on_state()
+  local changed, seen = false, {}
+  for n, session in pairs(require('acp.base.state').get().sessions) do
+    seen[n] = session.queue
+    changed = changed or session.queue ~= queues[n]
+  end
+  queues = seen
+  require('acp.features.prompts.held_prompts').hand_over()
+  if changed then M.soon() end
+end
+
+local watch = require('acp.base.once')(function()
+  local on = require('acp.base.autocmds').group('acp.drafts')
+  on('VimLeavePre', M.leave)
+  on('User', on_state, { pattern = 'AcpState' })
+end)
+
+local function now() return vim.uv.hrtime() / 1e6 end
+
+local function later(ms)
+  is_waiting = true
+  vim.defer_fn(function()
+    is_waiting = false
+    local rest = math.min(last_change + PAUSE_MS, first_change + LONGEST_MS) - now()
+    if rest > 0 then
+      later(rest)
+    else
+      flush()
+    end
+  end, math.ceil(ms))
+end
+
+--- Write the texts when changes pause.
+function M.changed()
+  watch()
+  last_change = now()
+  if not is_waiting then
+    first_change = last_change
+    later(PAUSE_MS)
+  end
+end
+
+--- Write the texts at once, after a prompt was sent or queued.
+function M.soon()
+  watch()
+  vim.schedule(flush)
+end
+
+-- Restoring ---------------------------------------------------------------------------------------
+
+--- Return the drafts of all files, the newest file first. Within a file, the draft of the current
+--- session is first.
+---@param found acp.Kept[] the oldest first
+---@return acp.KeptPrompt[]
+local function by_use(found)
+  local list = {}
+  for i = #found, 1, -1 do
+    local kept = found[i]
+    table.sort(kept.drafts, function(a, b)
+      local first, second = a.n == kept.current, b.n == kept.current
+      if first ~= second then return first end
+      return (a.n or 0) < (b.n or 0)
+    end)
+    vim.list_extend(list, kept.drafts)
+  end
+  return list
+end
+
+--- Add texts to the composer's history, and keep them on disk until this Neovim exits.
+---@param list acp.KeptPrompt[] the first becomes the latest entry of the history
+local function to_history(cwd, list)
+  for i = #list, 1, -1 do
+    if list[i].text:match('%S') then
+      require('acp.features.prompts.earlier_prompts').add(list[i].text)
+      earlier[cwd] = earlier[cwd] or {}
+      table.insert(earlier[cwd], { text = list[i].text })
+    end
+  end
+end
+
+--- Return a message about restored drafts, prompts and comments.
+---@param back boolean whether a draft was put into the composer
+---@param old integer number of drafts in the history
+---@param waiting integer number of queued prompts
+---@param remarks integer number of comments
+local function summary(back, old, waiting, remarks)
+  if not back and old + waiting + remarks == 0 then return nil end
+  local messages, parts = require('acp.base.messages'), {}
+  local function counted(count, one, many)
+    if count > 0 then parts[#parts + 1] = count == 1 and one or many:format(count) end
+  end
+  if back then parts[1] = messages.part_draft_back end
+  counted(old, messages.part_old_draft, messages.part_old_drafts)
+  counted(waiting, messages.part_prompt_left, messages.part_prompts_left)
+  counted(remarks, messages.part_comment_left, messages.part_comments_left)
+  -- The first part begins the sentence.
+  return (table.concat(parts, '; '):gsub('^%l', string.upper))
+end
+
+---@param n integer composer
+---@return boolean back whether a draft was put into the composer
+local function take(cwd, n)
+  local found, paths, problems, newer = draft_file.take(cwd)
+  local drafts, queue, old, remarks = by_use(found), {}, {}, {}
+  for _, kept in ipairs(found) do
+    vim.list_extend(remarks, kept.remarks)
+    vim.list_extend(queue, kept.queue)
+    vim.list_extend(old, kept.earlier)
+  end
+  vim.list_extend(leftover, paths)
+  to_history(cwd, vim.iter(old):rev():totable())
+  local back = drafts[1] ~= nil and require('acp.features.prompts.composer').restore(n, drafts[1])
+  if back then table.remove(drafts, 1) end
+  to_history(cwd, drafts)
+  require('acp.features.prompts.held_prompts').add(cwd, queue)
+  if #remarks > 0 then require('acp.features.review.comment').restore(cwd, remarks) end
+  if #paths > 0 then M.soon() end
+  for _, why in ipairs(problems) do
+    problem(why)
+  end
+  if newer then
+    local line = require('acp.base.messages').draft_newer:format(newer)
+    require('acp.base.notify').echo('warn', line)
+  end
+  local words = summary(back, #drafts, #queue, #remarks)
+  if words then require('acp.base.notify').echo('info', words) end
+  return back
+end
+
+--- Restore the texts that earlier Neovims have stored for the current directory, once per
+--- directory. A text in the composer is not replaced.
+---@param n? integer composer; that of the current session by default
+---@return boolean back whether a draft was put into the composer
+function M.recall(n)
+  local cwd = require('acp.base.places').cwd()
+  if cwd == '' or recalled[cwd] then return false end
+  recalled[cwd] = true
+  return take(cwd, n or require('acp.base.state').meant())
+end
+
+return M

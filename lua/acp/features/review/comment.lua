@@ -1,0 +1,155 @@
+--- Remarks on hunks, shown at their lines until they are sent to the agent with the next prompt.
+--- They are stored here, so they survive a restart of the host, and in drafts for the next Neovim
+--- (`acp.features.prompts.drafts`).
+local M = {}
+
+local api = vim.api
+local ns = api.nvim_create_namespace('acp.comments')
+local loaded = require('acp.buffers.loaded').buffer
+
+---@class acp.Remark arguments of the verb `comment`
+---@field id integer
+---@field path string
+---@field line integer
+---@field text string
+---@field context string text of the line
+---@field first? integer lines of the hunk according to the host (1-based, inclusive)
+---@field last? integer
+---@field lines? string[]
+
+---@class acp.Note a paragraph to send with the next prompt of a session
+---@field n integer
+---@field text string
+
+---@class acp.Waiting
+---@field remark acp.Remark
+---@field cwd string directory for its draft
+---@field bufnr? integer buffer of its mark, nil while its file is not open
+---@field mark? integer
+
+local waiting = {} ---@type acp.Waiting[]
+local notes = {} ---@type acp.Note[]
+local last_id = 0
+
+--- Return the buffer and row of a remark: in the live text, even if it is made on the other side of
+--- the review.
+---@param here { path: string, line: integer, bufnr: integer }
+---@return integer bufnr
+---@return integer row
+local function place(here)
+  local bufnr = loaded(here.path) or here.bufnr
+  return bufnr, math.min(here.line, api.nvim_buf_line_count(bufnr)) - 1
+end
+
+--- Show a remark at the end of a line.
+---@param one acp.Waiting
+local function show(one, bufnr, row)
+  require('acp.ui.highlights').define()
+  one.bufnr = bufnr
+  one.mark = api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+    virt_text = { { '» ' .. require('acp.base.notify').one_line(one.remark.text), 'AcpComment' } },
+    virt_text_pos = 'eol',
+    invalidate = true,
+    undo_restore = false,
+  })
+end
+
+--- Add a remark on the hunk under the cursor, or on the line if there is no hunk.
+function M.add(text)
+  local here = require('acp.features.review.hunk').here()
+  if here.path == '' then
+    return require('acp.base.notify').error(require('acp.base.messages').no_file)
+  end
+  local bufnr, row = place(here)
+  local context = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
+  last_id = last_id + 1
+  local remark = vim.tbl_extend('force', here, { id = last_id, text = text, context = context })
+  if not require('acp.base.host').notify('comment', remark) then return end
+  local one = { remark = remark, cwd = require('acp.base.places').cwd() }
+  show(one, bufnr, row)
+  waiting[#waiting + 1] = one
+  require('acp.base.signals').emit('draft_goes')
+end
+
+--- Frame operation: the lines that a remark refers to. They do not follow later edits.
+---@param id integer
+function M.understood(id, first, last, lines)
+  for _, one in ipairs(waiting) do
+    if one.remark.id == id then
+      one.remark.first, one.remark.last, one.remark.lines = first, last, lines
+      require('acp.base.signals').emit('draft_goes')
+    end
+  end
+end
+
+--- Frame operation: store a paragraph for the next prompt of session `n`.
+function M.noted(n, text) notes[#notes + 1] = { n = n, text = text } end
+
+--- Frame operation: these remarks and all notes were sent with a prompt of session `n`.
+---@param ids integer[]
+function M.gone(n, ids)
+  notes = vim.tbl_filter(function(note) return note.n ~= n end, notes)
+  waiting = vim.tbl_filter(function(one)
+    local goes = vim.tbl_contains(ids, one.remark.id)
+    if goes and one.bufnr and api.nvim_buf_is_valid(one.bufnr) then
+      api.nvim_buf_del_extmark(one.bufnr, ns, one.mark)
+    end
+    return not goes
+  end, waiting)
+  require('acp.base.signals').emit('draft_goes')
+end
+
+--- Return the remarks that were not sent yet, oldest first.
+---@return acp.Remark[]
+function M.remarks()
+  return vim.tbl_map(function(one) return one.remark end, waiting)
+end
+
+--- Return the remarks that were not sent yet, by directory.
+---@return table<string, acp.Remark[]>
+function M.by_directory()
+  local found = {}
+  for _, one in ipairs(waiting) do
+    found[one.cwd] = found[one.cwd] or {}
+    table.insert(found[one.cwd], one.remark)
+  end
+  return found
+end
+
+--- Show remarks on files that were opened since.
+local function show_missing()
+  for _, one in ipairs(waiting) do
+    local bufnr = not one.mark and loaded(one.remark.path)
+    if bufnr then
+      show(one, bufnr, math.min(one.remark.line, api.nvim_buf_line_count(bufnr)) - 1)
+    end
+  end
+end
+
+local watch = require('acp.base.once')(function()
+  local on = require('acp.base.autocmds').group('acp.comment')
+  on('BufReadPost', vim.schedule_wrap(show_missing))
+end)
+
+--- Restore the remarks of an earlier Neovim.
+---@param remarks acp.Remark[]
+function M.restore(cwd, remarks)
+  if #remarks == 0 then return end
+  local host = require('acp.base.host')
+  for _, remark in ipairs(remarks) do
+    last_id = last_id + 1
+    remark.id = last_id
+    waiting[#waiting + 1] = { remark = remark, cwd = cwd }
+    if host.channel() then -- a host that starts later receives all remarks
+      host.notify('comment', remark)
+    end
+  end
+  watch()
+  show_missing()
+end
+
+--- Return the notes that were not sent yet.
+---@return acp.Note[]
+function M.notes() return vim.list_slice(notes) end
+
+return M

@@ -1,0 +1,316 @@
+--- Pending hunks in the user's own buffers: marks and keys. Only the extmarks of a buffer are
+--- changed and, while hunks are pending, its keys.
+local M = {}
+
+local api = vim.api
+local draw = require('acp.features.review.draw')
+local live, config = require('acp.buffers.loaded'), require('acp.config')
+
+--- Number of hunks up to which all are drawn at once. Beyond it, those on the screen are drawn
+--- first and the rest in time slices.
+local AT_ONCE = 100
+local SLICE_NS = 5e6
+
+---@class acp.HunksMeta
+---@field kind? 'modified'|'created'|'deleted'
+---@field conflict? boolean
+---@field note? string a change that the lines do not show, of line endings or the BOM
+---@field tick? integer 'changedtick' that the rows refer to, nil if no buffer was loaded
+
+---@class acp.InlineFile
+---@field path string absolute, real
+---@field hunks acp.Hunk[]
+---@field meta acp.HunksMeta
+---@field bufnr? integer the buffer that shows it
+---@field count? integer lines of the buffer when the rows were set
+---@field entries acp.Entry[]
+---@field hidden? boolean marks only record positions, because diff mode shows the changes
+---@field round integer increases with each drawing and cancels the slices of older ones
+
+local files = {} ---@type table<string, acp.InlineFile>
+local by_buffer = {} ---@type table<integer, acp.InlineFile>
+local notes_ns = api.nvim_create_namespace('acp.hunks.notes')
+
+--- Return the visible rows of the buffer in each window, as `{first, last}`, inclusive.
+local function visible(bufnr)
+  local function rows(win) return { vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1 } end
+  return vim.tbl_map(rows, vim.fn.win_findbuf(bufnr))
+end
+
+--- Draw the hunks of these rows in full. It changes extmarks, so it must run between redraws.
+local function refine(bufnr, from, to)
+  local file = by_buffer[bufnr]
+  if not file or not api.nvim_buf_is_loaded(bufnr) then return end
+  local at = draw.positions(bufnr, from, to)
+  for _, entry in ipairs(file.entries) do
+    local place = entry.id and at[entry.id]
+    if place then draw.refine(bufnr, entry, place) end
+  end
+end
+
+---@param file acp.InlineFile
+local function is_hidden(file) return file.hidden or not config.get().review.inline end
+
+---@param file acp.InlineFile
+local function refine_visible(file)
+  if not is_hidden(file) then
+    for _, rows in ipairs(visible(file.bufnr)) do
+      refine(file.bufnr, rows[1], rows[2] + 1)
+    end
+  end
+end
+
+--- Whether a hunk between these rows is not drawn in full yet.
+---@param file acp.InlineFile
+local function has_unrefined(file, from, to)
+  for _, entry in ipairs(file.entries) do
+    if entry.id and not entry.refined and entry.hunk.first <= to and entry.hunk.last >= from then
+      return true
+    end
+  end
+  return false
+end
+
+---@param file acp.InlineFile
+---@param entries acp.Entry[] entries to draw
+local function slice(file, entries, i, round)
+  if file.round ~= round or by_buffer[file.bufnr] ~= file then return end
+  local stop = vim.uv.hrtime() + SLICE_NS
+  while entries[i] and vim.uv.hrtime() < stop do
+    draw.place(file.bufnr, entries[i])
+    i = i + 1
+  end
+  if entries[i] then
+    -- A timer instead of vim.schedule(), so that keys are handled between slices.
+    vim.defer_fn(function() slice(file, entries, i, round) end, 1)
+  else
+    refine_visible(file)
+  end
+end
+
+---@param hunk acp.Hunk
+local function on_screen(hunk, windows)
+  for _, rows in ipairs(windows) do
+    if hunk.first <= rows[2] + 1 and hunk.last >= rows[1] then return true end
+  end
+  return false
+end
+
+--- Split entries into those to draw now and later.
+---@param entries acp.Entry[]
+---@return acp.Entry[] now
+---@return acp.Entry[] later
+local function by_visibility(entries, bufnr)
+  if #entries <= AT_ONCE then return entries, {} end
+  local windows = visible(bufnr)
+  local now, later = {}, {}
+  for _, entry in ipairs(entries) do
+    table.insert(on_screen(entry.hunk, windows) and now or later, entry)
+  end
+  return now, later
+end
+
+---@param file acp.InlineFile
+local function draw_note(file)
+  api.nvim_buf_clear_namespace(file.bufnr, notes_ns, 0, -1)
+  local text = file.meta.conflict and require('acp.base.messages').conflict or file.meta.note
+  if text and not is_hidden(file) then
+    local group = file.meta.conflict and 'AcpConflict' or 'AcpMuted'
+    api.nvim_buf_set_extmark(file.bufnr, notes_ns, 0, 0, {
+      virt_text = { { (' %s '):format(text), group } },
+      virt_text_pos = 'right_align',
+    })
+  end
+end
+
+local function wipe(bufnr)
+  for _, name in ipairs({ '', '.words', '.lines', '.notes' }) do
+    api.nvim_buf_clear_namespace(bufnr, api.nvim_create_namespace('acp.hunks' .. name), 0, -1)
+  end
+end
+
+---@param file acp.InlineFile
+local function draw_file(file)
+  local bufnr = file.bufnr --[[@as integer]]
+  file.round = file.round + 1
+  file.count = api.nvim_buf_line_count(bufnr)
+  file.entries = draw.compare(bufnr, file.entries, file.hunks, is_hidden(file))
+  local missing = vim.tbl_filter(function(entry) return not entry.id end, file.entries)
+  local now, later = by_visibility(missing, bufnr)
+  for _, entry in ipairs(now) do
+    draw.place(bufnr, entry)
+  end
+  refine_visible(file)
+  draw_note(file)
+  require('acp.features.review.top').reveal(bufnr)
+  if later[1] then slice(file, later, 1, file.round) end
+end
+
+--- Remove a file's marks and keys from its buffer.
+---@param file acp.InlineFile
+local function detach(file)
+  local bufnr = file.bufnr
+  file.bufnr, file.entries, file.round = nil, {}, file.round + 1
+  if not bufnr then return end
+  by_buffer[bufnr] = nil
+  if api.nvim_buf_is_loaded(bufnr) then
+    wipe(bufnr)
+    require('acp.ui.keymaps').detach('edits', bufnr)
+  end
+end
+
+--- Show a file's hunks in its buffer.
+---@param file acp.InlineFile
+local function show(file, bufnr)
+  if file.bufnr ~= bufnr then
+    detach(file)
+    file.bufnr, by_buffer[bufnr] = bufnr, file
+    wipe(bufnr) -- `:edit` unloads a buffer but keeps its extmarks
+    require('acp.ui.keymaps').attach_over('edits', bufnr)
+  end
+  draw_file(file)
+end
+
+local function clear(path)
+  local file = files[path]
+  if file then
+    files[path] = nil
+    detach(file)
+  end
+end
+
+--- Show the hunks of a file that was read into a new buffer, or again into one whose marks were
+--- lost with the old text.
+---@param args { buf: integer, match: string, event: string }
+local function on_read(args)
+  local name = api.nvim_buf_get_name(args.buf)
+  local file = name ~= '' and files[vim.uv.fs_realpath(name) or name]
+  if not file or vim.bo[args.buf].buftype ~= '' then return end
+  if file.bufnr and file.bufnr ~= args.buf and api.nvim_buf_is_loaded(file.bufnr) then return end
+  local shown = file.bufnr == args.buf
+  if shown and (args.event == 'BufWinEnter' or #file.entries == 0 and #file.hunks == 0) then
+    return
+  end
+  local last = file.hunks[#file.hunks]
+  local count = api.nvim_buf_line_count(args.buf)
+  if (shown and file.count ~= count) or (last and last.last > count) then return end
+  show(file, args.buf)
+end
+
+---@param args { buf: integer }
+local function on_unload(args)
+  local file = by_buffer[args.buf]
+  if file then
+    by_buffer[args.buf] = nil
+    file.bufnr, file.entries, file.count = nil, {}, nil
+  end
+end
+
+local function on_win(_, _, bufnr, top, bottom)
+  local file = by_buffer[bufnr]
+  if file and not is_hidden(file) and has_unrefined(file, top, bottom) then
+    vim.schedule(function() refine(bufnr, top, bottom) end)
+  end
+end
+
+local watch = require('acp.base.once')(function()
+  require('acp.ui.highlights').define()
+  require('acp.features.review.top').watch()
+  local on = require('acp.base.autocmds').group('acp.features.review.inline')
+  on({ 'BufReadPost', 'BufWinEnter' }, on_read)
+  on('BufUnload', on_unload)
+  api.nvim_set_decoration_provider(draw.ns, { on_win = on_win })
+end)
+
+local function absent(value) return value == nil or value == vim.NIL end
+
+--- Report the hunks to the review, which shows their base.
+---@param hunks acp.Hunk[]
+local function pass_on(path, bufnr, hunks)
+  if bufnr then require('acp.base.signals').emit('hunks_changed', path, bufnr, hunks) end
+end
+
+--- Set all pending hunks of a file. An empty list clears them. `path` is absolute and real.
+---@param hunks acp.Hunk[]
+---@param meta? acp.HunksMeta
+function M.set(path, hunks, meta)
+  meta = absent(meta) and {} or meta --[[@as acp.HunksMeta]]
+  if #hunks == 0 and not meta.conflict and not meta.note then
+    clear(path)
+    pass_on(path, live.buffer(path), hunks)
+    return
+  end
+  watch()
+  local file = files[path] or { path = path, entries = {}, round = 0 }
+  files[path] = file
+  file.hunks, file.meta = hunks, meta
+  local bufnr = live.buffer(path)
+  local tick = not absent(meta.tick) and meta.tick or nil
+  if bufnr and (not tick or tick == api.nvim_buf_get_changedtick(bufnr)) then
+    show(file, bufnr)
+    pass_on(path, tick and not meta.conflict and bufnr or nil, hunks)
+  end
+end
+
+--- Hide a buffer's hunks while it is in diff mode, or show them again. Virtual lines between its
+--- lines would break the alignment of the two sides.
+---@param hidden boolean
+function M.hide(bufnr, hidden)
+  local file = by_buffer[bufnr]
+  if file and api.nvim_buf_is_loaded(bufnr) and (file.hidden or false) ~= hidden then
+    file.hidden = hidden
+    local at = draw.positions(bufnr)
+    for _, entry in ipairs(file.entries) do
+      if entry.id and at[entry.id] then
+        draw.toggle(bufnr, entry, at[entry.id], is_hidden(file))
+      else
+        entry.hidden = is_hidden(file)
+      end
+    end
+    refine_visible(file)
+    draw_note(file)
+  end
+end
+
+--- Redraw all marks after a change of options.
+function M.redraw()
+  for _, file in pairs(by_buffer) do
+    wipe(file.bufnr)
+    file.entries = {}
+    draw_file(file)
+  end
+end
+
+--- Return the sorted paths of files with pending hunks, except deleted files.
+---@return string[]
+function M.paths()
+  local paths = {}
+  for path, file in pairs(files) do
+    paths[path] = #file.hunks > 0 and file.meta.kind ~= 'deleted' or nil
+  end
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    if edit.kind ~= 'deleted' and (edit.hunks > 0 or edit.conflict or edit.note) then
+      paths[edit.path] = true
+    end
+  end
+  return require('acp.base.sorted_keys')(paths)
+end
+
+--- Return the file whose hunks a buffer shows.
+---@return string|nil path
+function M.path(bufnr) return by_buffer[bufnr] and by_buffer[bufnr].path end
+
+--- Return the first rows of a buffer's hunks, 0-based and ascending.
+---@return integer[]
+function M.rows(bufnr)
+  local found, last = {}, -1
+  for _, mark in ipairs(api.nvim_buf_get_extmarks(bufnr, draw.ns, 0, -1, {})) do
+    if mark[2] ~= last then
+      last = mark[2]
+      found[#found + 1] = last
+    end
+  end
+  return found
+end
+
+return M

@@ -1,0 +1,207 @@
+--- Review of the edits that a pending permission would make. The present text is on the left, the
+--- proposal on the right. The user may edit the proposal; if they allow it here, the edited text is
+--- written.
+local M = {}
+
+local api = vim.api
+local sides = require('acp.features.review.sides')
+local tab = require('acp.features.review.tab')
+
+---@class acp.Proposal: acp.ReviewFile
+---@field proposal string[]
+---@field proposal_eol boolean
+---@field marks acp.ProposalMark[] diagnostics of language servers
+---@field bufnr? integer
+
+--- A diagnostic: row of the proposal (0-based), severity and text.
+---@alias acp.ProposalMark { [1]: integer, [2]: integer, [3]: string }
+
+---@class acp.Proposed
+---@field id integer|string of the permission
+---@field files acp.Proposal[]
+---@field options acp.PermissionOption[]
+
+local open ---@type acp.Proposed|nil
+
+---@param file acp.Proposal
+local function text(file)
+  local bufnr = file.bufnr
+  if not bufnr or not api.nvim_buf_is_loaded(bufnr) then return file.proposal end
+  return api.nvim_buf_get_lines(bufnr, 0, -1, false)
+end
+
+--- Return the proposals that the user has edited, by path, or nil if there are none.
+---@return table<string, string>|nil
+local function amended()
+  local found = {}
+  for _, file in ipairs(open and open.files or {}) do
+    local lines = text(file)
+    if not vim.deep_equal(lines, file.proposal) then
+      found[file.path] = table.concat(lines, '\n') .. (file.proposal_eol and '\n' or '')
+    end
+  end
+  return next(found) and found or nil
+end
+
+--- Return a buffer with one side of a file. Its name ends in readable words because the tabline
+--- shows only the tail.
+---@param what string
+---@param file acp.ReviewFile
+---@param lines string[]
+---@param modifiable? boolean
+local function page(kind, what, file, lines, modifiable)
+  local at = open and tab.position(open.files, file.path) or 0
+  local tail = vim.fs.basename(file.path)
+  local name = ('acp://%s/%s.%d/%s %s'):format(kind, open and open.id or 0, at, what, tail)
+  local bufnr = sides.scratch(name, lines, sides.filetype(file), modifiable)
+  vim.b[bufnr].acp_path = file.path
+  return bufnr
+end
+
+---@param file acp.ReviewFile
+local function left(file) return page('present', 'Current', file, file.base), 'Current' end
+
+local namespace = api.nvim_create_namespace('acp.proposal')
+local GROUPS = { 'DiagnosticVirtualTextError', 'DiagnosticVirtualTextWarn' }
+
+--- Show the diagnostics as virtual text.
+---@param file acp.Proposal
+local function mark(file)
+  local bufnr = file.bufnr
+  if not bufnr or not api.nvim_buf_is_loaded(bufnr) then return end
+  api.nvim_buf_clear_namespace(bufnr, namespace, 0, -1)
+  local last = api.nvim_buf_line_count(bufnr) - 1
+  for _, one in ipairs(file.marks or {}) do
+    api.nvim_buf_set_extmark(bufnr, namespace, math.min(one[1], last), 0, {
+      virt_text = { { '■ ' .. one[3], GROUPS[one[2]] } },
+      virt_text_pos = 'eol',
+    })
+  end
+end
+
+---@param file acp.Proposal
+local function right(file)
+  if not file.bufnr or not api.nvim_buf_is_loaded(file.bufnr) then
+    file.bufnr = page('proposal', 'Proposed', file, file.proposal, true)
+    local bufnr = file.bufnr
+    -- `:w` only marks the text as finished; it is sent with the answer.
+    require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
+      if require('acp.buffers.automatic_saves').is_one() then return end
+      vim.bo[bufnr].modified = false
+      require('acp.base.notify').echo('info', require('acp.base.messages').amended)
+    end)
+    mark(file)
+  end
+  return file.bufnr, 'Proposed (editable)'
+end
+
+--- Return the first option of a kind.
+---@return string|nil id
+local function option(kind)
+  local found = vim
+    .iter(open and open.options or {})
+    :find(function(one) return one.kind == kind end)
+  return found and found.id
+end
+
+--- Answer the permission that is open here, with the edited proposals.
+---@param verb 'accept'|'reject'
+local function decide(verb)
+  local choice = option(verb == 'accept' and 'allow_once' or 'reject_once')
+  if not open or not choice then
+    return require('acp.base.notify').error(require('acp.base.messages').no_answer_here)
+  end
+  if not require('acp.features.permissions.seen').takes(open.id) then return end
+  require('acp.base.host').notify('choose', {
+    id = open.id,
+    option = choice,
+    amended = verb == 'accept' and amended() or nil,
+  })
+  tab.close()
+end
+
+---@type acp.ReviewSource
+local source = {
+  left = left,
+  right = right,
+  hint = function()
+    local words = { accept_file = 'allow', reject_file = 'deny', help = 'keys' }
+    return require('acp.ui.keymaps').words('review', words), ''
+  end,
+  words = {
+    accept_file = 'allow, with the text on the right',
+    reject_file = 'deny',
+    obtain = 'take the other side: on the right, the current text',
+    put = 'put this text on the other side',
+  },
+  decide = decide,
+  closed = function() open = nil end,
+}
+
+--- Return the edited proposals of a permission, for an answer that is given elsewhere.
+---@param id integer|string
+---@return table<string, string>|nil
+function M.amended(id) return open and open.id == id and amended() or nil end
+
+--- Return the permission that is open here if this is the current tab page.
+---@return integer|string|nil id
+function M.shown()
+  local review = tab.state()
+  local here = open and review and review.source == source
+  return here and api.nvim_get_current_tabpage() == review.tab and open.id or nil
+end
+
+local watch = require('acp.base.once')(function()
+  require('acp.base.autocmds').group('acp.proposal')('User', function(args)
+    if open and args.data and args.data.id == open.id then tab.close() end
+  end, { pattern = 'AcpPermissionDone' })
+end)
+
+---@return acp.Proposal
+local function to_proposal(file)
+  file.base = type(file.base) == 'table' and file.base or {}
+  file.proposal = #file.proposal > 0 and file.proposal or { '' }
+  file.proposal_eol = file.proposal_eol ~= false
+  file.kind = file.kind or (#file.base == 0 and 'created' or 'modified')
+  file.hunks, file.label = 1, file.label or 'proposed'
+  return file
+end
+
+--- Request the texts of a pending permission. The answer is the frame operation `propose`.
+---@param id integer|string
+function M.ask(id)
+  require('acp.features.review.request').expect()
+  require('acp.base.host').notify('review', { permission = id })
+end
+
+--- Set the diagnostics of a permission's proposals, if it is open here.
+---@param id integer|string
+---@param files { path: string, marks: acp.ProposalMark[] }[]
+function M.marked(id, files)
+  if not open or open.id ~= id then return end
+  for _, file in ipairs(open.files) do
+    local found = vim.iter(files):find(function(one) return one.path == file.path end)
+    file.marks = found and found.marks or {}
+    mark(file)
+  end
+end
+
+--- Show the edits that a permission would make.
+---@param id integer|string
+---@param files table[] `{path, base, proposal, proposal_eol, kind, label}`. `base` and `proposal`
+---   are lines; a new file has no `base`; `kind` may be 'deleted'; `label` replaces 'proposed'
+---@param options acp.PermissionOption[]
+function M.open(id, files, options)
+  if not require('acp.features.review.request').awaited() then return end
+  if #files == 0 then
+    return require('acp.base.notify').echo('info', require('acp.base.messages').no_edits_shown)
+  end
+  watch()
+  tab.close()
+  open = { id = id, files = vim.tbl_map(to_proposal, files), options = options }
+  tab.present(open.files, source)
+end
+
+require('acp.features.permissions.in_view').shown_by(M.shown)
+
+return M

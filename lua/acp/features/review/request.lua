@@ -1,0 +1,35 @@
+--- Request for a review that the host has not answered yet.
+local M = {}
+
+local place = require('acp.ui.win').place
+
+local requested_at ---@type { win: integer, buf: integer }|nil place of the user's request
+local first_path ---@type string|nil file to show first
+
+--- Record the place of a request, because the user may be elsewhere when the answer arrives.
+function M.expect(path)
+  requested_at = place()
+  first_path = path or require('acp.features.review.inline').path(requested_at.buf)
+end
+
+--- Whether an answer is outstanding.
+function M.open() return requested_at ~= nil end
+
+--- Return the file to show first.
+---@return string|nil
+function M.path() return first_path end
+
+--- Whether the review may open now. If the user is elsewhere by now, show a message instead.
+function M.awaited()
+  local here = requested_at
+  requested_at = nil
+  if
+    (here and not vim.deep_equal(here, place())) or vim.api.nvim_get_mode().mode:match('^[iRt]')
+  then
+    require('acp.base.notify').echo('info', require('acp.base.messages').review_ready)
+    return false
+  end
+  return true
+end
+
+return M

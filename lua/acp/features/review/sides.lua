@@ -1,0 +1,160 @@
+--- The buffers on both sides of a file's review, and their titles.
+local M = {}
+
+local api = vim.api
+
+---@class acp.ReviewFile
+---@field path string absolute, real
+---@field base string[] the text as last accepted
+---@field base_eol boolean
+---@field live? string[] the present text, if no buffer is loaded
+---@field kind 'modified'|'created'|'deleted'
+---@field hunks integer
+---@field added integer
+---@field removed integer
+---@field conflict boolean
+---@field note? string a change that the lines do not show
+---@field theirs? string[] the agent's text on disk, if there is a conflict
+---@field pending boolean
+---@field label? string shown instead of the counts
+
+local scratch_buffers = {} ---@type table<integer, true>
+
+---@return integer session the session that has the pending edit, 0 if unknown
+local function session_of(path)
+  local state = require('acp.base.state').get()
+  for n, session in pairs(state.sessions) do
+    for _, edit in ipairs(session.edits or {}) do
+      if edit.path == path then return n end
+    end
+  end
+  return state.current or 0
+end
+
+---@param file acp.ReviewFile
+---@return string
+function M.filetype(file)
+  local bufnr = require('acp.buffers.loaded').buffer(file.path)
+  local known = bufnr and vim.bo[bufnr].filetype or ''
+  return known ~= '' and known
+    or vim.filetype.match({ filename = file.path, contents = file.live or file.base })
+    or ''
+end
+
+--- Return a scratch buffer with these lines.
+---@param modifiable? boolean
+---@return integer bufnr
+function M.scratch(name, lines, filetype, modifiable)
+  local bufnr = require('acp.ui.scratch').find(name) or api.nvim_create_buf(false, true)
+  api.nvim_buf_set_name(bufnr, name)
+  require('acp.ui.scratch').set_options(bufnr, {
+    buftype = modifiable and 'acwrite' or 'nofile',
+    bufhidden = 'hide',
+    swapfile = false,
+    modeline = false,
+    modifiable = true,
+  })
+  api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
+  vim.bo[bufnr].modified = false
+  vim.bo[bufnr].modifiable = modifiable or false
+  if vim.bo[bufnr].filetype ~= filetype then
+    require('acp.ui.scratch').set_filetype(bufnr, filetype)
+  end
+  if not scratch_buffers[bufnr] then require('acp.ui.keymaps').attach('review', bufnr) end
+  scratch_buffers[bufnr] = true
+  return bufnr
+end
+
+---@param file acp.ReviewFile
+---@return integer bufnr
+local function page(kind, file, lines)
+  local name = ('acp://%s/%d//%s'):format(kind, session_of(file.path), file.path)
+  return M.scratch(name, lines, M.filetype(file))
+end
+
+---@param file acp.ReviewFile
+---@return integer bufnr
+---@return string title
+function M.left(file)
+  if file.conflict and file.theirs then
+    return page('theirs', file, file.theirs), "the agent's, on disk"
+  elseif file.kind == 'deleted' then
+    return page('was', file, file.base), 'base'
+  end
+  return require('acp.features.review.base').ensure(session_of(file.path), file, M.filetype(file)),
+    'base'
+end
+
+---@param file acp.ReviewFile
+---@return integer bufnr
+---@return string title
+function M.right(file)
+  if file.kind == 'deleted' then return page('deleted', file, {}), 'deleted by the agent' end
+  local barred = require('acp.buffers.nofollow').barred(file.path)
+  if barred then return page('gone', file, {}), barred end
+  local bufnr = require('acp.buffers.loaded').buffer(file.path)
+  if not bufnr then
+    bufnr = require('acp.buffers.loaded').add(file.path)
+    vim.bo[bufnr].buflisted = true
+  end
+  local title = file.conflict and 'yours, not saved' or file.kind == 'created' and 'new' or 'yours'
+  return bufnr, title
+end
+
+--- Update the counts of a file.
+---@param file acp.ReviewFile
+function M.refresh(file)
+  if file.label then return end
+  local found = {} ---@type acp.Edit|table
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    found = edit.path == file.path and edit or found
+  end
+  file.pending = next(found) ~= nil
+  file.hunks, file.added, file.removed = found.hunks or 0, found.added or 0, found.removed or 0
+  file.conflict, file.note = found.conflict or false, found.note
+end
+
+--- Return the paths with pending edits that are not among these files.
+---@param files acp.ReviewFile[]
+---@return string[]
+function M.unlisted(files)
+  local listed, found = {}, {}
+  for _, file in ipairs(files) do
+    listed[file.path] = true
+  end
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    if not listed[edit.path] then
+      listed[edit.path] = true
+      found[#found + 1] = edit.path
+    end
+  end
+  return found
+end
+
+--- Whether the file has something left to decide.
+---@param file acp.ReviewFile
+function M.open(file) return file.pending or file.label ~= nil end
+
+--- Describe the changes of a file, such as `+3 -1` or `done`.
+---@param file acp.ReviewFile
+---@return string
+function M.counts(file)
+  if file.label then
+    return file.label
+  elseif file.conflict then
+    return 'conflict'
+  elseif not file.pending then
+    return 'done'
+  end
+  return ('+%d -%d'):format(file.added, file.removed) .. (file.note and ', ' .. file.note or '')
+end
+
+--- Delete the scratch buffers.
+function M.wipe()
+  for bufnr in pairs(scratch_buffers) do
+    if api.nvim_buf_is_valid(bufnr) then api.nvim_buf_delete(bufnr, { force = true }) end
+  end
+  scratch_buffers = {}
+end
+
+return M

@@ -1,0 +1,167 @@
+--- Recovery after the end of the host: return the user's texts to the composers, fire the events
+--- that end permissions and turns, and pass the sessions to the next host.
+local M = {}
+
+---@class acp.Left record of a session for the next host; of a closed one only its edits are needed
+---@field n integer
+---@field agent string
+---@field cwd string
+---@field lines string[] text of its chat
+---@field id? string
+---@field title? string
+---@field mode? string
+---@field options table<string, string|boolean>
+---@field error? string
+---@field cut? boolean whether a turn was running
+---@field closed? boolean
+
+---@class acp.UnderWay
+---@field text string
+---@field paths string[]
+---@field ranges table[]
+
+--- Prompt of the running turn, by session.
+local under_way = {} ---@type table<integer, acp.UnderWay>
+local runs = 0 -- number of hosts started so far
+local died ---@type number|nil time at which the last host ended, in seconds since 1970
+local cut = {} ---@type table<integer, boolean> sessions whose turn ended with the host
+
+--- Frame operation: set the prompt of the running turn; without a text, no turn is running.
+---@param text? string
+---@param paths? string[]
+---@param ranges? table[]
+---@param delivery? integer number of the prompt
+function M.under_way(n, text, paths, ranges, delivery)
+  if type(delivery) == 'number' then require('acp.features.prompts.delivery').sent(delivery) end
+  under_way[n] = text and { text = text, paths = paths or {}, ranges = ranges or {} } or nil
+end
+
+--- Return the texts of a session to its composer: the prompt of the running turn first, then the
+--- queued prompts.
+local function give_back(n, session)
+  local give = require('acp.features.prompts.composer').give_back
+  for i = #(session.queue or {}), 1, -1 do
+    give(n, session.queue[i])
+  end
+  local prompt = under_way[n]
+  if prompt then give(n, prompt.text, prompt.paths, prompt.ranges) end
+  under_way[n] = nil
+  require('acp.base.state').set({ 'sessions', n, 'queue' }, {})
+end
+
+--- Return the events for permissions and turns that ended with the host.
+---@return any[][] events
+local function end_events(n, session, message)
+  local list = {}
+  for _, one in ipairs(session.permissions or {}) do
+    local data = { session = n, id = one.id, outcome = 'cancelled' }
+    list[#list + 1] = { 'AcpPermissionDone', data }
+  end
+  if cut[n] then list[#list + 1] = { 'AcpTurnEnd', { session = n, error = message } } end
+  return list
+end
+
+--- Clean up after the host has ended.
+---@param message string reason
+function M.host_gone(message)
+  local seconds, rest = vim.uv.gettimeofday()
+  died = seconds + rest / 1e6
+  local state = require('acp.base.state')
+  local events = {}
+  require('acp.features.prompts.delivery').host_gone()
+  for n, session in pairs(state.get().sessions) do
+    cut[n] = session.status == 'running' or session.status == 'cancelling' or nil
+    vim.list_extend(events, end_events(n, session, message))
+    give_back(n, session)
+  end
+  state.host_gone('failed', message)
+  for _, name in ipairs({ 'acp.buffers.disk_changes', 'acp.buffers.watch' }) do
+    if package.loaded[name] then package.loaded[name].host_gone() end
+  end
+  require('acp.features.permissions.float').clear()
+  require('acp.features.prompts.earlier_prompts').host_gone()
+  for _, one in ipairs(events) do
+    require('acp.base.events').fire(one[1], one[2])
+  end
+end
+
+--- Return the current values of a session's options, by id.
+---@return table<string, string|boolean>
+local function option_values(session)
+  local values = vim.empty_dict()
+  for _, option in ipairs(session.options or {}) do
+    values[option.id] = option.currentValue
+  end
+  return values
+end
+
+---@return acp.Left
+local function record(n, session)
+  local bufnr = require('acp.ui.chats').bufnr(n)
+  local loaded = bufnr and vim.api.nvim_buf_is_loaded(bufnr)
+  return {
+    n = n,
+    agent = session.agent,
+    cwd = session.cwd,
+    lines = loaded and vim.api.nvim_buf_get_lines(bufnr, 0, -1, false) or {},
+    id = session.id,
+    title = session.title,
+    mode = session.modes and session.modes.current,
+    options = option_values(session),
+    error = session.error,
+    cut = cut[n],
+    closed = session.status == 'closed' or nil,
+  }
+end
+
+--- Return whether there are sessions, which the next host would take over.
+function M.any() return next(require('acp.base.state').get().sessions) ~= nil end
+
+---@class acp.Before
+---@field instance string
+---@field run integer
+---@field sessions acp.Left[]
+---@field elsewhere table<string, integer> numbers of sessions of other Neovims, by key
+---@field roots string[] open workspaces
+---@field current? integer
+---@field shown string[] paths of files with inline hunks
+---@field remarks? acp.Remark[]
+---@field notes? acp.Note[]
+---@field died? number
+---@field sent string path of the file in which the host records the prompts it has sent
+
+--- Return the state of earlier hosts for a new host.
+---@return acp.Before
+function M.left()
+  runs = runs + 1
+  local state = require('acp.base.state').get()
+  local list, elsewhere = {}, vim.empty_dict()
+  for n, session in pairs(state.sessions) do
+    if session.elsewhere then
+      elsewhere[session.elsewhere] = n
+    elseif not session.parent and session.agent then
+      list[#list + 1] = record(n, session)
+    end
+  end
+  table.sort(list, function(a, b) return a.n < b.n end)
+  cut = {}
+  local workspaces = require('acp.base.workspaces')
+  workspaces.watch()
+  local inline = package.loaded['acp.features.review.inline']
+  local comment = package.loaded['acp.features.review.comment']
+  return {
+    instance = workspaces.instance,
+    run = runs,
+    sessions = list,
+    elsewhere = elsewhere,
+    roots = workspaces.roots(),
+    current = state.current,
+    shown = inline and inline.paths() or {},
+    remarks = comment and comment.remarks(),
+    notes = comment and comment.notes(),
+    died = died,
+    sent = require('acp.features.prompts.draft_file').sent_path(),
+  }
+end
+
+return M

@@ -1,0 +1,273 @@
+--- Debugger tools for agents: sessions of nvim-dap, stacks, variables and breakpoints. They only
+--- read; nothing is started, stepped or evaluated.
+local results = require('acp.features.tools.packs.results')
+
+local LIMIT_MS = 5000
+
+---@param cwd string
+local function frame_place(frame, cwd)
+  local path = frame.source and (frame.source.path or frame.source.name)
+  return path and ('%s:%d'):format(results.shown(path, cwd), frame.line or 1) or 'an unknown place'
+end
+
+local function sessions()
+  local found = vim.tbl_values(require('dap').sessions())
+  local i = 1
+  while found[i] do
+    vim.list_extend(found, vim.tbl_values(found[i].children or {}))
+    i = i + 1
+  end
+  table.sort(found, function(a, b) return a.id < b.id end)
+  return found
+end
+
+--- Return the session with the number in `args`, or else the one that is current in nvim-dap.
+local function chosen(args)
+  local id = results.argument(args, 'session', 'number')
+  local dap = require('dap')
+  if not id then return dap.session() or sessions()[1] or error('no debug session runs', 0) end
+  for _, session in ipairs(sessions()) do
+    if session.id == id then return session end
+  end
+  error(('there is no debug session %d: nvim_debug_state lists them'):format(id), 0)
+end
+
+local function why(err)
+  local message = type(err) == 'table' and err.message or err
+  return ('the debugger refuses: %s'):format(results.line(message, 300))
+end
+
+--- Return a tool function that sends requests to the debugger. `work(ask)` runs in a coroutine and
+--- returns the result. `ask(session, command, arguments)` yields until the answer.
+---@param work fun(ask: fun(session: table, command: string, arguments?: table): table): table
+local function asking(work)
+  return function(reply)
+    local over = false
+    local thread
+    local function finish(...)
+      if over then return end
+      over = true
+      reply(...)
+    end
+    local function step(...)
+      if over then return end
+      local ok, result = coroutine.resume(thread, ...)
+      if not ok then return finish(nil, result) end
+      if coroutine.status(thread) == 'dead' then finish(result) end
+    end
+    local function ask(session, command, arguments)
+      local answered, now, err, body = false, true, nil, nil
+      session:request(command, arguments, function(failure, found)
+        answered, err, body = true, failure, found
+        if not now then vim.schedule(function() step() end) end
+      end)
+      now = false
+      if not answered then coroutine.yield() end
+      if err then error(why(err), 0) end
+      return body or {}
+    end
+    thread = coroutine.create(function() return work(ask) end)
+    vim.defer_fn(function() finish(nil, 'the debugger has not answered within 5 s') end, LIMIT_MS)
+    step()
+    return function() over = true end
+  end
+end
+
+---@param session table
+local function describe(session, cwd)
+  local config, frame = session.config or {}, session.current_frame
+  local stopped = session.stopped_thread_id ~= nil
+  return {
+    session = session.id,
+    name = config.name,
+    type = config.type,
+    state = not session.initialized and 'starting' or stopped and 'stopped' or 'running',
+    thread = session.stopped_thread_id,
+    place = stopped and frame and frame_place(frame, cwd) or nil,
+    ['function'] = stopped and frame and frame.name or nil,
+  }
+end
+
+local function state(_, ctx)
+  local all = vim.tbl_map(function(one) return describe(one, ctx.cwd) end, sessions())
+  return results.list('sessions', all, results.LIMIT, function(one)
+    local where = one.place and (' at %s in %s'):format(one.place, one['function']) or ''
+    local name = one.name or one.type or 'debug session'
+    return ('%d %s: %s%s'):format(one.session, name, one.state, where)
+  end, 'no debug session runs')
+end
+
+--- Return the thread in `args`, or else the one that has stopped.
+local function thread_of(session, args)
+  local thread = results.argument(args, 'thread', 'number') or session.stopped_thread_id
+  return thread or error('the program runs: it has not stopped anywhere', 0)
+end
+
+local function stack(args, ctx)
+  local session, limit = chosen(args), results.limit(args)
+  local thread = thread_of(session, args)
+  return asking(function(ask)
+    local found = ask(session, 'stackTrace', { threadId = thread, levels = limit + 1 })
+    local frames = vim.tbl_map(
+      function(frame)
+        return {
+          frame = frame.id,
+          name = frame.name,
+          path = frame.source and frame.source.path and results.shown(frame.source.path, ctx.cwd),
+          place = frame_place(frame, ctx.cwd),
+          line = frame.line,
+          column = frame.column,
+        }
+      end,
+      found.stackFrames or {}
+    )
+    local list = results.list(
+      'frames',
+      frames,
+      limit,
+      function(frame) return ('%s %s [frame %d]'):format(frame.place, frame.name, frame.frame) end,
+      'the stack is empty'
+    )
+    list.data.thread = thread
+    return list
+  end)
+end
+
+local function variable(one, scope)
+  local has_more = (one.variablesReference or 0) > 0
+  return {
+    scope = scope,
+    name = one.name,
+    type = one.type ~= '' and one.type or nil,
+    value = results.line(one.value or '', 500),
+    reference = has_more and one.variablesReference or nil,
+  }
+end
+
+--- Return the variables of a reference. Lazy ones are left out, because reading them would run the
+--- program's code.
+local function children(ask, session, reference, scope)
+  local found = ask(session, 'variables', { variablesReference = reference })
+  local plain = vim.tbl_filter(
+    function(one) return not (one.presentationHint or {}).lazy end,
+    found.variables or {}
+  )
+  return vim.tbl_map(function(one) return variable(one, scope) end, plain)
+end
+
+local function variable_line(one)
+  local typed = one.type and (': %s'):format(one.type) or ''
+  local more = one.reference and (' [reference %d]'):format(one.reference) or ''
+  local scope = one.scope and one.scope .. ' · ' or ''
+  return ('%s%s%s = %s%s'):format(scope, one.name, typed, one.value, more)
+end
+
+local function variables(args)
+  local session, limit = chosen(args), results.limit(args)
+  local reference = results.argument(args, 'reference', 'number')
+  local frame = results.argument(args, 'frame', 'number') or (session.current_frame or {}).id
+  if not reference and not frame then thread_of(session, args) end
+  return asking(function(ask)
+    local found = {}
+    if reference then
+      found = children(ask, session, reference)
+    else
+      for _, scope in ipairs(ask(session, 'scopes', { frameId = frame }).scopes or {}) do
+        if not scope.expensive and #found <= limit then
+          vim.list_extend(found, children(ask, session, scope.variablesReference, scope.name))
+        end
+      end
+    end
+    return results.list('variables', found, limit, variable_line, 'there are no variables')
+  end)
+end
+
+local function breakpoint(bufnr, one, cwd)
+  local line = vim.api.nvim_buf_get_lines(bufnr, one.line - 1, one.line, false)[1] or ''
+  return {
+    path = results.shown(vim.api.nvim_buf_get_name(bufnr), cwd),
+    line = one.line,
+    text = results.line(line, 200),
+    condition = one.condition,
+    hit_condition = one.hitCondition,
+    log_message = one.logMessage,
+    rejected = one.state and one.state.verified == false or nil,
+  }
+end
+
+local function breakpoint_line(one)
+  local notes = {}
+  for _, name in ipairs({ 'condition', 'hit_condition', 'log_message' }) do
+    if one[name] then notes[#notes + 1] = ('%s: %s'):format(name:gsub('_', ' '), one[name]) end
+  end
+  if one.rejected then notes[#notes + 1] = 'the debugger has rejected it' end
+  local note = #notes > 0 and (' (%s)'):format(table.concat(notes, ', ')) or ''
+  return ('%s:%d %s%s'):format(one.path, one.line, one.text, note)
+end
+
+local function breakpoints(args, ctx)
+  local found = {}
+  for bufnr, all in pairs(require('dap.breakpoints').get()) do
+    for _, one in ipairs(all) do
+      found[#found + 1] = breakpoint(bufnr, one, ctx.cwd)
+    end
+  end
+  table.sort(
+    found,
+    function(a, b) return a.path < b.path or a.path == b.path and a.line < b.line end
+  )
+  return results.list(
+    'breakpoints',
+    found,
+    results.limit(args),
+    breakpoint_line,
+    'no breakpoint is set'
+  )
+end
+
+local SESSION = { 'integer', 'Number of a debug session; else the one that the user looks at' }
+local LIMIT = { 'integer', 'At most so many (100)' }
+
+---@type table<string, acp.PackTool>
+return {
+  nvim_debug_state = {
+    title = 'Debugger',
+    description = "Debug sessions of the user's debugger: whether the program runs or has stopped, "
+      .. 'and where. Call it first when the user speaks of a crash, a breakpoint or a value. '
+      .. 'Example: {}',
+    schema = results.schema({}),
+    run = state,
+  },
+  nvim_debug_stack = {
+    title = 'Stack',
+    description = 'Call stack of the program that has stopped in the debugger, innermost first, '
+      .. 'with the number of each frame. Real execution state, rather than a guess from the code. '
+      .. 'Example: {"limit": 20}',
+    schema = results.schema({
+      session = SESSION,
+      thread = { 'integer', 'A thread; else the one that has stopped' },
+      limit = LIMIT,
+    }),
+    run = stack,
+  },
+  nvim_debug_variables = {
+    title = 'Variables',
+    description = 'Variables and their values in a frame of the program that has stopped in the '
+      .. 'debugger; with reference what one of them holds. It runs nothing. '
+      .. 'Example: {"frame": 1000}',
+    schema = results.schema({
+      session = SESSION,
+      frame = { 'integer', 'Of nvim_debug_stack; else the current one' },
+      reference = { 'integer', 'Of a variable: its members' },
+      limit = LIMIT,
+    }),
+    run = variables,
+  },
+  nvim_debug_breakpoints = {
+    title = 'Breakpoints',
+    description = 'Breakpoints that the user has set, with their conditions and log messages. '
+      .. 'Example: {}',
+    schema = results.schema({ limit = LIMIT }),
+    run = breakpoints,
+  },
+}
