@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def speaking(version: int) -> type[Agent]:
-    """The agent that speaks this version of the protocol at most."""
+    """Return the agent class that speaks at most this version of the protocol."""
     if version == 2:
         from tests.agents.version2 import Agent2
 

@@ -1,6 +1,6 @@
-"""One end of a stdio pipe, in straight lines: say something, wait for something, in order.
+"""Agent side of a stdio pipe, for sequential code: send something, wait for something.
 
-Nothing runs at the same time: a frame that nobody waits for yet stays in `waiting`.
+Nothing runs concurrently. A frame for which no code waits yet stays in `waiting`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Frame = dict[str, Any]
 
 
 class End(Exception):
-    """The client closed our input."""
+    """The client closed the agent's input."""
 
 
 class Cancelled(Exception):
-    """`session/cancel` came while a scenario looked for it; the turn ends as cancelled."""
+    """`session/cancel` came while a scenario looked for it. The turn ends as cancelled."""
 
 
 class Agent:
-    """A scripted agent: frames in and out, and the few habits every agent has."""
+    """A scripted agent: frames in and out, and the behaviour that all agents share."""
 
     def __init__(self, log: Path | None = None) -> None:
         self._log = log.open("ab", buffering=0) if log else None
@@ -36,7 +36,7 @@ class Agent:
         self.waiting: list[Frame] = []
         self.session = "s1"
         self.sessions = 0
-        self.turn: Frame | None = None  # the session/prompt being worked on
+        self.turn: Frame | None = None  # the current session/prompt
         self.client: Frame = {}  # clientCapabilities
         self.capabilities: Frame = {
             "promptCapabilities": {"embeddedContext": True, "image": True},
@@ -46,10 +46,10 @@ class Agent:
         self.servers: dict[str, list[Frame]] = {}  # mcpServers of each session
         self.note(f"start {os.getpid()}")
 
-    # ---- saying
+    # ---- output
 
     def raw(self, data: bytes, *, newline: bool = True) -> None:
-        """Write bytes as they are."""
+        """Write bytes without a change."""
         self._write(data + (b"\n" if newline else b""))
         try:
             self._record("out", frame=json.loads(data))
@@ -57,7 +57,7 @@ class Agent:
             self._record("out", raw=data[:1000].decode(errors="backslashreplace"))
 
     def raw_part(self, data: bytes) -> None:
-        """Write bytes that are no whole line; not logged."""
+        """Write a part of a line, which is not logged."""
         self._write(data)
 
     def send(self, frame: Any) -> None:
@@ -66,7 +66,7 @@ class Agent:
         try:
             line = json.dumps(frame, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            line = json.dumps(frame).encode()  # a lone surrogate goes as an escape
+            line = json.dumps(frame).encode()  # escapes a lone surrogate
         self._write(line + b"\n")
 
     def send_together(self, *frames: Frame) -> None:
@@ -76,20 +76,19 @@ class Agent:
         self._write(b"".join(json.dumps(frame).encode() + b"\n" for frame in frames))
 
     def notify(self, method: str, params: Any = None) -> None:
-        """A notification."""
         self.send({"jsonrpc": "2.0", "method": method, "params": params or {}})
 
     def update(self, update: Frame, session: str | None = None) -> None:
-        """A `session/update` of the current session."""
+        """Send a `session/update` for the current session."""
         self.notify("session/update", {"sessionId": session or self.session, "update": update})
 
     def say(self, text: str, **more: Any) -> None:
-        """One `agent_message_chunk` of text."""
+        """Send one `agent_message_chunk` of text."""
         content = {"type": "text", "text": text}
         self.update({"sessionUpdate": "agent_message_chunk", "content": content, **more})
 
     def request(self, method: str, params: Frame, *, id: Any = None) -> Any:
-        """Send a request, return its id without waiting; `sessionId` is added."""
+        """Send a request and return its id without waiting. `sessionId` is added."""
         if id is None:
             id, self._next = self._next, self._next + 1
         params = {"sessionId": self.session, **params}
@@ -105,7 +104,7 @@ class Agent:
         return self.answer(self.request(method, params))
 
     def cancel_request(self, id: Any) -> None:
-        """Take a request of ours back."""
+        """Cancel one of the agent's requests."""
         self.notify("$/cancel_request", {"requestId": id})
 
     def reply(self, request: Frame, result: Any) -> None:
@@ -124,19 +123,19 @@ class Agent:
         self.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
 
     def end(self, reason: str = "end_turn", **more: Any) -> None:
-        """Answer the prompt being worked on, if it is not answered yet."""
+        """Answer the current prompt, if it is not answered yet."""
         if self.turn is not None:
             self.reply(self.turn, {"stopReason": reason, **more})
             self.turn = None
 
-    # ---- listening
+    # ---- input
 
     def expect(self, *methods: str) -> Frame:
-        """Wait for a frame of one of those methods; others stay waiting."""
+        """Wait for a frame of one of those methods. Other frames stay in `waiting`."""
         return self._take(lambda f: f.get("method") in methods)
 
     def next(self) -> Frame:
-        """The next frame with a method, whichever; responses stay waiting."""
+        """Wait for the next frame with a method. Responses stay in `waiting`."""
         return self._take(lambda f: "method" in f)
 
     def wait_for_cancel(self) -> NoReturn:
@@ -145,7 +144,7 @@ class Agent:
         raise Cancelled
 
     def check_cancel(self, seconds: float = 0.0) -> None:
-        """Look for a cancel for so long; Cancelled when there is one."""
+        """Look for a cancel for this time. Raise Cancelled if there is one."""
         end = time.monotonic() + seconds
         while True:
             if any(self._is_cancel(frame) for frame in self.waiting):
@@ -156,19 +155,19 @@ class Agent:
             self.waiting.append(self._read())
 
     def listen(self) -> None:
-        """Take frames in, for ever, and answer none. End at the end of the input."""
+        """Read frames without answering. Raise End at the end of the input."""
         while True:
             self.waiting.append(self._read())
 
     # ---- ending and side effects
 
     def exit(self, code: int = 0) -> NoReturn:
-        """End at once with that code."""
+        """Exit at once with that code."""
         self.note(f"exit {code}")
         os._exit(code)
 
     def die(self, name: str = "SIGKILL") -> NoReturn:
-        """End by a signal."""
+        """Exit by a signal."""
         self.note(f"die {name}")
         number = signal.Signals[name]
         if number != signal.SIGKILL:
@@ -177,11 +176,11 @@ class Agent:
         raise AssertionError("alive after a deadly signal")
 
     def stderr(self, text: str) -> None:
-        """One line on stderr."""
+        """Write a line to stderr."""
         print(text, file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
-        """Write something down in the log, for the test to see."""
+        """Write a note to the log for the test."""
         self._record("note", note=text)
 
     # ---- the pipe

@@ -1,4 +1,4 @@
-"""Agents that want a login: at different times, by different methods."""
+"""Agents that require a login: at different times, by different methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REQUIRED = -32000
 
 
 def methods(kinds: str) -> list[Frame]:
-    """The advertised methods, by the letters of KINDS: agent, second agent, terminal, meta,
+    """Return the advertised methods, by the letters of KINDS: agent, second agent, terminal, meta,
     environment, failing.
     """
     known: dict[str, Frame] = {
@@ -55,7 +55,7 @@ def _login_code() -> str:
 
 
 class Login:
-    """Whether somebody is logged in: known to all processes of the agent by a file."""
+    """The login state, which all processes of the agent share in a file."""
 
     def __init__(self, mark: str) -> None:
         self.mark = Path(mark)
@@ -65,7 +65,7 @@ class Login:
         return self.mark.exists() or bool(os.environ.get("ACP_TEST_KEY"))
 
     def status(self) -> Frame:
-        """The result of `auth/status`."""
+        """Return the result of `auth/status`."""
         if not self.done:
             return {"state": "unauthenticated"}
         return {"state": "authenticated", "accounts": [{"label": "me@example.org"}]}
@@ -126,9 +126,9 @@ def _answer(agent: Agent, login: Login, frame: Frame) -> None:
 def wants_login(
     agent: Agent, mark: str, kinds: str, gated: str, code: str = "0", *more: str
 ) -> None:
-    """Refuse the methods GATED until somebody is logged in: the file MARK is there.
+    """Refuse the methods GATED until the user is logged in, that is, until the file MARK exists.
 
-    With the argument `login` after these: log in and end with CODE.
+    With the argument `login` after these: log in and exit with CODE.
     """
     login = Login(mark)
     if more == ("login",):
@@ -148,7 +148,7 @@ def wants_login(
 
 @whole_life
 def tells_login(agent: Agent, mark: str, method: str = "auth/status_update") -> None:
-    """Refuse `session/new`; once the file MARK appears, say so by METHOD."""
+    """Refuse `session/new`. Report a login by METHOD once the file MARK exists."""
     login = Login(mark)
     _handshake(agent, "", {"auth": {"status": {}}})
     agent.reply(agent.expect("auth/status"), login.status())

@@ -1,4 +1,4 @@
-"""Agents that let one choose (config options, modes, models), and what is beyond the protocol."""
+"""Agents with choices (config options, modes, models), and extensions of the protocol."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from tests.agents.loop import handshake, new_session, run_turn, scenario, script
 
 @whole_life
 def chooser(agent: Agent, *refused: str) -> None:
-    """Sets options, modes and models, but for the values that it refuses; `quiet`: without any
-    update.
-    """
+    """Set options, modes and models, except the refused values. `quiet`: send no update."""
     handshake(agent)
     while True:
         frame = agent.next()
@@ -35,7 +33,7 @@ def chooser(agent: Agent, *refused: str) -> None:
 
 
 def _with(agent: Agent, id: str, value: str | bool) -> list[Frame]:
-    """The options with that value; the agent keeps them."""
+    """Set an option and return all options."""
     options: list[Frame] = agent.new_session["configOptions"]
     for option in options:
         if option["id"] == id:
@@ -45,7 +43,7 @@ def _with(agent: Agent, id: str, value: str | bool) -> list[Frame]:
 
 @scenario
 def extension(agent: Agent, method: str, params: str = "{}") -> None:
-    """Ask for METHOD with those params (JSON), and say what came back."""
+    """Send the request METHOD with those params (JSON) and print its outcome."""
     frame = agent.ask(method, json.loads(params))
     outcome = frame.get("result", frame.get("error"))
     agent.say(json.dumps(outcome, sort_keys=True) + "\n")
@@ -53,5 +51,5 @@ def extension(agent: Agent, method: str, params: str = "{}") -> None:
 
 @scenario
 def extension_told(agent: Agent, method: str, params: str = "{}") -> None:
-    """Tell METHOD with those params (JSON)."""
+    """Send the notification METHOD with those params (JSON)."""
     agent.notify(method, {"sessionId": agent.session, **json.loads(params)})

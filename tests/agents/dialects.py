@@ -18,7 +18,7 @@ MODELS: Frame = {
 
 @whole_life
 def dialect_message(agent: Agent, *_args: str) -> None:
-    """`serverInfo`, updates of kind `message`, `content` beside the stop reason."""
+    """Use `serverInfo`, updates of kind `message`, and `content` beside the stop reason."""
     request = agent.expect("initialize")
     server = {"name": "messenger", "title": "Messenger", "version": "3"}
     agent.reply(request, {"protocolVersion": 1, "serverInfo": server, "capabilities": {}})
@@ -27,15 +27,15 @@ def dialect_message(agent: Agent, *_args: str) -> None:
     while True:
         prompt = agent.expect("session/prompt")
         text = prompt_text(prompt)
-        said = [{"type": "text", "text": f"You said {text}."}]
+        content = [{"type": "text", "text": f"You said {text}."}]
         if text != "silent":
-            agent.update({"sessionUpdate": "message", "role": "assistant", "content": said})
-        agent.reply(prompt, {"stopReason": "end_turn", "content": said})
+            agent.update({"sessionUpdate": "message", "role": "assistant", "content": content})
+        agent.reply(prompt, {"stopReason": "end_turn", "content": content})
 
 
 @whole_life
 def dialect_messages(agent: Agent, *_args: str) -> None:
-    """Several whole messages in a turn, and another one beside the stop reason."""
+    """Send several whole messages in a turn, and another one beside the stop reason."""
     request = agent.expect("initialize")
     server = {"name": "messenger", "version": "3"}
     agent.reply(request, {"protocolVersion": 1, "serverInfo": server, "capabilities": {}})
@@ -44,8 +44,8 @@ def dialect_messages(agent: Agent, *_args: str) -> None:
     while True:
         prompt = agent.expect("session/prompt")
         for text in ("I am looking.", "I have found it."):
-            said = [{"type": "text", "text": text}]
-            agent.update({"sessionUpdate": "message", "role": "assistant", "content": said})
+            content = [{"type": "text", "text": text}]
+            agent.update({"sessionUpdate": "message", "role": "assistant", "content": content})
         last = (
             "It is mended." if prompt_text(prompt) == "mend" else "I am looking. I have found it."
         )
@@ -55,7 +55,7 @@ def dialect_messages(agent: Agent, *_args: str) -> None:
 
 @whole_life
 def dialect_withdrawn(agent: Agent, *_args: str) -> None:
-    """A prompt is answered with the error that stands for cancelled."""
+    """Answer a prompt with the error that means cancelled."""
     handshake(agent)
     agent.reply(agent.expect("session/new"), {"sessionId": "w1"})
     while True:
@@ -63,18 +63,18 @@ def dialect_withdrawn(agent: Agent, *_args: str) -> None:
 
 
 @whole_life
-def dialect_tokens(agent: Agent, told: str) -> None:
-    """Tokens of the turn wherever `told`, JSON of the answer's members, has them."""
+def dialect_tokens(agent: Agent, members: str) -> None:
+    """Send the turn's tokens in the members TOLD (JSON) of the answer."""
     handshake(agent)
     agent.reply(agent.expect("session/new"), {"sessionId": "k1"})
     while True:
-        end = {"stopReason": "end_turn", **json.loads(told)}
+        end = {"stopReason": "end_turn", **json.loads(members)}
         agent.reply(agent.expect("session/prompt"), end)
 
 
 @whole_life
 def dialect_asks(agent: Agent, *_args: str) -> None:
-    """A question about a call that has `id`, `name` and `input`."""
+    """Ask about a tool call that has `id`, `name` and `input`."""
     request = agent.expect("initialize")
     info = {"name": "asker", "version": "1"}
     agent.reply(request, {"protocolVersion": "1.0", "agentInfo": info, "capabilities": {}})
@@ -90,7 +90,7 @@ def dialect_asks(agent: Agent, *_args: str) -> None:
 
 @whole_life
 def dialect_typed(agent: Agent, *_args: str) -> None:
-    """A string version, `session.id`, updates with a `type`; cancel is a request."""
+    """Use a string version, `session.id` and updates with a `type`; take cancel as a request."""
     request = agent.expect("initialize")
     info = {"name": "typed", "version": "1"}
     capabilities = {"promptCapabilities": {"embeddedContext": True}}
@@ -129,7 +129,7 @@ def _typed_turn(agent: Agent, prompt: Frame, text: str) -> None:
 
 @whole_life
 def dialect_late(agent: Agent, *_args: str) -> None:
-    """Right in the handshake, odd from the first update on."""
+    """Follow the protocol in the handshake, and another dialect from the first update on."""
     handshake(agent)
     agent.reply(agent.expect("session/new"), {"sessionId": "l1"})
     agent.session = "l1"
@@ -142,7 +142,7 @@ def dialect_late(agent: Agent, *_args: str) -> None:
 
 @whole_life
 def dialect_models(agent: Agent, *_args: str) -> None:
-    """The removed `models`, set by `session/set_model`; modes with `modeId`."""
+    """Offer the removed `models`, set by `session/set_model`, and modes with `modeId`."""
     handshake(agent)
     modes = {"modeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}]}
     agent.reply(agent.expect("session/new"), {"sessionId": "o1", "models": MODELS, "modes": modes})

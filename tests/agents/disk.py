@@ -1,4 +1,4 @@
-"""Agents that change files by themselves, past the client, as many real ones do."""
+"""Agents that change files on disk without the client, as many real ones do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.agents.loop import scenario, update_of
 
 
 def announced(agent: Agent, id: str, kind: str, command: str, paths: list[str]) -> None:
-    """A tool call that runs now."""
+    """Begin a tool call."""
     locations: list[Frame] = [{"path": path} for path in paths]
     agent.update(
         update_of(
@@ -31,13 +31,13 @@ COUNT = itertools.count(1)
 
 
 def spoken(command: str) -> str:
-    """A command that was given as a JSON string, or as it is."""
+    """Return a command that was given as a JSON string or as plain text."""
     return str(json.loads(command)) if command.startswith('"') else command
 
 
 @scenario
 def runs(agent: Agent, *words: str) -> None:
-    """Run a shell command (the last word) within a tool call of kind execute that names PATHS."""
+    """Run a shell command (the last word) in a tool call of kind execute that names PATHS."""
     *paths, command = words
     command = spoken(command)
     id = f"runs {next(COUNT)}"
@@ -49,14 +49,14 @@ def runs(agent: Agent, *words: str) -> None:
 
 @scenario
 def silently(agent: Agent, command: str) -> None:
-    """Run a shell command that no tool call tells of."""
+    """Run a shell command outside of any tool call."""
     subprocess.run(["sh", "-c", spoken(command)], check=False)
     agent.note(f"ran {command}")
 
 
 @scenario
 def edits_disk(agent: Agent, path: str, *text: str) -> None:
-    """Write PATH by itself within a tool call of kind edit that gives the diff."""
+    """Write PATH on disk in a tool call of kind edit that has the diff."""
     content = json.loads(" ".join(text))
     file = Path(path)
     old = file.read_text(encoding="utf-8") if file.exists() else None
@@ -72,7 +72,7 @@ def edits_disk(agent: Agent, path: str, *text: str) -> None:
 
 @scenario
 def reads_call(agent: Agent, path: str, way: str) -> None:
-    """Read PATH within a tool call of kind read: from `disk`, or through the `editor`."""
+    """Read PATH in a tool call of kind read: from `disk`, or through the `editor`."""
     id = f"read {next(COUNT)}"
     announced(agent, id, "read", f"Read {path}", [path])
     if way == "disk":
@@ -84,7 +84,7 @@ def reads_call(agent: Agent, path: str, way: str) -> None:
 
 @scenario
 def until_there(agent: Agent, path: str, seconds: str = "20") -> None:
-    """Work on without a word until a file is there; honours a cancel."""
+    """Wait without output until a file exists, or for a cancel."""
     agent.note("waiting")
     for _ in range(int(float(seconds) / 0.01)):
         if Path(path).exists():

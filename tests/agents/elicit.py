@@ -40,18 +40,18 @@ EVERY = {
 
 
 def form(properties: Frame, required: list[str] | None = None, **more: Any) -> Frame:
-    """The parameters of a form."""
+    """Return the parameters of a form."""
     schema = {"type": "object", "properties": properties, "required": required or [], **more}
     return {"mode": "form", "message": "Please tell", "requestedSchema": schema}
 
 
 def url(address: str, id: str = "u1") -> Frame:
-    """The parameters of an address to open."""
+    """Return the parameters of an address to open."""
     return {"mode": "url", "message": "Please look", "elicitationId": id, "url": address}
 
 
 def report(agent: Agent, response: Frame) -> str:
-    """Say in the chat, and note, what the user answered."""
+    """Print and note the user's answer."""
     if "error" in response:
         answer = f"error {response['error']['code']}"
     else:
@@ -65,20 +65,20 @@ def report(agent: Agent, response: Frame) -> str:
 
 @scenario
 def elicit_form(agent: Agent, text: str = '{"name": {"type": "string"}}', *required: str) -> None:
-    """A form with the properties given as JSON; those named after it are required."""
+    """Send a form with the properties TEXT (JSON). The following names are required."""
     report(agent, agent.ask(METHOD, form(json.loads(text), list(required))))
 
 
 @scenario
 def elicit_every(agent: Agent) -> None:
-    """A form with every type of property; name and count are required."""
+    """Send a form with every type of property. `name` and `count` are required."""
     response = agent.ask(METHOD, form(EVERY, ["name", "count"], title="All of it"))
     report(agent, response)
 
 
 @scenario
 def elicit_url(agent: Agent, address: str = "https://example.org/login?x=1") -> None:
-    """An address to open; when the user agrees it is completed at once, twice."""
+    """Send an address to open. If the user accepts, complete it at once, twice."""
     if report(agent, agent.ask(METHOD, url(address))) == "accept":
         agent.notify("elicitation/complete", {"elicitationId": "u1"})
         agent.notify("elicitation/complete", {"elicitationId": "u1"})
@@ -87,7 +87,7 @@ def elicit_url(agent: Agent, address: str = "https://example.org/login?x=1") -> 
 
 @scenario
 def elicit_odd(agent: Agent, which: str = "mode") -> None:
-    """Questions that are refused: mode (unknown), scope (none), session (unknown)."""
+    """Send a question that must be refused: mode (unknown), scope (none), session (unknown)."""
     if which == "mode":
         report(agent, agent.ask(METHOD, {"mode": "dance", "message": "Dance"}))
         return
@@ -99,7 +99,7 @@ def elicit_odd(agent: Agent, which: str = "mode") -> None:
 
 @scenario
 def elicit_taken_back(agent: Agent) -> None:
-    """A form, taken back at once; it is answered all the same."""
+    """Send a form and cancel it at once. It is answered nevertheless."""
     id = agent.request(METHOD, form({"name": {"type": "string"}}))
     agent.cancel_request(id)
     report(agent, agent.answer(id))
@@ -107,7 +107,7 @@ def elicit_taken_back(agent: Agent) -> None:
 
 @scenario
 def elicit_cancel(agent: Agent) -> None:
-    """A form and an address at once; whatever is answered, the turn waits for a cancel."""
+    """Send a form and an address at once. After the answers, wait for a cancel."""
     ids = [agent.request(METHOD, form(EVERY)), agent.request(METHOD, url("https://example.org"))]
     for id in ids:
         report(agent, agent.answer(id))
@@ -116,7 +116,7 @@ def elicit_cancel(agent: Agent) -> None:
 
 @scenario
 def elicit_and_permission(agent: Agent) -> None:
-    """A form and a permission at once; both are waited for."""
+    """Send a form and a permission request at once, and wait for both."""
     ask = agent.request(METHOD, form({"name": {"type": "string"}}))
     permission = agent.request("session/request_permission", question("p1"))
     agent.answer(ask)
@@ -125,14 +125,14 @@ def elicit_and_permission(agent: Agent) -> None:
 
 @scenario
 def elicit_and_exit(agent: Agent) -> None:
-    """Ask, and end while the question is open."""
+    """Send a form and exit while it is open."""
     agent.request(METHOD, form(EVERY))
     agent.exit(3)
 
 
 @scenario
 def elicit_for_tool(agent: Agent) -> None:
-    """A form that belongs to a tool call."""
+    """Send a form that belongs to a tool call."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "Deploy", "kind": "execute"}
     agent.update(call)
     params = {**form({"where": {"type": "string"}}, ["where"]), "toolCallId": "t1"}
@@ -141,9 +141,10 @@ def elicit_for_tool(agent: Agent) -> None:
 
 @scenario
 def elicit_of_prompt(agent: Agent, then: str = "wait") -> None:
-    """A form that names the prompt as its request; then wait for its answer (wait), end the turn
-    at once (end), wait for a cancel (cancel), or name a request that is over (over) or was never
-    made (unknown).
+    """Send a form that names the prompt as its request.
+
+    Then wait for its answer (wait), end the turn at once (end), or wait for a cancel (cancel). Or
+    name a request that is over (over) or that does not exist (unknown).
     """
     assert agent.turn is not None
     id = {"over": 1, "unknown": "never"}.get(then, agent.turn["id"])
@@ -161,8 +162,9 @@ def elicit_of_prompt(agent: Agent, then: str = "wait") -> None:
 
 @whole_life
 def elicit_login(agent: Agent, *args: str) -> None:
-    """A login that asks a question about the request itself; then sessions as ever. With
-    `answered` the login is answered while the question is open.
+    """Send a form about the login request, then serve sessions as usual.
+
+    With `answered` the login is answered while the form is open.
     """
     request = agent.expect("initialize")
     agent.client = request["params"].get("clientCapabilities", {})
@@ -206,7 +208,7 @@ def _greet(agent: Agent) -> None:
 
 @scenario
 def elicit_while_cancelling(agent: Agent) -> None:
-    """Wait for a cancel, then ask all the same: it is answered as cancelled."""
+    """Wait for a cancel, then send a form, which is answered as cancelled."""
     try:
         agent.wait_for_cancel()
     except Cancelled:

@@ -1,4 +1,4 @@
-"""Ends: by code, by signal, with last words, and agents that will not go."""
+"""Agents that exit by a code or a signal, with or without output, or that refuse to exit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.agents.loop import SCENARIOS, handshake, live, scenario, serve, updat
 
 @scenario
 def exit_(agent: Agent, code: str = "1") -> None:
-    """Start a tool call, say something on stderr, and end with CODE mid-turn."""
+    """Begin a tool call, write to stderr, and exit with CODE during the turn."""
     agent.say("before the end\n")
     agent.update(update_of("tool_call", toolCallId="cut", title="Cut off", status="in_progress"))
     for number in range(3):
@@ -26,7 +26,7 @@ def exit_(agent: Agent, code: str = "1") -> None:
 
 @scenario
 def die(agent: Agent, name: str = "SIGKILL") -> None:
-    """End by the signal mid-turn."""
+    """Exit by the signal during the turn."""
     agent.say("before the end\n")
     agent.stderr("killed")
     agent.die(name)
@@ -34,7 +34,7 @@ def die(agent: Agent, name: str = "SIGKILL") -> None:
 
 @scenario
 def closes_output(agent: Agent) -> None:
-    """Close stdout mid-turn, and live on."""
+    """Close stdout during the turn without exiting."""
     agent.say("before the end\n")
     os.close(1)
     agent.listen()
@@ -42,7 +42,7 @@ def closes_output(agent: Agent) -> None:
 
 @scenario
 def closes_input(agent: Agent, seconds: str = "1000") -> None:
-    """Close stdin mid-turn, go on talking, and live on for SECONDS."""
+    """Close stdin during the turn, send more updates, and exit after SECONDS."""
     os.close(0)
     agent.say("before the end\n")
     time.sleep(float(seconds))
@@ -51,7 +51,7 @@ def closes_input(agent: Agent, seconds: str = "1000") -> None:
 
 @scenario
 def ends_in_a_line(agent: Agent, bytes_lacking: str = "0") -> None:
-    """Answer the prompt without a newline, and maybe without its last bytes; then end."""
+    """Answer the prompt without a newline, optionally without its last bytes, then exit."""
     assert agent.turn is not None
     agent.say("before the end\n")
     answer = {"jsonrpc": "2.0", "id": agent.turn["id"], "result": {"stopReason": "end_turn"}}
@@ -62,14 +62,14 @@ def ends_in_a_line(agent: Agent, bytes_lacking: str = "0") -> None:
 
 @whole_life
 def exit_at_once(agent: Agent, code: str = "7") -> None:
-    """End before the handshake, with a word on stderr."""
+    """Exit before the handshake, with a message on stderr."""
     agent.stderr("missing configuration")
     agent.exit(int(code))
 
 
 @whole_life
 def says_why_on_stdout(agent: Agent, code: str = "9") -> None:
-    """End before the handshake, with the reason where messages should be."""
+    """Exit before the handshake, with the reason on stdout in place of messages."""
     agent.raw(b"usage: agent [--acp]")
     agent.raw(b"unknown flag: \x1b[1m--stdio\x1b[0m")
     agent.exit(int(code))
@@ -77,14 +77,14 @@ def says_why_on_stdout(agent: Agent, code: str = "9") -> None:
 
 @whole_life
 def exit_in_handshake(agent: Agent, code: str = "8") -> None:
-    """Take `initialize` and end instead of answering."""
+    """Read `initialize` and exit without an answer."""
     agent.expect("initialize")
     agent.exit(int(code))
 
 
 @whole_life
 def ends_at_both_versions(agent: Agent) -> None:
-    """End at a version that is a number, and at one that is a string for another reason."""
+    """Exit after a numeric version, and after a string version for another reason."""
     frame = agent.expect("initialize")
     if isinstance(frame["params"]["protocolVersion"], int):
         agent.stderr("acp: cannot unmarshal number into protocolVersion")
@@ -108,7 +108,7 @@ def wrong_version(agent: Agent, version: str = "99") -> None:
 
 @whole_life
 def refuses_initialize(agent: Agent, code: str = "-32603") -> None:
-    """Answer `initialize` with an error of CODE, as often as it comes."""
+    """Answer each `initialize` with an error of CODE."""
     agent.refuse(agent.expect("initialize"), int(code), "not today")
     agent.refuse(agent.expect("initialize"), int(code), "nor in words")
     agent.listen()
@@ -124,7 +124,7 @@ def refuses_session(agent: Agent, code: str = "-32603") -> None:
 
 @whole_life
 def exit_once(agent: Agent, mark: str, then: str = "hello", code: str = "5") -> None:
-    """End mid-turn in the first life (no file MARK yet), run THEN in the next ones."""
+    """Exit during a turn if the file MARK does not exist yet. Otherwise run THEN."""
     handshake(agent)
     if os.path.exists(mark):  # noqa: PTH110
         serve(agent, SCENARIOS[then].run, [])
@@ -135,21 +135,21 @@ def exit_once(agent: Agent, mark: str, then: str = "hello", code: str = "5") -> 
 
 @scenario
 def stderr(agent: Agent, lines: str = "1000", size: str = "80") -> None:
-    """LINES lines of SIZE characters on stderr, faster than anybody reads them."""
+    """Write LINES lines of SIZE characters to stderr, faster than they are read."""
     for number in range(int(lines)):
         agent.stderr(f"noise {number} ".ljust(int(size), "."))
 
 
 @scenario
 def ignores_cancel(agent: Agent, seconds: str = "60") -> None:
-    """Say a line, then be deaf for so long, whatever the user does."""
+    """Send a line, then ignore all input for SECONDS."""
     agent.say("not listening\n")
     time.sleep(float(seconds))
 
 
 @scenario
 def late_cancel(agent: Agent) -> None:
-    """On cancel: a few more updates, then end the turn as cancelled."""
+    """On cancel, send a few more updates, then end the turn as cancelled."""
     agent.update(update_of("tool_call", toolCallId="l", title="Long", status="in_progress"))
     agent.expect("session/cancel")
     agent.say("still going\n")
@@ -159,7 +159,7 @@ def late_cancel(agent: Agent) -> None:
 
 @scenario
 def wrong_cancel(agent: Agent) -> None:
-    """On cancel: end the turn with an error, as some agents do."""
+    """On cancel, end the turn with an error, as some agents do."""
     agent.say("working\n")
     agent.expect("session/cancel")
     assert agent.turn is not None
@@ -174,7 +174,7 @@ def _deaf() -> None:
 
 @whole_life
 def will_not_die(agent: Agent) -> None:
-    """An ordinary agent, but it ignores TERM, HUP, INT and the end of its input."""
+    """Run as an ordinary agent that ignores TERM, HUP, INT and the end of its input."""
     _deaf()
     handshake(agent)
     try:
@@ -187,7 +187,7 @@ def will_not_die(agent: Agent) -> None:
 
 @whole_life
 def grandchildren(agent: Agent, kind: str = "plain") -> None:
-    """An ordinary agent with a child process of its own: plain, or deaf to TERM and HUP."""
+    """Run as an ordinary agent with a child process: plain, or deaf to TERM and HUP."""
     code = "import time; time.sleep(600)"
     if kind == "deaf":
         code = f"import signal; signal.signal(15, 1); signal.signal(1, 1); {code}"
@@ -200,7 +200,7 @@ def grandchildren(agent: Agent, kind: str = "plain") -> None:
 
 @whole_life
 def withholds(agent: Agent, method: str, mark: str, then: str, *args: str) -> None:
-    """An agent of the scenario THEN that answers METHOD when the file MARK is there, not before."""
+    """Run the scenario THEN, but answer METHOD only once the file MARK exists."""
     reply = agent.reply
 
     def late(request: Frame, result: Any) -> None:
@@ -214,7 +214,7 @@ def withholds(agent: Agent, method: str, mark: str, then: str, *args: str) -> No
 
 @whole_life
 def starts_loud(agent: Agent, *_args: str) -> None:
-    """Write lines to stderr while it starts, then run scripts, silently."""
+    """Write lines to stderr while starting, then run scripts without such output."""
     for number in range(14):
         agent.stderr(f"starting {number}")
     handshake(agent)

@@ -1,4 +1,4 @@
-"""An agent with methods of its own, which the user may ask for."""
+"""An agent with extension methods that the user may call."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from tests.agents.loop import handshake, new_session, whole_life
 
 @whole_life
 def answers_extensions(agent: Agent) -> None:
-    """Answers `_my/echo`, refuses `_my/refuse`, gives null for `_my/null`, dies at `_my/die`; says
-    a word in each turn.
+    """Answer `_my/echo`, refuse `_my/refuse`, return null for `_my/null`, exit at `_my/die`.
+
+    Send a message in each turn.
     """
     handshake(agent)
     while True:

@@ -1,4 +1,4 @@
-"""What agents of the field were seen to do: one scenario for each kind of oddity."""
+"""Behaviour of real agents that differs from the protocol: one scenario for each kind."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ def text(words: str) -> Frame:
 
 
 def call(agent: Agent, tag: str, id: str, /, **fields: Any) -> None:
-    """A `tool_call` or `tool_call_update`."""
+    """Send a `tool_call` or `tool_call_update`."""
     agent.update(update_of(tag, toolCallId=id, **fields))
 
 
 @scenario
 def field_order(agent: Agent) -> None:
-    """1. Tool calls named first in a permission, or changed before they are announced; announced
-    twice; ids that come again; calls that are completed when they are announced.
+    """1.
+
+    Name tool calls first in a permission, or change them before they are announced; announce them
+    twice; repeat ids; complete calls with their announcement.
     """
     agent.ask(METHOD, question("asked-first"))
     call(agent, "tool_call_update", "asked-first", status="completed")
@@ -37,8 +39,10 @@ def field_order(agent: Agent) -> None:
 
 @scenario
 def field_partial(agent: Agent) -> None:
-    """2. Permissions whose tool call is partial: what was known of it stays; options in any order,
-    none that allows always; a question with its own `_meta`.
+    """2.
+
+    Send permissions with a partial tool call, whose known fields stay; options in any order, none
+    that allows always; a question with its own `_meta`.
     """
     call(agent, "tool_call", "p", title="Known title", kind="edit", status="pending")
     mixed = [OPTIONS[3], OPTIONS[2], OPTIONS[0]]
@@ -51,7 +55,7 @@ def field_partial(agent: Agent) -> None:
 
 @scenario
 def field_diffs(agent: Agent) -> None:
-    """3. The old text of a diff is a file, a part of one, empty, null or missing."""
+    """3. Send diffs whose old text is a file, a part of one, empty, null or missing."""
     for number, old in enumerate(("a\nb\nc\n", "b", "", None, ...)):
         diff: Frame = {"type": "diff", "path": f"/tmp/f{number}", "newText": "a\nB\nc\n"}
         diff |= {} if old is ... else {"oldText": old}
@@ -61,7 +65,7 @@ def field_diffs(agent: Agent) -> None:
 
 @scenario
 def field_terminals(agent: Agent) -> None:
-    """4. Terminals that the agent runs itself: an unknown id, its output in `_meta`."""
+    """4. Show terminals that the agent runs itself: an unknown id, its output in `_meta`."""
     content = [{"type": "terminal", "terminalId": "own-1"}]
     meta = {"terminal_info": {"terminal_id": "own-1", "cwd": "/tmp"}}
     call(agent, "tool_call", "t", title="make", kind="execute", content=content, _meta=meta)
@@ -74,8 +78,10 @@ def field_terminals(agent: Agent) -> None:
 
 @scenario
 def field_shell_line(agent: Agent) -> None:
-    """5. A command that is a shell line, without args, directory and environment; released while
-    somebody waits for its end.
+    """5.
+
+    Create a terminal for a shell line, without args, directory and environment. Release it while a
+    request waits for its end.
     """
     created = agent.ask("terminal/create", {"command": "echo one | tr o 0 && echo two"})
     terminal = {"terminalId": created["result"]["terminalId"]}
@@ -90,7 +96,10 @@ def field_shell_line(agent: Agent) -> None:
 
 @whole_life
 def field_outside(agent: Agent, *_args: str) -> None:
-    """6. Updates before the answer to `session/new`, after the end of a turn, for nobody."""
+    """6.
+
+    Send updates before the answer to `session/new`, after the turn, and to an unknown session.
+    """
     handshake(agent)
     request = agent.expect("session/new")
     commands = [{"name": "early", "description": "Known early"}]
@@ -108,7 +117,7 @@ def field_outside(agent: Agent, *_args: str) -> None:
 
 @scenario
 def field_deaf(agent: Agent) -> None:
-    """7. A cancel is answered by `end_turn`, and a tool call is left open for ever."""
+    """7. Answer a cancel with `end_turn`, and leave a tool call open."""
     call(agent, "tool_call", "left", title="Left open", status="in_progress")
     agent.note("working")
     try:
@@ -120,7 +129,7 @@ def field_deaf(agent: Agent) -> None:
 
 @whole_life
 def field_one_at_a_time(agent: Agent, *_args: str) -> None:
-    """8. A second prompt while one runs is refused."""
+    """8. Refuse a second prompt during a turn."""
     handshake(agent)
     new_session(agent, agent.expect("session/new"))
     while True:
@@ -136,8 +145,10 @@ def field_one_at_a_time(agent: Agent, *_args: str) -> None:
 
 @scenario
 def field_errors(agent: Agent, which: str) -> None:
-    """9. Errors of the model: `object`, `list`, `string` as data, a `code` of HTTP's; `silent`:
-    none but the number.
+    """9.
+
+    Fail with errors of the model: `object`, `list` or `string` as data, an HTTP `code`; `silent`:
+    only the number.
     """
     assert agent.turn is not None
     data: dict[str, Any] = {
@@ -155,7 +166,10 @@ def field_errors(agent: Agent, which: str) -> None:
 
 @whole_life
 def field_ids(agent: Agent, *_args: str) -> None:
-    """10. Ids that are UUIDs, 0 and strings of digits; errors under id null; null as a result."""
+    """10.
+
+    Use ids that are UUIDs, 0 or strings of digits; send errors with id null and a null result.
+    """
     handshake(agent)
     new_session(agent, agent.expect("session/new"))
     while True:
@@ -169,7 +183,7 @@ def field_ids(agent: Agent, *_args: str) -> None:
 
 @scenario
 def field_nulls(agent: Agent) -> None:
-    """11. null wherever something may be absent."""
+    """11. Send null for all optional members."""
     commands = [{"name": "c", "description": "d", "input": None}]
     agent.update(update_of("available_commands_update", availableCommands=commands))
     nulls: dict[str, Any] = dict.fromkeys(
@@ -187,7 +201,7 @@ def field_nulls(agent: Agent) -> None:
 
 @scenario
 def field_unknown(agent: Agent) -> None:
-    """12. Requests and notifications of the agents' own, with and without an underscore."""
+    """12. Send unknown requests and notifications, with and without an underscore."""
     answer = agent.ask("craft/drainMidTurnQueue", {})
     agent.note(f"drained {answer.get('error', {}).get('code')}")
     for method in ("_auth/status_update", "qwen/notify/tool", "_session/retrying"):
@@ -199,7 +213,7 @@ def field_unknown(agent: Agent) -> None:
 
 @whole_life
 def field_modes(agent: Agent, *_args: str) -> None:
-    """12. Modes whose ids are addresses; a switch that is answered and told only in words."""
+    """12. Offer modes whose ids are addresses. Report a switch only in text."""
     handshake(agent)
     ids = ("https://example.org/modes#agent", "https://example.org/modes#plan")
     available = [{"id": id, "name": id.rpartition("#")[2]} for id in ids]
@@ -217,7 +231,7 @@ def field_modes(agent: Agent, *_args: str) -> None:
 
 @whole_life
 def field_version(agent: Agent, version: str = "99") -> None:
-    """13. Whatever version is asked for, another one is answered; `echo`: the same."""
+    """13. Answer each version with VERSION; `echo`: with the same one."""
     request = agent.expect("initialize")
     asked = request["params"]["protocolVersion"]
     agent.note(f"asked {asked}")
@@ -232,8 +246,10 @@ def field_version(agent: Agent, version: str = "99") -> None:
 
 @whole_life
 def field_process(agent: Agent, *_args: str) -> None:
-    """14. Exceptions on stdout, lines of 90 KB in pieces, empty chunks, words in two; deaf to the
-    end of its input.
+    """14.
+
+    Print exceptions on stdout, send lines of 90 KB in pieces, empty chunks and split words; ignore
+    the end of the input.
     """
     agent.raw(b"Traceback (most recent call last):")
     agent.raw(b"  RuntimeError: printed where it should not be")

@@ -1,5 +1,5 @@
 """Tool calls as real agents send them: without the command or the file in the title, with raw JSON
-there, with raw outputs of other shapes, with an edit that is said several times.
+there, with raw outputs of other shapes, or with the same edit in several forms.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _text(words: str) -> Frame:
 
 @scenario
 def field_commands(agent: Agent) -> None:
-    """Copilot, fast-agent and qwen: the command is in the raw input only."""
+    """Copilot, fast-agent and qwen: give the command only in the raw input."""
     raw: Frame = {"command": "sed -i s/a/b/ x", "description": "run a command"}
     _call(agent, "failed", title="run a command", kind="execute", rawInput=raw)
     _done(agent, "failed", status="failed", content=[_text("no such file")])
@@ -45,7 +45,9 @@ def field_commands(agent: Agent) -> None:
 
 @scenario
 def field_files(agent: Agent) -> None:
-    """Pi, fast-agent and Cline: the file is in the raw input only, or in a title with raw JSON."""
+    """Pi, fast-agent and Cline: give the file only in the raw input, or in a title with raw
+    JSON.
+    """
     cwd = os.getcwd()  # noqa: PTH109
     for id, title, raw in (
         ("pi", "read", {"path": f"{cwd}/pi.txt"}),
@@ -66,7 +68,7 @@ def field_files(agent: Agent) -> None:
 
 @scenario
 def field_edits(agent: Agent) -> None:
-    """Vibe: title, diff and text of a call name the same edit; qwen asks with raw arguments."""
+    """Vibe: name the same edit in title, diff and text of a call. Qwen: ask with raw arguments."""
     path = os.path.join(os.getcwd(), "one.txt")  # noqa: PTH109, PTH118
     diff = {"type": "diff", "path": path, "oldText": "beta", "newText": "BETA"}
     raw = {"filePath": path, "oldString": "beta", "newString": "BETA", "replaceAll": False}
@@ -77,7 +79,7 @@ def field_edits(agent: Agent) -> None:
 
 @scenario
 def field_choices(agent: Agent, several: str = "") -> None:
-    """Qwen asks its questions by a permission; the answers are beside the outcome."""
+    """Qwen: ask questions by a permission request; the answers are beside the outcome."""
     questions: list[Frame] = [
         {
             "question": "Which colour?",

@@ -1,4 +1,4 @@
-"""Files and terminals of the client, driven by the prompt's text through `script`."""
+"""Files and terminals of the client, used by lines of the prompt through `script`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tests.agents.agent import Agent, Frame
 from tests.agents.loop import scenario
 
 
-def told(agent: Agent, what: str, response: Frame) -> Any:
-    """Note and say the outcome of a request; returns the result, None for an error."""
+def report_outcome(agent: Agent, what: str, response: Frame) -> Any:
+    """Note and print the outcome of a request. Return the result, or None for an error."""
     if "error" in response:
         error = response["error"]
         agent.note(f"{what} error {error['code']} {json.dumps(error.get('data'))}")
@@ -23,44 +23,44 @@ def told(agent: Agent, what: str, response: Frame) -> Any:
 
 @scenario
 def read(agent: Agent, path: str, line: str = "", limit: str = "") -> None:
-    """Read PATH from LINE on, LIMIT lines (`-` for none); say its content as a JSON string."""
+    """Read LIMIT lines (`-`: all) of PATH from LINE on, and print the content as a JSON string."""
     params: Frame = {"path": path}
     if line not in ("", "-"):
         params["line"] = int(line)
     if limit not in ("", "-"):
         params["limit"] = int(limit)
-    result = told(agent, f"read {path}", agent.ask("fs/read_text_file", params))
+    result = report_outcome(agent, f"read {path}", agent.ask("fs/read_text_file", params))
     if result is not None:
         agent.say(f"{json.dumps(result['content'], ensure_ascii=False)}\n")
 
 
 @scenario
 def write(agent: Agent, path: str, *text: str) -> None:
-    """Write PATH. The text is a JSON string when it reads as one, else as it is."""
+    """Write PATH. TEXT is a JSON string, or plain text if it does not parse as JSON."""
     content = " ".join(text)
     try:
         value = json.loads(content)
     except ValueError:
         value = content
     content = value if isinstance(value, str) else content
-    told(
+    report_outcome(
         agent, f"write {path}", agent.ask("fs/write_text_file", {"path": path, "content": content})
     )
 
 
 @scenario
 def replace(agent: Agent, path: str, old: str, new: str) -> None:
-    """Read PATH, replace OLD by NEW everywhere, write it: what an edit tool does."""
-    result = told(agent, f"read {path}", agent.ask("fs/read_text_file", {"path": path}))
+    """Read PATH, replace OLD by NEW everywhere, and write it, as an edit tool does."""
+    result = report_outcome(agent, f"read {path}", agent.ask("fs/read_text_file", {"path": path}))
     if result is not None:
         content = result["content"].replace(old, new)
         params = {"path": path, "content": content}
-        told(agent, f"write {path}", agent.ask("fs/write_text_file", params))
+        report_outcome(agent, f"write {path}", agent.ask("fs/write_text_file", params))
 
 
 @scenario
 def reads(agent: Agent, path: str, count: str = "1000") -> None:
-    """COUNT reads of PATH, one after another."""
+    """Read PATH COUNT times, one after another."""
     for _ in range(int(count)):
         response = agent.ask("fs/read_text_file", {"path": path})
         assert "result" in response, response
@@ -69,7 +69,7 @@ def reads(agent: Agent, path: str, count: str = "1000") -> None:
 
 @scenario
 def write_disk(agent: Agent, path: str, *text: str) -> None:
-    """Write PATH on disk by itself, past the client; the text as in `write`."""
+    """Write PATH on disk, without the client. TEXT is as in `write`."""
     content = json.loads(" ".join(text))
     with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
         file.write(content)
@@ -78,23 +78,23 @@ def write_disk(agent: Agent, path: str, *text: str) -> None:
 
 @scenario
 def shell(agent: Agent, *command: str) -> None:
-    """Run a command in a terminal of the client, say its output and exit status."""
+    """Run a command in a terminal of the client, and print its output and exit status."""
     program, *args = command if len(command) > 1 else shlex.split(command[0])
-    created = told(
+    created = report_outcome(
         agent, "create", agent.ask("terminal/create", {"command": program, "args": args})
     )
     if created is None:
         return
     terminal = {"terminalId": created["terminalId"]}
-    status = told(agent, "wait", agent.ask("terminal/wait_for_exit", terminal))
-    output = told(agent, "output", agent.ask("terminal/output", terminal))
-    told(agent, "release", agent.ask("terminal/release", terminal))
+    status = report_outcome(agent, "wait", agent.ask("terminal/wait_for_exit", terminal))
+    output = report_outcome(agent, "output", agent.ask("terminal/output", terminal))
+    report_outcome(agent, "release", agent.ask("terminal/release", terminal))
     agent.say(f"{json.dumps(output)}\n{json.dumps(status)}\n")
 
 
 @scenario
 def request(agent: Agent, method: str, text: str = "{}") -> None:
-    """Any request, its parameters as JSON; the response is said as JSON."""
+    """Send any request with parameters in JSON, and print the response as JSON."""
     response = agent.ask(method, json.loads(text))
     kind = "result" if "result" in response else "error"
     agent.note(f"{method} {kind} {json.dumps(response[kind])}")
@@ -103,13 +103,13 @@ def request(agent: Agent, method: str, text: str = "{}") -> None:
 
 @scenario
 def notify(agent: Agent, method: str, text: str = "{}") -> None:
-    """Any notification, its parameters as JSON."""
+    """Send any notification with parameters in JSON."""
     agent.notify(method, json.loads(text))
 
 
 @scenario
 def read_growing(agent: Agent, path: str, count: str) -> None:
-    """COUNT reads of PATH, each of which must begin with all of the one before; say the last."""
+    """Read PATH COUNT times. Each content must begin with the one before. Print the last."""
     before = ""
     for _ in range(int(count)):
         content = agent.ask("fs/read_text_file", {"path": path})["result"]["content"]

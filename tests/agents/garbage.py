@@ -1,4 +1,4 @@
-"""Rough input: everything that no agent should send and that some do."""
+"""Malformed and unexpected input that some agents send."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.agents.loop import (
 
 @scenario
 def raw(agent: Agent, *words: str) -> None:
-    """A line as it is given."""
+    """Send a line without a change."""
     agent.raw(" ".join(words).encode())
 
 
 @scenario
 def not_json(agent: Agent) -> None:
-    """Lines that are no JSON: log output, half an object, an empty line, blanks."""
+    """Send lines that are not JSON: log output, half an object, an empty line, blanks."""
     for line in (
         b"Debugger listening on ws://x",
         b'{"jsonrpc": "2.0", "method":',
@@ -37,14 +37,14 @@ def not_json(agent: Agent) -> None:
 
 @scenario
 def not_objects(agent: Agent) -> None:
-    """JSON that is no object, and objects that are no message."""
+    """Send JSON that is no object, and objects that are no message."""
     for line in (b"42", b"null", b'"x"', b"true", b"{}", b'{"jsonrpc":"2.0"}', b'{"id":1}'):
         agent.raw(line)
 
 
 @scenario
 def not_utf8(agent: Agent) -> None:
-    """An update whose text holds bytes that are not UTF-8, and a line of such bytes."""
+    """Send an update whose text has bytes that are not UTF-8, and a line of such bytes."""
     line = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s","update":'
     line += (
         b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a\xff\xfeb"}}}}'
@@ -55,7 +55,7 @@ def not_utf8(agent: Agent) -> None:
 
 @scenario
 def surrogates(agent: Agent) -> None:
-    """Text with escaped lone surrogates, NUL and control characters, which JSON allows."""
+    """Send text with escaped lone surrogates, NUL and control characters, which JSON allows."""
     text = r'"lone \ud800 nul \u0000 bell \u0007 escape \u001b[31m rtl \u202e end"'
     update = f'{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":{text}}}}}'
     params = f'{{"sessionId":"{agent.session}","update":{update}}}'
@@ -64,7 +64,7 @@ def surrogates(agent: Agent) -> None:
 
 @scenario
 def oversize(agent: Agent, size: str = "70000000") -> None:
-    """One line of SIZE bytes."""
+    """Send one line of SIZE bytes."""
     chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "#"}}
     params = {"sessionId": agent.session, "update": chunk}
     frame = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params})
@@ -76,7 +76,7 @@ def oversize(agent: Agent, size: str = "70000000") -> None:
 
 @scenario
 def unknown_updates(agent: Agent) -> None:
-    """Update kinds, enum values and content types that no specification has."""
+    """Send update kinds, enum values and content types that are not in the specification."""
     agent.update(update_of("brand_new_update", anything={"deep": [1, 2]}))
     agent.update({"no": "sessionUpdate at all"})
     agent.update(update_of(42))  # type: ignore[arg-type]
@@ -98,7 +98,7 @@ def unknown_updates(agent: Agent) -> None:
 
 @scenario
 def missing_fields(agent: Agent) -> None:
-    """Updates without what they must have, with nulls and wrong types in their place."""
+    """Send updates without required members, or with nulls and wrong types in their place."""
     agent.update(update_of("agent_message_chunk"))
     agent.update(update_of("agent_message_chunk", content=None))
     agent.update(update_of("agent_message_chunk", content="a bare string"))
@@ -110,7 +110,7 @@ def missing_fields(agent: Agent) -> None:
 
 @scenario
 def unknown_tool(agent: Agent) -> None:
-    """A tool_call_update for a tool call that was never announced, and one announced twice."""
+    """Update a tool call that was never announced, and announce one twice."""
     agent.update(
         update_of("tool_call_update", toolCallId="ghost", title="Ghost", status="completed")
     )
@@ -120,7 +120,7 @@ def unknown_tool(agent: Agent) -> None:
 
 @scenario
 def strange_responses(agent: Agent) -> None:
-    """Responses to nothing: an id never used, ids of odd types, the prompt's answer twice."""
+    """Send unexpected responses: an unused id, ids of odd types, the prompt's answer twice."""
     for id in (9999, "9999", None, -1, 1.5, {"a": 1}):
         agent.send({"jsonrpc": "2.0", "id": id, "result": {}})
     agent.send({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "parse error"}})
@@ -132,7 +132,7 @@ def strange_responses(agent: Agent) -> None:
 
 @scenario
 def late_updates(agent: Agent) -> None:
-    """Answer the prompt first, then go on sending updates of its turn."""
+    """Answer the prompt first, then send more updates of its turn."""
     agent.say("early ")
     agent.end()
     agent.say("late\n")
@@ -141,7 +141,7 @@ def late_updates(agent: Agent) -> None:
 
 @whole_life
 def early_updates(agent: Agent) -> None:
-    """Updates for a session whose `session/new` is not answered yet."""
+    """Send updates for a session whose `session/new` is not answered yet."""
     handshake(agent)
     request = agent.expect("session/new")
     agent.session = "s1"
@@ -154,7 +154,7 @@ def early_updates(agent: Agent) -> None:
 
 @whole_life
 def early_requests(agent: Agent, path: str) -> None:
-    """Ask for a file before `session/new` is answered, and in the same write as its answer."""
+    """Read a file before `session/new` is answered, and in the same write as its answer."""
     handshake(agent)
     request = agent.expect("session/new")
     agent.session = "s1"
@@ -170,14 +170,14 @@ def early_requests(agent: Agent, path: str) -> None:
 
 @scenario
 def other_session(agent: Agent) -> None:
-    """An update for a session that nobody opened."""
+    """Send an update for an unknown session."""
     content = {"type": "text", "text": "lost"}
     agent.update(update_of("agent_message_chunk", content=content), session="nobody")
 
 
 @scenario
 def unknown_request(agent: Agent) -> None:
-    """Requests the client has no method for: each gets -32601; ids of every kind are echoed."""
+    """Send requests of unknown methods: each gets -32601. Ids of every kind are echoed."""
     for id, method in ((0, "no/such"), ("text", "_vendor/thing"), (2**53, "fs/format_disk")):
         response = agent.answer(agent.request(method, {}, id=f"{id}" if id == "text" else id))
         assert response["error"]["code"] == -32601, response
@@ -185,7 +185,7 @@ def unknown_request(agent: Agent) -> None:
 
 @scenario
 def bad_requests(agent: Agent) -> None:
-    """Requests with parameters that do not fit: each gets an error, none hangs."""
+    """Send requests with wrong parameters: each gets an error, none hangs."""
     for method, params in (
         ("fs/read_text_file", {"path": 42}),
         ("fs/read_text_file", {}),
@@ -199,7 +199,7 @@ def bad_requests(agent: Agent) -> None:
 
 @scenario
 def unknown_notification(agent: Agent) -> None:
-    """Notifications the client has no method for, with and without params."""
+    """Send notifications of unknown methods, with and without params."""
     agent.notify("no/such", {"a": 1})
     agent.notify("$/progress", {"token": 1})
     agent.send({"jsonrpc": "2.0", "method": "_vendor/ping"})
@@ -208,7 +208,7 @@ def unknown_notification(agent: Agent) -> None:
 
 @scenario
 def batch(agent: Agent) -> None:
-    """A JSON-RPC batch, which ACP does not have: one -32600 with id null, and nothing is run."""
+    """Send a JSON-RPC batch, which ACP does not have. It gets one -32600 with id null."""
     update = update_of("agent_message_chunk", content={"type": "text", "text": "in a batch"})
     params = {"sessionId": agent.session, "update": update}
     agent.send(
@@ -223,7 +223,7 @@ def batch(agent: Agent) -> None:
 
 @scenario
 def split_writes(agent: Agent) -> None:
-    """One frame byte by byte, and two in one write."""
+    """Send one frame byte by byte, and two in one write."""
     content = {"type": "text", "text": "schön — split 🙂\n"}
     params = {
         "sessionId": agent.session,

@@ -1,4 +1,4 @@
-"""What an agent sends that means harm: frames from a file, one after the other."""
+"""Frames of a malicious agent, sent from a file one after the other."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from tests.agents.loop import scenario
 
 @scenario
 def frames(agent: Agent, path: str) -> None:
-    """Send the frames of the JSON file PATH: `[method, params]` is a request that is waited for
-    and whose answer is noted, a single object is a `session/update`.
+    """Send the frames of the JSON file PATH.
+
+    `[method, params]` is a request whose answer is noted, a single object is a `session/update`.
     """
     for frame in json.loads(Path(path).read_text(encoding="utf-8")):
         if isinstance(frame, dict):

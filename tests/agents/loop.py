@@ -1,4 +1,4 @@
-"""What every scripted agent does around its scenario: the handshake, and a turn for each prompt."""
+"""Common parts of scripted agents: the handshake, and a turn for each prompt."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ Scenario = Callable[..., None]
 
 
 class Entry(NamedTuple):
-    """A scenario and how it is entered."""
+    """A scenario and its form."""
 
     run: Scenario
-    whole: bool  # it is the whole life of the process, from the first byte
+    whole: bool  # whether it runs from the first byte of the process
 
 
 class Scenarios(dict[str, Entry]):
-    """By name. The module of one is imported when that is first asked for: a run of the tests
-    starts some two thousand agents, and each needs few of them.
+    """Scenarios by name.
+
+    The module of a scenario is imported on first use: a run of the tests starts some two thousand
+    agents, and each needs few of them.
     """
 
     def __missing__(self, name: str) -> Entry:
-        """Find it in the sources. KeyError."""
+        """Find the scenario in the sources. Raise KeyError."""
         defined = re.compile(rf"^@(?:scenario|whole_life)\ndef {re.escape(name)}_?\(", re.MULTILINE)
         for path in MODULES:
             if defined.search(path.read_text(encoding="utf-8")):
@@ -38,7 +40,7 @@ class Scenarios(dict[str, Entry]):
         raise KeyError(name)
 
     def load(self) -> None:
-        """Import all of them."""
+        """Import all scenarios."""
         for path in MODULES:
             importlib.import_module(f"tests.agents.{path.stem}")
 
@@ -48,12 +50,12 @@ SCENARIOS = Scenarios()
 
 
 def scenario(run: Scenario) -> Scenario:
-    """Register a scenario: it runs in each turn, and the turn then ends with `end_turn`."""
+    """Register a scenario that runs in each turn, which then ends with `end_turn`."""
     return _register(run, whole=False)
 
 
 def whole_life(run: Scenario) -> Scenario:
-    """Register a scenario that does everything itself, the handshake included."""
+    """Register a scenario that does everything, including the handshake."""
     return _register(run, whole=True)
 
 
@@ -65,7 +67,7 @@ def _register(run: Scenario, *, whole: bool) -> Scenario:
 
 
 def handshake(agent: Agent) -> None:
-    """Answer `initialize`; `session/new` is answered whenever it comes."""
+    """Answer `initialize`. `session/new` is answered when it comes."""
     request = agent.expect("initialize")
     agent.client = request["params"].get("clientCapabilities", {})
     agent.reply(
@@ -86,18 +88,18 @@ def new_session(agent: Agent, request: Frame) -> None:
     agent.reply(request, {"sessionId": agent.session, **agent.new_session})
 
 
-RETOLD = "This session goes on from an earlier one"
-"""How a text begins that tells of an earlier conversation: no user has written it."""
+EARLIER_SESSION = "This session goes on from an earlier one"
+"""The first words of a text about an earlier conversation, which the client adds to a prompt."""
 
 
 def prompt_text(request: Frame) -> str:
-    """The text blocks of a prompt, joined, without what is told of an earlier session."""
+    """Return the joined text blocks of a prompt, without the text about an earlier session."""
     texts = [b["text"] for b in request["params"]["prompt"] if b["type"] == "text"]
-    return "".join(text for text in texts if RETOLD not in text)
+    return "".join(text for text in texts if EARLIER_SESSION not in text)
 
 
 def serve(agent: Agent, scenario: Scenario, args: list[str]) -> None:
-    """The default life: sessions, and the scenario in a turn for each prompt."""
+    """Open sessions, and run the scenario in a turn for each prompt."""
     while True:
         frame = agent.next()
         match frame["method"]:
@@ -117,7 +119,7 @@ def serve(agent: Agent, scenario: Scenario, args: list[str]) -> None:
 
 
 def run_turn(agent: Agent, request: Frame, scenario: Scenario, args: list[str]) -> None:
-    """One prompt: the scenario, then `end_turn`, or `cancelled`."""
+    """Run the scenario for one prompt, then end the turn with `end_turn` or `cancelled`."""
     agent.turn = request
     try:
         scenario(agent, *args)
@@ -127,7 +129,7 @@ def run_turn(agent: Agent, request: Frame, scenario: Scenario, args: list[str]) 
 
 
 def script(agent: Agent, *_args: str) -> None:
-    """Run each line of the prompt's text: the name of a scenario and its arguments, as `split`."""
+    """Run each line of the prompt's text: the name of a scenario and its arguments, see `split`."""
     assert agent.turn is not None
     for line in prompt_text(agent.turn).split("\n"):
         words = split(line.strip())
@@ -136,8 +138,9 @@ def script(agent: Agent, *_args: str) -> None:
 
 
 def split(line: str) -> list[str]:
-    """Shell words in single quotes or none; from a word that starts with `{`, `[` or `"` on the
-    rest of the line is one word as it is, which is JSON.
+    """Split a line into shell words, quoted or not.
+
+    From a word that starts with `{`, `[` or `"`, the rest of the line is one word of JSON.
     """
     for index, character in enumerate(line):
         if character in '{["' and (index == 0 or line[index - 1] == " "):
@@ -146,7 +149,7 @@ def split(line: str) -> list[str]:
 
 
 def live(agent: Agent, name: str, args: list[str]) -> None:
-    """The life of an agent process with that scenario."""
+    """Run a scenario as an agent process."""
     entry = SCENARIOS[name]
     if entry.whole:
         entry.run(agent, *args)
@@ -156,7 +159,7 @@ def live(agent: Agent, name: str, args: list[str]) -> None:
 
 
 def update_of(kind: str, /, **fields: Any) -> Frame:
-    """An update of that kind."""
+    """Return an update of that kind."""
     return {"sessionUpdate": kind, **fields}
 
 

@@ -1,6 +1,6 @@
-"""MCP servers that a session was opened with: started as processes, and their tools called.
+"""MCP servers of a session: started as processes, with calls of their tools.
 
-Nothing here knows the product: raw JSON lines, as an agent without an SDK would write them.
+This uses none of the product's code: raw JSON lines, as an agent without an SDK writes them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ VERSION = "2025-11-25"
 
 
 class Server:
-    """A connection to a stdio server: its process, and its lines."""
+    """A connection to a stdio server."""
 
     def __init__(self, agent: Agent, entry: Frame) -> None:
-        """Start it with the agent's environment and its own."""
+        """Start the server with the agent's environment and its own."""
         self.agent = agent
         self.name = entry["name"]
         env = {**os.environ, **{it["name"]: it["value"] for it in entry.get("env") or ()}}
@@ -37,11 +37,11 @@ class Server:
         self._buffer = b""
         self._last = 0
         self._early: dict[int, Frame] = {}
-        """Answers that came before they were waited for."""
+        """Answers that came before a call of `answer`."""
         agent.note(f"mcp process {self.process.pid}")
 
     def shake_hands(self) -> None:
-        """The handshake of the time before 2026-07."""
+        """Run the handshake of MCP versions before 2026-07."""
         info = {"name": "scripted", "version": "1"}
         asked = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": info}
         answer = self.answer(self.ask("initialize", asked))
@@ -55,13 +55,13 @@ class Server:
             data = data[os.write(self._in, data) :]
 
     def ask(self, method: str, params: Frame) -> int:
-        """Send a request without waiting; returns its id."""
+        """Send a request and return its id without waiting."""
         self._last += 1
         self.send({"id": self._last, "method": method, "params": params})
         return self._last
 
     def answer(self, id: int) -> Frame:
-        """Wait for the answer `{result}` or `{error}`; `Cancelled` when the user cancels."""
+        """Wait for the answer `{result}` or `{error}`. Raise `Cancelled` if the user cancels."""
         while True:
             frame = self._early.pop(id) if id in self._early else self._read()
             if frame is None:
@@ -74,7 +74,7 @@ class Server:
                 self._early[frame["id"]] = frame
 
     def leave(self) -> None:
-        """Close its input and wait for its end."""
+        """Close the server's input and wait for its exit."""
         assert self.process.stdin
         self.process.stdin.close()
         self.agent.note(f"mcp exit {self.process.wait()}")
@@ -97,7 +97,7 @@ RUNNING: dict[tuple[str, str], list[Server]] = {}
 
 
 def connect(agent: Agent, name: str = "neovim") -> Server | None:
-    """Start a server of the session once more; None, said, where the session has none so named."""
+    """Start a server of the session once more. Return None if the session has no such server."""
     entry = next((it for it in agent.servers[agent.session] if it["name"] == name), None)
     if entry is None:
         agent.note(f"mcp no server {name}")
@@ -110,13 +110,13 @@ def connect(agent: Agent, name: str = "neovim") -> Server | None:
 
 
 def connected(agent: Agent, name: str = "neovim") -> Server | None:
-    """The newest connection of this session, made when there is none."""
+    """Return the newest connection of this session, or make one."""
     running = RUNNING.get((agent.session, name))
     return running[-1] if running else connect(agent, name)
 
 
-def told(agent: Agent, what: str, outcome: Frame) -> None:
-    """Note the answer whole; say its texts, or the error."""
+def report_call(agent: Agent, what: str, outcome: Frame) -> None:
+    """Note the answer, and print its texts or the error."""
     agent.note(f"mcp {what} {json.dumps(outcome)}")
     if "error" in outcome:
         agent.say(f"{what}: error {outcome['error']['code']} {outcome['error']['message']}\n")
@@ -129,11 +129,13 @@ def told(agent: Agent, what: str, outcome: Frame) -> None:
 
 @scenario
 def mcp(agent: Agent, tool: str, arguments: str = "{}") -> None:
-    """Call TOOL of the server `neovim` with those arguments (JSON); say the text of its result."""
+    """Call TOOL of the server `neovim` with those arguments (JSON), and print the text of its
+    result.
+    """
     server = connected(agent)
     if server is not None:
         params = {"name": tool, "arguments": json.loads(arguments)}
-        told(agent, tool, server.answer(server.ask("tools/call", params)))
+        report_call(agent, tool, server.answer(server.ask("tools/call", params)))
 
 
 @scenario
@@ -146,12 +148,12 @@ def mcp_together(agent: Agent, calls: str) -> None:
             for tool, arguments in json.loads(calls)
         ]
         for tool, id in asked:
-            told(agent, tool, server.answer(id))
+            report_call(agent, tool, server.answer(id))
 
 
 @scenario
 def mcp_tools(agent: Agent, name: str = "neovim") -> None:
-    """List the tools of a server; say their names."""
+    """List the tools of a server and print their names."""
     server = connected(agent, name)
     if server is not None:
         answer = server.answer(server.ask("tools/list", {}))
@@ -161,14 +163,14 @@ def mcp_tools(agent: Agent, name: str = "neovim") -> None:
 
 @scenario
 def mcp_connect(agent: Agent, count: str = "1") -> None:
-    """Connect to the server `neovim` COUNT times more, as some agents do."""
+    """Connect to the server `neovim` COUNT more times, as some agents do."""
     for _ in range(int(count)):
         connect(agent)
 
 
 @scenario
 def mcp_leave(agent: Agent) -> None:
-    """End all connections of this session."""
+    """Close all connections of this session."""
     for (session, _), servers in RUNNING.items():
         while session == agent.session and servers:
             servers.pop().leave()
@@ -176,7 +178,7 @@ def mcp_leave(agent: Agent) -> None:
 
 @scenario
 def mcp_asked(agent: Agent, tool: str, arguments: str = "{}") -> None:
-    """Call a tool as agents do that ask the user before: as a tool call with the server's name."""
+    """Call a tool after a permission request, in a tool call with the server's name."""
     call = {"toolCallId": f"m{tool}", "title": f"mcp__neovim__{tool}", "kind": "other"}
     agent.update(update_of("tool_call", **call, status="pending"))
     asked = question(call["toolCallId"], None, title=call["title"], kind=call["kind"])
@@ -189,8 +191,9 @@ def mcp_asked(agent: Agent, tool: str, arguments: str = "{}") -> None:
 
 @scenario
 def mcp_announced(agent: Agent, tool: str, arguments: str = "{}") -> None:
-    """Call a tool as agents do that show the call of it and ask nobody; with an argument `_wait`
-    once there is such a file.
+    """Call a tool and show it as a tool call, without a permission request.
+
+    With an argument `_wait`, wait until that file exists.
     """
     given = json.loads(arguments)
     wait = given.pop("_wait", "")

@@ -1,4 +1,4 @@
-"""An agent that does one thing after another, as it is told while its turn runs."""
+"""An agent that takes orders during its turn."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.agents.loop import SCENARIOS, scenario
 
 @scenario
 def obeys(agent: Agent, home: str) -> None:
-    """Run the scenarios that the files HOME/1.json, 2.json, … name: `[name, argument, …]`.
+    """Run the scenarios in the files HOME/1.json, 2.json, …: `[name, argument, …]`.
 
-    Each is noted as `done N`; the turn ends with `["end"]`.
+    Each is noted as `done N`. `["end"]` ends the turn.
     """
     for n in itertools.count(1):
         order = Path(home, f"{n}.json")

@@ -20,13 +20,13 @@ METHOD = "session/request_permission"
 
 
 def question(id: str, options: list[Frame] | None = None, **call: Any) -> Frame:
-    """The parameters of a permission request for tool call `id`."""
+    """Return the parameters of a permission request for tool call `id`."""
     tool_call = {"toolCallId": id, "title": f"Run {id}", "kind": "execute", **call}
     return {"toolCall": tool_call, "options": OPTIONS if options is None else options}
 
 
 def chosen(response: Frame) -> str:
-    """What the user chose: an optionId, `cancelled`, or `error CODE`."""
+    """Return the user's choice: an optionId, `cancelled`, or `error CODE`."""
     if "error" in response:
         return f"error {response['error']['code']}"
     outcome = response["result"]["outcome"]
@@ -34,7 +34,7 @@ def chosen(response: Frame) -> str:
 
 
 def report(agent: Agent, id: str, response: Frame) -> str:
-    """Say in the chat, and note, what was chosen."""
+    """Print and note the choice."""
     choice = chosen(response)
     agent.note(f"chosen {id} {choice}")
     agent.say(f"{id}: {choice}\n")
@@ -43,8 +43,9 @@ def report(agent: Agent, id: str, response: Frame) -> str:
 
 @scenario
 def one_id_twice(agent: Agent, *path: str) -> None:
-    """Ask the user, and read the file under the same id while that is open; both answers are
-    said, in the order in which they come.
+    """Ask the user, and read the file under the same id while the question is open.
+
+    Print both answers in the order in which they come.
     """
     agent.request(METHOD, question("p1"), id="same")
     agent.request("fs/read_text_file", {"path": " ".join(path)}, id="same")
@@ -54,14 +55,14 @@ def one_id_twice(agent: Agent, *path: str) -> None:
 
 @scenario
 def asks_after_turn(agent: Agent) -> None:
-    """End the turn first, and ask then, as background work does."""
+    """End the turn and then ask, as background work does."""
     agent.end()
     agent.request(METHOD, question("late"))
 
 
 @scenario
 def permission_taken_back_later(agent: Agent, path: str) -> None:
-    """A question, taken back once a file is there."""
+    """Ask, and cancel the question once a file exists."""
     asks_about(agent, "p1")
     while not Path(path).exists():
         agent.check_cancel(0.01)
@@ -71,13 +72,13 @@ def permission_taken_back_later(agent: Agent, path: str) -> None:
 
 @scenario
 def asks_about(agent: Agent, id: str, call: str = "{}") -> None:
-    """Ask about tool call ID, of which CALL (JSON) tells more; goes on without the answer."""
+    """Ask about tool call ID with the fields CALL (JSON), without waiting for the answer."""
     agent.request(METHOD, question(id, **json.loads(call)), id=f"about {id}")
 
 
 @scenario
 def announces(agent: Agent, id: str, call: str) -> None:
-    """Begin tool call ID, which is CALL (JSON)."""
+    """Begin tool call ID with the fields CALL (JSON)."""
     agent.update(
         update_of("tool_call", toolCallId=id, **{"status": "in_progress", **json.loads(call)})
     )
@@ -85,8 +86,8 @@ def announces(agent: Agent, id: str, call: str) -> None:
 
 @scenario
 def confirms(agent: Agent, *calls: str) -> None:
-    """Begin these CALLS (JSON), one after the other, and ask about each by a call that says
-    nothing, always under the same id, as OpenHands does.
+    """Begin these CALLS (JSON) one after the other, and ask about each with an empty call under the
+    same id, as OpenHands does.
     """
     for number, call in enumerate(calls):
         announces(agent, f"c{number}", call)
@@ -95,7 +96,7 @@ def confirms(agent: Agent, *calls: str) -> None:
 
 
 def confirmation() -> Frame:
-    """The parameters of a permission request that says nothing of what it allows."""
+    """Return the parameters of a permission request that does not name its action."""
     return question(
         "confirmation-s1", title="Confirm Agent Actions", kind="other", status="pending"
     )
@@ -103,7 +104,7 @@ def confirmation() -> Frame:
 
 @scenario
 def takes_back(agent: Agent, id: str) -> None:
-    """Take the question about tool call ID back."""
+    """Cancel the question about tool call ID."""
     agent.cancel_request(f"about {id}")
 
 
@@ -115,7 +116,7 @@ def tells_more(agent: Agent, id: str, call: str) -> None:
 
 @scenario
 def permission(agent: Agent, id: str = "p1") -> None:
-    """One question with the four usual options; the answer is said. Cancelled ends the turn so."""
+    """Ask one question with the four usual options and print the answer. A cancel ends the turn."""
     agent.update(update_of("tool_call", toolCallId=id, title=f"Run {id}", kind="execute"))
     choice = report(agent, id, agent.ask(METHOD, question(id)))
     status = "completed" if choice in ("allow", "always") else "failed"
@@ -126,7 +127,7 @@ def permission(agent: Agent, id: str = "p1") -> None:
 
 @scenario
 def permissions(agent: Agent, count: str = "3") -> None:
-    """COUNT questions at once; answers are said in the order of the questions."""
+    """Ask COUNT questions at once, and print the answers in the order of the questions."""
     asked = {f"p{n}": agent.request(METHOD, question(f"p{n}")) for n in range(1, int(count) + 1)}
     choices = {name: report(agent, name, agent.answer(id)) for name, id in asked.items()}
     if "cancelled" in choices.values():
@@ -135,7 +136,7 @@ def permissions(agent: Agent, count: str = "3") -> None:
 
 @scenario
 def permissions_half_cancelled(agent: Agent, count: str = "50") -> None:
-    """COUNT questions at once, every second one taken back by `$/cancel_request`."""
+    """Ask COUNT questions at once, and cancel every second one by `$/cancel_request`."""
     asked = {f"p{n}": agent.request(METHOD, question(f"p{n}")) for n in range(1, int(count) + 1)}
     for number, id in enumerate(asked.values()):
         if number % 2:
@@ -146,7 +147,7 @@ def permissions_half_cancelled(agent: Agent, count: str = "50") -> None:
 
 @scenario
 def permission_taken_back(agent: Agent) -> None:
-    """A question, taken back at once by `$/cancel_request`; it is answered anyway."""
+    """Ask, and cancel at once by `$/cancel_request`. The question is answered nevertheless."""
     id = agent.request(METHOD, question("back"))
     agent.cancel_request(id)
     report(agent, "back", agent.answer(id))
@@ -154,12 +155,12 @@ def permission_taken_back(agent: Agent) -> None:
 
 @scenario
 def permission_odd(agent: Agent, which: str = "two_always") -> None:
-    """Odd options: two_always, none, free_text, unknown_kind, many, bad."""
+    """Ask with odd options: two_always, none, free_text, unknown_kind, many, bad."""
     report(agent, which, agent.ask(METHOD, question(which, odd_options(which))))
 
 
 def odd_options(which: str) -> list[Frame]:
-    """Option lists that no client may stumble over."""
+    """Return unusual option lists that each client must accept."""
     match which:
         case "two_always":
             return [
@@ -185,7 +186,7 @@ def odd_options(which: str) -> list[Frame]:
 
 @scenario
 def permission_rich(agent: Agent, path: str = "/tmp/file.txt") -> None:
-    """A question with everything to show: a long title, command, diff, locations, raw input."""
+    """Ask with everything that can be shown: a long title, command, diff, locations, raw input."""
     long = " && ".join(f"echo step {n}" for n in range(30))
     diff = {"type": "diff", "path": path, "oldText": "old\n", "newText": "new\n"}
     call = question(
@@ -201,20 +202,20 @@ def permission_rich(agent: Agent, path: str = "/tmp/file.txt") -> None:
 
 @scenario
 def permission_json(agent: Agent, text: str) -> None:
-    """A question whose parameters are given as JSON."""
+    """Ask with parameters in JSON."""
     report(agent, "json", agent.ask(METHOD, json.loads(text)))
 
 
 @scenario
 def permission_and_exit(agent: Agent, code: str = "3") -> None:
-    """Ask, and end while the question is open."""
+    """Ask, and exit while the question is open."""
     agent.request(METHOD, question("doomed"))
     agent.exit(int(code))
 
 
 @scenario
 def permission_ignores_answer(agent: Agent) -> None:
-    """Ask, end the turn without waiting for the answer, and take the answer later."""
+    """Ask, end the turn without waiting for the answer, and read the answer later."""
     id = agent.request(METHOD, question("ignored"))
     agent.end()
     report(agent, "ignored", agent.answer(id))

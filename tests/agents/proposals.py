@@ -1,4 +1,4 @@
-"""Edits that are asked for before they are made, in the ways in which agents make them."""
+"""Proposed edits: the agent asks first, then makes the edit in one of several ways."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import json
 from pathlib import Path
 
 from tests.agents.agent import Agent, Frame
-from tests.agents.files import told
+from tests.agents.files import report_outcome
 from tests.agents.loop import scenario, update_of
 from tests.agents.permissions import METHOD, question, report
 
 
 def unescaped(text: str) -> str:
-    """A word of a prompt with its newlines."""
+    """Return a word of a prompt with real newlines."""
     return text.replace("\\n", "\n")
 
 
 def diff_of(path: str, old: str, new: str) -> Frame:
-    """The diff of a tool call; `-` as OLD stands for null."""
+    """Return the diff of a tool call. `-` as OLD means null."""
     diff: Frame = {"type": "diff", "path": path, "newText": unescaped(new)}
     return {**diff, "oldText": None if old == "-" else unescaped(old)}
 
 
 def changed(content: str, diffs: list[Frame]) -> str:
-    """What the agent makes of a file, by its diffs."""
+    """Return a file's content with the diffs applied."""
     for diff in diffs:
         old, new = diff["oldText"], diff["newText"]
         content = content.replace(old, new, 1) if old else new
@@ -32,9 +32,10 @@ def changed(content: str, diffs: list[Frame]) -> str:
 
 @scenario
 def propose(agent: Agent, how: str, path: str, *words: str) -> None:
-    """Ask for the diffs OLD NEW … of PATH; when allowed make them HOW: `fs`, `more` (fs, with a
-    line more at the end), `disk`, `disk_more`, `both` (fs, then disk), `twice` (fs, and again with
-    a line more at the start, without reading), `none`.
+    """Ask for the diffs OLD NEW … of PATH, and make them if allowed.
+
+    HOW: `fs`, `more` (fs, with one more line at the end), `disk`, `disk_more`, `both` (fs, then
+    disk), `twice` (fs, and again with one more line at the start, without reading), `none`.
     """
     pairs = zip(words[::2], words[1::2], strict=True)
     diffs = [diff_of(path, old, new) for old, new in pairs]
@@ -62,15 +63,15 @@ def make(agent: Agent, how: str, path: str, diffs: list[Frame]) -> None:
 
 
 def write(agent: Agent, path: str, content: str) -> None:
-    """One write through the editor."""
-    told(
+    """Write once through the editor."""
+    report_outcome(
         agent, f"write {path}", agent.ask("fs/write_text_file", {"path": path, "content": content})
     )
 
 
 @scenario
 def propose_two(agent: Agent, first: str, second: str, old: str, new: str) -> None:
-    """Ask for the same edit of two files at once, make those that are allowed."""
+    """Ask for the same edit of two files at once, and make those that are allowed."""
     paths = {"e1": first, "e2": second}
     diffs = {id: [diff_of(path, old, new)] for id, path in paths.items()}
     asked = {
@@ -83,8 +84,9 @@ def propose_two(agent: Agent, first: str, second: str, old: str, new: str) -> No
 
 @scenario
 def propose_patch(agent: Agent, how: str, asked: str) -> None:
-    """Ask with a tool call of the fields `call`, such as a patch as `rawInput`; when allowed write
-    the `texts` by their paths HOW: `fs` or `disk`.
+    """Ask with a tool call of the fields `call`, such as a patch as `rawInput`.
+
+    If allowed, write the `texts` to their paths. HOW: `fs` or `disk`.
     """
     given = json.loads(asked)
     call = question("e1", **{"title": "Edit", "kind": "edit", **given["call"]})

@@ -1,4 +1,4 @@
-"""An agent whose providers one can set (rfds/custom-llm-endpoint)."""
+"""An agent whose providers the user can set (rfds/custom-llm-endpoint)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.agents.loop import SCENARIOS, handshake, new_session, run_turn, whole
 
 @whole_life
 def has_providers(agent: Agent) -> None:
-    """`main`, which is required, and `spare`, which may be disabled."""
+    """Offer `main`, which is required, and `spare`, which may be disabled."""
     agent.capabilities["providers"] = {}
     now: dict[str, Frame | None] = {
         "main": {"apiType": "anthropic", "baseUrl": "https://api.example.com"},

@@ -1,4 +1,4 @@
-"""Agents that lose a session, are at a limit, or fall silent."""
+"""Agents that lose a session, reach a limit, or stop responding."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.agents.loop import (
 
 @whole_life
 def loses(agent: Agent, how: str = "new", times: str = "1") -> None:
-    """Lose the session at each prompt `lose`, and at each switch of the mode to `lost`: TIMES in a
-    row. It comes back by `resume`, `load` or a `new` session, or `never`.
+    """Lose the session at each prompt `lose` and at each switch of the mode to `lost`, TIMES in a
+    row. It can be opened again by `resume`, `load` or a `new` session, or `never`.
     """
     if how == "resume":
         agent.capabilities["sessionCapabilities"] = {"resume": {}}
@@ -51,8 +51,8 @@ def loses(agent: Agent, how: str = "new", times: str = "1") -> None:
 
 @scenario
 def refuses_with(agent: Agent, code: str, answer: str) -> None:
-    """Refuse this prompt with CODE; ANSWER is `{"message": …, "data": …}`."""
+    """Refuse this prompt with CODE. ANSWER is `{"message": …, "data": …}`."""
     assert agent.turn is not None
-    told = json.loads(answer)
-    agent.refuse(agent.turn, int(code), told["message"], told.get("data"))
+    given = json.loads(answer)
+    agent.refuse(agent.turn, int(code), given["message"], given.get("data"))
     agent.turn = None

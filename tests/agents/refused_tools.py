@@ -9,32 +9,32 @@ OPENING = ("session/new", "session/load", "session/resume")
 
 
 def _ours(frame: Frame) -> list[str]:
-    """The names of the editor's servers in a request."""
+    """Return the names of the editor's servers in a request."""
     servers = frame["params"].get("mcpServers") or ()
     return [one["name"] for one in servers if one["name"].startswith("neovim")]
 
 
 @whole_life
 def one_name_one_server(agent: Agent) -> None:
-    """Takes each server's name once in the life of the process, as fast-agent does."""
+    """Accept each server name only once per process, as fast-agent does."""
     agent.capabilities = {"loadSession": True}
     handshake(agent)
-    taken: set[str] = set()
+    used: set[str] = set()
     while True:
         frame = agent.next()
         if frame["method"] in OPENING:
-            twice = [name for name in _ours(frame) if name in taken]
+            twice = [name for name in _ours(frame) if name in used]
             if twice:
-                told = f"Runtime MCP server '{twice[0]}' is already registered"
-                agent.refuse(frame, -32603, "Internal error", {"details": told})
+                message = f"Runtime MCP server '{twice[0]}' is already registered"
+                agent.refuse(frame, -32603, "Internal error", {"details": message})
                 continue
-            taken |= set(_ours(frame))
+            used |= set(_ours(frame))
         _serve(agent, frame)
 
 
 @whole_life
 def refuses_tools(agent: Agent, code: str = "-32603") -> None:
-    """Opens no session with the editor's server under any name."""
+    """Refuse sessions with the editor's server under any name."""
     handshake(agent)
     while True:
         frame = agent.next()
@@ -48,7 +48,7 @@ def refuses_tools(agent: Agent, code: str = "-32603") -> None:
 
 @whole_life
 def refuses_all_sessions(agent: Agent) -> None:
-    """Opens no session at all, and counts the attempts."""
+    """Refuse all sessions, and count the attempts."""
     handshake(agent)
     attempts = 0
     while True:
@@ -62,7 +62,9 @@ def refuses_all_sessions(agent: Agent) -> None:
 
 @whole_life
 def breaks_on_tools(agent: Agent, details: str = "") -> None:
-    """Answers each prompt of a session with the editor's server by an error, as OpenHands does."""
+    """Answer each prompt of a session that has the editor's server with an error, like
+    OpenHands.
+    """
     handshake(agent)
     ours = False
     while True:

@@ -1,8 +1,8 @@
-"""The agent's side of a recorded conversation, played again (tests/data/transcripts).
+"""Agent side of a recorded conversation (tests/data/transcripts).
 
-Before it waits for something that a user does it notes `want N`, N being the record's index, and at
-the end `done`. Records of one file may hold several runs of the agent: each start of the process
-plays the next one.
+Before the player waits for a step of the user it notes `want N`, where N is the record's index, and
+at the end `done`. A file may have several runs of the agent: each start of the process plays the
+next one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ QUESTIONS = {"session/request_permission", "elicitation/create"}
 
 
 def records(path: Path, cwd: str) -> list[Record]:
-    """The records of a transcript with real paths for its placeholders."""
+    """Return the records of a transcript with real paths for its placeholders."""
     text = path.read_text(encoding="utf-8")
     for name, value in (("$CWD", cwd), ("$HOME", "/home/probe"), ("$AGENTS", "/opt/agents")):
         text = text.replace(name, json.dumps(value)[1:-1])
@@ -33,7 +33,7 @@ def records(path: Path, cwd: str) -> list[Record]:
 
 
 def runs(path: Path, cwd: str) -> list[list[tuple[int, Record]]]:
-    """The records with their indexes, cut at each `initialize`."""
+    """Return the records with their indexes, split at each `initialize`."""
     found: list[list[tuple[int, Record]]] = []
     for index, record in enumerate(records(path, cwd)):
         message = record.get("msg")
@@ -45,18 +45,21 @@ def runs(path: Path, cwd: str) -> list[list[tuple[int, Record]]]:
 
 
 def is_played(message: Frame) -> bool:
-    """Whether a client does that by itself or its user can; else it was the recorder's own idea."""
+    """Return whether a client or its user makes this request. Others came from the recorder."""
     return message["method"] in AUTOMATIC | BY_THE_USER
 
 
 class Player:
-    """Plays one run. Ids of the client's requests are those of now, paths and terminals too."""
+    """A player of one run.
+
+    It maps recorded ids, paths and terminals to the client's current ones.
+    """
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
         self.open: dict[str, Frame] = {}  # the client's requests, by the recorded id
         self.names: dict[str, str] = {}  # terminals: recorded id -> the client's
-        self.asked: dict[str, str] = {}  # our open requests: id -> method
+        self.asked: dict[str, str] = {}  # the agent's open requests: id -> method
 
     def play(self, index: int, record: Record) -> None:
         if "raw" in record:
@@ -67,7 +70,7 @@ class Player:
             self._listen(index, record["msg"])
 
     def _say(self, message: Frame) -> None:
-        """What the agent sent."""
+        """Send a recorded message of the agent."""
         if "method" in message:
             if "id" in message:
                 self.asked[json.dumps(message["id"])] = message["method"]
@@ -78,7 +81,7 @@ class Player:
             self.agent.send({**message, "id": request["id"]})
 
     def _listen(self, index: int, message: Frame) -> None:
-        """What the client sent then it has to send now."""
+        """Wait for a recorded message of the client."""
         if "method" not in message:
             self._answer(index, message)
         elif is_played(message):
@@ -89,14 +92,14 @@ class Player:
                 self.open[json.dumps(message["id"])] = frame
 
     def _take(self, method: str) -> Frame:
-        """The client's next message of that method; other requests are refused meanwhile."""
+        """Wait for the client's next message of that method. Refuse other requests meanwhile."""
         while (frame := self.agent.next())["method"] != method:
             if "id" in frame:
                 self.agent.refuse(frame, -32601, f"no method {frame['method']}")
         return frame
 
     def _answer(self, index: int, recorded: Frame) -> None:
-        """The answer to a request of ours, whatever it is; names in it are learned."""
+        """Wait for the answer to one of the agent's requests, and learn the names in it."""
         method = self.asked.pop(json.dumps(recorded["id"]), None)
         if method is None:
             return
@@ -118,7 +121,7 @@ class Player:
 
 @whole_life
 def replay(agent: Agent, path: str, cwd: str, log: str) -> None:
-    """Play FILE in the directory CWD; LOG is the agent's own log, for the count of its starts."""
+    """Play FILE in the directory CWD. LOG is the agent's own log, which counts its starts."""
     starts = sum('"note": "start ' in line for line in Path(log).read_text().splitlines())
     player = Player(agent)
     for index, record in runs(Path(path), cwd)[starts - 1]:

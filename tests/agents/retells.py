@@ -1,5 +1,6 @@
-"""An agent of version 2 that replays a session whenever it is opened again, asked or not: what it
-told is kept in a file, and read by its next process.
+"""An agent of version 2 that replays a session whenever it is opened again.
+
+The updates are stored in a file for the next process.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ class Memory:
 
     def __init__(self, agent: Agent, path: str, ids: str) -> None:
         self.news = Path(path).with_suffix(".news")
-        """Updates that the agent sends after the session is open, one a line, each once."""
+        """Updates that the agent sends once after the session is open, one a line."""
         self.script: dict[str, list[Frame]] = json.loads(Path(path).read_text())
-        """The updates that a word of a prompt stands for."""
+        """Updates by the words of a prompt."""
         self._agent, self._renames = agent, ids == "other"
         self._kept = Path(path).with_suffix(".kept")
 
     def tell(self, update: Frame, *, keeps: bool = True) -> None:
-        """One `session/update`, as it is."""
+        """Send one `session/update` without a change."""
         params = {"sessionId": "s1", "update": update}
         Agent.send(self._agent, {"jsonrpc": "2.0", "method": "session/update", "params": params})
         if keeps:
@@ -40,7 +41,7 @@ class Memory:
             self.tell(self._again(json.loads(line)), keeps=False)
 
     def tell_news(self) -> None:
-        """Send the news, once."""
+        """Send the news once."""
         news = self.news.read_text().splitlines() if self.news.exists() else []
         self.news.unlink(missing_ok=True)
         for line in news:
@@ -53,7 +54,7 @@ class Memory:
 
 
 def _turn(memory: Memory, agent: Agent, request: Frame) -> None:
-    """The words of a prompt are names of updates in a file, or `die`."""
+    """Send the updates that the words of a prompt name. `die` exits."""
     id = f"user-{os.getpid()}-{request['id']}"
     Agent.reply(agent, request, {"messageId": id})
     content = request["params"]["prompt"]
@@ -82,9 +83,11 @@ def _open_again(memory: Memory, agent: Agent, request: Frame, when: str) -> None
 
 @whole_life
 def retells(agent: Agent, path: str, ids: str = "same", when: str = "before") -> None:
-    """Send the updates of the file PATH for the words of a prompt. They are replayed `before` or
-    `after` the answer that opens the session again, or `never`, with the `same` message IDS or
-    `other` ones. An agent that `works` replays before its answer, and has news after it.
+    """Send the updates of the file PATH for the words of a prompt.
+
+    They are replayed `before` or `after` the answer that opens the session again, or `never`, with
+    the `same` message IDS or `other` ones. An agent that `works` replays before its answer, and has
+    news after it.
     """
     handshake(agent)
     memory = Memory(agent, path, ids)

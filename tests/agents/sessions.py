@@ -1,6 +1,6 @@
 """An agent that stores its sessions: list, load, resume, fork, close, delete, archive, titles.
 
-What is stored lies in a file, so that the next process of the agent knows it.
+The store is a file, which the next process of the agent reads.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Store:
         self.path.write_text(json.dumps(self.sessions))
 
     def put(self, agent: Agent, request: Frame, title: str | None = None) -> str:
-        """A new session."""
+        """Add a session."""
         agent.sessions += 1
         agent.session = f"s{len(self.sessions) + 1}"
         self.sessions[agent.session] = {
@@ -62,7 +62,7 @@ def _info(session_id: str, session: Frame) -> Frame:
 
 
 def _list(agent: Agent, store: Store, request: Frame, size: int) -> None:
-    """Pages of SIZE sessions; cursors are opaque."""
+    """Send pages of SIZE sessions with opaque cursors."""
     cursor = request["params"].get("cursor")
     if cursor is not None and not str(cursor).startswith("page-"):
         agent.refuse(request, -32602, "no such cursor")
@@ -75,7 +75,7 @@ def _list(agent: Agent, store: Store, request: Frame, size: int) -> None:
 
 
 def replay(agent: Agent, session_id: str, session: Frame) -> None:
-    """Everything that was said, as updates."""
+    """Send the transcript as updates."""
     for role, text in session["said"]:
         content = {"type": "text", "text": text}
         if role == "tool":
@@ -88,7 +88,7 @@ def replay(agent: Agent, session_id: str, session: Frame) -> None:
 
 
 def _open(agent: Agent, store: Store, request: Frame, *, late: bool) -> None:
-    """`session/load` and `session/resume`."""
+    """Answer `session/load` and `session/resume`."""
     session_id = request["params"]["sessionId"]
     session = store.sessions.get(session_id)
     if session is None:
@@ -106,7 +106,7 @@ def _open(agent: Agent, store: Store, request: Frame, *, late: bool) -> None:
 
 
 def _change(agent: Agent, store: Store, request: Frame) -> None:
-    """Everything else that is about one session."""
+    """Answer all other requests about one session."""
     if request["method"] == "session/options":
         agent.reply(request, dict(agent.new_session))
         return
@@ -128,9 +128,9 @@ def _change(agent: Agent, store: Store, request: Frame) -> None:
             session["title"] = request["params"]["title"].strip().capitalize()
             result = {"title": session["title"]}
         case "fork":
-            said = list(session["said"])
+            transcript = list(session["said"])
             fork = store.put(agent, request, f"fork of {session_id}")
-            store.sessions[fork]["said"] = said
+            store.sessions[fork]["said"] = transcript
             if store.forks_replay:
                 replay(agent, fork, store.sessions[fork])
             result = {"sessionId": fork, **agent.new_session}
@@ -139,7 +139,7 @@ def _change(agent: Agent, store: Store, request: Frame) -> None:
 
 
 def _turn(agent: Agent, store: Store, request: Frame) -> None:
-    """A turn of the scenario `script`; what the user said is kept."""
+    """Run a turn of the scenario `script`, and store the prompt."""
     agent.session = request["params"]["sessionId"]
     session = store.sessions[agent.session]
     session["said"] += [["user", prompt_text(request)], ["agent", "answered\n"]]
@@ -149,7 +149,7 @@ def _turn(agent: Agent, store: Store, request: Frame) -> None:
 
 
 def serve(agent: Agent, store: Store, *, late: bool = False, size: int = 2) -> None:
-    """Answer everything that is about sessions, for ever."""
+    """Answer all requests about sessions."""
     while True:
         frame = agent.next()
         match frame["method"]:
@@ -178,7 +178,7 @@ def _set_option(agent: Agent, request: Frame) -> None:
 
 
 def _start_with(agent: Agent, request: Frame) -> None:
-    """The values that the client wants a session to start with (rfds/session-options)."""
+    """Set the options that the client gives for a new session (rfds/session-options)."""
     for given in request["params"].get("configOptions", ()):
         _put(agent, given)
 
@@ -191,21 +191,21 @@ def _put(agent: Agent, given: Frame) -> None:
 
 @whole_life
 def stores(agent: Agent, path: str, size: str = "2") -> None:
-    """Sessions are kept in the file PATH; lists come in pages of SIZE."""
+    """Store sessions in the file PATH. Lists come in pages of SIZE."""
     handshake(agent)
     serve(agent, Store(path), size=int(size))
 
 
 @whole_life
 def stores_late(agent: Agent, path: str) -> None:
-    """The same, but `session/load` is answered first and replayed afterwards."""
+    """Like `stores`, but answer `session/load` first and replay afterwards."""
     handshake(agent)
     serve(agent, Store(path), late=True)
 
 
 @whole_life
 def stores_and_replays(agent: Agent, path: str, ways: str, when: str = "before") -> None:
-    """The same; what is said is told at these WAYS to open a session (`load resume`, `none`),
+    """Like `stores`, but replay when a session is opened by one of WAYS (`load resume`, `none`),
     `before` the answer or `after` it.
     """
     handshake(agent)
@@ -214,21 +214,21 @@ def stores_and_replays(agent: Agent, path: str, ways: str, when: str = "before")
 
 @whole_life
 def stores_quietly(agent: Agent, path: str) -> None:
-    """The same, but what opens a session again is answered without modes and options."""
+    """Like `stores`, but open sessions again without modes and options."""
     handshake(agent)
     serve(agent, Store(path, quiet=True))
 
 
 @whole_life
 def stores_and_tells_forks(agent: Agent, path: str) -> None:
-    """The same; a fork is told what was said before."""
+    """Like `stores`, but replay the transcript to a fork."""
     handshake(agent)
     serve(agent, Store(path, forks_replay=True))
 
 
 @whole_life
 def stores_nothing(agent: Agent, path: str) -> None:
-    """Lists what the file PATH holds, opens none of it and closes none."""
+    """List the sessions of the file PATH, but open and close none of them."""
     handshake(agent)
     store = Store(path)
     while True:
@@ -248,7 +248,7 @@ def stores_nothing(agent: Agent, path: str) -> None:
 
 @whole_life
 def long_history(agent: Agent, megabytes: str = "20", calls: str = "2000") -> None:
-    """`session/load` replays MEGABYTES of messages with CALLS tool calls among them."""
+    """Replay MEGABYTES of messages with CALLS tool calls among them on `session/load`."""
     handshake(agent)
     while True:
         frame = agent.next()

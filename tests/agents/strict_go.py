@@ -1,5 +1,7 @@
-"""An agent built with a Go package for ACP: it reads each request into typed structs, as strictly
-as `encoding/json` does, one request at a time.
+"""An agent built with a Go package for ACP.
+
+It reads each request into typed structs, as strictly as `encoding/json` does, one request at a
+time.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ from tests.agents.agent import Agent, Frame
 from tests.agents.loop import whole_life
 
 Type = Any
-"""A Go type: `str`, `bool`, `int`, `[type]` for a slice, `{"*": type}` for a map of strings, and
-`{name: type}` for a struct, whose fields may be in any case.
+"""A Go type:
+
+`str`, `bool`, `int`, `[type]` for a slice, `{"*": type}` for a map of strings, and `{name: type}`
+for a struct, whose fields may be in any case.
 """
 
 INITIALIZE: Type = {
@@ -30,12 +34,14 @@ NAMES = {str: "string", bool: "bool", int: "int"}
 
 
 class Unmarshal(ValueError):
-    """A value does not fit into its field."""
+    """A value does not fit its field."""
 
 
 def unmarshal(value: Any, kind: Type, where: str) -> Any:
-    """Return a value as the Go type has it: unknown members are ignored, null leaves the zero
-    value, anything else of another type is an error.
+    """Return a value as the Go type has it.
+
+    Unknown members are ignored, null leaves the zero value, other values of another type are an
+    error.
     """
     if value is None:
         return _zero(kind)
@@ -47,8 +53,8 @@ def unmarshal(value: Any, kind: Type, where: str) -> Any:
         return value
     name = NAMES.get(kind, "struct") if isinstance(kind, type) else "struct"
     found = {int: "number", float: "number", str: "string", bool: "bool", list: "array"}
-    told = found.get(type(value), "object")
-    raise Unmarshal(f"json: cannot unmarshal {told} into Go struct field {where} of type {name}")
+    go_type = found.get(type(value), "object")
+    raise Unmarshal(f"json: cannot unmarshal {go_type} into Go struct field {where} of type {name}")
 
 
 def _fields(value: Frame, kind: Mapping[str, Type], where: str) -> Any:
@@ -69,9 +75,10 @@ def _zero(kind: Type) -> Any:
 
 @whole_life
 def strict_go(agent: Agent, refusal: str = "-32602") -> None:
-    """What is no string where a string belongs is refused with CODE, or `unread`: like a line that
-    is no JSON, or `fatal`: it ends, or `silent`: without a word. `number`: a version that is one is
-    taken.
+    """Refuse a value that is no string in place of a string with the code REFUSAL.
+
+    Or `unread`: like a line that is not JSON; `fatal`: exit; `silent`: do not answer. `number`:
+    accept a numeric version.
     """
     while True:
         frame = agent.next()
@@ -109,7 +116,7 @@ def _answer(agent: Agent, frame: Frame) -> None:
         case "session/prompt":
             _turn(agent, frame, unmarshal(params, PROMPT, "PromptRequest"))
         case _:
-            # The package answers notifications too: their id is null.
+            # The package also answers notifications, with a null id.
             agent.refuse({"id": frame.get("id")}, -32601, "Method not found")
 
 
@@ -118,7 +125,7 @@ def _turn(agent: Agent, frame: Frame, prompt: Frame) -> None:
     if command and command["name"] == "wait":
         agent.update({"type": "messageChunk", "role": "assistant", "chunk": "waiting\n"})
         cancel = agent.expect("session/cancel")
-        agent.reply(cancel, {})  # KeyError where it is a notification
+        agent.reply(cancel, {})  # KeyError if it is a notification
         agent.reply(frame, {"stopReason": "cancelled"})
         return
     agent.update({"type": "planUpdate", "entries": [{"title": "Search", "status": "completed"}]})
@@ -128,8 +135,8 @@ def _turn(agent: Agent, frame: Frame, prompt: Frame) -> None:
         call = {"id": "g1", "name": "search", "status": status, **more}
         agent.update({"type": "toolCall", "toolCall": call})
     kinds = " ".join(part["type"] for part in parts)
-    told = f"command {command['name']}: {command['input']}" if command else "no command"
+    summary = f"command {command['name']}: {command['input']}" if command else "no command"
     size = sum(len(part["data"]) for part in parts if part["mimeType"] == "image/png")
-    for chunk in (f"parts {kinds}\n", f"{told}\n", f"image of {size}\n"):
+    for chunk in (f"parts {kinds}\n", f"{summary}\n", f"image of {size}\n"):
         agent.update({"type": "messageChunk", "role": "assistant", "chunk": chunk})
     agent.reply(frame, {"stopReason": "endTurn"})

@@ -13,18 +13,18 @@ CHILD = "child-session-1"
 
 
 def child(agent: Agent, *, id: str = CHILD, **fields: Any) -> None:
-    """Tell of a child on the current session."""
+    """Send a `subagent_update` for a child of the current session."""
     agent.update(update_of("subagent_update", sessionId=id, **fields))
 
 
 def child_says(agent: Agent, text: str, id: str = CHILD) -> None:
-    """A message of the child."""
+    """Send a message of the child."""
     content = {"type": "text", "text": text}
     agent.update(update_of("agent_message_chunk", content=content), id)
 
 
 def announced(agent: Agent, title: str = "Explorer", *, cancel: bool = False) -> None:
-    """A running child; `cancel`: it can be cancelled by itself."""
+    """Announce a running child. `cancel`: it can be cancelled separately."""
     capabilities: Frame = {"cancel": {}} if cancel else {}
     state = {"state": "running"}
     text = "looks around"
@@ -32,13 +32,16 @@ def announced(agent: Agent, title: str = "Explorer", *, cancel: bool = False) ->
 
 
 def done(agent: Agent, reason: str = "end_turn") -> None:
-    """The child works no more."""
+    """End the child's work."""
     child(agent, state={"state": "idle", "stopReason": reason})
 
 
 @scenario
 def subagent(agent: Agent) -> None:
-    """A child from its announcement to its end, with all it does; the tool call links to it."""
+    """Run a child from its announcement to its end, with all its updates.
+
+    The tool call links to it.
+    """
     link = [{"type": "session", "sessionId": CHILD}]
     agent.update(
         update_of("tool_call", toolCallId="task", title="Task", kind="think", content=link)
@@ -57,7 +60,7 @@ def subagent(agent: Agent) -> None:
 
 @scenario
 def subagent_asks(agent: Agent) -> None:
-    """A child asks for a permission; the answer is said by the parent."""
+    """Ask for a permission as a child. The parent prints the answer."""
     announced(agent)
     params = {"sessionId": CHILD, **question("c1")}
     choice = chosen(agent.ask(METHOD, params))
@@ -68,7 +71,7 @@ def subagent_asks(agent: Agent) -> None:
 
 @scenario
 def subagent_reads(agent: Agent, path: str) -> None:
-    """A child reads a file through the client."""
+    """Read a file through the client as a child."""
     announced(agent)
     response = agent.ask("fs/read_text_file", {"sessionId": CHILD, "path": path})
     agent.say(f"child read: {response['result']['content']}\n")
@@ -77,7 +80,7 @@ def subagent_reads(agent: Agent, path: str) -> None:
 
 @scenario
 def subagent_form(agent: Agent) -> None:
-    """A child asks with a form."""
+    """Send a form as a child."""
     announced(agent)
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}
     params = {"mode": "form", "message": "Who?", "requestedSchema": schema, "sessionId": CHILD}
@@ -86,7 +89,7 @@ def subagent_form(agent: Agent) -> None:
 
 @scenario
 def subagent_waits(agent: Agent) -> None:
-    """A child with an open permission, and a turn that waits for a cancel."""
+    """Start a child with an open permission request, and wait for a cancel."""
     announced(agent)
     id = agent.request(METHOD, {"sessionId": CHILD, **question("c1")})
     agent.note(f"chosen {chosen(agent.answer(id))}")
@@ -95,22 +98,22 @@ def subagent_waits(agent: Agent) -> None:
 
 @scenario
 def subagent_stays(agent: Agent, cancel: str = "yes") -> None:
-    """A child that goes on after the turn; `yes`: it can be cancelled by itself."""
+    """Start a child that runs after the turn. `yes`: it can be cancelled separately."""
     announced(agent, cancel=cancel == "yes")
     agent.say("The child goes on.\n")
 
 
 @scenario
 def subagent_states(agent: Agent, text: str) -> None:
-    """One child for each state in a list of JSON; null is a state that is cleared."""
+    """Start one child for each state in a list of JSON. null clears a state."""
     for number, state in enumerate(json.loads(text)):
-        told = {} if state == "unset" else {"state": state}
-        child(agent, id=f"kid-{number}", title=f"Kid {number}", **told)
+        state_of = {} if state == "unset" else {"state": state}
+        child(agent, id=f"kid-{number}", title=f"Kid {number}", **state_of)
 
 
 @scenario
 def subagent_early(agent: Agent) -> None:
-    """A child speaks before it is announced; another session never is."""
+    """Send updates of a child before its announcement, and of a session that is never announced."""
     child_says(agent, "early words\n")
     child_says(agent, "lost words\n", "nobody")
     announced(agent)
@@ -118,7 +121,7 @@ def subagent_early(agent: Agent) -> None:
 
 @scenario
 def subagent_patch(agent: Agent) -> None:
-    """Absent keeps, null clears; a child has a child."""
+    """Update a child: absent members stay, null clears. The child has a child."""
     announced(agent, cancel=True)
     child(agent, description=None)
     child(agent, title="Renamed")
@@ -129,7 +132,7 @@ def subagent_patch(agent: Agent) -> None:
 
 @scenario
 def subagent_and_exit(agent: Agent) -> None:
-    """A running child with an open permission, and the end of the process."""
+    """Start a child with an open permission request, and exit."""
     announced(agent)
     agent.request(METHOD, {"sessionId": CHILD, **question("c1")})
     agent.exit(3)
@@ -137,7 +140,7 @@ def subagent_and_exit(agent: Agent) -> None:
 
 @scenario
 def letters(agent: Agent) -> None:
-    """Messages between the session and its child: upserted, cleared, in chunks."""
+    """Send messages between the session and its child: upserted, cleared, in chunks."""
     announced(agent)
     text = {"type": "text", "text": "first draft"}
     agent.update(
@@ -162,7 +165,7 @@ def letters(agent: Agent) -> None:
 
 @scenario
 def subagents(agent: Agent, count: str) -> None:
-    """So many children, each of them done at once."""
+    """Start COUNT children, each of which ends at once."""
     for number in range(int(count)):
         id, title = f"kid-{number}", f"Kid {number}"
         child(agent, id=id, title=title, description="x" * 50, state={"state": "running"})

@@ -1,4 +1,4 @@
-"""Terminals of the client, driven step by step: each scenario names the terminal, `t1`, `t2`, …"""
+"""Terminals of the client. Each scenario takes the name of its terminal: `t1`, `t2`, …"""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from tests.agents.agent import Agent, Cancelled, Frame
-from tests.agents.files import told
+from tests.agents.files import report_outcome
 from tests.agents.loop import SCENARIOS, scenario, update_of
 
-_terminals: dict[str, str] = {}  # our name -> the client's id
+_terminals: dict[str, str] = {}  # the scenario's name -> the client's id
 
 
 def _id(name: str) -> Frame:
@@ -24,15 +24,17 @@ def _say(agent: Agent, name: str, what: str, result: Any) -> None:
 
 @scenario
 def term_create(agent: Agent, name: str, text: str) -> None:
-    """Create a terminal with parameters given as JSON."""
-    created = told(agent, f"{name} create", agent.ask("terminal/create", json.loads(text)))
+    """Create a terminal with parameters in JSON."""
+    created = report_outcome(
+        agent, f"{name} create", agent.ask("terminal/create", json.loads(text))
+    )
     if created is not None:
         _terminals[name] = created["terminalId"]
 
 
 @scenario
 def term_embed(agent: Agent, name: str, call: str = "") -> None:
-    """A tool call that embeds the terminal."""
+    """Begin a tool call that embeds the terminal."""
     content = [{"type": "terminal", **_id(name)}]
     agent.update(
         update_of(
@@ -48,31 +50,38 @@ def term_embed(agent: Agent, name: str, call: str = "") -> None:
 
 @scenario
 def term_done(agent: Agent, name: str, status: str = "completed") -> None:
-    """The tool call is over."""
+    """End the tool call."""
     agent.update(update_of("tool_call_update", toolCallId=f"call-{name}", status=status))
 
 
 @scenario
 def term_output(agent: Agent, name: str) -> None:
-    """Ask for the output and say it."""
-    _say(agent, name, "output", told(agent, name, agent.ask("terminal/output", _id(name))))
+    """Request the output and print it."""
+    _say(
+        agent, name, "output", report_outcome(agent, name, agent.ask("terminal/output", _id(name)))
+    )
 
 
 @scenario
 def term_wait(agent: Agent, name: str) -> None:
-    """Wait for the exit and say it."""
-    _say(agent, name, "exit", told(agent, name, agent.ask("terminal/wait_for_exit", _id(name))))
+    """Wait for the exit and print it."""
+    _say(
+        agent,
+        name,
+        "exit",
+        report_outcome(agent, name, agent.ask("terminal/wait_for_exit", _id(name))),
+    )
 
 
 @scenario
 def term_wait_later(agent: Agent, name: str) -> None:
-    """Ask for the exit and go on without the answer."""
+    """Request the exit without waiting for the answer."""
     agent.request("terminal/wait_for_exit", _id(name))
 
 
 @scenario
 def after_cancel(agent: Agent, name: str, *args: str) -> None:
-    """Wait for a cancel, run that scenario all the same, then end the turn as cancelled."""
+    """Wait for a cancel, run that scenario, then end the turn as cancelled."""
     agent.expect("session/cancel")
     SCENARIOS[name].run(agent, *args)
     raise Cancelled
@@ -81,33 +90,38 @@ def after_cancel(agent: Agent, name: str, *args: str) -> None:
 @scenario
 def term_kill(agent: Agent, name: str) -> None:
     """Kill the command."""
-    _say(agent, name, "kill", told(agent, name, agent.ask("terminal/kill", _id(name))))
+    _say(agent, name, "kill", report_outcome(agent, name, agent.ask("terminal/kill", _id(name))))
 
 
 @scenario
 def term_release(agent: Agent, name: str) -> None:
-    _say(agent, name, "release", told(agent, name, agent.ask("terminal/release", _id(name))))
+    _say(
+        agent,
+        name,
+        "release",
+        report_outcome(agent, name, agent.ask("terminal/release", _id(name))),
+    )
 
 
 @scenario
 def term_release_while_waiting(agent: Agent, name: str) -> None:
-    """Two waits, an output and a release sent at once; what comes back is said in that order."""
+    """Send two waits, an output and a release at once. Print the answers in that order."""
     waits = [agent.request("terminal/wait_for_exit", _id(name)) for _ in range(2)]
     output = agent.request("terminal/output", _id(name))
     released = agent.request("terminal/release", _id(name))
     for id in (*waits, output, released):
-        _say(agent, name, "answer", told(agent, name, agent.answer(id)))
+        _say(agent, name, "answer", report_outcome(agent, name, agent.answer(id)))
 
 
 @scenario
 def term_told(agent: Agent, id: str, text: str) -> None:
-    """An update of tool call ID with `_meta` given as JSON, without a terminal of the client."""
+    """Update tool call ID with `_meta` in JSON, without a terminal of the client."""
     agent.update(update_of("tool_call_update", toolCallId=id, _meta=json.loads(text)))
 
 
 @scenario
 def term_told_call(agent: Agent, id: str, command: str) -> None:
-    """A tool call that embeds a terminal which the agent runs itself."""
+    """Begin a tool call that embeds a terminal which the agent runs itself."""
     agent.update(
         update_of(
             "tool_call",

@@ -17,27 +17,27 @@ IMAGE = (
 
 @scenario
 def hello(agent: Agent) -> None:
-    """One short answer in two chunks."""
+    """Send one short answer in two chunks."""
     agent.say("Hello, ")
     agent.say("world.\n")
 
 
 @scenario
 def echo(agent: Agent) -> None:
-    """Say the prompt's text again."""
+    """Send the prompt's text."""
     assert agent.turn is not None
     agent.say(prompt_text(agent.turn))
 
 
 @scenario
 def say(agent: Agent, *words: str) -> None:
-    """One chunk with these words; `\\n` in them is a newline."""
+    """Send one chunk with these words. `\\n` in them is a newline."""
     agent.say(" ".join(words).replace("\\n", "\n"))
 
 
 @scenario
 def chunks(agent: Agent, count: str = "10", size: str = "0") -> None:
-    """COUNT chunks `word N ` (padded to SIZE characters), a newline after every tenth."""
+    """Send COUNT chunks `word N ` (padded to SIZE characters), a newline after every tenth."""
     for number in range(int(count)):
         text = f"word {number} ".ljust(int(size), ".")
         agent.say(text + ("\n" if number % 10 == 9 else ""))
@@ -45,7 +45,7 @@ def chunks(agent: Agent, count: str = "10", size: str = "0") -> None:
 
 @scenario
 def slow(agent: Agent, count: str = "100", pause: str = "0.05") -> None:
-    """COUNT chunks with PAUSE seconds between them; honours a cancel."""
+    """Send COUNT chunks with PAUSE seconds between them, and look for a cancel."""
     for number in range(int(count)):
         agent.say(f"tick {number}\n")
         agent.check_cancel(float(pause))
@@ -53,7 +53,7 @@ def slow(agent: Agent, count: str = "100", pause: str = "0.05") -> None:
 
 @scenario
 def think(agent: Agent, *words: str) -> None:
-    """A thought in chunks."""
+    """Send a thought in chunks."""
     for word in words or ("Let", "me", "see."):
         content = {"type": "text", "text": f"{word} "}
         agent.update(update_of("agent_thought_chunk", content=content))
@@ -61,7 +61,7 @@ def think(agent: Agent, *words: str) -> None:
 
 @scenario
 def messages(agent: Agent) -> None:
-    """Two messages and a thought told apart by messageId, and a replayed user message."""
+    """Send two messages and a thought with a messageId each, and a replayed user message."""
     user = {"type": "text", "text": "replayed question"}
     agent.update(update_of("user_message_chunk", content=user, messageId="u1"))
     agent.say("first ", messageId="m1")
@@ -71,13 +71,13 @@ def messages(agent: Agent) -> None:
 
 @scenario
 def blocks(agent: Agent) -> None:
-    """Every kind of content block in message chunks."""
+    """Send every kind of content block in message chunks."""
     for content in content_blocks():
         agent.update(update_of("agent_message_chunk", content=content))
 
 
 def content_blocks() -> list[Frame]:
-    """One of each."""
+    """Return one block of each kind."""
     return [
         {"type": "text", "text": "plain text\n", "annotations": {"audience": ["user"]}},
         {"type": "image", "data": IMAGE, "mimeType": "image/png", "uri": "file:///tmp/dot.png"},
@@ -90,7 +90,7 @@ def content_blocks() -> list[Frame]:
 
 @scenario
 def tool(agent: Agent, id: str = "t1", kind: str = "read", status: str = "completed") -> None:
-    """A tool call that goes from pending over in_progress to STATUS."""
+    """Run a tool call from pending over in_progress to STATUS."""
     call = update_of("tool_call", toolCallId=id, title=f"Tool {id}", kind=kind, status="pending")
     agent.update(call)
     agent.update(update_of("tool_call_update", toolCallId=id, status="in_progress"))
@@ -100,14 +100,14 @@ def tool(agent: Agent, id: str = "t1", kind: str = "read", status: str = "comple
 
 @scenario
 def tools(agent: Agent, count: str = "300") -> None:
-    """COUNT whole tool calls."""
+    """Run COUNT whole tool calls."""
     for number in range(int(count)):
         tool(agent, f"t{number}")
 
 
 @scenario
 def tool_contents(agent: Agent) -> None:
-    """One tool call with text, image, resource link, two diffs and a terminal reference."""
+    """Send one tool call with text, image, resource link, two diffs and a terminal reference."""
     content: list[Frame] = [{"type": "content", "content": block} for block in content_blocks()]
     content += [
         {"type": "diff", "path": "/tmp/new.txt", "newText": "one\ntwo\n"},
@@ -132,7 +132,7 @@ def tool_contents(agent: Agent) -> None:
 
 @scenario
 def tool_cumulative(agent: Agent, count: str = "200", lines: str = "2000") -> None:
-    """One tool call whose output grows to LINES lines in COUNT updates that repeat it all."""
+    """Let the output of a tool call grow to LINES lines in COUNT updates that repeat it all."""
     agent.update(update_of("tool_call", toolCallId="big", title="Growing", kind="execute"))
     per_update = max(1, int(lines) // int(count))
     text = ""
@@ -146,7 +146,7 @@ def tool_cumulative(agent: Agent, count: str = "200", lines: str = "2000") -> No
 
 @scenario
 def tool_patch(agent: Agent) -> None:
-    """Updates whose null fields change nothing and whose arrays replace."""
+    """Send updates whose null fields change nothing and whose arrays replace."""
     first = [{"type": "content", "content": {"type": "text", "text": "old output"}}]
     agent.update(
         update_of("tool_call", toolCallId="p", title="Patched", kind="search", content=first)
@@ -159,7 +159,7 @@ def tool_patch(agent: Agent) -> None:
 
 @scenario
 def plan(agent: Agent, done: str = "1") -> None:
-    """A plan of three entries of which the first DONE are completed."""
+    """Send a plan of three entries, of which the first DONE are completed."""
     entries = [
         {"content": text, "priority": priority, "status": "pending"}
         for text, priority in (("Look", "high"), ("Think", "medium"), ("Act", "low"))
@@ -173,13 +173,13 @@ def plan(agent: Agent, done: str = "1") -> None:
 
 @scenario
 def updates(agent: Agent) -> None:
-    """Every stable update that is not message, tool call or plan."""
+    """Send every stable update except messages, tool calls and plans."""
     for update in other_updates():
         agent.update(update)
 
 
 def other_updates() -> list[Frame]:
-    """Commands, mode, options, session info, usage."""
+    """Return updates of commands, mode, options, session info and usage."""
     commands = [
         {"name": "tour", "description": "Show around"},
         {"name": "edit", "description": "Edit a file", "input": {"hint": "path"}},
@@ -200,7 +200,7 @@ def other_updates() -> list[Frame]:
 
 @scenario
 def title(agent: Agent, *words: str) -> None:
-    """Set the session's title; without words it is cleared."""
+    """Set the session's title, or clear it without words."""
     agent.update(update_of("session_info_update", title=" ".join(words) or None))
 
 
@@ -222,18 +222,18 @@ def stop(agent: Agent, reason: str = "refusal") -> None:
 
 @scenario
 def update(agent: Agent, text: str) -> None:
-    """One `session/update` given as JSON."""
+    """Send one `session/update` given as JSON."""
     agent.update(json.loads(text))
 
 
 @scenario
 def pause(agent: Agent, seconds: str = "0.1") -> None:
-    """Do nothing for so long, deaf to everything."""
+    """Ignore all input for SECONDS."""
     time.sleep(float(seconds))
 
 
 @scenario
 def wait_for_cancel(agent: Agent) -> None:
-    """Say one line, then wait until the user cancels."""
+    """Send one line, then wait until the user cancels."""
     agent.say("waiting\n")
     agent.wait_for_cancel()

@@ -1,8 +1,8 @@
-"""Version 2 of the protocol on the wire of a scripted agent: its scenarios speak version 1.
+"""A scripted agent that writes version 2 of the protocol. Its scenarios use version 1.
 
-Written from the documentation of version 2 alone, as another agent would be (v2/migration): what
-leaves is made upserts with ids and states, what comes is read as the request of version 1 that it
-stands for. `raw` and `update2` send anything else.
+This follows the documentation of version 2 alone, as another agent would (v2/migration). Outgoing
+frames become upserts with ids and states, incoming ones become requests of version 1. `raw` and
+`update2` send any other frame.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ BASELINE = ("list", "resume", "close")
 
 
 class Agent2(Agent):
-    """An agent that answers version 2 to a client that asks for it, and else its own version."""
+    """An agent that speaks version 2 with a client that asks for it, and version 1 with others."""
 
     newer = False
-    """The connection speaks version 2."""
+    """Whether the connection speaks version 2."""
     old = False
-    """It answers in the shape of version 1 whatever it is asked."""
+    """Whether it always answers in the shape of version 1."""
 
     def __init__(self, log: Any = None) -> None:
         super().__init__(log)
@@ -40,13 +40,13 @@ class Agent2(Agent):
         self._inserted: Frame | None = None
 
     def keep_old(self) -> None:
-        """Speak version 1 whatever is asked."""
+        """Speak version 1, also if the client asks for another version."""
         self.old = True
 
     # ---- the turn
 
     def insert(self, request: Frame) -> None:
-        """A prompt takes its place: its answer, its message, and the session runs."""
+        """Insert a prompt: send its answer, its message, and the running state."""
         self._messages += 1
         id = f"user-{os.getpid()}-{self._messages}"
         session = request["params"]["sessionId"]
@@ -58,7 +58,7 @@ class Agent2(Agent):
         self._inserted, self._speaker = request, ""
 
     def insert_more(self) -> None:
-        """Wait for another prompt and put it into the turn that runs."""
+        """Wait for another prompt and insert it into the current turn."""
         running = self._inserted
         self.insert(super().expect("session/prompt"))
         self._inserted = running
@@ -67,10 +67,10 @@ class Agent2(Agent):
         params = {"sessionId": session or self.session, "update": update}
         super().send({"jsonrpc": "2.0", "method": "session/update", "params": params})
 
-    # ---- saying
+    # ---- output
 
     def send(self, frame: Any) -> None:
-        """Write a frame of version 1 as those of version 2."""
+        """Write a frame of version 1 as frames of version 2."""
         if not self.newer or not isinstance(frame, dict):
             super().send(frame)
             return
@@ -84,7 +84,7 @@ class Agent2(Agent):
         super().send_together(*frames)
 
     def reply(self, request: Frame, result: Any) -> None:
-        """Answer a request; the end of a turn is a state."""
+        """Answer a request. The end of a turn is a state."""
         if self.newer and request is self._inserted and "stopReason" in result:
             self._inserted = None
             self._state(request, {"state": "idle", **result})
@@ -92,7 +92,7 @@ class Agent2(Agent):
             super().reply(request, result)
 
     def refuse(self, request: Frame, code: int, message: str, data: Any = None) -> None:
-        """Answer with an error; of a turn that runs it is a state."""
+        """Answer with an error. The failure of a turn is a state."""
         if self.newer and request is self._inserted:
             self._inserted = None
             error = {"code": code, "message": message} | ({} if data is None else {"data": data})
@@ -124,11 +124,11 @@ class Agent2(Agent):
         title = call.get("title") or call["toolCallId"]
         self._permissions.add(json.dumps(frame["id"]))
         state = {"sessionUpdate": "state_update", "state": "requires_action"}
-        told = {"sessionId": params["sessionId"], "update": state}
+        update = {"sessionId": params["sessionId"], "update": state}
         asked = {**frame, "params": {**params, "title": title, "subject": subject}}
         if self._inserted is None:
             return [asked]
-        return [{"jsonrpc": "2.0", "method": "session/update", "params": told}, asked]
+        return [{"jsonrpc": "2.0", "method": "session/update", "params": update}, asked]
 
     def _updates(self, update: Frame) -> list[Frame]:
         kind = update["sessionUpdate"]
@@ -153,7 +153,7 @@ class Agent2(Agent):
         return [update]
 
     def _message(self, kind: str) -> str:
-        """The id of a message goes on until somebody else speaks."""
+        """Return the id of the current message, or a new one for another sender."""
         if self._speaker != kind:
             self._speaker = kind
             self._messages += 1
@@ -171,7 +171,7 @@ class Agent2(Agent):
             opened["configOptions"] = options(opened["configOptions"])
         return opened
 
-    # ---- listening
+    # ---- input
 
     def _read(self) -> Frame:
         frame = super()._read()
@@ -188,11 +188,11 @@ class Agent2(Agent):
         return _as_version_1(frame)
 
     def expect(self, *methods: str) -> Frame:
-        """A prompt that is taken is inserted."""
+        """Wait for a frame, and insert it if it is a prompt."""
         return self._taken(super().expect(*methods))
 
     def next(self) -> Frame:
-        """The same for any frame."""
+        """Wait for any frame, and insert it if it is a prompt."""
         return self._taken(super().next())
 
     def _taken(self, frame: Frame) -> Frame:
@@ -222,7 +222,7 @@ def _as_version_1(frame: Frame) -> Frame:
 
 
 def _initialized(result: Frame) -> Frame:
-    """The capabilities of version 1 under the names of version 2 (v2/initialization)."""
+    """Return the capabilities of version 1 under the names of version 2 (v2/initialization)."""
     ours = result.get("agentCapabilities", {})
     session = dict(ours.get("sessionCapabilities") or {})
     found: Frame = {key: it for key, it in session.items() if key not in BASELINE}
@@ -253,7 +253,10 @@ def _method(method: Frame) -> Frame:
 
 
 def _call(call: Frame) -> Frame:
-    """A tool call as a patch: what version 1 gives as null changes nothing there."""
+    """Return a tool call as a patch.
+
+    A null of version 1 changes nothing there, so it is left out.
+    """
     found = {key: it for key, it in call.items() if it is not None or key not in NULLABLE}
     if "content" in found:
         found["content"] = [_item(item) for item in found["content"]]
@@ -280,18 +283,18 @@ def _item(item: Frame) -> Frame:
     }
 
 
-def commands(told: list[Frame]) -> list[Frame]:
-    """Commands with the types that version 2 wants."""
+def commands(given: list[Frame]) -> list[Frame]:
+    """Return commands with the types that version 2 requires."""
     return [
         {**one, "type": "command"}
         | ({"input": {**one["input"], "type": "text"}} if one.get("input") else {})
-        for one in told
+        for one in given
     ]
 
 
-def options(told: list[Frame]) -> list[Frame]:
-    """Config options under the names of version 2."""
-    return [_option(one) for one in told]
+def options(given: list[Frame]) -> list[Frame]:
+    """Return config options under the names of version 2."""
+    return [_option(one) for one in given]
 
 
 def _option(option: Frame) -> Frame:

@@ -21,7 +21,7 @@ from tests.agents.version2 import Agent2
 
 @scenario
 def script2(agent: Agent) -> None:
-    """As `script`, but updates are those of version 2 as they are."""
+    """Run lines like `script`, but send updates of version 2 without a change."""
     assert agent.turn is not None
     assert isinstance(agent, Agent2)
     for line in prompt_text(agent.turn).split("\n"):
@@ -34,14 +34,14 @@ def script2(agent: Agent) -> None:
 
 @scenario
 def asks2(agent: Agent, text: str) -> None:
-    """A permission with these parameters beside its options; say what was chosen."""
+    """Ask for a permission with these parameters beside its options, and print the choice."""
     id = agent.request("session/request_permission", {**json.loads(text), "options": OPTIONS})
     agent.say(chosen(agent.answer(id)))
 
 
 @scenario
 def takes_one_more(agent: Agent) -> None:
-    """Insert the next prompt into the running turn."""
+    """Insert the next prompt into the current turn."""
     assert isinstance(agent, Agent2)
     agent.insert_more()
     agent.say("taken")
@@ -62,7 +62,7 @@ def answers_version(agent: Agent, version: str) -> None:
 
 @whole_life
 def refuses_version(agent: Agent) -> None:
-    """Speak versions 7 and 8 alone."""
+    """Speak only versions 7 and 8."""
     request = agent.expect("initialize")
     data = {"requested": request["params"]["protocolVersion"], "supported": [7, 8]}
     agent.refuse(request, -32022, "unsupported protocol version", data)
@@ -71,7 +71,7 @@ def refuses_version(agent: Agent) -> None:
 
 @scenario
 def ends_alone(agent: Agent) -> None:
-    """A tool call and a terminal that the client may end, one after the other."""
+    """Run a tool call and a terminal that the client may end, one after the other."""
     assert isinstance(agent, Agent2)
     offer: Any = {"capabilities": {"cancel": {}}}
     call = {"toolCallId": "c", "title": "Long work", "kind": "execute", "status": "in_progress"}
@@ -87,8 +87,9 @@ def ends_alone(agent: Agent) -> None:
 
 @whole_life
 def works_at_once(agent: Agent) -> None:
-    """The session works before `session/new` is answered, and the answer has commands; the prompt
-    is inserted once that is over.
+    """Work before `session/new` is answered, and send commands in the answer.
+
+    Insert the prompt afterwards.
     """
     assert isinstance(agent, Agent2)
     handshake(agent)
@@ -106,7 +107,7 @@ def _says_both(agent: Agent) -> None:
 
 @whole_life
 def drafted(agent: Agent) -> None:
-    """Version 2 as its drafts had it: no `info`, and a prompt is answered by an empty object."""
+    """Speak the draft of version 2: no `info`, and an empty object as the answer to a prompt."""
     assert isinstance(agent, Agent2)
     agent.keep_old()
     request = agent.expect("initialize")
@@ -118,14 +119,16 @@ def drafted(agent: Agent) -> None:
         content = prompt["params"]["prompt"]
         agent.update({"sessionUpdate": "user_message", "messageId": "u", "content": content})
         agent.update({"sessionUpdate": "state_update", "state": "running"})
-        heard = [{"type": "text", "text": "heard"}]
-        agent.update({"sessionUpdate": "agent_message", "messageId": "a", "content": heard})
+        content = [{"type": "text", "text": "heard"}]
+        agent.update({"sessionUpdate": "agent_message", "messageId": "a", "content": content})
         agent.update({"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"})
 
 
 @whole_life
 def only_version_2(agent: Agent, how: str = "answers") -> None:
-    """Speak version 2 alone, and say so to a client that asks for 1: by the answer or a refusal."""
+    """Speak only version 2, and report that to a client that asks for 1, by an answer or a
+    refusal.
+    """
     request = agent.expect("initialize")
     if request["params"]["protocolVersion"] != 2 and how == "refuses":
         agent.refuse(request, -32022, "unsupported protocol version", {"supported": [2]})

@@ -6,19 +6,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.agents.loop import RETOLD
+from tests.agents.loop import EARLIER_SESSION
 
 
 def words(prompt: dict[str, Any]) -> list[str]:
     """Return the texts of the user, without the line break before an attachment."""
-    return [text.removesuffix("\n") for text in _texts(prompt) if RETOLD not in text]
+    return [text.removesuffix("\n") for text in _texts(prompt) if EARLIER_SESSION not in text]
 
 
 def told(prompt: dict[str, Any]) -> str:
     """What is told of the conversation so far; it stands behind the user's words."""
     texts = _texts(prompt)
-    assert all(RETOLD not in text for text in texts[:-1])
-    return texts[-1] if RETOLD in texts[-1] else ""
+    assert all(EARLIER_SESSION not in text for text in texts[:-1])
+    return texts[-1] if EARLIER_SESSION in texts[-1] else ""
 
 
 def _texts(prompt: dict[str, Any]) -> list[str]:

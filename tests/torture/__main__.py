@@ -16,7 +16,7 @@ usage: python -m tests.torture KIND SEED [STEPS] [COUNT]
 
 
 def kinds() -> dict[str, tuple[str, str]]:
-    """The modules of this folder that can be run: name -> (arguments, what it does)."""
+    """Return the modules of this folder that can be run: name -> (arguments, summary)."""
     found = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
@@ -27,13 +27,12 @@ def kinds() -> dict[str, tuple[str, str]]:
 
 
 def listing() -> str:
-    """The help: each kind with its arguments, and what it does."""
     rows = [f"  {name} {usage}\n      {does}" for name, (usage, does) in kinds().items()]
     return "\n".join([HEAD, *rows])
 
 
 def main(words: Sequence[str]) -> int:
-    """Run a kind, or list all; the exit code."""
+    """Run one kind or list all, and return the exit code."""
     if len(words) > 1 and words[0] in kinds():
         sys.argv = list(words)
         runpy.run_module(f"tests.torture.{words[0]}", run_name="__main__")

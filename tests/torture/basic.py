@@ -1,8 +1,8 @@
-"""An agent and a user work on the same files: writes, renames, commits, typing, saves, decisions.
+"""An agent and a user edit the same files: writes, renames, commits, typing, saves, decisions.
 
-After each step editor, disk and pending edits must equal a model: the ledger alone, told of the
-same steps. `python -m tests.torture.basic SEED STEPS COUNT` runs COUNT histories of STEPS steps,
-from SEED on, and prints the steps of those that fail.
+After each step the editor, the disk and the pending edits must equal a model: a ledger that gets
+the same steps. `python -m tests.torture.basic SEED STEPS COUNT` runs COUNT histories of STEPS
+steps, starting with SEED, and prints the steps of those that fail.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ vim.iter(require('acp').state().sessions):all(function(session)
   end)
 end)
 """
-"""No tool call runs: what is committed then is the user's commit."""
+"""True if no tool call is running, so that a commit is the user's."""
 
 
 class History(Decisions):
-    """The steps that agent and user take."""
+    """Random steps of an agent and a user."""
 
     autosave = ""
-    """How the user's buffers save themselves, if they do."""
+    """How the user's buffers save themselves; empty if they do not."""
 
     def wrote(self, path: str, new: Text) -> None:
-        """The agent left this text on disk: the model takes it in."""
+        """Enter a text that the agent has left on disk in the model."""
         old = self.ledger_disk.get(path)
         live = self.live_before[path]
-        if new == old:  # who changes nothing has no pending edit there
+        if new == old:  # a write without a change makes no pending edit
             self.settle({path: live}, {path: new})
             return
-        until(lambda: self.told_of(path) > self.told_before, what=f"AcpEdit of {path}")
+        until(lambda: self.edit_events(path) > self.edit_events_before, what=f"AcpEdit of {path}")
         if self.clean(path):
             self.ledger.agent_wrote(path, old, new, self.n)
             self.settle({path: new}, {path: new})
         else:
-            self.wrote_beside(path, old, new)
+            self.wrote_over_unsaved(path, old, new)
 
-    def wrote_beside(self, path: str, old: Text | None, new: Text) -> None:
-        """The agent did so while the buffer has unsaved edits."""
+    def wrote_over_unsaved(self, path: str, old: Text | None, new: Text) -> None:
+        """Enter a text that the agent wrote while the buffer had unsaved edits."""
         live = self.live_before[path]
         assert live is not None
         merged = merge(old or EMPTY, live, new)
@@ -69,19 +69,22 @@ class History(Decisions):
             self.settle({path: merged.text}, {path: new})
 
     def remember(self, path: str) -> None:
-        """What the file held before a step."""
+        """Record the texts of a file before a step."""
         self.look()
         self.ledger_disk = {path: self.disk(path)}
         self.live_before = {path: self.live(path)}
-        self.told_before = self.told_of(path)
+        self.edit_events_before = self.edit_events(path)
 
-    def told_of(self, path: str) -> int:
-        """How many changes of a file by agents have been told; what is told is pending."""
+    def edit_events(self, path: str) -> int:
+        """Return the number of `AcpEdit` events of a file.
+
+        An edit is pending once its event was sent.
+        """
         return sum(event["data"]["path"] == path for event in self.editor.events("AcpEdit"))
 
     def agent_on_disk(self) -> None:
-        """The agent changes a file by itself."""
-        path = self.some(lambda p: self.disk(p) not in (None, EMPTY))
+        """Change a file on disk, outside of the editor."""
+        path = self.random_path(lambda p: self.disk(p) not in (None, EMPTY))
         if path is None:
             return
         self.remember(path)
@@ -97,8 +100,8 @@ class History(Decisions):
         self.wrote(path, new)
 
     def agent_writes(self) -> None:
-        """The agent reads and writes a file through the editor."""
-        path = self.some(lambda p: self.live(p) not in (None, EMPTY))
+        """Read and write a file through the editor."""
+        path = self.random_path(lambda p: self.live(p) not in (None, EMPTY))
         if path is None:
             return
         self.look()
@@ -114,15 +117,15 @@ class History(Decisions):
         self.settle({path: found}, {path: found if clean else disk})
 
     def written(self, before: Text, clean: bool) -> Text:
-        """What the agent makes of a text; ``clean``: it will be saved as well."""
+        """Return a changed text. ``clean``: the editor will also save it."""
         return self.changed(before, "agent")
 
     def saved(self, path: str, text: Text) -> Text:
-        """What a save by us makes of a text."""
+        """Return the text after the editor has saved it."""
         return text
 
     def agent_creates(self) -> None:
-        """A new file, one way or the other."""
+        """Create a file, through the editor or on disk."""
         path = str(self.editor.work / f"n{self.words}.txt")
         text = Text((self.word("agent"), self.word("agent"), self.word("agent")))
         self.note("agent creates", path)
@@ -137,7 +140,7 @@ class History(Decisions):
 
     def agent_deletes(self) -> None:
         """A file is gone."""
-        path = self.some(lambda p: self.disk(p) is not None and self.clean(p))
+        path = self.random_path(lambda p: self.disk(p) is not None and self.clean(p))
         if path is None:
             return
         before = self.disk(path)
@@ -149,7 +152,9 @@ class History(Decisions):
 
     def agent_renames(self) -> None:
         """A file is moved."""
-        path = self.some(lambda p: self.disk(p) not in (None, EMPTY) and p not in self.buffers)
+        path = self.random_path(
+            lambda p: self.disk(p) not in (None, EMPTY) and p not in self.buffers
+        )
         if path is None:
             return
         text = self.disk(path)
@@ -165,17 +170,18 @@ class History(Decisions):
         self.settle({path: None, new: text}, {path: None, new: text})
 
     def moved(self, old: str, new: str) -> None:
-        """What is known of a file goes with it."""
+        """Move the model's facts about a file to its new path."""
 
     def both_at_once(self) -> None:
-        """The user changes a line while the agent changes another of the same file on disk."""
-        path = self.some(lambda p: self.clean(p) and self.disk(p) is not None)
+        """Edit one line as the user while the agent changes another line of the file on disk."""
+        path = self.random_path(lambda p: self.clean(p) and self.disk(p) is not None)
         if path is None:
             return
         self.remember(path)
         disk = self.disk(path)
         assert disk is not None
-        free = self.free_rows(path, len(disk.lines))[self.layout(path).bomb :]  # `s/.*/` takes it
+        # the keys `0C` and `s/.*/` would change the BOM
+        free = self.free_rows(path, len(disk.lines))[self.layout(path).bomb :]
         pairs = [(a, b) for a in free for b in free if abs(a - b) > 3]
         if not pairs:
             return
@@ -207,7 +213,7 @@ class History(Decisions):
         merged = Text(both.lines, edited.eol)
         self.ledger.user_edited(path, edited)
         self.ledger.agent_wrote(path, edited, merged, self.n)
-        self.ledger.user_edited(path, both)  # a save that came later has ended the last line
+        self.ledger.user_edited(path, both)  # a later save has ended the last line
         only = list(disk.lines)
         only[theirs] = agent
         if not save:
@@ -215,11 +221,14 @@ class History(Decisions):
         self.settle({path: both}, {path: both if save else Text(tuple(only), disk.eol)})
 
     def ends(self, path: str) -> bool:
-        """Whether a save ends the text; not after an agent has taken its end, or a reject has."""
+        """Return whether a save ends the last line.
+
+        It does not if an agent or a reject removed its end.
+        """
         return bool(self.editor.lua("return vim.bo[vim.fn.bufnr(...)].fixendofline", path))
 
     def free_rows(self, path: str, count: int) -> list[int]:
-        """Rows that no pending hunk touches."""
+        """Return the rows that no pending hunk touches."""
         entry = self.ledger.get(path)
         if entry is not None and (entry.base is None or entry.conflict):
             return []
@@ -230,19 +239,19 @@ class History(Decisions):
 
     # ---- the user
 
-    def some(self, fit: Callable[[str], bool]) -> str | None:
-        """Some file that fits and is in no conflict."""
+    def random_path(self, fit: Callable[[str], bool]) -> str | None:
+        """Return a random path that fits, if there is one."""
         fitting = [path for path in self.paths if fit(path)]
         return self.rng.choice(fitting) if fitting else None
 
     def as_user(self, what: str, path: str, code: str) -> None:
         self.note("user", what, path)
         self.editor.lua(AS_USER, path, code)
-        self.settle_as_it_is()
+        self.follow_editor()
 
     def user_types(self) -> None:
-        """Lines are changed, added, removed."""
-        path = self.some(lambda p: self.disk(p) is not None)
+        """Change, add and remove lines."""
+        path = self.random_path(lambda p: self.disk(p) is not None)
         if path is None:
             return
         old = self.live(path)
@@ -255,8 +264,8 @@ class History(Decisions):
         self.as_user("types", path, code)
 
     def user_command(self) -> None:
-        """Saves, undoes, gives up, looks elsewhere."""
-        path = self.some(lambda p: self.disk(p) is not None)
+        """Save, undo, redo or reload."""
+        path = self.random_path(lambda p: self.disk(p) is not None)
         if path is None:
             return
         commands = ["silent write", "silent undo", "silent redo", "silent edit!", "silent update"]
@@ -264,24 +273,22 @@ class History(Decisions):
         self.as_user(command, path, f"pcall(vim.cmd, '{command}')")
 
     def user_looks(self) -> None:
-        """Windows and buffers come and go."""
-        path = self.some(lambda p: self.disk(p) is not None)
+        """Open, split and close windows, and unload buffers."""
+        path = self.random_path(lambda p: self.disk(p) is not None)
         if path is None:
             return
         command = self.rng.choice(
             ["hide edit", "split", "vsplit", "only", "bwipeout!", "bdelete!", "bunload!", "close"]
         )
         if command.endswith("!") and not self.clean(path):
-            return  # `tests/torture/reborn.py` throws unsaved text away
+            return  # `tests/torture/reborn.py` covers discarded unsaved text
         argument = "" if command in ("only", "close") else f" {path}"
         self.note("user", command, path)
         self.editor.lua("pcall(vim.cmd, ...)", f"silent {command}{argument}")
-        self.settle_as_it_is()
+        self.follow_editor()
 
     def commit(self) -> None:
-        """The user commits everything, and has saved everything: then it counts whenever it is
-        noticed.
-        """
+        """Commit everything if all is saved, so that the host may notice at any time."""
         if not all(map(self.clean, self.paths)):
             return
         self.note("commit")
@@ -298,7 +305,7 @@ class History(Decisions):
     # ---- all together
 
     def agents_steps(self) -> list[Callable[[], None]]:
-        """What an agent at work may do; what is there twice is done twice as often."""
+        """Return the agent's possible steps. Repeated ones are more likely."""
         return [
             *[self.agent_on_disk] * 4,
             *[self.agent_writes] * 3,
@@ -309,7 +316,7 @@ class History(Decisions):
         ]
 
     def users_steps(self) -> list[Callable[[], None]]:
-        """The same of the user."""
+        """Return the user's possible steps. Repeated ones are more likely."""
         return [
             *[self.user_types] * 5,
             *[self.user_command] * 5,
@@ -319,7 +326,7 @@ class History(Decisions):
         ]
 
     def step(self) -> None:
-        """One step, by chance."""
+        """Take a random step."""
         if self.rng.random() < 0.12:
             if self.agent.working:
                 self.end()
@@ -331,11 +338,11 @@ class History(Decisions):
             self.rng.choice(self.users_steps())()
 
     def finish(self) -> None:
-        """Everything accepted is the live text; everything rejected is the base."""
+        """Decide everything: accepted text must be the live text, rejected text the base."""
         if self.agent.working:
             self.end()
         self.editor.lua("vim.cmd('silent! wall')")
-        self.settle_as_it_is()
+        self.follow_editor()
         verb = self.rng.choice(["accept", "reject"])
         for n in self.numbers():
             self.n = n
@@ -345,7 +352,7 @@ class History(Decisions):
 
 
 def history(editor: Editor, seed: int, steps: int, kind: type[History] = History) -> History:
-    """One random history; AssertionError with its steps where editor and model part."""
+    """Run one random history. Raise AssertionError with its steps if editor and model differ."""
     world = kind(editor, seed)
     try:
         for _ in range(steps):
@@ -357,7 +364,7 @@ def history(editor: Editor, seed: int, steps: int, kind: type[History] = History
 
 
 def main(words: Sequence[str], kind: type[History] = History) -> int:
-    """Run histories from a seed on, by default one of 60 steps; the number of those that failed."""
+    """Run histories from a seed on (default: one of 60 steps) and return the number of failures."""
     first, steps, count = (int(word) for word in [*words, "60", "1"][:3])
     failed = 0
     for seed in range(first, first + count):

@@ -1,4 +1,4 @@
-"""Files that a history changes by itself, and the lines that it makes for them."""
+"""Changes of files in random histories."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from acp_nvim.edits.text import EMPTY, Text, from_lines
 
 
 class Clock:
-    """The times of files: each write is another one's, however fast they follow."""
+    """File times that differ for each write, however fast the writes follow each other."""
 
     def __init__(self) -> None:
         self._now = 1_700_000_000_000_000_000
 
     def put(self, path: Path, text: Text) -> None:
-        """A program writes the file."""
+        """Write the file as another program would."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(str(text))
         self._now += 1_000_000
@@ -25,7 +25,7 @@ class Clock:
 
 
 def changed(text: Text, rng: random.Random, word: Callable[[], str]) -> Text:
-    """A text with a few lines changed, added, removed; `word` makes each new one."""
+    """Return a text with a few lines changed, added or removed. `word` makes each new line."""
     lines = list(text.lines) if text != EMPTY else []
     for _ in range(rng.randint(1, 3)):
         row = rng.randrange(len(lines) + 1)

@@ -1,4 +1,4 @@
-"""The user's decisions in a history, made in the editor and in the model alike."""
+"""Decisions of the user in a random history, made in the editor and in the model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.torture.world import AS_USER, World
 
 
 class Decisions(World):
-    """Hunks, files, everything, conflicts."""
+    """A history whose user decides hunks, files, everything, and conflicts."""
 
     def decide(self) -> None:
-        """A hunk, a file, everything; accepted, rejected, and rejected no more."""
+        """Accept, reject or unreject a hunk, a file or everything."""
         entries = self.ledger.files()
         roll = self.rng.random()
         if roll < 0.15:
@@ -28,22 +28,24 @@ class Decisions(World):
                 hunk = entry.hunk_at(row)
                 self.note(verb, "hunk", entry.path, row)
                 steps = getattr(self.ledger, verb)(entry.path, hunk)
-                self.tell(verb, {"scope": "hunk", "path": entry.path, "line": row + 1}, steps)
+                self.decide_in_editor(
+                    verb, {"scope": "hunk", "path": entry.path, "line": row + 1}, steps
+                )
             elif roll < 0.9:
                 self.note(verb, "file", entry.path)
                 steps = getattr(self.ledger, verb)(entry.path)
-                self.tell(verb, {"scope": "file", "path": entry.path}, steps)
+                self.decide_in_editor(verb, {"scope": "file", "path": entry.path}, steps)
             else:
                 self.decide_all(verb)
 
     def decide_all(self, verb: str) -> None:
-        """All that is pending of a session."""
+        """Decide all pending edits of a session."""
         self.note(verb, "all")
         steps = (accept_all if verb == "accept" else reject_all)(self.ledger, self.n)
-        self.tell(verb, {"scope": "all", "session": self.n}, steps)
+        self.decide_in_editor(verb, {"scope": "all", "session": self.n}, steps)
 
     def unreject(self) -> None:
-        """The last reject is taken back, unless nothing would tell when that is done."""
+        """Take the last reject back, unless nothing would show when that is done."""
         self.look()
         present = {path: self.live(path) for path in self.ledger.unreject_paths()}
         trial = copy.deepcopy(self.ledger)
@@ -51,10 +53,12 @@ class Decisions(World):
         if summary_of(trial) == summary_of(self.ledger):
             return
         self.note("unreject")
-        self.tell("unreject", {}, self.ledger.unreject(present))
+        self.decide_in_editor("unreject", {}, self.ledger.unreject(present))
 
-    def tell(self, verb: str, args: dict[str, Any], steps: Sequence[Restoration]) -> None:
-        """Have the host do it; what the model says of texts must come true."""
+    def decide_in_editor(
+        self, verb: str, args: dict[str, Any], steps: Sequence[Restoration]
+    ) -> None:
+        """Make the host decide, and wait until the texts are those of the model."""
         lives = {step.path: step.after for step in steps}
         disks = {
             step.path: step.after
@@ -65,7 +69,7 @@ class Decisions(World):
         self.settle(lives, disks)
 
     def resolve(self, path: str) -> None:
-        """Settle a conflict."""
+        """Resolve a conflict."""
         if self.rng.random() < 0.5:
             self.note("saved over", path)
             self.editor.lua(AS_USER, path, "vim.cmd('silent write')")
@@ -76,4 +80,6 @@ class Decisions(World):
             self.settle({path: live}, {path: live})
         else:
             self.note("theirs", path)
-            self.tell("accept", {"scope": "file", "path": path}, self.ledger.accept(path))
+            self.decide_in_editor(
+                "accept", {"scope": "file", "path": path}, self.ledger.accept(path)
+            )

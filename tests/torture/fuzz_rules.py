@@ -1,13 +1,13 @@
-"""Real shells run command lines that a rule `allow` lets pass, and start only what the rule names.
+"""Real shells run command lines that a rule `allow` permits, and may start only the named programs.
 
-The programs get the words that were judged, and no file is written but those that the lines name.
-`python -m tests.torture.fuzz_rules SEED COUNT` has every shell of this machine run COUNT lines.
+The programs must get the words that were judged, and only files that the lines name may be written.
+`python -m tests.torture.fuzz_rules SEED COUNT` runs COUNT lines in each shell of this machine.
 
-Lines are random ones of the grammar, and the same with random harm done to them, in which most of
-the characters that mean something to a shell go. Those that pass are run a batch at a time: in one
-process of each shell, by `eval`, with functions that record their words in place of the programs
-that the rules name. All other names of programs are found in a PATH of recording stubs. Of each
-batch some are run once more as `sh -c` with stubs alone.
+Half of the lines are random ones of the grammar. The others are damaged at random, mostly with
+characters that have a meaning for a shell. Permitted lines run in batches: in one process of each
+shell, with `eval`, and with functions that record their words in place of the named programs. All
+other program names are found in a PATH of recording stubs. Some lines of each batch run once more
+as `sh -c`, with stubs only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 SHELLS: Final = [shell for shell in ("sh", "dash", "bash", "zsh") if shutil.which(shell)]
 RECORDED: Final = ("make", "git", "ls", "find")
-"""Programs that the rules name; functions in a batch."""
+"""The programs that the rules name. A batch defines them as functions."""
 RULES: Final = [
     Rule("allow", command=["make", "make *", "git log *", "ls *", "find *"]),
     Rule("allow", command=["echo *", "printf *", "test *", "true", "sh -c make"]),
@@ -56,22 +56,22 @@ _RECORD: Final = "\x01"
 _POOL: Final = 20_000
 _BATCH: Final = 2000
 _ALONE: Final = 4
-"""Lines of a batch that each shell runs as `sh -c`."""
+"""Number of lines of a batch that each shell runs as `sh -c`."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A line, and what it may do: commands with their words, files."""
+    """A line with its permitted effects: commands with their words, and files."""
 
     line: str
     started: list[tuple[str, ...]]
     writes: list[str]
     all_run: bool
-    """Whether each of its commands is sure to run."""
+    """Whether each of the commands must run."""
 
 
 def wanted(line: str) -> Wanted:
-    """What a line may do, by our own reading of it."""
+    """Return the effects that the rules see in a line."""
     read = plain(Command(line))
     assert read is not None, line
     writes = [path for command in read.commands for path in command.writes]
@@ -84,13 +84,13 @@ def wanted(line: str) -> Wanted:
 
 
 class Fault(AssertionError):
-    """A line that runs something else than it was allowed for."""
+    """A line had an effect that the rule does not allow."""
 
 
 def passes(line: str) -> bool:
-    """Whether the rules allow this line."""
+    """Return whether the rules allow this line."""
     command = Command(line)
-    if plain(command) is None:  # saves the time that it takes to say so more politely
+    if plain(command) is None:  # faster than the checks that explain a refusal
         return False
     return decide(RULES, Case("execute", commands=[command], cwd="/w", roots=["/w"])) == "allow"
 
@@ -99,10 +99,10 @@ def passes(line: str) -> bool:
 
 
 class Lines:
-    """Lines that pass, without end."""
+    """An endless iterator of permitted lines."""
 
     def __init__(self, rng: random.Random) -> None:
-        """Words are made in advance and taken from a pool: that is half of the time."""
+        """Make words and redirects in advance, which halves the time."""
         self._rng = rng
         self._words = [_word(rng) for _ in range(_POOL)]
         self._redirects = [_redirect(rng) for _ in range(_POOL // 10)]
@@ -179,7 +179,7 @@ def _word(rng: random.Random) -> str:
 
 @dataclass
 class Sandbox:
-    """A directory in which lines run, with a PATH of stubs and nothing else."""
+    """A directory in which lines run, with a PATH that has only stubs."""
 
     home: Path
     figures: Counter[str] = field(default_factory=Counter)
@@ -199,7 +199,7 @@ class Sandbox:
         self.env = {"PATH": str(self.stubs), "LC_ALL": "C.UTF-8", "HOME": str(self.home / "none")}
 
     def check(self, lines: Sequence[str]) -> None:
-        """Run lines by every shell. Fault for one that does more than it may."""
+        """Run lines in every shell. Raise Fault for one with an effect that is not allowed."""
         batch = [wanted(line) for line in lines]
         for shell in SHELLS:
             if self._run(shell, batch) is not None:
@@ -225,7 +225,7 @@ class Sandbox:
         return "\n".join([f"exec 9>'{self.records}'", *functions, *evals, "printf end >&9\n"])
 
     def _run(self, shell: str, batch: Sequence[Wanted]) -> str | None:
-        """What is wrong with what a shell did for these lines, None when nothing is."""
+        """Run lines in one shell and return its fault, or None."""
         script = self.home / "script"
         script.write_text(self._script(batch), encoding="utf-8")
         self.log.unlink(missing_ok=True)
@@ -256,7 +256,7 @@ class Sandbox:
         )
 
     def _started(self, batch: Sequence[Wanted], said: str) -> str | None:
-        """Whether each line ran its own commands, with the words that were judged."""
+        """Return a fault if a line ran other commands, or ran them with other words."""
         found: dict[int, list[tuple[str, ...]]] = {}
         for record in said.split(_RECORD + "\0")[:-1]:
             number, *words = record.split("\0")[:-1]
@@ -268,7 +268,7 @@ class Sandbox:
         return None
 
     def _files(self, batch: Sequence[Wanted]) -> str | None:
-        """Whether there is no file but those that the lines name; they are removed."""
+        """Return a fault if there are files that no line names. Remove all files."""
         made = {str(path.relative_to(self.work)) for path in self.work.rglob("*")} - {"out"}
         named = {os.path.normpath(path) for one in batch for path in one.writes}
         for path in made:
@@ -288,19 +288,17 @@ class Sandbox:
 
 
 def _difference(one: Wanted, started: Sequence[tuple[str, ...]]) -> str | None:
-    """Whether other commands were started than stand in the line, or with other words."""
+    """Compare the commands that were started with those of the line."""
     if one.started == started:
         return None
     if Counter(started) - Counter(one.started):
         return f"started {started}, not {one.started}"
-    # Fewer are right behind && and ||, and where a folder is missing.
+    # Commands after && and ||, or with a missing folder, may be skipped.
     return f"started {started} of {one.started} only" if one.all_run else None
 
 
 def _errors(done: subprocess.CompletedProcess[str]) -> str | None:
-    """What a shell says of a program that it did not find; of a builtin's own words it may say
-    what it likes.
-    """
+    """Return the shell's errors about missing programs. Errors of builtins do not matter."""
     found = [
         text
         for text in done.stderr.splitlines()
@@ -311,7 +309,7 @@ def _errors(done: subprocess.CompletedProcess[str]) -> str | None:
 
 
 def run(seed: int, count: int, home: Path) -> Counter[str]:
-    """Run so many lines that pass; returns how many each shell has run."""
+    """Run permitted lines and return the number of lines that each shell has run."""
     rng = random.Random(seed)
     source, sandbox = Lines(rng), Sandbox(home)
     while count > 0:
@@ -322,7 +320,7 @@ def run(seed: int, count: int, home: Path) -> Counter[str]:
 
 
 def main() -> None:
-    """Print the figures of one run."""
+    """Run once and print the figures."""
     seed, count = int(sys.argv[1]), int(sys.argv[2])
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as home:

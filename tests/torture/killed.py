@@ -1,17 +1,17 @@
-"""Journal and history outlive SIGKILL: real processes, real files, killed at any moment.
+"""Journal and history survive SIGKILL: real processes on real files, killed at any moment.
 
 `python -m tests.torture.killed SEED STEPS COUNT` runs COUNT histories and prints the steps of those
-that fail; with the word `both` behind that two processes work over one folder at the same time.
+that fail. With a final `both`, two processes work in one folder at the same time.
 
-A process takes a step of `reborn.py` and one of `remembered.py` when it is told to, and says when
-that is written. It is killed between two steps or in the midst of one, then another one starts in
+On request, a process takes a step of `reborn.py` and one of `remembered.py`, and reports when that
+is written. The process is killed between two steps or during one. Then another process starts in
 the same place.
 
-- What it had said was written is there, all of it, and as it was.
-- Of the step in which it was killed all is there or nothing, and nothing twice. An agent's line
-  that has come into its file is pending.
-- Two show the same once both have heard of each other, and what one has decided is pending in
-  neither.
+- All state that it reported as written is there, unchanged.
+- The interrupted step is there entirely or not at all, and nothing is there twice. An agent's line
+  that has reached its file is pending.
+- Two processes show the same after they have exchanged their journals. A hunk that one has decided
+  is pending in neither.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Line = tuple[str, str]
 
 
 class Child:
-    """A process that is alive, and the last state that it had written."""
+    """A process that is alive, and the last state that it reported as written."""
 
     def __init__(self, root: Path, number: int, seed: int, both: bool) -> None:
         self.pipe, theirs = _processes.Pipe()
@@ -51,50 +51,50 @@ class Child:
         self.process.start()
         theirs.close()
         self.number = number
-        self.heard: list[Any] = []
-        """What it has told since it was told to do something."""
+        self.messages: list[Any] = []
+        """Messages since the last request."""
         self.last: State = self.done()
 
-    def tell(self, what: Any) -> None:
-        """Let it do that."""
-        self.heard.clear()
+    def send(self, what: Any) -> None:
+        """Send a request."""
+        self.messages.clear()
         self.pipe.send(what)
 
-    def hear(self, seconds: float) -> bool:
-        """Whether it has told something within so long."""
+    def receive(self, seconds: float) -> bool:
+        """Wait for a message, and return whether one came."""
         if not self.pipe.poll(seconds):
             return False
         try:
-            self.heard.append(self.pipe.recv())
+            self.messages.append(self.pipe.recv())
         except (EOFError, OSError):
-            return False  # it is dead
-        if isinstance(self.heard[-1], Failed):
-            raise AssertionError(self.heard[-1].why)
+            return False  # the process is dead
+        if isinstance(self.messages[-1], Failed):
+            raise AssertionError(self.messages[-1].why)
         return True
 
     def done(self) -> State:
-        """Wait until it is done."""
-        while self.hear(PATIENCE_S):
-            if isinstance(self.heard[-1], Done):
-                self.last = self.heard[-1]
+        """Wait until the request is done, and return the state."""
+        while self.receive(PATIENCE_S):
+            if isinstance(self.messages[-1], Done):
+                self.last = self.messages[-1]
                 return self.last
-        raise AssertionError(f"process {self.number} is not done: {self.heard}")
+        raise AssertionError(f"process {self.number} is not done: {self.messages}")
 
     def kill(self) -> None:
-        """End it as it is; hear what it had told before."""
+        """Kill the process, then read the messages that it sent before."""
         self.process.kill()
         self.process.join()
-        while self.hear(0):
+        while self.receive(0):
             pass
         self.pipe.close()
 
-    def named(self, kind: type[Any]) -> Any:
-        """What it has told of that kind, if it has."""
-        return next((one for one in self.heard if type(one) is kind), None)
+    def message_of(self, kind: type[Any]) -> Any:
+        """Return the message of this kind, if there is one."""
+        return next((one for one in self.messages if type(one) is kind), None)
 
 
 class Parent:
-    """A folder, and the processes that work there."""
+    """A folder and the processes that work in it."""
 
     def __init__(self, root: Path, seed: int, both: bool) -> None:
         self.root = root
@@ -103,8 +103,8 @@ class Parent:
         self.rng = random.Random(seed)
         self.log: list[str] = []
         self.numbers = 0
-        self.said: dict[str, list[Any]] = {}
-        """What processes that are dead have said, by first prompts."""
+        self.transcripts: dict[str, list[Any]] = {}
+        """Transcripts of dead processes by their first prompts."""
         self.prompts = set[str]()
         clock, words = Clock(), iter(range(1, 1000))
         (root / "work").mkdir()
@@ -125,7 +125,7 @@ class Parent:
         return child
 
     def on_disk(self) -> set[Line]:
-        """The lines that files have."""
+        """Return the lines of all files."""
         found = {name: self.root / "work" / name for name in FILES}
         return {
             (name, f"+{line}")
@@ -137,40 +137,41 @@ class Parent:
     # ---- steps
 
     def step(self) -> None:
-        """One step of each process; one of them may be killed."""
+        """Let each process take a step. One of them may be killed."""
         dying = self.rng.choice(self.alive) if self.rng.random() < 0.25 else None
         between = self.rng.random() < 0.3
         files = self.rng.sample(FILES, len(FILES))
         for at, child in enumerate(self.alive):
-            if child is not dying or not between:  # no two write one file in the same moment
-                child.tell(files[at :: len(self.alive)])
+            # two processes never write one file at the same time
+            if child is not dying or not between:
+                child.send(files[at :: len(self.alive)])
         if dying is not None:
             self.die(dying, between)
         for child in self.alive:
-            if child is not dying and child.heard[-1:] != [child.last]:
+            if child is not dying and child.messages[-1:] != [child.last]:
                 self.note(child.number, *child.done().log, sep="\n    ")
         if dying is not None:
-            self.come_back(dying, between)
+            self.replace(dying, between)
         if self.both and self.rng.random() < 0.3:
             self.meet()
 
     def die(self, child: Child, between: bool) -> None:
-        """It is killed: at rest, or at some moment of its step."""
+        """Kill a process between two steps, or at some moment of its step."""
         left = self.rng.random() ** 2 * 0.03
-        while not between and child.hear(left) and not isinstance(child.heard[-1], Done):
+        while not between and child.receive(left) and not isinstance(child.messages[-1], Done):
             left = self.rng.random() ** 2 * 0.005
         child.kill()
         self.alive.remove(child)
-        if (done := child.named(Done)) is not None:
+        if (done := child.message_of(Done)) is not None:
             child.last = done
-        told = [type(one).__name__ for one in child.heard]
-        started = child.named(Started)
+        told = [type(one).__name__ for one in child.messages]
+        started = child.message_of(Started)
         self.note("dies", child.number, "between" if between else started and started.step, told)
 
-    def come_back(self, dead: Child, between: bool) -> None:
-        """Another process starts in its place, and finds what it must."""
-        at_rest = between or dead.named(Done) is not None
-        self.compare_said(dead)
+    def replace(self, dead: Child, between: bool) -> None:
+        """Start a process in place of a dead one, and check the state that it finds."""
+        at_rest = between or dead.message_of(Done) is not None
+        self.compare_history(dead)
         found = self.start()
         self.note("finds", sorted(found.last.pending))
         if self.both:
@@ -182,43 +183,47 @@ class Parent:
             self.compare_pending(dead, found.last)
 
     def compare_pending(self, dead: Child, now: State) -> None:
-        """It was killed at it. Where the user has saved changes of the same lines that no journal
-        tells of, that is a conflict: nobody's lines are lost, or come back, in such a file.
+        """Compare pending lines before and after a death.
+
+        A user's saved change of the same lines, if no journal has it, makes a conflict. In such a
+        file no lines are lost, and none come back.
         """
         last, disk = dead.last, self.on_disk()
-        apart = _conflicts(last) | _conflicts(now)
+        conflicted = _conflicts(last) | _conflicts(now)
         found = now.pending
-        started = dead.named(Started)
+        started = dead.message_of(Started)
         step = started.step if started is not None else ""
         fresh = {line for line in found - last.pending if _number(line) <= last.words}
-        fresh = {line for line in fresh if line[0] not in apart}
+        fresh = {line for line in fresh if line[0] not in conflicted}
         if step not in ("unreject", "restore"):
             added = {line for line in fresh if line[1].startswith("+") and _number(line)}
             assert not added, f"from nowhere: {added}"
         if step not in ("unreject", "restore", "decide"):
-            agents = {one for one in disk if one[1].startswith("+agent") and one[0] not in apart}
+            agents = {
+                one for one in disk if one[1].startswith("+agent") and one[0] not in conflicted
+            }
             kept = {one for one in agents if one in last.pending or _number(one) > last.words}
             assert kept <= found, f"lost: {kept - found}"
 
-    def compare_said(self, dead: Child) -> None:
-        """The history has what was said as it was written, or as it was to be written."""
-        states = [state for state in (dead.last, dead.named(Acted)) if state is not None]
+    def compare_history(self, dead: Child) -> None:
+        """Compare the history with the transcripts that were written or about to be written."""
+        states = [state for state in (dead.last, dead.message_of(Acted)) if state is not None]
         said, prompts = remembered.read(self.root / "history.db")
-        others = {first for child in self.alive for first in child.last.said}
+        others = {first for child in self.alive for first in child.last.transcripts}
         ours = {first: one for first, one in said.items() if first not in others}
-        wanted = [self.said | state.said for state in states]
+        wanted = [self.transcripts | state.transcripts for state in states]
         assert ours in wanted, f"\nfound  {ours}\nwanted {wanted}"
         assert len(prompts) == len(set(prompts)), "a prompt twice"
         mine = [one for one in prompts if one in set(states[-1].prompts)]
         assert mine in [state.prompts for state in states], f"{mine}: {[s.prompts for s in states]}"
-        self.said = ours
+        self.transcripts = ours
         self.prompts.update(mine)
         assert self.prompts <= set(prompts), "prompts are gone"
 
     def meet(self) -> None:
-        """Both have heard of each other."""
+        """Let both processes exchange their journals."""
         for child in (*self.alive, *self.alive):
-            child.tell(MEET)
+            child.send(MEET)
             child.done()
         first, *others = (child.last.pending for child in self.alive)
         self.note("meet", sorted(first))
@@ -227,24 +232,24 @@ class Parent:
 
 
 def _conflicts(state: State) -> set[str]:
-    """The files in which both sides have changed the same lines."""
+    """Return the files with a conflict."""
     return {path for path, (_, conflict, _) in state.full[0].items() if conflict}
 
 
 def _number(line: Line) -> int:
-    """Which line it is; 0 for an empty one."""
+    """Return the number of a line; 0 for an empty one."""
     return int(line[1].rpartition(" ")[2].strip("+-") or 0)
 
 
 def run(seed: int, both: bool = False, steps: int = STEPS) -> str:
-    """One history in a directory of its own; why it failed."""
+    """Run one history in its own directory and return the failure, or ""."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
         parent = Parent(Path(os.path.realpath(root)), seed, both)
         try:
             for _ in range(steps):
                 parent.step()
             for child in parent.alive:
-                child.tell(END)
+                child.send(END)
                 child.process.join(PATIENCE_S)
         except AssertionError as error:
             return "\n".join([*parent.log, str(error)])
@@ -255,7 +260,7 @@ def run(seed: int, both: bool = False, steps: int = STEPS) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run histories from a seed on; the number of those that failed."""
+    """Run histories from a seed on and return the number of failures."""
     first, steps, count = (int(word) for word in [*words[:3], str(STEPS), "1"][:3])
     failed = 0
     for seed in range(first, first + count):

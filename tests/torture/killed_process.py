@@ -20,19 +20,19 @@ MEET, END = "meet", "end"
 
 
 class State(Struct):
-    """What a process has, at the end of a step or in the midst of it."""
+    """State of a process at the end of a step or during it."""
 
     step: str
     words: int
-    """The number of the last line that it made."""
+    """Number of the last line that it made."""
     pending: set[tuple[str, str]]
     full: Any
-    said: dict[str, list[Any]]
+    transcripts: dict[str, list[Any]]
     prompts: list[str]
-    """All that it has handed to the history, the oldest first."""
+    """All prompts that were handed to the history, the oldest first."""
     decided: set[tuple[str, str]]
     log: list[str]
-    """What happened in the step."""
+    """The events of the step."""
 
 
 class Started(Struct):
@@ -42,26 +42,26 @@ class Started(Struct):
 
 
 class Acted(State):
-    """A step is done, and not yet written."""
+    """A step is done but not yet written."""
 
 
 class Done(State):
-    """It is written."""
+    """A step is written."""
 
 
 class Failed(Struct):
-    """A fault of the code under test."""
+    """The code under test failed."""
 
     why: str
 
 
 class Life:
-    """One process, from its start to its death."""
+    """One process from its start to its death."""
 
     def __init__(self, root: Path, number: int, seed: int, pipe: Connection, *, both: bool) -> None:
         self.started = Neovims(root)
         self.world = reborn.History(self.started, seed, both)
-        self.world.leaves_unsaved = False  # what a file has is compared with what was pending
+        self.world.leaves_unsaved = False  # files are compared with pending lines
         self.world.words = 1000 * number
         self.world.names = number - 1
         past = remembered.History(root / "history.db", seed, both=False, process=number)
@@ -71,7 +71,7 @@ class Life:
         self.step = ""
 
     def send(self, kind: type[State], neovim: FakeWorkspace) -> None:
-        """Tell what there is."""
+        """Send the state."""
         world, host = self.world, self.host
         pending, full = reborn.pending_lines(neovim), reborn.full_state(neovim)
         said, prompts = host.now(), [*self.prompts, *host.sent]
@@ -81,8 +81,9 @@ class Life:
         self.pipe.send(kind(self.step, world.words, *rest))
 
     async def run(self) -> None:
-        """Take steps until somebody kills it, or says that it is over; it is told which files it
-        may write.
+        """Take a step for each request, until the process is killed or told to end.
+
+        A request has the files that the process may write.
         """
         neovim = await self.world.start()
         self.send(Done, neovim)
@@ -115,7 +116,7 @@ class Life:
 
 
 def live(root: str, number: int, seed: int, pipe: Connection, both: bool) -> None:
-    """The life of the process with that number."""
+    """Run the process with that number."""
     try:
         anyio.run(Life(Path(root), number, seed, pipe, both=both).run)
     except BaseException:

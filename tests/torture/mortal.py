@@ -1,4 +1,4 @@
-"""As wide, with a host that is killed now and then while the user goes on.
+"""Like `wide`, with a host that is killed now and then while the user continues to work.
 
 `python -m tests.torture.mortal SEED STEPS COUNT`
 """
@@ -17,11 +17,11 @@ from tests.torture.basic import main
 from tests.torture.wide import Wide
 
 QUIET = 40
-"""How often in a row the journal is to be found the same."""
+"""Number of consecutive looks at which the journal must be the same."""
 
 
 class Mortal(Wide):
-    """A host may die between any two steps."""
+    """A history whose host may die between any two steps."""
 
     def __init__(self, editor: Editor, seed: int) -> None:
         super().__init__(editor, seed)
@@ -29,7 +29,7 @@ class Mortal(Wide):
         self.cut_until = 0.0
 
     def step(self) -> None:
-        """One step, by chance."""
+        """Take a random step."""
         if not self.alive:
             self.rng.choice([self.user_types, self.user_command, self.user_saves, self.revive])()
         elif self.rng.random() < 0.06:
@@ -38,13 +38,13 @@ class Mortal(Wide):
             super().step()
 
     def finish(self) -> None:
-        """The last word is a living host's."""
+        """Finish with a living host."""
         if not self.alive:
             self.revive()
         super().finish()
 
     def die(self) -> None:
-        """The host is killed, with a turn or without."""
+        """Kill the host, during a turn or without one."""
         self.note("the host dies")
         self.settle({}, {})
         if self.agent.working:
@@ -59,33 +59,33 @@ class Mortal(Wide):
         self.alive = False
 
     def revive(self) -> None:
-        """Some command has the next host started."""
+        """Start the next host with a command."""
         self.note("the next one lives")
         self.editor.cmd("Acp edits")
         killed_host.wait_host(self.editor)
         self.alive = True
-        self.settle_as_it_is()
+        self.follow_editor()
 
     def commit(self) -> None:
-        """Not so soon that it may be the commit of an agent that has not ended yet."""
+        """Wait until the commit cannot be taken for one of an agent that was killed."""
         if time.time() > self.cut_until:
             super().commit()
 
     def user_saves(self) -> None:
-        """All that is not saved."""
-        path = self.some(lambda p: self.disk(p) not in (None, EMPTY))
+        """Save everything."""
+        path = self.random_path(lambda p: self.disk(p) not in (None, EMPTY))
         if path is not None:
             self.as_user("saves", path, "vim.cmd('silent! wall!')")
 
-    def settle_as_it_is(self) -> None:
-        """What the user does while no host runs is told in one."""
+    def follow_editor(self) -> None:
+        """Collect the user's changes in one update while no host runs."""
         if self.alive:
-            super().settle_as_it_is()
+            super().follow_editor()
         else:
             self.look()
 
     def _quiet(self) -> None:
-        """Wait until the journal has all that Neovim shows, and grows no more."""
+        """Wait until the journal has everything that Neovim shows and has stopped growing."""
         path = killed_host.journal_path(self.editor)
         found: list[bytes] = []
 

@@ -1,15 +1,15 @@
-"""Pending edits outlive Neovim: it is killed with its host, at any moment, and another one goes on.
+"""Pending edits survive Neovim, which is killed with its host at any moment and started again.
 
-`python -m tests.torture.reborn SEED COUNT` runs COUNT histories over fakes of Neovim and prints the
-steps of those that fail; with the word `both` behind that two Neovims live over one folder.
+`python -m tests.torture.reborn SEED COUNT` runs COUNT histories over a fake of Neovim and prints
+the steps of those that fail. With a final `both`, two Neovims work in one folder.
 
-Each line is made once, so who made it and what became of it is known by the line alone.
+Each line is made only once, so a line alone identifies its author and its decision.
 
-- What was written to the journal is shown by the next Neovim as it was by the last one: hunks,
-  kinds, agents, rejects that can be taken back, checkpoints.
-- Of what was being written when it was killed, either all counts or nothing.
-- Two Neovims show the same once both have heard of each other. What one has decided is pending in
-  neither; what nobody has decided is pending in both.
+- The next Neovim shows everything that was written to the journal, unchanged: hunks, kinds, agents,
+  rejects that can be taken back, checkpoints.
+- A write that was interrupted counts entirely or not at all.
+- Two Neovims show the same after they have exchanged their journals. Lines that one has decided are
+  pending in neither. Undecided lines are pending in both.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FILES = ("a", "b", "d/c", "new")
 
 
 class KilledError(Exception):
-    """The process is dead in the midst of a system call."""
+    """The process was killed during a system call."""
 
 
 class DyingOs:
@@ -56,14 +56,14 @@ class DyingOs:
         return self._left >= 0
 
     def write(self, handle: int, data: memoryview) -> int:
-        """Half of it is written where that is the last act."""
+        """Write the data, or half of it if this is the last call."""
         if self._passes():
             return os.write(handle, data)
         os.write(handle, data[: len(data) // 2])
         raise KilledError
 
     def open(self, *args: Any) -> int:
-        """Nothing is opened any more."""
+        """Open a file, or fail if the process is dead."""
         if self._passes():
             return os.open(*args)
         raise KilledError
@@ -71,7 +71,7 @@ class DyingOs:
 
 @contextmanager
 def dying(left: int) -> Any:
-    """The journal's process is killed after so many system calls."""
+    """Kill the process that writes the journal after a number of system calls."""
     vars(journal)["os"] = DyingOs(left)
     try:
         yield
@@ -80,7 +80,7 @@ def dying(left: int) -> Any:
 
 
 def pending_lines(neovim: FakeWorkspace) -> set[tuple[str, str]]:
-    """The new lines that are pending, and the removed ones, by path."""
+    """Return the pending lines, new and removed, with their paths."""
     return {
         (path, sign + line)
         for path, (_, _, found) in shown(neovim).items()
@@ -91,12 +91,12 @@ def pending_lines(neovim: FakeWorkspace) -> set[tuple[str, str]]:
 
 
 def dirty(neovim: FakeWorkspace) -> list[str]:
-    """The files whose buffers hold unsaved text."""
+    """Return the paths of buffers with unsaved text."""
     return [path for path, it in neovim.neovim.buffers.items() if it.modified]
 
 
 def full_state(neovim: FakeWorkspace) -> Any:
-    """All that outlives a Neovim."""
+    """Return all state that must survive Neovim."""
     rewind = neovim.review.rewind.checkpoints
     made, undo = rewind.lists()
     agents = {session.n: session.agent for session in neovim.sessions}
@@ -110,14 +110,14 @@ def full_state(neovim: FakeWorkspace) -> Any:
 
 
 class History:
-    """Files, and one or two Neovims."""
+    """Files with one or two Neovims."""
 
     def __init__(self, started: Neovims, seed: int, both: bool) -> None:
         self.rng = random.Random(seed)
         self.started = started
         self.both = both
         self.files: Sequence[str] = FILES
-        """Those that are written next."""
+        """The files for the next writes."""
         self.work = started.root / "work"
         self.log: list[str] = []
         self.words = self.names = 0
@@ -125,13 +125,13 @@ class History:
         self.alive: list[FakeWorkspace] = []
         self.written: dict[int, set[tuple[str, str]]] = {}
         self.decided: set[tuple[str, str]] = set()
-        """Lines that were decided, as (path, line)."""
+        """Decided lines as (path, line)."""
         self.leaves_unsaved = True
-        """Whether the user leaves text unsaved in buffers."""
+        """Whether the user leaves unsaved text in buffers."""
         self.undecided: set[str] = set()
-        """Lines that agents have written, and that are pending wherever a file has them."""
+        """Lines of agents that must be pending if a file has them."""
 
-    # ---- what there is
+    # ---- state
 
     def word(self, who: str) -> str:
         self.words += 1
@@ -144,11 +144,11 @@ class History:
         return self.work / self.rng.choice(self.files)
 
     def put(self, path: Path, text: Text) -> None:
-        """A program writes the file."""
+        """Write the file as another program would."""
         self.clock.put(path, text)
 
     def changed(self, text: Text, who: str) -> Text:
-        """A few lines changed, added, removed."""
+        """Return a text with a few lines changed, added or removed."""
         return changed(text, self.rng, lambda: self.word(who))
 
     def disk(self, path: Path) -> Text | None:
@@ -171,7 +171,7 @@ class History:
     # ---- steps
 
     async def agent(self, neovim: FakeWorkspace) -> None:
-        """An agent writes a file that it has just read."""
+        """Write a file that the agent has just read."""
         path, session = self.path(), neovim.own_session
         text = EMPTY
         try:
@@ -185,12 +185,12 @@ class History:
         self.undecided |= set(new.lines) - set(text.lines)
 
     async def prompt(self, neovim: FakeWorkspace) -> None:
-        """A turn, with its checkpoint."""
+        """Run a turn, which makes a checkpoint."""
         self.note("turn")
         await neovim.turn(neovim.own_session)
 
     async def user(self, neovim: FakeWorkspace) -> None:
-        """The user types and saves."""
+        """Type and save as the user."""
         path = self.path()
         if not path.exists():
             return
@@ -201,10 +201,10 @@ class History:
         neovim.neovim.type(str(path), new)
         neovim.neovim.save(str(path))
         await neovim.settle(path)
-        await neovim.review.sync_all()  # as a buffer that is shown is
+        await neovim.review.sync_all()  # as for a visible buffer
 
     async def decide(self, neovim: FakeWorkspace) -> None:
-        """A hunk, or a file, is accepted or rejected."""
+        """Accept or reject a hunk or a file."""
         entries = neovim.review.edits.ledger.files()
         if not entries:
             return
@@ -227,7 +227,7 @@ class History:
             self.undecided -= set(entry.theirs.lines if entry.theirs else ())
 
     async def type_only(self, neovim: FakeWorkspace) -> None:
-        """The user types, and does not save."""
+        """Type without saving."""
         path = self.path()
         if path.exists():
             neovim.neovim.open(str(path))
@@ -238,35 +238,34 @@ class History:
             await neovim.settle(path)
 
     async def save(self, neovim: FakeWorkspace) -> None:
-        """The user saves a buffer, or throws it away."""
+        """Save a buffer or discard its changes."""
         for path in dirty(neovim)[:1]:
             way = self.rng.choice(["save", "reload", "wipe"])
             self.note(way, path)
-            self.decided.clear()  # what the other one decided may be in this buffer
+            self.decided.clear()  # the buffer may have lines that the other Neovim has decided
             getattr(neovim.neovim, way)(path)
             await neovim.settle(path)
             await neovim.review.edits.sync(path)
             await neovim.review.sync_all()
 
     def check_disk(self, neovim: FakeWorkspace) -> None:
-        """What agents have written and nobody has decided is pending where a file has it."""
+        """Check that undecided lines of agents are pending in each file that has them."""
         pending = pending_lines(neovim)
-        apart = {name for name, (_, conflict, _) in shown(neovim).items() if conflict}
-        for name in set(FILES) - apart:
+        conflicted = {name for name, (_, conflict, _) in shown(neovim).items() if conflict}
+        for name in set(FILES) - conflicted:
             disk = self.disk(self.work / name)
             found = {line for line in disk.lines if line in self.undecided} if disk else set()
             lost = {line for line in found if (name, f"+{line}") not in pending}
             assert not lost, f"in {name} and not pending: {lost}"
 
     async def unreject(self, neovim: FakeWorkspace) -> None:
-        """The last reject is taken back."""
         self.note("unreject")
         said = await neovim.review.decisions.unreject()
         self.note("   ", said)
         self.decided.clear()
 
     async def restore(self, neovim: FakeWorkspace) -> None:
-        """A checkpoint is restored, of whichever Neovim."""
+        """Restore a checkpoint of either Neovim."""
         made = neovim.review.rewind.checkpoints.lists()[0]
         kept = [(n, it.n) for n, all_of in made.items() for it in all_of]
         if not kept:
@@ -278,7 +277,7 @@ class History:
         self.decided.clear()
 
     async def exchange(self, neovim: FakeWorkspace) -> None:
-        """What is new is written, and what others have written is known."""
+        """Write the journal, and read the journals of others."""
         await neovim.exchange()
         self.written[id(neovim)] = pending_lines(neovim)
 
@@ -287,7 +286,7 @@ class History:
         self.alive.remove(neovim)
 
     async def die(self, neovim: FakeWorkspace) -> None:
-        """It is killed when all is written, and the next one shows the same."""
+        """Kill a Neovim when everything is written. The next one must show the same."""
         await self.exchange(neovim)
         before, unsaved = full_state(neovim), dirty(neovim)
         self.note("dies", before[0], unsaved)
@@ -297,7 +296,7 @@ class History:
         self.check_disk(self.alive[0])
 
     async def die_writing(self, neovim: FakeWorkspace) -> None:
-        """It is killed while it writes, or before."""
+        """Kill a Neovim before or during its write."""
         before = self.written.get(id(neovim), set())
         now = pending_lines(neovim)
         left = self.rng.randrange(6)
@@ -308,15 +307,15 @@ class History:
         self.kill(neovim)
         self.written.clear()
         after = pending_lines(await self.start())
-        apart = {path for path, (_, conflict, _) in shown(self.alive[0]).items() if conflict}
-        lost = {line for line in before & now - after if line[0] not in apart | unsaved}
+        conflicted = {path for path, (_, conflict, _) in shown(self.alive[0]).items() if conflict}
+        lost = {line for line in before & now - after if line[0] not in conflicted | unsaved}
         assert not lost, f"lost: {lost}"
         came = {line for line in after - before - now if line[0] not in unsaved}
         assert not came, f"from nowhere: {came}"
         self.undecided &= {line[1:] for _, line in after}
 
     async def meet(self) -> None:
-        """Both have heard of each other, and have nothing to say any more."""
+        """Exchange journals until neither Neovim writes any more."""
         for _ in range(4):
             for neovim in self.alive:
                 await self.exchange(neovim)
@@ -335,19 +334,19 @@ class History:
             assert (name, f"+{line}") not in first, f"decided and pending: {line}"
 
     def sizes(self) -> list[int]:
-        """The sizes of all journals."""
+        """Return the sizes of all journals."""
         found = self.started.root.glob("data/acp/workspaces/*/journal")
         return [path.stat().st_size for path in sorted(found)]
 
     def steps_of_two(self) -> list[Callable[[FakeWorkspace], Awaitable[None]]]:
-        """What may be done where another Neovim does the like."""
+        """Return the possible steps beside another Neovim. Repeated ones are more likely."""
         once = [self.prompt, self.restore]
         unsaved = [self.type_only, self.save] if self.leaves_unsaved else []
         often = [*[self.agent] * 6, *[self.decide] * 6]
         return [*often, *[self.user] * 2, *unsaved * 2, *once * 3]
 
     def steps(self) -> list[Callable[[FakeWorkspace], Awaitable[None]]]:
-        """What may be done; what is there twice is done twice as often."""
+        """Return the possible steps. Repeated ones are more likely."""
         once = [self.unreject, self.prompt, self.restore]
         unsaved = [self.type_only, self.save] if self.leaves_unsaved else []
         return [
@@ -360,7 +359,7 @@ class History:
         ]
 
     async def step(self) -> None:
-        """One step, by chance."""
+        """Take a random step."""
         neovim = self.rng.choice(self.alive)
         self.note(f"[{neovim.review.persistence.keys.instance}]")
         if self.both:
@@ -385,7 +384,7 @@ class History:
 
 
 async def history(root: Path, seed: int, both: bool, steps: int = STEPS) -> None:
-    """One random history; AssertionError with its steps where something is not as it must be."""
+    """Run one random history. Raise AssertionError with its steps if it fails."""
     started = Neovims(root)
     world = History(started, seed, both)
     try:
@@ -402,7 +401,7 @@ async def history(root: Path, seed: int, both: bool, steps: int = STEPS) -> None
 
 
 def run(seed: int, both: bool = False) -> str:
-    """One history in a directory of its own; why it failed."""
+    """Run one history in its own directory and return the failure, or ""."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
         try:
             anyio.run(history, Path(os.path.realpath(root)), seed, both)
@@ -415,7 +414,7 @@ def run(seed: int, both: bool = False) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run histories from a seed on; the number of those that failed."""
+    """Run histories from a seed on and return the number of failures."""
     first, count = (int(word) for word in [*words, "1"][:2])
     failed = 0
     for seed in range(first, first + count):

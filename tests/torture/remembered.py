@@ -1,13 +1,13 @@
-"""What was said outlives the host: it is killed at any moment, also in the midst of a write.
+"""Transcripts survive the host, which is killed at any moment, also during a write.
 
 `python -m tests.torture.remembered SEED STEPS COUNT` runs COUNT histories over the history's
-recorder and store, without a process, and prints the steps of those that fail; with the word `both`
-behind that two hosts write to one file.
+recorder and store, without a process, and prints the steps of those that fail. With a final `both`,
+two hosts write to one file.
 
-The promise: what was handed over and written is there after the kill as it was then, every entry
-and every prompt. Of what was being written either all is there or nothing. What was said since the
-last hand-over (`GAP_S`, 0.3 s; a prompt `SOON_S`, 10 ms) may be lacking, and nothing else. Records
-of hosts that were killed before stay as they were.
+The promise: every entry and every prompt that was handed over and written is there after the kill,
+unchanged. An interrupted write is there entirely or not at all. Only entries since the last
+hand-over (`GAP_S`, 0.3 s; for a prompt `SOON_S`, 10 ms) may be missing. Records of hosts that were
+killed earlier do not change.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PROMPTS = 10_000
 
 
 def plain(entries: Sequence[Entry]) -> list[Any]:
-    """Entries as values that can be compared."""
+    """Return entries as comparable values."""
     found: list[tuple[bytes, list[Any]]] = []
     for entry in entries:
         parts = joined(entry.parts) if isinstance(entry, Message) else ()
@@ -45,22 +45,22 @@ def plain(entries: Sequence[Entry]) -> list[Any]:
     return cast("list[Any]", clean([[data.decode(), parts] for data, parts in found]))
 
 
-Kept = tuple[dict[str, list[Any]], list[str]]
-"""Transcripts by their first prompt, and prompts."""
+Contents = tuple[dict[str, list[Any]], list[str]]
+"""Transcripts by their first prompts, and prompts."""
 
 
 class History:
     """Hosts that write to one file, one or two at a time."""
 
     def __init__(self, path: Path, seed: int, both: bool, process: int | None = None) -> None:
-        """``process`` numbers those of several over one file."""
+        """``process`` is the number of this process, if several use one file."""
         self.rng = random.Random(seed)
         self.path = path
         self.process = process
         self.words = 0 if process is None else process * 1000
         self.log: list[str] = []
         self.past: dict[str, list[Any]] = {}
-        """Records of hosts that are dead, by their first prompt."""
+        """Records of dead hosts by their first prompts."""
         self.prompts: list[str] = []
         self.alive = [Host(self) for _ in range(2 if both else 1)]
 
@@ -84,7 +84,7 @@ class History:
         self.compare()
 
     def compare(self) -> None:
-        """The file holds what is promised."""
+        """Check that the file has everything that was promised."""
         wanted = dict(self.past)
         for host in self.alive:
             wanted |= host.written
@@ -93,8 +93,8 @@ class History:
         assert prompts == self.prompts, f"\nfound  {prompts}\nwanted {self.prompts}"
 
 
-def read(path: Path) -> Kept:
-    """What another process finds in the file."""
+def read(path: Path) -> Contents:
+    """Return the contents of the file as another process reads them."""
     database = Database(path)
     try:
         records = [one.id for one in search.search(database, "", "/work")]
@@ -105,7 +105,7 @@ def read(path: Path) -> Kept:
 
 
 class Host:
-    """A process with sessions, and what it has written."""
+    """A process with sessions, and the transcripts that it has written."""
 
     def __init__(self, world: History) -> None:
         self.world = world
@@ -116,7 +116,7 @@ class Host:
         self.written: dict[str, list[Any]] = {}
 
     def act(self) -> None:
-        """Something happens in a session, in a new one now and then."""
+        """Let something happen in a session, sometimes in a new one."""
         rng = self.world.rng
         if not self.chats or rng.random() < 0.1:
             self.chats.append(Chat())
@@ -149,12 +149,12 @@ class Host:
         self.sent.append(text)
 
     def now(self) -> dict[str, list[Any]]:
-        """The transcripts as they are in memory."""
+        """Return the transcripts in memory."""
         said = [plain(chat.session.transcript.entries) for chat in self.chats]
         return {str(one[0]): one for one in said}
 
     def flush(self) -> None:
-        """All is written."""
+        """Write everything."""
         self.world.note("flush")
         self._hand_over()
         self.written = self.now()
@@ -162,12 +162,12 @@ class Host:
         self.sent.clear()
 
     def _hand_over(self) -> None:
-        """One batch, one transaction."""
+        """Write one batch in one transaction."""
         self.kept.now += 1000.0
         self.kept.recorder.flush()
 
     def die(self, *, torn: bool) -> Host:
-        """It is killed, in the midst of a write where ``torn``; the next one starts."""
+        """Kill the host, during a write if ``torn``, and start the next one."""
         self.world.note("dies", torn)
         if torn:
             self._tear(self.world.rng.randrange(1, 30))
@@ -176,7 +176,7 @@ class Host:
         return Host(self.world)
 
     def _tear(self, left: int) -> None:
-        """Write until so many steps of SQLite are done."""
+        """Write until SQLite has done this number of steps."""
         done = [0]
 
         def over() -> int:
@@ -197,7 +197,7 @@ class Host:
 
 
 def run(seed: int, both: bool = False, steps: int = STEPS) -> str:
-    """One history in a directory of its own; why it failed."""
+    """Run one history in its own directory and return the failure, or ""."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
         world = History(Path(os.path.realpath(root)) / "history.db", seed, both)
         try:
@@ -213,7 +213,7 @@ def run(seed: int, both: bool = False, steps: int = STEPS) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run histories from a seed on; the number of those that failed."""
+    """Run histories from a seed on and return the number of failures."""
     first, steps, count = (int(word) for word in [*words[:3], "40", "1"][:3])
     failed = 0
     for seed in range(first, first + count):

@@ -1,4 +1,4 @@
-"""As wide, with users who restore checkpoints and decide in the review's tab.
+"""Like `wide`, with users who restore checkpoints and decide in the review tab.
 
 `python -m tests.torture.returns SEED STEPS COUNT`
 """
@@ -43,83 +43,85 @@ end
 """
 
 
-class Kept(msgspec.Struct):
-    """Files, unsaved texts, what was pending, and how files lay that were laid otherwise, at one
-    time; by path.
-    """
+class Snapshot(msgspec.Struct):
+    """Files, unsaved texts, pending edits and original formats at one time, by path."""
 
     files: dict[str, bytes | None]
     unsaved: dict[str, Text]
     pending: dict[str, Pending]
-    laid: dict[str, Format]
+    original_formats: dict[str, Format]
 
 
 class Returning(Wide):
-    """The user goes back to where they were."""
+    """A user who restores and reviews."""
 
     def __init__(self, editor: Editor, seed: int) -> None:
         super().__init__(editor, seed)
-        self.kept: dict[int, list[Kept]] = defaultdict(list)
-        self.replaced: dict[int, list[Kept]] = defaultdict(list)
+        self.kept: dict[int, list[Snapshot]] = defaultdict(list)
+        self.replaced: dict[int, list[Snapshot]] = defaultdict(list)
 
     def users_steps(self) -> list[Callable[[], None]]:
-        """The user restores and reviews as well."""
         return [*super().users_steps(), *[self.restore] * 2, *[self.review] * 3]
 
-    def keep(self) -> Kept:
-        """How everything is now."""
+    def snapshot(self) -> Snapshot:
+        """Return the current state."""
         self.look()
-        return Kept(
+        return Snapshot(
             {path: _read(path) for path in self.paths},
             {path: it.text for path, it in self.buffers.items() if it.modified},
             {entry.path: entry for entry in self.ledger.files()},
-            {path: first for path, first in self.laid.items() if self.is_laid(path)},
+            {
+                path: first
+                for path, first in self.original_formats.items()
+                if self.is_format_pending(path)
+            },
         )
 
     def begin(self) -> None:
-        """A turn begins; a checkpoint is made before."""
-        self.kept[self.n].append(self.keep())
+        """Begin a turn, before which a checkpoint is made."""
+        self.kept[self.n].append(self.snapshot())
         prompts = self.prompts()
         super().begin()
         until(lambda: self.prompts() > prompts)
 
     def prompts(self) -> int:
-        """How many have been sent: their checkpoints are made."""
+        """Return the number of prompts that the agent has got. Each has its checkpoint."""
         return len(self.agent.traffic.received("session/prompt"))
 
     # ---- checkpoints
 
     def restore(self) -> None:
-        """Everything is again as it was before a prompt, or before the last restore."""
+        """Restore the state before a prompt or before the last restore."""
         if self.agent.working or not self.kept[self.n]:
             return
         replaced = self.replaced[self.n]
-        present = self.keep()
+        present = self.snapshot()
         if replaced and self.rng.random() < 0.5:
             n, wanted = None, replaced.pop()
         else:
             at = self.rng.randrange(len(self.kept[self.n]))
-            n, wanted = at + 2, self.kept[self.n][at]  # the first prompt is the world's own
+            # the first prompt is from the constructor of the world
+            n, wanted = at + 2, self.kept[self.n][at]
             replaced.append(present)
         self.note("restore", n or "undone", "of", self.n)
         args = {"session": self.n, "every": True} | ({} if n is None else {"n": n})
         lives = self.follow(present, wanted)
-        told = self.told()
+        told = self.restore_messages()
         self.editor.lua("require('acp.base.host').notify(...)", "restore", args)
-        until(lambda: self.told() > told, what="the restore is told")
+        until(lambda: self.restore_messages() > told, what="the restore is told")
         self.settle(lives, {})
         assert {path: _read(path) for path in self.paths} == self.files(wanted)
 
-    def told(self) -> int:
-        """How often Neovim has said what became of a restore."""
+    def restore_messages(self) -> int:
+        """Return the number of messages about restores."""
         return len(re.findall("restored to before|restore was undone", self.editor.messages()))
 
-    def files(self, wanted: Kept) -> dict[str, bytes | None]:
-        """Files that came later are gone again."""
+    def files(self, wanted: Snapshot) -> dict[str, bytes | None]:
+        """Return the wanted contents. Files that were created later have none."""
         return {path: wanted.files.get(path) for path in self.paths}
 
-    def follow(self, present: Kept, wanted: Kept) -> dict[str, Text | None]:
-        """The ledger is told of all files that change; what they show then."""
+    def follow(self, present: Snapshot, wanted: Snapshot) -> dict[str, Text | None]:
+        """Enter the restored files in the ledger and return their live texts."""
         lives: dict[str, Text | None] = {}
         for path, data in self.files(wanted).items():
             text = wanted.unsaved.get(path) or self.text(path, data)
@@ -127,14 +129,16 @@ class Returning(Wide):
             lives[path] = text
             if present.files.get(path) != data or now != text:
                 self.ledger.restored(path, text, wanted.pending.get(path))
-        laid = self.laid | wanted.laid
-        self.laid = {path: first for path, first in laid.items() if self.is_laid(path)}
+        laid = self.original_formats | wanted.original_formats
+        self.original_formats = {
+            path: first for path, first in laid.items() if self.is_format_pending(path)
+        }
         return lives
 
     # ---- the review
 
     def review(self) -> None:
-        """A hunk is obtained from the base, or put there."""
+        """Get a hunk from the base, or put one there."""
         entries = [it for it in self.ledger.files() if self.chosen(it)]
         if not entries:
             return
@@ -151,7 +155,7 @@ class Returning(Wide):
         if verb == "do":
             self.editor.wait("vim.fn.reg_recording() == '' and vim.fn.mode() == 'n'")
             until(lambda: self.changed_live(entry), what="the live text changes")
-            self.settle_as_it_is()
+            self.follow_editor()
         else:
             until(lambda: self.editor.lua(BASE, entry.path) != before, what="the base changes")
             base = self.editor.lua(BASE, entry.path)
@@ -165,12 +169,12 @@ class Returning(Wide):
         self.settle({}, {})
 
     def changed_live(self, entry: Pending) -> bool:
-        """Whether the text of a file is another one than that of its entry."""
+        """Return whether the live text of a file differs from that of its entry."""
         self.look()
         return self.live(entry.path) != entry.live
 
     def chosen(self, entry: Pending) -> list[Hunk]:
-        """Hunks that diff mode shows as ours: with lines of their own, and other ones."""
+        """Return the hunks that diff mode shows with changed lines on both sides."""
         if entry.base is None or entry.live is None or entry.conflict or entry.origin:
             return []
         return [h for h in entry.hunks if h.lines and entry.removed_lines(h) != h.lines]

@@ -1,4 +1,4 @@
-"""As wide, with buffers that save themselves and formatters that run as files are saved.
+"""Like `wide`, with buffers that save themselves and formatters that run on save.
 
 `python -m tests.torture.saving SEED STEPS COUNT`
 """
@@ -29,7 +29,7 @@ return vim.b.changedtick ~= tick
 
 
 class Saving(Wide):
-    """An autosave, nested or not, or a formatter that leaves one blank of several, or both."""
+    """A history with an autosave, nested or not, a formatter that merges blanks, or both."""
 
     def __init__(self, editor: Editor, seed: int) -> None:
         chance = random.Random(seed)
@@ -45,12 +45,12 @@ class Saving(Wide):
         self.note("autosave", self.autosave or "off", "formatter", self.formatter or "none")
 
     def word(self, who: str) -> str:
-        """Some words are there to be formatted."""
+        """Return a new line, sometimes one that the formatter changes."""
         found = super().word(who)
         return found.replace(" ", "   ") if self.messy and self.formatter else found
 
     def changed(self, text: Text, who: str) -> Text:
-        """What the user types is not formatted."""
+        """Return a changed text. The user's lines are not formatted yet."""
         self.messy = self.messy or who == "user"
         try:
             new = super().changed(text, who)
@@ -59,33 +59,35 @@ class Saving(Wide):
         return new if who == "agent" or self.is_told_at_once(text, new) else self.formatted(new)
 
     def is_told_at_once(self, text: Text, new: Text) -> bool:
-        """Whether it does not matter if the host hears of what the user types before it hears of
-        what the formatter makes of it, which widens a hunk that it touches.
+        """Return whether the order of two reports does not matter: the user's edit, and the
+        formatter's change of it, which widens a hunk that it touches.
         """
         entry = next((one for one in self.ledger.files() if one.live == text), None)
         if entry is None:
             return True
-        apart = entry.edited(new).edited(self.formatted(new), formatter=True)
-        return apart.hunks == entry.edited(self.formatted(new)).hunks
+        conflicted = entry.edited(new).edited(self.formatted(new), formatter=True)
+        return conflicted.hunks == entry.edited(self.formatted(new)).hunks
 
     def formatted(self, text: Text) -> Text:
-        """What a save makes of it."""
+        """Return a text as the formatter leaves it."""
         if not self.formatter:
             return text
         return Text(tuple(re.sub("  +", " ", line) for line in text.lines), text.eol)
 
     def settle(self, lives: dict[str, Text | None], disks: dict[str, Text | None]) -> None:
-        """Wait until editor and disk are as the model says; what is saved is what is shown."""
+        """Wait until editor and disk equal the model and clean buffers equal their files."""
         super().settle(lives, {} if self.autosave else disks)
         until(lambda: not self.parted(), what=f"{self.parted()} not as their buffers")
 
-    def settle_as_it_is(self) -> None:
-        """What is formatted on disk is read again after it was saved."""
-        super().settle_as_it_is()
-        super().settle_as_it_is()
+    def follow_editor(self) -> None:
+        """Follow the user twice, since a file that is formatted on disk is read again after the
+        save.
+        """
+        super().follow_editor()
+        super().follow_editor()
 
     def parted(self) -> list[str]:
-        """Files that are not what their clean buffers show."""
+        """Return the paths of files that differ from their clean buffers."""
         self.look()
         return [
             path
@@ -96,43 +98,46 @@ class Saving(Wide):
         ]
 
     def as_user(self, what: str, path: str, code: str) -> None:
-        """In a window, as autosaves go by windows."""
+        """Run the user's code in a window, since autosaves depend on windows."""
         self.note("user", what, path)
         self.editor.lua(SHOW, path)
         if self.editor.lua(IN_WINDOW, code) and self.autosave:
             self.editor.wait("not vim.bo.modified")
-        self.settle_as_it_is()
+        self.follow_editor()
 
     def both_at_once(self) -> None:
-        """An autosave that is not nested asks whether to write over the agent's change, and two who
-        edit a file on disk at once, a formatter and the agent, lose what either did.
+        """Skip combinations that cannot work: an autosave that is not nested asks before it
+        overwrites the agent's change, and a formatter and an agent that edit a file on disk at once
+        lose an edit.
         """
         if self.autosave != "plain" and self.formatter in ("", "pre"):
             super().both_at_once()
             if self.autosave:
-                self.editor.wait("not vim.bo.modified")  # it waits for the host as it saves
+                self.editor.wait("not vim.bo.modified")  # the autosave waits for the host
 
     def written(self, before: Text, clean: bool) -> Text:
-        """It is formatted as it is saved."""
+        """Return a text that the save will format."""
         self.messy = clean
         return super().written(before, clean)
 
     def saved(self, path: str, text: Text) -> Text:
-        """What a save by us makes of a text."""
+        """Return the text after the editor has saved it."""
         found = self.formatted(text)
         if found != text:
             self.ledger.formatted(path, text, found)
         return found
 
-    def tell(self, verb: str, args: dict[str, Any], steps: Sequence[Restoration]) -> None:
-        """What is rejected is saved, and formatted as that."""
+    def decide_in_editor(
+        self, verb: str, args: dict[str, Any], steps: Sequence[Restoration]
+    ) -> None:
+        """Make the host decide. Restored text is saved, so it is formatted too."""
         done: list[Restoration] = []
         for step in steps:
             text, kept = step.after, step.before == step.after
             if text is not None and not kept and self.clean(step.path):
                 text = self.saved(step.path, text)
             done.append(Restoration(step.path, step.before, text))
-        super().tell(verb, args, done)
+        super().decide_in_editor(verb, args, done)
 
 
 if __name__ == "__main__":

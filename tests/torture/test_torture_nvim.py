@@ -38,6 +38,8 @@ def test_a_random_history_with_hosts_that_are_killed(editor: Editor, seed: int) 
     ("kind", "seed"),
     [(Saving, 2), (Saving, 16), (Returning, 7), (Returning, 11), (Two, 1), (Two, 831)],
 )
-def test_a_random_history_of_other_users(editor: Editor, kind: type[Wide], seed: int) -> None:
+def test_a_random_history_of_saves_restores_or_two_agents(
+    editor: Editor, kind: type[Wide], seed: int
+) -> None:
     editor.errors_expected = True
     history(editor, seed, 40, kind)

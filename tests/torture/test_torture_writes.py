@@ -1,4 +1,4 @@
-"""Random writes of agents; `tests/torture/writes.py` runs many more."""
+"""Random writes of agents. `tests/torture/writes.py` runs many more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EACH = 10
 
 
 @pytest.mark.parametrize("first", range(0, 200, EACH))
-def test_random_writes_stand_and_lose_nothing(first: int) -> None:
+def test_random_writes_lose_no_lines(first: int) -> None:
     failed = {seed: why for seed in range(first, first + EACH) if (why := run(seed))}
     assert not failed, "\n".join(f"{seed}\n{why}" for seed, why in failed.items())
 
@@ -25,25 +25,25 @@ def test_random_writes_in_a_real_neovim(editor: Editor, seed: int) -> None:
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_random_deaths_of_neovim_lose_nothing(both: bool) -> None:
-    seeds = [*range(10), 700916]  # that one names an agent that only a note knows
+def test_pending_edits_survive_random_kills_of_neovim(both: bool) -> None:
+    seeds = [*range(10), 700916]  # the last seed is about an agent that only a note names
     failed = {seed: why for seed in seeds if (why := reborn.run(seed, both))}
     assert not failed, "\n".join(f"{seed}\n{why}" for seed, why in failed.items())
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_random_deaths_of_the_host_lose_nothing_of_what_was_said(both: bool) -> None:
+def test_transcripts_survive_random_kills_of_the_host(both: bool) -> None:
     failed = {seed: why for seed in range(10) if (why := remembered.run(seed, both))}
     assert not failed, "\n".join(f"{seed}\n{why}" for seed, why in failed.items())
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_processes_that_are_killed_at_random_lose_nothing_that_was_written(both: bool) -> None:
+def test_written_state_survives_sigkill_at_random_moments(both: bool) -> None:
     failed = {seed: why for seed in range(2) if (why := killed.run(seed, both, 10))}
     assert not failed, "\n".join(f"{seed}\n{why}" for seed, why in failed.items())
 
 
-@pytest.mark.timeout(180)  # several Neovims and hosts, one after the other
+@pytest.mark.timeout(180)  # starts several Neovims and hosts, one after the other
 @pytest.mark.parametrize(("seed", "both"), [(5, False), (2, True)])
-def test_what_is_not_sent_outlives_random_deaths(seed: int, both: bool) -> None:
+def test_unsent_prompts_survive_random_kills(seed: int, both: bool) -> None:
     assert not (why := unsent.run(seed, both, 5)), why

@@ -1,4 +1,4 @@
-"""As wide, with two agents that work on the same files in a session each.
+"""Like `wide`, with two agents that edit the same files in one session each.
 
 `python -m tests.torture.two SEED STEPS COUNT`
 """
@@ -14,7 +14,9 @@ from tests.torture.wide import Wide
 
 
 class Two(Wide):
-    """Each step is one agent's, or of a user who looks at one session."""
+    """A history in which each step belongs to one of two agents, or to a user who looks at one
+    session.
+    """
 
     def __init__(self, editor: Editor, seed: int) -> None:
         super().__init__(editor, seed)
@@ -24,32 +26,32 @@ class Two(Wide):
         editor.wait("#require('acp').state().sessions == 2")
         editor.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
         self.orders = {1: first, 2: StepwiseAgent(editor, "second", 2)}
-        self.turn_to(1)
+        self.select(1)
 
     def numbers(self) -> list[int]:
         return [1, 2]
 
     def named(self, *paths: str) -> list[str]:
-        """Whose change it is tells the tool call."""
+        """Return the paths that the tool call names, which attribute the change to this agent."""
         return [*paths]
 
-    def turn_to(self, n: int) -> None:
-        """This is the session at hand."""
+    def select(self, n: int) -> None:
+        """Make this the current session."""
         self.n, self.agent = n, self.orders[n]
 
     def step(self) -> None:
-        """One step, of either."""
-        self.turn_to(self.rng.choice(self.numbers()))
+        """Take a random step in a random session."""
+        self.select(self.rng.choice(self.numbers()))
         super().step()
 
-    def over(self) -> bool:
-        """Whether nobody is at work any more."""
+    def all_turns_ended(self) -> bool:
+        """Return whether all turns have ended."""
         return not any(agent.working for agent in self.orders.values())
 
     def finish(self) -> None:
-        """Both have ended when the user has decided all."""
+        """End both turns, then let the user decide everything."""
         for n in self.numbers():
-            self.turn_to(n)
+            self.select(n)
             if self.agent.working:
                 self.end()
         super().finish()

@@ -1,19 +1,19 @@
-"""What was written and not sent outlives Neovim and host: either is killed, or both at once.
+"""Unsent prompts survive Neovim and the host, of which one or both are killed.
 
 `python -m tests.torture.unsent SEED STEPS COUNT` runs COUNT histories in real Neovims with a real
-host and a scripted agent, and prints the steps of those that fail; with the word `both` behind that
-two Neovims live over one folder.
+host and a scripted agent, and prints the steps of those that fail. With a final `both`, two Neovims
+work in one folder.
 
-Each prompt is written once, so where it is and whether the agent has got it is known by its words.
+Each prompt is made only once, so its words show its place, and whether the agent has got it.
 
-- What had been written when Neovim was killed is there in the next one as the model says: the
-  current session's draft in the composer, the others among the earlier prompts, what waited in its
-  order and on hold.
-- Killed in the midst of an act, each prompt is where it was before it or after it: in one place,
-  and never both there and at the agent.
-- What the history has is among the earlier prompts. (A prompt that is killed within the
-  milliseconds in which the history writes it, and which the agent has got, is not.)
-- Nobody gets what a Neovim that lives has written.
+- The next Neovim has everything that was written before the kill, as the model says: the current
+  session's draft in the composer, other drafts among the earlier prompts, the queue in its order
+  and on hold.
+- After a kill during a step each prompt is in its place from before or after the step, never in
+  two places, and never both in Neovim and at the agent.
+- The prompts of the history are among the earlier prompts. One exception: a prompt that the agent
+  has got is missing if the kill falls within the milliseconds in which the history writes it.
+- A living Neovim keeps its prompts to itself.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from tests.torture.unsent_model import Talk, Waiting, Words
 
 STEPS = 14
 AGENTS = ("one", "two")
-"""A scripted agent has one turn at a time, so each session has its own."""
+"""One agent per session, since a scripted agent runs one turn at a time."""
 IDLE = "((require('acp').state().sessions[...] or {}).status) == 'idle'"
 
 PATIENCE_S = 60.0
-"""Many of these run at once, beside others."""
+"""Many of these run at once, beside other tests."""
 until = partial(waited, timeout=PATIENCE_S)
 
 LOOK = """
@@ -63,7 +63,7 @@ require('acp.features.prompts.delivery').when_taken(function() found.taken = tru
 found.current = state.current
 return found
 """
-"""All that is not sent, as this Neovim has it."""
+"""All unsent prompts of this Neovim."""
 
 EARLIER = """
 _G.earlier = nil
@@ -88,7 +88,7 @@ RULE = "─" * 24
 
 
 class Run:
-    """One Neovim, from its start to its end."""
+    """One Neovim from its start to its end."""
 
     def __init__(self, world: History, name: str, words: Words) -> None:
         self.world = world
@@ -110,10 +110,10 @@ class Run:
         )
         self._drafts = Path(drafts)
 
-    # ---- what there is
+    # ---- state
 
     def shown(self) -> Any:
-        """What Neovim has, in the model's terms."""
+        """Return Neovim's state in the terms of the model."""
         found = self.editor.lua(LOOK)
         queue = dict(found["queue"])
         running = sorted(found["running"])
@@ -126,7 +126,7 @@ class Run:
         return words.drafts, queue, [], running, words.current
 
     def stored(self) -> Any:
-        """What would outlive this Neovim."""
+        """Return the state that would survive this Neovim."""
         try:
             kept = json.loads(self._drafts.read_text())
         except FileNotFoundError:
@@ -136,25 +136,25 @@ class Run:
         return drafts, [one["text"] for one in kept["queue"]], sorted(earlier)
 
     def is_quiet(self) -> bool:
-        """Whether all that is shown would outlive this Neovim, and no more."""
+        """Return whether exactly the visible state would survive this Neovim."""
         drafts, queue, held, *_ = self.shown()
         claimed = list(self._drafts.parent.glob(f"{self._drafts.stem}.*.json"))
         all_taken = self.editor.lua(LOOK).get("taken") and not held and not claimed
         return bool(all_taken) and self.stored()[:2] == (drafts, queue.get(1, []))
 
-    def got(self) -> list[str]:
-        """The prompts that the agent has got, line by line."""
+    def received_prompts(self) -> list[str]:
+        """Return the prompts that the agent has got, line by line."""
         asked = [one for agent in self.agents for one in agent.received("session/prompt")]
         return [line for one in asked for line in one["params"]["prompt"][0]["text"].split("\n")]
 
     def earlier(self) -> list[str]:
-        """The earlier prompts that the composer offers."""
+        """Return the earlier prompts that the composer offers."""
         self.editor.lua(EARLIER)
         found: list[str] = self.editor.wait("_G.earlier and { _G.earlier }", timeout=PATIENCE_S)[0]
         return found
 
     def settle(self) -> None:
-        """Neovim, disk and agent are as the model says."""
+        """Wait until Neovim, disk and agent equal the model."""
         words = self.words
         running = [
             line for talk in words.talks.values() for line in talk.running.split("\n") if line
@@ -162,19 +162,19 @@ class Run:
         _same(self.shown, self.wanted, "shown")
         on_disk = words.drafts, words.queue, sorted(words.earlier)
         _same(self.stored, lambda: on_disk, "stored")
-        until(lambda: set(running) <= set(self.got()), what=f"at the agent: {running}")
-        got = self.got()
-        twice = {line for line, count in Counter(got).items() if count > 1} - self.world.back
+        until(lambda: set(running) <= set(self.received_prompts()), what=f"at the agent: {running}")
+        got = self.received_prompts()
+        twice = {line for line, count in Counter(got).items() if count > 1} - self.world.returned
         assert not twice, f"sent twice: {twice}"
-        assert not set(got) & set(words.all()) - self.world.back, "sent, and not"
+        assert not set(got) & set(words.all()) - self.world.returned, "sent, and not"
 
     # ---- ends
 
     def kill(self, how: str) -> None:
-        """It is killed, and its host where they go ``together``; nothing of it is left."""
+        """Kill Neovim, and its host if ``how`` is ``together``. Wait until both are gone."""
         together = how == "together" and self.editor.state()["host"] == "running"
         host = self.editor.lua(HOST_PID) if together else None
-        self.editor.kill()  # first: it gives back what its host was at
+        self.editor.kill()  # first, since Neovim takes the host's prompt back
         if host is not None:
             with suppress(ProcessLookupError):
                 os.kill(host, signal.SIGKILL)
@@ -189,7 +189,7 @@ def _same(found: Callable[[], Any], wanted: Callable[[], Any], what: str) -> Non
 
 
 class History:
-    """One folder, and one or two Neovims."""
+    """One folder with one or two Neovims."""
 
     def __init__(self, root: Path, seed: int, both: bool) -> None:
         self.rng = random.Random(seed)
@@ -198,9 +198,9 @@ class History:
         self.names = 0
         self.written: list[str] = []
         self.sent: list[str] = []
-        """What agents of earlier Neovims have got."""
-        self.back = set[str]()
-        """What an agent had got when its host was killed: it is the user's again."""
+        """Prompts that agents of earlier Neovims have got."""
+        self.returned = set[str]()
+        """Prompts that returned to the user because the host was killed during their turn."""
         self.alive = [self.start(Words()) for _ in range(2 if both else 1)]
 
     def note(self, *words: object) -> None:
@@ -212,16 +212,16 @@ class History:
         return Run(self, f"n{self.names}", words)
 
     def prompt(self) -> str:
-        """A prompt that nobody has written before; its turn lasts until `end`."""
+        """Return a new prompt. Its turn lasts until `end`."""
         order = self.root / "orders" / f"w{len(self.written) + 1}"
         order.mkdir(parents=True)
         self.written.append(f"obeys {order}")
         return self.written[-1]
 
-    # ---- what users do: each returns whether it can be done, and does it in model and Neovim
+    # ---- steps of users: each returns whether it is possible, and changes model and Neovim
 
     def types(self, run: Run) -> bool:
-        """In the composer of a session."""
+        """Type in the composer of a session."""
         n, talk = self.rng.choice(sorted(run.words.talks.items()))
         roll = self.rng.random()
         if talk.draft and roll < 0.15:
@@ -235,7 +235,7 @@ class History:
         return True
 
     def sends(self, run: Run) -> bool:
-        """What a composer holds."""
+        """Send the draft of a composer."""
         ready = [(n, talk) for n, talk in run.words.talks.items() if talk.draft]
         if not ready:
             return False
@@ -247,7 +247,7 @@ class History:
         return True
 
     def commands(self, run: Run) -> bool:
-        """`:AcpPrompt` with a text."""
+        """Send a text with `:AcpPrompt`."""
         text = self.prompt()
         self.note(":AcpPrompt", text)
         run.words.talks[run.words.current].send(text)
@@ -255,7 +255,7 @@ class History:
         return True
 
     def opens(self, run: Run) -> bool:
-        """One more session."""
+        """Open one more session."""
         if len(run.words.talks) == len(AGENTS):
             return False
         run.editor.cmd("Acp new two")
@@ -269,7 +269,7 @@ class History:
         return True
 
     def edits_queue(self, run: Run) -> bool:
-        """In the queue's window: one is taken out, changed, added, or put elsewhere."""
+        """Remove, change, add or move a prompt in the queue window."""
         talk = run.words.talks[run.words.current]
         texts = talk.texts
         if not texts:
@@ -292,7 +292,7 @@ class History:
         return True
 
     def runs_queue(self, run: Run) -> bool:
-        """`:Acp queue run`."""
+        """Run `:Acp queue run`."""
         talk = run.words.talks[run.words.current]
         if not talk.queue:
             return False
@@ -302,7 +302,7 @@ class History:
         return True
 
     def clears_queue(self, run: Run) -> bool:
-        """`:Acp queue clear`."""
+        """Run `:Acp queue clear`."""
         talk = run.words.talks[run.words.current]
         if not talk.queue or self.rng.random() < 0.6:
             return False
@@ -312,7 +312,7 @@ class History:
         return True
 
     def cancels(self, run: Run) -> bool:
-        """`:AcpCancel`."""
+        """Run `:AcpCancel`."""
         talk = run.words.talks[run.words.current]
         if not talk.running:
             return False
@@ -322,7 +322,7 @@ class History:
         return True
 
     def ends(self, run: Run) -> bool:
-        """An agent ends its turn."""
+        """Let an agent end its turn."""
         busy = [(n, talk) for n, talk in run.words.talks.items() if talk.running]
         if not busy:
             return False
@@ -338,13 +338,13 @@ class History:
     # ---- deaths
 
     def host_dies(self, run: Run) -> bool:
-        """The host is killed: all words come back into the composers."""
+        """Kill the host. All prompts return to the composers."""
         if run.editor.state()["host"] != "running":
             return False
-        self._remembered(run)
+        self._wait_history(run)
         self.note("the host dies")
         for talk in run.words.talks.values():
-            self.back |= {line for line in talk.running.split("\n") if line}
+            self.returned |= {line for line in talk.running.split("\n") if line}
             talk.host_killed()
         kill_host(run.editor)
         shown = [run.words.drafts, {}, []]
@@ -355,12 +355,12 @@ class History:
         return True
 
     def dies(self, run: Run) -> bool:
-        """Neovim is killed when all is written; the next one has the same."""
-        self._remembered(run)
+        """Kill Neovim when everything is written. The next one must have the same."""
+        self._wait_history(run)
         how = self.rng.choice(["alone", "together"])
         self.note("dies", how)
         run.kill(how)
-        self.sent += run.got()
+        self.sent += run.received_prompts()
         after = self.start(run.words.reborn())
         self.alive[self.alive.index(run)] = after
         after.settle()
@@ -369,8 +369,8 @@ class History:
         assert not missing, f"not among the earlier prompts: {missing}"
         return True
 
-    def dies_at_it(self, run: Run) -> bool:
-        """It is killed in the midst of an act."""
+    def dies_during_step(self, run: Run) -> bool:
+        """Kill Neovim during a step."""
         before = Counter(run.words.all())
         act = self.rng.choice([self.types, self.sends, self.commands, self.edits_queue, self.ends])
         if not act(run):
@@ -380,7 +380,7 @@ class History:
         how = self.rng.choice(["alone", "together"])
         self.note("dies at it", how)
         run.kill(how)
-        self.sent += run.got()
+        self.sent += run.received_prompts()
         found = self.start(Words())
         self.alive[self.alive.index(run)] = found
         self._compare(found, before, after)
@@ -388,7 +388,7 @@ class History:
         return True
 
     def _compare(self, run: Run, before: Counter[str], after: Counter[str]) -> None:
-        """Each prompt is in one place; then the model goes on with what there is."""
+        """Check that each prompt is in one place. Then set the model to the real state."""
         until(run.is_quiet, what="shown and stored")
         drafts, texts, earlier = run.stored()
         assert not run.shown()[3], "sent by itself"
@@ -399,7 +399,7 @@ class History:
         assert not twice, f"in two places: {twice}"
         nowhere = set(everywhere) - set(before) - set(after) - set(self.written[-2:])
         assert not nowhere, f"gone before, and there: {nowhere}"
-        again = set(everywhere) & set(self.sent) - self.back
+        again = set(everywhere) & set(self.sent) - self.returned
         assert not again, f"sent, and there: {again}"
         offered = lines_of(run.earlier())
         lost = set(before & after) - set(everywhere)
@@ -411,13 +411,13 @@ class History:
         talk = Talk(drafts.get(1, ""), [Waiting(text) for text in texts], held=bool(texts))
         run.words = Words({1: talk}, earlier)
 
-    def _remembered(self, run: Run) -> None:
-        """Wait until the history has what the agent has got."""
-        wanted = set(run.got()) - self.back
+    def _wait_history(self, run: Run) -> None:
+        """Wait until the history has the prompts that the agent has got."""
+        wanted = set(run.received_prompts()) - self.returned
         until(lambda: wanted <= self._history(), what="the history has all prompts")
 
     def _history(self) -> set[str]:
-        """The prompts in the history, line by line."""
+        """Return the prompts in the history, line by line."""
         path = self.root / "data/nvim/acp/history.db"
         if not path.exists():
             return set()
@@ -426,13 +426,13 @@ class History:
         return lines_of(found)
 
     def dropped(self, before: Counter[str], after: Counter[str]) -> set[str]:
-        """What the last act has taken away without sending it."""
+        """Return the prompts that the last step removed without sending them."""
         return set(before - after) if not self.log[-2].startswith(("sends", "ends")) else set()
 
     # ---- a history
 
     def step(self) -> None:
-        """One step, by chance."""
+        """Take a random step."""
         run = self.rng.choice(self.alive)
         self.note(f"[{run.editor.home.name}]")
         roll = self.rng.random()
@@ -448,7 +448,7 @@ class History:
             self.cancels,
         ]
         if roll < 0.22:
-            acts = [self.dies, self.dies_at_it, self.dies_at_it, self.host_dies]
+            acts = [self.dies, self.dies_during_step, self.dies_during_step, self.host_dies]
         while not self.rng.choice(acts)(run):
             pass
         for one in self.alive:
@@ -456,12 +456,12 @@ class History:
 
 
 def lines_of(texts: Iterable[str]) -> set[str]:
-    """The prompts of texts in which several may have come together."""
+    """Return the prompts of texts, each of which may have several."""
     return {line for text in texts for line in text.split("\n")}
 
 
 def history(root: Path, seed: int, both: bool, steps: int = STEPS) -> None:
-    """One random history; AssertionError with its steps where something is not as it must be."""
+    """Run one random history. Raise AssertionError with its steps if it fails."""
     world = History(root, seed, both)
     try:
         for _ in range(steps):
@@ -476,7 +476,7 @@ def history(root: Path, seed: int, both: bool, steps: int = STEPS) -> None:
 
 
 def run(seed: int, both: bool = False, steps: int = STEPS) -> str:
-    """One history in a directory of its own; why it failed."""
+    """Run one history in its own directory and return the failure, or ""."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
         try:
             history(Path(os.path.realpath(root)), seed, both, steps)
@@ -486,7 +486,7 @@ def run(seed: int, both: bool = False, steps: int = STEPS) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run histories from a seed on; the number of those that failed."""
+    """Run histories from a seed on and return the number of failures."""
     first, steps, count = (int(word) for word in [*words[:3], str(STEPS), "1"][:3])
     failed = 0
     for seed in range(first, first + count):

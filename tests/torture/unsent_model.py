@@ -1,4 +1,4 @@
-"""What a user has written to agents and no agent has got yet: the model of `unsent.py`."""
+"""Model of `unsent.py`: prompts that the user has written and no agent has got yet."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ class Waiting:
 
     text: str
     free: bool = False
-    """It goes by itself though the others are held."""
+    """Whether it is sent although the others are on hold."""
 
 
 @dataclass
 class Talk:
-    """One session, with its composer."""
+    """One session with its composer."""
 
     draft: str = ""
     queue: list[Waiting] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Talk:
         return [one.text for one in self.queue]
 
     def send(self, text: str) -> None:
-        """The user sends a prompt; one that was written after a cancel passes those on hold."""
+        """Send a prompt. One that is written after a cancel overtakes those on hold."""
         self.held = self.held and bool(self.queue)
         self.queue.append(Waiting(text, self.held))
         self._go()
@@ -40,29 +40,29 @@ class Talk:
             self.running = moving[0].text
 
     def end(self) -> None:
-        """The agent ends the turn."""
+        """End the turn."""
         self.running = ""
         self._go()
 
     def cancel(self) -> None:
-        """The user cancels the turn; what waits is on hold."""
+        """Cancel the turn and put the queue on hold."""
         self.held = True
         for one in self.queue:
             one.free = False
         self.running = ""
 
     def release(self) -> None:
-        """`:Acp queue run`."""
+        """Run `:Acp queue run`."""
         self.held = False
         self._go()
 
     def edit(self, texts: list[str]) -> None:
-        """The queue's window is written: what is new there is no prompt that passes others."""
+        """Write the queue window. New prompts in it do not overtake others."""
         known = {one.text: one for one in self.queue}
         self.queue = [known.get(text) or Waiting(text) for text in texts]
 
     def host_killed(self) -> None:
-        """What the agent was at and what waited is in front of the draft."""
+        """Put the running prompt and the queue in front of the draft."""
         parts = [self.running, *self.texts, self.draft]
         self.draft = "\n".join(part for part in parts if part)
         self.running, self.queue, self.held = "", [], False
@@ -70,7 +70,7 @@ class Talk:
 
 @dataclass
 class Words:
-    """All that one Neovim holds."""
+    """All prompts that one Neovim has."""
 
     talks: dict[int, Talk] = field(default_factory=lambda: {1: Talk()})
     earlier: list[str] = field(default_factory=list)
@@ -79,22 +79,22 @@ class Words:
 
     @property
     def drafts(self) -> dict[int, str]:
-        """What is in the composers."""
+        """Return the drafts in the composers."""
         return {n: talk.draft for n, talk in self.talks.items() if talk.draft}
 
     @property
     def queue(self) -> list[str]:
-        """What waits, of one session after the other."""
+        """Return the queued prompts, session by session."""
         return [text for _, talk in sorted(self.talks.items()) for text in talk.texts]
 
     def all(self) -> list[str]:
-        """Each prompt, line by line."""
+        """Return each prompt, line by line."""
         texts = [*self.drafts.values(), *self.queue, *self.earlier]
         return [line for text in texts for line in text.split("\n")]
 
     def reborn(self) -> Words:
-        """What the next Neovim has: one draft in the composer, others among the earlier prompts,
-        and what waited on hold.
+        """Return the model of the next Neovim: one draft in the composer, the others among the
+        earlier prompts, and the queue on hold.
         """
         drafts = sorted(self.drafts.items(), key=lambda one: (one[0] != self.current, one[0]))
         texts = [text for _, text in drafts]

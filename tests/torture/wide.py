@@ -1,4 +1,4 @@
-"""As basic, with files of all encodings and line ends, which agents change.
+"""Like `basic`, with files of all encodings and line ends, which agents change.
 
 `python -m tests.torture.wide SEED STEPS COUNT`
 """
@@ -29,23 +29,23 @@ KINDS = (
 
 
 class Wide(History):
-    """Files with all line ends and encodings."""
+    """A history of files with all line ends and encodings."""
 
     def __init__(self, editor: Editor, seed: int) -> None:
-        self.laid: dict[str, Format] = {}
-        """How files lay that the agent has laid otherwise, and nobody has decided."""
+        self.original_formats: dict[str, Format] = {}
+        """Original formats of files whose format an agent has changed, until that is decided."""
         self.rejected: dict[str, Format] = {}
-        self.homes: dict[str, str] = {}
-        """Where files came from that were moved when they were laid otherwise."""
+        self.original_paths: dict[str, str] = {}
+        """Original paths of such files, if they were renamed later."""
         super().__init__(editor, seed)
         self.head_bytes = self.bytes_of_all()
 
     def bytes_of_all(self) -> dict[str, bytes]:
-        """The files as they are on disk."""
+        """Return the bytes of all files on disk."""
         return {path: Path(path).read_bytes() for path in self.paths if Path(path).exists()}
 
     def make(self, n: int, path: str) -> None:
-        """The file number n as it is at first."""
+        """Create file number n."""
         kind = self.rng.choice(KINDS)
         self.layouts[path] = kind
         ends = kind.encoding == "utf-8" and self.rng.random() < 0.3
@@ -54,20 +54,20 @@ class Wide(History):
         self.note(path, kind, "" if not ends else "no final newline")
 
     def agents_steps(self) -> list[Callable[[], None]]:
-        """It changes line ends and BOMs as well."""
-        return [*super().agents_steps(), *[self.agent_lays] * 2]
+        """Return the agent's possible steps. It also changes line ends and BOMs."""
+        return [*super().agents_steps(), *[self.agent_changes_format] * 2]
 
-    def agent_lays(self) -> None:
-        """The agent lays a file otherwise, and changes nothing else."""
-        path = self.some(self.can_be_laid)
+    def agent_changes_format(self) -> None:
+        """Change the format of a file and nothing else."""
+        path = self.random_path(self.can_change_format)
         if path is None:
             return
         text, old = self.disk(path), self.layout(path)
         assert text is not None
         new = self.rng.choice([Format(dos=not old.dos), Format(bomb=not old.bomb, dos=old.dos)])
-        if path not in self.laid:
-            self.homes.pop(path, None)
-        first = self.laid.setdefault(path, old)
+        if path not in self.original_formats:
+            self.original_paths.pop(path, None)
+        first = self.original_formats.setdefault(path, old)
         self.note("agent lays", path, describe_change(old, new))
         (self.editor.home / "new").write_bytes(encode(text, new))
         self.agent.ask("runs", *self.named(path), f"cat {self.editor.home}/new > {path}")
@@ -78,62 +78,68 @@ class Wide(History):
         self.settle({path: text}, {path: text})
 
     def moved(self, old: str, new: str) -> None:
-        """How it lay goes with it."""
-        if old in self.laid:
-            self.laid[new] = self.laid.pop(old)
-            self.homes[new] = self.homes.get(old, old)
+        """Move the original format of a file to its new path."""
+        if old in self.original_formats:
+            self.original_formats[new] = self.original_formats.pop(old)
+            self.original_paths[new] = self.original_paths.get(old, old)
 
-    def can_be_laid(self, path: str) -> bool:
-        """A file in UTF-8 without unsaved edits that is nothing else than changed."""
+    def can_change_format(self, path: str) -> bool:
+        """Return whether a file is in UTF-8, has no unsaved edits, and is at most changed."""
         entry = self.ledger.get(path)
         plain = entry is None or not (entry.base is None or entry.origin or entry.conflict)
         utf8 = self.layout(path).encoding == "utf-8"
         return utf8 and plain and self.clean(path) and self.disk(path) not in (None, EMPTY)
 
     def layout(self, path: str) -> Format:
-        """What the bytes tell, where they do."""
+        """Return the format that the bytes show, if they show one."""
         kind = super().layout(path)
         if kind.encoding != "utf-8" or not Path(path).exists():
             return kind
         return decode(Path(path).read_bytes()).format
 
     def text(self, path: str, data: bytes | None) -> Text | None:
-        """By the bytes as well."""
+        """Return the text that these bytes hold."""
         if data is None or super().layout(path).encoding != "utf-8":
             return super().text(path, data)
         return decode(data).text
 
-    def is_laid(self, path: str) -> bool:
-        """Whether that is pending."""
+    def is_format_pending(self, path: str) -> bool:
+        """Return whether a change of the format is pending."""
         entry = self.ledger.get(path)
         return entry is not None and entry.relaid != ""
 
     def commit(self) -> None:
-        """What is committed is accepted: how a file lies only if HEAD has it otherwise."""
+        """Commit, which accepts all texts, and a change of the format if HEAD has another one."""
         if not all(map(self.clean, self.paths)):
             return
         present = self.bytes_of_all()
-        for path in filter(self.is_laid, self.laid):
+        for path in filter(self.is_format_pending, self.original_formats):
             if present.get(path) != self.head_bytes.get(path):
                 self.ledger.committed(path, self.disk(path))
         self.head_bytes = present
         super().commit()
-        self.laid = {path: first for path, first in self.laid.items() if self.is_laid(path)}
+        self.original_formats = {
+            path: first
+            for path, first in self.original_formats.items()
+            if self.is_format_pending(path)
+        }
 
-    def tell(self, verb: str, args: dict[str, Any], steps: Sequence[Restoration]) -> None:
-        """What is rejected lies again as it did."""
+    def decide_in_editor(
+        self, verb: str, args: dict[str, Any], steps: Sequence[Restoration]
+    ) -> None:
+        """Make the host decide. A reject restores the format too."""
         changed = {step.path for step in steps}
         wanted: dict[str, Format] = {}
-        for path in [path for path in self.laid if not self.is_laid(path)]:
-            first = self.laid.pop(path)
+        for path in [path for path in self.original_formats if not self.is_format_pending(path)]:
+            first = self.original_formats.pop(path)
             if verb == "reject" and path in changed:
                 self.rejected[path] = first
                 if self.clean(path):
-                    wanted[self.homes.get(path, path)] = first
-        for path in changed - self.laid.keys():
-            if self.is_laid(path):
-                self.laid[path] = self.rejected[path]
-        super().tell(verb, args, steps)
+                    wanted[self.original_paths.get(path, path)] = first
+        for path in changed - self.original_formats.keys():
+            if self.is_format_pending(path):
+                self.original_formats[path] = self.rejected[path]
+        super().decide_in_editor(verb, args, steps)
         until(
             lambda: all(self.layout(path) == first for path, first in wanted.items()),
             what=f"files lie again as {wanted}",

@@ -1,6 +1,6 @@
-"""What the histories in Neovim share: an editor, an agent that takes orders, files, and the model.
+"""Common parts of the histories in Neovim: an editor, an agent that takes orders, files, a model.
 
-The model is the ledger alone, told of the same steps; it says what each file must hold.
+The model is a ledger that gets the same steps and says what each file must hold.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ for n, session in pairs(require('acp').state().sessions) do
 end
 return { found, edits, hunks }
 """
-"""All that is shown: buffers, pending edits, and where their hunks are marked."""
+"""Return the visible state: buffers, pending edits, and the rows at which their hunks are marked.
+"""
 
 AS_USER = """
 local path, code = ...
@@ -121,18 +122,18 @@ class World:
         self.look()
 
     def make(self, n: int, path: str) -> None:
-        """The file number n as it is at first."""
+        """Create file number n."""
         self.put(path, Text(tuple(f"{n}.{row}" for row in range(ROWS))))
 
     def put(self, path: str, text: Text, at: Path | None = None) -> None:
-        """Write a text to disk as it lies there, or what it would be to another file."""
+        """Write a text in the file's format, to the file itself or to ``at``."""
         (at or Path(path)).write_bytes(encode(text, self.layout(path)))
 
     def layout(self, path: str) -> Format:
-        """How a file lies on disk."""
+        """Return the format of a file on disk."""
         return self.layouts.get(path, Format())
 
-    # ---- what is there
+    # ---- state
 
     def look(self) -> None:
         """Read buffers and pending edits."""
@@ -144,31 +145,31 @@ class World:
         }
 
     def numbers(self) -> list[int]:
-        """Our numbers of the sessions; `n` is that of the one whose agent is at hand."""
+        """Return the numbers of all sessions; `n` is the current one."""
         return [1]
 
     def named(self, *paths: str) -> list[str]:
-        """Files that a command of the agent's names in its tool call."""
+        """Return the files that a command names in its tool call."""
         return []
 
-    def seen(self) -> list[dict[str, Any]]:
-        """`state().edits` of now, of all sessions."""
+    def shown_edits(self) -> list[dict[str, Any]]:
+        """Return the current `state().edits` of all sessions."""
         self.look()
         return self.shown
 
     def disk(self, path: str) -> Text | None:
-        """A file's text."""
+        """Return the text of a file on disk."""
         try:
             return self.text(path, Path(path).read_bytes())
         except FileNotFoundError:
             return None
 
     def text(self, path: str, data: bytes | None) -> Text | None:
-        """What a file would hold with this content."""
+        """Return the text that a file with these bytes holds."""
         return None if data is None else decode_as(data, self.layout(path)).text
 
     def live(self, path: str) -> Text | None:
-        """The text as the user sees it."""
+        """Return the text that the user sees."""
         buffer = self.buffers.get(path)
         disk = self.disk(path)
         if buffer is None or (disk is None and not buffer.modified):
@@ -176,11 +177,11 @@ class World:
         return buffer.text
 
     def clean(self, path: str) -> bool:
-        """Whether no unsaved edits are in a buffer of the file."""
+        """Return whether no buffer of the file has unsaved edits."""
         return path not in self.buffers or not self.buffers[path].modified
 
     def settle(self, lives: dict[str, Text | None], disks: dict[str, Text | None]) -> None:
-        """Wait until editor and disk are as the model says."""
+        """Wait until editor and disk equal the model."""
         wanted = sorted(
             (
                 review_view.summary(entry) | {"session": n}
@@ -217,13 +218,13 @@ class World:
 
     @staticmethod
     def differs(found: Text | None, wanted: Text | None) -> object:
-        """What is found in place of what is wanted."""
+        """Return the difference from the wanted text, in a short form if possible."""
         if found is None or wanted is None:
             return found, wanted
         return diff(wanted.lines, found.lines)
 
-    def settle_as_it_is(self) -> None:
-        """The user did something: the model follows what is there now."""
+    def follow_editor(self) -> None:
+        """Make the model follow the editor after a step of the user."""
         before = {entry.path for entry in self.ledger.files()}
         self.look()
         for path in {*self.paths, *before}:
@@ -231,7 +232,7 @@ class World:
             if entry is None or entry.live == live:
                 continue
             if live is not None and entry.live is not None and live.lines != entry.live.lines:
-                # A save that ends the last line comes after what the user did.
+                # The save that ends the last line comes after the user's edit.
                 self.ledger.user_edited(path, Text(live.lines, entry.live.eol))
             self.ledger.user_edited(path, live)
         self.settle({}, {})
@@ -243,28 +244,28 @@ class World:
         return f"{who} {self.words}"
 
     def begin(self) -> None:
-        """A turn begins."""
+        """Begin a turn."""
         self.note("turn", self.n)
         self.agent.begin()
 
     def end(self) -> None:
-        """The turn ends."""
+        """End the turn."""
         self.agent.end()
-        if self.over():
+        if self.all_turns_ended():
             self.editor.wait("not require('acp.buffers.watch').at_work(...)", self.paths[0])
         self.editor.wait("require('acp.buffers.disk_changes').settled()")
         self.note("turn ends", self.n)
         self.settle({}, {})
 
-    def over(self) -> bool:
-        """Whether nobody is at work any more."""
+    def all_turns_ended(self) -> bool:
+        """Return whether all turns have ended."""
         return not self.agent.working
 
     def note(self, *words: object) -> None:
         self.log.append(" ".join(map(str, words)))
 
     def changed(self, text: Text, who: str) -> Text:
-        """The text with a few lines changed, added or removed."""
+        """Return the text with a few lines changed, added or removed."""
         lines = list(text.lines)
         for _ in range(self.rng.randint(1, 3)):
             row = self.rng.randrange(len(lines))
@@ -283,5 +284,5 @@ def _order(edit: dict[str, Any]) -> tuple[int, str]:
 
 
 def in_lua(lines: Sequence[str]) -> str:
-    """Lines as a table in Lua."""
+    """Return lines as a table in Lua."""
     return "{" + ",".join(json.dumps(line) for line in lines) + "}"

@@ -1,18 +1,19 @@
-"""Agents write against rejects, undos, restores, reloads, deletions, other programs, swapped links.
+"""Agents write; users reject, undo, restore, reload and delete; programs write, links are swapped.
 
 `python -m tests.torture.writes SEED COUNT` runs COUNT histories over a fake of Neovim's buffers
 (`tests/support/fake_neovim.py`) and prints the steps of those that fail.
 
-Nothing here merges: each line is made once, so that what must be in a file after a write is told by
-where its lines came from.
+Nothing here computes a merge. Each line is made only once, so the origin of the lines shows what a
+file must contain after a write.
 
-- What an agent adds stands. So does what it knew and finds taken out by a decision, unless the user
-  took it out by hand.
-- A write of which nothing would be left in the file is refused.
-- What it knew and leaves out is gone. What it has never seen, and users or programs wrote, stays.
-- An agent that knows all that the user did gets just its text, and never a conflict.
-- Buffer and file are equal after a success, but for unsaved work of the user. After a refusal both
-  are as before. Nothing outside of the workspace changes.
+- Lines that an agent adds stay. So do lines that it knew and that a decision removed, unless the
+  user removed them by hand.
+- A write that would leave none of its lines in the file is refused.
+- Lines that the agent knew and omits are removed. Lines that it has never seen, of users or
+  programs, stay.
+- An agent that knows all edits of the user gets exactly its text, and never a conflict.
+- After a success buffer and file are equal, except for unsaved edits of the user. After a refusal
+  both are unchanged. Nothing outside of the workspace changes.
 """
 
 from __future__ import annotations
@@ -40,29 +41,29 @@ STEPS = 30
 AGENTS = 2
 
 
-class Mind:
-    """What one agent knows of one file, line by line."""
+class Knowledge:
+    """An agent's knowledge of one file, line by line."""
 
     def __init__(self) -> None:
         self.text: Text | None = None
-        """What it last read or wrote."""
+        """The text that it last read or wrote."""
         self.ever: set[str] = set()
         """All lines that it has ever read or written."""
         self.own: set[str] = set()
-        """Those that it has written."""
+        """The lines that it has written."""
         self.wrote: list[Text] = []
         self.away: dict[str, str] = {}
-        """Lines of its text that are not there any more, and by what act."""
+        """Lines of its text that were removed, with the kind of step that removed them."""
         self.foreign = False
-        """Whether the file holds, or lacks, something by an act that it knows nothing of."""
+        """Whether the file has or lacks lines because of a step that the agent does not know."""
         self.back: set[str] = set()
-        """Lines that came and it has not read since, but for those that users or programs wrote."""
+        """Lines that appeared since its last read, except those of users and programs."""
         self.again: set[str] = set()
-        """Lines that another agent has written again since."""
+        """Lines that another agent has written again."""
 
 
 class History:
-    """One workspace with its files, users, agents."""
+    """One workspace with its files, users and agents."""
 
     def __init__(self, root: Path, seed: int, tasks: Tasks) -> None:
         self.rng = random.Random(seed)
@@ -77,13 +78,13 @@ class History:
         for folder in (self.outside, self.work / "d"):
             folder.mkdir()
         self.paths = [str(self.work / name) for name in ("a", "b", "d/c", "new", "deep/er/new")]
-        self.minds = {(s.id, path): Mind() for s in self.sessions for path in self.paths}
+        self.minds = {(s.id, path): Knowledge() for s in self.sessions for path in self.paths}
         for path in self.paths[:3]:
             self.put(path, Text(tuple(self.word("old") for _ in range(12))))
         for name in ("c", "precious"):
             (self.outside / name).write_text("precious\n")
 
-    # ---- what there is
+    # ---- state
 
     def word(self, who: str) -> str:
         self.words += 1
@@ -93,14 +94,13 @@ class History:
         self.log.append(" ".join(map(str, words)))
 
     def disk(self, path: str) -> Text | None:
-        """What the file holds."""
         try:
             return parse(Path(path).read_text())
         except (FileNotFoundError, NotADirectoryError):
             return None
 
     def live(self, path: str) -> Text | None:
-        """The text as the user sees it."""
+        """Return the text that the user sees."""
         buffer = self.neovim.buffers.get(path)
         disk = self.disk(path)
         if buffer is None or not buffer.modified:
@@ -108,26 +108,26 @@ class History:
         return buffer.text
 
     def put(self, path: str, text: Text) -> None:
-        """A program writes the file."""
+        """Write the file as another program would."""
         self.clock.put(Path(path), text)
 
     def changed(self, text: Text, who: str) -> Text:
-        """A few lines changed, added, removed."""
+        """Return a text with a few lines changed, added or removed."""
         return changed(text, self.rng, lambda: self.word(who))
 
     async def act(self, kind: str, path: str, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Do something that is no agent's write, and note what it made of each file."""
+        """Take a step that is not an agent's write, and record its effect on each file."""
         self.note(kind, Path(path).relative_to(self.work) if path else "")
         texts = {one: self.live(one) for one in self.paths}
         result = await work()
-        await self.rest()
+        await self.wait_idle()
         for one, text in texts.items():
             if text != self.live(one):
                 self.follow(one, kind, text, self.live(one))
         return result
 
     def follow(self, path: str, kind: str, old: Text | None, new: Text | None) -> None:
-        """Lines came and went, by this kind of act."""
+        """Record the lines that a step removed and added."""
         before, after = _lines(old), _lines(new)
         self.note("   ", path, "lost", sorted(before - after), "got", sorted(after - before))
         for session in self.sessions:
@@ -145,22 +145,22 @@ class History:
                 strange = (after - before) - known | ((before - after) & known) - mind.own
                 mind.foreign = mind.foreign or bool(strange) or not before ^ after
 
-    async def rest(self) -> None:
-        """The host has taken in what it was told."""
+    async def wait_idle(self) -> None:
+        """Wait until the host has processed all notifications."""
         await self.workspace.settle(*self.paths)
 
     # ---- agents
 
     async def ask_read(self, session: Session, path: str) -> str:
-        """The answer to a read; Refusal."""
+        """Return the answer to a read. Raise Refusal."""
         return await self.workspace.read(path, session)
 
     async def ask_write(self, session: Session, path: str, text: Text) -> None:
-        """A write is answered with success; Refusal."""
+        """Write, and return on success. Raise Refusal."""
         await self.workspace.write(path, str(text), session)
 
     async def read(self, session: Session, path: str) -> bool:
-        """The agent reads the file; whether it is there."""
+        """Read the file as an agent, and return whether it exists."""
         self.note(session.id, "reads", path)
         live = self.live(path)
         buffer = self.neovim.buffers.get(path)
@@ -183,8 +183,8 @@ class History:
         mind.away, mind.back, mind.again, mind.foreign = {}, set(), set(), False
         return True
 
-    def composed(self, mind: Mind, path: str) -> Text:
-        """What the agent writes: a change of what it knows, that again, or what it wrote once."""
+    def composed(self, mind: Knowledge, path: str) -> Text:
+        """Return the text for a write: a changed text, the same text again, or an older one."""
         if mind.text is None:
             return Text(tuple(self.word("agent") for _ in range(self.rng.randint(1, 8))))
         roll = self.rng.random()
@@ -195,7 +195,7 @@ class History:
         return self.changed(mind.text, "agent")
 
     async def write(self) -> None:
-        """One write, and all that must be true of it."""
+        """Write, and check everything that must hold afterwards."""
         session, path = self.rng.choice(self.sessions), self.rng.choice(self.paths)
         mind = self.minds[session.id, path]
         if (mind.text is None and self.live(path) is not None) or self.rng.random() < 0.25:
@@ -228,10 +228,10 @@ class History:
             del mind.away[line]
         for other in self.sessions:
             if other is not session and live != now:
-                self.told(self.minds[other.id, path], _lines(live), _lines(now))
+                self.other_agent_wrote(self.minds[other.id, path], _lines(live), _lines(now))
 
-    def told(self, mind: Mind, before: set[str], after: set[str]) -> None:
-        """Another agent has written."""
+    def other_agent_wrote(self, mind: Knowledge, before: set[str], after: set[str]) -> None:
+        """Record a write of another agent."""
         mind.foreign = True
         mind.again |= after - before
         for line in before - after:
@@ -239,8 +239,10 @@ class History:
         for line in after - before:
             mind.away.pop(line, None)
 
-    def check(self, mind: Mind, path: str, text: Text, live: Text | None, modified: bool) -> None:
-        """The write was answered with success."""
+    def check(
+        self, mind: Knowledge, path: str, text: Text, live: Text | None, modified: bool
+    ) -> None:
+        """Check a write that succeeded."""
         now, disk = self.live(path), self.disk(path)
         assert now is not None, "no such file"
         buffer = self.neovim.buffers.get(path)
@@ -319,7 +321,7 @@ class History:
         await self.act("gives up" if unsaved else "looks", path, work)
 
     async def decide(self) -> None:
-        """Accept or reject a hunk, a file, all; take a reject back."""
+        """Accept or reject a hunk, a file or everything, or unreject."""
         ledger = self.review.edits.ledger
         entries = ledger.files()
         verdict: Verdict = "accept" if self.rng.random() < 0.25 else "reject"
@@ -339,7 +341,7 @@ class History:
             await self.act("decides", "", lambda: self.review.decisions.files(verdict, chosen))
 
     async def program(self) -> None:
-        """Another program writes a file."""
+        """Write a file as another program."""
         path = self.rng.choice(self.paths[:4])
         disk = self.disk(path)
         buffer = self.neovim.buffers.get(path)
@@ -352,7 +354,7 @@ class History:
         await self.act("program", path, work)
 
     async def check_out(self) -> None:
-        """A program takes out what an agent has written just now; the agent writes it again."""
+        """Remove an agent's last write as a program would. Then the agent writes it again."""
         session, path = self.rng.choice(self.sessions), self.rng.choice(self.paths)
         mind, buffer = self.minds[session.id, path], self.neovim.buffers.get(path)
         old = self.disk(path)
@@ -374,10 +376,10 @@ class History:
         mind.ever |= _lines(new)
         for other in self.sessions:
             if other is not session:
-                self.told(self.minds[other.id, path], _lines(old), _lines(new))
+                self.other_agent_wrote(self.minds[other.id, path], _lines(old), _lines(new))
 
     async def delete(self) -> None:
-        """The file is deleted; whoever knew it knows nothing of the next one."""
+        """Delete the file. Agents know nothing about the next file with this name."""
         path = self.rng.choice(self.paths)
         buffer = self.neovim.buffers.get(path)
         if self.disk(path) is None or (buffer is not None and buffer.modified):
@@ -391,13 +393,13 @@ class History:
             await self.read(session, path)
 
     async def turn(self) -> None:
-        """A prompt: its checkpoint is what a restore brings back."""
+        """Run a turn, which makes a checkpoint for `restore`."""
         session = self.rng.choice(self.sessions)
         self.note(session.id, "is prompted")
         await self.workspace.turn(session)
 
     async def restore(self) -> None:
-        """A checkpoint is brought back, or the last restore undone."""
+        """Restore a checkpoint or undo the last restore."""
         session = self.rng.choice(self.sessions)
         rewind = self.review.rewind
         kept = rewind.checkpoints.of(session.n)
@@ -409,7 +411,7 @@ class History:
         await self.act(kind, "", lambda: self.workspace.restore(n, session))
 
     async def swap(self) -> None:
-        """A folder becomes a link to another one, while an agent goes on; then it is as it was."""
+        """Replace a folder by a link to another one while an agent writes, then put it back."""
         folder, aside = self.work / "d", self.work / "aside"
         session = self.rng.choice(self.sessions)
         path = str(folder / "c")
@@ -433,7 +435,7 @@ class History:
     # ---- all together
 
     def steps(self) -> list[Callable[[], Awaitable[None]]]:
-        """What may be done; what is there twice is done twice as often."""
+        """Return the possible steps. Repeated ones are more likely."""
         return [
             *[self.write] * 10,
             *[self.decide] * 5,
@@ -449,7 +451,7 @@ class History:
         ]
 
     async def step(self) -> None:
-        """One step, by chance."""
+        """Take a random step."""
         if self.rng.random() < 0.02:
             await self.swap()
         else:
@@ -459,12 +461,12 @@ class History:
 
 
 def _lines(text: Text | None) -> set[str]:
-    """The lines of a text; the empty one tells nothing."""
+    """Return the lines of a text except the empty one, whose origin is not known."""
     return set(text.lines) - {""} if text is not None else set()
 
 
 async def history(root: Path, seed: int, steps: int = STEPS) -> None:
-    """One random history; AssertionError with its steps where something is not as it must be."""
+    """Run one random history. Raise AssertionError with its steps if it fails."""
     failures: list[str] = []
     async with anyio.create_task_group() as group:
         tasks = Tasks(
@@ -483,7 +485,7 @@ async def history(root: Path, seed: int, steps: int = STEPS) -> None:
 
 
 def run(seed: int) -> str:
-    """One history in a directory of its own; why it failed."""
+    """Run one history in its own directory and return the failure, or ""."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
         try:
             anyio.run(history, Path(os.path.realpath(root)), seed)
@@ -496,7 +498,7 @@ def run(seed: int) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run histories from a seed on; the number of those that failed."""
+    """Run histories from a seed on and return the number of failures."""
     first, count = (int(word) for word in [*words, "1"][:2])
     failed = 0
     for seed in range(first, first + count):

@@ -1,4 +1,4 @@
-"""The histories of writes in a real Neovim, with an agent that is a process.
+"""The histories of `writes` in a real Neovim, with an agent in its own process.
 
 `python -m tests.torture.writes_nvim SEED COUNT`
 """
@@ -24,7 +24,7 @@ from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 from tests.torture.changes import Clock
 from tests.torture.world import AS_USER, BUFFERS, in_lua
-from tests.torture.writes import History, Mind
+from tests.torture.writes import History, Knowledge
 
 STEPS = 25
 IN_BUFFER = """
@@ -45,14 +45,14 @@ class Buffer:
 
 
 class RealNeovim:
-    """What a history wants of `FakeNeovim`."""
+    """The part of `FakeNeovim` that a history needs, over a real Neovim."""
 
     def __init__(self, editor: Editor) -> None:
         self.editor = editor
 
     @property
     def buffers(self) -> dict[str, Buffer]:
-        """The loaded ones, by path."""
+        """Return the loaded buffers by path."""
         found = self.editor.lua(BUFFERS)[0]
         items = found.items() if isinstance(found, dict) else ()
         return {path: Buffer(item) for path, item in items}
@@ -107,7 +107,7 @@ class Real(History):
         self.neovim = fake
         self.sessions = [Session(1, "script", str(self.work))]
         self.sessions[0].id = "s1"
-        self.minds = {("s1", path): Mind() for path in self.paths}
+        self.minds = {("s1", path): Knowledge() for path in self.paths}
         fields: Any = {"save": "auto"}
         self.options = type("Options", (), fields)()
         editor.agent("script")
@@ -118,11 +118,11 @@ class Real(History):
         editor.lua("require('acp').setup({ agent = 'script', files = { outside = 'deny' } })")
 
     def put(self, path: str, text: Text) -> None:
-        """Neovim tells two states of a file apart by its time and size."""
+        """Write the file. Neovim recognizes a change by time and size."""
         super().put(path, text)
 
-    async def rest(self) -> None:
-        """Neovim has told the host of all that happened; it takes up what was given up."""
+    async def wait_idle(self) -> None:
+        """Wait until the host has processed all notifications."""
         self.editor.lua("vim.wait(0)")
 
     # ---- the agent
@@ -158,7 +158,7 @@ class Real(History):
         return found
 
     def tell(self, verb: str, args: dict[str, Any]) -> None:
-        """A decision; what became of it is said when it is carried out."""
+        """Make a decision and wait for the message about its result."""
         said = self.editor.messages()
         self.editor.lua("require('acp.base.host').notify(...)", verb, args)
         until(lambda: self.editor.messages() != said, what=f"{verb}: {said[-300:]}")
@@ -182,7 +182,7 @@ class Real(History):
         self.tell("unreject", {"all": True})
 
     async def restore(self) -> None:
-        """Between two turns."""
+        """Restore a checkpoint between two turns."""
         n = self.rng.randint(1, self.prompts)
         self.agent.end()
 
@@ -202,7 +202,7 @@ class Real(History):
 
 
 async def history(editor: Editor, seed: int, steps: int = STEPS) -> None:
-    """One random history; AssertionError with its steps."""
+    """Run one random history. Raise AssertionError with its steps if it fails."""
     world = Real(editor, seed)
     try:
         for _ in range(steps):
@@ -213,7 +213,7 @@ async def history(editor: Editor, seed: int, steps: int = STEPS) -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run histories from a seed on; the number of those that failed."""
+    """Run histories from a seed on and return the number of failures."""
     first, count = (int(word) for word in [*words, "1"][:2])
     failed = 0
     for seed in range(first, first + count):

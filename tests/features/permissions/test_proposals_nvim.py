@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agents.loop import RETOLD
+from tests.agents.loop import EARLIER_SESSION
 from tests.support.editor import Editor
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
@@ -61,7 +61,7 @@ class Project:
         prompts = self.traffic.received("session/prompt")
         blocks = prompts[-1]["params"]["prompt"]
         texts = [block.get("text", "") for block in blocks]
-        return "\n".join(text for text in texts if RETOLD not in text)
+        return "\n".join(text for text in texts if EARLIER_SESSION not in text)
 
     def edits(self) -> list[dict[str, object]]:
         found: list[dict[str, object]] = self.editor.session(1).get("edits", [])
