@@ -233,7 +233,7 @@ class Screen:
             "options": snapshot.options(decision.options),
         }
 
-    # -- how much waits ---------------------------------------------------------------------------
+    # -- undrawn text -----------------------------------------------------------------------------
 
     @property
     def turn_runs(self) -> bool:

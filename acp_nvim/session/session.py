@@ -219,7 +219,7 @@ class Session:
         """Return whether events are suppressed."""
         return self.replaying
 
-    # -- ids from before it was opened again ------------------------------------------------------
+    # -- ids from before a reopen -----------------------------------------------------------------
 
     def mark_ids(self) -> None:
         """Note the known ids when the session is reopened.
@@ -243,7 +243,7 @@ class Session:
                 self.own_words.discard(message_id)
         self.tool_calls.forget_ids()
 
-    # -- what changed -----------------------------------------------------------------------------
+    # -- changes ----------------------------------------------------------------------------------
 
     def review_edits(self, edits: list[dict[str, Any]], *, silent: bool = False) -> None:
         """Set the pending edits for `state().edits`. ``silent`` suppresses the notification."""

@@ -22,7 +22,6 @@ PHRASES = re.compile(rf"\b(?:{'|'.join(map(re.escape, (*STIFF, *CLAUSES)))})\b",
 
 LEFT = {
     "acp_nvim": 2,
-    "acp_nvim/features": 40,
     "tests/agent": 17,
     "tests/agents": 0,
     "tests/agents_sdk": 3,

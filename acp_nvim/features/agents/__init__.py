@@ -1,1 +1,1 @@
-"""Agents as the user sees them: state, options, restart, providers."""
+"""Agents: state, options, restart, providers."""

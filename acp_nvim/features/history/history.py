@@ -147,7 +147,7 @@ class History:
             again=lambda generation: call(self.again, generation),
         )
 
-    # -- keeping ----------------------------------------------------------------------------------
+    # -- writing ----------------------------------------------------------------------------------
 
     def noticed(self) -> None:
         """Schedule the transfer of changes."""

@@ -1,4 +1,4 @@
-"""Logins that agents require, and actions that wait for them."""
+"""Logins that agents require, and the actions to run after them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Logins:
         self.in_terminal: set[str] = set()
         """Agents whose login runs in a terminal."""
         self._waiting: list[tuple[str, Callable[[], None]]] = []
-        """Actions that wait for a login, with the name of the agent."""
+        """Actions to run after a login, each with the name of its agent."""
         self._sessions = sessions
         self._screen = screen
         self._tasks = tasks

@@ -74,7 +74,7 @@ class ProposedEdits:
         self._made: dict[int, list[Amendment]] = {}
         self._writer = FileWriter(edits)
 
-    # ---- shown
+    # ---- proposals
 
     async def show(self, session: Session, decision: Decision) -> list[Proposal]:
         """Return the proposals, and remember them as the texts that the user may amend."""
@@ -149,7 +149,7 @@ class ProposedEdits:
         limit, place = self._edits.options().message_bytes, Place(path, path)
         return await to_thread.run_sync(disk.saved, place, limit, live.format)
 
-    # ---- amended
+    # ---- amendments
 
     def amended(self, session: Session, decision: Decision, texts: Mapping[str, str]) -> None:
         """Store the user's versions of the proposed files just before the permission is allowed.
@@ -188,7 +188,7 @@ class ProposedEdits:
             amendment.landed = True
             return
 
-    # ---- told
+    # ---- end of a turn
 
     async def ended(self, session: Session, look: Callable[[str], Awaitable[None]]) -> None:
         """Merge the remaining amendments into the files that the agent wrote itself.

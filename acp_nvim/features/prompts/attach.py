@@ -50,7 +50,7 @@ def _saved(host: Host, data: bytes) -> Path:
     return path
 
 
-# -- of the verb `prompt` -------------------------------------------------------------------------
+# -- arguments of the verb `prompt` --------------------------------------------------------------
 
 
 def prompt_of(host: Host, args: Args) -> Prompt:

@@ -76,7 +76,7 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
         made.pop(session.n, None)
         return max(made, key=lambda n: made[n], default=None)
 
-    # -- what was said ----------------------------------------------------------------------------
+    # -- transcripts ------------------------------------------------------------------------------
 
     async def recall(self, session: Session) -> Session:
         """Return the session, or one with its stored transcript if the chat lacks prompts.

@@ -1,10 +1,8 @@
-"""Notes on prompts that went to an agent, beside the drafts of Neovim on disk.
+"""File of the prompts that were sent, beside Neovim's drafts (`acp.features.prompts.drafts`).
 
-If Neovim is killed before it has written that a prompt is sent, the next Neovim must not restore
-the prompt as a draft (`acp.features.prompts.drafts`).
-
-A line is `+` and a prompt's number once it is on its way to the agent, `-` and the number where it
-came back.
+If Neovim is killed before it has recorded that a prompt was sent, the next Neovim must not put that
+prompt into the composer again. Each line is `+` and the number of a prompt that is being sent, or
+`-` and the number of one that came back.
 """
 
 from __future__ import annotations
@@ -18,41 +16,41 @@ from acp_nvim.session.prompts import Prompt
 
 
 class SentPrompts:
-    """The notes of one Neovim, of all its hosts."""
+    """Sent prompts of one Neovim, over all its hosts."""
 
     def __init__(self, problem: Callable[[str], None]) -> None:
-        """`problem` hears, once, that nothing can be written."""
+        """`problem` is called once if the file cannot be written."""
         self.path: Path | None = None
-        """Where they are; nothing is noted before `keep_in`."""
+        """The file, None before `keep_in`."""
         self._problem = problem
         self._failed = False
         self._closed = False
 
     def keep_in(self, path: Path) -> None:
-        """Note in this file from now on."""
+        """Write to this file from now on."""
         self.path = path
 
     def went(self, prompt: Prompt) -> None:
-        """The agent gets it now."""
+        """Note that a prompt is being sent."""
         self._note("+", prompt)
 
     def came_back(self, prompt: Prompt) -> None:
-        """It waits again, or the user has it."""
+        """Note that a prompt is in the queue or in the composer again."""
         if not self._closed:
             self._note("-", prompt)
 
     def close(self) -> None:
-        """Neovim has gone: nobody gets a prompt back while agents are ended."""
+        """Stop recording prompts that come back, because Neovim has exited."""
         self._closed = True
 
     def tidy(self) -> None:
-        """The host ends: where no draft is kept the notes are of no use."""
+        """Delete the file if there are no drafts."""
         path = self.path
         if path is None or any(path.parent.glob(f"*.{path.stem}.*")):
             return
         with suppress(OSError):
             path.unlink(missing_ok=True)
-            path.parent.rmdir()  # fails where others keep something
+            path.parent.rmdir()  # fails if it is not empty
             path.parent.parent.rmdir()
 
     def _note(self, sign: str, prompt: Prompt) -> None:

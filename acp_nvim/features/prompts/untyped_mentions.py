@@ -1,7 +1,7 @@
-"""What goes along with a prompt and the user did not type: files that a suggestion or an earlier
-prompt mentions, variables of the editor.
+"""Attachments that the user did not type: files and variables in a suggestion or earlier prompt.
 
-A text of the agent may mention a secret out of sight. The user is asked before it goes along.
+A text of the agent may mention a secret file off screen. Therefore the user is asked before it is
+attached.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from acp_nvim.session.prompts import Prompt, Variable
 Answer = Literal["with", "without", "not"]
 
 READ_BYTES: Final = 65_536
-"""Bytes of a file that are searched for a private key."""
+"""Number of bytes of a file that are searched for a private key."""
 NAMED: Final = 5
-"""Files that a question names; of more it says how many."""
+"""Most files that a question names. It counts the others."""
 
 
 class UntypedVariable(Struct, frozen=True):
-    """A variable, and the files whose text it holds; a path is empty for a buffer without one."""
+    """Variable and the files whose text it contains. A buffer without a file has an empty path."""
 
     name: str
     files: Sequence[str] = ()
 
 
 class Untyped(Struct, frozen=True):
-    """What the user did not type of a prompt: files, absolute, and variables."""
+    """Files (absolute paths) and variables of a prompt that the user did not type."""
 
     files: Sequence[str] = ()
     variables: Sequence[UntypedVariable] = ()
@@ -56,7 +56,7 @@ def untyped_of(value: Any) -> Untyped:
 async def asked(
     host: Host, untyped: Untyped, cwd: str, roots: Sequence[str]
 ) -> tuple[Answer, Untyped]:
-    """Return the user's answer, and what it is about. Nothing is asked if nothing is guarded."""
+    """Ask about guarded attachments, if there are any. Return the answer and the attachments."""
     variables = [await _with_changes(one, cwd) for one in untyped.variables]
     paths = dict.fromkeys([*untyped.files, *(path for one in variables for path in one.files)])
     why = await _reasons([path for path in paths if path], roots, file_options(host.settings()))
@@ -92,7 +92,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def apply(answer: Answer, about: Untyped, prompt: Prompt) -> None:
-    """Carry an answer out: there is nothing to ask about the prompt any more."""
+    """Apply an answer to a prompt: remove the attachments that the user refused."""
     prompt.untyped = None
     if answer == "with":
         return
@@ -121,7 +121,7 @@ async def _reasons(
 
 
 def _holds_key(real: str) -> bool:
-    """Return whether a regular file holds a private key."""
+    """Return whether a regular file contains a private key."""
     path = Path(real)
     try:
         if not path.is_file():

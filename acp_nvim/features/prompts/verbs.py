@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @verb("prompt")
 def prompt(host: Host, args: Args) -> None:
-    """Send a prompt, in a new session where none is or one is asked for."""
+    """Send a prompt, in a new session if there is none or the user wants one."""
     if args.get("untyped"):
         host.tasks.start_soon(_ask_first, host, args)
     else:
@@ -29,7 +29,7 @@ def prompt(host: Host, args: Args) -> None:
 
 
 async def _ask_first(host: Host, args: Args) -> None:
-    """Ask about files that the user did not type before the prompt goes along with them."""
+    """Ask about files that the user did not type before they are sent."""
     from acp_nvim.features.prompts import untyped_mentions
 
     meant = None if args.get("new") else host.sessions.conversation(args.get("session"))
@@ -47,7 +47,7 @@ async def _ask_first(host: Host, args: Args) -> None:
 
 
 def _give_back(host: Host, composer: int | None, prompt: Prompt, mentioned: Sequence[str]) -> None:
-    """Put a prompt into a composer, which finds the files that the text mentions by itself."""
+    """Put a prompt into a composer. The composer finds files mentioned in the text by itself."""
     attached = [path for path in prompt.files() if path not in mentioned]
     host.screen.push("composer", composer, prompt.text, attached, prompt.ranges())
 
@@ -55,8 +55,9 @@ def _give_back(host: Host, composer: int | None, prompt: Prompt, mentioned: Sequ
 async def _ask_about_waiting(
     host: Host, session: Session, count: int | None, then: Callable[[], None]
 ) -> None:
-    """Ask about what the user did not type of the first waiting prompts. A prompt that they do not
-    send goes back into the composer.
+    """Ask about untyped attachments of the first `count` waiting prompts, then call `then`.
+
+    A prompt that the user does not want to send goes back into the composer.
     """
     from acp_nvim.features.prompts import untyped_mentions
 
@@ -64,7 +65,7 @@ async def _ask_about_waiting(
         untyped = untyped_mentions.untyped_of(prompt.untyped)
         answer, found = await untyped_mentions.asked(host, untyped, session.cwd, session.roots)
         if prompt.untyped is None or prompt not in session.queue:
-            continue  # the user has meanwhile answered elsewhere, or dropped it
+            continue  # meanwhile answered elsewhere, or removed from the queue
         untyped_mentions.apply(answer, found, prompt)
         if answer == "not":
             waiting.replace(session, [it for it in session.queue if it is not prompt])
@@ -73,7 +74,7 @@ async def _ask_about_waiting(
 
 
 def _once_asked(host: Host, session: Session, count: int | None, then: Callable[[], None]) -> None:
-    """Call a function that lets the first waiting prompts go, at once where nothing is asked."""
+    """Call `then`, after questions about the first `count` waiting prompts if there are any."""
     if any(prompt.untyped is not None for prompt in session.queue[:count]):
         host.tasks.start_soon(_ask_about_waiting, host, session, count, then)
     else:
@@ -98,7 +99,7 @@ def _send(host: Host, args: Args, sent: Prompt) -> None:
 
 def _submit(host: Host, conversation: Conversation, sent: Prompt) -> None:
     if conversation.is_open and not conversation.session.in_turn:
-        host.pace.hold()  # it goes at once, and is shown right after that
+        host.pace.hold()  # the prompt is sent at once and drawn after that
     passed = conversation.submit(sent)
     if passed:
         host.echo("info", wording.PROMPT_PASSED.format(count=passed))
@@ -108,8 +109,9 @@ def _submit(host: Host, conversation: Conversation, sent: Prompt) -> None:
 
 
 def _send_now(host: Host, conversation: Conversation, sent: Prompt) -> None:
-    """Send a prompt before all that wait: to an agent that takes it while it works, else after a
-    cancel of the running turn.
+    """Send a prompt before all waiting ones.
+
+    If the agent accepts prompts during a turn, add it to the turn. Otherwise cancel the turn first.
     """
     if conversation.takes_more:
         conversation.add(sent)
@@ -140,9 +142,10 @@ def send(host: Host, args: Args) -> None:
 
 @verb("begin")
 def begin(host: Host, args: Args) -> None:
-    """The composer of a session to come was opened: start its agent and the session now. If the
-    number belongs to a session that has ended, of an earlier Neovim say, the composer gets that of
-    a new one.
+    """Start agent and session when the composer of a new session is opened.
+
+    If the number belongs to a closed session, for example of an earlier Neovim, the composer gets
+    the number of the new session.
     """
     n = int(args["n"])
     known = host.sessions.conversations.get(n)
@@ -155,8 +158,9 @@ def begin(host: Host, args: Args) -> None:
 
 
 def _meant(host: Host, args: Args) -> Conversation:
-    """The session that a prompt is for, a new one where there is none. What is written for one that
-    was closed goes to one new session, however often that happens.
+    """Return the session for a prompt, or a new one if there is none.
+
+    All prompts for a closed session go to the same new session.
     """
     meant = None if args.get("new") else host.sessions.conversation(args.get("session"))
     found = meant
@@ -178,7 +182,7 @@ def _meant(host: Host, args: Args) -> Conversation:
 
 
 def _gone_on(host: Host, chat: Conversation, kept: Kept) -> Conversation:
-    """A prompt was written in a chat of the history: the session goes on with it."""
+    """Continue a stored session, because a prompt was written in its read-only chat."""
     from acp_nvim.features.history.history_chats import go_on
 
     entries = list(chat.session.transcript.entries)
@@ -189,7 +193,7 @@ def _gone_on(host: Host, chat: Conversation, kept: Kept) -> Conversation:
 
 @verb("cancel")
 def cancel(host: Host, args: Args) -> None:
-    """Cancel the running turn; with `clear` the queue is dropped as well."""
+    """Cancel the running turn. With `clear`, also empty the queue."""
     conversation = host.sessions.conversation(args.get("session"))
     child = host.subagents.get(args.get("session"))
     if child is not None and conversation is not None:
@@ -214,7 +218,7 @@ def cancel(host: Host, args: Args) -> None:
 
 
 def _dismiss(host: Host, conversation: Conversation | None) -> bool:
-    """Cancel what is asked outside of a turn, by a login say; False when nothing is."""
+    """Cancel questions outside of a turn, for example of a login. Return whether there were any."""
     asked = [host.unscoped_questions.decisions]
     if conversation is not None:
         asked.append(conversation.session.decisions)
@@ -223,7 +227,7 @@ def _dismiss(host: Host, conversation: Conversation | None) -> bool:
 
 
 def _cancel_login(host: Host) -> bool:
-    """Cancel logins that agents do not answer; False if there are none."""
+    """Cancel pending logins. Return False if there are none."""
     cancelled = [it for it in host.agents.connections.values() if it.login.cancel()]
     for connection in cancelled:
         host.echo("info", wording.LOGIN_CANCELLED.format(agent=connection.title))
@@ -240,7 +244,7 @@ def _clear(conversation: Conversation) -> bool:
 
 @verb("queue")
 def queue(host: Host, args: Args) -> None:
-    """Replace, run or drop the waiting prompts."""
+    """Replace, hold, run or drop the waiting prompts."""
     if args.get("action") == "hold":
         _hold(host, args)
         return
@@ -263,7 +267,7 @@ def queue(host: Host, args: Args) -> None:
 
 
 def _hold(host: Host, args: Args) -> None:
-    """Let prompts of an earlier Neovim wait in a session, a new one where there is none."""
+    """Put prompts of an earlier Neovim into the queue of a session, on hold."""
     conversation = host.sessions.conversation(args.get("session"))
     if conversation is None:
         conversation = host.sessions.new(args["prompts"][0]["cwd"])
@@ -276,9 +280,11 @@ def _hold(host: Host, args: Args) -> None:
 
 
 def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -> None:
-    """Let these wait in place of the ``shown`` ones. What has come since stays behind them, what
-    has gone since is not sent again, and a prompt whose words did not change keeps its attachments.
-    Those that the agent has already come first, and are asked for back where they are missing.
+    """Replace the ``shown`` prompts of the queue by ``texts``, as edited by the user.
+
+    Newer prompts stay at the end. Prompts that were sent meanwhile are not queued again. A prompt
+    with unchanged text keeps its attachments. Prompts that the agent already has come first in
+    ``shown``. If the user removed one of these, it is withdrawn from the agent.
     """
     known = Counter(map(str.strip, shown))
     for prompt in list(conversation.session.at_agent):
@@ -304,7 +310,7 @@ def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -
 
 
 def _counted(known: Counter[str], label: str) -> bool:
-    """Whether there is one more of these, which is taken off."""
+    """Return whether the counter has this label, and decrement it."""
     there = known[label] > 0
     known[label] -= there
     return there

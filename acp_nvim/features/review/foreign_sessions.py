@@ -1,6 +1,6 @@
-"""Sessions of other Neovims, or of earlier ones, that have edits or checkpoints in a workspace.
+"""Sessions of other or earlier Neovims with edits or checkpoints in a workspace.
 
-They stand in the state as closed ones, and what they have can be decided.
+They are in the state as closed sessions. Their edits can be decided here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from acp_nvim.files.ports import SessionInfo
 
 
 class ForeignSessions:
-    """The port `OtherSessions` of the workspace."""
+    """Implementation of the port `OtherSessions` of the workspace."""
 
     def __init__(
         self,
@@ -20,8 +20,10 @@ class ForeignSessions:
         state: Callable[[list[str | int], Any], None],
         push: Callable[..., None],
     ) -> None:
-        """``new`` makes a closed session, with this number unless that is 0, and returns its
-        number; ``state`` sets a value of the snapshot; ``push`` queues a frame operation.
+        """``new`` creates a closed session and returns its number.
+
+        Its second argument is the number to use, or 0 for a new one. ``state`` sets a value of the
+        snapshot, ``push`` queues a frame operation.
         """
         self._new = new
         self._state = state
@@ -30,11 +32,11 @@ class ForeignSessions:
         self._taken: set[int] = set()
 
     def __contains__(self, n: int) -> bool:
-        """Whether the session of that number is one of them."""
+        """Return whether the session of that number belongs to another Neovim."""
         return n in self._taken
 
     def keep_numbers(self, numbers: Mapping[str, int]) -> None:
-        """The host before this one had these sessions under these numbers."""
+        """Set the numbers that these sessions had in the previous host, by key."""
         self._numbers = dict(numbers)
 
     def take_up(self, key: str, info: SessionInfo) -> int:

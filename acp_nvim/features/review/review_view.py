@@ -1,4 +1,4 @@
-"""Pending edits in the shapes that Lua shows: rows of hunks, quickfix items, files to review."""
+"""Pending edits in the form for Lua: rows of hunks, quickfix items, files to review."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from acp_nvim.session.session import Session
 
 Table = dict[str, Any]
 MAX_MARKED: Final = 5000
-"""Hunks of one file that are marked and listed; a note counts the rest."""
+"""Most hunks of one file that are marked and listed. A note counts the others."""
 
 
 class ReviewView:
-    """The port `View` of the workspace: frames, and events of the sessions concerned."""
+    """Implementation of the port `View` of the workspace: frames, and events of sessions."""
 
     def __init__(
         self,
@@ -27,8 +27,9 @@ class ReviewView:
         notice: Callable[[str], None],
         session: Callable[[int], Session],
     ) -> None:
-        """``push`` queues a frame operation; ``notice`` tells of what concerns no session;
-        ``session`` finds one by our number.
+        """``push`` queues a frame operation. ``notice`` shows a message outside of any session.
+
+        ``session`` returns a session by its number.
         """
         self._push = push
         self._notice = notice
@@ -76,7 +77,7 @@ class ReviewView:
 
 
 def rows(entry: Pending) -> list[Table]:
-    """Return the hunks for `acp.features.review.inline`; none for a file that is gone."""
+    """Return the hunks for `acp.features.review.inline`, none if the file no longer exists."""
     if entry.live is None:
         return []
     found: list[Table] = []
@@ -89,8 +90,9 @@ def rows(entry: Pending) -> list[Table]:
 
 
 def note(entry: Pending) -> str:
-    """Return changes that no line shows: line ends, a BOM, the final newline, something else in
-    place of the file.
+    """Return a note on changes that no line shows.
+
+    These are line ends, a BOM, the final newline, or a directory or device in place of the file.
     """
     found = [] if entry.named else [wording.PART_UNNAMED]
     found += [entry.relaid] if entry.relaid else []
@@ -104,8 +106,9 @@ def note(entry: Pending) -> str:
 
 
 def meta(entry: Pending, tick: int | None) -> Table:
-    """Return the file's part of the operation `hunks`; ``tick`` is the changedtick of their
-    rows.
+    """Return the properties of a file for the operation `hunks`.
+
+    ``tick`` is the changedtick to which the rows belong.
     """
     found: Table = {"kind": entry.kind, "conflict": entry.conflict}
     if note(entry):
@@ -114,7 +117,7 @@ def meta(entry: Pending, tick: int | None) -> Table:
 
 
 def summary(entry: Pending) -> Table:
-    """One entry of `state().edits`."""
+    """Return an entry of `state().edits`."""
     counts = entry.summary()
     told = {"note": note(entry)} if note(entry) else {}
     return told | {
@@ -129,8 +132,9 @@ def summary(entry: Pending) -> Table:
 
 
 def quickfix(entry: Pending) -> list[Table]:
-    """Return an item for each hunk (`:help setqflist-what`); one for a file that is gone or in
-    conflict.
+    """Return an item for each hunk (`:help setqflist-what`).
+
+    A file that no longer exists or has a conflict gets one item.
     """
     if entry.conflict:
         text = wording.PART_OVERTAKEN if entry.overtaken else wording.PART_UNSAVED
@@ -156,14 +160,14 @@ def _item(entry: Pending, hunk: Hunk) -> Table:
 
 
 def parked_items(parked: Parked) -> list[Table]:
-    """Quickfix items of edits that the file lacks."""
+    """Return quickfix items for parked edits, which are not in the file."""
     named = wording.PART_PARKED_ON.format(branch=parked.branch, text="{text}")
     line = named if parked.branch else wording.PART_PARKED
     return [item | {"text": line.format(text=item["text"])} for item in quickfix(parked.entry)]
 
 
 def review(entry: Pending, loaded: bool) -> Table:
-    """A file of the review; `live` is left out where a buffer shows it."""
+    """Return a file for the review. `live` is left out if a buffer has the file."""
     found = summary(entry)
     found["base"] = _lines(entry.base)
     found["base_eol"] = entry.base.eol if entry.base else True

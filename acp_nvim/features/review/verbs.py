@@ -23,17 +23,20 @@ from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
 
 MOST: Final = 20
-"""Lines of an answer that are shown; of more the rest is counted."""
+"""Most lines of a message. A last line counts the others."""
 
 
 def _real(host: Host, args: Args) -> str:
-    """The file that is meant; one that is pending is meant also where its path is a link by now."""
+    """Return the real path of a file.
+
+    The path of a pending file is returned unchanged, even if it is a link by now.
+    """
     path = str(args["path"])
     return path if host.workspace.edits.ledger.get(path) else os.path.realpath(path)
 
 
 def _say(host: Host, notes: list[str]) -> None:
-    """Lines for the user; several of them go to |:messages|, the first one is shown."""
+    """Show messages to the user. If there are several, they go to |:messages|."""
     if len(notes) == 1:
         host.echo("info", notes[0])
     elif notes:
@@ -49,12 +52,12 @@ def _session(host: Host, args: Args) -> int | None:
 @verb("saved")
 @verb("leaving")
 def heard(host: Host, args: Args) -> None:
-    """Taken in by `buffer_events` as they arrive."""
+    """Do nothing, because `buffer_events` handles these verbs on arrival."""
 
 
 @verb("opened")
 async def opened(host: Host, args: Args) -> None:
-    """A buffer shows a file with pending edits: watch it and show them."""
+    """Show the pending edits of a file in its new buffer, and watch the buffer."""
     edits = host.workspace.edits
     async with edits.alone(str(args["path"])):
         await edits.sync(str(args["path"]))
@@ -63,7 +66,7 @@ async def opened(host: Host, args: Args) -> None:
 
 @verb("disk_changed")
 async def disk_changed(host: Host, args: Args) -> None:
-    """While turns run a file is found changed on disk; whoever saves its buffer waits for this."""
+    """Check a file that changed on disk during a turn. A save of its buffer waits for this."""
     path, same, lines = str(args["path"]), None, args.get("lines")
     shown = None if lines is None else clean(Text(tuple(lines), bool(args["eol"])))
     try:
@@ -74,7 +77,7 @@ async def disk_changed(host: Host, args: Args) -> None:
 
 @verb("refresh")
 async def refresh(host: Host, args: Args) -> None:
-    """Neovim got the focus back, a command has run, a file was saved."""
+    """Look for changes, after Neovim got the focus, a command ran or a file was saved."""
     await host.workspace.refresh([c.session for c in host.sessions.conversations.values()])
 
 
@@ -83,13 +86,13 @@ async def refresh(host: Host, args: Args) -> None:
 
 @verb("accept")
 async def accept(host: Host, args: Args) -> None:
-    """Keep a hunk, a file's, or all."""
+    """Accept a hunk, all hunks of a file, or all."""
     await _decide(host, args, "accept")
 
 
 @verb("reject")
 async def reject(host: Host, args: Args) -> None:
-    """Put the base's lines back in place of a hunk, a file's, or all."""
+    """Reject a hunk, all hunks of a file, or all: restore the lines of the base."""
     await _decide(host, args, "reject")
 
 
@@ -100,7 +103,7 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
         row, tick = int(args.get("line", 1)) - 1, args.get("tick")
         notes = await review.decisions.hunk(verdict, _real(host, args), row, tick)
     else:
-        await review.caught_up(running=verdict == "reject")  # nothing is accepted unseen
+        await review.caught_up(running=verdict == "reject")  # do not accept edits not yet shown
         await review.persistence.adopt()
         entries = _meant(host, args)
         left = 0
@@ -118,7 +121,7 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
 
 
 def _meant(host: Host, args: Args) -> Sequence[Pending]:
-    """The file of that path, or all of the session."""
+    """Return the named file, or all files of the session."""
     edits = host.workspace.edits
     if args["scope"] != "file":
         return edits.files(_session(host, args))
@@ -127,8 +130,9 @@ def _meant(host: Host, args: Args) -> Sequence[Pending]:
 
 
 async def _agreed(host: Host, args: Args) -> list[Pending]:
-    """Return the files that the user wants to reject: they are asked once about those that the
-    agent has not named.
+    """Return the files that the user wants to reject.
+
+    One question lists the files that the agent has not named.
     """
     spared, agreed = set[str](), set[str]()
     while True:
@@ -148,7 +152,7 @@ async def _agreed(host: Host, args: Args) -> list[Pending]:
 
 
 def _decided(verdict: Verdict, entries: Sequence[Pending]) -> str:
-    """What was done with files of which maybe none is in view; all of them may be gone by now."""
+    """Return a message that counts the decided hunks and files."""
     if not entries:
         return wording.NO_EDITS
     hunks = sum(max(len(entry.hunks), 1) for entry in entries)
@@ -159,7 +163,7 @@ def _decided(verdict: Verdict, entries: Sequence[Pending]) -> str:
 
 @verb("unreject")
 async def unreject(host: Host, args: Args) -> None:
-    """Take the last reject back."""
+    """Undo the last reject."""
     paths = host.workspace.edits.ledger.unreject_paths()
     names = ", ".join(Path(path).name for path in paths)
     _say(
@@ -169,31 +173,34 @@ async def unreject(host: Host, args: Args) -> None:
 
 @verb("base_written")
 def base_written(host: Host, args: Args) -> None:
-    """The user wrote the base side of the review: what equals the live text is accepted."""
+    """Replace the base of a file after the user wrote it in the review.
+
+    Hunks whose lines the base now has are accepted.
+    """
     path = _real(host, args)
     text = clean(Text(tuple(args.get("lines") or [""]), bool(args.get("eol", True))))
     host.workspace.edits.ledger.rebased(path, text)
     host.workspace.edits.changed(path)
 
 
-# -- seeing ---------------------------------------------------------------------------------------
+# -- views ---------------------------------------------------------------------------------------
 
 
 @verb("workspace")
 def workspace(host: Host, args: Args) -> None:
-    """The user is in a workspace that a Neovim has left edits in, on the file `path`."""
+    """Open a workspace in which a Neovim has left edits, when the user edits `path` in it."""
     host.workspace.open(str(args["root"]), str(args.get("path") or ""))
 
 
 @verb("journal_changed")
 async def journal_changed(host: Host, args: Args) -> None:
-    """A journal has changed, by us or by another Neovim."""
+    """Read a journal that this or another Neovim has changed."""
     await host.workspace.persistence.exchange()
 
 
 @verb("parked")
 async def parked(host: Host, args: Args) -> None:
-    """Edits that the files lack, into the quickfix list."""
+    """Put the parked edits, which are not in their files, into the quickfix list."""
     await host.workspace.sync_all()
     found = host.workspace.edits.ledger.parked().values()
     items = [item for parked in found for one in parked for item in review_view.parked_items(one)]
@@ -205,7 +212,7 @@ async def parked(host: Host, args: Args) -> None:
 
 @verb("drop_parked")
 def drop_parked(host: Host, args: Args) -> None:
-    """Give up the parked edits of a file, or of all."""
+    """Drop the parked edits of a file, or of all files."""
     held = host.workspace.edits.ledger.parked()
     paths = [_real(host, args)] if args.get("path") else list(held)
     paths = [path for path in paths if path in held]
@@ -219,7 +226,7 @@ def drop_parked(host: Host, args: Args) -> None:
 
 @verb("edits")
 async def edits(host: Host, args: Args) -> None:
-    """Pending hunks of all files into the quickfix list."""
+    """Put the pending hunks of all files into the quickfix list."""
     found = await _fresh(host)
     items = [item for entry in found for item in review_view.quickfix(entry)]
     host.screen.push("quickfix", items, wording.EDITS_TITLE)
@@ -227,8 +234,10 @@ async def edits(host: Host, args: Args) -> None:
 
 @verb("review")
 async def review(host: Host, args: Args) -> None:
-    """The files to review, the one that was asked for first; or what a permission would write: the
-    one that is named, and where nothing is pending the oldest that there is.
+    """Open the review of pending edits, with the requested file first.
+
+    With `permission`, show the edits that it proposes instead. If nothing is pending, show those of
+    the oldest permission.
     """
     if args.get("permission") is not None:
         await decide.propose(host, str(args["permission"]))
@@ -248,7 +257,7 @@ async def review(host: Host, args: Args) -> None:
 
 
 async def _fresh(host: Host) -> list[Pending]:
-    """All entries, as files and buffers are now."""
+    """Return all pending edits, synchronized with files and buffers."""
     ledger = host.workspace.edits.ledger
     await host.workspace.caught_up()
     await host.workspace.sync_all()
@@ -257,8 +266,9 @@ async def _fresh(host: Host) -> list[Pending]:
 
 @verb("comment")
 def comment(host: Host, args: Args) -> None:
-    """A remark on the hunk under the cursor, or on the line (`context`); it goes with the next
-    prompt, also with one that is sent at once.
+    """Add a remark on the hunk under the cursor, or on the line (`context`).
+
+    The next prompt contains it.
     """
     path = _real(host, args)
     made = understood(args, path, host.workspace.edits.ledger.get(path))
@@ -277,7 +287,7 @@ def comment(host: Host, args: Args) -> None:
 
 @verb("checkpoints")
 async def checkpoints(host: Host, args: Args) -> None:
-    """What is kept of the current session, with what changed since."""
+    """List the checkpoints of the current session, with the changes since each."""
     session = _whose(host, args)
     if session is not None and not host.options.files().checkpoints:
         host.echo("info", wording.CHECKPOINTS_OFF)
@@ -286,7 +296,7 @@ async def checkpoints(host: Host, args: Args) -> None:
 
 
 def _whose(host: Host, args: Args) -> Session | None:
-    """The session whose checkpoints are meant; that there is none is said."""
+    """Return the session of a verb about checkpoints, or say that there is none."""
     conversation = host.sessions.conversation(_session(host, args))
     conversation = conversation or rewinding.latest_kept(host)
     if conversation is not None:
@@ -303,7 +313,7 @@ async def _show_checkpoints(host: Host, session: Session) -> None:
 
 @verb("changes")
 async def changes(host: Host, args: Args) -> None:
-    """What changed since the checkpoint before prompt n."""
+    """Show the changes since the checkpoint before prompt n."""
     session = _whose(host, args)
     if session is not None:
         n = int(args["n"])
@@ -313,9 +323,10 @@ async def changes(host: Host, args: Args) -> None:
 
 @verb("restore")
 async def restore(host: Host, args: Args) -> None:
-    """What agents changed as it was before prompt n, with `every` what the user changed, too;
-    without n the last restore is undone. With `list` the window that lists the checkpoints is
-    brought up to date.
+    """Restore the files that agents changed to their state before prompt n.
+
+    With `every`, restore the user's changes too. Without n, undo the last restore. With `list`,
+    update the window that lists the checkpoints.
     """
     session = _whose(host, args)
     conversation = None if session is None else host.sessions.conversation(session.n)
@@ -339,7 +350,7 @@ async def restore(host: Host, args: Args) -> None:
 
 @verb("rewind")
 async def rewind(host: Host, args: Args) -> None:
-    """Files and conversation as before prompt n; without n the user chooses."""
+    """Rewind files and conversation to before prompt n. Without n, let the user choose."""
     conversation = host.sessions.conversation(_session(host, args))
     conversation = conversation or await rewinding.latest(host)
     if conversation is None:
@@ -360,7 +371,7 @@ async def rewind(host: Host, args: Args) -> None:
 
 
 async def _chosen_prompt(host: Host, conversation: Conversation, told: Session) -> int | None:
-    """Ask before which prompt, the newest first; `told` has what was said."""
+    """Let the user choose a prompt, newest first. `told` has the transcript."""
     known = list(reversed(rewinding.prompts(told).items()))
     if not known:
         host.echo("info", rewinding.none_known(host, conversation.session))

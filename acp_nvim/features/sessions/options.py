@@ -1,4 +1,4 @@
-"""Verbs about what an agent lets one choose in a session: its mode, its config options."""
+"""Verbs about the mode and the config options of a session."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from acp_nvim.verbs import Args, run, verb
 
 @verb("mode")
 async def mode(host: Host, args: Args) -> None:
-    """Switch the session's mode: shown at once, said in one line when the agent has done it, taken
-    back in one line when it refuses.
+    """Set the session's mode.
+
+    The new mode is shown at once. A message confirms it, or says that the agent refused it.
     """
     conversation = _open(host, args)
     if conversation is not None and conversation.connection is not None:
@@ -31,7 +32,7 @@ async def mode(host: Host, args: Args) -> None:
 
 @verb("option")
 async def option(host: Host, args: Args) -> None:
-    """Set a config option: shown, said and taken back as a mode is."""
+    """Set a config option. It is shown and confirmed as a mode is."""
     conversation = _open(host, args)
     if conversation is not None and conversation.connection is not None:
         option_id, value, session = str(args["id"]), args["value"], conversation.session
@@ -50,8 +51,9 @@ def _say(host: Host, what: str | None) -> None:
 async def _logged_in(
     host: Host, connection: Connection, name: str, args: Args, change: Awaitable[object]
 ) -> bool:
-    """Make a change, and return whether it was made; an agent that wants a login first gets it
-    again afterwards.
+    """Await a change. Return whether it was made.
+
+    If the agent requires a login, run the verb again after the login.
     """
     try:
         await change
@@ -66,7 +68,7 @@ async def _logged_in(
 
 
 def _open(host: Host, args: Args) -> Conversation | None:
-    """The session at its agent, or a word why not."""
+    """Return the session if it is open at its agent, else say why it is not."""
     conversation = host.sessions.conversation(args.get("session"))
     if conversation is None or not conversation.session.id:
         host.echo("warn", wording.NO_SESSION)

@@ -1,6 +1,6 @@
-"""Who is told at once what happens in sessions: the screen, and the files' side of their turns.
+"""Observer of sessions: passes their events to the screen and to the files' side of turns.
 
-A module of its own because it knows both; neither knows the other.
+It is a separate module because these two do not know each other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acp_nvim.session.session import Session
 
 
 class HostObserver:
-    """The `SessionObserver` of all sessions of a host."""
+    """`SessionObserver` of all sessions of a host."""
 
     def __init__(
         self,
@@ -33,31 +33,31 @@ class HostObserver:
         self._pace = pace
         self._tool_calls = tool_calls
         self.streamed = pace.wake
-        """Called for each chunk, so without a layer between."""
+        """Called for each chunk. For speed it is `Pace.wake` itself."""
 
     def changed(self, session: Session) -> None:
-        """The start and the end of a turn or a question are urgent, what streams between is not."""
+        """Request a frame. The start and the end of a turn or a question are urgent."""
         if not self._pace.hurried:
             self._pace.wake(self._screen.is_urgent(session))
 
     def own_turn(self, session: Session) -> None:
-        """Files that the agent changes by itself are looked at."""
+        """Watch for changes that the agent makes to files outside of a prompt."""
         self._own_turns.changed(session)
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
-        """A subagent works in the turn of the session above all."""
+        """Attribute a tool call to the turn of the root session."""
         self._tool_calls.tool_call(session.root, call)
         if not session.replaying:
             self._overwrites.tool_call(session, call)
 
     def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
-        """The same for calls that name no file."""
+        """Attribute tool calls that name no file to the turn of the root session."""
         self._tool_calls.plain_calls(session.root, calls)
 
     def command(self, session: Session, line: str, directory: str) -> None:
-        """Files in commands count as named by the agent."""
+        """Count the files in a command as named by the agent."""
         self._tool_calls.command(session.root, line, directory)
 
     def works_at(self, session: Session, path: str) -> None:
-        """So do files at which the editor's tools work."""
+        """Count a file that the editor's tools read or change as named by the agent."""
         self._tool_calls.works_at(session.root, path)

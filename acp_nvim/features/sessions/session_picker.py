@@ -1,6 +1,4 @@
-"""Sessions to choose from, those that are open here and those that agents have stored; and what
-can be done with each.
-"""
+"""Sessions to choose from, open ones and those that agents have stored, and their actions."""
 
 from __future__ import annotations
 
@@ -32,25 +30,25 @@ from acp_nvim.session.transcript.entries import Entry as Said
 from acp_nvim.session.transcript.restored import unseen
 
 START_S = 15.0
-"""How long one agent may take to start and list its sessions, in seconds."""
+"""Seconds that an agent may take to start and list its sessions."""
 LIST_S = 3.0
-"""The same of one that runs: it may be at a prompt, and do one thing at a time."""
+"""Seconds that a running agent may take. It may be busy with a prompt."""
 STATUS_S = 2.0
 
 Entry = Conversation | Stored
 
 
-# -- what there is --------------------------------------------------------------------------------
+# -- open and stored sessions --------------------------------------------------------------------
 
 
 def opened(host: Host) -> list[Conversation]:
-    """The open sessions, the one used last first."""
+    """Return the open sessions, the most recently used first."""
     found = [c for c in host.sessions.conversations.values() if c.session.status != "closed"]
     return sorted(found, key=lambda c: c.used, reverse=True)
 
 
 async def stored(host: Host, cwd: str) -> list[Stored]:
-    """What agents have stored and the index knows, without what is open."""
+    """Return the sessions that agents have stored or that are in the index, without open ones."""
     lists: list[list[Stored]] = []
     async with anyio.create_task_group() as group:
         for name in _asked(host):
@@ -63,13 +61,13 @@ async def stored(host: Host, cwd: str) -> list[Stored]:
 
 
 def _known_id(conversation: Conversation) -> str:
-    """The agent's id, also of one that is only being loaded or resumed."""
+    """Return the agent's id of a session, even if it is still being loaded or resumed."""
     session = conversation.session
     return session.id or (session.brings if session.status == "starting" else "")
 
 
 def _titled(host: Host, lists: Sequence[list[Stored]]) -> None:
-    """An open session takes the title under which its agent lists it, where it has none yet."""
+    """Give open sessions without a title the title under which their agents list them."""
     titles = {(one.agent, one.id): one.title for sessions in lists for one in sessions}
     for conversation in opened(host):
         session = conversation.session
@@ -87,19 +85,19 @@ def _configured(host: Host, one: Stored) -> bool:
 
 
 def default_agent(host: Host) -> str:
-    """The current session's agent, else that of new sessions."""
+    """Return the current session's agent, or that for new sessions."""
     conversation = host.sessions.conversation(None)
     return conversation.session.agent if conversation else host.settings().agent
 
 
 def _asked(host: Host) -> list[str]:
-    """Agents that run, and the one that is started for this."""
+    """Return the agents to ask: the running ones, and the default one, which is started."""
     names = [name for name, one in host.agents.connections.items() if one.alive]
     return list(dict.fromkeys([default_agent(host), *names]))
 
 
 async def _list(host: Host, name: str, lists: list[list[Stored]]) -> None:
-    """Add what one agent has; one that cannot tell must not keep the others from it."""
+    """Add the sessions of one agent. Report its errors, so that the other agents are listed."""
     running = host.agents.connections.get(name)
     limit = LIST_S if running is not None and running.status == "ready" else START_S
     try:
@@ -133,16 +131,16 @@ async def _listed(host: Host, name: str) -> list[Stored]:
 
 
 def waits_for_login(host: Host) -> bool:
-    """Whether the agent that would have been asked wants a login first."""
+    """Return whether the default agent requires a login."""
     connection = host.agents.connections.get(default_agent(host))
     return connection is not None and connection.status == "auth_required"
 
 
-# -- how it looks ---------------------------------------------------------------------------------
+# -- lists ---------------------------------------------------------------------------------------
 
 
 def name(entry: Entry) -> str:
-    """What people call a session."""
+    """Return the title of a session for display."""
     if isinstance(entry, Stored):
         return one_line(entry.title, 100) or f"untitled {entry.id[-8:]}"
     session = entry.session
@@ -150,7 +148,7 @@ def name(entry: Entry) -> str:
 
 
 def label(entry: Entry, cwd: str) -> str:
-    """One line for a list: the title, then what tells it from others."""
+    """Return the line of a session in a list: title, agent, directory, and time or status."""
     if isinstance(entry, Stored):
         facts = [entry.agent, _place(entry.cwd, cwd), _when(entry.time)]
         facts += ["archived"] if entry.archived else []
@@ -164,7 +162,7 @@ _BUSY = ("starting", "running", "cancelling")
 
 
 def _state(session: Session) -> str:
-    """What an open session is at, and what it waits for: `● running · 1 question`."""
+    """Return the status of an open session with its questions: `● running · 1 question`."""
     words = [f"{'●' if session.status in _BUSY else '○'} {session.status}"]
     questions = len(list(session.decisions))
     if questions:
@@ -175,7 +173,7 @@ def _state(session: Session) -> str:
 
 
 def _place(path: str, cwd: str) -> str:
-    """A directory, where it is not the present one."""
+    """Return a directory for display, or an empty text for the current one."""
     if not path or path == cwd:
         return ""
     home = str(Path.home())
@@ -186,11 +184,11 @@ def _when(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds)) if seconds > 0 else ""
 
 
-# -- what can be done -----------------------------------------------------------------------------
+# -- actions -------------------------------------------------------------------------------------
 
 
 async def _connection(host: Host, entry: Entry) -> Connection | None:
-    """The living connection of an entry's agent; a stored session's agent is started."""
+    """Return the connection of an entry's agent. The agent of a stored session is started."""
     if isinstance(entry, Conversation):
         return entry.connection if entry.is_open else None
     connection = await host.agents.get(entry.agent)
@@ -201,7 +199,7 @@ async def _connection(host: Host, entry: Entry) -> Connection | None:
 
 
 async def actions(host: Host, entry: Entry) -> list[str]:
-    """The names of what is possible, the likeliest first."""
+    """Return the names of the possible actions, the most likely first."""
     connection = await _connection(host, entry)
     if isinstance(entry, Conversation):
         first, last = ["open"], ["rename", "close"]
@@ -229,8 +227,9 @@ def _ways(connection: Connection | None) -> list[str]:
 
 
 async def status(host: Host, entry: Entry) -> str:
-    """`open` or `saved`, and the model that a stored session would have, as far as the agent tells
-    (rfds/session-status, rfds/session-options).
+    """Return the status of a session (`open`, `saved`), with the model of a stored one.
+
+    Both are empty if the agent does not report them (rfds/session-status, rfds/session-options).
     """
     connection = await _connection(host, entry)
     if connection is None:
@@ -269,7 +268,7 @@ def _id(entry: Entry) -> str:
 
 
 async def act(host: Host, entry: Entry, action: str) -> None:
-    """Do what was chosen. Raises what the agent raises."""
+    """Run the chosen action. Errors of the agent are raised."""
     match action:
         case "open" if isinstance(entry, Conversation):
             show(host, entry)
@@ -286,13 +285,13 @@ async def act(host: Host, entry: Entry, action: str) -> None:
 
 
 def show(host: Host, conversation: Conversation) -> None:
-    """Make a session the current one and show its chat."""
+    """Make a session current and show its chat."""
     host.sessions.make_current(conversation.session.n)
     host.screen.push("open_chat", conversation.session.n)
 
 
 async def _bring(host: Host, entry: Entry, way: Way) -> None:
-    """A session of ours that is made of one of the agent's."""
+    """Create a session that loads, resumes or forks a session of the agent."""
     said = () if way == "load" else await _kept(host, entry)
     title = name(entry) if isinstance(entry, Conversation) else entry.title or None
     cwd = entry.cwd if isinstance(entry, Stored) else entry.session.cwd
@@ -305,7 +304,7 @@ async def _bring(host: Host, entry: Entry, way: Way) -> None:
 
 
 async def _kept(host: Host, entry: Entry) -> Sequence[Said]:
-    """What the history has of a stored session that was not open here."""
+    """Return the entries of a stored session in the history, if it was not open here."""
     if isinstance(entry, Conversation) or _closed(host, entry) is not None:
         return ()
     try:
@@ -317,8 +316,9 @@ async def _kept(host: Host, entry: Entry) -> Sequence[Said]:
 
 
 def _before(host: Host, entry: Entry, said: Sequence[Said]) -> Sequence[Said]:
-    """What was said in the session that is forked or opened again, as far as that is known here:
-    also in one that was open before, and closed, or is kept in the history (``said``).
+    """Return the known transcript of a session that is forked or reopened.
+
+    It comes from the session itself if that is or was open here, else from the history (``said``).
     """
     ours = entry if isinstance(entry, Conversation) else _closed(host, entry)
     if ours is not None:
@@ -330,7 +330,7 @@ def _before(host: Host, entry: Entry, said: Sequence[Said]) -> Sequence[Said]:
 
 
 def _closed(host: Host, entry: Stored) -> Conversation | None:
-    """The last that was known here under this id."""
+    """Return the most recently used closed session with this id."""
     key = (entry.agent, entry.id)
     closed = [c for c in host.sessions.conversations.values() if c.session.status == "closed"]
     found = [c for c in closed if (c.session.agent, c.session.id) == key]
@@ -338,7 +338,11 @@ def _closed(host: Host, entry: Stored) -> Conversation | None:
 
 
 async def _rename(host: Host, entry: Entry) -> None:
-    """By the agent, whose spelling counts, where it can; else for us alone."""
+    """Ask for a title and set it.
+
+    If the agent supports titles, it may return another spelling. Otherwise only this plugin stores
+    the title.
+    """
     text = await host.ask_text("Title: ", name(entry))
     if not text:
         return
@@ -366,7 +370,7 @@ async def _close(host: Host, conversation: Conversation) -> None:
 
 
 async def _delete(host: Host, entry: Entry) -> None:
-    """First closed here, then deleted there, also where the agent will not close it."""
+    """Close a session and delete it at its agent, even if the agent refuses to close it."""
     connection = await _connection(host, entry)
     if connection is None:
         return

@@ -1,7 +1,8 @@
-"""Sessions outlive the process of the plugin: Neovim keeps their chats and their state, and the
-next process takes them over. Their agents are started by the next prompt; the sessions are resumed
-then, or loaded, or new ones with the reason stated. Pending edits and checkpoints come from the
-journal (`files/journal/persistence.py`), those of closed sessions as well.
+"""Restoration of the sessions of an earlier host.
+
+Neovim keeps their chats and their state. The next prompt starts the agent, which resumes or loads
+the session. If it cannot, the session is a new one and the chat says why. Pending edits and
+checkpoints, also of closed sessions, are in the journal (`files/journal/persistence.py`).
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Past
 
 GRACE_NS: Final = 1_500_000_000
-"""So long an agent may be at work after its host was killed (`agent/child/reaper.py`)."""
+"""Longest time that an agent runs after its host was killed (`agent/child/reaper.py`)."""
 
 
 class Left(msgspec.Struct, frozen=True):
-    """Neovim's record of a session whose process has gone (`acp.features.sessions.restore`)."""
+    """Neovim's record of a session of an earlier host (`acp.features.sessions.restore`)."""
 
     n: int
     agent: str
@@ -39,19 +40,20 @@ class Left(msgspec.Struct, frozen=True):
     options: dict[str, str | bool] = msgspec.field(default_factory=dict)
     error: str | None = None
     cut: bool = False
-    """A turn ran."""
+    """Whether a turn was interrupted."""
     closed: bool = False
-    """By the user: it has edits and checkpoints still, and no more."""
+    """Whether the user closed it. It may still have edits and checkpoints."""
 
 
 def revive(host: Host, past: Mapping[str, Any]) -> None:
-    """Take over from the process before this one: `{instance, run, sessions, elsewhere, roots,
-    current, shown, remarks, notes, died, sent}`.
+    """Restore the sessions of the previous host from Neovim's record `past`.
 
-    ``instance`` names this Neovim, ``run`` counts its hosts, ``elsewhere`` has our numbers of other
-    Neovims' sessions, ``roots`` are the workspaces that were in use, ``shown`` files with marks,
-    ``remarks`` and ``notes`` wait for a prompt; ``died`` is in seconds since 1970; ``sent`` is the
-    file of `features/prompts/sent.py`.
+    Its keys: ``instance`` is the key of this Neovim, ``run`` the number of this host, ``sessions``
+    the records of sessions, ``current`` the number of the current one. ``elsewhere`` has the
+    numbers of other Neovims' sessions by key. ``roots`` are the workspaces that were in use,
+    ``shown`` the files with marks. ``remarks`` and ``notes`` belong to the next prompt. ``died`` is
+    the time when the host ended, in seconds since 1970, and ``sent`` the file of
+    `features/prompts/sent.py`.
     """
     ids.begin(int(past["run"]))
     if past.get("sent"):
@@ -82,12 +84,12 @@ def _begin_journal(host: Host, instance: str | None) -> None:
 
 
 def _record(told: Mapping[str, Any]) -> Left:
-    """A session as Lua tells of it: its empty tables are lists."""
+    """Decode the record of a session. Lua sends an empty table as a list."""
     return msgspec.convert({**told, "options": told.get("options") or {}}, Left)
 
 
 def _remarks(host: Host, past: Mapping[str, Any]) -> None:
-    """Comments of the user on edits that no agent has been sent."""
+    """Restore the user's remarks that have not been sent to an agent."""
     ledger, found = host.workspace.edits.ledger, []
     for args in past.get("remarks") or ():
         path = os.path.realpath(str(args["path"]))
@@ -96,7 +98,7 @@ def _remarks(host: Host, past: Mapping[str, Any]) -> None:
 
 
 def _revived(host: Host, left: Left) -> Session:
-    """Make a session from its record, failed unless it was closed."""
+    """Create a session from its record. Its status is failed unless it was closed."""
     origin = Origin("again", left.id, InitialOptions(left.mode, left.options, named=False))
     shown = Past(left.lines) if any(left.lines) else None
     directories = host.sessions.directories(left.cwd)

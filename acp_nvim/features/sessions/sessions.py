@@ -1,4 +1,4 @@
-"""The sessions of a host by our number: new ones, those of before, the current one."""
+"""Sessions of a host by number: new ones, restored ones, the current one."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ from acp_nvim.session.session import Session, SessionObserver
 from acp_nvim.session.transcript.entries import Past
 
 Converse = Callable[[Session, Origin], Conversation]
-"""Makes the conversation of a session."""
+"""Factory for the conversation of a session."""
 
 
 class SessionNumbers:
-    """Gives each session a number, subagents included."""
+    """Numbers of sessions and subagents, from 1."""
 
     def __init__(self) -> None:
-        """The first one is 1."""
         self._next = 1
 
     def next(self) -> int:
@@ -36,12 +35,12 @@ class SessionNumbers:
         return self._next - 1
 
     def reach(self, n: int) -> None:
-        """The next number is `n`, or a later one."""
+        """Make the next number at least `n`."""
         self._next = max(self._next, n)
 
 
 class Sessions:
-    """Those that are open, and those that were."""
+    """Sessions of a host, including closed ones."""
 
     def __init__(
         self,
@@ -54,14 +53,13 @@ class Sessions:
         settings: Callable[[], Settings],
         converse: Converse,
     ) -> None:
-        """None yet."""
         self.conversations: dict[int, Conversation] = {}
         self.current: int | None = None
-        """The session that commands without a number mean."""
+        """Number of the session for commands without a number."""
         self.cwd = str(Path.home())
-        """Where the user worked last: agents are started there."""
+        """The user's last working directory, in which agents are started."""
         self.index: IndexFile | None = None
-        """The sessions that can be opened again, once it is known where that is kept."""
+        """Index of the sessions that can be reopened, None before `keep_index`."""
         self._numbers = numbers
         self._screen = screen
         self._history = history
@@ -79,10 +77,10 @@ class Sessions:
         title: str | None = None,
         n: int = 0,
     ) -> Conversation:
-        """Make a session with the next number, `n` or a later one, and make it current; nothing is
-        sent yet.
+        """Create a session and make it current, without sending anything.
 
-        `origin` says how `Conversation.open` opens it at the agent.
+        Its number is the next one, and at least `n`. `origin` determines how `Conversation.open`
+        opens it at the agent.
         """
         self.cwd = cwd
         self._numbers.reach(n)
@@ -97,7 +95,7 @@ class Sessions:
         return conversation
 
     def take_up(self, session: Session, origin: Origin, past: Past | None) -> None:
-        """Go on with a session that was open here before this process; its chat shows `past`."""
+        """Add a session of an earlier host. `past` is the text of its chat."""
         self._numbers.reach(session.n + 1)
         self._begin(session, origin)
         if past is not None:
@@ -107,14 +105,15 @@ class Sessions:
     def closed(
         self, agent: str, cwd: str, title: str, directories: Sequence[str] = (), n: int = 0
     ) -> Session:
-        """Return a closed session, which `take_up` is to show."""
+        """Return a new closed session, to be added by `take_up`."""
         session = Session(n or self._numbers.next(), agent, cwd, directories, self._observer)
         session.title, session.status = title or None, "closed"
         return session
 
     def foreign(self, info: SessionInfo, n: int) -> int:
-        """Make a closed session for what another Neovim has there, with this number unless that is
-        0; returns its number.
+        """Add a closed session for one of another Neovim. Return its number.
+
+        The number is `n`, or a new one if `n` is 0.
         """
         session = self.closed(info.agent, info.cwd, info.title, info.directories, n)
         self.take_up(session, NEW, None)
@@ -126,24 +125,25 @@ class Sessions:
         return conversation
 
     def directories(self, cwd: str) -> list[str]:
-        """Option `files.directories` for a session there: absolute, each once."""
+        """Return the option `files.directories` for a session in `cwd`: absolute, each once."""
         paths = self._settings().files.directories
         return list(dict.fromkeys(str(Path(cwd, Path(path).expanduser())) for path in paths))
 
     def work_in(self, cwd: str) -> None:
-        """The user works there."""
+        """Set the user's working directory."""
         self.cwd = cwd
 
     def make_current(self, n: int) -> None:
-        """Commands without a number mean this session from now on."""
+        """Make this the session for commands without a number."""
         self.current = n
         if n in self.conversations:
             self.conversations[n].mark_used()
         self._screen.state(["current"], n)
 
     def leave(self, n: int) -> None:
-        """A session is to be closed, or could not be opened: the one used before it is current,
-        where one is open.
+        """Make the most recently used other session current, if one is open.
+
+        The session is about to be closed, or could not be opened.
         """
         garbage.look_again()
         self._workspace.files.forget(str(n))
@@ -153,27 +153,26 @@ class Sessions:
             self.make_current(max(rest, key=lambda c: c.used).session.n)
 
     def served(self, agent: str) -> list[Conversation]:
-        """The sessions of an agent that are not closed."""
+        """Return the sessions of an agent that are not closed."""
         ours = (c for c in self.conversations.values() if c.session.agent == agent)
         return [c for c in ours if c.session.status != "closed"]
 
     def all(self) -> list[Session]:
-        """All of them, ended ones included."""
+        """Return all sessions, including closed ones."""
         return [conversation.session for conversation in self.conversations.values()]
 
     def conversation(self, n: int | None) -> Conversation | None:
-        """Return a session's conversation (a child's is its parent's); without a number the
-        current one's.
+        """Return the conversation of a session, or of the current one if `n` is None.
+
+        The conversation of a subagent is that of its root session.
         """
         key = self.current if n is None else n
         return None if key is None else self.conversations.get(self._subagents.root(key))
 
-    # -- the list of sessions ---------------------------------------------------------------------
+    # -- index ------------------------------------------------------------------------------------
 
     def keep_index(self, path: Path | None, problem: Callable[[str], None]) -> None:
-        """Keep the index in this file, the first that is named; ``problem`` hears what goes wrong
-        there.
-        """
+        """Keep the index in this file, unless it has one. ``problem`` is called with errors."""
         if path is not None and self.index is None:
             self.index = IndexFile(path, problem)
 
@@ -181,7 +180,7 @@ class Sessions:
         self.leave(session.n)
 
     def on_prompt_answered(self, session: Session, connection: Connection, topic: str) -> None:
-        """Store a session for the list if its agent can open it again."""
+        """Add a session to the index if its agent can reopen it."""
         capable = connection.agent.capabilities.load_session is True
         capable = capable or bool(connection.agent.session_capabilities.resume)
         if self.index is not None and capable:

@@ -1,4 +1,4 @@
-"""Subagents in the editor: each is a session with a number and a chat of its own (v1/subagents)."""
+"""Subagents as sessions with their own numbers and chats (v1/subagents)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from acp_nvim.session.transcript.entries import Subagent
 
 
 class SubagentRegistry:
-    """Makes the sessions of subagents and finds them by our number."""
+    """Sessions of subagents by number."""
 
     def __init__(self, screen: Screen, number: Callable[[], int]) -> None:
-        """`number` gives the next number of a session."""
+        """`number` returns the number for the next session."""
         self._screen = screen
         self._number = number
 
     def child(self, parent: Session, session_id: str) -> Session:
-        """Return the child of that id; it is made when the parent first names it."""
+        """Return the child with that id. Create it when its parent first names it."""
         return child_of(parent, session_id, self._new)
 
     def _new(self, parent: Session, link: Subagent) -> Child:
@@ -30,17 +30,17 @@ class SubagentRegistry:
         return child
 
     def get(self, n: object) -> Child | None:
-        """The child of that number."""
+        """Return the child with that number, or None."""
         found = self._screen.sessions.get(n) if isinstance(n, int) else None
         return found if isinstance(found, Child) else None
 
     def root(self, n: int) -> int:
-        """The number of the session that the user talks to."""
+        """Return the number of the root session of a session."""
         found = self._screen.sessions.get(n)
         return found.root.n if found is not None else n
 
     def cancel(self, child: Child, conversation: Conversation) -> str:
-        """Cancel a child by itself, where its agent lets one; says what happened."""
+        """Cancel a child alone, if its agent supports that. Return a message for the user."""
         connection = conversation.connection
         if not child.link.cancellable or connection is None or not connection.alive:
             return wording.SUBAGENT_NOT_CANCELLABLE.format(

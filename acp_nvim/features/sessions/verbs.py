@@ -1,4 +1,4 @@
-"""Verbs about sessions: new, the current one, and the picker of open and stored ones."""
+"""Verbs about sessions: create one, make one current, pick open and stored ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def new(host: Host, args: Args) -> None:
 
 @verb("current")
 def current(host: Host, args: Args) -> None:
-    """The user went to the chat or the composer of a session."""
+    """Make a session current after the user entered its chat or composer."""
     n = int(args["session"])
     if n in host.sessions.conversations and n != host.sessions.current:
         host.sessions.make_current(n)
@@ -31,19 +31,19 @@ def current(host: Host, args: Args) -> None:
 
 @verb("picked")
 def picked(host: Host, args: Args) -> None:
-    """An answer to `Host.choose`."""
+    """Pass on the answer to `Asking.choose`."""
     host.asking.answered(args.get("id"), args.get("index"))
 
 
 @verb("typed")
 def typed(host: Host, args: Args) -> None:
-    """An answer to `Asking.ask_text` or `ask_secret`."""
+    """Pass on the answer to `Asking.ask_text` or `ask_secret`."""
     host.asking.answered(args.get("id"), args.get("text"))
 
 
 @verb("sessions")
 async def sessions(host: Host, args: Args) -> None:
-    """Pick a session, then what to do with it, unless `action` says that."""
+    """Let the user pick a session and, without `action`, an action."""
     cwd = str(args["cwd"])
     host.sessions.work_in(cwd)
     entries: list[session_picker.Entry] = [*session_picker.opened(host)]
@@ -63,8 +63,9 @@ async def sessions(host: Host, args: Args) -> None:
 
 
 async def _act(host: Host, entry: session_picker.Entry, cwd: str, action: str | None) -> None:
-    """Do this with an entry, or ask what to do. `open` is what leads into it: a stored one is
-    loaded or resumed.
+    """Run an action on a session, or ask for one.
+
+    The action `open` loads or resumes a stored session.
     """
     if isinstance(entry, Stored):
         entry = msgspec.structs.replace(entry, cwd=entry.cwd or cwd)
@@ -95,7 +96,7 @@ async def _act(host: Host, entry: session_picker.Entry, cwd: str, action: str | 
 
 
 async def _do(host: Host, entry: session_picker.Entry, action: str) -> None:
-    """Do it; where the agent wants a login first, after that."""
+    """Run an action. If the agent requires a login, run it after that."""
     try:
         await session_picker.act(host, entry, action)
     except RequestError as error:

@@ -1,7 +1,7 @@
-"""The terminals that some window shows: their output goes to Neovim with the frames, and only then.
+"""Output of the terminals that are shown in windows, sent with the frames.
 
-A new window gets the earlier output first; output that a window cannot take in time is left out in
-the middle, never at the end.
+A new window first gets the earlier output. If a window is too slow for the output, a part in the
+middle is left out, never the end.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from acp_nvim.session.output.terminal import Terminal
 Op = list[Any]
 
 SHARE: Final = 8
-"""Neovim's terminal takes text so many times slower than a chat does."""
+"""Factor by which Neovim's terminal is slower than a chat."""
 CLEARED: Final = "\x1b[0m\x1b[H\x1b[2J\x1b[3J"
-"""Empties a terminal whose output was replaced."""
+"""Sequence that clears a terminal whose output was replaced."""
 ENDED: Final = "ended"
 LEAST: Final = 2 << 10
 MOST: Final = 32 << 10
-"""Bytes for one terminal in one frame."""
+"""Bounds of the bytes for one terminal in one frame."""
 BEHIND: Final = 64 << 10
 KEPT: Final = 16 << 10
-"""A window that is more than `BEHIND` bytes behind goes on `KEPT` bytes before the end."""
+"""A window that is more than `BEHIND` bytes behind continues `KEPT` bytes before the end."""
 
 
 class _View(Struct):
@@ -38,15 +38,16 @@ class _View(Struct):
 
 
 class TerminalViews:
-    """Terminal buffers that exist in Neovim, by our session number and the terminal's id."""
+    """Terminal buffers in Neovim, by session number and terminal id."""
 
     def __init__(self, find: Callable[[int, str], Terminal | None]) -> None:
         self._find = find
         self._views: dict[tuple[int, str], _View] = {}
 
     def show(self, n: int, id: str, *, fresh: bool) -> bool:
-        """Begin to send a terminal's output; `fresh` if its buffer is new and empty. Return False
-        if there is no such terminal.
+        """Begin to send a terminal's output. Return False if there is no such terminal.
+
+        `fresh`: the buffer is new and empty.
         """
         terminal = self._find(n, id)
         if terminal is None:
@@ -58,18 +59,19 @@ class TerminalViews:
         return True
 
     def hide(self, n: int, id: str) -> None:
-        """No window shows it any more; its buffer stays."""
+        """Stop sending output, because no window shows the terminal's buffer."""
         view = self._views.get((n, id))
         if view is not None:
             view.shown = False
 
     def forget(self, n: int, id: str) -> None:
-        """Its buffer is gone."""
+        """Remove a terminal whose buffer was deleted."""
         self._views.pop((n, id), None)
 
     def collect(self, budget: int) -> tuple[list[Op], bool]:
-        """Return the operations of the next frame, and whether more waits. `budget` is that of the
-        frame, in characters of chat.
+        """Return the operations for the next frame, and whether there is more output.
+
+        `budget` is the size of the frame in characters of a chat.
         """
         ops: list[Op] = []
         more = False
@@ -85,7 +87,7 @@ class TerminalViews:
 
 
 def _next(view: _View, most: int) -> str:
-    """Return the next text for a view, with a note about left out output and about the end."""
+    """Return the next output for a view, with notes on omitted output and on the end."""
     terminal, replay = view.terminal, view.terminal.replay
     text = ""
     if view.ended and terminal.running:

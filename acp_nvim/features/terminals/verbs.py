@@ -1,4 +1,4 @@
-"""Verbs: the agents' terminals, looked at, typed into and stopped."""
+"""Verbs about the agents' terminals: list, open, show, type."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from acp_nvim.verbs import Args, verb
 
 @verb("terminals")
 def terminals(host: Host, args: Args) -> None:
-    """Let the user choose among the terminals of all sessions: the current one's first, the newest
-    first.
+    """Let the user choose a terminal of any session.
+
+    Those of the current session come first, and the newest of a session before older ones.
     """
     sessions = sorted(
         host.screen.sessions.values(), key=lambda s: (s.n != host.sessions.current, s.n)
@@ -43,7 +44,7 @@ def _item(session: Session, terminal: Terminal, *, more: bool) -> dict[str, Any]
 
 
 def open_terminal(host: Host, session: Session, id: str) -> None:
-    """Open a terminal's buffer, as the user asked."""
+    """Open a terminal's buffer."""
     terminal = session.terminals.get(id)
     if terminal is None:
         host.echo("info", wording.TERMINAL_UNKNOWN.format(terminal=one_line(id, 60)))
@@ -61,7 +62,7 @@ def terminal_open(host: Host, args: Args) -> None:
 
 @verb("terminal_view")
 def terminal_view(host: Host, args: Args) -> None:
-    """A terminal's buffer is shown (`fresh`: it is a new one), hidden or gone."""
+    """Handle a terminal's buffer being shown (`fresh`: it is new), hidden or deleted."""
     n, id = int(args["session"]), str(args["id"])
     match args["what"]:
         case "shown":
@@ -75,7 +76,7 @@ def terminal_view(host: Host, args: Args) -> None:
 
 @verb("terminal_input")
 def terminal_input(host: Host, args: Args) -> None:
-    """Keys that the user typed in Terminal mode."""
+    """Send keys that the user typed in Terminal mode to a terminal."""
     served = _server(host, args)
     if served is not None:
         served.write(str(args["id"]), str(args["keys"]).encode("utf-8", "surrogateescape"))

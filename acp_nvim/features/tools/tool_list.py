@@ -1,4 +1,4 @@
-"""Which tools of the editor there are. Only this loads them: no agent waits for that to start."""
+"""List of the editor's tools. Only this module imports them, after the agent was started."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ def own_tools(
     permissions: Permissions,
     on_read: Callable[[Session, str], None],
 ) -> list[Tool[Any]]:
-    """All of them, in the order in which they are listed; ``on_read`` is called for each file that
-    an agent reads by one of them.
+    """Return the editor's tools in the order of the list.
+
+    ``on_read`` is called for each file that an agent reads by one of them.
     """
     files = workspace.files
     seen = ToolFiles(files, workspace.edits.buffers, options)

@@ -1,8 +1,9 @@
-"""Questions about changes that an agent asks for by the editor's own tools (port `Permissions`),
-and about calls of the user's tools (port `CallPermissions`).
+"""Permissions for changes by the editor's tools (port `Permissions`) and for calls of the user's
+tools (port `CallPermissions`).
 
-Each is a tool call of ours in the session, with a permission request of ours: the user's rules, the
-card, its review in diff mode and the events are those of an agent's own permissions.
+For each question the plugin adds a tool call and a permission request to the session. Therefore the
+user's rules, the card, its review in diff mode and the events are the same as for an agent's
+permission requests.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ OPTIONS: Final = (
 
 
 ONCE: Final = (OPTIONS[0], OPTIONS[2])
-"""The options about commands: no grant for the session."""
+"""Options for commands, which cannot be allowed for the whole session."""
 
 EDITS: Final = ""
 NOTHING: Final = "-"
@@ -52,8 +53,10 @@ BY_RULE: Final = "a rule of the user refuses"
 
 
 class _Question(msgspec.Struct, frozen=True):
-    """What is asked. ``verdict`` is what the user's rules say; ``about`` is what `allow_always`
-    allows: `EDITS`, `NOTHING`, or calls of the tool of that name.
+    """Question about a tool call.
+
+    ``verdict`` is the action of the user's rules. ``about`` is the scope of `allow_always`:
+    `EDITS`, `NOTHING`, or the name of a tool.
     """
 
     options: Sequence[schema.PermissionOption]
@@ -61,13 +64,11 @@ class _Question(msgspec.Struct, frozen=True):
     about: str
     guarded: Mapping[str, str] = {}
     shown: ToolCall | None = None
-    """The agent's own tool call."""
+    """The tool call that the agent itself reported."""
 
 
 class ToolPermissions:
-    """See `Permissions` and `CallPermissions`. Remembers what each session may do without a
-    question.
-    """
+    """Implementation of `Permissions` and `CallPermissions`, with the grants of each session."""
 
     def __init__(self, settings: Callable[[], Settings]) -> None:
         self._settings = settings
@@ -110,7 +111,7 @@ class ToolPermissions:
     async def _put(
         self, session: Session, call: ToolCall, question: _Question
     ) -> AsyncIterator[str]:
-        """Put a question about a call; what the body does is the call."""
+        """Ask about a call. The body of the context makes the call."""
         if question.shown is not None:
             own_tools.asks(session, question.shown, call)
         decision = self._decision(session, call, question)
@@ -146,7 +147,7 @@ class ToolPermissions:
         return decision
 
     def _run_action(self, session: Session, call: ToolCall, runs: Run) -> Action | None:
-        """Return the verdict of the user's rules about commands; none about edits counts."""
+        """Return the action of the user's rules about commands. Rules about edits do not apply."""
         case = rule_case(call, session.agent, session.cwd)
         named = [requests.name(name) for name in runs.commands]
         told = [one for one in case.commands if one.argv not in {it.argv for it in named}]
@@ -160,7 +161,7 @@ class ToolPermissions:
         changes: Sequence[FileChange],
         guarded: Mapping[str, str] = MappingProxyType({}),
     ) -> Action | None:
-        """What the user's rules say: of edits, and of deletions and moves where there are some."""
+        """Return the action of the user's rules about edits, deletions and moves."""
         settings = self._settings()
         case = rule_case(call, session.agent, session.cwd)
         kinds = {"edit", *(_kind(change) for change in changes)}
@@ -176,8 +177,10 @@ class ToolPermissions:
     def _call_action(
         self, session: Session, call: ToolCall, commands: Sequence[Command]
     ) -> Action | None:
-        """What they say of a call. The agent may add any argument: a rule about paths or commands
-        can forbid by them, not allow.
+        """Return the action of the user's rules about a call.
+
+        The agent can add any argument. Therefore arguments can match a rule that denies the call,
+        but not one that allows it.
         """
         settings = self._settings()
         case = rule_case(call, session.agent, session.cwd)
@@ -200,7 +203,7 @@ class ToolPermissions:
     def _refused(
         self, session: Session, question: _Question, decision: Decision, outcome: Outcome
     ) -> str:
-        """Why not, for the model; empty where it was allowed."""
+        """Return the reason of a refusal for the model, or an empty text."""
         option = outcome.option
         if option is None:
             return "the user cancelled"
@@ -212,15 +215,15 @@ class ToolPermissions:
 
 
 def _id() -> str:
-    """An id that no agent can guess: it could change what the question shows else."""
+    """Return an id that agents cannot guess. They could update the tool call otherwise."""
     return f"nvim-{secrets.token_urlsafe(12)}"
 
 
-# -- the tool call --------------------------------------------------------------------------------
+# -- tool calls ----------------------------------------------------------------------------------
 
 
 def _options(name: str) -> list[schema.PermissionOption]:
-    """What can be answered about a call of the user's tool."""
+    """Return the options for a call of the user's tool."""
     always = wording.OPTION_ALLOW_TOOL.format(tool=name)
     return [
         msgspec.structs.replace(it, name=always) if it.kind == "allow_always" else it
@@ -229,7 +232,7 @@ def _options(name: str) -> list[schema.PermissionOption]:
 
 
 def _use(name: str, arguments: Mapping[str, Any], *, executes: bool) -> schema.ToolCall:
-    """A call of the user's tool as a tool call of ours."""
+    """Return the tool call for a call of the user's tool."""
     return schema.ToolCall(
         _id(),
         f"Call {name}",
@@ -266,7 +269,7 @@ def _run(proposed: Proposed, runs: Run) -> schema.ToolCall:
 
 
 def _update(session: Session, call: ToolCall, status: Any, *said: str) -> None:
-    """Set the status of our call, unless it is over; say what went wrong."""
+    """Set the status of a call with error texts, unless the call is finished."""
     if call.finished or session.tool_calls.get(call.id) is not call:
         return
     texts = [schema.Content(schema.TextContent(text)) for text in said]
@@ -289,9 +292,7 @@ def _locations(proposed: Proposed) -> Iterator[schema.ToolCallLocation]:
 
 
 def _patch(changes: Sequence[FileChange]) -> dict[str, str] | None:
-    """What no diff says, as a patch that the card and its review can read: files that go, and those
-    that move.
-    """
+    """Return deleted and moved files, which a diff cannot express, as a patch for the card."""
     rows: list[str] = []
     for it in changes:
         if it.after is None:

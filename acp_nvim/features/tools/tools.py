@@ -1,4 +1,4 @@
-"""The editor's own tools: which there are, and how sessions are offered them."""
+"""Offer of the editor's tools to sessions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from acp_nvim.tools.server.over_acp import McpOverAcp
 from acp_nvim.tools.server.toolbox import Toolbox
 
 PATIENCE_S: Final = 30.0
-"""How long an agent may take to connect after its first prompt, in seconds."""
+"""Seconds that an agent may take to connect after its first prompt."""
 LATE: Final = ("tutor",)
-"""Agents that connect when they need a tool, not before."""
+"""Agents that connect only when they need a tool."""
 RELAY: Final = str(Path(relay.__file__).resolve())
 
 
 class EditorTools:
-    """The `OwnTools` of all sessions of a host."""
+    """`OwnTools` of all sessions of a host."""
 
     def __init__(
         self,
@@ -48,8 +48,10 @@ class EditorTools:
         self._prompted: set[str] = set()
 
     def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
-        """See `OwnTools`. Where nothing can listen the session goes without. Tools are loaded while
-        the agent opens the session: not before, and not when it has a prompt.
+        """Offer the tools to a session. Return None if no socket can be opened.
+
+        The tools are imported while the agent opens the session, so that neither the opening nor
+        the first prompt is delayed.
         """
         self.withdraw(session)
         if wanted:
@@ -67,7 +69,7 @@ class EditorTools:
         return OwnServer(_by_relay(entrance), [entrance.token])
 
     def prompted(self, session: Session) -> None:
-        """A prompt goes to the agent: after the first one it should connect before long."""
+        """Check some time after the first prompt whether the agent has connected."""
         if session.agent in LATE:
             return
         if session.tools is not None and session.key not in self._prompted:
@@ -83,25 +85,25 @@ class EditorTools:
             session.notice("info", wording.TOOLS_NOT_CONNECTED.format(agent=agent))
 
     def refresh(self) -> None:
-        """There are other tools than before: the state of the sessions that have some says so."""
+        """Announce changed tools to the sessions that have some."""
         self._door.refresh()
         self._over_acp.refresh()
 
     def cancel(self, session: Session) -> None:
-        """End the calls of a session whose turn is cancelled."""
+        """Cancel the calls of a session whose turn is cancelled."""
         self._toolbox.cancel(session)
 
     def withdraw(self, session: Session) -> None:
-        """End what a session was offered."""
+        """Withdraw the tools from a session."""
         self._door.withdraw(session)
         self._over_acp.withdraw(session)
 
     def close(self) -> None:
-        """End all of it."""
+        """Close all connections."""
         self._door.close()
 
     def lines(self) -> Iterator[str]:
-        """What `:Acp info` says of clients that were refused."""
+        """Yield the line of `:Acp info` about refused clients, if there are any."""
         if self._door.refused:
             counts = ", ".join(f"{n} {kind}" for kind, n in sorted(self._door.refused.items()))
             yield f"editor's tools, refused: {counts}"

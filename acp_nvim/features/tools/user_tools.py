@@ -1,4 +1,4 @@
-"""The functions of the user's tools, which run in Neovim (port `Runner`)."""
+"""Functions of the user's tools, which run in Neovim (port `Runner`)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ MODULE: Final = "acp.features.tools.user_tools"
 
 
 def told(tools: Any) -> list[UserTool]:
-    """Return the tools that Lua has told. `msgspec.ValidationError`."""
+    """Decode the list of tools from Lua. Raise `msgspec.ValidationError`."""
     return msgspec.convert(tools or [], list[UserTool])
 
 
 class Calls(Protocol):
-    """The part of `AsyncCalls` that is needed here."""
+    """Caller of asynchronous functions (`AsyncCalls`)."""
 
     async def call(self, module: str, function: str, *args: Any) -> Any:
-        """Run a function of Lua that answers later."""
+        """Run an asynchronous Lua function."""
         ...
 
 
 class NvimUserTools:
-    """See `Runner`."""
+    """Implementation of `Runner` in Lua."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls

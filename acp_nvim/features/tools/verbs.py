@@ -1,4 +1,4 @@
-"""Verbs about the editor's own tools for agents."""
+"""Verbs about the editor's tools for agents."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from acp_nvim.verbs import Args, verb
 
 @verb("async_reply")
 def async_reply(host: Host, args: Args) -> None:
-    """A function that answers later has answered."""
+    """Pass on the reply of an asynchronous Lua function."""
     error = args.get("error")
     host.async_calls.replied(args["id"], args.get("value"), None if error is None else str(error))
 
 
 @verb("user_tools")
 def user_tools(host: Host, args: Args) -> None:
-    """The user's own tools, all of them, after each change."""
+    """Replace the list of the user's tools."""
     host.user_tools.take(told(args.get("tools")))

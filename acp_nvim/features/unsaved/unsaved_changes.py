@@ -1,4 +1,4 @@
-"""Option `files.unsaved`: agents that read files on disk learn of what is not saved there."""
+"""Unsaved changes in prompts, for agents that read files on disk (option `files.unsaved`)."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from acp_nvim.session.prompts import Prompt, Variable
 from acp_nvim.session.session import Session
 
 NAME: Final = "unsaved"
-"""Of the variable that goes with the prompt."""
+"""Name of the variable that is attached to the prompt."""
 HEAD: Final = "Unsaved changes in the user's editor; the files on disk are without them:"
 
 
 class Editor(Protocol):
-    """What is asked of the editor."""
+    """Buffers of the editor."""
 
     async def unsaved(self) -> dict[str, Text]:
-        """The texts of all buffers with unsaved edits, by path."""
+        """Return the texts of all buffers with unsaved edits, by path."""
         ...
 
     async def save(self, paths: Sequence[str]) -> Mapping[str, str]:
-        """Save these buffers as the user would. Returns why, by path of those that could not be."""
+        """Save these buffers, with autocommands. Return the reasons of failures by path."""
         ...
 
 
 class UnsavedChanges:
-    """What each session's agent knows of unsaved text."""
+    """Unsaved text, and the part of it that each session's agent knows."""
 
     def __init__(
         self,
@@ -45,30 +45,31 @@ class UnsavedChanges:
         options: Callable[[], FileOptions],
         choose: Callable[[str, Sequence[str], str], Awaitable[int | None]],
     ) -> None:
-        """``choose`` puts a question to the user, with its answers and its kind."""
+        """``choose`` asks the user a question, with its answers and its kind."""
         self._editor = editor
         self._options = options
         self._choose = choose
         self._readers: set[str] = set()
         self._others: set[str] = set()
-        """Agents that have had a turn, and read nothing through the editor."""
+        """Agents that have had a turn without reading all files through the editor."""
         self._disk_readers: set[str] = set()
-        """Agents that read files on disk, and perhaps others through the editor."""
+        """Agents that read some or all files on disk."""
         self._seen: dict[int, set[str]] = {}
-        """Files that the agent of a session has read through the editor in its turn."""
+        """Files that the agent has read through the editor in the current turn, by session."""
         self._first: dict[int, int] = {}
-        """The index of the first tool call of the turn of a session."""
+        """Index of the first tool call of the current turn, by session."""
         self._told: dict[int, dict[str, Told]] = {}
         self._joined: dict[int, list[UnsavedFile]] = {}
 
     def reads(self, session: Session, path: str) -> None:
-        """The session's agent reads a file through the editor, so it sees unsaved text."""
+        """Record that the agent reads a file through the editor, with its unsaved text."""
         self._readers.add(session.agent)
         self._seen.setdefault(session.root.n, set()).add(os.path.realpath(path))
 
     async def on_turn_ended(self, session: Session) -> None:
-        """Learn from the turn's tool calls whether the agent reads files past the editor, where it
-        does not see unsaved text.
+        """Determine at the end of a turn whether the agent reads files on disk.
+
+        It does if a tool call has read a file that it has not read through the editor.
         """
         first, seen = self._first.get(session.n, 0), self._seen.pop(session.n, set())
         calls = [session.tool_calls.at(index) for index in range(first, len(session.tool_calls))]
@@ -79,7 +80,7 @@ class UnsavedChanges:
             self._others.add(session.agent)
 
     def _sees_unsaved(self, session: Session) -> bool:
-        """Whether the session's agent reads all files through the editor, as far as is known."""
+        """Return whether the agent is known to read all files through the editor."""
         return session.agent in self._readers - self._disk_readers
 
     async def on_turn_starting(self, turn: TurnStart) -> None:
@@ -95,11 +96,11 @@ class UnsavedChanges:
         *,
         embeds: bool,
     ) -> None:
-        """Put what the agent does not know yet into a prompt that is about to be sent. ``texts``
-        are those of all buffers with unsaved edits, None where nobody has asked yet.
+        """Attach unsaved changes that the agent does not know to a prompt before it is sent.
 
-        ``embeds``: it goes as a resource, which nobody takes for the user's words. To another agent
-        it would be text among theirs: it goes once the agent is known not to read here.
+        ``texts`` are those of all buffers with unsaved edits, or None if they are not known yet.
+        ``embeds``: the agent supports embedded resources. Otherwise the attachment would be part of
+        the user's text, so it is left out until the agent is known to read files on disk.
         """
         prompt.attachments = [it for it in prompt.attachments if not _is_ours(it)]
         self._joined.pop(session.n, None)
@@ -137,7 +138,7 @@ class UnsavedChanges:
         return await to_thread.run_sync(unsaved_files, texts, told, *scope)
 
     async def _asked(self, names: Sequence[str]) -> Any:
-        """What the user wants done; nothing where they dismiss the question."""
+        """Ask the user what to do with unsaved changes. A dismissed question means `ignore`."""
         ways = ("attach", "save", "ignore")
         listed = ", ".join(names)
         words = [wording.UNSAVED_ATTACH, wording.UNSAVED_SAVE, wording.UNSAVED_IGNORE]
@@ -145,7 +146,7 @@ class UnsavedChanges:
         return "ignore" if picked is None else ways[picked]
 
     def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
-        """Record the changes that the agent receives with the prompt."""
+        """Record that the agent knows the changes attached to a prompt."""
         told = self._told.setdefault(session.n, {})
         for file in self._joined.pop(session.n, ()):
             if file.told is None:
@@ -154,21 +155,22 @@ class UnsavedChanges:
                 told[file.path] = file.told
 
     def on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
-        """Forget what the agent has received, so that the next prompt carries all of it."""
+        """Assume that the agent knows no changes, so that the next prompt has all of them."""
         self._told.pop(session.n, None)
         self._joined.pop(session.n, None)
 
 
 def _reads_past_editor(session: Session, call: ToolCall, seen: Container[str]) -> bool:
-    """Whether a tool call has read a file that the agent has not ``seen`` through the editor."""
+    """Return whether a tool call has read a file that the agent has not read through the editor."""
     if call.kind != "read" or call.status != "completed" or own_tool(call, session.tools):
         return False
     return any(path not in seen and os.path.isfile(path) for path in named(call, session.cwd))  # noqa: PTH113
 
 
 def _has_diff(prompt: Prompt) -> bool:
-    """Whether variable `{diff}`, which has unsaved changes as well, goes with a prompt. It is
-    resolved at the moment of sending, as nothing else is.
+    """Return whether the variable `{diff}` is attached, which also contains unsaved changes.
+
+    It is the only one that is resolved when the prompt is sent (`Prompt.late`).
     """
     named = any(isinstance(it, Variable) and it.name == "diff" for it in prompt.attachments)
     return named or prompt.late is not None

@@ -168,7 +168,7 @@ def decoded(data: str) -> bytes:
         raise msgspec.ValidationError(f"data: no base64: {error}") from error
 
 
-# -- changes of files -----------------------------------------------------------------------------
+# -- file changes --------------------------------------------------------------------------------
 
 
 def changes(diff: s.Diff) -> updates.FileChanges:

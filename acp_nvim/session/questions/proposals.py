@@ -219,7 +219,7 @@ def _nearest(content: str, old: str, line: int | None) -> int:
     return best
 
 
-# -- amendments of the user -----------------------------------------------------------------------
+# -- amendments ----------------------------------------------------------------------------------
 
 
 def amended(proposal: Text, content: str) -> Text:
