@@ -21,7 +21,12 @@ from acp_nvim.agent.serving.consent import Consent
 from acp_nvim.agent.serving.file_requests import FileRequests
 from acp_nvim.agent.serving.overwrites import Overwrites
 from acp_nvim.agent.serving.tool_call_watch import ToolCallWatch
-from acp_nvim.agent.surroundings import Surroundings
+from acp_nvim.agent.surroundings import (
+    AgentLaunch,
+    AgentServices,
+    ConnectionObservers,
+    Surroundings,
+)
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.features.agents.agent_events import AgentEvents
@@ -114,6 +119,7 @@ class Host:
         self.sent = SentPrompts(self.problem)
         self.consent = Consent(self.problem, lambda: self.options.data_file("mcp.json"))
         self.foreign_sessions = self._foreign_sessions()
+        self.connection_observers = ConnectionObservers[Connection]()
         self.conversation_observers = ConversationObservers()
         self.tasks: Tasks
         self.workspace: Workspace[Session]
@@ -227,6 +233,7 @@ class Host:
         self.logins = Logins(self.sessions, self.screen, self.tasks, self.echo)
         self.agent_events = AgentEvents(self.agents, self.sessions, self.screen)
         self.earlier_prompts = EarlierPrompts(self.workspace, self.history, self._all_sessions)
+        self._observe_connections()
         self._observe_conversations()
         self.restarts = Restarts(self.agents, self.sessions.served)
 
@@ -314,32 +321,31 @@ class Host:
     def _surroundings(self) -> Surroundings[Connection]:
         return Surroundings(
             settings=self.settings,
-            files=FileRequests(self.workspace.files, self.unsaved.reads),
-            reaper=self.reaper,
-            transport=partial(StdioTransport, reaper=self.reaper, early=self.early_start),
             tasks=self.tasks,
             flow=self.flow,
-            report_limit=self.limit_reports.tell,
-            changed=self._agent_changed,
-            ended=self._agent_ended,
-            authenticated=self._logged_in,
-            cwd=lambda: self.sessions.cwd,
-            env=agent_environment,
-            extensions=self.extensions,
-            consent=self.consent,
-            tools=self.tools,
-            ask_unscoped=self.unscoped_questions.ask,
-            new_child=self.subagents.child,
+            launch=AgentLaunch(
+                transport=partial(StdioTransport, reaper=self.reaper, early=self.early_start),
+                reaper=self.reaper,
+                cwd=lambda: self.sessions.cwd,
+                env=agent_environment,
+            ),
+            services=AgentServices(
+                files=FileRequests(self.workspace.files, self.unsaved.reads),
+                tools=self.tools,
+                extensions=self.extensions,
+                consent=self.consent,
+                ask_unscoped=self.unscoped_questions.ask,
+                new_child=self.subagents.child,
+            ),
+            observers=self.connection_observers,
         )
 
-    def _agent_changed(self, connection: Connection) -> None:
-        self.agent_events.changed(connection)
-
-    def _agent_ended(self, connection: Connection) -> None:
-        self.agent_events.ended(connection)
-
-    def _logged_in(self, connection: Connection) -> None:
-        self.logins.done(connection)
+    def _observe_connections(self) -> None:
+        observers = self.connection_observers
+        observers.on_changed.append(self.agent_events.changed)
+        observers.on_ended.append(self.agent_events.ended)
+        observers.on_authenticated.append(self.logins.done)
+        observers.on_limit_exceeded.append(self.limit_reports.tell)
 
     def _sessions(self) -> Sessions:
         return Sessions(

@@ -11,6 +11,7 @@ from acp_nvim import wording
 from acp_nvim.agent import registry
 from acp_nvim.agent.agent_env import AgentVariables
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.notify import notify
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.surroundings import Surroundings
 from acp_nvim.agent.wire.secret_names import secret_values
@@ -107,13 +108,13 @@ class Agents:
         spec = self._spec(name)
         if spec is None or not (spec.command or spec.url):
             raise UnknownAgent(wording.NO_SUCH_AGENT.format(agent=name))
-        filled = self.variables.filled(name, spec, self._around.env())
+        filled = self.variables.filled(name, spec, self._around.launch.env())
         connection = Connection(name, filled.spec, self._around, pauses)
         connection.traffic.hide(filled.secrets)
         for variable in filled.missing:
             connection.warnings.count("env", wording.WHY_MCP_VARIABLE.format(name=variable))
         self.connections[name], self._started[name] = connection, spec
-        self._around.changed(connection)
+        notify(self._around.observers.on_changed, connection)
         connection.start()
         return connection
 

@@ -23,6 +23,7 @@ from acp_nvim.agent.connection_options import (
     secrets,
 )
 from acp_nvim.agent.negotiation import Negotiation
+from acp_nvim.agent.notify import notify
 from acp_nvim.agent.opening import session_params
 from acp_nvim.agent.opening.agent_login import AgentLogin
 from acp_nvim.agent.opening.session_params import SessionParams, ToolsNames
@@ -68,26 +69,28 @@ class Connection:
         """End of the handshake, on the monotonic clock."""
         self.warnings = ProtocolWarnings()
         log = around.settings().log
-        self.traffic = Traffic(log.bytes, level(log.level), secrets(around.env(), spec))
+        self.traffic = Traffic(log.bytes, level(log.level), secrets(around.launch.env(), spec))
         self.tools_names = ToolsNames()
         self.login = AgentLogin(spec, lambda: self.agent, self.warnings, self._changed)
-        self.terminals = AgentTerminals(name, around.settings, around.reaper, self._terminal_env)
+        self.terminals = AgentTerminals(
+            name, around.settings, around.launch.reaper, self._terminal_env
+        )
         self._around = around
         self._negotiation = Negotiation(self.warnings)
         self.router = SessionRouter(
             around.settings,
             self.warnings,
             self._negotiation.odd,
-            around.new_child,
+            around.services.new_child,
             self._limit_exceeded,
         )
         self.client = self._new_client(around)
         self._ready = anyio.Event()
         self._ended = anyio.Event()
         self._run: AgentRun | None = None
+        """The latest run. `Negotiation` may need several."""
         self._stderr_lines = self._stderr_before = 0
         """Number of stderr lines, and that number when the turn began."""
-        """The latest run. `Negotiation` may need several."""
         self._attempts = attempts_at(spec, pauses)
 
     def _new_client(self, around: Surroundings[Connection]) -> Client:
@@ -95,15 +98,17 @@ class Connection:
             self.name,
             around.settings,
             self.router,
-            around.files,
+            around.services.files,
             self.terminals,
             self.warnings,
-            elicitations=Elicitations(lambda: self.title, self._endpoint, around.ask_unscoped),
-            extensions=around.extensions,
+            elicitations=Elicitations(
+                lambda: self.title, self._endpoint, around.services.ask_unscoped
+            ),
+            extensions=around.services.extensions,
             report_limit=self._limit_exceeded,
             read=self._negotiation.read,
             on_auth_status=self._auth_status,
-            on_mcp_message=lambda request: around.tools.message(request, self._tell_mcp),
+            on_mcp_message=lambda request: around.services.tools.message(request, self._tell_mcp),
         )
 
     def _endpoint(self) -> Endpoint | None:
@@ -123,7 +128,7 @@ class Connection:
     @property
     def cwd(self) -> str:
         """Return the working directory of the process, and of a login in a terminal."""
-        return str(Path(self.spec.cwd).expanduser()) if self.spec.cwd else self._around.cwd()
+        return str(Path(self.spec.cwd).expanduser()) if self.spec.cwd else self._around.launch.cwd()
 
     def _terminal_env(self) -> dict[str, str]:
         """Return the environment of the agent's terminals.
@@ -131,12 +136,12 @@ class Connection:
         It has the agent's mark, which makes daemons end with the agent.
         """
         inherited = self._run.transport.inherited if self._run is not None else {}
-        return {**self._around.env(), **self.spec.env, **inherited}
+        return {**self._around.launch.env(), **self.spec.env, **inherited}
 
     def session_params(self, session: Session) -> SessionParams:
         """Return the parameters for opening a session. Their secrets stay out of the log."""
         settings, around = self._around.settings(), self._around
-        env = {**around.env(), **self.spec.env}
+        env = {**around.launch.env(), **self.spec.env}
         wanted = settings.tools if self.spec.tools is None else self.spec.tools
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
         way = session_params.own_way(capabilities)
@@ -148,8 +153,8 @@ class Connection:
             session.cwd,
             self.agent.capabilities,
             env,
-            around.consent.said,
-            partial(around.tools.offer, session, wanted if reachable else False, way),
+            around.services.consent.said,
+            partial(around.services.tools.offer, session, wanted if reachable else False, way),
             starts_servers=self.agent.starts_servers,
         )
         self.traffic.hide(found.secrets)
@@ -157,7 +162,7 @@ class Connection:
 
     def withdraw_tools(self, session: Session) -> None:
         """Withdraw the editor's tools from a session that the agent opens only without them."""
-        self._around.tools.withdraw(session)
+        self._around.services.tools.withdraw(session)
         session.withdraw_tools()
 
     def _tell_mcp(self, note: schema.MessageMcpNotification) -> None:
@@ -166,7 +171,7 @@ class Connection:
     def ask(self, session: Session, found: SessionParams) -> None:
         """Ask the user about the servers of the project. Nothing waits for the answer."""
         for project in found.asks:
-            self._around.consent.ask(session, project)
+            self._around.services.consent.ask(session, project)
 
     @property
     def alive(self) -> bool:
@@ -260,7 +265,7 @@ class Connection:
             return
         self._fail(wording.NOT_REACHED.format(agent=self.name, reason=error))
         if self._attempts is not None and not self._attempts.is_first:
-            self._around.ended(self)
+            notify(self._around.observers.on_ended, self)
 
     async def _serve(self, version: int) -> int | None:
         """Run the agent until it ends. Return the version for another start, or None."""
@@ -304,12 +309,12 @@ class Connection:
         if self._attempts is not None:
             limit = settings.limits.message_bytes
             return self._attempts.transport_to(
-                spec, around.reach, around.env(), limit, self.traffic
+                spec, around.launch.reach, around.launch.env(), limit, self.traffic
             )
-        return around.transport(
+        return around.launch.transport(
             spec.command,
             cwd=self.cwd,
-            env={**around.env(), **spec.env},
+            env={**around.launch.env(), **spec.env},
             kill_s=settings.timeouts.kill_s,
             on_stderr=self._hear_stderr,
         )
@@ -399,17 +404,17 @@ class Connection:
     def _auth_status(self, status: schema.AuthStatusUpdateNotification) -> None:
         self.login.told(status)
         if status.state == "authenticated" and self.status == "auth_required":
-            self._around.authenticated(self)
+            notify(self._around.observers.on_authenticated, self)
 
     # -- reports ----------------------------------------------------------------------------------
 
     def _changed(self) -> None:
-        self._around.changed(self)
+        notify(self._around.observers.on_changed, self)
 
     def _limit_exceeded(self, limit: str, text: str, session: Session | None) -> None:
         """Report an exceeded limit, also in the log."""
         self.traffic.add("err", f"acp.nvim: {text} (limits.{limit})\n".encode())
-        self._around.report_limit(limit, text, session)
+        notify(self._around.observers.on_limit_exceeded, limit, text, session)
 
     def _fail(self, reason: str) -> None:
         self.status, self.error = "failed", reason
@@ -423,7 +428,7 @@ class Connection:
             self.status = "failed" if failed else "exited"
             self.error = None if self.stopping else self.exit_summary()
         self.terminals.forget()
-        self._around.ended(self)
+        notify(self._around.observers.on_ended, self)
         self._ready.set()
 
     def exit_summary(self) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import ParamSpec, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
@@ -28,7 +28,6 @@ class TurnStart(Struct, eq=False):
     """Texts of all buffers with unsaved edits, by path. None as long as they are not known."""
 
 
-P = ParamSpec("P")
 OnSession: TypeAlias = Callable[[Session], None]
 OnPrompt: TypeAlias = Callable[[Session, Prompt], None]
 
@@ -66,17 +65,3 @@ class ConversationObservers(Struct, frozen=True, eq=False):
     """The turn is over. The next one begins after the last observer."""
     on_agent_left: list[OnSession] = field(default_factory=list)
     """The session was closed, or its agent's process has ended."""
-
-
-def notify(observers: Iterable[Callable[P, None]], /, *args: P.args, **kwargs: P.kwargs) -> None:
-    """Call observers in order."""
-    for observer in observers:
-        observer(*args, **kwargs)
-
-
-async def notify_in_turn(
-    observers: Iterable[Callable[P, Awaitable[None]]], /, *args: P.args, **kwargs: P.kwargs
-) -> None:
-    """Call observers in order. Wait for each."""
-    for observer in observers:
-        await observer(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Shared context of all connections of a host: ports and options."""
+"""Context of a connection: how its agent is started, what the agent may use, who observes it."""
 
 from __future__ import annotations
 
@@ -24,27 +24,49 @@ C = TypeVar("C")
 """Type of a connection."""
 
 
-class Surroundings(Struct, Generic[C]):
+class AgentLaunch(Struct, frozen=True, eq=False):
+    """Start of an agent's program, or connection to its address."""
+
+    transport: OpenTransport
+    reaper: Reaper
+    cwd: Callable[[], str]
+    """Working directory of agents without option `cwd`."""
+    env: Callable[[], Mapping[str, str]]
+    reach: ReachAgent = field(default_factory=Reach)
+
+
+class AgentServices(Struct, frozen=True, eq=False):
+    """Parts of the editor that answer an agent's requests."""
+
+    files: FileServer
+    tools: OwnTools = field(default_factory=NoTools)
+    extensions: Extensions = field(default_factory=Extensions)
+    consent: Consent = field(default_factory=Consent)
+    ask_unscoped: Callable[[Decision], None] = lambda decision: None
+    """Asks the user a question that belongs to no session."""
+    new_child: Callable[[Session, str], Session] | None = None
+    """Finds or creates the session of a subagent."""
+
+
+class ConnectionObservers(Struct, Generic[C], frozen=True, eq=False):
+    """Observers of all connections of a host, called in order."""
+
+    on_changed: list[Callable[[C], None]] = field(default_factory=list)
+    """The state of a connection has changed."""
+    on_ended: list[Callable[[C], None]] = field(default_factory=list)
+    """The agent of a connection has ended."""
+    on_authenticated: list[Callable[[C], None]] = field(default_factory=list)
+    """The agent reports a login."""
+    on_limit_exceeded: list[ReportLimit] = field(default_factory=list)
+    """A message exceeded an option `limits.*`."""
+
+
+class Surroundings(Struct, Generic[C], frozen=True, eq=False):
     """Context of each connection, provided by the builder of the host."""
 
     settings: Callable[[], Settings]
-    files: FileServer
-    reaper: Reaper
-    transport: OpenTransport
     tasks: Tasks
     flow: FlowControl
-    changed: Callable[[C], None]
-    """Called with a connection whose state has changed."""
-    ended: Callable[[C], None]
-    """Called with a connection whose agent has ended."""
-    authenticated: Callable[[C], None]
-    """Called with a connection whose agent reports a login."""
-    cwd: Callable[[], str]
-    env: Callable[[], Mapping[str, str]]
-    reach: ReachAgent = field(default_factory=Reach)
-    extensions: Extensions = field(default_factory=Extensions)
-    consent: Consent = field(default_factory=Consent)
-    tools: OwnTools = field(default_factory=NoTools)
-    ask_unscoped: Callable[[Decision], None] = lambda decision: None
-    new_child: Callable[[Session, str], Session] | None = None
-    report_limit: ReportLimit = lambda limit, text, session: None
+    launch: AgentLaunch
+    services: AgentServices
+    observers: ConnectionObservers[C]

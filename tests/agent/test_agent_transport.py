@@ -17,7 +17,12 @@ from acp_nvim.agent.child.launch import AgentStartError
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.settings import AgentSettings, Settings
-from acp_nvim.agent.surroundings import Surroundings
+from acp_nvim.agent.surroundings import (
+    AgentLaunch,
+    AgentServices,
+    ConnectionObservers,
+    Surroundings,
+)
 from acp_nvim.agent.transport.base import AgentTransport
 from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.tasks import Tasks
@@ -153,19 +158,13 @@ class Life:
         self._reaper = reaper
 
     def connection(self, tasks: Tasks) -> Connection:
-        around: Surroundings[Connection] = Surroundings(
-            settings=Settings,
-            files=NoFiles(),
-            reaper=self._reaper,
-            transport=self._open,
-            tasks=tasks,
-            flow=Unlimited(),
-            changed=lambda connection: self.told.append(connection.status),
-            ended=lambda connection: self.told.append("ended"),
-            authenticated=lambda connection: None,
-            cwd=lambda: "/",
-            env=dict,
+        observers = ConnectionObservers[Connection](
+            on_changed=[lambda connection: self.told.append(connection.status)],
+            on_ended=[lambda connection: self.told.append("ended")],
         )
+        launch = AgentLaunch(self._open, self._reaper, cwd=lambda: "/", env=dict)
+        services = AgentServices(NoFiles())
+        around = Surroundings(Settings, tasks, Unlimited(), launch, services, observers)
         return Connection("a", AgentSettings(command=["a"]), around)
 
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from acp_nvim import wording
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.observers import ConversationObservers, notify
+from acp_nvim.agent.notify import notify
+from acp_nvim.agent.observers import ConversationObservers
 from acp_nvim.agent.opening.session_link import SessionLink
 from acp_nvim.protocol.refusals import lost_session
 from acp_nvim.session import queue, turns

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from acp_nvim import wording
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.observers import ConversationObservers, notify
+from acp_nvim.agent.notify import notify
+from acp_nvim.agent.observers import ConversationObservers
 from acp_nvim.agent.opening.session_setup import Origin, SessionSetup
 from acp_nvim.agent.prompts.patience import Patience
 from acp_nvim.agent.wire.endpoint import ConnectionClosed

@@ -13,7 +13,8 @@ from acp_nvim import wording
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.observers import ConversationObservers, notify, notify_in_turn
+from acp_nvim.agent.notify import notify, notify_in_turn
+from acp_nvim.agent.observers import ConversationObservers
 from acp_nvim.agent.opening.mcp import Fate
 from acp_nvim.agent.opening.session_link import SessionLink
 from acp_nvim.agent.opening.session_setup import NEW, Origin

@@ -11,7 +11,8 @@ import anyio
 
 from acp_nvim import wording
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.observers import ConversationObservers, TurnStart, notify, notify_in_turn
+from acp_nvim.agent.notify import notify, notify_in_turn
+from acp_nvim.agent.observers import ConversationObservers, TurnStart
 from acp_nvim.agent.opening.lost_session import LostSession
 from acp_nvim.agent.opening.session_link import SessionLink
 from acp_nvim.agent.opening.session_params import trace
