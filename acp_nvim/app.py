@@ -17,9 +17,11 @@ from acp_nvim.agent.prompts.comments import Comments
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.prompts.own_turns import OwnTurns
 from acp_nvim.agent.restarts import Restarts
+from acp_nvim.agent.serving.access import Access
 from acp_nvim.agent.serving.consent import Consent
 from acp_nvim.agent.serving.file_requests import FileRequests
 from acp_nvim.agent.serving.overwrites import Overwrites
+from acp_nvim.agent.serving.proposed_edits import ProposedEdits, shows_patches
 from acp_nvim.agent.serving.tool_call_watch import ToolCallWatch
 from acp_nvim.agent.surroundings import (
     AgentLaunch,
@@ -30,35 +32,33 @@ from acp_nvim.agent.surroundings import (
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.features.agents.agent_events import AgentEvents
-from acp_nvim.features.agents.limit_reports import LimitReports
-from acp_nvim.features.extensions.extending import in_lua
-from acp_nvim.features.history.history import History
 from acp_nvim.features.login.logins import Logins
-from acp_nvim.features.permissions.access import Access
-from acp_nvim.features.permissions.proposed_edits import ProposedEdits, shows_patches
-from acp_nvim.features.permissions.unscoped_questions import UnscopedQuestions
-from acp_nvim.features.prompts.earlier_prompts import EarlierPrompts
 from acp_nvim.features.prompts.prompt_view import PromptView
 from acp_nvim.features.prompts.sent import SentPrompts
 from acp_nvim.features.prompts.turn_files import TurnFiles
-from acp_nvim.features.review.foreign_sessions import ForeignSessions
-from acp_nvim.features.review.review_view import ReviewView
-from acp_nvim.features.sessions.session_observer import HostObserver
-from acp_nvim.features.sessions.sessions import SessionNumbers, Sessions
-from acp_nvim.features.sessions.subagent_registry import SubagentRegistry
 from acp_nvim.features.terminals.live_terminals import TerminalViews
 from acp_nvim.features.tools.tool_turns import ToolTurns
-from acp_nvim.features.tools.tools import EditorTools
 from acp_nvim.features.tools.user_tools import NvimUserTools
 from acp_nvim.features.unsaved.unsaved_changes import UnsavedChanges
 from acp_nvim.files.ports import SessionInfo
 from acp_nvim.files.review.pending_edits import PendingEdits
 from acp_nvim.files.workspace import Workspace
+from acp_nvim.host.earlier_prompts import EarlierPrompts
+from acp_nvim.host.editor_tools import EditorTools
+from acp_nvim.host.foreign_sessions import ForeignSessions
+from acp_nvim.host.history import History
+from acp_nvim.host.limit_reports import LimitReports
+from acp_nvim.host.review_view import ReviewView
+from acp_nvim.host.session_observer import HostObserver
+from acp_nvim.host.sessions import SessionNumbers, Sessions
+from acp_nvim.host.subagent_registry import SubagentRegistry
+from acp_nvim.host.unscoped_questions import UnscopedQuestions
 from acp_nvim.nvim.asking import Asking
 from acp_nvim.nvim.async_calls import AsyncCalls
 from acp_nvim.nvim.bridge import Bridge
 from acp_nvim.nvim.buffers import NvimBuffers
 from acp_nvim.nvim.environment import agent_environment
+from acp_nvim.nvim.extending import in_lua
 from acp_nvim.nvim.flow import Flow
 from acp_nvim.nvim.frames import Frames
 from acp_nvim.nvim.memory import Memory

@@ -28,6 +28,7 @@ MODULES = (
     "acp_nvim.features.agents.stopping",
     "acp_nvim.features.blame.verbs",
     "acp_nvim.features.chat.verbs",
+    "acp_nvim.features.checkpoints.verbs",
     "acp_nvim.features.extensions.verbs",
     "acp_nvim.features.forms.verbs",
     "acp_nvim.features.history.verbs",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from acp_nvim import wording
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.session import Session
 
+MOST_LINES: Final = 20
+"""Lines of an answer that are shown; the rest is counted."""
 KEPT: Final = 50
 """Number of recent problems that `:Acp info` shows."""
 
@@ -25,6 +27,15 @@ class Notices:
     def echo(self, level: str, message: str) -> None:
         """Show one line to the user."""
         self._screen.push("echo", level, message)
+
+    def lines(self, lines: Sequence[str]) -> None:
+        """Show lines to the user; of several, `:messages` has up to `MOST_LINES`."""
+        if len(lines) == 1:
+            self.echo("info", lines[0])
+        elif lines:
+            left = len(lines) - MOST_LINES
+            more = [wording.PART_MORE.format(count=left)] if left > 0 else []
+            self._screen.push("echo", "info", [*lines[:MOST_LINES], *more])
 
     def notice(self, text: str) -> None:
         """Warn in the current session that something cannot be stored or observed."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from acp_nvim.agent.serving.proposed_edits import shows_edits
 from acp_nvim.agent.settings import Settings
-from acp_nvim.features.permissions.proposed_edits import shows_edits
 from acp_nvim.nvim.plain import legible, plain
 from acp_nvim.render import cards
 from acp_nvim.render.calls.tools import Look, entry_of, float_rows

@@ -14,8 +14,8 @@ import pytest
 
 from acp_nvim import wording
 from acp_nvim.agent.settings import HistorySettings
-from acp_nvim.features.history.history import History, UnreadableError
 from acp_nvim.history.database import Database
+from acp_nvim.host.history import History, UnreadableError
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from tests.support.kept_history import KeptHistory, begin, turn

@@ -21,11 +21,11 @@ from typing import Any
 import anyio
 
 from acp_nvim.edits.text import Text
-from acp_nvim.features.review import review_view
-from acp_nvim.features.review.review_view import ReviewView
 from acp_nvim.files.ports import AgentSession, FileOptions, PromptName, SessionInfo
 from acp_nvim.files.review.decisions import Verdict
 from acp_nvim.files.workspace import Workspace
+from acp_nvim.host import review_view
+from acp_nvim.host.review_view import ReviewView
 from acp_nvim.nvim.buffer_events import on_buffer_event
 from acp_nvim.nvim.buffers import NvimBuffers
 from acp_nvim.session.session import Session

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from acp_nvim.edits.pending import Pending
-from acp_nvim.features.review import review_view
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint
 from acp_nvim.files.journal.replica import CHECKPOINT, FILE, UNDO, FileValue, Key, Replica
+from acp_nvim.host import review_view
 from tests.support.editor import Editor
 from tests.support.waiting import until
 

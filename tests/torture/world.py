@@ -16,8 +16,8 @@ import msgspec
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text
-from acp_nvim.features.review import review_view
 from acp_nvim.files.bytes.file_format import Format, decode_as, encode
+from acp_nvim.host import review_view
 from tests.support.editor import Editor
 from tests.support.git import repository
 from tests.support.stepwise_agent import StepwiseAgent

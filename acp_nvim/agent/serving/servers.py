@@ -56,7 +56,7 @@ Way = Literal["relay", "acp"]
 
 
 class OwnTools(Protocol):
-    """Offer of the editor's own tools to sessions (`features/tools/tools.py`)."""
+    """Offer of the editor's own tools to sessions (`host/editor_tools.py`)."""
 
     def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
         """Return the server for a session that is being opened, or None.

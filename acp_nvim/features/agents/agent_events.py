@@ -8,7 +8,7 @@ from acp_nvim.agent import agent_state
 from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.restarts import Reconnects
-from acp_nvim.features.sessions.sessions import Sessions
+from acp_nvim.host.sessions import Sessions
 from acp_nvim.nvim.screen import Screen
 
 

@@ -8,7 +8,6 @@ from acp_nvim import wording
 from acp_nvim.agent.agent_env import PLACEHOLDER
 from acp_nvim.agent.connection import Connection
 from acp_nvim.app import Host
-from acp_nvim.features.agents.verbs import agent_name
 from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
@@ -18,7 +17,7 @@ from acp_nvim.verbs import Args, verb
 @verb("provider")
 async def provider(host: Host, args: Args) -> None:
     """List the providers of an agent, then set or disable the chosen one."""
-    connection = await host.agents.get(agent_name(host, args))
+    connection = await host.agents.get(host.sessions.agent_name(args.get("agent")))
     if not connection.alive:
         host.echo("error", connection.error or connection.exit_summary())
         return

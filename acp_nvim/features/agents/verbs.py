@@ -44,13 +44,13 @@ def agent(host: Host, args: Args) -> None:
 @verb("restart")
 async def restart(host: Host, args: Args) -> None:
     """End an agent's process tree, start it again and reopen its sessions."""
-    await host.restart(agent_name(host, args))
+    await host.restart(host.sessions.agent_name(args.get("agent")))
 
 
 @verb("stop")
 async def stop(host: Host, args: Args) -> None:
     """End an agent's process tree."""
-    name = agent_name(host, args)
+    name = host.sessions.agent_name(args.get("agent"))
     stopped = await host.restarts.stop(name)
     host.echo(
         "info",
@@ -58,12 +58,3 @@ async def stop(host: Host, args: Args) -> None:
         if stopped
         else wording.AGENT_NOT_RUNNING.format(agent=name),
     )
-
-
-def agent_name(host: Host, args: Args) -> str:
-    """Return the named agent, else that of the current session, else the default."""
-    conversation = host.sessions.conversation(None)
-    name = args.get("agent") or (
-        conversation.session.agent if conversation else host.settings().agent
-    )
-    return str(name)

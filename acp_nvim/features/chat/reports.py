@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import platform
-import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -16,17 +15,15 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.opening.mcp import Fate
 from acp_nvim.agent.wire.redact import SecretsOnly
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.fence import quoted
-from acp_nvim.render.calls.tools import WHOLE, Look, draw, entry_of, float_rows
+from acp_nvim.render.calls.tools import entry_of, float_rows
 from acp_nvim.render.cards import card
-from acp_nvim.render.content import describe
-from acp_nvim.render.margin import draw_entry, notice_details
-from acp_nvim.render.text import one_line, size, visible
+from acp_nvim.render.in_full import markdown_of, texts, whole_entry
+from acp_nvim.render.margin import notice_details
+from acp_nvim.render.text import size, visible
 from acp_nvim.session import snapshot
 from acp_nvim.session.calls.tool_use import ToolUse
-from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
-from acp_nvim.session.transcript.entries import Entry, Line, Message, Part, TerminalEntry, ToolEntry
+from acp_nvim.session.transcript.entries import Line
 
 if TYPE_CHECKING:
     from acp_nvim.app import Host
@@ -153,9 +150,9 @@ def permissions(host: Host) -> list[str]:
         session = conversation.session
         for decision in session.decisions:
             rows = float_rows(entry_of(decision, session), decision, session.cwd)
-            lines += [f"session {session.n}, {decision.id}", *_texts(rows), ""]
+            lines += [f"session {session.n}, {decision.id}", *texts(rows), ""]
     for decision in host.unscoped_questions.decisions:
-        lines += [f"no session, {decision.id}", *_texts(card(decision)), ""]
+        lines += [f"no session, {decision.id}", *texts(card(decision)), ""]
     return lines or [wording.NOTHING_PENDING]
 
 
@@ -163,55 +160,6 @@ def markdown(session: Session, secrets: Sequence[str] = ()) -> list[str]:
     """Return the whole transcript as Markdown, unfolded and uncut, with `secrets` redacted."""
     lines = markdown_of(session.transcript.entries)
     return SecretsOnly(secrets).text("\n".join(lines)).split("\n") if secrets else lines
-
-
-def markdown_of(entries: Iterable[Entry]) -> list[str]:
-    """Return entries of a transcript as Markdown."""
-    lines: list[str] = []
-    for entry in entries:
-        if isinstance(entry, Message):
-            lines += [*_message(entry), ""]
-        elif isinstance(entry, ToolEntry):
-            head, *body = _texts(draw(entry, Look(tool_lines=WHOLE)))
-            lines += [f"### {head}", "", *_fenced(body)]
-        elif isinstance(entry, Line):
-            lines += [f"— {one_line(entry.title, 4000)}", *notice_details(entry), ""]
-        elif isinstance(entry, TerminalEntry):
-            lines += _fenced(_texts(draw_entry(entry)))
-        else:
-            lines += [*_texts(draw_entry(entry)), ""]
-    return lines
-
-
-def _fenced(rows: list[str]) -> list[str]:
-    """Return rows of the chat in a fence that is longer than any run of backticks in them."""
-    if not rows:
-        return []
-    ticks = (len(run) for row in rows for run in re.findall("`+", row))
-    fence = "`" * max(3, 1 + max(ticks, default=0))
-    return [fence, *(row.removeprefix("  ") for row in rows), fence, ""]
-
-
-def _message(message: Message) -> list[str]:
-    text = "".join(_part(part) for part in message.parts)
-    body = visible(text).split("\n")
-    if message.role == "user":
-        return ["## You", "", *body]
-    if message.role == "thought":
-        return ["> " + line for line in body]
-    return body
-
-
-def _part(part: Part) -> str:
-    if isinstance(part, str):
-        return part
-    if isinstance(part, schema.ResourceLink):
-        return f"\n[{one_line(part.title or part.name)}]({one_line(part.uri)})\n"
-    if isinstance(part, schema.EmbeddedResource):
-        resource: Any = part.resource
-        if isinstance(resource, schema.TextResourceContents):
-            return f"\n{quoted(resource.uri, resource.text)}\n"
-    return "\n" + "\n".join(_texts(describe(part, None))) + "\n"
 
 
 def whole(session: Session, target: dict[str, Any]) -> list[str]:
@@ -231,47 +179,3 @@ def _whole_notice(session: Session, number: object) -> list[str]:
     return [
         line for it in found for line in (*visible(it.title).split("\n"), "", *notice_details(it))
     ]
-
-
-def asked(decision: Decision) -> list[str]:
-    """Return a question and its options in full."""
-    lines = visible(decision.title).split("\n")
-    for detail in decision.details:
-        lines += visible(detail).split("\n")
-    options = enumerate(decision.options, 1)
-    return [*lines, "", *(f"{at}. {one_line(it.name, 4000)}" for at, it in options)]
-
-
-def whole_entry(entry: ToolEntry) -> list[str]:
-    """Return a tool call in full: its content, then its raw input and output."""
-    call = entry.call
-    lines = _texts(draw(entry, Look(tool_lines=WHOLE)))
-    tool = f", tool {one_line(call.name)}" if call.name else ""
-    lines.insert(1, f"  id {one_line(call.id)}{tool}")
-    raw = (("raw input", call.raw_input), ("raw output", call.raw_output), ("_meta", call.meta))
-    for name, value in raw:
-        if value is not None:
-            lines += ["", f"### {name}", *_laid_out(value)]
-    return lines
-
-
-def _laid_out(value: Any) -> list[str]:
-    """Return a value in full. Texts of several lines in a table follow below their keys."""
-    texts = value.values() if isinstance(value, dict) else ()
-    if not any(isinstance(text, str) and "\n" in text for text in texts):
-        return visible(value if isinstance(value, str) else _pretty(value)).split("\n")
-    lines: list[str] = []
-    for key, member in value.items():
-        if isinstance(member, str) and "\n" in member:
-            lines += [f"{visible(_pretty(key))}:", *("│ " + it for it in _laid_out(member))]
-        else:
-            lines += visible(f"{_pretty(key)}: {_pretty(member)}").split("\n")
-    return lines
-
-
-def _pretty(value: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-
-
-def _texts(rows: list[Any]) -> list[str]:
-    return [text for text, _, _ in rows]

@@ -14,13 +14,9 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.agent.wire.traffic import Recorded
 from acp_nvim.app import Host
-from acp_nvim.features.agents.verbs import agent_name
 from acp_nvim.features.chat import contents, reports
-from acp_nvim.features.forms.verbs import open_decision
-from acp_nvim.features.history.history_chats import open_kept_child
-from acp_nvim.features.permissions.verbs import propose
-from acp_nvim.features.terminals.verbs import open_terminal
-from acp_nvim.files.bytes import private_files
+from acp_nvim.host.exports import written
+from acp_nvim.host.kept_chats import open_kept_child
 from acp_nvim.nvim.plain import plain
 from acp_nvim.protocol import schema
 from acp_nvim.render.diffs import changes
@@ -28,7 +24,7 @@ from acp_nvim.render.text import one_line, path_line
 from acp_nvim.session import snapshot, subagents
 from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.session import Session
-from acp_nvim.verbs import Args, verb
+from acp_nvim.verbs import Args, run, verb
 
 
 @verb("tool_calls")
@@ -52,7 +48,7 @@ def info(host: Host, args: Args) -> None:
 @verb("log")
 async def log(host: Host, args: Args) -> None:
     """Show the traffic of an agent."""
-    name = agent_name(host, args)
+    name = host.sessions.agent_name(args.get("agent"))
     connection = host.agents.connections.get(name)
     if connection is None:
         host.echo("info", wording.NO_TRAFFIC.format(agent=name))
@@ -100,20 +96,6 @@ def private(path: str, flags: int) -> int:
     return handle
 
 
-def written(host: Host, path: Path, lines: list[str]) -> bool:
-    """Write lines to a file, or report the error. Return whether they were written.
-
-    Only the user can read a new file.
-    """
-    try:
-        with open(path, "w", encoding="utf-8", opener=private_files.opener) as file:
-            file.write("\n".join(lines) + "\n")
-    except OSError as error:
-        host.echo("error", wording.CANNOT_WRITE.format(path=path, reason=error.strerror or error))
-        return False
-    return True
-
-
 @verb("export")
 def export(host: Host, args: Args) -> None:
     """Write the chat as Markdown to a file, or show it in a window."""
@@ -159,7 +141,7 @@ async def _compare(host: Host, session: Session, call: int) -> None:
     if entry is None:
         return
     if entry.asks is not None:
-        await propose(host, entry.asks.id)
+        run(host, "propose", {"id": entry.asks.id})
         return
     files: dict[str, dict[str, Any]] = {}
     for item in entry.call.content:
@@ -188,13 +170,13 @@ async def open_target(host: Host, args: Args) -> None:
     session = host.subagents.get(args.get("session")) or conversation.session
     match target.get("kind"):
         case None if "decision" in target:
-            open_decision(host, {"id": target["decision"]})
+            run(host, "open_decision", {"id": target["decision"]})
         case "diff":
             await _compare(host, session, int(target["call"]))
         case "session":
             await _open_child(host, session, str(target["id"]))
         case "terminal":
-            open_terminal(host, session, str(target["id"]))
+            run(host, "terminal_open", {"session": session.n, "id": target["id"]})
         case "address":
             host.echo("warn", wording.NOT_OPENED.format(address=one_line(target["uri"])))
         case "content" if (block := contents.find(session, target.get("where"))) is not None:

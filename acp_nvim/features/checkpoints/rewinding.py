@@ -14,9 +14,9 @@ from acp_nvim import wording
 from acp_nvim.agent.opening.session_setup import Branch, Origin
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
-from acp_nvim.features.history.history import UnreadableError
-from acp_nvim.features.history.history_chats import read_only
 from acp_nvim.files.checkpoints.rewind import Ask
+from acp_nvim.host.history import UnreadableError
+from acp_nvim.host.kept_chats import read_only
 from acp_nvim.render.calls.tools import Look
 from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line

@@ -7,19 +7,23 @@ from typing import Any
 
 from acp_nvim import wording
 from acp_nvim.app import Host
-from acp_nvim.features.chat import reports
 from acp_nvim.protocol import schema
+from acp_nvim.render import in_full
 from acp_nvim.render.calls.tools import entry_of
 from acp_nvim.session.questions import addresses, form_page, forms
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.verbs import Args, verb
 
 
-def answer(host: Host, decision: Decision, choice: str, content: Any) -> None:
+@verb("answer_form")
+def answer(host: Host, args: Args) -> None:
     """Answer an elicitation (accept, decline, cancel), or open its form."""
+    decision, choice = _pending(host, args), str(args["choice"])
+    if decision is None:
+        return
     match choice:
         case "accept":
-            _accept(host, decision, content)
+            _accept(host, decision, args.get("content"))
         case "decline":
             decision.resolve(Outcome("decline"))
         case "cancel":
@@ -86,8 +90,8 @@ def _all(host: Host, decision: Decision) -> list[str]:
     for session in host.sessions.all():
         entry = entry_of(decision, session) if session.decisions.get(decision.id) else None
         if entry is not None:
-            return reports.whole_entry(entry)
-    return reports.asked(decision)
+            return in_full.whole_entry(entry)
+    return in_full.asked(decision)
 
 
 def open_form(host: Host, decision: Decision) -> None:

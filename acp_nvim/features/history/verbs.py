@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acp_nvim import wording
 from acp_nvim.app import Host
-from acp_nvim.features.chat import reports
-from acp_nvim.features.chat.verbs import written
-from acp_nvim.features.history import history_chats
-from acp_nvim.features.history.history import UnreadableError
-from acp_nvim.features.sessions.session_picker import show
+from acp_nvim.features.history import history_lists
+from acp_nvim.host import kept_chats
+from acp_nvim.host.exports import written
+from acp_nvim.render.in_full import markdown_of
 from acp_nvim.session.transcript.entries import Entry
 from acp_nvim.verbs import Args, verb
 
@@ -29,7 +28,7 @@ PROMPTS = 500
 async def history(host: Host, args: Args) -> None:
     """Search the history, let the user pick a session and, without `action`, an action."""
     cwd, words = str(args["cwd"]), str(args.get("words") or "").strip()
-    found = await read(host, "search", words, cwd)
+    found = await kept_chats.read(host, "search", words, cwd)
     if found is None:
         return
     if not found:
@@ -37,13 +36,13 @@ async def history(host: Host, args: Args) -> None:
         host.echo("info", said.format(words=words))
         return
     now = time.time()
-    items = [history_chats.item(kept, cwd, now) for kept in found]
+    items = [history_lists.item(kept, cwd, now) for kept in found]
     at = await host.choose("History", items, "history")
     if at is None:
         return
     action = args.get("action")
     if action is None:
-        chosen = await host.choose(history_chats.name(found[at]), ACTIONS, "history_action")
+        chosen = await host.choose(history_lists.name(found[at]), ACTIONS, "history_action")
         action = None if chosen is None else ACTIONS[chosen]
     if action is not None:
         await _act(host, found[at], str(action))
@@ -53,12 +52,12 @@ async def history(host: Host, args: Args) -> None:
 async def last_chat(host: Host, args: Args) -> None:
     """Offer the last session of a directory if no session is current."""
     cwd = str(args["cwd"])
-    found: Sequence[Kept] = await read(host, "search", "", cwd, silent=True) or ()
+    found: Sequence[Kept] = await kept_chats.read(host, "search", "", cwd, silent=True) or ()
     last = next((kept for kept in found[:1] if kept.cwd == cwd), None)
     if last is None:
         host.echo("info", wording.NO_SESSION)
         return
-    items = [history_chats.item(last, cwd, time.time())]
+    items = [history_lists.item(last, cwd, time.time())]
     if await host.choose(wording.LAST_CHAT, items, "last_chat") is not None:
         await _act(host, last, "open")
 
@@ -66,13 +65,13 @@ async def last_chat(host: Host, args: Args) -> None:
 @verb("history_stats")
 async def stats(host: Host, args: Args) -> None:
     """Show tokens and cost by agent and day."""
-    used = await read(host, "usage")
+    used = await kept_chats.read(host, "usage")
     if used is None:
         return
     if not used:
         host.echo("info", wording.HISTORY_UNUSED)
         return
-    host.screen.push("show", "acp://history-stats", "acpinfo", history_chats.statistics(used))
+    host.screen.push("show", "acp://history-stats", "acpinfo", history_lists.statistics(used))
 
 
 @verb("history_ask")
@@ -80,20 +79,20 @@ async def ask(host: Host, args: Args) -> None:
     """Reply to the user's picker: sessions for `search`, lines for `preview`."""
     reply: object = []
     if "preview" in args:
-        entries = await read(host, "entries", int(args["preview"])) or []
-        reply = reports.markdown_of(entries)
+        entries = await kept_chats.read(host, "entries", int(args["preview"])) or []
+        reply = markdown_of(entries)
     else:
         cwd = str(args["cwd"])
-        found = await read(host, "search", str(args.get("search") or ""), cwd) or []
+        found = await kept_chats.read(host, "search", str(args.get("search") or ""), cwd) or []
         now = time.time()
-        reply = [history_chats.item(kept, cwd, now) for kept in found]
+        reply = [history_lists.item(kept, cwd, now) for kept in found]
     host.screen.push("reply", args["id"], reply)
 
 
 @verb("history_do")
 async def do(host: Host, args: Args) -> None:
     """Run an action on the session of a record."""
-    kept = await read(host, "session", int(args["record"]))
+    kept = await kept_chats.read(host, "session", int(args["record"]))
     if kept is None:
         host.echo("info", wording.HISTORY_GONE)
     else:
@@ -103,37 +102,39 @@ async def do(host: Host, args: Args) -> None:
 @verb("prompts")
 async def prompts(host: Host, args: Args) -> None:
     """Send the earlier prompts of all Neovims to the composer."""
-    texts = await read(host, "prompts", PROMPTS, silent=True) if host.history.enabled else []
+    texts = (
+        await kept_chats.read(host, "prompts", PROMPTS, silent=True) if host.history.enabled else []
+    )
     host.screen.push("prompts", texts or [])
 
 
 async def _act(host: Host, kept: Kept, action: str) -> None:
-    live = history_chats.opened(host, kept)
+    live = kept_chats.opened(host, kept)
     if action == "delete":
         uid = host.history.uid(live.session) if live is not None else None
-        prompts = await read(host, "own_prompts", kept.id)
+        prompts = await kept_chats.read(host, "own_prompts", kept.id)
         host.history.delete(kept.id, uid)
         host.screen.push("forget_prompts", prompts or [])
-        host.echo("info", wording.HISTORY_DELETED.format(session=history_chats.name(kept)))
+        host.echo("info", wording.HISTORY_DELETED.format(session=history_lists.name(kept)))
         return
     if live is not None and action in ("open", "continue"):
-        show(host, live)
+        host.sessions.show(live)
         return
-    entries: Sequence[Entry] | None = await read(host, "entries", kept.id)
+    entries: Sequence[Entry] | None = await kept_chats.read(host, "entries", kept.id)
     if entries is None:
         return
     match action:
         case "open":
-            history_chats.read_only(host, kept, entries)
+            kept_chats.read_only(host, kept, entries)
         case "continue":
-            history_chats.go_on(host, kept, entries)
+            kept_chats.go_on(host, kept, entries)
         case "export":
             await _export(host, kept, entries)
 
 
 async def _export(host: Host, kept: Kept, entries: Sequence[Entry]) -> None:
     """Write a session as Markdown to a file that the user names, or show it in a window."""
-    lines = reports.markdown_of(entries)
+    lines = markdown_of(entries)
     name = await host.ask_text(wording.HISTORY_EXPORT_TO)
     if name is None:
         return
@@ -147,16 +148,3 @@ async def _export(host: Host, kept: Kept, entries: Sequence[Entry]) -> None:
 
 def _path(host: Host, name: str) -> Path:
     return Path(host.sessions.cwd) / Path(name).expanduser()
-
-
-async def read(host: Host, name: str, *args: object, silent: bool = False) -> Any:
-    """Return the result of a history query, or None. Report errors unless `silent`."""
-    try:
-        found = await host.history.read(name, *args)
-    except UnreadableError as error:
-        if not silent:
-            host.echo("warn", str(error))
-        return None
-    if found is None and not silent and name not in ("session", "author"):
-        host.echo("info", wording.HISTORY_EMPTY if host.history.enabled else wording.HISTORY_OFF)
-    return found

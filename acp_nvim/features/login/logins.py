@@ -7,7 +7,7 @@ from collections.abc import Callable
 from acp_nvim import wording
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.opening import auth
-from acp_nvim.features.sessions.sessions import Sessions
+from acp_nvim.host.sessions import Sessions
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks

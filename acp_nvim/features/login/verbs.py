@@ -9,7 +9,6 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.opening import auth
 from acp_nvim.agent.prompts.patience import OPEN_S
 from acp_nvim.app import Host
-from acp_nvim.features.agents.verbs import agent_name
 from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
@@ -42,7 +41,7 @@ def _agent(host: Host, args: Args) -> str:
     if args.get("agent"):
         return str(args["agent"])
     waiting = (c.name for c in host.agents.connections.values() if c.status == "auth_required")
-    return next(waiting, None) or agent_name(host, args)
+    return next(waiting, None) or host.sessions.agent_name(args.get("agent"))
 
 
 async def _method(host: Host, connection: Connection, wanted: object) -> schema.AuthMethod | None:
@@ -172,7 +171,7 @@ def login_done(host: Host, args: Args) -> None:
 @verb("logout")
 async def logout(host: Host, args: Args) -> None:
     """Log out of an agent. Later requests may require a login again."""
-    name = agent_name(host, args)
+    name = host.sessions.agent_name(args.get("agent"))
     connection = host.agents.connections.get(name)
     if host.agents.variables.forget(name) and connection is not None and connection.alive:
         host.echo("info", wording.LOGGED_OUT.format(agent=connection.title))

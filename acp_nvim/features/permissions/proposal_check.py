@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol
 import anyio
 import msgspec
 
+from acp_nvim.agent.serving.proposed_edits import ProposedEdits, marks, source
 from acp_nvim.agent.settings import Settings
-from acp_nvim.features.permissions.proposed_edits import ProposedEdits, marks, source
 from acp_nvim.nvim.bridge import NvimError
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.effects import Effect, Opinion, Said, effect, new_words

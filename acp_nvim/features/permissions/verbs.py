@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from acp_nvim import wording
+from acp_nvim.agent.serving.proposed_edits import marks, shows_edits, table
 from acp_nvim.app import Host
-from acp_nvim.features.forms import verbs as forms
-from acp_nvim.features.permissions.proposed_edits import marks, shows_edits, table
 from acp_nvim.session.questions.decisions import CANCELLED, CHOICE, Decision, Option, Outcome
 from acp_nvim.session.session import Session
-from acp_nvim.verbs import Args, verb
+from acp_nvim.verbs import Args, run, verb
 
 MOST_NAMED = 20
 """Most options that a message names."""
@@ -67,7 +66,11 @@ def cards(host: Host, args: Args) -> None:
 def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
     option = decision.option(choice)
     if decision.subject == "elicitation":
-        forms.answer(host, decision, choice, args.get("content"))
+        run(
+            host,
+            "answer_form",
+            {"id": decision.id, "choice": choice, "content": args.get("content")},
+        )
     elif option is None:
         host.echo(
             "error",
@@ -93,9 +96,14 @@ def _asked_in(host: Host, decision: Decision) -> Session | None:
     return next(found, None)
 
 
-async def propose(host: Host, decision_id: str) -> None:
+@verb("propose")
+async def propose(host: Host, args: Args) -> None:
     """Show the files that a pending permission would write."""
-    decision = host.decision(decision_id)
+    decision_id = args.get("id") or _oldest_with_edits(host)
+    if decision_id is None:
+        host.echo("info", wording.NO_EDITS)
+        return
+    decision = host.decision(str(decision_id))
     session = _asked_in(host, decision) if decision is not None else None
     if decision is None or session is None:
         host.echo("warn", wording.QUESTION_OVER)
@@ -113,14 +121,9 @@ async def propose(host: Host, decision_id: str) -> None:
     host.screen.push("propose", decision.id, files, options)
 
 
-async def propose_oldest(host: Host) -> None:
-    """Show the edits of the oldest permission that has any, or say that there are none."""
+def _oldest_with_edits(host: Host) -> str | None:
     asked = ((session, d) for session in host.sessions.all() for d in session.decisions)
-    found = next((d for session, d in asked if shows_edits(session, d)), None)
-    if found is None:
-        host.echo("info", wording.NO_EDITS)
-        return
-    await propose(host, found.id)
+    return next((d.id for session, d in asked if shows_edits(session, d)), None)
 
 
 def _names(decision: Decision) -> str:

@@ -183,7 +183,7 @@ def _meant(host: Host, args: Args) -> Conversation:
 
 def _gone_on(host: Host, chat: Conversation, kept: Kept) -> Conversation:
     """Continue a stored session, because a prompt was written in its read-only chat."""
-    from acp_nvim.features.history.history_chats import go_on
+    from acp_nvim.host.kept_chats import go_on
 
     entries = list(chat.session.transcript.entries)
     found = go_on(host, kept, entries)

@@ -1,29 +1,22 @@
-"""Verbs about pending edits, remarks and checkpoints."""
+"""Verbs about pending edits and remarks."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
 
 from acp_nvim import wording
 from acp_nvim.agent.prompts.comments import understood
-from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
-from acp_nvim.features.checkpoints import rewinding
-from acp_nvim.features.permissions import verbs as decide
-from acp_nvim.features.review import review_view
 from acp_nvim.files.bytes.file_format import clean
 from acp_nvim.files.checkpoints.store import names
 from acp_nvim.files.review.decisions import Verdict
-from acp_nvim.session.session import Session
-from acp_nvim.verbs import Args, verb
-
-MOST: Final = 20
-"""Most lines of a message. A last line counts the others."""
+from acp_nvim.host import review_view
+from acp_nvim.nvim.notices import MOST_LINES
+from acp_nvim.verbs import Args, run, verb
 
 
 def _real(host: Host, args: Args) -> str:
@@ -33,19 +26,6 @@ def _real(host: Host, args: Args) -> str:
     """
     path = str(args["path"])
     return path if host.workspace.edits.ledger.get(path) else os.path.realpath(path)
-
-
-def _say(host: Host, notes: list[str]) -> None:
-    """Show messages to the user. If there are several, they go to |:messages|."""
-    if len(notes) == 1:
-        host.echo("info", notes[0])
-    elif notes:
-        more = [wording.PART_MORE.format(count=len(notes) - MOST)] if len(notes) > MOST else []
-        host.screen.push("echo", "info", [*notes[:MOST], *more])
-
-
-def _session(host: Host, args: Args) -> int | None:
-    return args.get("session") or host.sessions.current
 
 
 @verb("edited")
@@ -117,14 +97,14 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
             done += wording.PART_LEFT_PENDING.format(count=left) if left else ""
             notes = await review.decisions.files(verdict, entries) or [done]
         host.screen.push("next_hunk", *(review.edits.next_hunk(str(args.get("path", "")), 0) or ()))
-    _say(host, notes)
+    host.notices.lines(notes)
 
 
 def _meant(host: Host, args: Args) -> Sequence[Pending]:
     """Return the named file, or all files of the session."""
     edits = host.workspace.edits
     if args["scope"] != "file":
-        return edits.files(_session(host, args))
+        return edits.files(args.get("session") or host.sessions.current)
     entry = edits.ledger.get(_real(host, args))
     return [entry] if entry else []
 
@@ -141,10 +121,10 @@ async def _agreed(host: Host, args: Args) -> list[Pending]:
         open_ = sorted(path for path in unnamed if path not in spared | agreed)
         if not open_:
             return [entry for entry in entries if entry.path not in spared]
-        conversation = host.sessions.conversation(_session(host, args))
+        conversation = host.sessions.conversation(args.get("session") or None)
         cwd = conversation.session.cwd if conversation is not None else os.sep
         answers = (wording.OPTION_REJECT_TOO, wording.OPTION_LEAVE_PENDING)
-        question = wording.UNNAMED.format(files=names(open_, cwd, MOST))
+        question = wording.UNNAMED.format(files=names(open_, cwd, MOST_LINES))
         answer = await host.choose(question, answers, "reject")
         if answer is None:
             return []
@@ -166,8 +146,8 @@ async def unreject(host: Host, args: Args) -> None:
     """Undo the last reject."""
     paths = host.workspace.edits.ledger.unreject_paths()
     names = ", ".join(Path(path).name for path in paths)
-    _say(
-        host, await host.workspace.decisions.unreject() or [wording.UNREJECTED.format(files=names)]
+    host.notices.lines(
+        await host.workspace.decisions.unreject() or [wording.UNREJECTED.format(files=names)]
     )
 
 
@@ -240,7 +220,7 @@ async def review(host: Host, args: Args) -> None:
     the oldest permission.
     """
     if args.get("permission") is not None:
-        await decide.propose(host, str(args["permission"]))
+        run(host, "propose", {"id": args["permission"]})
         return
     found = await _fresh(host)
     wanted = _real(host, args) if args.get("path") else None
@@ -248,7 +228,7 @@ async def review(host: Host, args: Args) -> None:
         host.echo("info", wording.NOTHING_IN.format(file=Path(wanted).name))
         return
     if not found:
-        await decide.propose_oldest(host)
+        run(host, "propose", {})
         return
     found.sort(key=lambda entry: entry.path != wanted)
     buffers = host.workspace.edits.buffers
@@ -273,109 +253,10 @@ def comment(host: Host, args: Args) -> None:
     path = _real(host, args)
     made = understood(args, path, host.workspace.edits.ledger.get(path))
     host.comments.add(made)
-    conversation = host.sessions.conversation(_session(host, args))
+    conversation = host.sessions.conversation(args.get("session") or None)
     if conversation is not None:
         conversation.session.notice(
             "info", wording.COMMENTED_AS.format(place=made.place, text=made.text)
         )
     else:
         host.echo("info", wording.COMMENTED.format(place=made.place))
-
-
-# -- checkpoints ----------------------------------------------------------------------------------
-
-
-@verb("checkpoints")
-async def checkpoints(host: Host, args: Args) -> None:
-    """List the checkpoints of the current session, with the changes since each."""
-    session = _whose(host, args)
-    if session is not None and not host.options.files().checkpoints:
-        host.echo("info", wording.CHECKPOINTS_OFF)
-    elif session is not None:
-        await _show_checkpoints(host, session)
-
-
-def _whose(host: Host, args: Args) -> Session | None:
-    """Return the session of a verb about checkpoints, or say that there is none."""
-    conversation = host.sessions.conversation(_session(host, args))
-    conversation = conversation or rewinding.latest_kept(host)
-    if conversation is not None:
-        rewinding.take_up(host, conversation)
-        return conversation.session
-    host.echo("info", wording.NO_SESSION)
-    return None
-
-
-async def _show_checkpoints(host: Host, session: Session) -> None:
-    lines = await host.workspace.rewind.listed(session)
-    host.screen.push("show", f"acp://checkpoints/{session.n}", "acpcheckpoints", lines)
-
-
-@verb("changes")
-async def changes(host: Host, args: Args) -> None:
-    """Show the changes since the checkpoint before prompt n."""
-    session = _whose(host, args)
-    if session is not None:
-        n = int(args["n"])
-        lines = await host.workspace.rewind.changes(session, n)
-        host.screen.push("show", f"acp://changes/{session.n}/{n}", "diff", lines)
-
-
-@verb("restore")
-async def restore(host: Host, args: Args) -> None:
-    """Restore the files that agents changed to their state before prompt n.
-
-    With `every`, restore the user's changes too. Without n, undo the last restore. With `list`,
-    update the window that lists the checkpoints.
-    """
-    session = _whose(host, args)
-    conversation = None if session is None else host.sessions.conversation(session.n)
-    if session is None or conversation is None:
-        return
-    wanted: Any = args.get("n")
-    rewind, every = host.workspace.rewind, bool(args.get("every"))
-
-    async def ask(question: str, answers: Sequence[str]) -> int | None:
-        return await host.choose(question, answers, "restore")
-
-    notes = None if wanted else await rewinding.undo(host, conversation, ask)
-    if notes is None:
-        notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
-    if len(notes) > 1:
-        session.notice("warning", notes[0], notes[1:])
-    _say(host, notes)
-    if args.get("list"):
-        await _show_checkpoints(host, session)
-
-
-@verb("rewind")
-async def rewind(host: Host, args: Args) -> None:
-    """Rewind files and conversation to before prompt n. Without n, let the user choose."""
-    conversation = host.sessions.conversation(_session(host, args))
-    conversation = conversation or await rewinding.latest(host)
-    if conversation is None:
-        host.echo("info", wording.NO_SESSION)
-        return
-    if conversation.session.is_running:
-        host.echo("info", wording.STILL_WORKING_REWIND)
-        return
-    told = await rewinding.recall(host, conversation)
-    n = int(args["n"]) if args.get("n") else await _chosen_prompt(host, conversation, told)
-    if n is None:
-        return
-
-    async def ask(question: str, answers: Sequence[str]) -> int | None:
-        return await host.choose(question, answers, "restore")
-
-    _say(host, await rewinding.rewind(host, conversation, told, n, ask))
-
-
-async def _chosen_prompt(host: Host, conversation: Conversation, told: Session) -> int | None:
-    """Let the user choose a prompt, newest first. `told` has the transcript."""
-    known = list(reversed(rewinding.prompts(told).items()))
-    if not known:
-        host.echo("info", rewinding.none_known(host, conversation.session))
-        return None
-    labels = [rewinding.label(n, message) for n, message in known]
-    at = await host.choose(wording.REWIND_TO, labels, "rewind")
-    return None if at is None else known[at][0]

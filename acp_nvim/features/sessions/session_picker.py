@@ -18,7 +18,7 @@ from acp_nvim.agent.opening.stored import SESSIONS, Stored, listed, merged
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.app import Host
-from acp_nvim.features.history.history import UnreadableError
+from acp_nvim.host.history import UnreadableError
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.render.calls.tools import Look
@@ -84,16 +84,10 @@ def _configured(host: Host, one: Stored) -> bool:
         return False
 
 
-def default_agent(host: Host) -> str:
-    """Return the current session's agent, or that for new sessions."""
-    conversation = host.sessions.conversation(None)
-    return conversation.session.agent if conversation else host.settings().agent
-
-
 def _asked(host: Host) -> list[str]:
     """Return the agents to ask: the running ones, and the default one, which is started."""
     names = [name for name, one in host.agents.connections.items() if one.alive]
-    return list(dict.fromkeys([default_agent(host), *names]))
+    return list(dict.fromkeys([host.sessions.agent_name(None), *names]))
 
 
 async def _list(host: Host, name: str, lists: list[list[Stored]]) -> None:
@@ -132,7 +126,7 @@ async def _listed(host: Host, name: str) -> list[Stored]:
 
 def waits_for_login(host: Host) -> bool:
     """Return whether the default agent requires a login."""
-    connection = host.agents.connections.get(default_agent(host))
+    connection = host.agents.connections.get(host.sessions.agent_name(None))
     return connection is not None and connection.status == "auth_required"
 
 
@@ -271,7 +265,7 @@ async def act(host: Host, entry: Entry, action: str) -> None:
     """Run the chosen action. Errors of the agent are raised."""
     match action:
         case "open" if isinstance(entry, Conversation):
-            show(host, entry)
+            host.sessions.show(entry)
         case "load" | "resume" | "fork":
             await _bring(host, entry, cast("Way", action))
         case "rename":
@@ -284,12 +278,6 @@ async def act(host: Host, entry: Entry, action: str) -> None:
             await _archive(host, entry, action == "archive")
 
 
-def show(host: Host, conversation: Conversation) -> None:
-    """Make a session current and show its chat."""
-    host.sessions.make_current(conversation.session.n)
-    host.screen.push("open_chat", conversation.session.n)
-
-
 async def _bring(host: Host, entry: Entry, way: Way) -> None:
     """Create a session that loads, resumes or forks a session of the agent."""
     said = () if way == "load" else await _kept(host, entry)
@@ -299,7 +287,7 @@ async def _bring(host: Host, entry: Entry, way: Way) -> None:
     origin = Origin(way, _id(entry), before=partial(_before, host, entry, said))
     conversation = host.sessions.new(cwd, agent, origin, title)
     conversation.session.brings = "" if way == "fork" else origin.id
-    show(host, conversation)
+    host.sessions.show(conversation)
     conversation.open()
 
 

@@ -52,7 +52,7 @@ async def sessions(host: Host, args: Args) -> None:
         if not session_picker.waits_for_login(host):
             host.echo("info", wording.NO_SESSION)
             return
-        agent = session_picker.default_agent(host)
+        agent = host.sessions.agent_name(None)
         host.logins.wait(agent, lambda: run(host, "sessions", args))
         return
     at = await host.choose(

@@ -7,7 +7,7 @@ import asyncio
 from msgspec import Struct
 
 from acp_nvim.agent.observers import TurnStart
-from acp_nvim.features.tools.tools import EditorTools
+from acp_nvim.host.editor_tools import EditorTools
 from acp_nvim.nvim.tool_editor import ToolEditor
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session

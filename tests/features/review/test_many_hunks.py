@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_nvim.features.review.review_view import MAX_MARKED
+from acp_nvim.host.review_view import MAX_MARKED
 from tests.support.editor import Editor
 from tests.support.waiting import until
 

@@ -15,7 +15,7 @@ import pytest
 
 from acp_nvim.agent.opening.session_params import own_way
 from acp_nvim.features.tools.tool_list import own_tools
-from acp_nvim.features.tools.tools import RELAY, EditorTools
+from acp_nvim.host.editor_tools import RELAY, EditorTools
 from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Line

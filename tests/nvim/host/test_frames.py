@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from acp_nvim.agent.settings import Settings
-from acp_nvim.features.agents.limit_reports import LimitReports
+from acp_nvim.host.limit_reports import LimitReports
 from acp_nvim.nvim import pace
 from acp_nvim.nvim.bridge import Bridge
 from acp_nvim.nvim.flow import Flow

@@ -22,8 +22,8 @@ from acp_nvim.agent.serving.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import AT_ONCE as EVENTS_HANDLED
-from acp_nvim.features.permissions.unscoped_questions import UnscopedQuestions
 from acp_nvim.files.changes.turns import Attribution, Turn, Turns
+from acp_nvim.host.unscoped_questions import UnscopedQuestions
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.protocol import schema
 from acp_nvim.render.calls.tools import Look, draw

@@ -1,6 +1,5 @@
-"""Prompts that a session had before this process.
-
-Their numbers and checkpoints are in the journal, their transcript is in the history.
+"""Prompts that a session had before this process: numbers and checkpoints come from the journal,
+the transcript from the history.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from acp_nvim.agent.observers import TurnStart
-from acp_nvim.features.history.history import History
 from acp_nvim.files.workspace import Workspace
+from acp_nvim.host.history import History
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message
 
@@ -79,9 +78,9 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
     # -- transcripts ------------------------------------------------------------------------------
 
     async def recall(self, session: Session) -> Session:
-        """Return the session, or one with its stored transcript if the chat lacks prompts.
+        """Return the session; if its chat lacks earlier prompts, one with the kept transcript.
 
-        Raise UnreadableError.
+        Raises `UnreadableError`.
         """
         kept = await self.kept(session) if self._is_incomplete(session) else None
         if kept is None:

@@ -11,10 +11,10 @@ from acp_nvim.agent.opening.session_setup import NEW, Origin
 from acp_nvim.agent.opening.stored import IndexFile
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.settings import Settings
-from acp_nvim.features.history.history import History
-from acp_nvim.features.sessions.subagent_registry import SubagentRegistry
 from acp_nvim.files.ports import SessionInfo
 from acp_nvim.files.workspace import Workspace
+from acp_nvim.host.history import History
+from acp_nvim.host.subagent_registry import SubagentRegistry
 from acp_nvim.nvim import garbage
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.session import Session, SessionObserver
@@ -168,6 +168,17 @@ class Sessions:
         """
         key = self.current if n is None else n
         return None if key is None else self.conversations.get(self._subagents.root(key))
+
+    def agent_name(self, named: object) -> str:
+        """Return the named agent; without a name the current session's, else the default one."""
+        conversation = self.conversation(None)
+        current = conversation.session.agent if conversation else self._settings().agent
+        return str(named or current)
+
+    def show(self, conversation: Conversation) -> None:
+        """Make a session the current one and show its chat."""
+        self.make_current(conversation.session.n)
+        self._screen.push("open_chat", conversation.session.n)
 
     # -- index ------------------------------------------------------------------------------------
 

@@ -1,0 +1,109 @@
+"""Verbs about checkpoints: listed, restored, rewound to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from acp_nvim import wording
+from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.app import Host
+from acp_nvim.features.checkpoints import rewinding
+from acp_nvim.session.session import Session
+from acp_nvim.verbs import Args, verb
+
+
+@verb("checkpoints")
+async def checkpoints(host: Host, args: Args) -> None:
+    """List the checkpoints of the current session, with the changes since each."""
+    session = _whose(host, args)
+    if session is not None and not host.options.files().checkpoints:
+        host.echo("info", wording.CHECKPOINTS_OFF)
+    elif session is not None:
+        await _show_checkpoints(host, session)
+
+
+def _whose(host: Host, args: Args) -> Session | None:
+    """Return the session of a verb about checkpoints, or say that there is none."""
+    conversation = host.sessions.conversation(args.get("session") or None)
+    conversation = conversation or rewinding.latest_kept(host)
+    if conversation is not None:
+        rewinding.take_up(host, conversation)
+        return conversation.session
+    host.echo("info", wording.NO_SESSION)
+    return None
+
+
+async def _show_checkpoints(host: Host, session: Session) -> None:
+    lines = await host.workspace.rewind.listed(session)
+    host.screen.push("show", f"acp://checkpoints/{session.n}", "acpcheckpoints", lines)
+
+
+@verb("changes")
+async def changes(host: Host, args: Args) -> None:
+    """Show the changes since the checkpoint before prompt n."""
+    session = _whose(host, args)
+    if session is not None:
+        n = int(args["n"])
+        lines = await host.workspace.rewind.changes(session, n)
+        host.screen.push("show", f"acp://changes/{session.n}/{n}", "diff", lines)
+
+
+@verb("restore")
+async def restore(host: Host, args: Args) -> None:
+    """Restore the files that agents changed to their state before prompt n.
+
+    With `every`, restore the user's changes too. Without n, undo the last restore. With `list`,
+    update the window that lists the checkpoints.
+    """
+    session = _whose(host, args)
+    conversation = None if session is None else host.sessions.conversation(session.n)
+    if session is None or conversation is None:
+        return
+    wanted: Any = args.get("n")
+    rewind, every = host.workspace.rewind, bool(args.get("every"))
+
+    async def ask(question: str, answers: Sequence[str]) -> int | None:
+        return await host.choose(question, answers, "restore")
+
+    notes = None if wanted else await rewinding.undo(host, conversation, ask)
+    if notes is None:
+        notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
+    if len(notes) > 1:
+        session.notice("warning", notes[0], notes[1:])
+    host.notices.lines(notes)
+    if args.get("list"):
+        await _show_checkpoints(host, session)
+
+
+@verb("rewind")
+async def rewind(host: Host, args: Args) -> None:
+    """Rewind files and conversation to before prompt n. Without n, let the user choose."""
+    conversation = host.sessions.conversation(args.get("session") or None)
+    conversation = conversation or await rewinding.latest(host)
+    if conversation is None:
+        host.echo("info", wording.NO_SESSION)
+        return
+    if conversation.session.is_running:
+        host.echo("info", wording.STILL_WORKING_REWIND)
+        return
+    told = await rewinding.recall(host, conversation)
+    n = int(args["n"]) if args.get("n") else await _chosen_prompt(host, conversation, told)
+    if n is None:
+        return
+
+    async def ask(question: str, answers: Sequence[str]) -> int | None:
+        return await host.choose(question, answers, "restore")
+
+    host.notices.lines(await rewinding.rewind(host, conversation, told, n, ask))
+
+
+async def _chosen_prompt(host: Host, conversation: Conversation, told: Session) -> int | None:
+    """Let the user choose a prompt, newest first. `told` has the transcript."""
+    known = list(reversed(rewinding.prompts(told).items()))
+    if not known:
+        host.echo("info", rewinding.none_known(host, conversation.session))
+        return None
+    labels = [rewinding.label(n, message) for n, message in known]
+    at = await host.choose(wording.REWIND_TO, labels, "rewind")
+    return None if at is None else known[at][0]

@@ -1,0 +1,1 @@
+"""Core of the host: sessions, the work around each turn, and everything that features share."""

@@ -1,0 +1,105 @@
+"""Chats of sessions that are kept in the history: found, shown, continued."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from acp_nvim import wording
+from acp_nvim.agent.agents import UnknownAgent
+from acp_nvim.agent.opening.session_setup import NEW, Origin
+from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.app import Host
+from acp_nvim.host.history import UnreadableError
+from acp_nvim.protocol import schema
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Entry
+from acp_nvim.session.transcript.restored import restore
+
+if TYPE_CHECKING:
+    from acp_nvim.history.search import Kept
+
+
+async def read(host: Host, name: str, *args: object, silent: bool = False) -> Any:
+    """Return the result of a history query, or None. Report errors unless `silent`."""
+    try:
+        found = await host.history.read(name, *args)
+    except UnreadableError as error:
+        if not silent:
+            host.echo("warn", str(error))
+        return None
+    if found is None and not silent and name not in ("session", "author"):
+        host.echo("info", wording.HISTORY_EMPTY if host.history.enabled else wording.HISTORY_OFF)
+    return found
+
+
+def opened(host: Host, kept: Kept) -> Conversation | None:
+    """Return the session of a record if it is open in this Neovim."""
+    for conversation in host.sessions.conversations.values():
+        session = conversation.session
+        same = bool(kept.agent_id) and (session.agent, session.id) == (kept.agent, kept.agent_id)
+        if session.status != "closed" and (host.history.uid(session) == kept.uid or same):
+            return conversation
+    return None
+
+
+def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
+    """Show a stored session as a read-only chat, and return it. A prompt there continues it."""
+    there = host.history.chat_of(kept)
+    if there is not None and host.history.is_shown_whole(there, kept):
+        host.sessions.show(host.sessions.conversations[there])
+        return host.sessions.conversations[there]
+    session = host.sessions.closed(kept.agent, kept.cwd, kept.title)
+    host.history.show(session, kept)
+    host.sessions.take_up(session, NEW, None)
+    session.id = kept.agent_id
+    _restore(session, kept, entries)
+    host.sessions.show(host.sessions.conversations[session.n])
+    return host.sessions.conversations[session.n]
+
+
+async def open_kept_child(host: Host, kept: Kept, session_id: str) -> None:
+    """Show the read-only chat of a subagent of a stored session."""
+    children: Sequence[Kept] = await host.history.read("children", kept.id) or ()
+    child = next((one for one in children if one.agent_id == session_id), None)
+    if child is None:
+        host.echo("info", wording.SUBAGENT_UNKNOWN)
+    else:
+        read_only(host, child, await host.history.read("entries", child.id))
+
+
+def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
+    """Continue a stored session in a chat that begins with its transcript.
+
+    The agent resumes or loads it if possible. Otherwise a new session gets the transcript.
+    """
+    agent = _agent(host, kept)
+    origin = Origin("again", tells=True)
+    conversation = host.sessions.new(kept.cwd, agent, origin, kept.title or None)
+    session = conversation.session
+    session.id = kept.agent_id if agent is not None else ""
+    _restore(session, kept, entries)
+    host.earlier_prompts.take_up(session, kept.agent_id, kept.uid)
+    host.history.follow(session, kept.id, len(session.transcript.entries))
+    host.screen.push("open_chat", session.n, host.history.chat_of(kept))
+    conversation.open()
+    return conversation
+
+
+def _restore(session: Session, kept: Kept, entries: Sequence[Entry]) -> None:
+    """Put stored entries and usage into an empty session."""
+    restore(session, entries)
+    if kept.used is not None and kept.size is not None:
+        cost = None
+        if kept.cost is not None and kept.currency:
+            cost = schema.Cost(kept.cost, kept.currency)
+        session.usage = schema.UsageUpdate(kept.used, kept.size, cost)
+        session.change("usage")
+
+
+def _agent(host: Host, kept: Kept) -> str | None:
+    """Return the agent of a session, or None if it is no longer configured."""
+    try:
+        return kept.agent if host.options.spec(kept.agent) is not None else None
+    except UnknownAgent:
+        return None

@@ -1,0 +1,112 @@
+"""Entries of a chat in full, as Markdown and as plain lines: nothing folded or cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.fence import quoted
+from acp_nvim.render.calls.tools import WHOLE, Look, draw
+from acp_nvim.render.content import describe
+from acp_nvim.render.margin import draw_entry, notice_details
+from acp_nvim.render.text import one_line, visible
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.transcript.entries import Entry, Line, Message, Part, TerminalEntry, ToolEntry
+
+
+def markdown_of(entries: Iterable[Entry]) -> list[str]:
+    """Return entries of a transcript as Markdown."""
+    lines: list[str] = []
+    for entry in entries:
+        if isinstance(entry, Message):
+            lines += [*_message(entry), ""]
+        elif isinstance(entry, ToolEntry):
+            head, *body = texts(draw(entry, Look(tool_lines=WHOLE)))
+            lines += [f"### {head}", "", *_fenced(body)]
+        elif isinstance(entry, Line):
+            lines += [f"— {one_line(entry.title, 4000)}", *notice_details(entry), ""]
+        elif isinstance(entry, TerminalEntry):
+            lines += _fenced(texts(draw_entry(entry)))
+        else:
+            lines += [*texts(draw_entry(entry)), ""]
+    return lines
+
+
+def _fenced(rows: list[str]) -> list[str]:
+    """Return rows of the chat in a fence that is longer than any run of backticks in them."""
+    if not rows:
+        return []
+    ticks = (len(run) for row in rows for run in re.findall("`+", row))
+    fence = "`" * max(3, 1 + max(ticks, default=0))
+    return [fence, *(row.removeprefix("  ") for row in rows), fence, ""]
+
+
+def _message(message: Message) -> list[str]:
+    text = "".join(_part(part) for part in message.parts)
+    body = visible(text).split("\n")
+    if message.role == "user":
+        return ["## You", "", *body]
+    if message.role == "thought":
+        return ["> " + line for line in body]
+    return body
+
+
+def _part(part: Part) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, schema.ResourceLink):
+        return f"\n[{one_line(part.title or part.name)}]({one_line(part.uri)})\n"
+    if isinstance(part, schema.EmbeddedResource):
+        resource: Any = part.resource
+        if isinstance(resource, schema.TextResourceContents):
+            return f"\n{quoted(resource.uri, resource.text)}\n"
+    return "\n" + "\n".join(texts(describe(part, None))) + "\n"
+
+
+def asked(decision: Decision) -> list[str]:
+    """Return a question and its options in full."""
+    lines = visible(decision.title).split("\n")
+    for detail in decision.details:
+        lines += visible(detail).split("\n")
+    options = enumerate(decision.options, 1)
+    return [*lines, "", *(f"{at}. {one_line(it.name, 4000)}" for at, it in options)]
+
+
+def whole_entry(entry: ToolEntry) -> list[str]:
+    """Return a tool call in full: its content, then its raw input and output."""
+    call = entry.call
+    lines = texts(draw(entry, Look(tool_lines=WHOLE)))
+    tool = f", tool {one_line(call.name)}" if call.name else ""
+    lines.insert(1, f"  id {one_line(call.id)}{tool}")
+    raw = (("raw input", call.raw_input), ("raw output", call.raw_output), ("_meta", call.meta))
+    for name, value in raw:
+        if value is not None:
+            lines += ["", f"### {name}", *_laid_out(value)]
+    return lines
+
+
+def _laid_out(value: Any) -> list[str]:
+    """Return a value in full. Texts of several lines in a table follow below their keys."""
+    texts = value.values() if isinstance(value, dict) else ()
+    if not any(isinstance(text, str) and "\n" in text for text in texts):
+        return visible(value if isinstance(value, str) else _pretty(value)).split("\n")
+    lines: list[str] = []
+    for key, member in value.items():
+        if isinstance(member, str) and "\n" in member:
+            lines += [f"{visible(_pretty(key))}:", *("│ " + it for it in _laid_out(member))]
+        else:
+            lines += visible(f"{_pretty(key)}: {_pretty(member)}").split("\n")
+    return lines
+
+
+def _pretty(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def texts(rows: list[Any]) -> list[str]:
+    """Return the text of rows, without their highlights."""
+    return [text for text, _, _ in rows]
