@@ -1,3 +1,1 @@
-"""Protocol (ring 0): JSON-RPC peer, wire types, method table, tolerant decoding. Bytes in,
-events out.
-"""
+"""Protocol (ring 0): JSON-RPC peer, wire types, method table, tolerant decoding."""

@@ -1,7 +1,7 @@
 """Decoding of blocks of whole lines in one pass, as envelopes or as updates.
 
-Agents flood with `session/update`. A block of these is decoded as the final types, with envelope
-and params in one pass, in half the time of two.
+Most messages of agents are `session/update`. A block of these is decoded into the final types, with
+envelope and params in one pass. That takes half the time of two passes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Nothing: TypeAlias = Annotated[str, msgspec.Meta(pattern="(?!)")]
 
 
 class Envelope(Struct, frozen=True, gc=False):
-    """Almost any valid message. Ids such as 1.0 and 2**63 do not fit."""
+    """Valid message, except one with an id such as 1.0 or 2**63."""
 
     method: str | UnsetType = UNSET
     params: Raw = NO_PARAMS
@@ -36,7 +36,7 @@ class Envelope(Struct, frozen=True, gc=False):
 
 
 class Update(Struct, frozen=True, gc=False):
-    """Valid `session/update` notification. With an id it would be a request."""
+    """Valid `session/update` notification. It has no id, because it would be a request then."""
 
     method: Literal["session/update"]
     params: schema.SessionNotification

@@ -1,8 +1,8 @@
 """Decoding of raw params and results as types of `schema`: first strictly, then tolerantly.
 
 msgspec alone decodes valid values. Only values that it refuses go through `tolerance`, which
-forgives as the v1 schema prescribes (`x-deserialize-*`), and known faults of agents. It adds one
-line per deviation to `notes`, for the log and the count of violations.
+accepts deviations as the v1 schema prescribes (`x-deserialize-*`) and known faults of agents. It
+adds one line per deviation to `notes`, for the log and the count of violations.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ T = TypeVar("T")
 def decode_params(method: str, raw: msgspec.Raw, side: Side, notes: list[str] | None = None) -> Any:
     """Return the params of a message that `side` received, as the struct of `methods.METHODS`.
 
-    Absent and null params are the empty object. Tolerated deviations are appended to `notes`. Raise
-    DecodeError with the code of the refusal; its text is one line that names the field.
+    Absent and null params are an empty object. Tolerated deviations are appended to `notes`. Raise
+    DecodeError with the code for the refusal. Its text is one line that names the field.
     """
     row = received(method, side)
     if row is None:
@@ -38,7 +38,7 @@ def decode_params(method: str, raw: msgspec.Raw, side: Side, notes: list[str] | 
 
 
 def reader(method: str, side: Side) -> Callable[[msgspec.Raw], Any]:
-    """Return the strict half of `decode_params`, for a method whose speed matters.
+    """Return the strict part of `decode_params`, for a method whose speed matters.
 
     Values that it refuses with msgspec.DecodeError or RecursionError go to `decode_params`.
     """
@@ -52,7 +52,7 @@ def _read(wanted: Any, raw: msgspec.Raw) -> Any:
 
 
 def decode_result(method: str, raw: msgspec.Raw, notes: list[str] | None = None) -> Any:
-    """Return the result of a request for `method`. Null is the empty object.
+    """Return the result of a request for `method`. Null is an empty object.
 
     Raise DecodeError.
     """

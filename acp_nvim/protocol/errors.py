@@ -27,9 +27,7 @@ class ProtocolError(Exception):
 
 
 class LocalProtocolError(ProtocolError):
-    """Violation by the client: an answer to a request that is not open, a value that is not
-    JSON.
-    """
+    """Violation by this client, such as an answer to a request that is not open."""
 
 
 class RemoteProtocolError(ProtocolError):
@@ -63,8 +61,8 @@ class RequestError(Exception):
 def details(error: Exception) -> list[str]:
     """Return additional lines about an error from its `data`.
 
-    They are the lines of a text or the members of another value. A short value on one line is JSON.
-    A single word follows its name, because it explains nothing alone.
+    They are the lines of a text, or the members of another value. A short value is one line of
+    JSON. A single word follows its name, because it would explain nothing alone.
     """
     data, name = getattr(error, "data", None), "data"
     if isinstance(data, dict) and len(data) == 1:

@@ -1,10 +1,10 @@
-"""Text under its name, as Markdown that cannot be confused with the text around it."""
+"""Quotes in Markdown that cannot be confused with the text around them."""
 
 from __future__ import annotations
 
 
 def quoted(name: str, text: str) -> str:
-    """Return a text under its name, in a fence longer than any inside."""
+    """Return a text below its name, in a fence that is longer than any fence in the text."""
     fence = "```"
     while fence in text:
         fence += "`"

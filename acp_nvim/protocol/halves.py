@@ -1,7 +1,7 @@
 """Joining of emoji that an agent split between two chunks of a text.
 
-A high surrogate at the end of a chunk is held for the next chunk of the same message, thought or
-tool output. Without one it becomes U+FFFD when the turn ends.
+A high surrogate at the end of a chunk is held back until the next chunk of the same message,
+thought or tool output. If there is no such chunk, it becomes U+FFFD at the end of the turn.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class Halves:
         return bool(self._kept)
 
     def lines(self, line: bytes) -> list[bytes]:
-        """Return the lines to read in place of one: with a held half, or without its own."""
+        """Return the lines to read instead of this one.
+
+        A held half is prepended to its text, and a half at its end is held back.
+        """
         if not self._kept and _ENDS_IN_HALF.search(line) is None:
             return [line]
         try:
@@ -92,9 +95,7 @@ def _member(value: Any, *names: str) -> Any:
 
 
 def _slot(update: dict[str, Any]) -> tuple[Key, dict[str, Any], str] | None:
-    """Return the text that an update appends to another one: the key of that text, and its
-    place.
-    """
+    """Return the text that an update appends: its key, and its place in the update."""
     kind = str(update.get("sessionUpdate"))
     found: tuple[Any, Any, str] = None, None, ""
     if kind in {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}:

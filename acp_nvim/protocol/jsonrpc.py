@@ -9,9 +9,9 @@ one is due, and later messages are read normally. The `jsonrpc` member is writte
 because nothing depends on it.
 
 Each side has its own space of ids (v1/overview, JSON-RPC 2.0 section 4). Null, numbers and strings
-are echoed exactly; 1 is not "1". A request that reuses an open id is refused at once, under that
-id, so each request has an answer. A peer that tracks only the last request of an id then does not
-take the first answer for the second. The first request is answered normally.
+are echoed exactly, and 1 is not "1". A request that reuses an open id is refused at once under that
+id, so that each request has an answer. Otherwise a peer that tracks only the last request of an id
+would take the first answer for that of the second. The first request is answered normally.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ class Updates(Struct, frozen=True, gc=False):
 
 
 class Taken(Struct, frozen=True, gc=False):
-    """Insertion of the prompt of request `id` into the session, under a message id.
+    """Insertion of the prompt of request `id` into the session, with a message id.
 
-    Its answer is still to come (v2/prompt-lifecycle).
+    The answer to the request follows later (v2/prompt-lifecycle).
     """
 
     id: Id
@@ -138,7 +138,7 @@ class Peer:
         return f"<Peer outgoing={len(self._outgoing)} incoming={len(self._incoming)}>"
 
     def read_no_updates(self) -> None:
-        """Return each line as its own event from now on, for a translation."""
+        """Return each line as a separate event from now on, for a translation."""
         self.reads_updates = False
 
     def bound(self, message_bytes: int) -> None:
@@ -288,10 +288,10 @@ class Peer:
         return _error_response(asked, method, it.error, raw)
 
     def _unread(self, it: Envelope) -> Id:
-        """Return the request that an error without an id is about.
+        """Return the id of the request to which an error without an id belongs.
 
         A peer that cannot read a request does not know its id. While only `initialize` is open, the
-        error must be about it.
+        error must belong to it.
         """
         refused = it.error is not UNSET and bytes(it.error) != b"null"
         if not refused or list(self._outgoing.values()) != ["initialize"]:
@@ -327,7 +327,7 @@ class Peer:
         return None if own in self._incoming else own
 
     def _oversize(self, line: Oversize) -> list[Event]:
-        """Report a skipped line. Answer it, or fail its request, if its ends identify that."""
+        """Report a skipped line. If its ends identify a request, refuse or fail that request."""
         detail = f"a line of {line.size} bytes, more than {self._limit}"
         members = salvage.ends(line.head, line.tail)
         if "id" not in members:
@@ -360,7 +360,7 @@ class Peer:
 
 
 def _is_object(line: bytes) -> bool:
-    """Return whether a line is a complete object. A cut one is not, but it may be a number."""
+    """Return whether a line is a complete object."""
     line = line.removeprefix(_BOM)
     try:
         line.decode()
@@ -371,7 +371,7 @@ def _is_object(line: bytes) -> bool:
 
 
 def _numbered(members: Mapping[str, Raw], number: Number) -> Envelope:
-    """Return a message with such an id. 1.0 answers the request 1.
+    """Return a message whose id is a `Number`. The id 1.0 answers the request 1.
 
     Raise ValidationError if its method is not text.
     """

@@ -43,9 +43,9 @@ class LineSplitter:
 
     @property
     def held(self) -> int:
-        """Return the number of bytes held of the unfinished line.
+        """Return the number of bytes that are held of the unfinished line.
 
-        It is at most the limit, or the size of the two ends of a longer line.
+        It is at most the limit, or the size of both ends of a longer line.
         """
         return sum(map(len, self._pieces)) + len(self._tail)
 

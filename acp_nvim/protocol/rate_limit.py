@@ -1,8 +1,8 @@
 """Errors that report a rate limit.
 
-Agents do so in many ways: by a code of the range for servers, by the status 429 of the service
-behind them, by a key in `data`, or only in words. This module is loaded with the first error,
-because compiling the patterns takes time.
+Agents report it by a code in the range for servers, by the status 429 of their service, by a key in
+`data`, or only in words. This module is imported with the first error, because to compile the
+patterns takes time.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _length(value: Any, unit: float, now: float) -> float | None:
 
 
 def _until(value: Any, now: float) -> float | None:
-    """Return the time until a moment: seconds or milliseconds since 1970, or a date."""
+    """Return the seconds until a time given in seconds or milliseconds since 1970, or as a date."""
     try:
         moment = float(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Meaning of refusals: a login is required, a limit is reached, the session is unknown
+"""Meaning of refusals: login required, limit reached, unknown session
 (v1/overview#error-handling).
 """
 
@@ -33,7 +33,7 @@ def lost_session(error: Exception) -> bool:
 
 
 def rate_limit(error: Exception) -> RateLimit | None:
-    """Return the limit that an error reports, or None. A limit may have the code of a login."""
+    """Return the rate limit that an error reports, or None. Its code may be that for a login."""
     from acp_nvim.protocol import rate_limit as limits
 
     return limits.rate_limit(error)

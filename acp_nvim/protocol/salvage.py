@@ -1,6 +1,4 @@
-"""Reading of parts of broken messages: members at both ends of an oversize line, malformed
-errors.
-"""
+"""Readable parts of broken messages: members at the ends of an oversize line, malformed errors."""
 
 from __future__ import annotations
 
@@ -21,10 +19,9 @@ _LAST: Final = late(rb'(?:,\s*"\w+"\s*:\s*(?:-?\d[\d.eE+-]*|null|"(?:[^"\\]|\\.)
 def ends(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, bytes]:
     """Return the members at both ends of a line.
 
-    At the end these are the members after the last value that is not a string, number or null. The
-    members before the brace that ends the line are the message's own, because nested ones have two
-    braces. If the line may be more than one message (not ``is_one``) only an answer's `id` is
-    included.
+    Those at the end follow the last value that is not a string, number or null. They belong to the
+    message itself, because members of a nested object would be followed by two braces. If the line
+    may be more than one message (not ``is_one``), only the `id` of an answer is included.
     """
     first = members(head)
     match = _LAST.search(tail)

@@ -1,12 +1,13 @@
-"""Tolerant decoding: a walk over the types of `schema` that forgives faults and notes them.
+"""Tolerant decoding: a walk over the types of `schema` that accepts faults and notes them.
 
 The rules come from the v1 schema (`x-deserialize-*`) and from known agents:
 
-- a bad optional field is left out; a bad item of a list is dropped; null for a list is an empty one
-- an unknown tag gives the `Unknown*` struct of its union; an unreadable update gives an
-`UnknownUpdate`, because no report of an agent may end the connection
-- an unknown value of an enum is read as the one in `quirks`; an unknown stop reason is kept
-- a missing or bad required field gets the value in `quirks`; without one the object is bad
+- A bad optional field is left out. A bad item of a list is dropped. Null for a list is an empty
+  list.
+- An unknown tag gives the `Unknown*` struct of its union. An unreadable update gives an
+  `UnknownUpdate`, because no update of an agent may end the connection.
+- An unknown value of an enum is read as the one in `quirks`. An unknown stop reason is kept.
+- A missing or bad required field gets the value in `quirks`. If that has none, the object is bad.
 
 `convert` is called at every level, so only the broken branch is walked by hand.
 """
@@ -188,7 +189,7 @@ def _read_constrained(wanted: Any, value: Any, problem: str, notes: list[str]) -
         notes.append(f"{problem}; kept as it came")
         return value
     if wanted == schema.LineNumber and value == 0 and not isinstance(value, bool):
-        return 1  # legal in the schema, so there is nothing to note
+        return 1  # the schema allows it, so there is nothing to note
     if isinstance(value, float) and value.is_integer() and value >= meta.ge:
         notes.append(f"{problem}; read as {int(value)}")
         return int(value)

@@ -1,7 +1,7 @@
 """Port between an endpoint and the agent's dialect or version.
 
-See `dialects.Dialect` for other descriptions of the protocol and `v2.translation.Version2` for
-version 2.
+`dialects.Dialect` implements it for other descriptions of the protocol, and
+`v2.translation.Version2` for version 2.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Translation(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name of the agent's dialect, for people."""
+        """Return the name of the agent's dialect for display."""
 
     @property
     def starts_servers(self) -> bool:
@@ -54,8 +54,8 @@ class Translation(Protocol):
     def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
         """Return the events of an answer: updates that precede it, then the answer.
 
-        There are none while the answer is held back. `said` returns the agent's text in the running
-        turn of a session.
+        The list is empty while the answer is held back. `said` returns the agent's text in the
+        running turn of a session.
         """
 
     def events(self, events: Iterable[Event]) -> list[Event]:

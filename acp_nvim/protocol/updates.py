@@ -1,8 +1,8 @@
-"""Updates for sessions that version 1 of the protocol has no type for.
+"""Updates of sessions for which version 1 of the protocol has no type.
 
-A session accepts the updates of `schema` and these. They belong to no version: `protocol.v2`
-creates them, and another dialect could. A cleared value is given as the empty value, so sessions
-need not distinguish null from absent.
+A session accepts these and the updates of `schema`. They belong to no version. `protocol.v2`
+creates them, and another dialect could. A cleared value is the empty value, so that sessions need
+not distinguish null from absent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class MessageChunk(Struct, frozen=True, gc=False):
 
 
 class MessageKept(Struct, frozen=True, gc=False):
-    """Existence of the message of that id. Its content is unchanged."""
+    """Mention of the message with that id. Its content is unchanged."""
 
     role: Role
     message_id: str
@@ -70,8 +70,9 @@ class CallContent(Struct, frozen=True, gc=False):
 class Work(Struct, frozen=True, gc=False):
     """Activity of a session at the agent.
 
-    `state` is idle, or else the session works: running, requires_action, or an unknown state.
-    `background` is the number of background tasks; absent keeps the number.
+    `state` is idle, running, requires_action, or an unknown state. In all of them but idle, the
+    session works. `background` is the number of background tasks. If absent, the number stays the
+    same.
     """
 
     state: str
@@ -113,7 +114,7 @@ class TerminalBytes(Struct, frozen=True, gc=False):
 
 
 class UsageState(Struct, frozen=True, gc=False):
-    """Tokens in the context, and the cost. None clears the cost, absent keeps it."""
+    """Tokens in the context, and the cost. None clears the cost. If absent, it stays the same."""
 
     used: int
     size: int
@@ -135,7 +136,7 @@ class Subject(Struct, frozen=True, gc=False):
 
 
 class PermissionRequest(Struct, frozen=True, gc=False):
-    """Permission request with a title of its own."""
+    """Permission request with its own title and subject."""
 
     session_id: str
     title: str

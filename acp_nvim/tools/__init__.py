@@ -1,3 +1,1 @@
-"""The editor's own tools for agents: an MCP server named `neovim` (ring 1). It does not know
-Neovim.
-"""
+"""The editor's tools for agents: an MCP server named `neovim` (ring 1)."""

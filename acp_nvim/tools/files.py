@@ -20,11 +20,11 @@ from acp_nvim.session.session import Session
 
 NOTHING: Final[Mapping[str, Text]] = MappingProxyType({})
 LINE_WIDTH: Final = 300
-"""Number of characters of a line in an answer."""
+"""Most characters of a line in an answer."""
 
 
 class Unsaved(Protocol):
-    """The part of the editor's buffers needed here."""
+    """Buffers with unsaved text."""
 
     async def unsaved(self) -> Mapping[str, Text]: ...
 
@@ -52,7 +52,7 @@ class ToolFiles:
         return (await self._files.guard.allowed(session, "read", absolute(session, path)))[0]
 
     def sources(self, session: Session, looked_at: Mapping[str, Text] = NOTHING) -> Sources:
-        """Return the texts of files that an answer quotes. Some may have been read already."""
+        """Return the source of texts for an answer. ``looked_at`` are texts already read."""
         return Sources(self._files, self._buffers, self._options(), session, looked_at)
 
 
@@ -88,7 +88,7 @@ class Sources:
         return self._texts[real]
 
     async def line(self, real: str, row: int) -> str | None:
-        """Return one line of a file, 0-based."""
+        """Return the line of a file at a 0-based row, or None."""
         text = await self.text(real)
         return text.lines[row] if text is not None and 0 <= row < len(text.lines) else None
 

@@ -56,9 +56,9 @@ class LanguageServers(Protocol):
     async def resolve(
         self, client: int, path: str, method: str, params: Any, session: Session | None = None
     ) -> Any:
-        """Send a request with exactly these params to one server: `codeAction/resolve`, a command.
+        """Send a request with exactly these params to one server, such as `codeAction/resolve`.
 
-        With a session the file is loaded if necessary.
+        With a session, load the file if necessary.
         """
         ...
 
@@ -89,13 +89,13 @@ class Diagnostics(msgspec.Struct, frozen=True):
     removed: list[Diagnostic] = []
     added: int = 0
     gone: int = 0
-    """Numbers of diagnostics that a turn added and removed."""
+    """Numbers of added (``added``) and removed (``gone``) diagnostics of a turn."""
     unknown: list[str] = []
     """Files that were not open when the turn began. All their diagnostics count as added."""
 
 
 class Range(msgspec.Struct, frozen=True):
-    """Lines and columns from 1, both ends included. Without columns: whole lines."""
+    """Range of lines and columns from 1, both ends included. Without columns, of whole lines."""
 
     line: int
     end_line: int
@@ -122,7 +122,7 @@ class OpenBuffer(msgspec.Struct, frozen=True):
 
 
 class QuickfixItem(msgspec.Struct, frozen=True):
-    """Place with a text, from 1."""
+    """Place with a text. Lines and columns count from 1."""
 
     path: str
     line: int

@@ -1,11 +1,10 @@
-"""Support of agents that follow other descriptions of ACP. No other module knows of them.
+"""Support for agents that follow other descriptions of ACP. No other module knows of them.
 
-A `Dialect` translates the frames of a connection. Frames of an agent that follows the protocol are
-not decoded for it: it checks only the answers to a few requests. It translates updates from the
-first frame in another dialect on (the answer to `initialize`, or an unreadable update). Outgoing
-frames are translated for agents that want the version as a string, which they show by refusing the
-number. `frames` and `requests` contain the translations of incoming and outgoing frames; this
-module decides when to use them.
+A `Dialect` translates the messages of a connection. For an agent that follows the protocol, it
+checks only the answers to a few requests and decodes nothing else. It translates updates from the
+first message in another dialect on, which is the answer to `initialize` or an unreadable update. It
+translates outgoing messages for agents that want the version as a string, and therefore refuse the
+number. `frames` has the translations of incoming messages, `requests` those of outgoing ones.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _LOOKED_AT: Final = _OPENING | {"initialize", "session/prompt"}
 
 
 class Dialect:
-    """Dialect of one agent, learned from its frames. It is a `translation.Translation`.
+    """Dialect of one agent, detected from its messages. It is a `translation.Translation`.
 
     While `active`, updates are translated.
     """
@@ -39,7 +38,7 @@ class Dialect:
     def __init__(
         self, *, in_words: bool = False, branch_of: Callable[[str], str | None] = lambda cwd: None
     ) -> None:
-        """Set up without traits. ``in_words``: the agent wants strings for versions.
+        """``in_words``: the agent wants strings for versions.
 
         ``branch_of`` returns the git branch of a folder, which such agents receive.
         """
@@ -66,9 +65,7 @@ class Dialect:
     # -- outgoing ---------------------------------------------------------------------------------
 
     def speak_in_words(self) -> None:
-        """Translate outgoing messages from now on, for an agent that refuses numbers as
-        versions.
-        """
+        """Translate outgoing messages from now on. The agent has refused a number as version."""
         self.in_words, self.starts_servers, self.active = True, False, True
 
     def leaves(self, method: str, params: Params) -> tuple[str, Params]:
@@ -176,8 +173,9 @@ class Dialect:
         session_id: str,
         said: Callable[[str], str],
     ) -> list[Event]:
-        """Return the end of a turn: text that exists only there, then the stop reason or the
-        error.
+        """Return the events of the end of a turn.
+
+        They are updates with text that exists only in the answer, and the stop reason or the error.
         """
         end = frames.ended(result)
         if not end.traits:

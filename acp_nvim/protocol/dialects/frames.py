@@ -47,7 +47,7 @@ _STATUSES: Final = {
 
 
 class Progress(Struct):
-    """State from the updates of an agent."""
+    """State accumulated from the updates of an agent."""
 
     finished: dict[tuple[str, str], bool] = field(default_factory=dict)
     """Whether each tool call is finished, by `(session, id)`."""
@@ -84,7 +84,7 @@ class End(Struct):
 
 
 def addressed(message: JSON) -> tuple[str, JSON]:
-    """Return session and update in the params of `session/update`, from any known place."""
+    """Return session id and update in the params of `session/update` of any known form."""
     session = message.get("session")
     session_id = message.get("sessionId")
     if session_id is None and isinstance(session, dict):
@@ -94,9 +94,9 @@ def addressed(message: JSON) -> tuple[str, JSON]:
 
 
 def update(found: JSON, session_id: str, progress: Progress) -> tuple[list[JSON] | None, str]:
-    """Return the v1 updates of an update and the name of its deviation.
+    """Return the v1 updates for an update, and the name of its deviation.
 
-    The updates are None if it is v1.
+    The updates are None if it already is a v1 update.
     """
     tag = found.get("sessionUpdate", found.get("type"))
     match tag:
@@ -182,13 +182,13 @@ def _tool(call: JSON, session_id: str, progress: Progress) -> list[JSON]:
 
 
 def _tool_content(call: JSON) -> list[JSON] | None:
-    """Return a call's output, and the error that ended it."""
+    """Return the output of a call and the error that ended it as content."""
     given = [*blocks(call.get("output")), *blocks(call.get("error"))]
     return [{"type": "content", "content": block} for block in given] or None
 
 
 def _plan(found: JSON, session_id: str, progress: Progress) -> list[JSON]:
-    """Return a plan of entries, or the text so far if the update has a chunk of text."""
+    """Return a plan update with entries, or with the text so far if it has a chunk of text."""
     chunk = found.get("chunk")
     if isinstance(chunk, str) or (isinstance(chunk, dict) and isinstance(chunk.get("text"), str)):
         more = chunk if isinstance(chunk, str) else chunk["text"]

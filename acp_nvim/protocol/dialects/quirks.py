@@ -1,4 +1,4 @@
-"""Known faults of agents, as data: values for missing fields, other shapes of objects."""
+"""Known faults of agents: values for missing fields, other shapes of objects."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _tool_call(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _option(value: dict[str, Any]) -> dict[str, Any]:
-    """Accept `id` and `label`, the usual names in other choices."""
+    """Accept `id` and `label`, which are the usual names in other choices."""
     known = {"optionId": value.get("id"), "name": value.get("label") or value.get("title")}
     return {**{name: it for name, it in known.items() if isinstance(it, str)}, **value}
 
@@ -141,7 +141,7 @@ _BLOCKS: Final = (
 
 
 def reshape_member(members: list[Any], value: Any) -> Any:
-    """Return a union member in its right shape, from a bare block as content or a bare string."""
+    """Return a union member in its proper form, if it is a bare content block or a bare string."""
     if s.Content in members and isinstance(value, dict) and value.get("type") in _BLOCKS:
         return {"type": "content", "content": value}
     if s.TextContent in members and isinstance(value, str):

@@ -1,9 +1,9 @@
 """Translation of requests for agents that want the version as a string, as functions to JSON.
 
-They follow the description of a Go package for agents: `protocolVersion` is a string,
-`capabilities` is flat, `session/new` takes `metadata`, `session/prompt` takes a `command` and only
-parts of text, image and audio. Those agents ignore unknown fields, so the fields of version 1 are
-sent too: other agents differ only in the string.
+They follow the description of a Go package for agents. In it, `protocolVersion` is a string and
+`capabilities` is flat. `session/new` has `metadata`. `session/prompt` has a `command` and only
+parts of text, image and audio. Other agents differ from version 1 only in the string. Therefore the
+fields of version 1 are sent too. The agents of the Go package ignore unknown fields.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def wants_words(error: Exception) -> bool:
 
 
 def tells_of_version(words: str) -> bool:
-    """Return whether the last words of an agent mention the type of the version."""
+    """Return whether the last output of an agent mentions the type of the version."""
     return _ABOUT_VERSION.search(words) is not None
 
 

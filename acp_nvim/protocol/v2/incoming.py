@@ -1,6 +1,6 @@
 """Translation of incoming messages of version 2 into the types that sessions use.
 
-A cleared field (null) becomes the empty value here, so later code need not distinguish null from
+A cleared field (null) becomes the empty value, so that later code need not distinguish null from
 absent (v2/migration).
 """
 
@@ -55,7 +55,7 @@ def _chunk(role: updates.Role) -> Callable[[Any], Any]:
 
 
 def _message(role: updates.Role) -> Callable[[Any], Any]:
-    """Return the translation of whole messages. Absent content keeps the present content."""
+    """Return the translation of whole messages. Absent content leaves the content unchanged."""
 
     def change(told: Any) -> Any:
         if told.content is UNSET:
@@ -293,7 +293,7 @@ def _sessions(told: s.SessionCapabilities) -> v1.SessionCapabilities:
 
 
 def logins(told: s.InitializeResponse) -> list[s.AuthMethodTerminal | s.AuthMethodAgent]:
-    """Return the usable logins. `auth/login` is only for types that say so (v2/authentication)."""
+    """Return the usable logins. Only some types support `auth/login` (v2/authentication)."""
     known = (s.AuthMethodTerminal, s.AuthMethodAgent)
     return [one for one in told.auth_methods or () if isinstance(one, known)]
 
@@ -391,7 +391,7 @@ def _subject(told: Any) -> updates.Subject:
 
 
 def _offered(capabilities: Any) -> bool | UnsetType:
-    """Return whether `cancel` is offered. Absent keeps the value."""
+    """Return whether `cancel` is offered, UNSET if it is absent."""
     if isinstance(capabilities, UnsetType):
         return UNSET
     return capabilities is not None and _given(capabilities.cancel)

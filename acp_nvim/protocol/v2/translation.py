@@ -1,6 +1,6 @@
 """Version 2 of the protocol as a `translation.Translation`.
 
-The code above it uses the types of `schema` and `updates`, the agent version 2.
+The code above it uses the types of `schema` and `updates`. The agent uses version 2.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Version2:
     # -- incoming ---------------------------------------------------------------------------------
 
     def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
-        """Return the answer unchanged: `events` has translated it."""
+        """Return the answer unchanged, because `events` has already translated it."""
         return [response]
 
     def _answer(self, response: Response) -> list[Event]:
@@ -114,7 +114,7 @@ class Version2:
         return [answer, _updates([updates.Notification(opened, found)], 0)]
 
     def _initialized(self, response: Response) -> Response:
-        """Read the answer by its shape: some agents repeat any version that is requested."""
+        """Decode the answer by its shape, because some agents repeat any requested version."""
         assert response.result is not None
         value = msgspec.json.decode(response.result)
         if not isinstance(value, dict) or value.get("protocolVersion") != 2:

@@ -1,8 +1,7 @@
 """End of the turn of a prompt in version 2 (v2/prompt-lifecycle).
 
-The answer to `session/prompt` confirms the insertion of the message. The turn ends with the state
-that ends the work after that, so answers are held until then. These are pure rules, for one
-session.
+The answer to `session/prompt` only confirms the insertion of the message. The turn ends when a
+later state ends the work. Therefore answers are held back until then.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Turns:
     """Prompts of a session whose turns have not ended."""
 
     def __init__(self) -> None:
-        """Set up as idle."""
+        """Start as idle."""
         self._works = False
         self._prompts: list[Prompt] = []
         self._messages: set[str] = set()
@@ -77,7 +76,7 @@ class Turns:
     def state(self, work: Work) -> list[Id]:
         """Apply a state. Return the prompts whose turn it ends.
 
-        An idle state without a reason may be a repetition. It ends only work that was reported.
+        An idle state without a reason may be a repetition, so it ends only work that was reported.
         """
         self._works = work.works
         if work.works:

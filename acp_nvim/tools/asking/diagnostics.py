@@ -115,7 +115,7 @@ def _turn(
 
 
 def _notes(session: Session, found: Diagnostics) -> list[str]:
-    """Return remarks for the model on how reliable the answer is."""
+    """Return notes for the model on servers that have not reported or are missing."""
     notes = []
     if found.silent:
         who = ", ".join(found.silent)

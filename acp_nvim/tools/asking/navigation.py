@@ -1,4 +1,4 @@
-"""Tools that follow a name: definition, references, hover, calls."""
+"""Tools about a name: definition, references, hover, calls."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Calls(Listed, kw_only=True, forbid_unknown_fields=True):
 
 
 class Asked(Struct, frozen=True):
-    """Subject of a question: the file, the text that was examined, and the place in it."""
+    """Subject of a request: a file, its text, and the position in it."""
 
     where: Place
     text: Text
@@ -59,7 +59,7 @@ class Asked(Struct, frozen=True):
 
 
 class Navigation:
-    """Tools for the language servers of the editor."""
+    """Tools that ask the editor's language servers about a name."""
 
     def __init__(self, servers: LanguageServers, files: ToolFiles) -> None:
         self._servers = servers

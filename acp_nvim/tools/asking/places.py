@@ -1,4 +1,4 @@
-"""Places in files: in arguments of agents and answers of language servers, and as text."""
+"""Places in files: arguments of agents, answers of language servers, and lists of them as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from acp_nvim.tools.server.tool import ToolError, ToolResult
 class Spot(msgspec.Struct, frozen=True):
     """Place in a language server's coordinates.
 
-    ``path`` is resolved, or a URI of another scheme.
+    ``path`` is a resolved path, or a URI that is not a file's.
     """
 
     path: str
@@ -76,7 +76,7 @@ def _holds(name: str, line: int, content: str) -> str:
 
 
 def _column(content: str, symbol: str) -> int | None:
-    """Return the column of a symbol's last word. A whole word takes precedence."""
+    """Return the column of a symbol's last word, of a whole word if there is one."""
     whole = re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", content)
     start = whole.start() if whole else content.find(symbol)
     if start < 0:

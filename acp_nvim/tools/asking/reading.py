@@ -17,7 +17,7 @@ from acp_nvim.tools.server.tool import Tool
 def reading_tools(
     servers: LanguageServers, editor: Editor, files: ToolFiles, searcher: Searcher
 ) -> list[Tool[Any]]:
-    """Return all of them, in the order in which agents list them."""
+    """Return the tools in the order of the list."""
     return [
         *diagnostics_tools(editor, files),
         *symbol_tools(servers, files),

@@ -1,4 +1,4 @@
-"""Tool `nvim_search`: lines of the workspace, with unsaved text in place of its files."""
+"""Tool `nvim_search`: search for lines in the workspace, including unsaved text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Search(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Match(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """Matching line, by the resolved path. Numbers count from 1, the column in characters."""
+    """Matching line of a resolved path. Line and column count from 1, the column in characters."""
 
     path: str
     line: int
@@ -66,9 +66,9 @@ class Query(msgspec.Struct, frozen=True):
     roots: Sequence[str]
     """Resolved directories."""
     texts: Mapping[str, str]
-    """Texts by path, in place of the files of these names."""
+    """Texts by path that are searched instead of the files."""
     wanted: Callable[[str], bool]
-    """Returns whether a path may be searched. It may be called in another thread."""
+    """Function that returns whether a path may be searched. Any thread may call it."""
 
     @property
     def expression(self) -> str:
@@ -77,10 +77,10 @@ class Query(msgspec.Struct, frozen=True):
 
 
 class Searcher(Protocol):
-    """Search in files and texts, by other processes (`searcher.ProgramSearcher`)."""
+    """Search in files and texts by other processes (`searcher.ProgramSearcher`)."""
 
     async def search(self, query: Query) -> Found:
-        """Find lines, within a time limit. Raise ToolError."""
+        """Return matching lines within a time limit. Raise ToolError."""
         ...
 
 

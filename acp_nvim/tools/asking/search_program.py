@@ -1,16 +1,16 @@
 """Search for lines in files, as a program that needs only the standard library.
 
-An expression may take forever. In another process it blocks nothing, and killing the process ends
-it. The job is one line of JSON on stdin:
+An expression may take forever. In a separate process it blocks nothing, and the process can be
+killed. The job is one line of JSON on stdin:
 
 pattern      a regular expression of Python
 ignore_case
-texts        {path: text}: searched in place of the files of these names
+texts        {path: text}: texts to search instead of the files
 files        paths of files to search
 roots        directories to search, except below `.git`
 
-Each line of the output is `[path, line, column, text]`, from 1 and in characters. The last line is
-`null` if the search reached its end.
+Each line of the output is `[path, line, column, text]`. Lines and columns count from 1, columns in
+characters. The last line is `null` if the search was complete.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from typing import TypedDict
 MAX_BYTES = 8 * 1024 * 1024
 """Larger files are not searched."""
 MAX_LINE = 2000
-"""Number of characters returned of a line."""
+"""Most characters of a line in the output."""
 BINARY_HEAD = 8192
 
 
 class Job(TypedDict):
-    """Job, as described above."""
+    """Files and texts to search, decoded from stdin."""
 
     pattern: str
     ignore_case: bool
@@ -61,7 +61,7 @@ def content(path: str) -> str:
 
 
 def texts(job: Job) -> Iterator[tuple[str, str]]:
-    """Yield path and text of each file to search, once."""
+    """Yield path and text of each file to search, each file once."""
     yield from job["texts"].items()
     seen = set(job["texts"])
     files: list[Iterable[str]] = [job["files"], *map(walked, job["roots"])]
@@ -72,7 +72,7 @@ def texts(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def run(job: Job) -> None:
-    """Search, and print the matches."""
+    """Print the matches of a job."""
     pattern = re.compile(job["pattern"], re.IGNORECASE if job["ignore_case"] else 0)
     for path, text in texts(job):
         for number, line in enumerate(text.split("\n"), 1):

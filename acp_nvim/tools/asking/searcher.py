@@ -1,6 +1,6 @@
 """Searches in other processes: ripgrep for the disk if it is installed, else `search_program`.
 
-They block nothing, and killing them ends an expression that takes forever.
+The processes do not block the host, and are killed if an expression takes too long.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from acp_nvim.tools.asking.search import Found, Match, Query
 
 LIMIT_S: Final = 8.0
 MOST: Final = 5000
-"""Maximum number of matches. The search ends there."""
+"""Number of matches after which the search ends."""
 MAX_LINE: Final = 32 * 1024 * 1024
 """Maximum number of bytes in one line of a program's output."""
 
@@ -131,7 +131,7 @@ async def _read(
     found: Found,
     query: Query,
 ) -> None:
-    """Run a program and parse its lines. Kill it on a cancel, or after enough matches."""
+    """Run a program and parse its lines. Kill it if cancelled or after enough matches."""
     pipe, cwd = subprocess.PIPE, str(Path(query.roots[0]))
     async with await anyio.open_process(
         argv, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, cwd=cwd

@@ -22,7 +22,7 @@ KINDS = (
     *("boolean", "array", "object", "key", "null", "enum_member", "struct", "event", "operator"),
     "type_parameter",
 )
-"""LSP's SymbolKind, from 1."""
+"""Names of LSP's SymbolKind values, which count from 1."""
 
 
 class Symbols(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -39,7 +39,7 @@ class Symbols(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SymbolTools:
-    """Symbols tool for the language servers of the editor."""
+    """Tool for the symbols of files and of the workspace."""
 
     def __init__(self, servers: LanguageServers, files: ToolFiles) -> None:
         self._servers = servers

@@ -1,4 +1,4 @@
-"""Tools for the user's view: open buffers, the quickfix list, and highlighted lines."""
+"""Tools for the user's view: open buffers, quickfix list, highlighted lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acp_nvim.tools.server.fields import Limit, Line, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 TEXT_WIDTH = 200
-"""Number of characters of the text beside highlighted lines."""
+"""Most characters of the text beside highlighted lines."""
 
 
 class Buffers(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -27,7 +27,7 @@ class Buffers(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Item(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """An entry of the quickfix list."""
+    """Entry of the quickfix list."""
 
     path: Path
     line: Line = 1
@@ -56,7 +56,7 @@ class Show(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class ViewTools:
-    """View tools for the editor."""
+    """Tools for the user's view."""
 
     def __init__(self, editor: Editor, files: ToolFiles) -> None:
         self._editor = editor

@@ -81,9 +81,7 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 class CodeActions:
-    """Listing and applying of code actions. An id is valid in one session until its file
-    changes.
-    """
+    """Code actions, listed with ids. An id is valid in its session until the file changes."""
 
     def __init__(
         self,
@@ -99,7 +97,7 @@ class CodeActions:
         self._offers: OrderedDict[str, Offer] = OrderedDict()
         self._numbers = itertools.count(1)
         self._command = anyio.Lock()
-        """Lock for one command at a time: edits that a server sends meanwhile belong to it."""
+        """Lock for one command at a time, so that the edits a server sends can be attributed."""
 
     async def list(self, call: Call, arguments: ActionsArguments) -> ToolResult:
         """List the code actions of some lines."""
@@ -153,7 +151,7 @@ class CodeActions:
         return await self._run(call, offer, offer.command)
 
     async def _resolved(self, call: Call, offer: Offer) -> Offer:
-        """Return the action with its edit. Some servers send it only on this request."""
+        """Return the action with its edit, which some servers send only on request."""
         if "edit" in offer.action or isinstance(offer.action.get("command"), str):
             return offer
         if "data" not in offer.action and offer.command is not None:

@@ -1,4 +1,4 @@
-"""Ports of the tools that change files to an editor."""
+"""Ports of the tools that change files."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ class Proposed(msgspec.Struct, frozen=True):
     title: str
     changes: Sequence[FileChange] = ()
     guarded: Mapping[str, str] = {}
-    """Files that always require a question, with the reason: `outside`, `secret` or `executed`."""
+    """Files that always require a question, with the reason `outside`, `secret` or `executed`."""
     path: str | None = None
     """The affected file, if the changes are not known yet."""
     runs: Run | None = None
     """Commands that compute the changes. They run after the user agrees."""
     shown: ToolCall | None = None
-    """The agent's own tool call, if known. The question replaces it in the chat."""
+    """The tool call that the agent reported, if known. The question replaces it in the chat."""
 
 
 class Permissions(Protocol):
     """Questions to the user about changes, in the form of permission requests."""
 
     def asked(self, session: Session, proposed: Proposed) -> AbstractAsyncContextManager[str]:
-        """Apply the user's rules, then ask.
+        """Apply the user's rules, then ask if necessary.
 
-        Yield the reason of a refusal, or an empty string; the body then makes the changes. Errors
-        of the body appear as the failure of the call.
+        Yield the reason of a refusal. If it is empty, the body makes the changes. An error in the
+        body is shown as the failure of the call.
         """
         ...
 
@@ -79,9 +79,10 @@ class Formatters(msgspec.Struct, frozen=True):
 
 
 class Formatted(msgspec.Struct, frozen=True):
-    """Formatted text of the user's formatters, in ``lines``. It is None if they no longer exist.
+    """Text formatted by the user's formatters.
 
-    ``ranged`` means that they changed only the requested range.
+    ``lines`` is None if the formatters no longer exist. ``ranged``: they changed only the requested
+    range.
     """
 
     lines: Sequence[str] | None = None
@@ -113,9 +114,7 @@ class Documents(Protocol):
     async def format_by_options(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> Formatted:
-        """Format a text with the file's options ('formatexpr', 'equalprg') if set. Raise
-        ToolError.
-        """
+        """Format a text with 'formatexpr' or 'equalprg' of the file. Raise ToolError."""
         ...
 
     async def run(

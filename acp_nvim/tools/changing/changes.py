@@ -1,6 +1,6 @@
-"""Changes of files by tools: a question with diffs, a merge into the live texts, pending hunks.
+"""File changes of tools: ask with diffs, merge into the live texts, add pending hunks.
 
-All tools change files through this module. Either all files of a call are changed or none.
+All tools change files through this module. A call changes either all of its files or none.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def row_of(name: str, text: Text, line: int) -> int:
 
 
 class Changes:
-    """Questions about changes, and their application."""
+    """File changes of tools, which are made after the user agrees."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Changes:
         self._permissions = permissions
 
     async def seen(self, path: str, *, saved: bool = False) -> Seen:
-        """Return the live or saved text of a file (real path), for tools that do not show it.
+        """Return the live or saved text of a file (real path) for tools that do not quote it.
 
         Raise Refusal.
         """
@@ -124,9 +124,7 @@ class Changes:
         return _result(session, found, landed)
 
     async def _guarded(self, session: Session, changes: Sequence[FileChange]) -> Mapping[str, str]:
-        """Return the files that always require a question. Raise Refusal if an option forbids
-        one.
-        """
+        """Return the files that always require a question. Raise Refusal for a forbidden file."""
         found: dict[str, str] = {}
         for path in {path: None for it in changes for path in (it.path, it.origin) if path}:
             _, why = await self._files.guard.needed(session, "write", path)

@@ -16,9 +16,9 @@ from acp_nvim.tools.server.fields import Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 SHOWN: Final = 200
-"""Number of characters that an error quotes of a line."""
+"""Most characters of a line that an error quotes."""
 COMPARED: Final = 20_000
-"""Number of lines that are searched for the most similar one."""
+"""Most lines that are searched for the most similar one."""
 
 
 class Replacement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -112,12 +112,12 @@ def replaced(name: str, content: str, edit: Replacement, *, is_new: bool = False
 
 
 def _ended(piece: str, content: str) -> str:
-    """Return a piece without the CR of line ends, which an editor does not show."""
+    """Return a text without CR at line ends, because an editor does not show them."""
     return piece if "\r" in content else piece.replace("\r\n", "\n")
 
 
 def _rows(content: str, old: str) -> list[int]:
-    """Return the lines at which a text begins, from 1."""
+    """Return the 1-based lines at which a text occurs."""
     found: list[int] = []
     at = content.find(old)
     while at >= 0:

@@ -26,7 +26,7 @@ PATIENCE_S: Final = 10.0
 Rows = tuple[int, int]
 """First and last row, 0-based."""
 Work = Callable[[Session, str, Sequence[str], Rows | None], Awaitable[Formatted]]
-"""Formats the lines of a file of a session."""
+"""Function that formats the lines of a file for a session."""
 
 
 class FormatArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -52,7 +52,7 @@ DESCRIPTION: Final = (
 
 
 class Formats:
-    """Formatting of texts. No buffer is changed before the user agrees."""
+    """Tool that formats texts. It changes no buffer before the user agrees."""
 
     def __init__(self, servers: LanguageServers, documents: Documents, changes: Changes) -> None:
         self._servers = servers

@@ -1,7 +1,7 @@
 """Edits of language servers as changes of files.
 
-They are computed on the texts known to the server, and requested again if the user has typed
-meanwhile.
+A server computes them for the texts that it has. If the user types meanwhile, they are requested
+again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from acp_nvim.tools.changing.workspace_edit import Result, carry_out, operations
 from acp_nvim.tools.server.tool import ToolError
 
 ATTEMPTS: Final = 3
-"""Number of requests for an edit while the texts change."""
+"""Most requests for an edit if the texts keep changing."""
 
 Loaded = Mapping[str, Document]
 

@@ -1,7 +1,7 @@
-"""Edits of language servers applied to texts (LSP 3.17, WorkspaceEdit and TextEdit).
+"""Edits of language servers, applied to texts (LSP 3.17, WorkspaceEdit and TextEdit).
 
-Nothing is written here. `operations` parses a server's edit, and `carry_out` returns the resulting
-texts. A document has the lines that its server knows, with an empty one after a final newline.
+`operations` parses a server's edit, and `carry_out` returns the resulting texts. Nothing is
+written. As for the server, a text with a final newline has an empty last line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acp_nvim.tools.asking.positions import Encoding, to_column
 from acp_nvim.tools.server.tool import ToolError
 
 Resolve = Callable[[str], str]
-"""Returns the real path of an absolute path."""
+"""Function that returns the real path of an absolute path."""
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -35,9 +35,7 @@ class Range(msgspec.Struct, frozen=True):
 
 
 class TextEdit(msgspec.Struct, frozen=True, rename="camel"):
-    """Replacement of a range. Annotations are ignored, because the user is asked about every
-    edit.
-    """
+    """Replacement of a range. Annotations are ignored, because the user is always asked."""
 
     range: Range
     new_text: str
@@ -287,7 +285,7 @@ def _replaced(content: str, spans: Sequence[tuple[int, int, str]]) -> str:
 
 
 def _ended(new: str, text: Text) -> str:
-    """Return the new text with the document's line ends. An editor shows no CR of them."""
+    """Return a new text without CR at line ends, because an editor does not show them."""
     if "\r\n" not in new or any(line.endswith("\r") for line in text.lines):
         return new
     return new.replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""All tools for changing files, and the one that lists code actions."""
+"""List of the tools that change files, with the one that lists code actions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from acp_nvim.tools.server.tool import Tool
 def writing_tools(
     servers: LanguageServers, documents: Documents, changes: Changes
 ) -> list[Tool[Any]]:
-    """Return the tools, which share one way of making changes."""
+    """Return the tools in the order of the list."""
     edits = ServerEdits(documents, changes)
     return [
         edit_tool(changes),

@@ -1,8 +1,8 @@
 """Arguments of tools: JSON schemas of Structs for models, and decoding.
 
-A schema uses only keywords that every client supports: no references, no choices between schemas,
-no `default` (it is in the description). Every object is closed, and an optional member does not
-mention null. Unknown names are refused, so a model learns of a misspelled argument.
+A schema uses only keywords that every client supports. It has no references and no choices between
+schemas. The default of a member is in its description, and an optional member does not mention
+null. Every object is closed, so that a model gets an error for a misspelled argument.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _unknown(schema: Json, value: Any, where: str) -> list[str]:
 
 
 def _said(problem: str, schema: Json) -> str:
-    """Return msgspec's message, with the argument's name in front."""
+    """Return msgspec's message after the name of the argument."""
     found = _PLACE.match(problem)
     what, where = (found["what"], found["where"]) if found else (problem, "")
     if missing := _MISSING.match(what):

@@ -1,7 +1,7 @@
 """Unix socket for relays: authentication and connections.
 
-A token opens the tools of one session. It is only in the environment of the relay. It and its
-connections end with the session.
+A token gives access to the tools of one session. Only the environment of the relay contains it. The
+token and its connections end with the session.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ TOKEN_S: Final = 5.0
 """Time for a client to send its token, in seconds."""
 TOKEN_BYTES: Final = 256
 CONNECTIONS: Final = 8
-"""Maximum number of connections of one session: some agents connect twice."""
+"""Maximum number of connections of one session. Some agents connect twice."""
 STRANGERS: Final = 64
 """Maximum number of clients that have not sent a token yet."""
 PATH_BYTES: Final = 100
 """Maximum length of the socket's path. The system's limit is 108 bytes on Linux, 104 on macOS."""
 REST_S: Final = 1.0
-"""Time for running calls after their client stops sending, in seconds."""
+"""Seconds that calls may still run after their client has closed its sending end."""
 NAME_BYTES: Final = 28
 """Maximum length of a socket's name, including its slash."""
 PIECE: Final = 1 << 16
 BACKLOG_BYTES: Final = 16 << 20
-"""Amount of unread answers above which a client's requests are not read."""
+"""Number of bytes of unread answers above which a client's requests are not read."""
 
 
 class Entrance(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ class Door:
     """Socket of the relays. It listens from the first session with tools until `close`."""
 
     def __init__(self, toolbox: Toolbox, tasks: Tasks, run: Callable[[], str | None]) -> None:
-        """Set up without listening. ``run`` returns the user's directory for sockets, or None."""
+        """``run`` returns the user's directory for sockets, or None."""
         self.refused: Counter[str] = Counter()
         """Refused clients, and faults of accepted ones, by kind."""
         self._toolbox = toolbox
@@ -246,7 +246,7 @@ class Door:
             group.cancel_scope.cancel()
 
     def _opened_by(self, token: bytes) -> Grant | None:
-        """Return the grant of a token, in constant time."""
+        """Return the grant of a token, compared in constant time."""
         import hmac  # clients connect after the first prompt
 
         found = None

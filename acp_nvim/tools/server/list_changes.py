@@ -1,4 +1,4 @@
-"""Change counter of a list of tools, with waiting."""
+"""Counter of the changes of a tool list, with a wait for the next change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class ListChanges:
     def __init__(self) -> None:
         self.count = 0
         self.over = False
-        """Whether the list has ended. No change follows."""
+        """Whether the list has ended and no change follows."""
         self.waiting = 0
         """Number of waiting tasks."""
         self._news = anyio.Event()

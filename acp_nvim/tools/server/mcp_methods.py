@@ -22,7 +22,7 @@ from acp_nvim.tools.server.toolbox import Outcome, UnknownTool, printable
 T = TypeVar("T")
 Json = dict[str, Any]
 Tell = Callable[[str, msgspec.Struct], None]
-"""Sends a notification: its method and its params."""
+"""Function that sends a notification with a method and params."""
 
 SERVER: Final = mcp.Implementation("neovim", __version__, "Neovim")
 INSTRUCTIONS: Final = (
@@ -56,7 +56,7 @@ class Tools(Protocol):
 
 
 class ToolCall(msgspec.Struct, frozen=True):
-    """Decoded `tools/call` request; `run` it."""
+    """Decoded `tools/call` request. `run` returns its result."""
 
     tools: Tools
     params: mcp.CallToolParams
@@ -76,16 +76,15 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """Decoded `subscriptions/listen` request; `run` it (MCP 2026-07-28,
-    basic/patterns/subscriptions).
+    """Decoded `subscriptions/listen` request (MCP 2026-07-28, basic/patterns/subscriptions).
 
-    The client receives changes while it runs. Clients of that era have no connections and receive
-    them in no other way.
+    While `run` runs, the client receives changes. Clients of that era have no connection, so this
+    is their only way to receive them.
     """
 
     changes: ListChanges
     wanted: bool
-    """Whether the client wants changes of the list, the only ones here."""
+    """Whether the client wants changes of the tool list. There are no other subscriptions."""
     id: Id
     tell: Tell
 
@@ -111,11 +110,11 @@ class Subscription(msgspec.Struct, frozen=True):
 
 
 Work = ToolCall | Subscription
-"""Work with a later result."""
+"""Request whose result is not available at once."""
 
 
 def answer(tools: Tools, id: Id, method: str, params: msgspec.Raw, tell: Tell) -> Json | Work:
-    """Return the result of a request, or the work that gives it. Raise RequestError."""
+    """Return the result of a request, or the work that returns it later. Raise RequestError."""
     meta = _meta(params)
     modern = method != "initialize" and _is_modern(method, meta)
     if method == "tools/call":
@@ -130,7 +129,7 @@ def answer(tools: Tools, id: Id, method: str, params: msgspec.Raw, tell: Tell) -
 async def tell_changes(changes: ListChanges, seen: int, tell: Tell) -> None:
     """Send each change to a client of the era with a handshake (MCP 2025-11-25, server/tools).
 
-    It ends when the session has no tools. The client knows the first ``seen`` changes.
+    The client already has the first ``seen`` changes. Return when the session has no tools.
     """
     while await changes.after(seen):
         seen = changes.count
@@ -228,7 +227,7 @@ def _is_modern(method: str, meta: Json) -> bool:
 
 
 def read(wanted: type[T], params: msgspec.Raw) -> T:
-    """Decode params. Null and absent ones are the empty object. Raise RequestError."""
+    """Decode params. Null and absent params are an empty object. Raise RequestError."""
     raw = b"{}" if bytes(params).strip() == b"null" else params
     try:
         return msgspec.json.decode(raw, type=wanted)

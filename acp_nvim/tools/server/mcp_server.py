@@ -1,7 +1,6 @@
-"""Connection of one client to the tools, over the Model Context Protocol: bytes in, bytes out.
+"""Connection of one client to the tools over the Model Context Protocol, without I/O.
 
-The source of the bytes does not matter here. Calls run as tasks; other requests are answered at
-once.
+Calls run as tasks. Other requests are answered at once.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class McpServer:
         start: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
         violated: Callable[[str], None] = lambda kind: None,
     ) -> None:
-        """Set up for a new client. ``violated`` receives the kind of each of its faults."""
+        """``violated`` is called with the kind of each fault of the client."""
         self._tools = tools
         self._send = send
         self._start = start
@@ -61,7 +60,7 @@ class McpServer:
             await self._idle.wait()
 
     def receive(self, data: bytes) -> None:
-        """Handle bytes of the client. Requests in complete lines are answered or started."""
+        """Handle bytes of the client: answer or start the requests in complete lines."""
         for event in self._peer.receive(data):
             if isinstance(event, Request):
                 self._on_request(event)
@@ -85,7 +84,7 @@ class McpServer:
             self._start(partial(mcp_methods.tell_changes, changes, changes.count, self._tell))
 
     def _cancel(self, note: Notification) -> None:
-        """End a call without an answer, as the client expects."""
+        """Cancel a call without an answer, as the protocol requires."""
         try:
             id = mcp_methods.read(mcp.CancelledParams, note.params).request_id
         except RequestError:
@@ -109,9 +108,7 @@ class McpServer:
             self._send(self._peer.respond(id, found))
 
     def _begin(self, id: Id, work: Work) -> None:
-        """Start the work. It is registered before its task runs, because a cancel may follow at
-        once.
-        """
+        """Start the work. Register it before its task runs, because a cancel may follow at once."""
         running = self._subscriptions if isinstance(work, Subscription) else self._calls
         scope = running[id] = anyio.CancelScope()
 

@@ -1,7 +1,7 @@
 """Messages of the Model Context Protocol for a server that only has tools.
 
-MCP has two eras. Until 2025-11-25 a connection begins with `initialize`. Since 2026-07-28 it is
-stateless: each request has its version in `_meta`, and each result its kind.
+MCP has two eras. Until 2025-11-25, a connection begins with `initialize`. Since 2026-07-28, the
+protocol is stateless: each request has its version in `_meta`, and each result has its kind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
 SERVER_KEY: Final = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
-"""Members of `_meta`."""
+"""Keys of `_meta`."""
 UNSUPPORTED_VERSION: Final = -32022
 
 
@@ -35,7 +35,7 @@ class Implementation(Wire, frozen=True):
 
 
 class InitializeParams(Wire, frozen=True):
-    """Params of `initialize`. Other data of the client are ignored."""
+    """Params of `initialize`. Other members are ignored."""
 
     protocol_version: str
 
@@ -62,7 +62,7 @@ class ProgressParams(Wire, frozen=True):
 
 
 class SubscriptionFilter(Wire, frozen=True):
-    """Changes that a client subscribes to. Other kinds do not occur here."""
+    """Changes to which a client subscribes. This server has no other kinds."""
 
     tools_list_changed: bool | UnsetType | None = UNSET
 
@@ -87,7 +87,7 @@ class ChangedParams(Wire, frozen=True):
 
 
 class ToolAnnotations(Wire, frozen=True, omit_defaults=False):
-    """Effects of a tool. All are sent, because the protocol's defaults are the worst case."""
+    """Effects of a tool. All are sent, because the defaults of the protocol are the worst case."""
 
     title: str
     read_only_hint: bool | UnsetType = UNSET
@@ -127,7 +127,7 @@ class ListToolsResult(Wire, frozen=True):
 
 
 class ToolsCapability(Wire, frozen=True):
-    """Capabilities beyond listing and calling tools."""
+    """Capabilities for tools beyond listing and calling them."""
 
     list_changed: bool
 

@@ -1,7 +1,7 @@
 """Tools for agents that speak MCP over their ACP connection (rfds/mcp-over-acp).
 
-There is no process and no socket. A message contains the id of the server, which cannot be guessed,
-and the request to it. The protocol inside is the one without a handshake.
+There is no process and no socket. A message contains a request and the id of the server, which
+cannot be guessed. The inner protocol is the era without a handshake.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class McpOverAcp:
         self._active: set[tuple[str, str]] = set()
 
     def admit(self, session: Session, enabled: Enabled) -> str | None:
-        """Give a session a server and return its id. An earlier one ends.
+        """Give a session a server and return its id. The earlier server of the session ends.
 
         Return None if the session has no tools.
         """

@@ -1,8 +1,8 @@
-"""Relay between an agent and the editor's tools: stdin and stdout to a Unix socket, unchanged.
+"""Relay between an agent and the editor's tools: passes stdin and stdout to a Unix socket.
 
-Agents start it as an MCP server, by `python -I -S relay.py`. It uses only the standard library,
-because no environment is set up for it. Address and token are only in its environment. It ends as
-soon as either side does.
+Agents start it as an MCP server by `python -I -S relay.py`. It uses only the standard library,
+because `-I -S` hides all other packages. It reads address and token from its environment. It ends
+when either side does.
 """
 
 import os
@@ -15,11 +15,11 @@ from _socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
 
 PIECE = 65536
 REST_S = 2.0
-"""Time for remaining answers after the agent has closed its end, in seconds."""
+"""Seconds to wait for remaining answers after the agent has closed its end."""
 
 
 class Way:
-    """Bytes read from one end and not yet written to the other."""
+    """One direction of the relay, with the bytes that are read and not yet written."""
 
     def __init__(self, source: int, sink: int) -> None:
         self.source = source
@@ -28,7 +28,7 @@ class Way:
         self.ended = False
 
     def read(self) -> None:
-        """Read the available bytes. There are none at the end."""
+        """Read the available bytes, or note the end of the stream."""
         self.held = os.read(self.source, PIECE)
         self.ended = not self.held
 
@@ -38,7 +38,7 @@ class Way:
 
 
 def pump(server: socket) -> None:
-    """Carry bytes both ways until the server ends or the agent no longer listens."""
+    """Copy bytes in both directions until the server ends or the agent no longer reads."""
     number = server.fileno()
     asks, answers = Way(0, number), Way(number, 1)
     server.setblocking(False)
@@ -57,9 +57,9 @@ def pump(server: socket) -> None:
 
 
 def wait(asks: Way, answers: Way, deadline: "float | None") -> "dict[int, int] | None":
-    """Wait for ends that can be read or written.
+    """Wait for descriptors that can be read or written.
 
-    Return None when time is up or the agent no longer listens.
+    Return None after the deadline, or if the agent no longer reads.
     """
     poll = select.poll()
     wanted = {asks.source: 0, asks.sink: 0, answers.sink: 0}
@@ -78,7 +78,7 @@ def wait(asks: Way, answers: Way, deadline: "float | None") -> "dict[int, int] |
 
 
 def step(way: Way, ready: "dict[int, int]") -> None:
-    """Move one piece, if possible."""
+    """Read or write one piece, if possible."""
     if way.held and ready.get(way.sink, 0) & ~select.POLLIN:
         way.write()
     elif not way.held and not way.ended and ready.get(way.source, 0) & ~select.POLLOUT:
@@ -86,7 +86,7 @@ def step(way: Way, ready: "dict[int, int]") -> None:
 
 
 def main() -> int:
-    """Connect, send the token, carry bytes. Return the exit code."""
+    """Connect, send the token, copy bytes. Return the exit code."""
     try:
         server = socket(AF_UNIX, SOCK_STREAM)
         server.connect(os.environ["ACP_NVIM_SOCKET"])

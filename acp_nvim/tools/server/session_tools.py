@@ -17,14 +17,14 @@ _Listing = list[tuple[Any, ...]]
 
 
 class SessionTools:
-    """Toolbox as far as a session may use it."""
+    """Tools of the toolbox that a session may use."""
 
     def __init__(self, toolbox: Toolbox, session: Session, enabled: Enabled) -> None:
         self._toolbox = toolbox
         self._session = session
         self._enabled = enabled
         self._told: _Listing | None = None
-        """Last listing sent, or None if it was not requested since the last change."""
+        """Last listing that was sent, or None if none was requested since the last change."""
         self.changes = ListChanges()
 
     def has_any(self) -> bool:
@@ -39,7 +39,7 @@ class SessionTools:
         return Offered([it.name for it in tools], {it.name for it in tools if it.writes})
 
     def refresh(self) -> None:
-        """Notify session and clients if the changed toolbox changes this listing."""
+        """Notify session and clients if a change of the toolbox changes this listing."""
         told, self._told = self._told, None
         if told is None or _listing(self.listed()) != told:
             self._session.change("tools")
@@ -62,5 +62,5 @@ class SessionTools:
 
 
 def _listing(tools: Sequence[Tool[Any]]) -> _Listing:
-    """Return the parts of the tools that clients see. Their functions are new each time."""
+    """Return the parts of the tools that clients see, to compare two listings."""
     return [(it.name, it.title, it.description, it.arguments, it.writes, it.schema) for it in tools]

@@ -29,14 +29,14 @@ class ToolResult(msgspec.Struct, frozen=True):
     text: str
     structured: dict[str, Any] | None = None
     summary: str = ""
-    """A few words for the chat's line of this call: "3 errors in app.py"."""
+    """A few words for the line of this call in the chat, such as "3 errors in app.py"."""
     path: str | None = None
-    """Real path that the call was about, for follow-along.
+    """Real path of the call's file, for follow-along.
 
-    It is None if reading or writing has already reported it.
+    It is None if the read or write has already reported it.
     """
     line: int | None = None
-    """1-based."""
+    """1-based line in that file."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -44,9 +44,9 @@ class Call(msgspec.Struct, frozen=True):
 
     session: Session
     progress: Callable[[str], None] = lambda text: None
-    """Reports progress to clients that requested it."""
+    """Function that reports progress to clients that requested it."""
     shown: ToolCall | None = None
-    """The agent's own tool call of it, if known."""
+    """The tool call that the agent reported for it, if known."""
 
 
 class Tool(msgspec.Struct, Generic[A], frozen=True):
@@ -59,13 +59,13 @@ class Tool(msgspec.Struct, Generic[A], frozen=True):
 
     name: str
     title: str
-    """Two words at most, for the chat: "Diagnostics"."""
+    """At most two words for the chat, such as "Diagnostics"."""
     description: str
     """Text for the model: the result first, then when to prefer the tool, then an example."""
     arguments: type[A]
     run: Callable[[Call, A], Awaitable[ToolResult]]
     writes: bool = False
     schema: Mapping[str, Any] | None = None
-    """JSON schema in place of the one of ``arguments`` (tools of the user)."""
+    """JSON schema to use instead of that of ``arguments`` (tools of the user)."""
     timeout_s: float | None = 5
-    """None if the call may ask the user."""
+    """Time limit of a call, or None if the call may ask the user."""

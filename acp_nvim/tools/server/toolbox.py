@@ -17,7 +17,7 @@ from acp_nvim.tools.server import arguments as tool_arguments
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 Enabled = bool | Sequence[str]
-"""Option `tools`: all, none, or those in a list."""
+"""Option `tools`: all, none, or a list of names."""
 
 TEXT_CHARACTERS: Final = 1 << 20
 """Maximum length of a result's text. A longer text is cut, longer structured data is left out."""
@@ -49,9 +49,9 @@ class Toolbox:
         fault: Callable[[str, Exception], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Set up. ``tools`` are loaded once, on first use.
+        """``tools`` is iterated once, on first use.
 
-        ``fault`` receives internal errors: the tool's name and the error.
+        ``fault`` is called with the tool's name and an internal error.
         """
         self._unloaded: Iterable[Tool[Any]] | None = tools
         self._tools: dict[str, Tool[Any]] = {}
@@ -68,7 +68,7 @@ class Toolbox:
         self._tools.pop(name, None)
 
     def load(self) -> None:
-        """Load the tools, unless that is done."""
+        """Load the tools unless they are loaded."""
         if self._unloaded is not None:
             unloaded, self._unloaded = self._unloaded, None
             self._tools = {**{tool.name: tool for tool in unloaded}, **self._tools}
@@ -111,7 +111,7 @@ class Toolbox:
         return outcome
 
     def cancel(self, session: Session) -> None:
-        """End all running calls of a session. Each is answered with an error."""
+        """Cancel all running calls of a session. Each is answered with an error."""
         for scope in self._running.get(session.key, ()):
             scope.cancel()
 
@@ -159,7 +159,7 @@ def _failed(why: str) -> Outcome:
 
 
 def _presentable(result: ToolResult) -> ToolResult:
-    """Return a result that may be sent: of limited size, without control characters."""
+    """Return a result of limited size without control characters."""
     text = printable(result.text)
     structured = result.structured
     if structured is not None:

@@ -21,7 +21,7 @@ DEPTH: Final = 100
 _TABLES: Final = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 )
-"""Members of a JSON schema that are objects with a schema for each name."""
+"""Keys of a JSON schema whose values are objects of schemas by name."""
 _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
     "string": str,
     "integer": int,
@@ -32,7 +32,7 @@ _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
     "null": type(None),
 }
 _SCHEMAS: Final = frozenset({"items", "additionalProperties", "not", "contains"})
-"""Members that are a schema."""
+"""Keys of a JSON schema whose values are schemas."""
 
 
 class UserTool(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class UserTool(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Result of a tool: a text, or a value as JSON, or both with the same content."""
+    """Result of a tool: a text, a value as JSON, or both with the same content."""
 
     text: str = ""
     json: str | None = None
@@ -60,9 +60,7 @@ class Runner(Protocol):
     """Runner of the user's tool functions."""
 
     def run(self, session: Session, name: str, arguments: str) -> Awaitable[Answer]:
-        """Call a function. ``arguments`` is a JSON object. Raise ToolError with its error
-        message.
-        """
+        """Call a function with a JSON object. Raise ToolError with its error message."""
         ...
 
 
@@ -78,11 +76,11 @@ class CallPermissions(Protocol):
         *,
         executes: bool = False,
     ) -> AbstractAsyncContextManager[str]:
-        """Apply the user's rules, then ask.
+        """Apply the user's rules, then ask if necessary.
 
-        For ``executes`` the rules for commands apply, with the tool's name as the command. Yield
-        the reason of a refusal, or an empty string; the body then makes the call. Errors of the
-        body appear as the failure of the call. ``shown`` is the agent's own tool call, which the
+        ``executes``: the rules for commands apply, with the tool's name as the command. Yield the
+        reason of a refusal. If it is empty, the body makes the call. An error in the body is shown
+        as the failure of the call. ``shown`` is the tool call that the agent reported, which the
         question replaces in the chat.
         """
         ...
@@ -99,7 +97,7 @@ class UserTools:
         changed: Callable[[], None],
         run_s: float = RUN_S,
     ) -> None:
-        """Set up without tools. ``changed`` is called when tools were added or removed."""
+        """``changed`` is called after tools were added or removed."""
         self._toolbox = toolbox
         self._runner = runner
         self._permissions = permissions
@@ -156,9 +154,10 @@ class UserTools:
 
 
 def result(answer: Answer) -> ToolResult:
-    """Convert an answer for the agent. Raise ToolError if it is nested too deep.
+    """Convert an answer for the agent. Raise ToolError if it is nested too deeply.
 
-    A value becomes its JSON; if it is not an object it is the member `result` of the data.
+    A value becomes JSON text. In the structured data, a value that is not an object is the member
+    `result`.
     """
     if answer.json is None:
         return ToolResult(answer.text)
@@ -173,7 +172,7 @@ def result(answer: Answer) -> ToolResult:
 
 
 def is_deep(value: Any) -> bool:
-    """Return whether a JSON value is nested deeper than `DEPTH`."""
+    """Return whether a JSON value is nested more deeply than `DEPTH`."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(DEPTH):
         nested = [it.values() if isinstance(it, dict) else it for it in level]
