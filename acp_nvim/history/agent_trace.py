@@ -1,5 +1,5 @@
-"""Authors of lines as a record of Agent Trace (https://agent-trace.dev, version 0.1.0), a format
-that other programs read.
+"""Authors of lines in the format Agent Trace for other programs (https://agent-trace.dev, version
+0.1.0).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def trace(
 
 
 def _conversations(blamed: Blamed) -> list[dict[str, Any]]:
-    """Return one item for each prompt, with its lines: 1-based, the last one included."""
+    """Return one item for each prompt, with its lines (1-based, inclusive)."""
     ranges: dict[int, list[dict[str, int]]] = {}
     for first, end, author in blamed.ranges:
         ranges.setdefault(author, []).append({"start_line": first + 1, "end_line": end})

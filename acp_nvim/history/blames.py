@@ -1,7 +1,7 @@
 """Authors of lines of files (option `blame`), in the database of the history.
 
-A row is updated only when an agent writes the file. The user's changes are found by a comparison
-with the present text at each query, so an undo by the user also restores the authors.
+A row is updated only when an agent writes the file. Each query compares it with the present text to
+find the user's changes. Therefore an undo by the user also restores the authors.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from acp_nvim.history.changes import Moved, Wrote
 from acp_nvim.history.database import Database, packed, unpacked
 
 SHARE: Final = 4
-"""The blames take at most this fraction (1/n) of the history's bytes."""
+"""Divisor of the history's size limit that gives the limit for the authors."""
 DAY_S: Final = 86_400.0
 _RUNS: Final = msgspec.json.Decoder(tuple[Run, ...])
 
 
 class Author(Struct, frozen=True):
-    """A prompt under which an agent wrote lines.
+    """Prompt for which an agent wrote lines.
 
     `record` is that of the session in the history. If it is deleted, `record` is None and `words`
-    are empty. `sent` is in seconds since 1970.
+    is empty. `sent` is in seconds since 1970.
     """
 
     record: int | None
@@ -51,7 +51,7 @@ class Blamed(Struct, frozen=True):
 
 
 def write(sql: sqlite3.Connection, wrote: Wrote, author: int, now: float) -> None:
-    """Enter a write of an agent. Raises `sqlite3.Error`."""
+    """Enter a write of an agent. Raise `sqlite3.Error`."""
     blame = _stored(sql, wrote.path) or Blame()
     if wrote.before is not None:
         blame = follow(blame, digests(wrote.before))
@@ -62,7 +62,7 @@ def write(sql: sqlite3.Connection, wrote: Wrote, author: int, now: float) -> Non
 
 
 def move(sql: sqlite3.Connection, moved: Moved, now: float) -> None:
-    """Move the authors of a file's lines to its new path. Raises `sqlite3.Error`."""
+    """Move the authors of a file's lines to its new path. Raise `sqlite3.Error`."""
     blame = _stored(sql, moved.old)
     if blame is None:
         sql.execute("DELETE FROM blames WHERE path = ?", (moved.new,))
@@ -80,7 +80,7 @@ def _put(sql: sqlite3.Connection, path: str, blame: Blame, now: float) -> None:
 
 
 def author_of(sql: sqlite3.Connection, record: int, agent: str, wrote: Wrote, words: str) -> int:
-    """Return the number of the author of a write. Raises `sqlite3.Error`."""
+    """Return the number of the author of a write. Raise `sqlite3.Error`."""
     sql.execute(
         "INSERT INTO authors (session, agent, sent, prompt, words) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
@@ -93,14 +93,14 @@ def author_of(sql: sqlite3.Connection, record: int, agent: str, wrote: Wrote, wo
 
 
 def forget_words(sql: sqlite3.Connection, record: int) -> None:
-    """Clear the words of a deleted session's prompts; keep their times. Raises `sqlite3.Error`."""
+    """Clear the words of a deleted session's prompts but not their times. Raise `sqlite3.Error`."""
     sql.execute("UPDATE authors SET words = '' WHERE session = ?", (record,))
 
 
 def trim(database: Database, days: float, size: int) -> None:
     """Remove files that no agent has written for ``days``, and authors without lines.
 
-    Removes the oldest files too if all exceed their part of ``size`` bytes. Raises `sqlite3.Error`.
+    If all exceed their part of ``size`` bytes, remove the oldest files too. Raise `sqlite3.Error`.
     """
     with database.transaction() as sql:
         sql.execute("DELETE FROM blames WHERE updated < ?", (time.time() - days * DAY_S,))
@@ -123,7 +123,7 @@ def trim(database: Database, days: float, size: int) -> None:
 
 
 def blame(database: Database, path: str, text: Text) -> Blamed:
-    """Return the authors of lines of a file with this present text. Raises `sqlite3.Error`."""
+    """Return the authors of lines of a file with this present text. Raise `sqlite3.Error`."""
     found = _stored(database.sql, path)
     ranges = [] if found is None else list(follow(found, digests(text)).ranges())
     known = {it: author(database.sql, it) for it in {number for _, _, number in ranges}}
@@ -132,7 +132,7 @@ def blame(database: Database, path: str, text: Text) -> Blamed:
 
 
 def paths(database: Database, root: str) -> list[str]:
-    """Return the files below a directory that agents have written. Raises `sqlite3.Error`."""
+    """Return the files below a directory that agents have written. Raise `sqlite3.Error`."""
     rows = database.sql.execute("SELECT path FROM blames ORDER BY path").fetchall()
     return [path for (path,) in rows if path.startswith(root.rstrip("/") + "/")]
 

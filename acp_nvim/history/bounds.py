@@ -1,7 +1,7 @@
 """Limits of the history.
 
-The oldest sessions are deleted first, a few entries at a time, so that other writers never wait
-long.
+The oldest sessions are deleted first. A transaction deletes only some entries, so that other
+writers never wait long.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from acp_nvim.history.store import Store
 
 DAY_S: Final = 86_400.0
 AT_ONCE: Final = 200
-"""Entries deleted in one transaction."""
+"""Number of entries deleted in one transaction."""
 ROOM: Final = 0.9
-"""Part of the size limit to which the history is reduced when it exceeds the limit."""
+"""Fraction of the size limit to which a history beyond the limit is reduced."""
 PAGES: Final = 4096
-"""Pages returned to the system at a time."""
+"""Number of pages returned to the system at a time."""
 
 
 def trim(database: Database, store: Store, days: float, size: int) -> None:
     """Delete sessions older than ``days``, and the oldest ones beyond ``size`` bytes.
 
-    Raises `sqlite3.Error`.
+    Raise `sqlite3.Error`.
     """
     for record in list(_too_old(database.sql, days)):
         _drop(database, store, record)
@@ -42,7 +42,7 @@ def trim(database: Database, store: Store, days: float, size: int) -> None:
 def _too_old(sql: sqlite3.Connection, days: float) -> Iterator[int]:
     """Return sessions that ended before the limit.
 
-    A session after one that began recently is not among them, since the clock may have been wrong.
+    A session that began after a recent one is excluded, because the clock may have been wrong.
     """
     now = time.time()
     before = now - days * DAY_S
@@ -60,9 +60,9 @@ def _oldest(sql: sqlite3.Connection) -> Iterator[int]:
 
 
 def _drop(database: Database, store: Store, record: int, room: int = -1) -> bool:
-    """Delete a session's entries, the oldest first, then the session; keep the newest session.
+    """Delete a session's entries, oldest first, then the session itself if it is not the newest.
 
-    Stops and returns True once the database is smaller than `room` bytes.
+    Stop and return True as soon as the database is smaller than `room` bytes.
     """
     dropped = AT_ONCE
     while dropped == AT_ONCE:

@@ -1,6 +1,6 @@
-"""Immutable values that the loop passes to the writing thread.
+"""Immutable values that the loop passes to the writer thread.
 
-`n` is our number of a session, `place` the position of an entry in its transcript.
+`n` is the number of a session, `place` the position of an entry in its transcript.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ class Facts(Struct, frozen=True):
 
 
 class Replay(Struct, frozen=True):
-    """Replay of a session by an agent: texts and places of its prompts, and the number of
-    entries.
-    """
+    """Replay of a session by an agent: texts and places of its prompts, number of entries."""
 
     prompts: Sequence[str]
     places: Sequence[int]
@@ -46,10 +44,10 @@ class Replay(Struct, frozen=True):
 
 
 class Begin(Struct, frozen=True):
-    """Begin to record a session, in a new record (`uid`) or an existing one.
+    """Start of a recording, in a new record (`uid`) or an existing one.
 
-    The existing one is `record`, or that of the agent's session that was loaded or resumed
-    (`brought`). `shown` is the number of entries at the beginning that it has already.
+    The existing record is `record`, or that of the agent's session that was loaded or resumed
+    (`brought`). It already has the first `shown` entries.
     """
 
     n: int
@@ -70,7 +68,7 @@ class Know(Struct, frozen=True):
 
 
 class Put(Struct, frozen=True, gc=False):
-    """The present state of an entry."""
+    """Present state of an entry."""
 
     n: int
     place: int
@@ -78,7 +76,7 @@ class Put(Struct, frozen=True, gc=False):
 
 
 class Grow(Struct, frozen=True, gc=False):
-    """Content appended to a message, or all of its content instead of the earlier one."""
+    """Content that is appended to a message or replaces its content."""
 
     n: int
     place: int
@@ -95,7 +93,7 @@ class Settle(Struct, frozen=True, gc=False):
 
 
 class Prompted(Struct, frozen=True):
-    """A text sent by the user."""
+    """Text sent by the user."""
 
     text: str
     cwd: str
@@ -110,7 +108,7 @@ class Delete(Struct, frozen=True):
 class Wrote(Struct, frozen=True):
     """Write of a file by an agent.
 
-    Has the text before, the agent's text, and the text after immediate changes by the user and
+    It has the text before, the agent's text, and the text after immediate changes by the user and
     formatters. `sent`, `prompt` and `words` are time, number and beginning of its prompt.
     """
 
@@ -125,9 +123,9 @@ class Wrote(Struct, frozen=True):
 
 
 class Adopted(Struct, frozen=True):
-    """Write of a file by an agent of a process that was killed afterwards.
+    """Write of a file by an agent whose host was killed afterwards.
 
-    `uid`, `agent` and `agent_id` identify the session; `wrote` has no session number.
+    `uid`, `agent` and `agent_id` identify the session. `wrote` has no session number.
     """
 
     uid: str

@@ -1,6 +1,6 @@
-"""The database file of the history: open, create, migrate, and set aside if damaged.
+"""Database file of the history: open, create, migrate, and set aside if damaged.
 
-Only threads that may wait for the disk import this module, since it loads `sqlite3`.
+Only threads that may wait for the disk import this module, because it imports `sqlite3`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from acp_nvim.files.bytes import private_files
 from acp_nvim.history import layout
 
 BUSY_MS: Final = 5000
-"""How long a thread waits for another writing process."""
+"""Milliseconds for which a thread waits for another writing process."""
 CACHE_KB: Final = 512
-"""Memory for pages of the file, which the system caches too."""
+"""KiB of memory for pages of the file. The system caches them too."""
 BIG: Final = 1024
 """Size in bytes from which values are compressed."""
 _ZLIB: Final = b"\x78"
@@ -36,7 +36,7 @@ _NO_WRITES: Final = (
 
 
 class NewerVersionError(Exception):
-    """The file was written by a newer version of the plugin. It is left alone."""
+    """File of a newer version of the plugin. It is left unchanged."""
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -52,14 +52,13 @@ def forbids_writes(error: Exception) -> bool:
 
 
 class Database:
-    """A connection to the history, for one thread."""
+    """Connection to the history, for one thread."""
 
     def __init__(self, path: Path, *, full_text: bool = True, writes: bool = True) -> None:
-        """Open the file; create it if necessary.
+        """Open the file, or create it.
 
         ``full_text``: use FTS5 if the build has it. Without ``writes`` nothing is written, not even
-        the auxiliary files of readers: the file is read as it is. Raises `sqlite3.Error`, `OSError`
-        and `NewerVersionError`.
+        the auxiliary files of readers. Raise `sqlite3.Error`, `OSError` or `NewerVersionError`.
         """
         self.path = path
         if writes:
@@ -78,19 +77,19 @@ class Database:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether the file has no history, or not in the format of this version."""
+        """Return whether the file has no history in the format of this version."""
         return self._version() < len(layout.MIGRATIONS)
 
     def close(self) -> None:
         self.sql.close()
 
     def shrink(self) -> None:
-        """Release memory that the connection can do without."""
+        """Release memory that the connection does not need."""
         self.sql.execute("PRAGMA shrink_memory")
 
     @property
     def is_current(self) -> bool:
-        """Return whether the open file is still at its path, and not set aside by a process."""
+        """Return whether the open file is still at its path. Another process may set it aside."""
         return identity_of(self.path) == self.identity
 
     @contextmanager
@@ -138,7 +137,7 @@ class Database:
             sql.execute(f"PRAGMA user_version = {len(layout.MIGRATIONS)}")
 
     def _index(self) -> bool:
-        """Create a full-text index of all texts if necessary; return whether there is one."""
+        """Create a full-text index of all texts if necessary. Return whether there is one."""
         named = "SELECT 1 FROM sqlite_master WHERE name = 'words'"
         try:
             if self.sql.execute(named).fetchone() is None:
@@ -165,7 +164,7 @@ class Database:
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
-    """Return a value that identifies a file among later ones at its path; None if missing."""
+    """Return a value that identifies a file among later ones at its path, or None if missing."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -174,9 +173,9 @@ def identity_of(path: Path) -> tuple[int, int] | None:
 
 
 def set_aside(path: Path, identity: tuple[int, int] | None) -> Path | None:
-    """Rename a damaged file, unless another process has done so; return its new name.
+    """Rename a damaged file, unless another process has done so. Return its new name.
 
-    Raises OSError.
+    Raise OSError.
     """
     if identity is not None and identity_of(path) != identity:
         return None

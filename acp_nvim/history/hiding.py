@@ -15,7 +15,10 @@ _PLAIN: Final = 20
 
 
 class Hidden:
-    """Removes secrets from texts and records; `secrets` are in all spellings, the longest first."""
+    """Removal of secrets from texts and records.
+
+    `secrets` has all their spellings, the longest first.
+    """
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
         self._secrets = secrets
@@ -28,7 +31,7 @@ class Hidden:
         return text
 
     def data(self, data: bytes) -> bytes:
-        """Remove secrets from the texts in JSON; keep its structure."""
+        """Remove secrets from the texts in JSON without changing its structure."""
         for secret in self._bytes:
             if secret in data:
                 break

@@ -97,14 +97,14 @@ CREATE TABLE blames (
 """
 
 MIGRATIONS: Final = (VERSION_1, VERSION_2)
-"""Scripts from version n to n + 1, beginning with an empty file. Existing ones never change."""
+"""Scripts from version n to n + 1. The first one is for an empty file. They never change."""
 
 INDEX: Final = """
 CREATE VIRTUAL TABLE words USING fts5 (
   directory, text, content='texts', content_rowid='id', tokenize='unicode61 remove_diacritics 2'
 )
 """
-"""The full-text index, if the build of SQLite has FTS5."""
+"""Full-text index, if the build of SQLite has FTS5."""
 
 DELETED: Final = """
 INSERT INTO words (words, rowid, directory, text)

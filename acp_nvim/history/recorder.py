@@ -1,6 +1,6 @@
-"""Collects changes of sessions since they were last recorded.
+"""Recorder of changes of sessions for the writer thread.
 
-Runs on the loop. Its cost depends only on the size of the changes, and it never waits.
+It runs on the loop and never waits. Its cost depends only on the size of the changes.
 """
 
 from __future__ import annotations
@@ -51,11 +51,10 @@ LULL_S: Final = 1.0
 NEXT_S: Final = 0.02
 """Seconds to the next batch if one did not contain all changes."""
 REPLAYED_S: Final = 1.0
-"""Seconds without changes after which a loaded session is recorded, since some agents replay
-late.
-"""
+"""Seconds without changes after which a loaded session is recorded. Some agents replay late."""
 RATE: Final = 200_000
-"""Characters a second. A long growing entry is rewritten less often."""
+"""Characters per second that are rewritten of a growing entry. A long one is rewritten less often.
+"""
 LATEST_S: Final = 5.0
 """Longest pause in seconds before a growing entry is rewritten."""
 
@@ -110,7 +109,7 @@ class Recorder:
         self._kept[session.n] = _Kept(record, shown)
 
     def ignore(self, session: Session) -> None:
-        """Ignore a chat that only shows the history."""
+        """Ignore a read-only chat of the history."""
         self._ignored.add(session.n)
 
     def prompted(self, text: str, cwd: str) -> None:
@@ -124,11 +123,11 @@ class Recorder:
             self._wrote.append(wrote)
 
     def adopted(self, adopted: Adopted) -> None:
-        """Record a write by an agent of a process that was killed."""
+        """Record a write by an agent whose host was killed."""
         self._pending.append(adopted)
 
     def delete(self, record: int, uid: str | None) -> None:
-        """Delete a record; continue the session with that name, if open, in a new record."""
+        """Delete a record. If its session is open, it continues in a new record."""
         self._pending.append(Delete(record))
         for session in self._sessions():
             if self._uid(session) == uid:
@@ -144,7 +143,7 @@ class Recorder:
         self._kept[session.n] = _Kept(skipped=len(session.transcript.entries))
 
     def again(self, generation: int) -> None:
-        """Pass on everything again, since the history was replaced or has lost changes."""
+        """Pass on everything again, because the history was replaced or has lost changes."""
         self._generation = generation
         for session in self._sessions():
             kept = self._kept.get(session.n)
@@ -154,9 +153,9 @@ class Recorder:
             session.transcript.unsaved.update(dict.fromkeys(session.transcript.entries))
 
     def flush(self, *, final: bool = False) -> float | None:
-        """Pass on the changes; return the seconds until the next call, None if nothing is going on.
+        """Pass on the changes. Return the seconds until the next call, or None if none is needed.
 
-        `final`: no call follows.
+        `final`: this is the last call.
         """
         changes, self._pending = self._pending, []
         waits = [self._take(session, changes, final) for session in self._sessions()]
@@ -168,7 +167,7 @@ class Recorder:
         return min((seconds for seconds in waits if seconds is not None), default=None)
 
     def _take_wrote(self) -> Sequence[Wrote | Moved]:
-        """Return writes of recorded sessions; keep those of others."""
+        """Remove and return the writes of recorded sessions."""
         wrote, self._wrote = self._wrote, []
         begun = {n for n, kept in self._kept.items() if kept.begun}
         self._wrote = [one for one in wrote if one.n not in begun]
@@ -201,7 +200,7 @@ class Recorder:
         return LULL_S if session.is_running else None
 
     def _wait(self, session: Session, kept: _Kept) -> float:
-        """Return how long to wait for the end of an agent's replay; 0 if it has ended."""
+        """Return the seconds to wait for the end of an agent's replay, or 0 if it has ended."""
         root = session.root
         if not root.brings or kept.record is not None:
             return 0.0
@@ -239,7 +238,7 @@ class Recorder:
     # -- entries ----------------------------------------------------------------------------------
 
     def _entries(self, session: Session, kept: _Kept, changes: list[Change], final: bool) -> bool:
-        """Collect changed entries in the order of their places; return whether more are left."""
+        """Collect changed entries in the order of their places. Return whether more are left."""
         transcript, unsaved = session.transcript, session.transcript.unsaved
         fresh = transcript.entries[kept.seen : kept.seen + AT_ONCE]
         for place, entry in enumerate(fresh, kept.seen):
@@ -286,7 +285,7 @@ class Recorder:
         changes.append(Grow(session.n, place, record, joined(parts), anew))
 
     def _settle(self, session: Session, kept: _Kept, changes: list[Change], final: bool) -> None:
-        """Mark messages as complete that are closed, or not growing at present."""
+        """Mark messages as complete that are closed or do not grow at present."""
         rests = final or not session.is_running
         done = [message for message in kept.open if rests or message.closed]
         for message in done:
@@ -316,9 +315,9 @@ def adopted(
     before: Text | None,
     after: Text,
 ) -> Adopted:
-    """Return a write by an agent of a killed process.
+    """Return a write by an agent whose host was killed.
 
-    ``session`` is its name, the agent's name, and the agent's id; ``prompt`` is as in `prompt_of`.
+    ``session`` is its name, the agent's name, and the agent's id. ``prompt`` is as in `prompt_of`.
     """
     return Adopted(*session, Wrote(0, clean_text(path), before, after, after, *prompt))
 

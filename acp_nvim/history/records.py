@@ -31,9 +31,7 @@ class Record(Struct, array_like=True, frozen=True, gc=False):
 
 
 class Said(Record, tag=1, frozen=True):
-    """A message without its content, which is stored separately as a list of parts, since it
-    grows.
-    """
+    """Message without its content, which grows and is stored separately as a list of parts."""
 
     role: str
     message_id: str | None
@@ -62,7 +60,7 @@ class Asked(Record, frozen=True):
 
 
 class Answer(Record, frozen=True):
-    """A question and its outcome; no `kind` if it is open."""
+    """Question and its outcome. An open question has no `kind`."""
 
     id: str
     subject: str
@@ -80,13 +78,13 @@ class Answer(Record, frozen=True):
     guarded: dict[str, str]
     form: schema.ElicitationFormMode | schema.ElicitationUrlMode | None = None
     asked: Asked | None = None
-    """None if the call is unchanged since."""
+    """The call at the time of the answer, or None if it is unchanged since."""
     covers: Sequence[Asked] = ()
     """Open calls that the answer may have allowed."""
 
 
 class Shell(Record, frozen=True):
-    """A terminal: its launch, the last lines of its output, its exit."""
+    """Terminal: its launch, the last lines of its output, its exit."""
 
     id: str
     command: str
@@ -101,7 +99,7 @@ class Shell(Record, frozen=True):
 
 
 class Call(Record, tag=3, frozen=True):
-    """A tool call with its questions and terminals."""
+    """Tool call with its questions and terminals."""
 
     id: str
     title: str
@@ -117,33 +115,33 @@ class Call(Record, tag=3, frozen=True):
     user_tool: str
     assumed: bool
     shown_by: str
-    """The id of our own call that shows the same work; empty if this one is shown."""
+    """Id of the call of an editor's tool that is shown instead, or an empty text."""
     decisions: Sequence[Answer]
     terminals: Sequence[Shell]
 
 
 class OneShell(Record, tag=4, frozen=True):
-    """A terminal outside of any tool call."""
+    """Terminal outside of any tool call."""
 
     terminal: Shell
     embedded: bool
 
 
 class Question(Record, tag=5, frozen=True):
-    """A question outside of any tool call."""
+    """Question outside of any tool call."""
 
     decision: Answer
 
 
 class Plan(Record, tag=6, frozen=True):
-    """A plan."""
+    """Plan of an agent."""
 
     entries: list[schema.PlanEntry]
     left: int
 
 
 class Line(Record, tag=7, frozen=True):
-    """A line in the margin."""
+    """Line in the margin."""
 
     level: str
     title: str
@@ -151,7 +149,7 @@ class Line(Record, tag=7, frozen=True):
 
 
 class Compaction(Record, tag=8, frozen=True):
-    """A compaction of the agent's context."""
+    """Compaction of the agent's context."""
 
     id: str
     status: str
@@ -160,7 +158,7 @@ class Compaction(Record, tag=8, frozen=True):
 
 
 class Subagent(Record, tag=9, frozen=True):
-    """A child session."""
+    """Child session."""
 
     id: str
     title: str | None
@@ -173,7 +171,7 @@ class Subagent(Record, tag=9, frozen=True):
 
 
 class Letter(Record, tag=10, frozen=True):
-    """A message between two sessions."""
+    """Message between two sessions."""
 
     id: str
     sender: str | None
@@ -183,7 +181,7 @@ class Letter(Record, tag=10, frozen=True):
 
 
 class Document(Record, tag=11, frozen=True):
-    """A plan in the form of a text or file."""
+    """Plan in the form of a text or file."""
 
     id: str
     text: str | None
@@ -198,7 +196,7 @@ class Past(Record, tag=12, frozen=True):
 
 
 class Unknown(Record, tag=13, frozen=True):
-    """An update of an unknown kind."""
+    """Update of an unknown kind."""
 
     tag: str
     raw: Any
@@ -229,9 +227,9 @@ _PARTS: Final = msgspec.json.Decoder(list[_Part], dec_hook=read_untagged)
 
 
 def record_of(entry: Entry) -> Record:
-    """Return the present record of an entry; for a message, without its content.
+    """Return the present record of an entry. That of a message has no content.
 
-    The record contains nothing that changes later.
+    The record contains no mutable values of the entry.
     """
     return _TO[entry.__class__](entry)
 
@@ -378,7 +376,7 @@ _TO: Final[dict[type, Callable[[Any], Record]]] = {
 def decode(data: bytes, parts: Iterable[bytes] = (), index: int = 0) -> Entry:
     """Decode the entry of a record.
 
-    `parts` is the content of a message, `index` the position of a tool call in its session. Raises
+    `parts` is the content of a message, `index` the position of a tool call in its session. Raise
     `msgspec.DecodeError`.
     """
     record = _DECODER.decode(data)
@@ -482,7 +480,7 @@ _FROM: Final[dict[type, Callable[[Any], Entry]]] = {
 def words(data: bytes) -> str:
     """Return the searchable text of an entry other than a message.
 
-    Empty if the entry has no words of the user, the agent or a tool.
+    It is empty if the entry has no text of the user, the agent or a tool.
     """
     return words_of(_DECODER.decode(data))
 

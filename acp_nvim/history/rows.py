@@ -1,6 +1,6 @@
 """New rows of a transaction, inserted together.
 
-One statement for many rows costs half as much as one for each.
+One statement for many rows takes half the time of one statement for each.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 from acp_nvim.history.database import Database
 
 TOGETHER: Final = 50
-"""Rows in one statement. The oldest builds of SQLite support 999 values."""
+"""Number of rows in one statement. The oldest builds of SQLite support 999 values."""
 
 
 class Rows:
@@ -28,7 +28,7 @@ class Rows:
         self._texts: list[tuple[int, str, str]] = []
         self._owners: list[tuple[int, int]] = []
         self._last_entry = self._last_text = 0
-        """The last number assigned; 0 if not known."""
+        """The last assigned numbers, 0 if not known."""
 
     def begin(self) -> None:
         """Start a transaction with an empty queue. Others may have added rows since."""
@@ -38,14 +38,14 @@ class Rows:
     def entry(
         self, record: int, writer: int, place: int, time: float, data: bytes, text: int | None
     ) -> int:
-        """Add an entry; return its number."""
+        """Add an entry. Return its number."""
         number = (self._last_entry or self._last("entries")) + 1
         self._last_entry = number
         self._entries.append((number, record, writer, place, time, data, text))
         return number
 
     def text(self, record: int, directory: str, text: str) -> int:
-        """Add a text of a record; return its number."""
+        """Add a text of a record. Return its number."""
         number = (self._last_text or self._last("texts")) + 1
         self._last_text = number
         self._texts.append((number, directory, text))

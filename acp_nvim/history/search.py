@@ -1,4 +1,4 @@
-"""Reads of the history: sessions, search results, transcripts, costs."""
+"""Queries of the history: sessions, search, transcripts, authors of lines, usage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from acp_nvim.history.records import decode, text_of
 from acp_nvim.session.transcript.entries import Entry, Message, ToolEntry, Unknown
 
 SESSIONS: Final = 200
-"""Limit of sessions found in one directory, and in the others."""
+"""Limit of sessions found in one directory, and of those in all others."""
 SCANNED: Final = 5000
 """Limit of entries examined for a search."""
 LINE: Final = 120
@@ -30,16 +30,16 @@ BEGINNING: Final = 3
 BEGINNING_S: Final = 0.04
 """Time limit of the prefix search, in seconds."""
 AROUND: Final = 5
-"""Number of lines shown before a match; twice as many after it."""
+"""Number of lines shown before a match. Twice as many are shown after it."""
 _WORD: Final = re.compile(r"\w+")
 _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-"""Letters of scripts without spaces between words. The index has only whole runs of them."""
+"""Letters of scripts without spaces. In the index, a run of them is a single word."""
 
 
 class Kept(Struct, frozen=True):
-    """A session in the history.
+    """Session in the history.
 
-    `line` contains the match, `excerpt` the lines around it. `updated` is in seconds since 1970;
+    `line` contains the match, `excerpt` the lines around it. `updated` is in seconds since 1970.
     `used` and `size` describe its context in tokens.
     """
 
@@ -61,7 +61,7 @@ class Kept(Struct, frozen=True):
 
 
 class Used(Struct, frozen=True):
-    """Usage of an agent on a day; `currency` is empty without a reported cost."""
+    """Usage of an agent on a day. `currency` is empty without a reported cost."""
 
     day: str
     agent: str
@@ -77,9 +77,9 @@ _KEPT: Final = (
 
 
 def search(database: Database, text: str, cwd: str) -> list[Kept]:
-    """Return the sessions with an entry that contains all words; without words, all sessions.
+    """Return the sessions with an entry that contains all words, or all sessions without words.
 
-    Those of a directory come first, newest first. Raises `sqlite3.Error`.
+    Those of the directory come first, newest first. Raise `sqlite3.Error`.
     """
     if not text.strip():
         return _all(database.sql, cwd)
@@ -125,7 +125,7 @@ def _around(line: str, tokens: Sequence[str]) -> str:
 def _hits(database: Database, text: str, cwd: str) -> Iterator[tuple[int, str]]:
     """Yield records with the newest matching text.
 
-    Those of the directory are searched first and separately, since others may have very many.
+    The directory is searched first and separately, because the others may have very many.
     """
     tokens = _WORD.findall(text)
     if not database.full_text or not tokens or _UNSPACED.search(text):
@@ -145,7 +145,7 @@ def _hits(database: Database, text: str, cwd: str) -> Iterator[tuple[int, str]]:
 
 @contextmanager
 def _limited(sql: sqlite3.Connection) -> Iterator[None]:
-    """Interrupt a slow query: a short prefix may match ten thousand words."""
+    """Interrupt a slow query. A short prefix may match ten thousand words."""
     until = time.monotonic() + BEGINNING_S
     sql.set_progress_handler(lambda: time.monotonic() > until, 1000)
     try:
@@ -155,7 +155,7 @@ def _limited(sql: sqlite3.Connection) -> Iterator[None]:
 
 
 def _found(sql: sqlite3.Connection, match: str, seen: set[int]) -> Iterator[tuple[int, str]]:
-    """Yield records that are not in `seen` with their matching texts; add them to `seen`."""
+    """Yield new records with their matching texts, and add them to `seen`."""
     rows = sql.execute(
         "SELECT owners.session, owners.id FROM words JOIN owners ON owners.id = words.rowid"
         " WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ?",
@@ -224,7 +224,7 @@ def record_of(database: Database, agent: str, agent_id: str) -> int | None:
 def session_of(database: Database, uid: str, agent: str, agent_id: str) -> Kept | None:
     """Return the newest session with this name, or with this id of the agent.
 
-    Raises `sqlite3.Error`.
+    Raise `sqlite3.Error`.
     """
     row = database.sql.execute(
         f"SELECT {_KEPT} FROM sessions WHERE uid = ? OR (agent = ? AND agent_id = ? AND ? != '')"
@@ -235,7 +235,7 @@ def session_of(database: Database, uid: str, agent: str, agent_id: str) -> Kept 
 
 
 def children(database: Database, record: int) -> list[Kept]:
-    """Return the subagents of a session. Raises `sqlite3.Error`."""
+    """Return the subagents of a session. Raise `sqlite3.Error`."""
     rows = database.sql.execute(
         f"SELECT {_KEPT} FROM sessions WHERE parent = ? ORDER BY id", (record,)
     )
@@ -243,9 +243,9 @@ def children(database: Database, record: int) -> list[Kept]:
 
 
 def entries(database: Database, record: int) -> list[Entry]:
-    """Return the transcript of a session; unreadable entries are shown as unknown.
+    """Return the transcript of a session, with unreadable entries as unknown ones.
 
-    Raises `sqlite3.Error`.
+    Raise `sqlite3.Error`.
     """
     sql, found, calls = database.sql, list[Entry](), 0
     rows = sql.execute(
@@ -274,18 +274,18 @@ def _runs(sql: sqlite3.Connection, entry: int, content: bytes | None) -> Iterabl
 def blame(database: Database, texts: Mapping[str, Text]) -> dict[str, blames.Blamed]:
     """Return the authors of lines of these files with their present texts, by path.
 
-    Raises `sqlite3.Error`.
+    Raise `sqlite3.Error`.
     """
     return {path: blames.blame(database, path, text) for path, text in texts.items()}
 
 
 def author(database: Database, number: int) -> blames.Author | None:
-    """Return the author with this number, or None if it is lost. Raises `sqlite3.Error`."""
+    """Return the author with this number, or None if it is lost. Raise `sqlite3.Error`."""
     return blames.author(database.sql, number)
 
 
 def blamed_paths(database: Database, root: str) -> list[str]:
-    """Return the files below a directory that agents have written. Raises `sqlite3.Error`."""
+    """Return the files below a directory that agents have written. Raise `sqlite3.Error`."""
     return blames.paths(database, root)
 
 
@@ -293,13 +293,13 @@ def blamed_paths(database: Database, root: str) -> list[str]:
 
 
 def prompts(database: Database, most: int) -> list[str]:
-    """Return the last prompts, oldest first. Raises `sqlite3.Error`."""
+    """Return the last prompts, oldest first. Raise `sqlite3.Error`."""
     rows = database.sql.execute("SELECT text FROM prompts ORDER BY number DESC LIMIT ?", (most,))
     return [text for (text,) in rows][::-1]
 
 
 def own_prompts(database: Database, record: int) -> list[str]:
-    """Return the prompts that the user has sent only in this session. Raises `sqlite3.Error`."""
+    """Return the prompts that the user has sent only in this session. Raise `sqlite3.Error`."""
     said = [entry for entry in entries(database, record) if isinstance(entry, Message)]
     parts = [part for it in said if it.role == "user" for part in (it.text(), *it.parts)]
     found = {part for part in parts if isinstance(part, str)}
@@ -314,7 +314,7 @@ def own_prompts(database: Database, record: int) -> list[str]:
 
 
 def usage(database: Database) -> Sequence[Used]:
-    """Return the usage of agents, newest day first. Raises `sqlite3.Error`."""
+    """Return the usage of agents, newest day first. Raise `sqlite3.Error`."""
     rows = database.sql.execute(
         "SELECT day, agent, currency, prompts, tokens, cost FROM usage ORDER BY day DESC, agent"
     )

@@ -1,6 +1,6 @@
 """Writes to the history: sessions, entries, prompts and usage.
 
-Each call of `write` is one short transaction, so several processes can take turns.
+Each call of `write` is one short transaction, so that several processes can write in turn.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from acp_nvim.session.transcript.entries import Message, Part
 PROMPTS: Final = 1000
 """Limit of prompts kept for the composer."""
 LEFT_S: Final = 60.0
-"""Age in seconds at which an incomplete message counts as complete, since its process has ended."""
+"""Age in seconds at which an incomplete message is taken as the rest of an ended process."""
 _FIRST_WORDS: Final = 80
 """Length of a prompt's beginning that identifies it."""
 
 
 class _Live(Struct):
-    """A session that is open here."""
+    """Session that is open in this host."""
 
     record: int
     writer: int
@@ -87,7 +87,7 @@ class Store:
         """Messages that are completed in the current batch."""
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Write changes in their order, all or none. Raises `sqlite3.Error`."""
+        """Write changes in their order, all or none. Raise `sqlite3.Error`."""
         before = {n: replace(live, held=dict(live.held)) for n, live in self._live.items()}
         self._settled = {(it.n, it.place) for it in changes if it.__class__ is Settle}
         try:
@@ -205,7 +205,7 @@ class Store:
         )
 
     def _spend(self, live: _Live, facts: Facts, prompts: int, before: Sequence[Any]) -> None:
-        """Add to the usage: tokens as counted by the agent, otherwise the growth of its context."""
+        """Add to the usage: the tokens that the agent counted, else the growth of its context."""
         used, cost, currency, _ = before
         grown = (facts.used or 0) - (used or 0)
         tokens = facts.tokens - live.tokens if facts.tokens else grown
@@ -336,7 +336,7 @@ class Store:
         )
 
     def _known(self, live: _Live, place: int) -> tuple[int, bytes] | None:
-        """Return number and data of an entry; None if it is new."""
+        """Return number and data of an entry, or None if it is new."""
         if place > live.top:
             return None
         self._rows.write()
@@ -361,7 +361,7 @@ class Store:
             self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, found[0]))
 
     def _target(self, change: Put | Grow | Settle) -> _Live | None:
-        """Return the session of a change; None if the record has it already, or is deleted."""
+        """Return the session of a change, or None if its record has the change or is deleted."""
         live = self._live[change.n]
         return None if live.gone or change.place < live.first else live
 
@@ -422,7 +422,7 @@ class Store:
         return [child for (row,) in rows for child in (*self._children(row), row)]
 
     def drop_entries(self, record: int, most: int = -1) -> int:
-        """Delete the oldest entries of a record, at most ``most``; return their number."""
+        """Delete the oldest entries of a record, at most ``most``. Return their number."""
         self._rows.write()
         rows = self._sql.execute(
             "SELECT id, text FROM entries WHERE session = ? ORDER BY id LIMIT ?", (record, most)

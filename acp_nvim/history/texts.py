@@ -1,4 +1,4 @@
-"""Searchable texts, and the full-text index over them."""
+"""Searchable texts and their full-text index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST: Final = 256 << 10
 
 
 class Texts:
-    """Writes the texts, within a transaction of the caller."""
+    """Writer of the texts, within transactions of the caller."""
 
     def __init__(self, database: Database, rows: Rows) -> None:
         self._sql = database.sql
@@ -21,12 +21,12 @@ class Texts:
         self._rows = rows
 
     def first(self, record: int, directory: str, text: str) -> int | None:
-        """Add the text of a new entry; return its number, None if it is empty."""
+        """Add the text of a new entry. Return its number, or None if the text is empty."""
         text = _searched(text)
         return self._rows.text(record, directory, text) if text else None
 
     def put(self, entry: int, record: int, directory: str, text: str) -> None:
-        """Replace the text of an entry; it may be empty."""
+        """Replace the text of an entry by a text that may be empty."""
         self._rows.write()
         text = _searched(text)
         before = self._before(entry)

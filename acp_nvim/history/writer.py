@@ -1,8 +1,8 @@
-"""The single thread that writes the history.
+"""Writer thread of the history.
 
-It starts with the first change and loads `sqlite3` itself; the loop never waits for it. If a write
-fails, changes are queued up to a limit. Beyond that they are dropped, and all open sessions are
-requested again once writing works.
+It starts with the first change and imports `sqlite3`, so that the loop does not wait for that. If a
+write fails, changes are queued up to a limit. Beyond the limit they are dropped, and all open
+sessions are requested again when a write succeeds.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ RETRY_S: Final = 5.0, 300.0
 WAITING: Final = 8 << 20
 """Limit of characters in the queue."""
 SMALL: Final = 200
-"""Size of a change without its text."""
+"""Size of a change without its text, in characters."""
 TRIMMED: Final = 200
 """Number of writes after which the limits are checked again."""
 
 
 class Surroundings(Struct, frozen=True):
-    """Callbacks of the thread; all are called in it."""
+    """Callbacks of the thread. They are called in the thread."""
 
     hidden: Callable[[], Hidden]
     bounds: Callable[[], tuple[float, int]]
     """Options `history.days` and `history.bytes`."""
     tell: Callable[[str], object]
-    """Shows a line to the user."""
+    """Function that shows a message to the user."""
     again: Callable[[int], object]
-    """Requests all open sessions again, under this generation."""
+    """Function that requests all open sessions again, as a new generation."""
 
 
 class Writer:
-    """Passes changes to its thread."""
+    """Queue of changes for the thread."""
 
     def __init__(self, path: Path, number: int, around: Surroundings) -> None:
-        """``number`` is unique to this process. Nothing is started or opened yet."""
+        """``number`` is unique to this process. The first change starts the thread."""
         self._path = path
         self._number = number
         self._around = around
@@ -72,13 +72,13 @@ class Writer:
         self._queue.put(_Task(generation, changes))
 
     def written(self, seconds: float) -> bool:
-        """Wait until all queued changes are written; return False after a timeout."""
+        """Wait until all queued changes are written. Return False after a timeout."""
         done = threading.Event()
         self._queue.put(_Task(done=done))
         return done.wait(seconds)
 
     def close(self, seconds: float) -> None:
-        """Write the queued changes and end the thread; give up after so many seconds."""
+        """Write the queued changes and end the thread. Wait for it at most so many seconds."""
         if self._thread is not None:
             self._queue.put(_Task(ends=True))
             self._thread.join(seconds)
@@ -115,7 +115,7 @@ class _Run:
         self._close()
 
     def _next(self) -> _Task:
-        """Return the next task; an empty one when a failed write is due again."""
+        """Return the next task, or an empty one when a failed write is due again."""
         if self._off or not (self._waiting or self._lost):
             return self._tasks.get()
         try:
@@ -124,7 +124,7 @@ class _Run:
             return _Task()
 
     def _do(self, first: _Task) -> bool:
-        """Write all queued tasks; return False after the last one."""
+        """Write all queued tasks. Return False after the last one."""
         tasks = [first]
         while not self._tasks.empty():
             tasks.append(self._tasks.get())

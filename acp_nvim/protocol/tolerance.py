@@ -31,8 +31,8 @@ T = TypeVar("T")
 
 _ABSENT: Final = object()
 
-# A list of a million bad items takes a few lines.
 _NOTED_ITEMS: Final = 8
+"""Most bad items of a list that are noted one by one."""
 
 # Unions whose broken members are kept as unknown and do not spoil the enclosing value.
 _KEPT_BROKEN: Final = (schema.UnknownUpdate, schema.UnknownPropertySchema)

@@ -1,4 +1,4 @@
-"""Merging of drawing operations, so Neovim has few of them to apply."""
+"""Merging of drawing operations, so that Neovim has to apply only a few."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ Op = list[Any]
 
 
 class Batch:
-    """Collects operations; adjacent rows, and folds, become one operation each.
+    """Collection of operations in which adjacent rows, and folds, are joined into one operation.
 
-    A fold may be delayed past rows added below it, which do not move it, but past no other
-    operation.
+    A fold may be moved behind rows that are added below it, but behind no other operation.
     """
 
     def __init__(self, n: int) -> None:
@@ -24,15 +23,16 @@ class Batch:
         self._ops: list[Op] = []
         self._folds: list[Any] = []
         self._end = -1
-        """The row below the last operation, if it put rows."""
+        """The row below the last operation, if that inserted rows."""
         self._joins = False
-        """Whether the last rows of that operation may be replaced together with rows below."""
+        """Whether the last rows of that operation may be joined with rows below them."""
         self._lines: list[str] = []
         self._decor: list[list[Any]] = [[], [], []]
         """Looks, rows and targets of that operation, as in `rows.decor_op`."""
         self._looks: dict[int, tuple[int, tuple[Span, ...]]] = {}
-        """Number of each look of that operation, by the identity of its spans, which rows of one
-        kind share.
+        """Number of each look of that operation, by the identity of its spans.
+
+        Rows of one kind share their spans.
         """
 
     def put(
@@ -45,8 +45,8 @@ class Batch:
     ) -> int:
         """Replace rows [first, last) by these rows and the plain texts `under` them.
 
-        Returns the number of characters. `joins`: no fold begins or ends there, so the rows may be
-        merged with those above and below.
+        Return the number of characters. `joins`: no fold begins or ends there, so the rows may be
+        joined with those above and below.
         """
         self._continue(first, last, joins)
         lines, (looks, looked, targets) = self._lines, self._decor
@@ -96,7 +96,7 @@ class Batch:
         self._end = first
 
     def _continue(self, first: int, last: int, joins: bool) -> None:
-        """Extend the last operation by rows right below it, and by replaced ones if both join."""
+        """Extend the last operation by rows directly below it, or by replaced rows if both join."""
         if first == self._end and (first == last or (joins and self._joins)):
             self._ops[-1][3] += last - first
         else:

@@ -1,4 +1,4 @@
-"""Questions as cards: who requests what, its effects, and the answers."""
+"""Questions as cards: agent and action, effects, answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNDER = "  "
 """Indent of rows below the title of a question, or below the line of a call."""
 
 GROUPS = {0: "AcpMuted", 1: "AcpError", 2: "AcpWarning"}
-"""Highlight groups by severity; 0 means no problem."""
+"""Highlight groups by severity. 0 means no problem."""
 
 EFFECTS = 3
 """Limit of the new diagnostics of an edit that a card shows."""
@@ -43,7 +43,7 @@ def option_rows(decision: Decision) -> int:
 
 
 def lead(decision: Decision) -> int:
-    """Return how many first rows of a card say what the answer allows."""
+    """Return the number of first rows of a card that show what the answer allows."""
     return 2 if decision.covers else 1
 
 
@@ -90,8 +90,9 @@ def tells_more(decision: Decision, entry: ToolEntry | None, cwd: str) -> bool:
 def covered_rows(
     decision: Decision, call: ToolCall, cwd: str, content: Iterable[Row] = ()
 ) -> list[Row]:
-    """Return the rows of an open call that a question may allow; `content` are those of its
-    diffs.
+    """Return the rows of an open call that a question may allow.
+
+    `content` are the rows of its diffs.
     """
     known = covered_title(decision, call, cwd)
     whole = whole_target(call, decision)
@@ -111,7 +112,7 @@ def answered(decision: Decision) -> list[Row]:
 
 
 def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
-    """Return the title. It is cached, since raw inputs may be large and cards are drawn often."""
+    """Return the cached title. Raw inputs may be large, and cards are drawn often."""
     if entry is None:
         return title(decision, None, cwd)
     call = entry.call
@@ -124,7 +125,7 @@ def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
 
 
 def _title_rows(known: Title, whole: Target, *, chat: bool = False) -> list[Row]:
-    """Return the title with its line breaks (it may be a command), and the agent's below."""
+    """Return the title with its line breaks (it may be a command), and the agent's title below."""
     told = "".join(text for text, _ in known.parts)
     if "\n" not in told.strip():
         parts = [(visible(ends(text)), group) for text, group in known.parts]
@@ -255,7 +256,7 @@ def whole_target(call: ToolCall | None, asks: Decision | None) -> Target:
 
 
 def _marked(each: Row, mark: Target) -> Row:
-    """Add the decision to a row's target, so its keys work on that row."""
+    """Add the decision to a row's target, so that its keys work on that row."""
     text, spans, target = each
     if isinstance(target, int):
         target = {"kind": "tool", "call": target}

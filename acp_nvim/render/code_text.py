@@ -21,7 +21,7 @@ _WORD = late(r"[`~]+\s*([\w+#.-]*)")
 
 
 def may_hold_code(text: str, call: ToolCall) -> bool:
-    """Return whether a text of a call probably contains code. The test is cheap."""
+    """Return whether a text of a call probably contains code, by a cheap test."""
     return "```" in text or "~~~" in text or (call.kind == "read" and len(call.locations) == 1)
 
 
@@ -39,7 +39,7 @@ def is_one_block(text: str) -> bool:
 
 
 def code_rows(lines: Sequence[str], call: ToolCall) -> list[Row]:
-    """Return the rows of a text's first lines; `<CR>` on a line of a file opens the file there."""
+    """Return the rows of a text's first lines. `<CR>` on a line of a file opens the file there."""
     groups = groups_of(lines)
     fences = "AcpFence" in groups
     path = call.locations[0].path if call.kind == "read" and len(call.locations) == 1 else None

@@ -27,7 +27,7 @@ _CONTEXT = "nvim://context/"
 
 
 def describe(block: Any, where: Where, cwd: str = "") -> list[Row]:
-    """Return the rows of a content block; only the first is visible when the others are folded.
+    """Return the rows of a content block. The others fold below the first.
 
     Files below `cwd`, the session's directory, are named relative to it.
     """
@@ -51,7 +51,7 @@ def is_aside(block: Any) -> bool:
 
 
 def local_path(uri: str) -> str | None:
-    """Return the path of a `file:` URI or of an absolute path; None for anything else."""
+    """Return the path of a `file:` URI or an absolute path, or None for anything else."""
     parts = urlsplit(uri)
     if parts.scheme == "file":
         return unquote(parts.path)
@@ -104,7 +104,7 @@ def _address(uri: str, where: Where) -> Target | None:
 
 
 def _marks(block: Any) -> list[tuple[str, str | None]]:
-    """Return the annotations in muted words: audience, priority, age."""
+    """Return the annotations as muted text: audience, priority, age."""
     annotations = block.annotations
     if not annotations:
         return []

@@ -11,15 +11,15 @@ from acp_nvim.render.text import visible
 FIRST, LAST = 60, 30
 """Number of first and last lines of a long text that a card shows."""
 MOST_FIRST = 200
-"""Number of first rows that a card shows; half as many of the last ones."""
+"""Number of first rows that a card shows. Half as many of the last rows follow."""
 LINE = 2_000_000
 """Limit of characters shown of a line of a message. Neovim handles such a line without delay."""
 
 
 class LineLimit:
-    """Cuts each line of a text that arrives in pieces to `LINE` characters, and adds a note.
+    """Limit of `LINE` characters for each line of a text that arrives in pieces.
 
-    Neovim copies and measures a whole line each time it grows.
+    A note follows a cut line. Neovim copies and measures a whole line each time it grows.
     """
 
     __slots__ = ("_is_full", "_room")
@@ -61,7 +61,7 @@ class LineLimit:
 
 
 def more(count: int, whole: Target | int) -> Row:
-    """Return the row for lines left out at the end; `<CR>` shows all."""
+    """Return the row for lines left out at the end. `<CR>` on it shows all."""
     return row(f"… +{count} line{'s' if count > 1 else ''}", "AcpMuted", whole)
 
 
@@ -91,9 +91,9 @@ def _tail(text: str, lines: int) -> str:
 
 
 def both_ends(text: str) -> tuple[list[str], int, list[str]]:
-    """Return all visible lines of a text, or first lines, number left out, and last lines.
+    """Return all visible lines of a text, or its first lines, the number left out, its last lines.
 
-    The cost does not grow with the text.
+    The cost does not depend on the length of the text.
     """
     count = text.count("\n") + 1
     if count <= FIRST + LAST + 1:
@@ -102,14 +102,14 @@ def both_ends(text: str) -> tuple[list[str], int, list[str]]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return visible lines, each cut first, since it may have millions of characters."""
+    """Return visible lines. Each is cut first, because it may have millions of characters."""
     return [visible(ends(line)) for line in text.replace("\r\n", "\n").split("\n")]
 
 
 def folded(
     rows: Sequence[Row], whole: Target | int, first: int = MOST_FIRST, left: int = 0
 ) -> list[Row]:
-    """Return the rows; of very many, the first and the last ones.
+    """Return the rows, or the first and the last ones of very many.
 
     `left` is the number of rows already left out in the middle.
     """

@@ -28,8 +28,9 @@ MOST = 4
 """Limit of all rows of a diff, as a multiple of its limit of changed lines."""
 
 LARGEST = 1 << 18
-"""Limit of characters of an edit whose lines are compared. A larger one is drawn as all old lines,
-then all new ones.
+"""Limit of characters of an edit whose lines are compared.
+
+Of a larger edit, all old lines are drawn, then all new ones.
 """
 
 
@@ -43,9 +44,9 @@ def diff_rows(
 ) -> list[Row]:
     """Return a diff as rows: the path with counts, then changed lines, at most `limit`.
 
-    Unchanged lines around them are added; a row between hunks marks lines left out. `above` is the
-    number of the file's lines above those of the diff, `whole` the target that shows all of it,
-    `target` that of each row. Without `target`, added lines lead to the file.
+    Unchanged lines around them are added, and a row between hunks marks lines left out. `above` is
+    the number of lines of the file above those of the diff. `whole` is the target that shows the
+    whole diff, `target` that of each row. Without `target`, that of added lines is the file.
     """
     old, _, found = changes(diff)
     added = sum(len(hunk.lines) for hunk in found)
@@ -105,7 +106,7 @@ def _changes(old_text: str, new_text: str) -> tuple[list[str], list[str], list[h
 
 
 def cut(rows: list[Row], limit: int | None, whole: Target | int) -> list[Row]:
-    """Return the first rows and a row for the rest. Context rows do not count."""
+    """Return the first rows and a row for the rest. Context rows are not counted."""
     if limit is None or len(rows) <= limit:
         return rows
     count = 0

@@ -1,7 +1,8 @@
-"""The chat of one session as rows, and the operations that update the screen.
+"""Chat of one session as rows, and the operations that update the screen.
 
-The document records each entry's number of rows, so the cost of an update depends on the change. A
-message is appended to. Any other entry is drawn again, and only rows that differ are replaced.
+The document stores each entry's number of rows, so that the cost of an update depends only on the
+change. Text of a message is appended. Any other entry is drawn again, and only rows that differ are
+replaced.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Static(Struct, eq=False):
         return not text and target is None
 
     def update(self, start: int, at_top: bool, rows: list[Row], batch: Batch) -> int:
-        """Replace the rows that differ from `rows`; return the number of characters."""
+        """Replace the rows that differ from `rows`. Return the number of characters."""
         old, self.drawn = self.shown, rows
         if not old:
             return batch.put(start, start + at_top, rows) if rows else 0
@@ -128,7 +129,7 @@ class Document:
         """Number of characters drawn, to compare with `Transcript.written`."""
 
     def adopt(self, entry: Past) -> None:
-        """Adopt a chat that another process has drawn."""
+        """Take over a chat that an earlier host has drawn."""
         block = Static(False, self._rows(entry))
         self._place(entry, block)
         self._height = block.rows
@@ -155,7 +156,7 @@ class Document:
         return batch.done(), budget
 
     def restyle(self, look: tools.Look, thoughts: str) -> bool:
-        """Set the appearance; return whether it has changed."""
+        """Set the appearance. Return whether it has changed."""
         before, self._look, self._thoughts = (self._look, self._thoughts), look, thoughts
         return before != (look, thoughts)
 
@@ -234,7 +235,7 @@ class Document:
         self._moved(at, block.rows, 0)
 
     def _static(self, entry: Entry, batch: Batch) -> int:
-        """Draw an entry other than a message; return its cost."""
+        """Draw an entry other than a message. Return its cost."""
         at = self._at.get(entry)
         if at is None:
             return self._append(entry, batch)
@@ -263,7 +264,7 @@ class Document:
         return ENTRY + used
 
     def _append(self, entry: Entry, batch: Batch) -> int:
-        """Draw a new entry below all others; return its cost."""
+        """Draw a new entry below all others. Return its cost."""
         separated = self._separates(entry)
         if _is_shown_by_another(entry):
             above = self._above
@@ -311,7 +312,7 @@ class Document:
         return ENTRY + used
 
     def _words(self, entry: ToolEntry) -> tuple[Row, list[str]] | None:
-        """Return a tool call as a line and the texts below it; None if it has other rows."""
+        """Return a tool call as a line and the texts below it, or None if it has other rows."""
         try:
             return tools.words(entry, self._look)
         except Exception as error:
@@ -321,7 +322,7 @@ class Document:
         return f"t{self._generation}{at}"
 
     def _rows(self, entry: Entry) -> list[Row]:
-        """Return the rows of an entry; a row with the error if drawing it fails."""
+        """Return the rows of an entry, or a row with the error if drawing it fails."""
         try:
             if entry.__class__ is ToolEntry:
                 if (words := tools.words(entry, self._look)) is not None:
@@ -334,7 +335,7 @@ class Document:
     def _fold(
         self, block: Static, at: int, start: int, entry: ToolEntry | None, batch: Batch
     ) -> None:
-        """Fold a tool call as soon as it has content; keep it open during a question.
+        """Fold a tool call as soon as it has content. Keep the fold open during a question.
 
         Without an entry, the block is a message between sessions.
         """
@@ -349,7 +350,7 @@ class Document:
     # -----------------------------------------------------------------------------
 
     def _ends_run(self, batch: Batch) -> None:
-        """Gather the tool calls at the end, since another entry follows.
+        """Gather the tool calls at the end before another entry.
 
         Several completed calls of a kind become one line that can be opened. Others stay visible.
         """
@@ -360,7 +361,7 @@ class Document:
                 self._gather(alike, batch)
 
     def _gathers_as(self, entry: ToolEntry) -> str:
-        """Return the kind under which a call is gathered with others; empty if it is not."""
+        """Return the kind under which a call is gathered with others, or an empty text."""
         call = entry.call
         done = call.status == "completed" and not call.assumed and entry not in self._dirty
         alone = entry.asks is not None or _is_shown_by_another(entry)
@@ -440,7 +441,7 @@ def _head(message: Message) -> list[Row]:
 def _below(entry: ToolEntry | None) -> Row:
     """Return the blank row that ends a fold.
 
-    The cursor of a chat that follows is there, so the keys of a question above work on it too.
+    In a chat that follows, the cursor is on it, so that the keys of a question above work on it.
     """
     asks = entry.asks if entry is not None and entry.decisions else None
     return BLANK if asks is None else legend(asks)
@@ -452,7 +453,10 @@ def _folds(entry: Entry) -> bool:
 
 
 def _is_shown_by_another(entry: Entry) -> bool:
-    """Return whether a call of the editor's tools shows the same. Questions are still shown."""
+    """Return whether a call of the editor's tools is shown instead of this one.
+
+    A call with a question is always shown.
+    """
     if entry.__class__ is not ToolEntry:
         return False
     return entry.call.shown_by is not None and not entry.decisions

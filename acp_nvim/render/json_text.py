@@ -1,4 +1,4 @@
-"""Readable JSON: keys in order, short values on one line, multi-line texts unescaped."""
+"""Readable JSON: keys in order, short values on one line, texts of several lines unescaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHORT = 60
 SMALL = 1 << 14
 """Limit of bytes of a value that is formatted by its structure. A larger one is only indented."""
 MOST = 40
-"""Limit of keys or items shown; of more, the first and the last ones."""
+"""Limit of keys or items shown. Of more, the first and the last are shown."""
 DEEPEST = 20
 """Limit of indentation levels. Deeper values are on one line."""
 ROWS = 1000
@@ -29,9 +29,9 @@ _GAP: Final = object()
 
 
 def json_rows(value: Any, whole: Target) -> list[Row]:
-    """Return a value as rows; `whole` opens all of it.
+    """Return a value as rows. The target `whole` opens all of it.
 
-    The work is bounded: a very large value is only indented, and its beginning and end are shown.
+    Of a very large value, beginning and end are shown, and it is only indented.
     """
     members = (
         _members(value, whole, "") if isinstance(value, dict) else _value("", value, whole, "")
@@ -57,7 +57,7 @@ def _items(value: list[Any], whole: Target, indent: str) -> Iterator[Row]:
 
 
 def _both(items: Any, count: int) -> Iterator[Any]:
-    """Yield the items; of very many, the first ones, a gap, and the last ones."""
+    """Yield the items, or the first ones, a gap and the last ones of very many."""
     if count <= MOST + 1:
         yield from items
         return

@@ -51,9 +51,9 @@ _LEVELS = {
 
 
 def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Row]:
-    """Return the rows of one entry; of a terminal, at most so many `lines` of output.
+    """Return the rows of one entry.
 
-    `cwd` is the directory of its session.
+    `lines` limits the output of a terminal. `cwd` is the directory of the session.
     """
     match entry:
         case Heading():
@@ -135,7 +135,7 @@ def _question(entry: Question, cwd: str) -> list[Row]:
 
 
 def _notice(entry: Line) -> list[Row]:
-    """Return a line and its details; of many, the first ones. `<CR>` shows all."""
+    """Return a line with its first details. `<CR>` on it shows all."""
     sign, group = _LEVELS[entry.level]
     title, lines = one_line(entry.title, TITLE), notice_details(entry)
     whole: Target = {"kind": "notice", "number": entry.number}
@@ -181,7 +181,7 @@ def fork_history(session: Session, look: tools.Look, until: int | None = None) -
     """Return the entries with which the chat of a fork begins.
 
     They are the session's transcript without a running turn, or its entries before index `until`.
-    Messages are copied. All other entries become plain rows, since their targets belong to the
+    Messages are copied. All other entries become plain rows, because their targets belong to the
     other session.
     """
     entries = _ended(session) if until is None else session.transcript.entries[:until]

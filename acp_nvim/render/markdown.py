@@ -1,10 +1,8 @@
 """Markdown highlights for text that is still arriving.
 
-With a full parser, the cost for the editor would grow with the chat. This one scans each finished
-line once. It supports the syntax that agents write: fences, headings, quotes, list markers, inline
-code, strong, emphasis and links.
-
-The cost is two passes of a regular expression over the text, and some Python for each highlight.
+With a full parser, the cost would grow with the chat. This one scans each finished line once, in
+two passes of a regular expression. It supports fences, headings, quotes, list markers, inline code,
+strong, emphasis and links.
 """
 
 from __future__ import annotations
@@ -114,7 +112,10 @@ def _has(text: str, mark: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _closing(fence: str) -> re.Pattern[str]:
-    """Return the pattern for the closing line of a fence: the same character, as many or more."""
+    """Return the pattern for the closing line of a fence.
+
+    It has the same character at least as many times.
+    """
     mark = f"{re.escape(fence[0])}{{{len(fence)},}}"
     return re.compile(rf"\n[^\S\n]*{mark}[^\S\n]*(?=\n|\Z)")
 
@@ -150,7 +151,7 @@ def _prose(text: str, first: int) -> list[Mark]:
 
 
 class _Rows:
-    """Translates ascending offsets to rows and bytes; each line begins with its newline."""
+    """Conversion of ascending offsets to rows and bytes. Each line begins with its newline."""
 
     __slots__ = ("_ascii", "_line", "_row", "_text")
 

@@ -1,4 +1,4 @@
-"""Output of commands: colours, and lines as a terminal would leave them."""
+"""Output of commands, with colours and overwritten lines as in a terminal."""
 
 from __future__ import annotations
 

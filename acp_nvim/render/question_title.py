@@ -26,7 +26,7 @@ from acp_nvim.session.questions.proposals import WHOLE
 from acp_nvim.session.questions.requests import commands
 
 Parts = list[tuple[str, str | None]]
-"""Texts with their highlight groups; the last text may have line breaks."""
+"""Texts with their highlight groups. The last text may have line breaks."""
 
 VERBS: Final[Mapping[str, str]] = {
     **{kind: kind for kind in ("read", "edit", "delete", "move", "search", "fetch")},
@@ -57,11 +57,11 @@ _SAME: Final = frozenset(
         *("delete", "move", "rename", "run", "running", "execute", "fetch", "search", "file"),
     }
 )
-"""Words of an agent's title that repeat our verb."""
+"""Words of an agent's title that repeat the verb of the question."""
 
 
 class Change(Struct, frozen=True):
-    """Planned change of one file; the counts are of lines."""
+    """Planned change of one file, with counts of lines."""
 
     path: str
     kind: str
@@ -71,7 +71,7 @@ class Change(Struct, frozen=True):
 
 
 class Title(Struct, frozen=True):
-    """The title in parts, and the values that the rows below need not repeat."""
+    """Title in parts, and the values that the rows below need not repeat."""
 
     parts: Parts
     command: str | None = None
@@ -81,11 +81,11 @@ class Title(Struct, frozen=True):
     path: str | None = None
     """The one file that it names."""
     own: str = ""
-    """The agent's own title, if it has more words."""
+    """The agent's title, if it has more words."""
 
 
 def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
-    """Return the title of a question; `call` is its tool call."""
+    """Return the title of a question about `call`."""
     if decision.listed != "permissions":
         prefix = "Question: " if decision.subject == "consent" else ""
         return Title([(prefix, "AcpPermission"), (decision.title.strip(), "AcpPermissionTitle")])
@@ -94,7 +94,7 @@ def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
         asked = decision.title.strip()
         return Title([(f"{who}asks: ", "AcpPermission"), (asked, "AcpPermissionTitle")])
     if call is None or decision.subject != "permission":
-        # Our own titles name an action; an agent's may be anything ("Run the tests?").
+        # The plugin's titles name an action. An agent's title may be anything ("Run the tests?").
         verb = "asks: " if decision.subject == "permission" else "wants to "
         named = decision.title.strip().removeprefix(f"{decision.agent} › ")
         return Title([(who + verb, "AcpPermission"), (named, "AcpPermissionTitle")])
@@ -213,7 +213,7 @@ def _other(own: str, *said: str) -> str:
 def told_commands(call: ToolCall, *, edits: bool) -> list[str]:
     """Return the distinct commands of a call.
 
-    `edits`: it changes files as well, so a patch may be sent as a command.
+    `edits`: the call changes files too, so one of its commands may be a patch.
     """
     parts = tool_input.parts(call.raw_input)
     told = dict.fromkeys(part.line for part in parts if isinstance(part, tool_input.Command))

@@ -8,25 +8,26 @@ from typing import Any
 from acp_nvim.render.markdown import Span
 
 Target = dict[str, Any]
-"""The action of `<CR>` on a row: `{kind = 'file'|'url'|'tool'|'terminal'|'content'|'turn'|'fold',
-...}`.
+"""Action of `<CR>` on a row: `{kind = 'file'|'url'|'tool'|'terminal'|'content'|'turn'|'fold', …}`.
 """
 
 Row = tuple[str, tuple[Span, ...], Target | int | None]
-"""Text, spans in bytes, target. A number means `{kind = 'tool', call = number}`, since there
-may be very many of these.
+"""Text, spans in bytes, target.
+
+A number is short for the target `{kind = 'tool', call = number}`, of which there may be very many.
 """
 
 WIDEST = 4000
-"""Limit of characters drawn of a row. A longer line shows beginning and end, and `<CR>` opens it in
-full.
+"""Limit of characters of a row. Of a longer line, beginning and end are drawn.
+
+`<CR>` opens it in full.
 """
 LAST = 1000
 """Number of these characters from the line's end."""
 
 
 def width(text: str) -> int:
-    """Return the bytes of `text`, the unit of Neovim's columns."""
+    """Return the number of bytes of `text`. Neovim counts columns in bytes."""
     return len(text) if text.isascii() else len(text.encode())
 
 

@@ -1,4 +1,4 @@
-"""Drawing of a message while it grows: each piece of its text is sent to the screen once."""
+"""Drawing of a growing message. Each piece of its text is sent to the screen once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ FOLDED = 4
 
 
 class Stream:
-    """Drawing of one `Message`. Its rows are `head`, then text, then `foot` (a blank row in a
-    fold).
-    """
+    """Drawing of one `Message`. Its rows are the head, the text, and a blank row if it folds."""
 
     def __init__(
         self,
@@ -37,9 +35,11 @@ class Stream:
         cwd: str = "",
         replaced: int = 0,
     ) -> None:
-        """`head` is above the text. `dim` is a group for the whole text, instead of Markdown. Files
-        below `cwd` are named relative to it. `replaced` is the number of characters of the message
-        dropped before.
+        """`head` are the rows above the text, `foot` adds a blank row below it.
+
+        `dim` is a group for the whole text, instead of Markdown. Files below `cwd` are named
+        relative to it. `replaced` is the number of characters of the message that were dropped
+        before.
         """
         self.replaced = replaced
         self.message = message
@@ -68,7 +68,7 @@ class Stream:
         return self.rows > 0 and not self._tail and not self._foot
 
     def draw(self, batch: Batch, n: int, start: int, at_top: bool, budget: int) -> bool:
-        """Draw up to `budget` characters below row `start`; return whether all is drawn.
+        """Draw up to `budget` characters below row `start`. Return whether all is drawn.
 
         `drawn` grows by the same number. `at_top`: the buffer has only its initial empty line.
         """
@@ -155,7 +155,7 @@ class Stream:
         return self._clean(piece), block, done
 
     def _next_text(self) -> str:
-        """Join the parts up to the next content block; many small ones are faster as one."""
+        """Join the parts up to the next content block, because one long part is faster to draw."""
         waiting = self.message.parts[self._part :]
         try:
             text = "".join(waiting)  # type: ignore[arg-type]
@@ -170,8 +170,8 @@ class Stream:
     def _clean(self, taken: str) -> str:
         """Make a piece visible, without blank lines at its end and at the start of the message.
 
-        The end is held back for text that may follow: a `\\r` for its `\\n`, and newlines after the
-        first, since one blank row separates entries, whatever newlines an agent sends.
+        A `\\r` at the end is held back, because its `\\n` may follow. So are newlines at the end
+        after the first, because one blank row separates entries, whatever the agent sends.
         """
         text = self._carry + taken
         if not self._begun:
@@ -205,7 +205,7 @@ class Stream:
         return spans
 
     def _dimmed(self, lines: list[str], group: str) -> list[Any]:
-        """Highlight whole lines, the open one with its earlier part."""
+        """Highlight whole lines, including the drawn part of the open one."""
         widths = [width(line) for line in lines]
         widths[0] += self._column
         self._column = widths[-1]

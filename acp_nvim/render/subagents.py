@@ -17,9 +17,7 @@ _LOOKS = {
     "gone": ("✗", "AcpToolFailed", "gone with its session"),
     "unknown": ("○", "AcpMuted", "state unknown"),
 }
-"""Sign, group and words of a state. Other states are neither idle nor known to run
-(v1/subagents).
-"""
+"""Sign, group and words of each known state (v1/subagents)."""
 
 
 def draw(entry: Subagent | SessionMessage | PlanDocument) -> list[Row]:
@@ -33,7 +31,10 @@ def draw(entry: Subagent | SessionMessage | PlanDocument) -> list[Row]:
 
 
 def _subagent(link: Subagent) -> list[Row]:
-    """Return its line, description, latest call and questions; `<CR>` opens its own chat."""
+    """Return the line, description, latest call and questions of a subagent.
+
+    `<CR>` on them opens its chat.
+    """
     target: Target = {"kind": "session", "id": link.id}
     sign, group, words = _look(link)
     head: list[tuple[str, str | None]] = [
@@ -59,7 +60,7 @@ def _subagent(link: Subagent) -> list[Row]:
 
 
 def _card(decision: Decision) -> list[Row]:
-    """Return a child's question with everything that its own chat shows of it."""
+    """Return a child's question in full, as in the child's chat."""
     asker = decision.asker
     entry = entry_of(decision, asker) if asker is not None else None
     return float_rows(entry, decision, asker.cwd if asker is not None else "")

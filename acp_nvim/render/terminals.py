@@ -11,7 +11,7 @@ LINES = 8
 
 
 def terminal_rows(terminal: Terminal, limit: int | None = LINES, cwd: str = "") -> list[Row]:
-    """Return the rows of a terminal; `<CR>` on each opens its buffer.
+    """Return the rows of a terminal. `<CR>` on each opens its buffer.
 
     `limit` None shows all stored lines. The directory is shown unless it is the session's (`cwd`).
     """

@@ -1,4 +1,4 @@
-"""Makes agents' text safe to show, by escaping deceptive and disruptive characters.
+"""Escaping of deceptive and disruptive characters in agents' text.
 
 Control characters become caret notation (`^[`), bidirectional and invisible ones their code point
 (`<U+202E>`).
@@ -22,9 +22,7 @@ _PLAIN = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 _LOOKED_AT = 1 << 16
 """Limit of characters that `one_line` reads of a text, which may have millions."""
 _JOINERS = frozenset("\u200c\u200d" + "".join(map(chr, range(0xFE00, 0xFE10))))
-"""Joiners, which shape adjacent letters and signs of other scripts. Next to ASCII they do
-nothing.
-"""
+"""Joiners, which change adjacent letters and signs of other scripts but not ASCII characters."""
 _KEYCAPS = frozenset("0123456789#*")
 """Characters of keycap emoji, each followed by U+FE0F and U+20E3."""
 
@@ -64,7 +62,7 @@ def _is_safe(text: str) -> bool:
 
 
 def visible(text: str) -> str:
-    """Return `text` with LF line ends and unsafe characters escaped; tabs and newlines stay."""
+    """Return `text` with LF line ends and unsafe characters escaped, except tabs and newlines."""
     if _is_safe(text):
         return text
     return _UNSAFE.sub(_visible, text.replace("\r\n", "\n"))
@@ -101,7 +99,7 @@ def home_path(path: str) -> str:
 
 
 def relative(path: str, cwd: str) -> str | None:
-    """Return a path below `cwd` relative to it, on one line; None for others."""
+    """Return a path below `cwd` relative to it, on one line, or None for other paths."""
     inside = cwd.rstrip("/") + "/"
     if len(path) > len(inside) > 1 and path.startswith(inside):
         return path_line(path[len(inside) :])

@@ -1,5 +1,6 @@
-"""Reported activity of an agent. In version 2 it alone decides running and idle
-(v2/prompt-lifecycle).
+"""Activity that an agent reports.
+
+In version 2, it alone determines whether a session runs or is idle (v2/prompt-lifecycle).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from acp_nvim.session.session import Session
 def apply(session: Session, work: Work) -> None:
     """Apply a session's reported state.
 
-    Work that was not begun by a prompt of the user is a turn of the agent's own. Subagents take
-    their state from the session above.
+    Work without a prompt of the user is a turn that the agent itself began. Subagents take their
+    state from their parents.
     """
     if session.root is not session:
         return
@@ -31,7 +32,7 @@ def apply(session: Session, work: Work) -> None:
 
 
 def opened(session: Session) -> None:
-    """Set the status of a session just opened at the agent, which may be working already."""
+    """Set the status of a session after it was opened. The agent may already work in it."""
     if session.status == "starting":
         session.status, session.error = "idle", None
         turns.settle(session)
@@ -39,7 +40,7 @@ def opened(session: Session) -> None:
 
 
 def _begin(session: Session) -> None:
-    """Begin a turn of the agent's own."""
+    """Begin a turn without a prompt of the user."""
     session.own_turn = True
     session.stop_reason = session.error = session.plan_entry = None
     session.transcript.expect_agent()

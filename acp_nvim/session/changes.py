@@ -20,7 +20,7 @@ EVENTS_AT_ONCE = 200
 
 
 class Event(msgspec.Struct):
-    """`User` autocommand. It fires once the text before it (`mark`) is on the screen."""
+    """`User` autocommand. It fires when the text before it (`mark`) is drawn."""
 
     name: str
     data: dict[str, Any]
@@ -61,7 +61,7 @@ class Changes:
             self.names.setdefault(name, mark)
 
     def change_calls(self, indexes: Iterable[int]) -> None:
-        """Make these tool calls the changed ones."""
+        """Mark these tool calls as changed."""
         self.calls = dict.fromkeys(indexes, 0)
 
     def take_names(self, drawn: int) -> list[str]:

@@ -16,7 +16,7 @@ OPTIONS: Final = 50
 NEWEST: Final = 200
 """Number of the newest tool calls, terminals and subagents in the state, up to `STEP` more.
 
-As many subagents have chats of their own.
+The same number of subagents have their own chats.
 """
 STEP: Final = 50
 

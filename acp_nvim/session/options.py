@@ -21,7 +21,7 @@ Value = str | bool
 Option = schema.SessionConfigSelect | schema.SessionConfigBoolean
 
 MODELS = "model"
-"""Id of the option for the older `models`. An agent's own option of that id wins."""
+"""Id of the option for the older `models`, unless the agent has an option with that id."""
 
 
 class NoSuchChoice(ValueError):
@@ -31,7 +31,7 @@ class NoSuchChoice(ValueError):
 def take(session: Session, result: Any) -> None:
     """Apply modes, options and models of the answer that opened a session.
 
-    Each may be null, which keeps the values of earlier updates.
+    Those that are null leave the values of earlier updates unchanged.
     """
     if result.modes:
         modes = session.bounded("modes", result.modes.available_modes)
@@ -61,7 +61,7 @@ def _shorter(session: Session, option: schema.SessionConfigSelect) -> schema.Ses
 
 
 class InForce(NamedTuple):
-    """Choices in a session at one moment."""
+    """Current choices in a session at one time."""
 
     mode: str | None
     options: Sequence[Any]
@@ -140,8 +140,8 @@ def of_category(session: Session, category: str) -> Option | None:
 def replace(session: Session, listed: Sequence[Any]) -> None:
     """Replace the whole list.
 
-    An option of the category model whose values have changed depends on another one, such as the
-    provider.
+    If the values of an option of the category model have changed, it depends on another option,
+    such as the provider.
     """
     before = {one.id: _offered(one) for one in _models(session)}
     session.options = kept(session, listed)

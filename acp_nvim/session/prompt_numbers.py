@@ -13,7 +13,7 @@ from acp_nvim.session.transcript.entries import Entry, Message
 TELLING: Final = 20
 """Length in characters from which a label may occur anywhere in a prompt.
 
-Some agents put text of their own in front of it.
+Some agents insert text before it.
 """
 
 Run = Sequence[Message]
@@ -40,7 +40,10 @@ def _is_prompt(entry: Entry | None) -> bool:
 
 
 def _goes_on(before: Entry | None, entry: Message) -> bool:
-    """Return whether a message belongs to the prompt before it. Neither may be sent from here."""
+    """Return whether a message belongs to the prompt of the entry before it.
+
+    It does only if the agent has replayed both.
+    """
     if not isinstance(before, Message) or not _is_prompt(before):
         return False
     return before.sent is None and entry.sent is None and entry.prompt is None
@@ -49,8 +52,7 @@ def _goes_on(before: Entry | None, entry: Message) -> bool:
 def recognized(prompts: Sequence[Run], labels: Mapping[int, str]) -> list[int | None]:
     """Return the number of each prompt: its own, or that of the label it begins with, or None.
 
-    The search goes from newest to oldest, so of a prompt that was sent twice the later one is found
-    first.
+    The search goes from newest to oldest. If a prompt was sent twice, the later one is found first.
     """
     found: list[int | None] = []
     below = max(labels, default=0) + 1

@@ -109,7 +109,7 @@ class Prompt(Struct, eq=False):
     attachments: Sequence[Attachment] = ()
     blocks: list[Any] = field(default_factory=list)
     given: Sequence[Any] = ()
-    """Content blocks of a Lua caller, in place of the text."""
+    """Content blocks of a Lua caller, which replace the text."""
     meta: Mapping[str, Any] | None = None
     """`_meta` of the request (v1/extensibility)."""
     late: Callable[[], Awaitable[Sequence[Attachment]]] | None = None
@@ -170,8 +170,8 @@ class Prompt(Struct, eq=False):
     def build(self, capabilities: schema.PromptCapabilities) -> list[Any]:
         """Return the blocks that the agent accepts: the text first, then the attachments.
 
-        A slash command comes last. Agents that read the last text as the command find it there;
-        those that read the first find only attachments before it.
+        A slash command comes last. Some agents look for it in the last text, others in the first
+        text. Only attachments precede it.
         """
         self.left_out = []
         words: list[Any] = list(self._words(capabilities))
@@ -213,7 +213,7 @@ def ended(words: list[Any], rest: list[Any]) -> list[Any]:
 
 
 def shown(text: str) -> str:
-    """Return the text as the chat shows it. Very long lines, which Neovim draws slowly, are cut."""
+    """Return the text for the chat. Very long lines are cut, because Neovim draws them slowly."""
     if len(text) <= LINE:
         return text
     return "\n".join(map(_beginning, text.split("\n")))

@@ -28,7 +28,7 @@ def replace(session: Session, prompts: Sequence[Prompt]) -> None:
 
 
 def put_held(session: Session, prompts: Sequence[Prompt]) -> None:
-    """Put these first and hold them until `release`. Prompts that could be sent still can."""
+    """Put these first and hold them until `release`. Prompts that are not held stay so."""
     for prompt in session.queue:
         prompt.free = prompt.free or not session.held
     session.held = True
@@ -40,7 +40,7 @@ def put_held(session: Session, prompts: Sequence[Prompt]) -> None:
 def put_first(session: Session, prompt: Prompt) -> None:
     """Put a prompt first, even while others are held.
 
-    The user requested that, or the agent refused it.
+    The user wants to send it now, or the agent refused it.
     """
     prompt.free = session.held
     replace(session, [prompt, *session.queue])

@@ -1,8 +1,8 @@
 """Session: transcript, tool calls, questions, options and queue. Pure state without waiting.
 
-Turns are in `turns`, the application of messages in `updates` and `call_updates`. The editor ring
-is notified of changes at once (`SessionObserver`) and reads them: `state.take_changes`,
-`transcript.dirty`, `changes.take_events`. Everything happens in wire order.
+Turns are in `turns`, the application of messages is in `updates` and `call_updates`. A
+`SessionObserver` is called at once for each change, in wire order. The changes are then read by
+`state.take_changes`, `transcript.dirty` and `changes.take_events`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SessionObserver(Protocol):
         """Handle changes of state, events or the transcript."""
 
     def own_turn(self, session: Session) -> None:
-        """Handle the start or end of a turn of the agent's own."""
+        """Handle the start or end of a turn without a prompt of the user."""
 
     def streamed(self) -> None:
         """Handle text or tool calls in any session.
@@ -64,7 +64,7 @@ class SessionObserver(Protocol):
         """Handle a command that a terminal runs."""
 
     def works_at(self, session: Session, path: str) -> None:
-        """Handle one of the editor's tools working on this file."""
+        """Handle a read or change of this file by one of the editor's tools."""
 
 
 class Unobserved:
@@ -86,10 +86,10 @@ class Unobserved:
 
 
 class Session:
-    """Conversation with one agent. `n` is the host's number, `id` the agent's.
+    """Session with one agent. `n` is its number in the host, `id` its id at the agent.
 
-    Its values are set by the modules of this package and by the code that opens the session. After
-    setting one that is shown, call `change`.
+    The modules of this package and the code that opens the session set its values. They call
+    `change` after they set a value that is shown.
     """
 
     id = ""
@@ -126,7 +126,7 @@ class Session:
     spent = 0
     """Tokens of all turns, if the agent reports them."""
     user: str | None = None
-    """Name of the speaker in the user's place, unless it is the user."""
+    """Name of the speaker if that is not the user, such as the parent of a subagent."""
     tools: ToolUse | None = None
     """Use of the editor's own tools, if they are offered."""
     echo = ""
@@ -226,13 +226,13 @@ class Session:
 
         Ids are unique in a session (v2/prompt-lifecycle#message-ids), but some agents restart them
         with each process. After a reopen, ids that the agent has not reused by the next prompt are
-        treated as new, so replies don't land in an old message.
+        treated as new, so that replies are not appended to an old message.
         """
         self.transcript.mark_names()
         self.tool_calls.mark_ids()
 
     def keep_ids(self) -> None:
-        """Keep the meaning of all ids, since the agent knows them."""
+        """Keep the meaning of all ids, because the agent knows them."""
         self.transcript.keep_names()
         self.tool_calls.keep_ids()
 
@@ -335,7 +335,7 @@ class Session:
     # -- decisions --------------------------------------------------------------------------------
 
     def follow(self) -> None:
-        """Do nothing; a child takes title and status from its parent (`session/subagents.py`)."""
+        """Do nothing. A child takes title and status from its parent (`session/subagents.py`)."""
 
     def _terminal_output(self) -> None:
         self.observer.changed(self)
@@ -369,7 +369,7 @@ class Session:
             self._tell_permission(decision)
 
     def renew(self, decision: Decision) -> None:
-        """Ask a pending permission again, since its tool call has changed."""
+        """Ask a pending permission again, because its tool call has changed."""
         decision.judge()
         if decision.outcome is not None:
             return

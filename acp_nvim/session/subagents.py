@@ -104,7 +104,7 @@ class Child(Session):
         self.above.observer.changed(self.above)
 
     def cancel_asked(self) -> None:
-        """Cancel the child's questions, when it was cancelled itself."""
+        """Cancel the child's questions after the child was cancelled."""
         for decision in self.decisions:
             if decision.asker is self:
                 decision.resolve(CANCELLED, "cancel")
@@ -115,7 +115,7 @@ def child_of(
 ) -> Session:
     """Return the child that the parent has named, created on first use.
 
-    A session has a limited number of children with chats of their own. The others share one.
+    A session has a limited number of children with their own chats. The others share one.
     """
     root, link = parent.root, parent.links[session_id]
     known = root.children.get(session_id)
@@ -156,7 +156,10 @@ def is_taken(session: Session, session_id: str, routed: Session | None) -> bool:
 
 
 def told(session: Session, update: schema.SubagentUpdate) -> Subagent:
-    """Apply a parent's update of a child: absent keeps, null clears, the first one creates it."""
+    """Apply a parent's update of a child. The first one creates it.
+
+    An absent field stays the same, a null field is cleared.
+    """
     link = session.links.get(update.session_id)
     if link is None:
         link = session.links[update.session_id] = Subagent(update.session_id)
@@ -210,7 +213,7 @@ def abandon(session: Session) -> None:
 
 
 def message(session: Session, update: schema.SessionMessage) -> None:
-    """Upsert a message between sessions by its id. Null clears."""
+    """Create or update a message between sessions by its id. A null field is cleared."""
     message = _message(session, update.message_id)
     if update.sender_session_id is not UNSET:
         message.sender = update.sender_session_id

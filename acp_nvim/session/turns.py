@@ -24,7 +24,7 @@ _ENDS: Final[Mapping[str | None, str]] = {
 
 
 def announce(session: Session, prompt: Prompt) -> None:
-    """Show the next prompt while its agent may still be starting. Not if others are queued."""
+    """Show the next prompt while its agent may still be starting, unless others are queued."""
     if session.held or session.queue != [prompt] or prompt.given or not prompt.text.strip():
         return
     words = shown(prompt.text)

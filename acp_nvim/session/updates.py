@@ -121,7 +121,7 @@ def _options(session: Session, update: schema.ConfigOptionUpdate) -> None:
 
 
 def _info(session: Session, update: schema.SessionInfoUpdate) -> None:
-    """Set the title. Null clears, absent keeps."""
+    """Set the title. Null clears it, an absent title leaves it."""
     if update.title is not UNSET:
         session.title = update.title
         session.change("title")

@@ -138,7 +138,7 @@ def call_content(session: Session, update: updates.CallContent) -> None:
 
 
 def terminal_state(session: Session, update: updates.TerminalState) -> None:
-    """Update a terminal of the agent: given fields replace, absent ones stay."""
+    """Update a terminal of the agent. Absent fields stay the same."""
     terminals = session.terminals
     terminal = terminals.reported(update.terminal_id)
     if update.command is not UNSET or update.cwd is not UNSET:

@@ -83,7 +83,7 @@ def _around(
 def edits(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
     """Return the path of a call's diffs and the numbers of added and removed lines.
 
-    The path is empty for several files. Returns None without diffs.
+    The path is empty for several files. Return None without diffs.
     """
     added = removed = 0
     paths: set[str] = set()
@@ -130,7 +130,7 @@ def _exit(entry: ToolEntry) -> str:
 
 
 def _reason(call: ToolCall) -> str:
-    """Return the agent's own words if they are few. For a command, they are its output."""
+    """Return the agent's reason for a failure if it is short. That of a command is its output."""
     raw = call.raw_output
     if isinstance(raw, Mapping) and isinstance(error := raw.get("error"), str):
         return one_line(error, _REASON)
@@ -143,7 +143,7 @@ def _reason(call: ToolCall) -> str:
 
 
 def _leads_to(call: ToolCall, asks: Decision | None) -> Target | int:
-    """Return the target of a call's line: its file, otherwise the whole call."""
+    """Return the target of a call's line: its file or, without one, the whole call."""
     at = None
     if call.locations and call.kind != "execute":
         shows = any(isinstance(item, schema.Diff | schema.Terminal) for item in call.content)

@@ -25,7 +25,7 @@ _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
 _NAME: Final = 60
 """Limit of characters of each name."""
 _NAMES: Final = 12
-"""Limit of names, by the usual width of a window."""
+"""Limit of names, for the usual width of a window."""
 
 
 def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
@@ -62,10 +62,7 @@ def _counts(calls: Sequence[ToolCall]) -> str:
 
 
 def _subjects(entry: ToolEntry, cwd: str) -> list[str]:
-    """Return the paths of the files of a call; for other calls, the command or the title.
-
-    Empty if there is none.
-    """
+    """Return the paths of the files of a call. For other calls, return the command or the title."""
     call = entry.call
     if call.kind in FILE_VERBS:
         if found := files(call):

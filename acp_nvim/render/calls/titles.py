@@ -39,7 +39,7 @@ _PLACE = late(r"[`'\"]?[\w~./-]*[\w~][./][\w./~-]*[`'\"]?(?=$|[\s:,(])|https?://
 
 
 def short_title(title: str, kind: str, cwd: str) -> str:
-    """Return a title; for calls with files, make paths below `cwd` relative."""
+    """Return a title. In calls with files, paths below `cwd` are relative."""
     about_files = kind in ABOUT_FILES or (kind != "execute" and _ABOUT_FILE.match(title))
     if about_files and len(cwd) > 1 and cwd in title:
         return _below(cwd).sub("", title)
@@ -59,7 +59,7 @@ def _below(cwd: str) -> re.Pattern[str]:
 def done_title(title: str, kind: str, status: str) -> tuple[str, int]:
     """Return a title with the verb of its kind in the tense of the status, and the verb's length.
 
-    The length is 0 if the title has its own words.
+    The length is 0 if the title does not begin with a verb of the kind.
     """
     verbs = _VERBS.get(kind)
     if verbs is None:
@@ -89,13 +89,13 @@ class Shown(NamedTuple):
     verb: int
     """Length of the verb at its beginning."""
     beside: str = ""
-    """The agent's own title, if the text is another one."""
+    """The agent's title, if the text differs from it."""
 
 
 def own_title(entry: ToolEntry, cwd: str) -> Shown:
     """Return the title of a call in the tense of its status.
 
-    Adds the command or the file if the agent's title omits it.
+    It includes the command or the file even if the agent's title does not.
     """
     call = entry.call
     if call.own:

@@ -1,4 +1,4 @@
-"""A tool call's raw input as rows of the card that asks about it.
+"""Raw input of a tool call as rows of the card of its permission.
 
 Parts that are identical to the call's title, its content or the rows above are left out.
 """
@@ -40,7 +40,7 @@ class Said(Struct, frozen=True):
     paths: Collection[str]
     cwd: str
     whole: Target
-    """Target that opens all of it."""
+    """Target that opens the whole input."""
     command: str | None = None
     """The command in the title of the question."""
 
@@ -57,7 +57,7 @@ def input_rows(
 ) -> list[Row]:
     """Return rows for the parts of a call's raw input that title and content do not show.
 
-    `paths` are named by other rows, `command` is the title of the question.
+    `paths` are those in other rows, `command` is the title of the question.
     """
     said = _shown_texts(call, cwd, paths, whole, command)
     rows: list[Row] = []
@@ -91,7 +91,7 @@ def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> l
 
 
 def _beside(call: ToolCall) -> list[tool_input.Command]:
-    """Return commands that are only in the call's `_meta`, since rules check them too."""
+    """Return commands that are only in the call's `_meta`. The rules check them too."""
     if not call.meta:
         return []
     told = commands(call)

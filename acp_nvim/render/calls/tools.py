@@ -45,12 +45,16 @@ WHOLE = 1 << 30
 _WRITTEN = frozenset(("Edited", "Created", "Updated", "Wrote", "Modified"))
 
 ASKED = 400
-"""Number of first rows of its content that a call shows during a question; half as many last
-ones.
+"""Number of first rows of its content that a call shows during a question.
+
+Half as many of the last rows follow.
 """
 
 SHORT = WIDEST // 8
-"""Limit of characters of a text without a line to cut. A character becomes at most eight."""
+"""Limit of characters of a text in which no line can be too long.
+
+An escaped character has at most eight characters.
+"""
 
 
 class Look(Struct, frozen=True):
@@ -58,13 +62,13 @@ class Look(Struct, frozen=True):
 
     tool_lines: int = 8
     cwd: str = ""
-    """The session's directory; paths below it are shown relative to it."""
+    """The session's directory. Paths below it are shown relative to it."""
 
 
 def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
     """Return the line of a tool call and the texts of the rows below it, if these are short texts.
 
-    That is the usual case. The result is the same as that of `draw`, only faster.
+    This is a faster `draw` for the usual case.
     """
     call = entry.call
     if call.locations or len(call.content) > lists.ITEMS:
@@ -149,7 +153,7 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
 
 
 def _only_diff(items: Sequence[tuple[int, Any]]) -> Any:
-    """Return the only diff of a call, of one file, which the line of the call names."""
+    """Return the only diff of a call, whose file is already in the line of the call."""
     found = [item for _, item in items if item.__class__ in (schema.Diff, FileChanges)]
     return found[0] if len(found) == 1 and len(_paths(found)) == 1 else None
 
@@ -207,8 +211,9 @@ def _counted(rows: Sequence[Row]) -> list[Row]:
 
 
 def _as_asked(decision: Decision, entry: ToolEntry, look: Look) -> list[Row]:
-    """Return rows of the call as the user answered it, if the agent has changed it since, or of the
-    open calls that the answer may have allowed.
+    """Return rows of the call as the user answered it, if the agent has changed it since.
+
+    For a question without a call, return rows of the open calls that the answer may have allowed.
     """
     call = entry.call
     if says_something_else(decision, call, look.cwd):
@@ -247,7 +252,7 @@ def _drawn(
 ) -> tuple[list[tuple[int, Any]], int]:
     """Return the parts of a call's content to draw, with their positions, and the number left out.
 
-    Of very many, the first are drawn; during a question (`whole`), the last ones too.
+    Of very many, only the first are drawn. During a question (`whole`), so are the last.
     """
     content = list(enumerate(call.content))
     first, last = (ASKED, ASKED // 2) if whole else (lists.ITEMS, 0)
@@ -268,9 +273,7 @@ def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> li
 
 
 def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[Row]:
-    """Return the content of a tool call for its question, or the open calls that the question may
-    allow.
-    """
+    """Return the content of a tool call for its question, or the calls that it may allow."""
     if decision.covers:
         rows = [each for call in decision.covers for each in _covered(decision, call, cwd)]
         return indent(
@@ -351,7 +354,7 @@ def _block(
 
 
 def _dressed(told: str, text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row] | None:
-    """Return the rows of a text with a diff, code or colours; None for any other.
+    """Return the rows of a text with a diff, code or colours, or None for any other text.
 
     ``told`` is the text with its colours.
     """
@@ -395,7 +398,7 @@ def _code(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]
 
 
 def _diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:
-    """Return a text with its diffs drawn; nothing if it has no readable diff."""
+    """Return a text with its diffs drawn, or no rows if it has no readable diff."""
     path = call.locations[0].path if len(call.locations) == 1 else None
     parts = fenced(text, path)
     if not any(isinstance(part, Patch) for part in parts):

@@ -25,10 +25,10 @@ def upsert(session: Session, update: CallUpdate, *, asked: bool = False) -> Tool
 def upsert_all(
     session: Session, updates: Iterable[CallUpdate], *, asked: bool = False
 ) -> list[str]:
-    """Apply a run of messages and show their calls. Return the ids of unknown calls. `asked`: they
-    are questions.
+    """Apply a run of messages and show their calls. Return the ids of unknown calls.
 
-    After an error the rest is left in the iterator; the calls before it are reported.
+    `asked`: the messages are questions. After an error, the calls so far are shown, and the rest is
+    left in the iterator.
     """
     transcript, known, entries = session.transcript, session.tool_calls.by_id, session.entries
     dirty, unsaved = transcript.dirty, transcript.unsaved
@@ -79,9 +79,10 @@ def upsert_all(
 
 
 def _renew_covering(session: Session, last: ToolCall) -> None:
-    """Renew the questions that may allow other calls than they did; `last` was the last to change.
-    A call that only its question tells of is not among those calls. The imports are late: few calls
-    ask.
+    """Renew the questions that may now allow other calls. `last` is the call that changed last.
+
+    A call that exists only because of its question is not among those calls. The imports are late,
+    because few calls ask.
     """
     if not len(session.root.decisions):
         return

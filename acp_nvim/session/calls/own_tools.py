@@ -55,7 +55,7 @@ def _said(call: ToolCall) -> Iterator[str]:
 def begins(session: Session, name: str, title: str) -> ToolCall | None:
     """Handle the start of one of the editor's tools.
 
-    Give the agent's own call of it, if any, the title of the editor. Return that call.
+    Return the tool call that the agent reported for it, if any, with the editor's title.
     """
     for call in session.tool_calls.open():
         if not call.own and own_tool(call, session.tools) == name:
@@ -65,7 +65,7 @@ def begins(session: Session, name: str, title: str) -> ToolCall | None:
 
 
 def asks(session: Session, call: ToolCall, ours: ToolCall) -> None:
-    """Show a call of the editor's server, which has more detail, in place of the agent's own."""
+    """Show the editor's call, which has more detail, instead of the one the agent reported."""
     entry = session.entries.get(call)
     if entry is not None:
         call.stand_behind(ours)
@@ -95,10 +95,10 @@ def _say(session: Session, call: ToolCall, words: str) -> None:
 
 
 def needs_no_question(call: ToolCall, use: ToolUse | None) -> bool:
-    """Return whether an agent only asks for a call of an editor's tool, which needs no question.
+    """Return whether a permission is only for a call of an editor's tool, which needs no question.
 
-    The editor's guard checks that call, and asks again if the tool writes. A call that shows an
-    edit or a command of its own asks for something else.
+    The editor checks that call itself, and asks if the tool writes. A call with an edit or a
+    command is for something else.
     """
     name = own_tool(call, use)
     if name is None or use is None or _shows_more(call.content):

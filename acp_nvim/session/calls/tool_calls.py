@@ -43,13 +43,13 @@ class ToolCall(Struct, eq=False):
     message.
     """
     shown_by: ToolCall | None = None
-    """Editor's call that the chat shows in place of this one, with the question about it."""
+    """Call of an editor's tool that the chat shows instead of this one, with its question."""
     streamed: int = 0
     """Bytes of text received in chunks since the content was replaced."""
     cancellable: bool = False
     """Whether the agent can end the call on request."""
     before: dict[str, str] | None = None
-    """Previous texts of files that diffs without an old text replace."""
+    """Previous texts of files whose diffs have no old text."""
     assumed: bool = False
     """Whether the end of the turn set the status, because the agent did not report an end."""
     ended_in: int | None = None
@@ -63,7 +63,7 @@ class ToolCall(Struct, eq=False):
         return self.status in FINISHED
 
     def was(self, path: str, text: str) -> None:
-        """Set the previous text of a file that a diff without an old text replaces."""
+        """Set the previous text of a file whose diff has no old text."""
         self.before = {**(self.before or {}), path: text}
         self.content = with_old(self.content, self.before)
 
@@ -72,11 +72,11 @@ class ToolCall(Struct, eq=False):
         self.assumed = True
 
     def say(self, words: str) -> None:
-        """Show these words in place of the title."""
+        """Show these words instead of the title."""
         self.own = words
 
     def stand_behind(self, ours: ToolCall) -> None:
-        """Show a call of the editor in place of this one."""
+        """Show a call of an editor's tool instead of this one."""
         self.shown_by = ours
 
     def call_user_tool(self, name: str) -> None:
@@ -117,7 +117,7 @@ class ToolCall(Struct, eq=False):
         return msgspec.structs.replace(self, content=tuple(self.content))
 
     def may_cancel(self, offered: bool | UnsetType) -> None:
-        """Set whether the agent can end the call on request. Absent keeps the value."""
+        """Set whether the agent can end the call on request. UNSET leaves the value."""
         if offered is not UNSET:
             self.cancellable = offered
 
@@ -224,7 +224,7 @@ class ToolCalls:
     def add(
         self, update: schema.ToolCall | schema.ToolCallUpdate, *, asked: bool = False
     ) -> ToolCall:
-        """Add a call, which takes over its id. `asked`: the message is a question."""
+        """Add a call. Its id refers to it from now on. `asked`: the message is a question."""
         if isinstance(update, schema.ToolCall):
             call = announced(update, len(self._calls))
         else:
@@ -235,10 +235,9 @@ class ToolCalls:
     def begins_anew(
         self, call: ToolCall, update: schema.ToolCall | schema.ToolCallUpdate, turn: int
     ) -> bool:
-        """Return whether a message about a finished call begins a new one with its id.
+        """Return whether a message about a finished call begins a new call with its id.
 
-        A call finished in an earlier turn is over. A message that contradicts or reopens it is
-        about another call.
+        It does if the call finished in an earlier turn and the message contradicts or reopens it.
         """
         if isinstance(update, schema.ToolCall):
             return True
@@ -253,10 +252,10 @@ class ToolCalls:
         return None if is_over else call
 
     def release(self, asked: schema.ToolCallUpdate, turn: int) -> None:
-        """Let a question begin a new call if the call of its id is over.
+        """Let a question begin a new call if the call with its id is over.
 
-        A question with a title is never about a call of an earlier turn, even if that call's end
-        was only assumed.
+        A question with a title never belongs to a call of an earlier turn, even if the end of that
+        call was only assumed.
         """
         call = self.by_id.get(asked.tool_call_id)
         if call is None or not _ended_before(call, turn):

@@ -1,7 +1,7 @@
 """Newest lines of a command's output as plain text, overwritten as on a terminal.
 
-This is not a terminal: it drops colours and supports only the cursor movements of progress bars and
-status lines. It serves the few lines that the chat shows.
+It drops colours and supports only the cursor movements of progress bars and status lines. That is
+enough for the few lines that the chat shows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from acp_nvim.session.output.ansi import Ansi, plain
 KEPT: Final = 200
 """Number of stored lines."""
 BACKLOG: Final = 16 << 10
-"""Maximum number of unprocessed characters. Of a flood only the end is kept."""
+"""Maximum number of unprocessed characters. Of more, only the last ones are kept."""
 LINE: Final = 4000
 """Maximum number of characters of a line. Longer lines are broken."""
 SCREEN: Final = 48
@@ -37,7 +37,7 @@ def printed(text: str) -> str:
 
 
 def overwrites(text: str) -> bool:
-    """Return whether a text goes back to print over itself."""
+    """Return whether a text overwrites a part of itself."""
     return "\r" in text or "\b" in text
 
 

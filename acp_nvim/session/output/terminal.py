@@ -39,7 +39,7 @@ class TerminalObserver(Protocol):
 
 
 class Terminal:
-    """Terminal, which for display outlives its process and its release."""
+    """Terminal of a session. It stays on display after its process has exited."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class Terminal:
     def end(self, exit_code: int | None, signal: str | None) -> None:
         """Mark the process as ended.
 
-        Both values are None while the exit is unknown; a later call may add it.
+        Both values are None while the exit is unknown. A later call may add it.
         """
         known = (self.exit_code, self.signal) != (None, None)
         if not self.running and (known or (exit_code, signal) == (None, None)):
@@ -152,7 +152,7 @@ class Terminal:
         self.running, self.exit_code, self.signal = False, exit_code, signal
 
     def restart(self) -> None:
-        """Handle a new run under the same id. The former output stays above it."""
+        """Handle a restart with the same id. The earlier output stays above the new one."""
         if not self.running:
             self.running, self.exit_code, self.signal = True, None, None
             self._status_changed()

@@ -30,8 +30,7 @@ def described(url: str) -> list[str]:
 
 
 def _loopback(parts: SplitResult) -> str:
-    """Return the loopback host in the query to which the page finally redirects, or an empty
-    string.
+    """Return the loopback host in the query to which the page finally redirects, if any.
 
     A browser on another machine cannot reach it (RFC 8252).
     """

@@ -52,7 +52,7 @@ class Answered(schema.RequestPermissionResponse, frozen=True):
 
 
 def asked(call: ToolCall, options: Sequence[schema.PermissionOption]) -> list[Question]:
-    """Return the questions in a permission request. They are empty for any other request.
+    """Return the questions in a permission request, if it has any.
 
     `options` are those of the request.
     """
@@ -83,7 +83,7 @@ def decision(
 ) -> Decision:
     """Return the decision of a question.
 
-    Its options are the choices, followed by the agent's own options that refuse.
+    Its options are the choices, followed by the agent's options that refuse.
     """
     refusing = [it for it in request.options if it.kind.startswith("reject")]
     taken = {it.option_id for it in refusing}

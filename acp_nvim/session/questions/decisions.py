@@ -1,7 +1,7 @@
 """Questions to the user, each resolved exactly once.
 
 Ring 1 awaits a `Decision`. A key, a command, a rule, a cancel or the end of the agent resolves it.
-It knows neither its display nor its waiters.
+It does not depend on its display or its waiters.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ AT_ONCE: Final = 1000
 IN_STATE: Final = 50
 """Number of pending decisions of a session listed in the snapshot."""
 CARDS: Final = 5
-"""Number of decisions with cards, as many as fit on most screens.
+"""Number of decisions with cards. Most screens have room for these.
 
-When the user moves to the cards, all listed ones get cards. The others wait behind.
+When the user moves to the cards, all listed decisions get cards.
 """
 
 Listed = Literal["permissions", "elicitations", "questions"]
 Subject = Literal["permission", "access", "command", "elicitation", "consent"]
 """Subject of a question.
 
-It is a permission of an agent; access to a file or a command, which rules leave to the user; an
-elicitation; or a consent about a project's own files, for which no agent waits.
+`access` is about a file and `command` about a command for which no rule decides. `consent` is about
+files of the project, and no agent waits for it.
 """
 
 
@@ -47,7 +47,7 @@ class Option(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """Outcome of a decision: `selected` with the option; `accept` with form values; `decline`;
+    """Outcome of a decision: `selected` (with option), `accept` (with values), `decline`,
     `cancelled`.
     """
 
@@ -69,9 +69,8 @@ _ANSWERS: Final = {
 class Decision(Struct, eq=False):
     """Pending or resolved question.
 
-    `id` is unique in the host; `tool_call_id` is the agent's. `details` are lines about the
-    consequences (command, path, reason). `request` is the agent's own request, for drawing it in
-    full.
+    `id` is unique in the host, `tool_call_id` is the agent's id. `details` are lines about the
+    consequences (command, path, reason). `request` is the agent's request, to draw it in full.
     """
 
     id: str
@@ -93,8 +92,9 @@ class Decision(Struct, eq=False):
     agent: str = ""
     """Display name of the asking agent."""
     guarded: Mapping[str, str] = field(default_factory=dict)
-    """Absolute paths of named files that always require a question, with the reason: `outside`,
-    `secret` or `executed`.
+    """Absolute paths of named files that always require a question, with the reason.
+
+    A reason is `outside`, `secret` or `executed`.
     """
     question: bool = False
     """Whether it is a question with choices, whose options are the answers."""
@@ -216,15 +216,15 @@ class Decision(Struct, eq=False):
 
 
 class Decisions:
-    """Pending decisions of one session, oldest first: those with cards, and those behind them."""
+    """Pending decisions of one session, oldest first. Only the oldest have cards."""
 
     def __init__(self) -> None:
         self._pending: dict[str, Decision] = {}
         self._front: dict[str, Decision] = {}
         self._behind: deque[Decision] = deque()
-        """In order. Those resolved meanwhile are skipped."""
+        """Decisions without cards, in order. Resolved ones are skipped."""
         self._counts: Counter[Listed] = Counter()
-        """Number of pending ones, by their list."""
+        """Number of pending decisions, by their list."""
         self._room = CARDS
         """Maximum number of cards."""
 
@@ -237,17 +237,17 @@ class Decisions:
 
     @property
     def front(self) -> list[Decision]:
-        """Return the oldest ones, which have cards."""
+        """Return the oldest decisions, which have cards."""
         return list(self._front.values())
 
     @property
     def behind(self) -> int:
-        """Return the number of those without cards."""
+        """Return the number of decisions without cards."""
         return len(self._pending) - len(self._front)
 
     @property
     def listed(self) -> list[Decision]:
-        """Return those in the snapshot: the oldest ones, and all with cards."""
+        """Return the decisions in the snapshot: the oldest ones, and all with cards."""
         found: list[Decision] = []
         cards, others = len(self._front), max(IN_STATE - len(self._front), 0)
         for decision in self._pending.values():
@@ -264,7 +264,7 @@ class Decisions:
 
     @property
     def unlisted(self) -> dict[str, int]:
-        """Return the number of the others, by their list."""
+        """Return the number of decisions that are not in the snapshot, by their list."""
         left = self._counts - Counter(decision.listed for decision in self.listed)
         return {name: left[name] for name in left}
 
@@ -296,7 +296,7 @@ class Decisions:
             self.bring(self._behind.popleft())
 
     def bring_listed(self) -> bool:
-        """Give cards to all listed ones, because the user looks at the cards.
+        """Give cards to all listed decisions, when the user moves to the cards.
 
         Return False if there are no new cards.
         """
@@ -306,7 +306,7 @@ class Decisions:
         return len(self._front) > before
 
     def bring(self, decision: Decision) -> bool:
-        """Give a card to one without. Return False for any other."""
+        """Give a card to a decision without one. Return False for any other decision."""
         if not decision.behind or decision.outcome is not None:
             return False
         decision.behind = False
@@ -316,27 +316,27 @@ class Decisions:
         return True
 
     def renew(self, decision: Decision, new_id: str) -> None:
-        """Give a pending one a new id, as the newest."""
+        """Give a pending decision a new id and make it the newest."""
         for held in (self._pending, self._front):
             if held.pop(decision.id, None) is not None:
                 held[new_id] = decision
         decision.id, decision.known = new_id, False
 
     def get(self, decision_id: str) -> Decision | None:
-        """Return a pending one by its id."""
+        """Return a pending decision by its id."""
         return self._pending.get(decision_id)
 
     def cancel_all(self, by: str) -> bool:
-        """Resolve every pending one as cancelled. Return False if there was none."""
+        """Resolve all pending decisions as cancelled. Return False if there were none."""
         there = bool(self._pending)
         for _ in self.cancelling(by):
             pass
         return there
 
     def cancelling(self, by: str) -> Iterator[None]:
-        """Do the same in steps of `AT_ONCE`: first answer all, then call all waiters.
+        """Cancel all in steps of `AT_ONCE`: first answer all, then call all waiters.
 
-        None is pending from the first step on.
+        From the first step on, no decision is pending.
         """
         pending = list(self._pending.values())
         self._pending.clear()

@@ -1,6 +1,6 @@
 """Effect of a proposed edit on diagnostics: "This edit adds 2 errors".
 
-The language servers report on the present text and on the proposed one. The difference counts,
+Language servers check both the present and the proposed text. Only the difference is reported,
 because a server may know less about such a text than about a file on disk.
 """
 
@@ -46,9 +46,9 @@ class Opinion(msgspec.Struct, frozen=True):
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """Diagnostics that an edit adds to a file (real path), in the order of its lines.
+    """Diagnostics that an edit adds to a file (real path), in the order of lines.
 
-    It also has the numbers of removed ones, by severity.
+    Of removed ones it has the numbers by severity.
     """
 
     path: str
@@ -59,7 +59,7 @@ class Effect(msgspec.Struct, frozen=True):
 class Mark(msgspec.Struct, frozen=True):
     """Diagnostic at a row of the proposed text, 0-based.
 
-    The row is its own, or the last one of the nearest hunk, and then the text names the line.
+    If the text names the line, the row is the last one of the nearest hunk.
     """
 
     row: int
@@ -73,8 +73,8 @@ def effect(
     """Return the effect of an edit of a file, or None if there is none.
 
     ``known`` are the present diagnostics of the file, which do not count as added. ``elsewhere``
-    are words that other files of the same edit add. No server sees the future state of those files,
-    so diagnostics about such a word are left out.
+    are words that the same edit adds to other files. Diagnostics about such a word are left out,
+    because no server knows the proposed state of those files.
     """
     added: list[Said] = []
     fixed: Counter[int] = Counter()

@@ -103,8 +103,8 @@ def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[FilePatch]:
     """Return the patches of a permission.
 
-    They are in the raw input, else in the content; of the request itself if it has these, else of
-    its tool call.
+    They are in the raw input, else in the content. Those of the request itself are preferred to
+    those of its tool call.
     """
     if asked is not None and asked.raw_input is not UNSET and asked.raw_input is not None:
         call = msgspec.structs.replace(call, raw_input=asked.raw_input)

@@ -145,8 +145,8 @@ def propose(
 ) -> Proposal:
     """Apply changes of one file, one after the other.
 
-    ``known`` are other texts that the agent may use as the whole file: the one it read, the saved
-    one.
+    ``known`` are other texts that the agent may use as the whole file, such as the text that it
+    read or the saved one.
     """
     text = live
     whole = [*known] if live is None else [live, *known]
@@ -230,8 +230,8 @@ def amended(proposal: Text, content: str) -> Text:
 def overlay(proposal: Text, amendment: Text, text: Text) -> Text:
     """Merge the user's changes (proposal to amendment) into the agent's text.
 
-    Usually that text is the proposal, and the result the amendment. Otherwise changes in different
-    places are combined, and the user's win on the same lines.
+    If that text is the proposal, as usual, the result is the amendment. Otherwise both changes are
+    combined. On the same lines, the user's changes take precedence.
     """
     merged = merge(proposal, amendment, text)
     if isinstance(merged, Merged):

@@ -1,7 +1,7 @@
 """Changes of tool calls during a permission request.
 
-The user answers the text of a card. If the agent changes it while the question is open, it becomes
-a new question with a new id, so an answer to the old one cannot reach it.
+The user answers the text of a card. If the agent changes the call while the question is open, the
+question gets a new id. An answer to the old text then has no effect.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Commands and files that a tool call names.
 
-The protocol has no field for a command, so each agent has its own place: `command`, `cmd`, `argv`,
-`script`, a list of `commands`, a program beside its `args`, in `rawInput`, in `_meta` or in a block
-of shell text. All users of commands read them here: the rules judge every command and path, the
-permission card shows them, the review looks at the files.
+The protocol has no field for a command. Agents use `command`, `cmd`, `argv`, `script`, a list of
+`commands`, or a program beside its `args`. These are in `rawInput`, in `_meta` or in a block of
+shell text. This module is the only parser of them. The rules check every command and path, the
+permission card shows them, and the review looks at the files.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _TELLING: Final = _PROGRAMS | _SEVERAL | {"argv", "args", "arguments", "language
 _BESIDE: Final = frozenset({*_DIRECTORIES, *_VARIABLES})
 _LONGEST_KEY: Final = 40
 _TOLD_TWICE: Final = frozenset({"parsedcmd", "parsedcommand", "proposedexecpolicyamendment"})
-"""The agent's own parsing of the `command` beside it, which it does not run."""
+"""Keys of the agent's own parsing of the `command` beside it, which it does not run."""
 _ANSWERS: Final = frozenset({"toolresponse", "terminaloutput", "terminalexit", "terminalinfo"})
 _FOLDERS: Final = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"}

@@ -6,9 +6,9 @@ only).
 
 The rules never allow more than they name. `allow` for commands accepts only plain lines
 (`command_line`), and each command of a line must be allowed. `allow` for paths must match every
-path, as spelled and at its target. `deny` and `ask` act on suspicion (`suspicion`): a program's
-name anywhere in the command, any path. If they precede an `allow` without a command (or path), and
-the request does not show its commands (or files), the user is asked.
+path, as spelled and at its target. For `deny` and `ask`, a suspicion is enough (`suspicion`): the
+name of a program anywhere in the command, or any path. If they precede an `allow` without a command
+(or path), and the request does not show its commands (or files), the user is asked.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Detection of commands that may start a program which a rule refuses or asks about.
 
-`deny` and `ask` must not be circumvented, so this does not try to understand a shell. A program is
-suspected at any position of its name, in any quoting. An unnecessary refusal is shown or becomes a
-question; a missed program would be worse.
+`deny` and `ask` must not be circumvented. Therefore a program is suspected wherever its name
+occurs, in any quoting, without an attempt to parse the shell's grammar. An unnecessary refusal is
+shown or becomes a question. A missed program would be worse.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A tool call's raw input as parts that people know: commands, patches, questions.
+"""Parts of a tool call's raw input: commands, patches, questions and others.
 
-The protocol leaves the raw input to the agents, so this parses the shapes that known agents send.
-All other values become `Data`, so the user sees the whole input.
+The protocol does not define the raw input. This module parses the shapes that known agents send.
+All other values become `Data`, so that the user sees the whole input.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _text(text: str) -> Iterator[Part]:
 
 
 def _table(left: _Table, call_id: str, depth: int) -> Iterator[Part]:
-    """Yield the parts of a table. Each reader removes the keys it knows; the rest is data."""
+    """Yield the parts of a table. Each reader removes the keys it knows. The rest is data."""
     if call_id and left.get("call_id") == call_id:
         for key in _BOOKKEEPING:
             left.pop(key, None)

@@ -1,6 +1,4 @@
-"""Session with a stored transcript. Its entries are restored, and all that was open in them is
-ended.
-"""
+"""Restored transcript of a session. Open calls, questions and terminals in it are ended."""
 
 from __future__ import annotations
 

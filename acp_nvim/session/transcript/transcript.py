@@ -82,9 +82,7 @@ class Transcript:
             self.add(line)
 
     def complete(self) -> None:
-        """Complete the last message at the end of the turn. Later text without an id is a new
-        one.
-        """
+        """Complete the last message at the end of the turn. Later text begins a new message."""
         last = self.last
         if isinstance(last, Message) and not last.closed:
             last.closed = True
@@ -191,9 +189,7 @@ class Transcript:
 
 
 def _answers(entry: Entry) -> bool:
-    """Return whether an entry is the agent's. In a replay nothing else marks the start of its
-    part.
-    """
+    """Return whether an entry is the agent's. In a replay, the first one starts its part."""
     if isinstance(entry, Message):
         return entry.role != "user"
     return not isinstance(entry, (Heading, Line))

@@ -50,9 +50,9 @@ def transcript_prompt(
 ) -> str:
     """Return a transcript as text for a new session, of about `limit` bytes of UTF-8.
 
-    It is empty if there is nothing to quote. `before` includes only the entries before that prompt,
-    from 1. If the text is too long its middle is left out, with a remark. Thoughts, notices and
-    files attached only by their address are not included.
+    It is empty if there is nothing to quote. `before` limits it to the entries before that prompt,
+    counted from 1. If the text is too long, its middle is left out, with a remark. Thoughts,
+    notices and files attached only by their address are not included.
     """
     entries = list(transcript)
     if before is not None:
