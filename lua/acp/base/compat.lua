@@ -13,6 +13,9 @@ M.virt_lines_overflow = is_011 and 'scroll' or nil
 --- Whether `nvim_buf_set_text()` splits the fold around a change of several lines (0.11).
 M.cuts_folds = not is_011
 
+--- Whether `nvim_win_set_config()` moves a float above others (0.11).
+M.raises_floats = is_011
+
 --- Whether tree-sitter parsing can be split into time slices (0.11).
 M.can_parse_in_slices = is_011
 

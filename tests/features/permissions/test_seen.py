@@ -477,6 +477,61 @@ def test_a_card_under_a_float_that_has_just_opened_is_not_on_the_screen(
     said(front, NEW)
 
 
+OVER_ALL = """
+local covers = { relative = 'editor', row = 0, col = 0, width = 100, height = 26, zindex = 50 }
+_G.over = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, covers)
+"""
+
+
+@pytest.mark.parametrize("keys", ["y", "1", "n", "gy"])
+def test_a_covered_card_under_the_cursor_is_not_on_the_screen(front: Editor, keys: str) -> None:
+    front.lua(CHAT)
+    rows(front, 0, 1, "", "p1", "p1")
+    front.keys("G")
+    front.lua(OVER_ALL)
+    cards(front, "p1")
+    front.wait("require('acp.features.permissions.float').here() == 'p1'")
+    passes(front, 9000)
+    front.keys(keys)
+    said(front, NEW)
+    front.wait_screen("decision p1")
+    passes(front, 400)
+    front.keys(keys)
+    assert last(front)[1]["id"] == "p1"
+
+
+def test_a_card_in_a_closed_fold_under_the_cursor_is_not_on_the_screen(front: Editor) -> None:
+    front.cmd("silent! only!")
+    front.lua(CHAT)
+    rows(front, 0, 1, "", "p1", "p1")
+    front.keys("Gk:setlocal foldmethod=manual<CR>zfj")
+    front.lua(OVER_ALL)
+    cards(front, "p1")
+    front.wait("require('acp.features.permissions.float').here() == 'p1'")
+    passes(front, 9000)
+    front.lua("vim.api.nvim_win_close(_G.over, true)")
+    front.keys("y")
+    said(front, NEW)
+
+
+def test_a_covered_float_that_has_the_focus_is_not_on_the_screen(front: Editor) -> None:
+    cards(front, "p1")
+    front.cmd("Acp permissions")
+    front.lua(OVER_ALL)
+    cards(front, "p2")
+    front.wait("require('acp.features.permissions.float').here() == 'p2'")
+    passes(front, 9000)
+    front.keys("y")
+    said(front, NEW)
+    if not front.lua("return require('acp.base.compat').raises_floats"):
+        front.lua("vim.api.nvim_win_close(_G.over, true)")
+    front.wait_screen("decision p2")
+    drawn(front, "p2")
+    passes(front, 400)
+    front.keys("y")
+    assert last(front)[1]["id"] == "p2"
+
+
 def test_where_no_card_fits_the_first_press_shows_it(edit: Start) -> None:
     front: Editor = edit(init=STOPPED + HOST + RECORD_NOTIFY, screen=(40, 8))
     session(front)

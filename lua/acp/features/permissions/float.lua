@@ -475,11 +475,10 @@ local function on_screen()
     vim.schedule(redraw)
   end
   local elsewhere = require('acp.features.permissions.in_view')
-  local ids, cursor = vim.tbl_extend('force', elsewhere.ids(), in_view()), M.here()
-  local found = { pending = {}, ids = {}, cursor = cursor }
+  local ids = vim.tbl_extend('force', elsewhere.ids(), in_view())
+  local found = { pending = {}, ids = {}, cursor = M.here() }
   for _, card in ipairs(cards) do
-    found.pending[card.id] = true
-    if ids[card.id] or card.id == cursor then found.ids[card.id] = true end
+    found.pending[card.id], found.ids[card.id] = true, ids[card.id]
   end
   found.oldest = elsewhere.subject() or (cards[1] or {}).id
   found.bufnr = vim.api.nvim_get_current_buf()
@@ -490,7 +489,8 @@ end
 --- Show the float, whatever it covers, until another question arrives. Close it first, because it
 --- may be in another tab page and Neovim 0.10 cannot raise a window.
 local function force()
-  dismissed, forced = false, true
+  dismissed = false
+  forced = require('acp.base.compat').raises_floats or not M.is_current()
   if not M.is_current() then close() end
   redraw()
 end

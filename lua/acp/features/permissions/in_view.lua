@@ -50,6 +50,28 @@ local function shown(win)
   return found
 end
 
+--- Return the question whose card is under the cursor of a chat, unless a closed fold or a float
+--- hides it. Lines of the card may be out of view.
+---@return string|nil id
+local function at_cursor()
+  local win = api.nvim_get_current_win()
+  local chat = require('acp.ui.chats').of(api.nvim_win_get_buf(win))
+  if not chat or vim.fn.foldclosed('.') > 0 then return nil end
+  local function decision(line)
+    return (require('acp.features.chat.marks').at(chat, line - 1) or {}).decision
+  end
+  local first, last = vim.fn.line('.'), vim.fn.line('.')
+  local id = decision(first)
+  while first > vim.fn.line('w0') and decision(first - 1) == id do
+    first = first - 1
+  end
+  while last < vim.fn.line('w$') and decision(last + 1) == id do
+    last = last + 1
+  end
+  local are_covered = require('acp.ui.win').are_covered
+  return not are_covered(win, first, last, 'acppermission') and id or nil
+end
+
 ---@param found table<integer|string, any>
 ---@param cards acp.Card[]
 local function all(found, cards)
@@ -72,17 +94,19 @@ function M.where(cards)
 end
 
 --- Return the ids of the questions that the windows of this tab page show: whole cards in chats
---- that no float covers, and the subject of the current window.
+--- that no float covers, the card under the cursor, and the subject of the current window.
 ---@return table<integer|string, true>
 function M.ids()
-  local found, about = {}, M.subject()
+  local found = {}
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     local chat = require('acp.ui.chats').of(api.nvim_win_get_buf(win))
     if chat and not require('acp.ui.win').is_covered(win) then
       found = vim.tbl_extend('force', found, shown(win))
     end
   end
-  if about then found[about] = true end
+  for _, id in pairs({ M.subject(), at_cursor() }) do
+    found[id] = true
+  end
   return found
 end
 
