@@ -9,8 +9,6 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import (
-    HOST,
-    RECORD_NOTIFY,
     Start,
     cards,
     float_lines,
@@ -20,55 +18,26 @@ from tests.support.front_without_host import (
     session,
     told,
 )
-
-NEW = "acp: New question: press again"
-OVER = "acp: That question is over"
-STOPPED = """
-_G.ms = 0
-package.loaded['acp.features.permissions.clock'] = { ms = function() return _G.ms end }
-"""
+from tests.support.stopped_clock import (
+    CHAT,
+    NEW,
+    OVER,
+    answers_after_400_ms,
+    answers_at_second_press,
+    drawn,
+    message,
+    passes,
+    refused,
+    rows,
+    shown,
+    start,
+)
 
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
     """An editor whose host is a record and whose clock stands still."""
-    editor: Editor = edit(init=STOPPED + HOST + RECORD_NOTIFY, screen=(100, 30))
-    editor.cmd("nmap gy <Plug>(acp-allow)")
-    editor.cmd("nmap gY <Plug>(acp-allow-always)")
-    editor.cmd("nmap gn <Plug>(acp-deny)")
-    editor.cmd("nmap gN <Plug>(acp-deny-always)")
-    editor.cmd("nmap g: :Acp allow<CR>")
-    session(editor)
-    return editor
-
-
-def passes(front: Editor, ms: int) -> None:
-    """So many milliseconds pass."""
-    front.lua("_G.ms = _G.ms + ...", ms)
-
-
-def shown(front: Editor, id: int | str) -> int | None:
-    """How long a question has been on the screen."""
-    found: int | None = front.lua(
-        "return require('acp.features.permissions.seen').shown_ms(...)", id
-    )
-    return found
-
-
-def drawn(front: Editor, id: int | str) -> None:
-    front.wait("require('acp.features.permissions.seen').shown_ms(...) ~= nil", id)
-
-
-def message(front: Editor, text: str) -> None:
-    """Wait until this is the last message."""
-    front.wait("(_G.told[#_G.told] or {})[1] == ...", text)
-
-
-def said(front: Editor, text: str) -> None:
-    """This is the last message, and nothing was answered."""
-    message(front, text)
-    assert sent(front) == []
-    front.lua("_G.told = {}")
+    return start(edit)
 
 
 COMMANDS = ["Acp allow", "Acp deny", "Acp allow yes", "Acp deny no"]
@@ -82,62 +51,21 @@ def test_a_command_from_a_script_takes_no_question_before_400_ms(
 ) -> None:
     cards(front, "p1")
     front.cmd(command)
-    said(front, NEW)
-    drawn(front, "p1")
-    passes(front, 399)
-    front.cmd(command)
-    said(front, NEW)
-    passes(front, 400)
-    front.cmd(command)
-    assert last(front)[1]["id"] == "p1"
+    refused(front)
+    answers_after_400_ms(front, command)
 
 
 @pytest.mark.parametrize("keys", MAPS)
 def test_a_map_takes_no_question_before_400_ms(front: Editor, keys: str) -> None:
     cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 399)
-    front.keys(keys)
-    said(front, NEW)
-    passes(front, 400)
-    front.keys(keys)
-    assert last(front)[1]["id"] == "p1"
+    answers_after_400_ms(front, keys)
 
 
 @pytest.mark.parametrize("keys", KEYS)
 def test_a_key_on_a_card_takes_no_question_before_400_ms(front: Editor, keys: str) -> None:
     cards(front, "p1")
     front.cmd("Acp permissions")
-    drawn(front, "p1")
-    passes(front, 399)
-    front.keys(keys)
-    said(front, NEW)
-    passes(front, 400)
-    front.keys(keys)
-    assert last(front)[1]["id"] == "p1"
-
-
-CHAT = """
-require('acp.features.chat.view').begin(1)
-require('acp.features.chat.view').open(1)
-vim.cmd.wincmd('l')
-"""
-ROWS = """
-local first, last, ids = ...
-local rows, targets = {}, {}
-for i, id in ipairs(ids) do
-  rows[i] = id == '' and 'text' or 'card ' .. id
-  if id ~= '' then
-    vim.list_extend(targets, { i - 1, { decision = id, first = true, last = true } })
-  end
-end
-require('acp.features.chat.view').replace(1, first, last, rows, { {}, {}, targets })
-"""
-
-
-def rows(front: Editor, first: int, end: int, *ids: str) -> None:
-    """Rows of the chat: a card of one row each, or text."""
-    front.lua(ROWS, first, end, ids)
+    answers_after_400_ms(front, keys)
 
 
 def test_the_second_press_of_a_key_in_the_chat_answers_nothing(front: Editor) -> None:
@@ -170,11 +98,11 @@ def test_a_refused_press_starts_the_time_anew(front: Editor, keys: str) -> None:
     drawn(front, "p1")
     for _ in range(50):
         front.keys(keys)
-        said(front, NEW)
+        refused(front)
         passes(front, 30)
     passes(front, 369)
     front.keys(keys)
-    said(front, NEW)
+    refused(front)
     passes(front, 400)
     front.keys(keys)
     assert last(front)[1]["id"] == "p1"
@@ -187,7 +115,7 @@ def test_a_refused_press_starts_the_time_of_all_cards_anew(front: Editor) -> Non
     drawn(front, "p2")
     passes(front, 399)
     front.keys("y")
-    said(front, NEW)
+    refused(front)
     assert [shown(front, id) for id in ("p1", "p2")] == [0, 0]
 
 
@@ -201,7 +129,7 @@ def test_a_card_in_the_chat_that_slides_under_the_cursor_is_new(front: Editor) -
     rows(front, 1, 2)
     assert front.lua("return vim.api.nvim_get_current_line()") == "card p2"
     front.keys("y")
-    said(front, NEW)
+    refused(front)
     passes(front, 400)
     front.keys("y")
     assert last(front) == ["choose", {"id": "p2", "option": "yes"}]
@@ -239,27 +167,17 @@ def test_the_question_that_moves_up_is_new(front: Editor) -> None:
     assert last(front) == ["allow", {"id": "p1"}]
     cards(front, "p2")
     front.lua("_G.sent = {}")
-    front.cmd("Acp allow")
-    said(front, NEW)
-    drawn(front, "p2")
-    passes(front, 400)
-    front.cmd("Acp allow")
-    assert last(front) == ["allow", {"id": "p2"}]
+    answers_at_second_press(front, "Acp allow", "p2")
 
 
-@pytest.mark.parametrize("press", ["Acp allow", "gy", "gn", "gY", "g:"])
-def test_nothing_falls_through_to_another_session(front: Editor, press: str) -> None:
+@pytest.mark.parametrize("keys", ["Acp allow", "gy", "gn", "gY", "g:"])
+def test_nothing_falls_through_to_another_session(front: Editor, keys: str) -> None:
     cards(front, "mine", n=1)
     cards(front, "theirs", n=2)
     drawn(front, "theirs")
     passes(front, 9000)
     cards(front, n=1)
-    front.cmd(press) if press.startswith("Acp") else front.keys(press)
-    said(front, NEW)
-    drawn(front, "theirs")
-    passes(front, 400)
-    front.cmd(press) if press.startswith("Acp") else front.keys(press)
-    assert last(front)[1]["id"] == "theirs"
+    answers_at_second_press(front, keys, "theirs")
 
 
 def test_the_cards_of_the_current_session_come_first(front: Editor) -> None:
@@ -292,7 +210,7 @@ def test_a_consent_is_not_answered_by_the_command_for_the_question_before_it(
     passes(front, 9000)
     front.lua("require('acp.features.permissions.float').set(1, { ... })", consent)
     front.cmd("Acp allow")
-    said(front, NEW)
+    refused(front)
 
 
 def test_permissions_come_before_forms_and_these_before_consents(front: Editor) -> None:
@@ -327,7 +245,7 @@ def test_a_typed_command_whose_question_is_gone_answers_no_other(front: Editor) 
     drawn(front, "p2")
     passes(front, 9000)
     front.keys("<CR>")
-    said(front, OVER)
+    refused(front, OVER)
     assert shown(front, "p2"), "the next command may answer it"
     front.keys(":Acp allow<CR>")
     assert last(front) == ["allow", {"id": "p2"}]
@@ -339,7 +257,7 @@ def test_a_typed_command_answers_no_question_that_came_after_the_colon(front: Ed
     drawn(front, "p1")
     passes(front, 9000)
     front.keys("<CR>")
-    said(front, NEW)
+    refused(front)
 
 
 def test_a_question_that_comes_while_a_command_is_typed_is_drawn(front: Editor) -> None:
@@ -361,7 +279,7 @@ def test_what_is_typed_after_a_map_has_begun_the_command_line_means_the_first(
     drawn(front, "p2")
     passes(front, 9000)
     front.keys("allow<CR>")
-    said(front, OVER)
+    refused(front, OVER)
 
 
 def test_an_aborted_command_line_means_nothing(front: Editor) -> None:
@@ -371,7 +289,7 @@ def test_an_aborted_command_line_means_nothing(front: Editor) -> None:
     cards(front, "p2")
     drawn(front, "p2")
     front.cmd("Acp allow")
-    said(front, NEW)
+    refused(front)
 
 
 def test_no_options_of_a_question_that_is_gone_are_checked(front: Editor) -> None:
@@ -380,7 +298,7 @@ def test_no_options_of_a_question_that_is_gone_are_checked(front: Editor) -> Non
     front.keys(":Acp allow ever")
     cards(front, "p2")
     front.keys("<CR>")
-    said(front, OVER)
+    refused(front, OVER)
 
 
 def test_a_macro_answers_one_question(front: Editor) -> None:
@@ -400,212 +318,7 @@ def test_keys_typed_while_neovim_was_busy_answer_nothing(front: Editor) -> None:
     cards(front, "p1")
     passes(front, 9000)
     front.lua("_G.go = true")
-    said(front, NEW)
-
-
-# ---- on the screen or not
-
-
-def test_a_card_that_was_only_glimpsed_is_new_when_it_comes_back(front: Editor) -> None:
-    cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 300)
-    front.cmd("silent! only!")
-    front.wait("not require('acp.features.permissions.seen').shown_ms('p1')")
-    passes(front, 9000)
-    front.cmd("Acp allow")
-    said(front, NEW)
-    front.wait_screen("decision p1")
-    drawn(front, "p1")
-    passes(front, 400)
-    front.cmd("Acp allow")
-    assert last(front) == ["allow", {"id": "p1"}]
-
-
-def test_a_card_that_was_seen_may_be_closed(front: Editor) -> None:
-    cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 400)
-    front.cmd("silent! only!")
-    assert float_lines(front) is None
-    front.cmd("Acp allow")
-    assert last(front) == ["allow", {"id": "p1"}]
-
-
-def test_a_card_under_another_float_is_not_on_the_screen(front: Editor) -> None:
-    front.lua(
-        "_G.over = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true,"
-        " { relative = 'editor', row = 0, col = 0, width = 98, height = 26, zindex = 50 })"
-    )
-    cards(front, "p1")
-    front.keys("<Esc>")
-    assert shown(front, "p1") is None
-    passes(front, 9000)
-    front.keys("gy")
-    said(front, NEW)
-    front.wait_screen("decision p1")
-    drawn(front, "p1")
-    passes(front, 400)
-    front.keys("gy")
-    assert last(front) == ["allow", {"id": "p1"}]
-
-
-COVER = """
-local config = { relative = 'editor', row = 30, col = 100, anchor = 'SE', zindex = 50 }
-config.width, config.height = 100, 30
-vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, config)
-local function press()
-  _G.ms = _G.ms + 9000
-  vim.api.nvim_input('gy')
-end
-vim.api.nvim_create_autocmd('SafeState', { once = true, callback = vim.schedule_wrap(press) })
-"""
-
-
-@pytest.mark.parametrize("glimpsed", [True, False])
-def test_a_card_under_a_float_that_has_just_opened_is_not_on_the_screen(
-    front: Editor, glimpsed: bool
-) -> None:
-    """The position of the float is known only when the screen has been drawn, after SafeState."""
-    if glimpsed:
-        cards(front, "p1")
-        drawn(front, "p1")
-        passes(front, 399)
-    else:
-        cards(front, "p1")
-    front.lua(COVER)
-    said(front, NEW)
-
-
-OVER_ALL = """
-local covers = { relative = 'editor', row = 0, col = 0, width = 100, height = 26, zindex = 50 }
-_G.over = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, covers)
-"""
-
-
-@pytest.mark.parametrize("keys", ["y", "1", "n", "gy"])
-def test_a_covered_card_under_the_cursor_is_not_on_the_screen(front: Editor, keys: str) -> None:
-    front.lua(CHAT)
-    rows(front, 0, 1, "", "p1", "p1")
-    front.keys("G")
-    front.lua(OVER_ALL)
-    cards(front, "p1")
-    front.wait("require('acp.features.permissions.float').here() == 'p1'")
-    passes(front, 9000)
-    front.keys(keys)
-    said(front, NEW)
-    front.wait_screen("decision p1")
-    passes(front, 400)
-    front.keys(keys)
-    assert last(front)[1]["id"] == "p1"
-
-
-def test_a_card_in_a_closed_fold_under_the_cursor_is_not_on_the_screen(front: Editor) -> None:
-    front.cmd("silent! only!")
-    front.lua(CHAT)
-    rows(front, 0, 1, "", "p1", "p1")
-    front.keys("Gk:setlocal foldmethod=manual<CR>zfj")
-    front.lua(OVER_ALL)
-    cards(front, "p1")
-    front.wait("require('acp.features.permissions.float').here() == 'p1'")
-    passes(front, 9000)
-    front.lua("vim.api.nvim_win_close(_G.over, true)")
-    front.keys("y")
-    said(front, NEW)
-
-
-def test_a_covered_float_that_has_the_focus_is_not_on_the_screen(front: Editor) -> None:
-    cards(front, "p1")
-    front.cmd("Acp permissions")
-    front.lua(OVER_ALL)
-    cards(front, "p2")
-    front.wait("require('acp.features.permissions.float').here() == 'p2'")
-    passes(front, 9000)
-    front.keys("y")
-    said(front, NEW)
-    if not front.lua("return require('acp.base.compat').raises_floats"):
-        front.lua("vim.api.nvim_win_close(_G.over, true)")
-    front.wait_screen("decision p2")
-    drawn(front, "p2")
-    passes(front, 400)
-    front.keys("y")
-    assert last(front)[1]["id"] == "p2"
-
-
-def test_where_no_card_fits_the_first_press_shows_it(edit: Start) -> None:
-    front: Editor = edit(init=STOPPED + HOST + RECORD_NOTIFY, screen=(40, 8))
-    session(front)
-    front.lua(CHAT)
-    rows(front, 0, 1, *[""] * 30)
-    front.keys("G")
-    cards(front, "p1")
-    front.keys("<Esc>")
-    assert shown(front, "p1") is None
-    passes(front, 9000)
-    front.cmd("Acp allow")
-    said(front, NEW)
-    front.wait_screen("decision p1")
-    drawn(front, "p1")
-    passes(front, 400)
-    front.cmd("Acp allow")
-    assert last(front) == ["allow", {"id": "p1"}]
-
-
-def test_without_a_screen_a_question_is_answered_after_400_ms(edit: Start) -> None:
-    front: Editor = edit(init=STOPPED + HOST + RECORD_NOTIFY, screen=None)
-    session(front)
-    cards(front, "p1")
-    front.cmd("Acp allow")
-    said(front, NEW)
-    drawn(front, "p1")
-    passes(front, 400)
-    front.cmd("Acp allow")
-    assert last(front) == ["allow", {"id": "p1"}]
-
-
-def test_in_a_terminal_a_question_is_answered_after_400_ms(front: Editor) -> None:
-    front.cmd("tnoremap <F5> <Cmd>Acp allow<CR>")
-    front.cmd("terminal cat")
-    front.keys("i")
-    cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 399)
-    front.keys("<F5>")
-    said(front, NEW)
-    passes(front, 400)
-    front.keys("<F5>")
-    assert last(front) == ["allow", {"id": "p1"}]
-
-
-ABSENCES = [("VimSuspend", "VimResume"), ("FocusLost", "FocusGained")]
-
-
-@pytest.mark.parametrize(("leaves", "returns"), ABSENCES)
-def test_a_question_that_came_while_the_user_was_away_is_new(
-    front: Editor, leaves: str, returns: str
-) -> None:
-    front.cmd(f"doautocmd {leaves}")
-    cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 9000)
-    front.cmd(f"doautocmd {returns}")
-    front.keys("gy")
-    said(front, NEW)
-    drawn(front, "p1")
-    passes(front, 400)
-    front.keys("gy")
-    assert last(front) == ["allow", {"id": "p1"}]
-
-
-def test_a_question_that_was_seen_before_the_focus_went_is_not_new(front: Editor) -> None:
-    cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 400)
-    front.cmd("doautocmd FocusLost")
-    passes(front, 9000)
-    front.cmd("doautocmd FocusGained")
-    front.keys("gy")
-    assert last(front) == ["allow", {"id": "p1"}]
+    refused(front)
 
 
 def test_the_state_says_how_long_a_question_is_on_the_screen(front: Editor) -> None:

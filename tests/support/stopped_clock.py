@@ -1,0 +1,116 @@
+"""The Lua front without a host, with a clock that is set forward by hand.
+
+Example:
+
+    front = start(edit)
+    cards(front, "p1")
+    drawn(front, "p1")
+    passes(front, 400)
+    press(front, "gy")
+    assert last(front) == ["allow", {"id": "p1"}]
+"""
+
+from __future__ import annotations
+
+from tests.support.editor import Editor
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, last, sent, session
+
+NEW = "acp: New question: press again"
+OVER = "acp: That question is over"
+STOPPED = """
+_G.ms = 0
+package.loaded['acp.features.permissions.clock'] = { ms = function() return _G.ms end }
+"""
+CHAT = """
+require('acp.features.chat.view').begin(1)
+require('acp.features.chat.view').open(1)
+vim.cmd.wincmd('l')
+"""
+ROWS = """
+local first, last, ids = ...
+local rows, targets = {}, {}
+for i, id in ipairs(ids) do
+  rows[i] = id == '' and 'text' or 'card ' .. id
+  if id ~= '' then
+    vim.list_extend(targets, { i - 1, { decision = id, first = true, last = true } })
+  end
+end
+require('acp.features.chat.view').replace(1, first, last, rows, { {}, {}, targets })
+"""
+
+
+def start(edit: Start, screen: tuple[int, int] | None = (100, 30)) -> Editor:
+    """Start an editor with session 1 and the maps gy, gY, gn, gN and g:."""
+    editor = edit(init=STOPPED + HOST + RECORD_NOTIFY, screen=screen)
+    editor.cmd("nmap gy <Plug>(acp-allow)")
+    editor.cmd("nmap gY <Plug>(acp-allow-always)")
+    editor.cmd("nmap gn <Plug>(acp-deny)")
+    editor.cmd("nmap gN <Plug>(acp-deny-always)")
+    editor.cmd("nmap g: :Acp allow<CR>")
+    session(editor)
+    return editor
+
+
+def passes(front: Editor, ms: int) -> None:
+    """Set the clock forward."""
+    front.lua("_G.ms = _G.ms + ...", ms)
+
+
+def shown(front: Editor, id: int | str) -> int | None:
+    """Return the milliseconds that a question has been on the screen."""
+    found: int | None = front.lua(
+        "return require('acp.features.permissions.seen').shown_ms(...)", id
+    )
+    return found
+
+
+def drawn(front: Editor, id: int | str) -> None:
+    """Wait until a question is on the screen."""
+    front.wait("require('acp.features.permissions.seen').shown_ms(...) ~= nil", id)
+
+
+def message(front: Editor, text: str) -> None:
+    """Wait until this is the last message."""
+    front.wait("(_G.told[#_G.told] or {})[1] == ...", text)
+
+
+def refused(front: Editor, text: str = NEW) -> None:
+    """Wait until this is the last message, and check that nothing has been answered."""
+    message(front, text)
+    assert sent(front) == []
+    front.lua("_G.told = {}")
+
+
+def press(front: Editor, keys: str) -> None:
+    """Run a command, or type keys."""
+    if keys.startswith("Acp "):
+        front.cmd(keys)
+    else:
+        front.keys(keys)
+
+
+def answers_at_second_press(front: Editor, keys: str, id: str = "p1") -> None:
+    """Check that a question that was not seen is shown by a press, and answered 400 ms later."""
+    press(front, keys)
+    refused(front)
+    front.wait_screen(f"decision {id}")
+    drawn(front, id)
+    passes(front, 400)
+    press(front, keys)
+    assert last(front)[1]["id"] == id
+
+
+def answers_after_400_ms(front: Editor, keys: str) -> None:
+    """Check that a press answers question p1 once it has been on the screen for 400 ms."""
+    drawn(front, "p1")
+    passes(front, 399)
+    press(front, keys)
+    refused(front)
+    passes(front, 400)
+    press(front, keys)
+    assert last(front)[1]["id"] == "p1"
+
+
+def rows(front: Editor, first: int, end: int, *ids: str) -> None:
+    """Replace rows of the chat by cards of one row each, or text."""
+    front.lua(ROWS, first, end, ids)
