@@ -94,7 +94,7 @@ class ToolEditor:
         return msgspec.convert(await self._call("quickfix", "read"), Quickfix)
 
     async def set_quickfix(self, items: Sequence[QuickfixItem], title: str) -> None:
-        listed = [_given(msgspec.structs.asdict(item)) for item in items]
+        listed = [_without_none(msgspec.structs.asdict(item)) for item in items]
         await self._call("quickfix", "set", listed, title)
 
     async def show(self, session: Session, path: str, first: int, last: int, text: str) -> None:
@@ -112,6 +112,6 @@ def _roots(session: Session) -> list[str]:
     return [os.path.realpath(root) for root in session.roots]
 
 
-def _given(table: dict[str, Any]) -> dict[str, Any]:
+def _without_none(table: dict[str, Any]) -> dict[str, Any]:
     """Return a table without items that are None, because Lua would get `vim.NIL` for them."""
     return {key: value for key, value in table.items() if value is not None}

@@ -40,7 +40,7 @@ class ToolFiles:
         self._options = options
         self.lists = files.guard.lists
 
-    async def look(self, session: Session, path: str) -> tuple[Place, Text]:
+    async def read(self, session: Session, path: str) -> tuple[Place, Text]:
         """Return a file that an agent names, absolute or relative, and its live text.
 
         Raise Refusal, possibly after a question to the user.
@@ -51,9 +51,9 @@ class ToolFiles:
         """Return the place of such a file without its text."""
         return (await self._files.guard.allowed(session, "read", absolute(session, path)))[0]
 
-    def sources(self, session: Session, looked_at: Mapping[str, Text] = NOTHING) -> Sources:
-        """Return the source of texts for an answer. ``looked_at`` are texts already read."""
-        return Sources(self._files, self._buffers, self._options(), session, looked_at)
+    def sources(self, session: Session, read_before: Mapping[str, Text] = NOTHING) -> Sources:
+        """Return the source of texts for an answer. ``read_before`` are texts already read."""
+        return Sources(self._files, self._buffers, self._options(), session, read_before)
 
 
 class Sources:
@@ -65,13 +65,13 @@ class Sources:
         buffers: Unsaved,
         options: FileOptions,
         session: Session,
-        looked_at: Mapping[str, Text] = NOTHING,
+        read_before: Mapping[str, Text] = NOTHING,
     ) -> None:
         self._guard = files.guard
         self._buffers = buffers
         self._options = options
         self._session = session
-        self._texts: dict[str, Text | None] = {real: clean(it) for real, it in looked_at.items()}
+        self._texts: dict[str, Text | None] = {real: clean(it) for real, it in read_before.items()}
         self._unsaved: dict[str, Text] | None = None
 
     async def unsaved(self) -> Mapping[str, Text]:
@@ -124,7 +124,7 @@ def name(session: Session, real: str) -> str:
     return os.path.relpath(real, root) if inside else real
 
 
-def shown(line: str) -> str:
+def cut_line(line: str) -> str:
     """Return a line of a file for an answer, stripped and cut."""
     text = line.replace("\t", " ").strip()
     return one_line(text if len(text) <= LINE_WIDTH else text[:LINE_WIDTH] + "…")

@@ -42,7 +42,7 @@ class Asked:
         """Ask for changes and make them: `made`, or why not."""
         made = () if "runs" in more else changes or [change("/work/a")]
         proposed = Proposed("Do it", made, **more)
-        async with self.permissions.asked(self.session, proposed) as refused:
+        async with self.permissions.ask(self.session, proposed) as refused:
             if fails:
                 raise ValueError(fails)
             return refused or "made"
@@ -215,7 +215,7 @@ async def test_a_tool_that_executes_is_judged_by_its_name() -> None:
     asked = Asked(rule("allow", kind="other"))
 
     async def called(executes: bool) -> str:
-        asking = asked.permissions.asked_to_call
+        asking = asked.permissions.ask_to_call
         async with asking(asked.session, "nvim_tests_run", {}, executes=executes) as refused:
             return refused or "made"
 
@@ -266,7 +266,7 @@ async def test_what_the_card_says() -> None:
 async def test_a_change_that_is_not_known_yet_names_its_file() -> None:
     asked = Asked({"action": "deny", "path": "a"})
     proposed = Proposed("Run it", path="/work/a")
-    async with asked.permissions.asked(asked.session, proposed) as refused:
+    async with asked.permissions.ask(asked.session, proposed) as refused:
         assert refused == "a rule of the user refuses"
 
 
@@ -275,7 +275,7 @@ async def test_a_change_that_is_not_known_yet_names_its_file() -> None:
 
 async def called(asked: Asked, name: str = "deploy", **arguments: Any) -> str:
     """Call a tool of the user: `called`, or why not."""
-    async with asked.permissions.asked_to_call(asked.session, name, arguments) as refused:
+    async with asked.permissions.ask_to_call(asked.session, name, arguments) as refused:
         return refused or "called"
 
 

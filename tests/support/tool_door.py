@@ -124,7 +124,7 @@ class House:
 
     def put(self, tool: Tool[Any]) -> None:
         """There is this tool besides."""
-        self.toolbox.put(tool)
+        self.toolbox.add(tool)
         self.door.refresh()
 
     def env(self) -> Mapping[str, str]:

@@ -126,7 +126,7 @@ class FakePermissions:
         self.meanwhile: Callable[[], Any] = lambda: None
 
     @asynccontextmanager
-    async def asked(self, session: Session, proposed: Proposed) -> AsyncIterator[str]:
+    async def ask(self, session: Session, proposed: Proposed) -> AsyncIterator[str]:
         del session
         self.proposed.append(proposed)
         self.meanwhile()

@@ -22,7 +22,7 @@ class Edit(Struct, frozen=True):
     all: bool = False
 
 
-class Given(Struct, frozen=True):
+class ServerEdit(Struct, frozen=True):
     """What stands here is for us, not for models."""
 
     path: Annotated[str, Meta(description="A file")]
@@ -44,12 +44,12 @@ EDIT = {
 }
 
 
-def read(value: Any) -> Given:
-    return arguments.read(Given, json.dumps(value).encode())
+def read(value: Any) -> ServerEdit:
+    return arguments.read(ServerEdit, json.dumps(value).encode())
 
 
 def test_a_schema_is_closed_and_has_no_references() -> None:
-    schema = arguments.input_schema(Given)
+    schema = arguments.input_schema(ServerEdit)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema == {
         "type": "object",
@@ -98,7 +98,7 @@ def test_a_wrong_argument_is_named(given: Any, said: str) -> None:
 
 def test_broken_arguments_are_said_to_be_so() -> None:
     with pytest.raises(ToolError, match="arguments: "):
-        arguments.read(Given, b"[" * 100_000)
+        arguments.read(ServerEdit, b"[" * 100_000)
 
 
 def test_null_stands_for_an_optional_argument_that_is_not_given() -> None:
@@ -136,7 +136,7 @@ def test_what_is_read_is_what_the_schema_allows(value: dict[str, Any]) -> None:
     """But for null in place of an optional argument, which the schema does not advertise."""
     needed = ("path", "edits")
     bare = {name: it for name, it in value.items() if it is not None or name in needed}
-    valid = jsonschema.Draft202012Validator(arguments.input_schema(Given)).is_valid(bare)
+    valid = jsonschema.Draft202012Validator(arguments.input_schema(ServerEdit)).is_valid(bare)
     if valid:
         read(value)
         return

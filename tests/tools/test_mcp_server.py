@@ -68,7 +68,7 @@ class Client:
     async def change(self, *tools: Any) -> None:
         """There are these tools besides."""
         for tool in tools:
-            self.box.put(tool)
+            self.box.add(tool)
         self.own.refresh()
         await turns()
 

@@ -10,9 +10,9 @@ import pytest
 
 from acp_nvim.files.ports import FileOptions
 from acp_nvim.session.session import Session
-from acp_nvim.tools.asking.diagnostics import Asked, DiagnosticsTool
+from acp_nvim.tools.asking.diagnostics import DiagnosticsArguments, DiagnosticsTool
 from acp_nvim.tools.asking.navigation import Navigation
-from acp_nvim.tools.asking.symbols import Symbols, SymbolTools
+from acp_nvim.tools.asking.symbols import SymbolsArguments, SymbolTools
 from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.ports import Answer, Diagnostic, Diagnostics
 from acp_nvim.tools.server.fields import At
@@ -70,7 +70,9 @@ def said(project: Project, name: str, line: int, severity: str, message: str) ->
 
 async def diagnose(project: Project, found: Diagnostics, **args: Any) -> Any:
     editor: Any = Editor(found)
-    return await DiagnosticsTool(editor, project.files).diagnostics(project.call, Asked(**args))
+    return await DiagnosticsTool(editor, project.files).diagnostics(
+        project.call, DiagnosticsArguments(**args)
+    )
 
 
 async def test_diagnostics_are_lines_and_data(project: Project) -> None:
@@ -144,7 +146,9 @@ async def test_both_kinds_of_symbols(project: Project) -> None:
         (None, ["a.py has no such symbols"]),
     ]:
         servers = Servers(result)
-        told = await SymbolTools(servers, project.files).symbols(project.call, Symbols(path="a.py"))
+        told = await SymbolTools(servers, project.files).symbols(
+            project.call, SymbolsArguments(path="a.py")
+        )
         assert told.text.split("\n") == lines
     with pytest.raises(ToolError, match="give `path`"):
-        await SymbolTools(servers, project.files).symbols(project.call, Symbols())
+        await SymbolTools(servers, project.files).symbols(project.call, SymbolsArguments())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.tools.asking.search import Found, Query
+from acp_nvim.tools.asking.search import Query, SearchResult
 from acp_nvim.tools.asking.searcher import ProgramSearcher
 from tests.support.git import git
 
@@ -30,16 +30,16 @@ print(json.dumps({{"type": "summary", "data": {{}}}}))
 
 
 def query(root: Path, pattern: str, **more: object) -> Query:
-    given = {"regex": False, "ignore_case": False, "texts": {}, "wanted": lambda path: True}
+    given = {"regex": False, "ignore_case": False, "texts": {}, "is_searched": lambda path: True}
     return Query(pattern, roots=[str(root)], **(given | more))  # type: ignore[arg-type]
 
 
-async def own(query: Query, limit_s: float = 20) -> Found:
+async def own(query: Query, limit_s: float = 20) -> SearchResult:
     """Search without ripgrep."""
     return await ProgramSearcher(lambda: None, limit_s).search(query)
 
 
-def lines(found: Found, root: Path) -> list[str]:
+def lines(found: SearchResult, root: Path) -> list[str]:
     """`path:line:column text` of all that was found."""
     return sorted(
         f"{Path(one.path).relative_to(root)}:{one.line}:{one.column} {one.text}"

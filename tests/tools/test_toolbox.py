@@ -122,7 +122,7 @@ def test_an_option_says_which_tools_are_listed() -> None:
     assert [it.name for it in box.listed(["wait", "nothing"])] == ["wait"]
     assert box.listed(False) == box.listed([]) == []
     box.drop("echo")
-    box.put(gives(ToolResult("")))
+    box.add(gives(ToolResult("")))
     assert [it.name for it in box.listed(True)] == ["wait", "give"]
 
 
@@ -139,7 +139,7 @@ async def test_calls_are_counted() -> None:
 async def test_a_cancel_ends_the_calls_of_its_session_alone() -> None:
     mine, others = Waits(), Waits()
     box = Toolbox([mine.tool], no_fault)
-    box.put(Tool("other", "Other", "Waits.", mine.tool.arguments, others.tool.run, timeout_s=None))
+    box.add(Tool("other", "Other", "Waits.", mine.tool.arguments, others.tool.run, timeout_s=None))
     session, other = a_session(), Session(2, "agent", "/")
     calls = [
         asyncio.create_task(box.call(session, "wait", b'{"text": ""}')),

@@ -45,7 +45,7 @@ class Permits:
         self.asked: list[tuple[str, Mapping[str, Any]]] = []
 
     @asynccontextmanager
-    async def asked_to_call(
+    async def ask_to_call(
         self,
         session: Session,
         name: str,
@@ -94,26 +94,26 @@ def failed(why: str) -> Outcome:
 
 def test_tools_come_and_go_and_that_is_told_once() -> None:
     users = Users()
-    users.tools.take([mine("a"), mine("b")])
-    users.tools.take([mine("a"), mine("b")])
+    users.tools.replace([mine("a"), mine("b")])
+    users.tools.replace([mine("a"), mine("b")])
     assert (users.names, users.changes) == (["a", "b"], 1)
-    users.tools.take([mine("b", write=True)])
+    users.tools.replace([mine("b", write=True)])
     assert (users.names, users.changes) == (["b"], 2)
-    users.tools.take([])
+    users.tools.replace([])
     assert (users.names, users.changes) == ([], 3)
 
 
 async def test_a_tool_that_is_gone_cannot_be_called() -> None:
     users = Users()
-    users.tools.take([mine()])
-    users.tools.take([])
+    users.tools.replace([mine()])
+    users.tools.replace([])
     with pytest.raises(UnknownTool):
         await users.call()
 
 
 async def test_arguments_go_as_they_came() -> None:
     users = Users()
-    users.tools.take([mine()])
+    users.tools.replace([mine()])
     given: dict[str, Any] = {"a": [None, 2**80], "b": {"c": None}}
     assert await users.call(**given) == Outcome(ToolResult("said"))
     [(name, arguments)] = users.runs.calls
@@ -149,7 +149,7 @@ async def test_arguments_that_its_schema_refuses_never_reach_it(
     given: dict[str, Any], said: str
 ) -> None:
     users = Users()
-    users.tools.take([mine(schema=json.dumps(TICKET), write=True)])
+    users.tools.replace([mine(schema=json.dumps(TICKET), write=True)])
     assert await users.call(**given) == failed(said)
     assert not users.runs.calls
     assert not users.permits.asked
@@ -165,25 +165,25 @@ async def test_arguments_that_its_schema_refuses_never_reach_it(
 )
 async def test_others_do(given: dict[str, Any]) -> None:
     users = Users()
-    users.tools.take([mine(schema=json.dumps(TICKET))])
+    users.tools.replace([mine(schema=json.dumps(TICKET))])
     assert await users.call(**given) == Outcome(ToolResult("said"))
 
 
 async def test_one_that_hangs_ends() -> None:
     users = Users(Runs(None))
-    users.tools.take([mine()])
+    users.tools.replace([mine()])
     assert await users.call() == failed("mine took more than 0.05 s")
 
 
 async def test_one_that_fails_says_why() -> None:
     users = Users(Runs(ToolError("no ticket")))
-    users.tools.take([mine()])
+    users.tools.replace([mine()])
     assert await users.call() == failed("no ticket")
 
 
 async def test_one_that_writes_is_asked_about_first() -> None:
     users = Users(why_not="the user refused")
-    users.tools.take([mine(write=True)])
+    users.tools.replace([mine(write=True)])
     assert await users.call(to="shop") == failed("the user refused")
     assert users.permits.asked == [("mine", {"to": "shop"})]
     assert not users.runs.calls
@@ -225,7 +225,7 @@ def test_a_table_is_text_and_data(value: str, text: str, data: dict[str, Any]) -
 @pytest.mark.parametrize("levels", [101, 300, 600, 990])
 async def test_a_table_of_great_depth_is_no_fault(levels: int) -> None:
     users = Users(Runs(Answer(json="[" * levels + "]" * levels)))
-    users.tools.take([mine()])
+    users.tools.replace([mine()])
     outcome = await users.call()
     assert outcome.failed
     assert outcome.result.text.startswith("the result cannot be sent: ")
@@ -234,7 +234,7 @@ async def test_a_table_of_great_depth_is_no_fault(levels: int) -> None:
 @pytest.mark.parametrize("levels", [100, 300])
 async def test_neither_are_such_arguments(levels: int) -> None:
     users = Users()
-    users.tools.take([mine(write=True)])
+    users.tools.replace([mine(write=True)])
     deep: Any = 1
     for _ in range(levels):
         deep = {"a": deep}

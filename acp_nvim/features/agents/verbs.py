@@ -16,7 +16,7 @@ def setup(host: Host, args: Args) -> None:
     past = args.pop("past", None)
     user_tools = args.pop("user_tools", ())
     host.configure(args)
-    host.user_tools.take(told(user_tools))
+    host.user_tools.replace(told(user_tools))
     if past is not None:
         revive(host, past)
 

@@ -63,7 +63,7 @@ class _Question(msgspec.Struct, frozen=True):
     verdict: Action | None
     about: str
     guarded: Mapping[str, str] = {}
-    shown: ToolCall | None = None
+    agent_call: ToolCall | None = None
     """The tool call that the agent itself reported."""
 
 
@@ -75,14 +75,14 @@ class ToolPermissions:
         self._allowed: set[tuple[int, str]] = set()
 
     @asynccontextmanager
-    async def asked(self, session: Session, proposed: Proposed) -> AsyncIterator[str]:
+    async def ask(self, session: Session, proposed: Proposed) -> AsyncIterator[str]:
         call = call_updates.upsert(session, _call(session, proposed))
         if proposed.runs is not None:
             verdict = self._run_action(session, call, proposed.runs)
-            question = _Question(ONCE, verdict, NOTHING, shown=proposed.shown)
+            question = _Question(ONCE, verdict, NOTHING, agent_call=proposed.agent_call)
         else:
             verdict = self._action(session, call, proposed.changes, proposed.guarded)
-            question = _Question(OPTIONS, verdict, EDITS, proposed.guarded, proposed.shown)
+            question = _Question(OPTIONS, verdict, EDITS, proposed.guarded, proposed.agent_call)
         async with self._put(session, call, question) as why_not:
             yield why_not
 
@@ -91,19 +91,19 @@ class ToolPermissions:
         return BY_RULE if self._action(session, call, changes) == "deny" else ""
 
     @asynccontextmanager
-    async def asked_to_call(
+    async def ask_to_call(
         self,
         session: Session,
         name: str,
         arguments: Mapping[str, Any],
-        shown: ToolCall | None = None,
+        agent_call: ToolCall | None = None,
         *,
         executes: bool = False,
     ) -> AsyncIterator[str]:
         call = call_updates.upsert(session, _use(name, arguments, executes=executes))
         call.call_user_tool(name)
         verdict = self._call_action(session, call, [requests.name(name)] if executes else [])
-        question = _Question(_options(name), verdict, name, shown=shown)
+        question = _Question(_options(name), verdict, name, agent_call=agent_call)
         async with self._put(session, call, question) as why_not:
             yield why_not
 
@@ -112,8 +112,8 @@ class ToolPermissions:
         self, session: Session, call: ToolCall, question: _Question
     ) -> AsyncIterator[str]:
         """Ask about a call. The body of the context makes the call."""
-        if question.shown is not None:
-            own_tools.asks(session, question.shown, call)
+        if question.agent_call is not None:
+            own_tools.asks(session, question.agent_call, call)
         decision = self._decision(session, call, question)
         session.ask(decision, call)
         why_not = ""
@@ -264,7 +264,7 @@ def _run(proposed: Proposed, runs: Run) -> schema.ToolCall:
         kind="execute",
         status="pending",
         locations=list(_locations(proposed)),
-        raw_input={"commands": [[name] for name in runs.commands], **runs.told},
+        raw_input={"commands": [[name] for name in runs.commands], **runs.details},
     )
 
 

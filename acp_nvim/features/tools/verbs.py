@@ -17,4 +17,4 @@ def async_reply(host: Host, args: Args) -> None:
 @verb("user_tools")
 def user_tools(host: Host, args: Args) -> None:
     """Replace the list of the user's tools."""
-    host.user_tools.take(told(args.get("tools")))
+    host.user_tools.replace(told(args.get("tools")))

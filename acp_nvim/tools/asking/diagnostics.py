@@ -19,7 +19,7 @@ from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 SEVERITIES = ("error", "warning", "info", "hint")
 
 
-class Asked(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class DiagnosticsArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_diagnostics`."""
 
     path: Annotated[Path | None, Meta(description="One file; without it all of the workspace")] = (
@@ -43,7 +43,7 @@ class DiagnosticsTool:
         self._editor = editor
         self._files = files
 
-    async def diagnostics(self, call: Call, args: Asked) -> ToolResult:
+    async def diagnostics(self, call: Call, args: DiagnosticsArguments) -> ToolResult:
         """Return the diagnostics of a file or the workspace, or the changes to them in the turn."""
         session, real = call.session, None
         if args.path is not None:
@@ -58,13 +58,13 @@ class DiagnosticsTool:
         )
         if real is None and not found.served and not (found.items or found.removed):
             raise ToolError("no language server runs here: name the path of a file")
-        return self._said(session, args, real, found)
+        return self._result(session, args, real, found)
 
-    def _said(
-        self, session: Session, args: Asked, real: str | None, found: Diagnostics
+    def _result(
+        self, session: Session, args: DiagnosticsArguments, real: str | None, found: Diagnostics
     ) -> ToolResult:
-        items = [one for one in found.items if self._shown(session, one, real)]
-        removed = [one for one in found.removed if self._shown(session, one, real)]
+        items = [one for one in found.items if self._is_allowed(session, one, real)]
+        removed = [one for one in found.removed if self._is_allowed(session, one, real)]
         turn = args.since == "turn"
         lines = _turn(session, found, items, removed) if turn else _all(session, found, items)
         structured = {
@@ -76,7 +76,7 @@ class DiagnosticsTool:
         summary = _summary(session, found, real, turn)
         return ToolResult("\n".join([*lines, *_notes(session, found)]), structured, summary, real)
 
-    def _shown(self, session: Session, one: Diagnostic, asked: str | None) -> bool:
+    def _is_allowed(self, session: Session, one: Diagnostic, asked: str | None) -> bool:
         """Return whether the agent may see a file's diagnostics, which quote the file."""
         return one.path == asked or self._files.lists(session, one.path)
 
@@ -88,7 +88,7 @@ def _plain(session: Session, one: Diagnostic) -> dict[str, Any]:
 
 def _words(one: Diagnostic) -> str:
     origin = " ".join(filter(None, (one.source, one.code)))
-    return f"{one.severity}: {files.shown(one.message)}" + (f" [{origin}]" if origin else "")
+    return f"{one.severity}: {files.cut_line(one.message)}" + (f" [{origin}]" if origin else "")
 
 
 def _line(session: Session, one: Diagnostic) -> str:
@@ -142,7 +142,7 @@ def diagnostics_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
             "Errors and warnings of the language servers and linters, unsaved text included: call "
             "it after an edit, rather than running a compiler or linter. since=turn says what your "
             'edits added and removed. Example: {"path": "app.py", "severity": "warning"}',
-            Asked,
+            DiagnosticsArguments,
             DiagnosticsTool(editor, files).diagnostics,
             timeout_s=None,
         )

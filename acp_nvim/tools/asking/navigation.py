@@ -33,7 +33,7 @@ METHODS = {
 }
 
 
-class Definition(Listed, kw_only=True, forbid_unknown_fields=True):
+class DefinitionArguments(Listed, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_definition`."""
 
     target: Annotated[
@@ -42,7 +42,7 @@ class Definition(Listed, kw_only=True, forbid_unknown_fields=True):
     ] = "definition"
 
 
-class Calls(Listed, kw_only=True, forbid_unknown_fields=True):
+class CallsArguments(Listed, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_calls`."""
 
     direction: Annotated[
@@ -50,7 +50,7 @@ class Calls(Listed, kw_only=True, forbid_unknown_fields=True):
     ] = "in"
 
 
-class Asked(Struct, frozen=True):
+class Subject(Struct, frozen=True):
     """Subject of a request: a file, its text, and the position in it."""
 
     where: Place
@@ -65,37 +65,37 @@ class Navigation:
         self._servers = servers
         self._files = files
 
-    async def definition(self, call: Call, args: Definition) -> ToolResult:
+    async def definition(self, call: Call, args: DefinitionArguments) -> ToolResult:
         """Return the definitions of a name."""
-        asked, answers = await self._ask(call.session, args, METHODS[args.target])
-        return await self._places(call.session, asked, args, locations(answers), args.target)
+        subject, answers = await self._ask(call.session, args, METHODS[args.target])
+        return await self._places(call.session, subject, args, locations(answers), args.target)
 
     async def references(self, call: Call, args: Listed) -> ToolResult:
         """Return the uses of a name."""
         context = {"context": {"includeDeclaration": True}}
-        asked, answers = await self._ask(call.session, args, "textDocument/references", context)
+        subject, answers = await self._ask(call.session, args, "textDocument/references", context)
         spots = sorted(locations(answers), key=lambda one: (one.path, one.row, one.character))
-        return await self._places(call.session, asked, args, spots, "reference")
+        return await self._places(call.session, subject, args, spots, "reference")
 
     async def hover(self, call: Call, args: At) -> ToolResult:
         """Return the hover text of a name."""
-        asked, answers = await self._ask(call.session, args, "textDocument/hover")
-        where, at = asked.where, asked.at
-        said = [_said(answer.result) for answer in answers if answer.result]
-        text = "\n\n".join(dict.fromkeys(filter(None, said)))
+        subject, answers = await self._ask(call.session, args, "textDocument/hover")
+        where, at = subject.where, subject.at
+        texts = [_hover_text(answer.result) for answer in answers if answer.result]
+        text = "\n\n".join(dict.fromkeys(filter(None, texts)))
         name = files.name(call.session, where.real)
         none = f"nothing is known of what stands at {name}:{at.row + 1}:{at.column + 1}"
         shown: dict[str, Any] = {"path": where.real, "line": args.line}
         return ToolResult(text or none, {"text": text}, _about(args), **shown)
 
-    async def calls(self, call: Call, args: Calls) -> ToolResult:
+    async def calls(self, call: Call, args: CallsArguments) -> ToolResult:
         """Return the callers of a function, or the functions it calls."""
-        asked, answers = await self._ask(call.session, args, "textDocument/prepareCallHierarchy")
+        subject, answers = await self._ask(call.session, args, "textDocument/prepareCallHierarchy")
         spots: list[Spot] = []
         for answer in answers:
             for item in answer.result or ():
-                spots += await self._called(asked.where, answer, item, args.direction)
-        return await self._places(call.session, asked, args, spots, "call")
+                spots += await self._called(subject.where, answer, item, args.direction)
+        return await self._places(call.session, subject, args, spots, "call")
 
     async def _called(
         self, where: Place, answer: Answer, item: dict[str, Any], direction: str
@@ -120,21 +120,21 @@ class Navigation:
         args: At,
         method: str,
         params: dict[str, Any] | None = None,
-    ) -> tuple[Asked, Sequence[Answer]]:
-        where, text = await self._files.look(session, args.path)
+    ) -> tuple[Subject, Sequence[Answer]]:
+        where, text = await self._files.read(session, args.path)
         at = self._position(session, where, text, args)
         answers = await self._servers.ask(session, where.real, method, params or {}, at=at)
-        return Asked(where, text, at), answers
+        return Subject(where, text, at), answers
 
     def _position(self, session: Session, where: Place, text: Text, args: At) -> Position:
         name = files.name(session, where.real)
         return position(text, name, args.line, args.symbol, args.column)
 
     async def _places(
-        self, session: Session, asked: Asked, args: Listed, spots: Sequence[Spot], thing: str
+        self, session: Session, subject: Subject, args: Listed, spots: Sequence[Spot], thing: str
     ) -> ToolResult:
-        where = asked.where
-        sources = self._files.sources(session, {where.real: asked.text})
+        where = subject.where
+        sources = self._files.sources(session, {where.real: subject.text})
         found = await listing(session, sources, spots, args.limit)
         none = f"no {thing} of {_about(args)} is known"
         return result(found, none, thing, _about(args), path=where.real, line=args.line)
@@ -144,10 +144,10 @@ def _about(args: At) -> str:
     return args.symbol or f"{args.path}:{args.line}"
 
 
-def _said(contents: Any) -> str:
+def _hover_text(contents: Any) -> str:
     """Return the text of a hover: MarkupContent, MarkedString or a list of them."""
-    said = contents.get("contents") if isinstance(contents, dict) else None
-    parts = said if isinstance(said, list) else [said]
+    value = contents.get("contents") if isinstance(contents, dict) else None
+    parts = value if isinstance(value, list) else [value]
     return "\n\n".join(filter(None, (_marked(part) for part in parts))).strip()
 
 
@@ -168,7 +168,7 @@ def navigation_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[An
             "Where a name is defined, declared or implemented, by the language server: exact where "
             "grep finds every word that looks the same, also into libraries. "
             'Example: {"path": "app.py", "line": 12, "symbol": "load_config"}',
-            Definition,
+            DefinitionArguments,
             tools.definition,
             timeout_s=None,
         ),
@@ -198,7 +198,7 @@ def navigation_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[An
             "Who calls a function, or what it calls, by the language server: prefer it to grep for "
             "the name with a parenthesis. "
             'Example: {"path": "app.py", "line": 12, "symbol": "load_config", "direction": "in"}',
-            Calls,
+            CallsArguments,
             tools.calls,
             timeout_s=None,
         ),

@@ -71,7 +71,7 @@ def _symbol(text: Text, name: str, line: int, symbol: str) -> int:
 
 
 def _holds(name: str, line: int, content: str) -> str:
-    held = files.shown(content)
+    held = files.cut_line(content)
     return f"{name}:{line} holds {held!r}" if held else f"{name}:{line} is empty"
 
 
@@ -161,7 +161,7 @@ async def _written(session: Session, sources: Sources, one: Spot) -> dict[str, A
         "path": files.name(session, one.path) if local else one.path,
         "line": one.row + 1,
         "column": column + 1,
-        "text": "" if line is None else files.shown(line),
+        "text": "" if line is None else files.cut_line(line),
         **dict(one.extra),
     }
 

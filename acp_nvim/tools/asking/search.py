@@ -20,7 +20,7 @@ from acp_nvim.tools.server.fields import Limit
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 
-class Search(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class SearchArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_search`."""
 
     pattern: Annotated[str, Meta(min_length=1, description="Text that lines hold, as it is")]
@@ -41,7 +41,7 @@ class Match(msgspec.Struct, frozen=True, array_like=True, order=True):
     text: str
 
 
-class Found(msgspec.Struct):
+class SearchResult(msgspec.Struct):
     """Matches of a search so far."""
 
     matches: list[Match]
@@ -67,7 +67,7 @@ class Query(msgspec.Struct, frozen=True):
     """Resolved directories."""
     texts: Mapping[str, str]
     """Texts by path that are searched instead of the files."""
-    wanted: Callable[[str], bool]
+    is_searched: Callable[[str], bool]
     """Function that returns whether a path may be searched. Any thread may call it."""
 
     @property
@@ -79,7 +79,7 @@ class Query(msgspec.Struct, frozen=True):
 class Searcher(Protocol):
     """Search in files and texts by other processes (`searcher.ProgramSearcher`)."""
 
-    async def search(self, query: Query) -> Found:
+    async def search(self, query: Query) -> SearchResult:
         """Return matching lines within a time limit. Raise ToolError."""
         ...
 
@@ -91,33 +91,33 @@ class SearchTool:
         self._files = files
         self._searcher = searcher
 
-    async def search(self, call: Call, args: Search) -> ToolResult:
+    async def search(self, call: Call, args: SearchArguments) -> ToolResult:
         """Return the lines that contain a text or match an expression."""
         session, sources = call.session, self._files.sources(call.session)
         unsaved = await sources.unsaved()
         roots = await to_thread.run_sync(_roots, session)
 
-        def wanted(path: str) -> bool:
-            return self._wanted(session, path, args.path)
+        def is_searched(path: str) -> bool:
+            return self._is_searched(session, path, args.path)
 
-        texts = {path: "\n".join(text.lines) for path, text in unsaved.items() if wanted(path)}
-        query = Query(args.pattern, args.regex, args.ignore_case, roots, texts, wanted)
+        texts = {path: "\n".join(text.lines) for path, text in unsaved.items() if is_searched(path)}
+        query = Query(args.pattern, args.regex, args.ignore_case, roots, texts, is_searched)
         try:
             re.compile(query.expression)
         except re.error as error:
             raise ToolError(f"not a regular expression: {error}") from error
         found = await self._searcher.search(query)
-        kept = sorted({one for one in found.matches if wanted(one.path)})
-        return await self._said(session, sources, args, Found(kept, found.complete))
+        kept = sorted({one for one in found.matches if is_searched(one.path)})
+        return await self._result(session, sources, args, SearchResult(kept, found.complete))
 
-    def _wanted(self, session: Session, real: str, glob: str | None) -> bool:
+    def _is_searched(self, session: Session, real: str, glob: str | None) -> bool:
         inside = below(real, session.roots)
         if inside is None or not self._files.lists(session, real):
             return False
         return glob is None or matches(Place(real, real), inside, [glob])
 
-    async def _said(
-        self, session: Session, sources: Sources, args: Search, found: Found
+    async def _result(
+        self, session: Session, sources: Sources, args: SearchArguments, found: SearchResult
     ) -> ToolResult:
         places: list[dict[str, Any]] = []
         passed = 0
@@ -137,11 +137,11 @@ class SearchTool:
 
 
 def _place(session: Session, one: Match) -> dict[str, Any]:
-    path, text = files.name(session, one.path), files.shown(one.text)
+    path, text = files.name(session, one.path), files.cut_line(one.text)
     return {"path": path, "line": one.line, "column": one.column, "text": text}
 
 
-def _end(args: Search, shown: int, more: int, complete: bool) -> list[str]:
+def _end(args: SearchArguments, shown: int, more: int, complete: bool) -> list[str]:
     if not complete:
         return [f"… at least {more} more: the search was cut short, narrow it by path"]
     return more_line(more) if shown or more else [f"no line has {args.pattern!r}"]
@@ -161,7 +161,7 @@ def search_tools(files: ToolFiles, searcher: Searcher) -> list[Tool[Any]]:
             "Lines of the project that hold a text, with the unsaved text of open files, which "
             "grep and rg do not see; ignored files and secrets are left out. Literal unless regex. "
             'Example: {"pattern": "load_config(", "path": "*.py"}',
-            Search,
+            SearchArguments,
             SearchTool(files, searcher).search,
             timeout_s=None,
         )

@@ -22,7 +22,7 @@ from anyio import to_thread
 from acp_nvim.files.checkpoints.private_git import environment, listed
 from acp_nvim.files.checkpoints.store import StoreError
 from acp_nvim.tools.asking import search_program
-from acp_nvim.tools.asking.search import Found, Match, Query
+from acp_nvim.tools.asking.search import Match, Query, SearchResult
 
 LIMIT_S: Final = 8.0
 MOST: Final = 5000
@@ -45,14 +45,14 @@ class ProgramSearcher:
         self._find_ripgrep = find_ripgrep
         self._limit_s = limit_s
 
-    async def search(self, query: Query) -> Found:
+    async def search(self, query: Query) -> SearchResult:
         """Search the unsaved texts, then the disk."""
-        found = Found([], complete=False)
+        found = SearchResult([], complete=False)
         with anyio.move_on_after(self._limit_s):
             await self._search(query, found)
         return found
 
-    async def _search(self, query: Query, found: Found) -> None:
+    async def _search(self, query: Query, found: SearchResult) -> None:
         program = self._find_ripgrep()
         if program is None:
             await _own(query, found, disk=True)
@@ -60,14 +60,14 @@ class ProgramSearcher:
         if query.texts:
             await _own(query, found, disk=False)
         found.begin()
-        await _read(_ripgrep(program, query), b"", _take_ripgrep, found, query)
+        await _read(_ripgrep(program, query), b"", _parse_ripgrep, found, query)
         if (
             not found.complete and len(found.matches) < MOST
         ):  # ripgrep does not support the expression
             await _own(query, found, disk=True)
 
 
-async def _own(query: Query, found: Found, *, disk: bool) -> None:
+async def _own(query: Query, found: SearchResult, *, disk: bool) -> None:
     """Search with `search_program`."""
     files, roots = await to_thread.run_sync(_listed, query) if disk else ([], [])
     job: search_program.Job = {
@@ -78,7 +78,7 @@ async def _own(query: Query, found: Found, *, disk: bool) -> None:
         "roots": roots,
     }
     argv = [sys.executable, "-I", "-S", search_program.__file__]
-    await _read(argv, json.dumps(job).encode() + b"\n", _take_own, found, query)
+    await _read(argv, json.dumps(job).encode() + b"\n", _parse_own, found, query)
 
 
 def _listed(query: Query) -> tuple[list[str], list[str]]:
@@ -87,7 +87,7 @@ def _listed(query: Query) -> tuple[list[str], list[str]]:
     roots: list[str] = []
     for root in query.roots:
         try:
-            files += filter(query.wanted, listed(root, os.environ))
+            files += filter(query.is_searched, listed(root, os.environ))
         except StoreError:
             roots.append(root)
     return files, roots
@@ -100,7 +100,7 @@ def _ripgrep(program: str, query: Query) -> list[str]:
     return [program, *flags, "--regexp", query.pattern, "--", *query.roots]
 
 
-def _take_own(line: bytes, found: Found, query: Query) -> None:
+def _parse_own(line: bytes, found: SearchResult, query: Query) -> None:
     """Parse a line of `search_program`."""
     one = msgspec.json.decode(line, type=Match | None)
     if one is None:
@@ -109,7 +109,7 @@ def _take_own(line: bytes, found: Found, query: Query) -> None:
         found.matches.append(one)
 
 
-def _take_ripgrep(line: bytes, found: Found, query: Query) -> None:
+def _parse_ripgrep(line: bytes, found: SearchResult, query: Query) -> None:
     """Parse a line of ripgrep's `--json`. Binary matches have `bytes` in place of `text`."""
     event: dict[str, Any] = msgspec.json.decode(line)
     data = event["data"]
@@ -127,8 +127,8 @@ def _take_ripgrep(line: bytes, found: Found, query: Query) -> None:
 async def _read(
     argv: Sequence[str],
     job: bytes,
-    take: Callable[[bytes, Found, Query], None],
-    found: Found,
+    parse: Callable[[bytes, SearchResult, Query], None],
+    found: SearchResult,
     query: Query,
 ) -> None:
     """Run a program and parse its lines. Kill it if cancelled or after enough matches."""
@@ -146,7 +146,7 @@ async def _read(
         lines = BufferedByteReceiveStream(process.stdout)
         try:
             while len(found.matches) < MOST:
-                take(await lines.receive_until(b"\n", MAX_LINE), found, query)
+                parse(await lines.receive_until(b"\n", MAX_LINE), found, query)
         except anyio.IncompleteRead:
             return
         finally:

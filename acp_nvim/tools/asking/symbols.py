@@ -25,7 +25,7 @@ KINDS = (
 """Names of LSP's SymbolKind values, which count from 1."""
 
 
-class Symbols(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class SymbolsArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_symbols`."""
 
     path: Annotated[Path | None, Meta(description="File whose outline is wanted")] = None
@@ -45,7 +45,7 @@ class SymbolTools:
         self._servers = servers
         self._files = files
 
-    async def symbols(self, call: Call, args: Symbols) -> ToolResult:
+    async def symbols(self, call: Call, args: SymbolsArguments) -> ToolResult:
         """Return the outline of a file, or with a query the symbols of the workspace."""
         kinds = _kinds(args.kinds)
         if args.query is not None:
@@ -55,7 +55,7 @@ class SymbolTools:
         return await self._outline(call.session, args.path, args, kinds)
 
     async def _outline(
-        self, session: Session, path: str, args: Symbols, kinds: Collection[int]
+        self, session: Session, path: str, args: SymbolsArguments, kinds: Collection[int]
     ) -> ToolResult:
         where = await self._files.allowed(session, path)
         answers = await self._servers.ask(session, where.real, "textDocument/documentSymbol", {})
@@ -66,18 +66,23 @@ class SymbolTools:
         return await self._listed(session, args, spots, f"{path} has no such symbols", where.real)
 
     async def _workspace(
-        self, session: Session, args: Symbols, kinds: Collection[int]
+        self, session: Session, args: SymbolsArguments, kinds: Collection[int]
     ) -> ToolResult:
         where = None if args.path is None else await self._files.allowed(session, args.path)
         real = None if where is None else where.real
         query = {"query": args.query}
         answers = await self._servers.ask(session, real, "workspace/symbol", query)
-        spots = [one for kind, one in _found(answers) if kind in kinds]
+        spots = [one for kind, one in _workspace_symbols(answers) if kind in kinds]
         none = f"no symbol with {args.query!r} in its name"
         return await self._listed(session, args, spots, none, real)
 
     async def _listed(
-        self, session: Session, args: Symbols, spots: Sequence[Spot], none: str, real: str | None
+        self,
+        session: Session,
+        args: SymbolsArguments,
+        spots: Sequence[Spot],
+        none: str,
+        real: str | None,
     ) -> ToolResult:
         found = await listing(session, self._files.sources(session), spots, args.limit)
         about = args.path or args.query or ""
@@ -119,7 +124,7 @@ def _walk(
         yield from _walk(symbol.get("children") or (), real, encoding, symbol["name"])
 
 
-def _found(answers: Sequence[Answer]) -> Iterator[tuple[int, Spot]]:
+def _workspace_symbols(answers: Sequence[Answer]) -> Iterator[tuple[int, Spot]]:
     """Yield SymbolInformation or WorkspaceSymbol. The location may lack a range."""
     start = {"start": {"line": 0, "character": 0}}
     for answer in answers:
@@ -139,7 +144,7 @@ def symbol_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[Any]]:
             "Outline of a file (classes, functions, methods with their lines), or symbols of the "
             "whole workspace by name: prefer it to reading a long file or grepping for `def`. "
             'Examples: {"path": "app.py"} or {"query": "Config", "kinds": ["class"]}',
-            Symbols,
+            SymbolsArguments,
             SymbolTools(servers, files).symbols,
             timeout_s=None,
         )

@@ -20,7 +20,7 @@ TEXT_WIDTH = 200
 """Most characters of the text beside highlighted lines."""
 
 
-class Buffers(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class BuffersArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_buffers`."""
 
     limit: Limit = 100
@@ -35,7 +35,7 @@ class Item(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     text: str = ""
 
 
-class Quickfix(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class QuickfixArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_quickfix`."""
 
     items: Annotated[
@@ -46,7 +46,7 @@ class Quickfix(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     limit: Limit = 100
 
 
-class Show(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class ShowArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_show`."""
 
     path: Path
@@ -62,7 +62,7 @@ class ViewTools:
         self._editor = editor
         self._files = files
 
-    async def buffers(self, call: Call, args: Buffers) -> ToolResult:
+    async def buffers(self, call: Call, args: BuffersArguments) -> ToolResult:
         """Return the open files of the session's directories."""
         session = call.session
         every = await self._editor.buffers()
@@ -75,7 +75,7 @@ class ViewTools:
         text = "\n".join(lines) or "no file is open"
         return ToolResult(text, structured, counted(len(found), "file"))
 
-    async def quickfix(self, call: Call, args: Quickfix) -> ToolResult:
+    async def quickfix(self, call: Call, args: QuickfixArguments) -> ToolResult:
         """Return the quickfix list, or replace it."""
         if args.items is not None:
             return await self._set(call.session, args.items, args.title or call.session.agent)
@@ -94,25 +94,28 @@ class ViewTools:
                 place(files.absolute(session, one.path)).real,
                 one.line,
                 one.column,
-                files.shown(one.text),
+                files.cut_line(one.text),
             )
             for one in items
         ]
-        await self._editor.set_quickfix(given, files.shown(title))
+        await self._editor.set_quickfix(given, files.cut_line(title))
         count = counted(len(given), "place")
-        structured = {"title": files.shown(title), "places": [_place(session, it) for it in given]}
+        structured = {
+            "title": files.cut_line(title),
+            "places": [_place(session, it) for it in given],
+        }
         return ToolResult(f"the user has {count} in the quickfix list now", structured, count)
 
-    async def show(self, call: Call, args: Show) -> ToolResult:
+    async def show(self, call: Call, args: ShowArguments) -> ToolResult:
         """Highlight lines for the user."""
         session, last = call.session, args.end_line or args.line
-        where, text = await self._files.look(session, args.path)
+        where, text = await self._files.read(session, args.path)
         name = files.name(session, where.real)
         if last < args.line:
             raise ToolError(f"end_line {last} is before line {args.line}")
         if last > len(text.lines):
             raise ToolError(f"{name} has {len(text.lines)} lines, there is no line {last}")
-        said = files.shown(args.text.replace("\n", " "))[:TEXT_WIDTH]
+        said = files.cut_line(args.text.replace("\n", " "))[:TEXT_WIDTH]
         await self._editor.show(session, where.real, args.line, last, said)
         shown = Range(args.line, last)
         return _showed(name, where, shown, said)
@@ -130,17 +133,17 @@ def _plain(session: Session, one: OpenBuffer) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(one)
     found["path"] = files.name(session, one.path)
     places = {key: found.pop(key) for key in ("cursor", "visible", "selection")}
-    shown = {key: _given(value) for key, value in places.items() if value is not None}
+    shown = {key: _without_none(value) for key, value in places.items() if value is not None}
     return found | shown
 
 
-def _given(table: dict[str, Any]) -> dict[str, Any]:
+def _without_none(table: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in table.items() if value is not None}
 
 
 def _place(session: Session, one: QuickfixItem) -> dict[str, Any]:
     path, column = files.name(session, one.path), one.column or 1
-    return {"path": path, "line": one.line, "column": column, "text": files.shown(one.text)}
+    return {"path": path, "line": one.line, "column": column, "text": files.cut_line(one.text)}
 
 
 def _line(session: Session, one: OpenBuffer) -> str:
@@ -168,7 +171,7 @@ def view_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
             "Files that the user has open: which is current, where their cursor is, what they have "
             'selected and see, and which have unsaved changes. Ask it when the user says "here" or '
             '"this". Example: {}',
-            Buffers,
+            BuffersArguments,
             tools.buffers,
         ),
         Tool(
@@ -177,7 +180,7 @@ def view_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
             "The user's list of places (build errors, search results), read; or with items a "
             "list for the user to walk through: better than many paths in a message. "
             'Example: {"title": "Callers", "items": [{"path": "app.py", "line": 3, "text": "x"}]}',
-            Quickfix,
+            QuickfixArguments,
             tools.quickfix,
         ),
         Tool(
@@ -186,7 +189,7 @@ def view_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
             "Shows lines to the user: marks them in the editor, with a few words beside them, "
             "better than quoting code. It opens nothing and is gone with your next turn. "
             'Example: {"path": "app.py", "line": 12, "end_line": 20, "text": "the leak is here"}',
-            Show,
+            ShowArguments,
             tools.show,
             timeout_s=None,
         ),

@@ -14,8 +14,8 @@ from msgspec import Meta
 from acp_nvim.edits.text import Text
 from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.tools.changing.change_ports import Documents, Run
-from acp_nvim.tools.changing.changes import Changes, real_path, row_of, shown
-from acp_nvim.tools.changing.server_edits import Given, Loaded, ServerEdits
+from acp_nvim.tools.changing.changes import Changes, display_path, real_path, row_of
+from acp_nvim.tools.changing.server_edits import Loaded, ServerEdit, ServerEdits
 from acp_nvim.tools.ports import Answer, LanguageServers, Position
 from acp_nvim.tools.server.fields import Line, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
@@ -103,8 +103,8 @@ class CodeActions:
         """List the code actions of some lines."""
         session = call.session
         path = real_path(session, arguments.path)
-        text = await self._changes.look(session, arguments.path)
-        name = shown(session, path)
+        text = await self._changes.read(session, arguments.path)
+        name = display_path(session, path)
         first = row_of(name, text, arguments.line)
         last = first if arguments.end_line is None else row_of(name, text, arguments.end_line)
         at = Position(first, 0), Position(max(first, last), len(text.lines[max(first, last)]))
@@ -137,11 +137,11 @@ class CodeActions:
         offer = self._offers.get(arguments.id)
         if offer is None or offer.session != call.session.key:
             raise ToolError(f"there is no code action {arguments.id}; nvim_code_actions lists them")
-        if (await self._changes.seen(offer.path)).text != offer.text:
+        if (await self._changes.current(offer.path)).text != offer.text:
             raise ToolError(CHANGED)
         offer = await self._resolved(call, offer)
         if offer.action.get("edit"):
-            given = Given(offer.answer.client, offer.answer.encoding, offer.action["edit"])
+            given = ServerEdit(offer.answer.client, offer.answer.encoding, offer.action["edit"])
             found = await self._edits.computed(given, offer.loaded)
             if found is None:
                 raise ToolError(CHANGED)
@@ -181,17 +181,17 @@ class CodeActions:
             if not edits:
                 return []
             if len(edits) > 1:
-                told = f"{offer.title}: the command gave {len(edits)} edits, and one is wanted"
-                raise ToolError(told)
-            given = Given(offer.answer.client, offer.answer.encoding, edits[0])
+                problem = f"{offer.title}: the command gave {len(edits)} edits, and one is wanted"
+                raise ToolError(problem)
+            given = ServerEdit(offer.answer.client, offer.answer.encoding, edits[0])
             found = await self._edits.computed(given, before)
             if found is None:
                 raise ToolError(CHANGED)
             return found
 
         server, name = offer.answer.name, str(command.get("command"))
-        told = {"server": server, "arguments": command.get("arguments") or []}
-        runs = Run([f"lsp:{server}:{name}"], told)
+        details = {"server": server, "arguments": command.get("arguments") or []}
+        runs = Run([f"lsp:{server}:{name}"], details)
         return await self._changes.run(call, offer.title, offer.path, runs, work)
 
 

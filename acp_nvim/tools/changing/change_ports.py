@@ -16,12 +16,11 @@ from acp_nvim.session.session import Session
 class Run(msgspec.Struct, frozen=True):
     """Commands to ask the user about, as permission rules name them.
 
-    The names are `lsp:{server}:{command}` and `conform:{formatter}`. The card shows ``told`` beside
-    them.
+    The names are `lsp:{server}:{command}` and `conform:{formatter}`. ``details`` are for the card.
     """
 
     commands: Sequence[str]
-    told: Mapping[str, Any] = {}
+    details: Mapping[str, Any] = {}
 
 
 class Proposed(msgspec.Struct, frozen=True):
@@ -35,14 +34,14 @@ class Proposed(msgspec.Struct, frozen=True):
     """The affected file, if the changes are not known yet."""
     runs: Run | None = None
     """Commands that compute the changes. They run after the user agrees."""
-    shown: ToolCall | None = None
+    agent_call: ToolCall | None = None
     """The tool call that the agent reported, if known. The question replaces it in the chat."""
 
 
 class Permissions(Protocol):
     """Questions to the user about changes, in the form of permission requests."""
 
-    def asked(self, session: Session, proposed: Proposed) -> AbstractAsyncContextManager[str]:
+    def ask(self, session: Session, proposed: Proposed) -> AbstractAsyncContextManager[str]:
         """Apply the user's rules, then ask if necessary.
 
         Yield the reason of a refusal. If it is empty, the body makes the changes. An error in the

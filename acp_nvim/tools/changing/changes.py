@@ -29,7 +29,7 @@ def absolute(session: Session, path: str) -> str:
     return os.path.join(session.cwd, path)  # noqa: PTH118
 
 
-def shown(session: Session, path: str) -> str:
+def display_path(session: Session, path: str) -> str:
     """Return a real path for answers: relative if it is inside the session's directory."""
     root, found = Path(os.path.realpath(session.cwd)), Path(path)
     return str(found.relative_to(root)) if found.is_relative_to(root) else path
@@ -55,14 +55,14 @@ class Changes:
         self._change_sets = change_sets
         self._permissions = permissions
 
-    async def seen(self, path: str, *, saved: bool = False) -> Seen:
+    async def current(self, path: str, *, saved: bool = False) -> Seen:
         """Return the live or saved text of a file (real path) for tools that do not quote it.
 
         Raise Refusal.
         """
         return await self._change_sets.seen(path, saved=saved)
 
-    async def look(self, session: Session, path: str) -> Text:
+    async def read(self, session: Session, path: str) -> Text:
         """Return the live text of an argument's file, for an answer about it.
 
         A guarded file requires a question. The text does not count as read by the agent. Raise
@@ -87,8 +87,8 @@ class Changes:
         session = call.session
         guarded = await self._guarded(session, wanted)
         await self._change_sets.check(wanted)
-        proposed = Proposed(title, wanted, guarded, shown=call.shown)
-        async with self._permissions.asked(session, proposed) as refused:
+        proposed = Proposed(title, wanted, guarded, agent_call=call.agent_call)
+        async with self._permissions.ask(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
             landed = await self._change_sets.carry_out(session, wanted, knows=knows)
@@ -109,13 +109,15 @@ class Changes:
         session = call.session
         found: list[FileChange] = []
         landed: list[Landed] = []
-        proposed = Proposed(title, path=path, runs=runs, shown=call.shown)
-        async with self._permissions.asked(session, proposed) as refused:
+        proposed = Proposed(title, path=path, runs=runs, agent_call=call.agent_call)
+        async with self._permissions.ask(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
             found += await work()
             for guarded, why in (await self._guarded(session, found)).items():
-                raise ToolError(f"{shown(session, guarded)}: {why}, so the user has to be asked")
+                raise ToolError(
+                    f"{display_path(session, guarded)}: {why}, so the user has to be asked"
+                )
             if forbidden := self._permissions.forbidden(session, found):
                 raise ToolError(forbidden)
             landed += await self._change_sets.carry_out(session, found, knows=False)
@@ -161,13 +163,13 @@ def _file(
     hunks = diff(keys(before), keys(after))
     kind = "moved" if origin else "created" if before is None else "edited"
     found: dict[str, Any] = {
-        "path": shown(session, path),
+        "path": display_path(session, path),
         "kind": "deleted" if after is None else kind,
         "added": sum(len(hunk.lines) for hunk in hunks),
         "removed": sum(hunk.end - hunk.start for hunk in hunks),
     }
     if origin:
-        found["from"] = shown(session, origin)
+        found["from"] = display_path(session, origin)
     if any(one.amended for one in landed):
         found["amended"] = True
     return found

@@ -11,7 +11,7 @@ from msgspec import Meta
 from acp_nvim.edits.text import EMPTY, parse
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.writes.change_set import FileChange
-from acp_nvim.tools.changing.changes import Changes, real_path, shown
+from acp_nvim.tools.changing.changes import Changes, display_path, real_path
 from acp_nvim.tools.server.fields import Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
@@ -57,7 +57,7 @@ def edit_tool(changes: Changes) -> Tool[EditArguments]:
     async def run(call: Call, arguments: EditArguments) -> ToolResult:
         session = call.session
         path = real_path(session, arguments.path)
-        name = shown(session, path)
+        name = display_path(session, path)
         before = await _content(changes, call, arguments)
         after = before or ""
         for edit in arguments.edits:
@@ -80,7 +80,7 @@ def edit_tool(changes: Changes) -> Tool[EditArguments]:
 async def _content(changes: Changes, call: Call, arguments: EditArguments) -> str | None:
     """Return the live text, or None if the file is missing and the first edit creates it."""
     try:
-        return str(await changes.look(call.session, arguments.path))
+        return str(await changes.read(call.session, arguments.path))
     except Refusal as refusal:
         if refusal.reason != "missing" or arguments.edits[0].old:
             raise

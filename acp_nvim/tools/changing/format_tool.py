@@ -14,7 +14,7 @@ from acp_nvim.edits.text import Text, from_lines
 from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.session.session import Session
 from acp_nvim.tools.changing.change_ports import Documents, Formatted, Run
-from acp_nvim.tools.changing.changes import Changes, real_path, row_of, shown
+from acp_nvim.tools.changing.changes import Changes, display_path, real_path, row_of
 from acp_nvim.tools.changing.workspace_edit import apply as apply_edits
 from acp_nvim.tools.changing.workspace_edit import text_edits
 from acp_nvim.tools.ports import LanguageServers, Position
@@ -63,8 +63,8 @@ class Formats:
         """Format with the user's formatters, else a language server, else the user's options."""
         session = call.session
         path = real_path(session, arguments.path)
-        name = shown(session, path)
-        text = await self._changes.look(session, arguments.path)
+        name = display_path(session, path)
+        text = await self._changes.read(session, arguments.path)
         rows = _rows(name, text, arguments)
         title = f"Format {name}"
         formatters = await self._documents.formatters(session, path)
@@ -86,7 +86,7 @@ class Formats:
         """Ask to run the user's formatters, which are programs or code, and run them."""
 
         async def formatted() -> Sequence[FileChange]:
-            text = (await self._changes.seen(path)).text
+            text = (await self._changes.current(path)).text
             if text is None or (rows is not None and rows[1] >= len(text.lines)):
                 raise ToolError("the file has changed meanwhile; try again")
             with anyio.move_on_after(PATIENCE_S):
@@ -108,7 +108,7 @@ class Formats:
         params = {"options": dict(options)}
         answers = await self._servers.ask(call.session, path, method, params, at=at)
         answer = answers[0]
-        if (await self._changes.seen(path)).text != text:
+        if (await self._changes.current(path)).text != text:
             raise ToolError("the user is typing in this file; try again")
         return apply_edits(text, text_edits(answer.result or []), answer.encoding)
 

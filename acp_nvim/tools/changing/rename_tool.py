@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.tools.asking.places import position
-from acp_nvim.tools.changing.changes import Changes, real_path, shown
-from acp_nvim.tools.changing.server_edits import Given, ServerEdits, places
+from acp_nvim.tools.changing.changes import Changes, display_path, real_path
+from acp_nvim.tools.changing.server_edits import ServerEdit, ServerEdits, places
 from acp_nvim.tools.ports import LanguageServers, Position
 from acp_nvim.tools.server.fields import Line, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
@@ -55,7 +55,7 @@ class Renames:
         session = call.session
         path = real_path(session, arguments.path)
 
-        async def ask() -> Given:
+        async def ask() -> ServerEdit:
             return await self._ask(call, path, arguments)
 
         changes = await self._edits.changes(session, ask)
@@ -65,9 +65,9 @@ class Renames:
         title = f"Rename {arguments.symbol} to {arguments.new_name}"
         return await self._changes.make(call, title, changes)
 
-    async def _ask(self, call: Call, path: str, arguments: RenameArguments) -> Given:
-        session, name = call.session, shown(call.session, path)
-        text = await self._changes.look(session, arguments.path)
+    async def _ask(self, call: Call, path: str, arguments: RenameArguments) -> ServerEdit:
+        session, name = call.session, display_path(call.session, path)
+        text = await self._changes.read(session, arguments.path)
         at = position(text, name, arguments.line, arguments.symbol, None)
         client = await self._prepared(call, path, at)
         params = {"newName": arguments.new_name}
@@ -76,7 +76,7 @@ class Renames:
         )
         for answer in answers:
             if answer.result:
-                return Given(answer.client, answer.encoding, answer.result)
+                return ServerEdit(answer.client, answer.encoding, answer.result)
         raise ToolError(f"the language server finds nothing to rename at {name}:{arguments.line}")
 
     async def _prepared(self, call: Call, path: str, at: Position) -> int | None:
@@ -90,7 +90,7 @@ class Renames:
             return None  # the rename itself reports the reason
         able = [answer.client for answer in answers if answer.result]
         if not able:
-            raise ToolError(f"there is nothing to rename at {shown(call.session, path)}")
+            raise ToolError(f"there is nothing to rename at {display_path(call.session, path)}")
         return able[0]
 
 

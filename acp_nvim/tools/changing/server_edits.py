@@ -18,7 +18,7 @@ from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.session.session import Session
 from acp_nvim.tools.asking.positions import Encoding
 from acp_nvim.tools.changing.change_ports import Document, Documents
-from acp_nvim.tools.changing.changes import Changes, shown
+from acp_nvim.tools.changing.changes import Changes, display_path
 from acp_nvim.tools.changing.workspace_edit import Result, carry_out, operations, paths_of
 from acp_nvim.tools.server.tool import ToolError
 
@@ -28,7 +28,7 @@ ATTEMPTS: Final = 3
 Loaded = Mapping[str, Document]
 
 
-class Given(msgspec.Struct, frozen=True):
+class ServerEdit(msgspec.Struct, frozen=True):
     """WorkspaceEdit, with its client and encoding."""
 
     client: int
@@ -44,7 +44,7 @@ class ServerEdits:
         self._changes = changes
 
     async def changes(
-        self, session: Session, ask: Callable[[], Awaitable[Given]]
+        self, session: Session, ask: Callable[[], Awaitable[ServerEdit]]
     ) -> list[FileChange]:
         """Request an edit and apply it to the texts. Raise ToolError, Refusal."""
         for _ in range(ATTEMPTS):
@@ -55,7 +55,7 @@ class ServerEdits:
                 return found
         raise ToolError("the user is typing in these files, so no edit fits them; try again")
 
-    async def computed(self, given: Given, before: Loaded) -> list[FileChange] | None:
+    async def computed(self, given: ServerEdit, before: Loaded) -> list[FileChange] | None:
         """Return the changes of an edit requested when the loaded files were `before`.
 
         Return None if one of its files has changed since. Raise ToolError, Refusal.
@@ -66,7 +66,7 @@ class ServerEdits:
         files: dict[str, Text | None] = {}
         for path in paths:
             known = path in now and given.client in now[path].clients
-            seen = await self._changes.seen(path, saved=path in now and not known)
+            seen = await self._changes.current(path, saved=path in now and not known)
             files[path] = seen.text
         after = await self._documents.loaded()
         if any(_changed(before.get(path), after.get(path)) for path in paths):
@@ -115,7 +115,7 @@ def places(
                 new = row - hunk.start
                 found.append(
                     {
-                        "path": shown(session, it.path),
+                        "path": display_path(session, it.path),
                         "line": row + 1,
                         "text": before.lines[row] if is_shown and row < hunk.end else "",
                         "new": hunk.lines[new] if is_shown and new < len(hunk.lines) else "",

@@ -91,7 +91,7 @@ def read(arguments: type[A], raw: msgspec.Raw | bytes | None) -> A:
     try:
         return msgspec.json.decode(msgspec.json.encode(given), type=arguments)
     except msgspec.ValidationError as error:
-        raise ToolError(_said(str(error), schema)) from error
+        raise ToolError(_message(str(error), schema)) from error
 
 
 def _object(raw: msgspec.Raw | bytes | None) -> Json:
@@ -121,7 +121,7 @@ def _unknown(schema: Json, value: Any, where: str) -> list[str]:
     return wrong + [line for lines in parts for line in lines]
 
 
-def _said(problem: str, schema: Json) -> str:
+def _message(problem: str, schema: Json) -> str:
     """Return msgspec's message after the name of the argument."""
     found = _PLACE.match(problem)
     what, where = (found["what"], found["where"]) if found else (problem, "")

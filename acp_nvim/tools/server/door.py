@@ -61,7 +61,7 @@ class Grant:
         self.token = os.urandom(32).hex()
         self.connections: set[anyio.CancelScope] = set()
 
-    def tell(self, connected: int) -> None:
+    def set_connected(self, connected: int) -> None:
         """Set the session's number of clients."""
         use = self.session.tools
         if use is not None and use.connected != connected:
@@ -186,12 +186,12 @@ class Door:
             if grant is not None and not ends.cancel_called:
                 with anyio.CancelScope() as scope:
                     grant.connections.add(scope)
-                    grant.tell(len(grant.connections))
+                    grant.set_connected(len(grant.connections))
                     try:
                         await self._serve(grant, reader, writer, rest)
                     finally:
                         grant.connections.discard(scope)
-                        grant.tell(len(grant.connections))
+                        grant.set_connected(len(grant.connections))
         finally:
             writer.transport.abort()
 

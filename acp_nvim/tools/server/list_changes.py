@@ -16,7 +16,7 @@ class ListChanges:
         """Number of waiting tasks."""
         self._news = anyio.Event()
 
-    def tell(self) -> None:
+    def count_change(self) -> None:
         """Count a change."""
         self.count += 1
         self._wake()

@@ -21,7 +21,7 @@ from acp_nvim.tools.server.toolbox import Outcome, UnknownTool, printable
 
 T = TypeVar("T")
 Json = dict[str, Any]
-Tell = Callable[[str, msgspec.Struct], None]
+Notify = Callable[[str, msgspec.Struct], None]
 """Function that sends a notification with a method and params."""
 
 SERVER: Final = mcp.Implementation("neovim", __version__, "Neovim")
@@ -72,7 +72,7 @@ class ToolCall(msgspec.Struct, frozen=True):
         except UnknownTool as error:
             text = f"no tool {params.name[:200]}"
             raise RequestError(errors.INVALID_PARAMS, text) from error
-        return _shaped(_told_as(outcome), "tools/call", modern=self.modern)
+        return _shaped(_call_result(outcome), "tools/call", modern=self.modern)
 
 
 class Subscription(msgspec.Struct, frozen=True):
@@ -83,10 +83,10 @@ class Subscription(msgspec.Struct, frozen=True):
     """
 
     changes: ListChanges
-    wanted: bool
+    wants_changes: bool
     """Whether the client wants changes of the tool list. There are no other subscriptions."""
     id: Id
-    tell: Tell
+    notify: Notify
 
     async def run(self) -> Json:
         """Send changes until the session has no tools, which the result reports.
@@ -98,12 +98,14 @@ class Subscription(msgspec.Struct, frozen=True):
             raise RequestError(errors.INTERNAL_ERROR, text)
         meta = {mcp.SUBSCRIPTION_KEY: self.id}
         seen = self.changes.count
-        honored = mcp.SubscriptionFilter(tools_list_changed=self.wanted or UNSET)
-        self.tell("notifications/subscriptions/acknowledged", mcp.AcknowledgedParams(honored, meta))
+        honored = mcp.SubscriptionFilter(tools_list_changed=self.wants_changes or UNSET)
+        self.notify(
+            "notifications/subscriptions/acknowledged", mcp.AcknowledgedParams(honored, meta)
+        )
         while await self.changes.after(seen):
             seen = self.changes.count
-            if self.wanted:
-                self.tell(CHANGED, mcp.ChangedParams(meta))
+            if self.wants_changes:
+                self.notify(CHANGED, mcp.ChangedParams(meta))
         shaped = _shaped(None, "subscriptions/listen", modern=True)
         shaped["_meta"] |= meta
         return shaped
@@ -113,27 +115,27 @@ Work = ToolCall | Subscription
 """Request whose result is not available at once."""
 
 
-def answer(tools: Tools, id: Id, method: str, params: msgspec.Raw, tell: Tell) -> Json | Work:
+def answer(tools: Tools, id: Id, method: str, params: msgspec.Raw, notify: Notify) -> Json | Work:
     """Return the result of a request, or the work that returns it later. Raise RequestError."""
     meta = _meta(params)
     modern = method != "initialize" and _is_modern(method, meta)
     if method == "tools/call":
-        progress = _progress(meta.get("progressToken"), tell)
+        progress = _progress(meta.get("progressToken"), notify)
         return ToolCall(tools, read(mcp.CallToolParams, params), progress, modern)
     if method == "subscriptions/listen" and modern:
         wanted = read(mcp.ListenParams, params).notifications.tools_list_changed is True
-        return Subscription(tools.changes, wanted, id, tell)
+        return Subscription(tools.changes, wanted, id, notify)
     return _shaped(_result(tools, method, params), method, modern=modern)
 
 
-async def tell_changes(changes: ListChanges, seen: int, tell: Tell) -> None:
+async def send_changes(changes: ListChanges, seen: int, notify: Notify) -> None:
     """Send each change to a client of the era with a handshake (MCP 2025-11-25, server/tools).
 
     The client already has the first ``seen`` changes. Return when the session has no tools.
     """
     while await changes.after(seen):
         seen = changes.count
-        tell(CHANGED, mcp.ChangedParams())
+        notify(CHANGED, mcp.ChangedParams())
 
 
 def _result(tools: Tools, method: str, params: msgspec.Raw) -> msgspec.Struct | None:
@@ -150,7 +152,7 @@ def _result(tools: Tools, method: str, params: msgspec.Raw) -> msgspec.Struct | 
     raise RequestError(errors.METHOD_NOT_FOUND, f"no method {method[:200]}")
 
 
-def _progress(token: Any, tell: Tell) -> Callable[[str], None]:
+def _progress(token: Any, notify: Notify) -> Callable[[str], None]:
     """Return a function that reports the progress of a call, if the client requested it."""
     if isinstance(token, bool) or not isinstance(token, int | str):
         return lambda text: None
@@ -158,7 +160,7 @@ def _progress(token: Any, tell: Tell) -> Callable[[str], None]:
 
     def progress(text: str) -> None:
         params = mcp.ProgressParams(token, next(numbers), printable(text))
-        tell("notifications/progress", params)
+        notify("notifications/progress", params)
 
     return progress
 
@@ -180,7 +182,7 @@ def _info(tool: Tool[Any]) -> mcp.ToolInfo:
     return mcp.ToolInfo(tool.name, tool.title, tool.description, schema, hints)
 
 
-def _told_as(outcome: Outcome) -> mcp.CallToolResult:
+def _call_result(outcome: Outcome) -> mcp.CallToolResult:
     result = outcome.result
     return mcp.CallToolResult(
         [mcp.TextContent(result.text)],

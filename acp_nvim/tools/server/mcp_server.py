@@ -81,7 +81,7 @@ class McpServer:
         elif note.method == "notifications/initialized" and not self._is_initialized:
             self._is_initialized = True
             changes = self._tools.changes
-            self._start(partial(mcp_methods.tell_changes, changes, changes.count, self._tell))
+            self._start(partial(mcp_methods.send_changes, changes, changes.count, self._notify))
 
     def _cancel(self, note: Notification) -> None:
         """Cancel a call without an answer, as the protocol requires."""
@@ -98,7 +98,7 @@ class McpServer:
     def _on_request(self, request: Request) -> None:
         id, method = request.id, request.method
         try:
-            found = mcp_methods.answer(self._tools, id, method, request.params, self._tell)
+            found = mcp_methods.answer(self._tools, id, method, request.params, self._notify)
         except RequestError as error:
             self._refuse(id, error)
             return
@@ -135,5 +135,5 @@ class McpServer:
     def _refuse(self, id: Id, error: RequestError) -> None:
         self._send(self._peer.refuse(id, error.code, error.message, error.data))
 
-    def _tell(self, method: str, params: msgspec.Struct) -> None:
+    def _notify(self, method: str, params: msgspec.Struct) -> None:
         self._send(self._peer.notify(method, params))

@@ -20,7 +20,7 @@ from acp_nvim.tools.server.session_tools import SessionTools
 from acp_nvim.tools.server.toolbox import Enabled, Toolbox
 
 if TYPE_CHECKING:
-    from acp_nvim.tools.server.mcp_methods import Json, Tell
+    from acp_nvim.tools.server.mcp_methods import Json, Notify
 
 UNKNOWN_SERVER: Final = -33001
 Send = Callable[[schema.MessageMcpNotification], None]
@@ -100,8 +100,8 @@ async def _answered(
     params: Json = {} if request.params is UNSET else request.params or {}
     raw = msgspec.Raw(msgspec.json.encode(params))
     try:
-        tell = _teller(request, send)
-        found = mcp_methods.answer(tools, request.request_id, request.method, raw, tell)
+        notify = _notifier(request, send)
+        found = mcp_methods.answer(tools, request.request_id, request.method, raw, notify)
         result: Any = await found.run() if isinstance(found, mcp_methods.Work) else found
     except RequestError as error:
         inner = schema.McpError(error.code, error.message, error.data)
@@ -109,11 +109,11 @@ async def _answered(
     return schema.MessageMcpResponse(result)
 
 
-def _teller(request: schema.MessageMcpRequest, send: Send) -> Tell:
+def _notifier(request: schema.MessageMcpRequest, send: Send) -> Notify:
     """Return a function that sends notifications with the ids of a request."""
 
-    def tell(method: str, params: msgspec.Struct) -> None:
+    def notify(method: str, params: msgspec.Struct) -> None:
         inner: Json = msgspec.to_builtins(params)
         send(schema.MessageMcpNotification(request.server_id, request.request_id, method, inner))
 
-    return tell
+    return notify

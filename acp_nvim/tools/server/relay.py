@@ -15,10 +15,10 @@ from _socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
 
 PIECE = 65536
 REST_S = 2.0
-"""Seconds to wait for remaining answers after the agent has closed its end."""
+"""Seconds to wait for remaining responses after the agent has closed its end."""
 
 
-class Way:
+class Direction:
     """One direction of the relay, with the bytes that are read and not yet written."""
 
     def __init__(self, source: int, sink: int) -> None:
@@ -40,49 +40,55 @@ class Way:
 def pump(server: socket) -> None:
     """Copy bytes in both directions until the server ends or the agent no longer reads."""
     number = server.fileno()
-    asks, answers = Way(0, number), Way(number, 1)
+    requests, responses = Direction(0, number), Direction(number, 1)
     server.setblocking(False)
     os.set_blocking(1, False)
     closed = False
     deadline = None
-    while not answers.ended:
-        if asks.ended and not closed:
+    while not responses.ended:
+        if requests.ended and not closed:
             closed, deadline = True, time.monotonic() + REST_S
             server.shutdown(SHUT_WR)
-        ready = wait(asks, answers, deadline)
+        ready = wait(requests, responses, deadline)
         if ready is None:
             return
-        step(answers, ready)
-        step(asks, ready)
+        step(responses, ready)
+        step(requests, ready)
 
 
-def wait(asks: Way, answers: Way, deadline: "float | None") -> "dict[int, int] | None":
+def wait(
+    requests: Direction, responses: Direction, deadline: "float | None"
+) -> "dict[int, int] | None":
     """Wait for descriptors that can be read or written.
 
     Return None after the deadline, or if the agent no longer reads.
     """
     poll = select.poll()
-    wanted = {asks.source: 0, asks.sink: 0, answers.sink: 0}
-    for way in (asks, answers):
-        if way.held:
-            wanted[way.sink] |= select.POLLOUT
-        elif not way.ended:
-            wanted[way.source] |= select.POLLIN
+    wanted = {requests.source: 0, requests.sink: 0, responses.sink: 0}
+    for direction in (requests, responses):
+        if direction.held:
+            wanted[direction.sink] |= select.POLLOUT
+        elif not direction.ended:
+            wanted[direction.source] |= select.POLLIN
     for number, events in wanted.items():
-        if events or number == answers.sink:  # poll reports its hangup in any case
+        if events or number == responses.sink:  # poll reports its hangup in any case
             poll.register(number, events)
     left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
     ready = dict(poll.poll(left))
-    gone = ready.get(answers.sink, 0) & (select.POLLERR | select.POLLHUP)
+    gone = ready.get(responses.sink, 0) & (select.POLLERR | select.POLLHUP)
     return ready if ready and not gone else None
 
 
-def step(way: Way, ready: "dict[int, int]") -> None:
+def step(direction: Direction, ready: "dict[int, int]") -> None:
     """Read or write one piece, if possible."""
-    if way.held and ready.get(way.sink, 0) & ~select.POLLIN:
-        way.write()
-    elif not way.held and not way.ended and ready.get(way.source, 0) & ~select.POLLOUT:
-        way.read()
+    if direction.held and ready.get(direction.sink, 0) & ~select.POLLIN:
+        direction.write()
+    elif (
+        not direction.held
+        and not direction.ended
+        and ready.get(direction.source, 0) & ~select.POLLOUT
+    ):
+        direction.read()
 
 
 def main() -> int:

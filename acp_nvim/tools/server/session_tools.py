@@ -23,7 +23,7 @@ class SessionTools:
         self._toolbox = toolbox
         self._session = session
         self._enabled = enabled
-        self._told: _Listing | None = None
+        self._sent: _Listing | None = None
         """Last listing that was sent, or None if none was requested since the last change."""
         self.changes = ListChanges()
 
@@ -40,16 +40,16 @@ class SessionTools:
 
     def refresh(self) -> None:
         """Notify session and clients if a change of the toolbox changes this listing."""
-        told, self._told = self._told, None
-        if told is None or _listing(self.listed()) != told:
+        sent, self._sent = self._sent, None
+        if sent is None or _listing(self.listed()) != sent:
             self._session.change("tools")
-            self.changes.tell()
+            self.changes.count_change()
 
     def listed(self) -> list[Tool[Any]]:
         """Return the tools on offer."""
         tools = self._toolbox.listed(self._enabled)
-        if self._told is None:
-            self._told = _listing(tools)
+        if self._sent is None:
+            self._sent = _listing(tools)
         return tools
 
     async def call(

@@ -45,7 +45,7 @@ class Call(msgspec.Struct, frozen=True):
     session: Session
     progress: Callable[[str], None] = lambda text: None
     """Function that reports progress to clients that requested it."""
-    shown: ToolCall | None = None
+    agent_call: ToolCall | None = None
     """The tool call that the agent reported for it, if known."""
 
 

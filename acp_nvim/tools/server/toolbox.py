@@ -59,7 +59,7 @@ class Toolbox:
         self._clock = clock
         self._running: dict[str, set[anyio.CancelScope]] = {}
 
-    def put(self, tool: Tool[Any]) -> None:
+    def add(self, tool: Tool[Any]) -> None:
         """Add a tool, or replace one of the same name."""
         self._tools[tool.name] = tool
 
@@ -98,16 +98,16 @@ class Toolbox:
         if tool is None:
             raise UnknownTool(name)
         began = self._clock()
-        shown = own_tools.begins(session, name, tool.title)
+        agent_call = own_tools.begins(session, name, tool.title)
         outcome = _failed("cancelled")
         try:
-            outcome = await self._bounded(tool, Call(session, progress, shown), arguments)
+            outcome = await self._bounded(tool, Call(session, progress, agent_call), arguments)
         finally:
             self._count(session, outcome, self._clock() - began)
             own_tools.works_at(session, outcome.result.path, outcome.result.line)
-            if shown is not None:
+            if agent_call is not None:
                 told = outcome.result.text if outcome.failed else outcome.result.summary
-                own_tools.ends(session, shown, tool.title, told)
+                own_tools.ends(session, agent_call, tool.title, told)
         return outcome
 
     def cancel(self, session: Session) -> None:

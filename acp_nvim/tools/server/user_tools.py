@@ -67,12 +67,12 @@ class Runner(Protocol):
 class CallPermissions(Protocol):
     """Questions before calls of the user's tools that change something."""
 
-    def asked_to_call(
+    def ask_to_call(
         self,
         session: Session,
         name: str,
         arguments: Mapping[str, Any],
-        shown: ToolCall | None = None,
+        agent_call: ToolCall | None = None,
         *,
         executes: bool = False,
     ) -> AbstractAsyncContextManager[str]:
@@ -80,8 +80,8 @@ class CallPermissions(Protocol):
 
         ``executes``: the rules for commands apply, with the tool's name as the command. Yield the
         reason of a refusal. If it is empty, the body makes the call. An error in the body is shown
-        as the failure of the call. ``shown`` is the tool call that the agent reported, which the
-        question replaces in the chat.
+        as the failure of the call. ``agent_call`` is the tool call that the agent reported. In the
+        chat, the question replaces it.
         """
         ...
 
@@ -105,7 +105,7 @@ class UserTools:
         self._run_s = run_s
         self._known: Sequence[UserTool] = ()
 
-    def take(self, tools: Sequence[UserTool]) -> None:
+    def replace(self, tools: Sequence[UserTool]) -> None:
         """Replace the user's tools. Raise ValueError if a schema is not a JSON object."""
         if tools == self._known:
             return
@@ -113,34 +113,34 @@ class UserTools:
         for name in {it.name for it in self._known} - {it.name for it in tools}:
             self._toolbox.drop(name)
         for tool in built:
-            self._toolbox.put(tool)
+            self._toolbox.add(tool)
         self._known = tools
         self._changed()
 
-    def _tool(self, told: UserTool) -> Tool[AnyArguments]:
-        schema = input_schema(told.schema)
+    def _tool(self, tool: UserTool) -> Tool[AnyArguments]:
+        schema = input_schema(tool.schema)
 
         async def run(call: Call, given: AnyArguments) -> ToolResult:
             if is_deep(given.values):
                 raise ToolError(f"arguments: nested deeper than {DEPTH} levels")
             if wrong := faults(schema, given.values):
                 raise ToolError("; ".join(wrong))
-            if not told.write:
-                return await self._called(call.session, told.name, given)
-            about = (call.session, told.name, given.values, call.shown)
-            asked = self._permissions().asked_to_call(*about, executes=told.executes)
+            if not tool.write:
+                return await self._called(call.session, tool.name, given)
+            about = (call.session, tool.name, given.values, call.agent_call)
+            asked = self._permissions().ask_to_call(*about, executes=tool.executes)
             async with asked as refused:
                 if refused:
                     raise ToolError(refused)
-                return await self._called(call.session, told.name, given)
+                return await self._called(call.session, tool.name, given)
 
         return Tool(
-            told.name,
-            told.title or told.name,
-            told.description,
+            tool.name,
+            tool.title or tool.name,
+            tool.description,
             AnyArguments,
             run,
-            writes=told.write,
+            writes=tool.write,
             schema=schema,
             timeout_s=None,
         )
@@ -192,8 +192,8 @@ def faults(schema: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
     types = known if isinstance(known, dict) else {}
     found = [f"{name}: missing" for name in needed if name not in values]
     for name, value in values.items():
-        told = types.get(name)
-        wanted = told.get("type") if isinstance(told, dict) else None
+        declared = types.get(name)
+        wanted = declared.get("type") if isinstance(declared, dict) else None
         is_left_out = value is None and name not in needed
         if isinstance(wanted, str) and not is_left_out and not _is_of(value, wanted):
             found.append(f"{name}: expected {wanted}")

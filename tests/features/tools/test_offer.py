@@ -61,7 +61,7 @@ async def test_tools_are_loaded_when_somebody_asks_for_their_names(tmp_path: Pat
     assert McpOverAcp(toolbox).admit(session, False) is None
     over_acp = McpOverAcp(toolbox)
     assert over_acp.admit(session, True) is not None
-    toolbox.put(msgspec.structs.replace(ECHO, name="mine"))
+    toolbox.add(msgspec.structs.replace(ECHO, name="mine"))
     over_acp.refresh()
     assert loads == []
     assert session.tools is not None
