@@ -10,9 +10,8 @@ from collections.abc import Coroutine
 from threading import Thread, main_thread
 from typing import Any
 
-from acp_nvim import verbs
 from acp_nvim.agent.child.early import EarlyAgent
-from acp_nvim.app import Host
+from acp_nvim.app import Host, serve
 from acp_nvim.nvim.bridge import Bridge, Verb
 from acp_nvim.nvim.buffer_events import VERBS, on_buffer_event
 
@@ -26,19 +25,20 @@ def core(bridge: Bridge, agent: EarlyAgent | None = None) -> tuple[Coroutine[Any
     `agent` is an agent that is already starting.
     """
     waiting: asyncio.Queue[VerbCall] = asyncio.Queue()
-    host = Host(bridge, agent)
+    hosts: list[Host] = []
 
     async def dispatch(host: Host) -> None:
+        hosts.append(host)
         while True:
-            verbs.run(host, *await waiting.get())
+            host.run(*await waiting.get())
 
     def deliver(name: str, args: dict[str, Any]) -> None:
-        if name in VERBS:
-            on_buffer_event(host.workspace, name, args)
-        else:
+        if name not in VERBS:
             waiting.put_nowait((name, args))
+        elif hosts:
+            on_buffer_event(hosts[0].workspace, name, args)
 
-    return host.run(dispatch), deliver
+    return serve(bridge, agent, dispatch), deliver
 
 
 def main(agent: EarlyAgent | None = None) -> None:

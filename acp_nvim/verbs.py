@@ -1,6 +1,7 @@
 """Verbs: notifications from Lua that make the host do something.
 
-Each notification contains everything that its function needs. The functions are in the features.
+Each notification contains everything that its function needs. The functions are in the features,
+whose modules are imported when one of their verbs is first called.
 """
 
 from __future__ import annotations
@@ -13,94 +14,76 @@ from typing import Any, TypeVar
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.app import Host
+from acp_nvim.nvim.notices import Notices
+from acp_nvim.tasks import Tasks
 
 Args = dict[str, Any]
-Verb = Callable[[Host, Args], Awaitable[None] | None]
+Verb = Callable[[Any, Args], Awaitable[None] | None]
+"""Function of a verb. Its first argument is the host."""
 F = TypeVar("F", bound=Verb)
 
-VERBS: dict[str, Verb] = {}
-
-MODULES = (
-    "acp_nvim.features.agents.verbs",
-    "acp_nvim.features.prompts.verbs",
-    "acp_nvim.features.agents.providers",
-    "acp_nvim.features.agents.stopping",
-    "acp_nvim.features.blame.verbs",
-    "acp_nvim.features.chat.verbs",
-    "acp_nvim.features.checkpoints.verbs",
-    "acp_nvim.features.extensions.verbs",
-    "acp_nvim.features.forms.verbs",
-    "acp_nvim.features.history.verbs",
-    "acp_nvim.features.login.verbs",
-    "acp_nvim.features.permissions.verbs",
-    "acp_nvim.features.prompts.attach",
-    "acp_nvim.features.review.verbs",
-    "acp_nvim.features.sessions.options",
-    "acp_nvim.features.sessions.verbs",
-    "acp_nvim.features.terminals.verbs",
-    "acp_nvim.features.tools.verbs",
-)
-"""Modules with verbs, in the order of import. Those that the first prompt needs come first."""
+_FUNCTIONS: dict[str, Verb] = {}
 
 
 def verb(name: str) -> Callable[[F], F]:
-    """Register a function under a verb's name."""
+    """Make a function that of a verb."""
 
     def register(function: F) -> F:
-        VERBS[name] = function
+        _FUNCTIONS[name] = function
         return function
 
     return register
 
 
-def _load(name: str) -> None:
-    """Import modules, which register their functions, until one has registered the verb."""
-    for module in MODULES:
-        importlib.import_module(module)
-        if name in VERBS:
-            break
-    gc.freeze()  # modules are never freed
+class Verbs:
+    """Verbs of a host by name."""
 
+    def __init__(self, notices: Notices, tasks: Tasks) -> None:
+        self.modules: dict[str, str] = {}
+        """Module of each verb's function."""
+        self._notices = notices
+        self._tasks = tasks
 
-def run(host: Host, name: str, args: Args) -> None:
-    """Run a verb.
+    def add(self, module: str, *names: str) -> None:
+        """Add verbs whose functions are in a module, which is imported on their first call."""
+        self.modules.update(dict.fromkeys(names, module))
 
-    Synchronous functions run in the order of the verbs. A coroutine gets its own task.
-    """
-    if name not in VERBS:
-        _load(name)
-    function = VERBS.get(name)
-    if function is None:
-        host.problem(f"unknown verb {name}")
-        host.echo("error", wording.UNKNOWN_VERB.format(verb=name))
-        return
-    try:
-        waiting = function(host, args)
-    except msgspec.ValidationError as error:
-        host.echo("error", wording.FAILED.format(what=name, reason=error))
-        return
-    except Exception as error:
-        _failed(host, name, error)
-        return
-    if waiting is not None:
-        spawn(host, name, waiting)
+    def run(self, host: Any, name: str, args: Args) -> None:
+        """Run a verb. A coroutine gets its own task, everything else runs in the order of calls."""
+        if name not in self.modules:
+            self._notices.problem(f"unknown verb {name}")
+            self._notices.echo("error", wording.UNKNOWN_VERB.format(verb=name))
+            return
+        try:
+            waiting = self._function(name)(host, args)
+        except msgspec.ValidationError as error:
+            self._notices.echo("error", wording.FAILED.format(what=name, reason=error))
+            return
+        except Exception as error:
+            self._failed(name, error)
+            return
+        if waiting is not None:
+            self.spawn(name, waiting)
 
+    def spawn(self, name: str, waiting: Awaitable[None]) -> None:
+        """Await something in its own task. Report errors under the verb's name."""
+        self._tasks.start_soon(self._finish, name, waiting)
 
-def spawn(host: Host, name: str, waiting: Awaitable[None]) -> None:
-    """Run a coroutine in a new task. Report its errors under the name of the verb."""
-    host.tasks.start_soon(_finish, host, name, waiting)
+    def _function(self, name: str) -> Verb:
+        if name not in _FUNCTIONS:
+            importlib.import_module(self.modules[name])
+            gc.freeze()  # modules stay: see `main`
+        return _FUNCTIONS[name]
 
+    async def _finish(self, name: str, waiting: Awaitable[None]) -> None:
+        try:
+            await waiting
+        except Exception as error:
+            self._failed(name, error)
 
-async def _finish(host: Host, name: str, waiting: Awaitable[None]) -> None:
-    try:
-        await waiting
-    except Exception as error:
-        _failed(host, name, error)
-
-
-def _failed(host: Host, name: str, error: Exception) -> None:
-    """Report a failed verb to the user. It must not end the host."""
-    kind = type(error).__name__
-    host.problem(f"{name}: {kind}: {error}")
-    host.echo("error", wording.FAILED.format(what=name, reason=str(error) or kind))
+    def _failed(self, name: str, error: Exception) -> None:
+        """Report the error to the user. The host continues."""
+        kind = type(error).__name__
+        self._notices.problem(f"{name}: {kind}: {error}")
+        reason = str(error) or kind
+        self._notices.echo("error", wording.FAILED.format(what=name, reason=reason))

@@ -15,6 +15,7 @@ from acp_nvim.agent.notify import notify
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.surroundings import Surroundings
 from acp_nvim.agent.wire.secret_names import secret_values
+from acp_nvim.agent.wire.traffic import Traffic
 
 
 class UnknownAgent(Exception):
@@ -69,6 +70,10 @@ class Agents:
         for connection in self.connections.values():
             known.update(dict.fromkeys(secret_values(connection.spec.env)))
         return list(known)
+
+    def logs(self) -> list[Traffic]:
+        """Return the traffic logs of all agents."""
+        return [connection.traffic for connection in self.connections.values()]
 
     def unreached(self, name: str) -> str | None:
         """Return why a remote agent is not connected yet, else None."""

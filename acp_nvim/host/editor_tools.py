@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Final
 
 import anyio
+from msgspec import Struct
 
 from acp_nvim import wording
+from acp_nvim.agent.observers import TurnStart
 from acp_nvim.agent.opening.session_params import OWN
 from acp_nvim.agent.serving.servers import OwnServer, Way
+from acp_nvim.nvim.tool_editor import ToolEditor
 from acp_nvim.protocol import schema
+from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools.server import relay
@@ -113,3 +117,31 @@ def _by_relay(entrance: Entrance) -> schema.McpServerStdio:
     variables = {"ACP_NVIM_SOCKET": entrance.address, "ACP_NVIM_TOKEN": entrance.token}
     env = [schema.EnvVariable(name, value) for name, value in variables.items()]
     return schema.McpServerStdio(OWN, sys.executable, ["-I", "-S", RELAY], env)
+
+
+class ToolTurns(Struct, frozen=True, eq=False):
+    """Observer of all turns for the editor's tools."""
+
+    tools: EditorTools
+    editor: ToolEditor
+
+    async def on_turn_starting(self, turn: TurnStart) -> None:
+        """Prepare Neovim, which has time until the agent calls a tool."""
+        if turn.session.tools is not None and not turn.is_at_agent:
+            asyncio.get_running_loop().call_soon(self.editor.turn_began, turn.session)
+
+    def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
+        self.tools.prompted(session)
+
+    def on_turn_cancelled(self, session: Session) -> None:
+        self.tools.cancel(session)
+
+    async def on_turn_ended(self, session: Session) -> None:
+        if session.tools is not None:
+            self.editor.turn_ended(session)
+
+    def on_agent_left(self, session: Session) -> None:
+        """Withdraw the tools from a session that is closed or whose agent has ended."""
+        if session.tools is not None:
+            self.editor.closed(session)
+        self.tools.withdraw(session)

@@ -15,7 +15,7 @@ from acp_nvim import wording
 from acp_nvim.agent.settings import HistorySettings
 from acp_nvim.agent.wire.redact import variants
 from acp_nvim.edits.text import Text, size
-from acp_nvim.files.ports import AgentSession, PromptName
+from acp_nvim.files.ports import AgentSession, Authorship, PromptName
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 
@@ -353,3 +353,27 @@ class History:
 
         with closing(Database(path)) as database:
             return getattr(search, name)(database, *args)
+
+
+class Authors:
+    """Implementation of the port `Authorship`: passes everything on to the history."""
+
+    def __init__(self) -> None:
+        self.all: list[Authorship] = []
+
+    def wrote(
+        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+    ) -> None:
+        for one in self.all:
+            one.wrote(session, path, before, agents, after)
+
+    def moved(self, session: AgentSession, old: str, new: str) -> None:
+        for one in self.all:
+            one.moved(session, old, new)
+
+    def prompt(self, session: AgentSession) -> PromptName | None:
+        return next(filter(None, (one.prompt(session) for one in self.all)), None)
+
+    def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
+        for one in self.all:
+            one.adopted(prompt, path, before, after)

@@ -13,8 +13,7 @@ from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.settings import Settings
 from acp_nvim.files.ports import SessionInfo
 from acp_nvim.files.workspace import Workspace
-from acp_nvim.host.history import History
-from acp_nvim.host.subagent_registry import SubagentRegistry
+from acp_nvim.host.session_list import SessionList, SubagentRegistry
 from acp_nvim.nvim import garbage
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.session import Session, SessionObserver
@@ -24,29 +23,13 @@ Converse = Callable[[Session, Origin], Conversation]
 """Factory for the conversation of a session."""
 
 
-class SessionNumbers:
-    """Numbers of sessions and subagents, from 1."""
-
-    def __init__(self) -> None:
-        self._next = 1
-
-    def next(self) -> int:
-        self._next += 1
-        return self._next - 1
-
-    def reach(self, n: int) -> None:
-        """Make the next number at least `n`."""
-        self._next = max(self._next, n)
-
-
 class Sessions:
     """Sessions of a host, including closed ones."""
 
     def __init__(
         self,
-        numbers: SessionNumbers,
+        session_list: SessionList,
         screen: Screen,
-        history: History,
         workspace: Workspace[Session],
         subagents: SubagentRegistry,
         observer: SessionObserver,
@@ -54,20 +37,25 @@ class Sessions:
         converse: Converse,
     ) -> None:
         self.conversations: dict[int, Conversation] = {}
-        self.current: int | None = None
-        """Number of the session for commands without a number."""
-        self.cwd = str(Path.home())
-        """The user's last working directory, in which agents are started."""
         self.index: IndexFile | None = None
         """Index of the sessions that can be reopened, None before `keep_index`."""
-        self._numbers = numbers
+        self._list = session_list
         self._screen = screen
-        self._history = history
         self._workspace = workspace
         self._subagents = subagents
         self._observer = observer
         self._settings = settings
         self._converse = converse
+
+    @property
+    def current(self) -> int | None:
+        """Return the number of the session for commands without a number."""
+        return self._list.current
+
+    @property
+    def cwd(self) -> str:
+        """Return the user's last working directory."""
+        return self._list.cwd
 
     def new(
         self,
@@ -82,10 +70,10 @@ class Sessions:
         Its number is the next one, and at least `n`. `origin` determines how `Conversation.open`
         opens it at the agent.
         """
-        self.cwd = cwd
-        self._numbers.reach(n)
+        self._list.work_in(cwd)
+        self._list.reach(n)
         agent = agent or self._settings().agent
-        number = self._numbers.next()
+        number = self._list.next_number()
         session = Session(number, agent, cwd, self.directories(cwd), self._observer)
         session.title = title
         conversation = self._begin(session, origin)
@@ -96,32 +84,27 @@ class Sessions:
 
     def take_up(self, session: Session, origin: Origin, past: Past | None) -> None:
         """Add a session of an earlier host. `past` is the text of its chat."""
-        self._numbers.reach(session.n + 1)
+        self._list.reach(session.n + 1)
         self._begin(session, origin)
-        if past is not None:
-            self._history.follow(session, None, 1)
         self._screen.add(session, past)
 
     def closed(
         self, agent: str, cwd: str, title: str, directories: Sequence[str] = (), n: int = 0
     ) -> Session:
         """Return a new closed session, to be added by `take_up`."""
-        session = Session(n or self._numbers.next(), agent, cwd, directories, self._observer)
+        session = Session(n or self._list.next_number(), agent, cwd, directories, self._observer)
         session.title, session.status = title or None, "closed"
         return session
 
-    def foreign(self, info: SessionInfo, n: int) -> int:
-        """Add a closed session for one of another Neovim. Return its number.
-
-        The number is `n`, or a new one if `n` is 0.
-        """
+    def add_foreign(self, info: SessionInfo, n: int) -> None:
+        """Add a closed session with number `n` for one of another Neovim."""
         session = self.closed(info.agent, info.cwd, info.title, info.directories, n)
         self.take_up(session, NEW, None)
         session.notice("info", wording.OTHER_SESSION)
-        return session.n
 
     def _begin(self, session: Session, origin: Origin) -> Conversation:
         conversation = self.conversations[session.n] = self._converse(session, origin)
+        self._list.add(session)
         return conversation
 
     def directories(self, cwd: str) -> list[str]:
@@ -131,11 +114,11 @@ class Sessions:
 
     def work_in(self, cwd: str) -> None:
         """Set the user's working directory."""
-        self.cwd = cwd
+        self._list.work_in(cwd)
 
     def make_current(self, n: int) -> None:
         """Make this the session for commands without a number."""
-        self.current = n
+        self._list.make_current(n)
         if n in self.conversations:
             self.conversations[n].mark_used()
         self._screen.state(["current"], n)
@@ -159,7 +142,7 @@ class Sessions:
 
     def all(self) -> list[Session]:
         """Return all sessions, including closed ones."""
-        return [conversation.session for conversation in self.conversations.values()]
+        return self._list.all()
 
     def conversation(self, n: int | None) -> Conversation | None:
         """Return the conversation of a session, or of the current one if `n` is None.

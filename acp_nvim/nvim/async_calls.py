@@ -12,6 +12,10 @@ from acp_nvim.nvim.bridge import NvimError
 MODULE = "acp.base.host.async_calls"
 
 
+class CallError(NvimError):
+    """Failure of an asynchronous function."""
+
+
 class Caller(Protocol):
     """Bridge to Neovim."""
 
@@ -35,13 +39,15 @@ class AsyncCalls:
     async def call(self, module: str, function: str, *args: Any) -> Any:
         """Run ``require(module)[function](reply, ...)`` and return the value passed to ``reply``.
 
-        Raise NvimError if ``reply`` gets an error. If the caller is cancelled, so is the function.
+        Raise CallError if ``reply`` gets an error. If the caller is cancelled, so is the function.
         """
         number = next(self._numbers)
         future = self._open[number] = asyncio.get_running_loop().create_future()
         try:
             await self._bridge.call(MODULE, "begin", number, module, function, *args)
             return await future
+        except NvimError as error:
+            raise CallError(str(error)) from error
         except asyncio.CancelledError:
             self._bridge.tell(MODULE, "cancel", number)
             raise
@@ -56,4 +62,4 @@ class AsyncCalls:
         if error is None:
             future.set_result(value)
         else:
-            future.set_exception(NvimError(error))
+            future.set_exception(CallError(error))

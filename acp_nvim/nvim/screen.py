@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from acp_nvim.agent.notify import notify
 from acp_nvim.agent.serving.proposed_edits import shows_edits
 from acp_nvim.agent.settings import Settings
 from acp_nvim.nvim.plain import legible, plain
@@ -57,13 +58,10 @@ class Screen:
         self,
         settings: Callable[[], Settings],
         wake: Wake,
-        edits_shown: Callable[[Session, Decision], None] = lambda session, decision: None,
     ) -> None:
-        """`wake` requests the next frame (`Pace.wake`).
-
-        `edits_shown` is called for each drawn card of a permission with edits.
-        """
-        self._edits_shown = edits_shown
+        """`wake` requests the next frame (`Pace.wake`)."""
+        self.on_edits_shown: list[Callable[[Session, Decision], None]] = []
+        """The card of a permission with edits is drawn."""
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}
         self._settings = settings
@@ -215,7 +213,7 @@ class Screen:
     def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
         diffs = shows_edits(session, decision)
         if diffs:
-            self._edits_shown(session, decision)
+            notify(self.on_edits_shown, session, decision)
         entry = entry_of(decision, session)
         cwd = (decision.asker or session).cwd
         rows = float_rows(entry, decision, cwd)

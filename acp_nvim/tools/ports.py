@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from acp_nvim.session.session import Session
-from acp_nvim.tools.asking.positions import Encoding
+
+Encoding = Literal["utf-8", "utf-16", "utf-32"]
+"""Unit of a language server's columns."""
 
 
 class Answer(msgspec.Struct, frozen=True):

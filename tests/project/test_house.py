@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+from acp_nvim.app import FEATURES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "acp_nvim"
@@ -107,52 +111,84 @@ def test_the_workspace_knows_no_agent_and_no_protocol() -> None:
         assert known <= {"files", "edits", "tasks", *LENT}, relative(path)
 
 
-FEATURE_IMPORTS: dict[tuple[str, str], int] = {
-    ("agents", "sessions"): 1,
-    ("agents", "tools"): 1,
-}
-"""Imports of one feature by another that are left; no number may grow, and 0 is the goal."""
-UPWARD = set[str]()
-"""Imports of features by `nvim` and `host`, and of `host` by `nvim`, that are left."""
-BRIDGE: set[str] = {
-    "acp_nvim.features.permissions.proposal_check",
-    "acp_nvim.features.tools.tool_list",
-    "acp_nvim.features.tools.user_tools",
-    "acp_nvim.main",
-}
-"""Modules beside `nvim` and `app` that still import the bridge."""
+ABOVE = {"nvim": ("host", "features"), "host": ("features",), "app": ("features",)}
+"""Rooms of ring 2 that a lower room does not import. The host imports features by name."""
+BRIDGE = ("nvim", "app", "main")
+"""Rooms that import the bridge."""
 FOLDER_MODULES = 20
 
 
+def feature_of(module: str) -> str:
+    """Return the feature of a module; empty for others, and for the package of features."""
+    parts = module.split(".")
+    return parts[2] if parts[1:2] == ["features"] and len(parts) > 2 else ""
+
+
 def test_a_feature_imports_no_other_feature() -> None:
-    found: dict[tuple[str, str], int] = {}
-    for name, others in package_imports().items():
-        own = name.split(".")
-        for other in (it.split(".") for it in others):
-            if own[1] == other[1] == "features" and len(other) > 3 and own[2] != other[2]:
-                pair = own[2], other[2]
-                found[pair] = found.get(pair, 0) + 1
-    assert found == FEATURE_IMPORTS
-
-
-def test_nvim_and_the_host_import_no_feature() -> None:
-    above = {"nvim": ("host", "features"), "host": ("features",)}
+    """They share rooms below, and lists of observers."""
     found = {
         f"{name} -> {other}"
         for name, others in package_imports().items()
         for other in others
-        if other.split(".")[1] in above.get(name.split(".")[1], ())
+        if feature_of(name) and feature_of(other) and feature_of(name) != feature_of(other)
     }
-    assert {it for it in found if not it.endswith(".features")} == UPWARD
+    assert not found
+
+
+def test_no_room_below_the_features_imports_one() -> None:
+    found = {
+        f"{name} -> {other}"
+        for name, others in package_imports().items()
+        for other in others
+        if other.split(".")[1] in ABOVE.get(name.split(".")[1], ())
+    }
+    assert not found
 
 
 def test_only_nvim_and_the_host_import_the_bridge() -> None:
-    found = {
-        name
-        for name, others in package_imports().items()
-        if "acp_nvim.nvim.bridge" in others and name.split(".")[1] not in ("nvim", "app")
-    }
-    assert found == BRIDGE
+    found = {name for name, others in package_imports().items() if "acp_nvim.nvim.bridge" in others}
+    assert not {name for name in found if name.split(".")[1] not in BRIDGE}
+
+
+def test_each_feature_registers_its_verbs_when_it_is_installed() -> None:
+    """All of them, and none of another feature; `app.py` has its name and nothing else of it."""
+    folders = {path.parent for path in PACKAGE.glob("features/*/__init__.py")}
+    assert sorted(FEATURES) == sorted(folder.name for folder in folders)
+    for folder in folders:
+        module = importlib.import_module(f"acp_nvim.features.{folder.name}")
+        assert list(inspect.signature(module.install).parameters) == ["app"], folder.name
+        code = (folder / "__init__.py").read_text(encoding="utf-8")
+        calls = [call for call in ast.walk(ast.parse(code)) if isinstance(call, ast.Call)]
+        added = {
+            (ast.literal_eval(call.args[0]), ast.literal_eval(name))
+            for call in calls
+            if ast.unparse(call.func) == "app.verbs.add"
+            for name in call.args[1:]
+        }
+        assert added == {
+            (name_of(path), name)
+            for path in folder.glob("*.py")
+            for name in re.findall(r'^@verb\("(\w+)"\)', path.read_text("utf-8"), re.MULTILINE)
+        }
+
+
+def test_no_attribute_is_declared_without_a_value() -> None:
+    """It would be built later, and a function would have to wait for it. Records are filled by
+    their constructor.
+    """
+    found = [
+        f"{relative(path)}: {ast.unparse(node)}"
+        for path in MODULES
+        for scope in ast.walk(tree_of(path))
+        for node in ast.iter_child_nodes(scope)
+        if isinstance(node, ast.AnnAssign)
+        and node.value is None
+        and (
+            isinstance(node.target, ast.Attribute)
+            or (isinstance(scope, ast.ClassDef) and not (scope.bases or scope.decorator_list))
+        )
+    ]
+    assert not found
 
 
 def test_a_folder_has_few_modules() -> None:

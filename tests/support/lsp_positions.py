@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from acp_nvim.tools.asking.positions import Encoding
+    from acp_nvim.tools.ports import Encoding
 
 UNIT: Final = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
 """Bytes of a code unit."""

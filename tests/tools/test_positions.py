@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.tools.asking.positions import Encoding, to_column
+from acp_nvim.tools.asking.positions import to_column
+from acp_nvim.tools.ports import Encoding
 from tests.support.lsp_positions import to_character
 
 SIZES: dict[Encoding, tuple[str, int]] = {

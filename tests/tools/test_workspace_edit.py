@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.edits.text import EMPTY, Text, parse
-from acp_nvim.tools.asking.positions import Encoding
 from acp_nvim.tools.changing.workspace_edit import (
     Point,
     Range,
@@ -22,6 +21,7 @@ from acp_nvim.tools.changing.workspace_edit import (
     operations,
     paths_of,
 )
+from acp_nvim.tools.ports import Encoding
 from acp_nvim.tools.server.tool import ToolError
 from tests.support.lsp_positions import to_character
 

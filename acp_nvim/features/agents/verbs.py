@@ -1,24 +1,11 @@
-"""Verbs about agents: set options, choose the agent for new sessions, restart, stop."""
+"""Verbs about agents: choose the agent for new sessions, restart, stop."""
 
 from __future__ import annotations
 
 from acp_nvim import wording
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.app import Host
-from acp_nvim.features.sessions.session_restore import revive
-from acp_nvim.features.tools.user_tools import told
 from acp_nvim.verbs import Args, verb
-
-
-@verb("setup")
-def setup(host: Host, args: Args) -> None:
-    """Set the options. Lua sends them at the start and after each `setup()`."""
-    past = args.pop("past", None)
-    user_tools = args.pop("user_tools", ())
-    host.configure(args)
-    host.user_tools.replace(told(user_tools))
-    if past is not None:
-        revive(host, past)
 
 
 @verb("agent")

@@ -1,1 +1,12 @@
 """Authors of lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from acp_nvim.app import Host
+
+
+def install(app: Host) -> None:
+    app.verbs.add("acp_nvim.features.blame.verbs", "blame", "blame_open", "blame_export")

@@ -24,7 +24,7 @@ from acp_nvim.render.text import one_line, path_line
 from acp_nvim.session import snapshot, subagents
 from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.session import Session
-from acp_nvim.verbs import Args, run, verb
+from acp_nvim.verbs import Args, verb
 
 
 @verb("tool_calls")
@@ -141,7 +141,7 @@ async def _compare(host: Host, session: Session, call: int) -> None:
     if entry is None:
         return
     if entry.asks is not None:
-        run(host, "propose", {"id": entry.asks.id})
+        host.run("propose", {"id": entry.asks.id})
         return
     files: dict[str, dict[str, Any]] = {}
     for item in entry.call.content:
@@ -170,13 +170,13 @@ async def open_target(host: Host, args: Args) -> None:
     session = host.subagents.get(args.get("session")) or conversation.session
     match target.get("kind"):
         case None if "decision" in target:
-            run(host, "open_decision", {"id": target["decision"]})
+            host.run("open_decision", {"id": target["decision"]})
         case "diff":
             await _compare(host, session, int(target["call"]))
         case "session":
             await _open_child(host, session, str(target["id"]))
         case "terminal":
-            run(host, "terminal_open", {"session": session.n, "id": target["id"]})
+            host.run("terminal_open", {"session": session.n, "id": target["id"]})
         case "address":
             host.echo("warn", wording.NOT_OPENED.format(address=one_line(target["uri"])))
         case "content" if (block := contents.find(session, target.get("where"))) is not None:

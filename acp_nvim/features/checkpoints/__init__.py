@@ -1,1 +1,14 @@
 """Checkpoints: rewind to a prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from acp_nvim.app import Host
+
+
+def install(app: Host) -> None:
+    app.verbs.add(
+        "acp_nvim.features.checkpoints.verbs", "checkpoints", "changes", "restore", "rewind"
+    )

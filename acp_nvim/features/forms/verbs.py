@@ -7,6 +7,7 @@ from typing import Any
 
 from acp_nvim import wording
 from acp_nvim.app import Host
+from acp_nvim.features.forms import ReviewedForms
 from acp_nvim.protocol import schema
 from acp_nvim.render import in_full
 from acp_nvim.render.calls.tools import entry_of
@@ -123,13 +124,13 @@ def form_write(host: Host, args: Args) -> None:
     unread = {problem.name for problem in page.problems}
     wrong = [it for it in forms.check(form, page.values) if it.name not in unread]
     problems = sorted([*page.problems, *wrong], key=lambda it: page.rows.get(it.name, 0))
-    host.reviewed.pop(decision.id, None)
+    host.part(ReviewedForms).pop(decision.id, None)
     if problems:
         rows = [[page.rows.get(it.name, 0), str(it)] for it in problems]
         host.screen.push("form_problems", decision.id, rows)
         host.echo("error", _told(problems))
         return
-    host.reviewed[decision.id] = forms.wire(form, page.values)
+    host.part(ReviewedForms)[decision.id] = forms.wire(form, page.values)
     host.screen.push("form_review", decision.id, form_page.summary(form, page.values))
 
 
@@ -137,6 +138,6 @@ def form_write(host: Host, args: Args) -> None:
 def form_send(host: Host, args: Args) -> None:
     """Send exactly the values that the user reviewed."""
     decision = _pending(host, args)
-    values = host.reviewed.pop(str(args.get("id")), None)
+    values = host.part(ReviewedForms).pop(str(args.get("id")), None)
     if decision is not None and values is not None:
         decision.resolve(Outcome("accept", content=values))

@@ -1,1 +1,20 @@
 """Session transcripts, kept and found again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from acp_nvim.app import Host
+
+
+def install(app: Host) -> None:
+    app.verbs.add(
+        "acp_nvim.features.history.verbs",
+        "history",
+        "last_chat",
+        "history_stats",
+        "history_ask",
+        "history_do",
+        "prompts",
+    )

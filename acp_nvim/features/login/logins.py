@@ -29,13 +29,17 @@ class Logins:
         self._tasks = tasks
         self._echo = echo
 
-    def needed(
-        self,
-        connection: Connection,
-        session: Session | None,
-        go_on: Callable[[], None] | None = None,
-    ) -> None:
+    def on_login_needed(self, connection: Connection, session: Session) -> None:
+        """Announce in a session that its agent requires a login."""
+        self._announce(connection, session)
+
+    def needed(self, connection: Connection, go_on: Callable[[], None] | None) -> None:
         """Announce that an agent requires a login. ``go_on`` is called after the login."""
+        self._announce(connection, None)
+        if go_on is not None:
+            self.wait(connection.name, go_on)
+
+    def _announce(self, connection: Connection, session: Session | None) -> None:
         connection.require_login()
         methods = auth.offered(connection.spec, connection.agent.auth_methods)
         data = {"agent": connection.name, "methods": methods}
@@ -44,8 +48,6 @@ class Logins:
         else:
             self._screen.event("AcpAuthRequired", **data)
         self._echo("warn", wording.LOGIN_NEEDED.format(agent=connection.title, waiting=""))
-        if go_on is not None:
-            self.wait(connection.name, go_on)
 
     def wait(self, agent: str, go_on: Callable[[], None]) -> None:
         """Call ``go_on`` after a login to the agent."""

@@ -9,6 +9,7 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.opening import auth
 from acp_nvim.agent.prompts.patience import OPEN_S
 from acp_nvim.app import Host
+from acp_nvim.features.login.logins import Logins
 from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
@@ -88,7 +89,7 @@ async def _by_agent(host: Host, connection: Connection, method: schema.AuthMetho
         host.echo("error", wording.LOGIN_FAILED.format(agent=connection.title, reason=error))
         return
     host.echo("info", wording.LOGGED_IN.format(agent=connection.title))
-    host.logins.done(connection)
+    host.part(Logins).done(connection)
 
 
 def _takes_long(host: Host, connection: Connection) -> None:
@@ -140,16 +141,16 @@ async def _may_run(host: Host, connection: Connection, run: auth.TerminalLogin) 
 async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLogin) -> None:
     """Run a login program in a terminal, then restart the agent. It gets no `authenticate`."""
     name = connection.name
-    if name in host.logins.in_terminal:
+    if name in host.part(Logins).in_terminal:
         host.echo("info", wording.LOGIN_BUSY.format(agent=connection.title))
         return
-    host.logins.in_terminal.add(name)
+    host.part(Logins).in_terminal.add(name)
     try:
         code = await host.asking.ask(
             "login", {"title": run.title, "cmd": run.command, "env": run.env, "cwd": connection.cwd}
         )
     finally:
-        host.logins.in_terminal.discard(name)
+        host.part(Logins).in_terminal.discard(name)
     if code != 0:
         host.echo(
             "error",

@@ -1,1 +1,43 @@
 """Permissions: questions of agents, and the proposals that they show."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from acp_nvim.agent.serving.proposed_edits import shows_patches
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.session import Session
+
+if TYPE_CHECKING:
+    from acp_nvim.app import Host
+    from acp_nvim.features.permissions.proposal_check import ProposalCheck
+
+
+def install(app: Host) -> None:
+    app.verbs.add(
+        "acp_nvim.features.permissions.verbs",
+        "answer",
+        "choose",
+        "bring",
+        "cards",
+        "propose",
+        "allow",
+        "deny",
+    )
+
+    @cache
+    def check() -> ProposalCheck:
+        from acp_nvim.features.permissions.proposal_check import ProposalCheck
+
+        return ProposalCheck(
+            app.async_calls, app.proposed, app.tasks, app.settings, app.screen.push
+        )
+
+    def on_card(session: Session, decision: Decision) -> None:
+        """Check proposed edits in the background: whether they apply, and their diagnostics."""
+        if shows_patches(session, decision):
+            app.tasks.start_soon(app.proposed.check, session, decision)
+        check().shown(session, decision)
+
+    app.screen.on_edits_shown.append(on_card)

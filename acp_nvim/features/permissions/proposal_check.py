@@ -10,7 +10,7 @@ import msgspec
 
 from acp_nvim.agent.serving.proposed_edits import ProposedEdits, marks, source
 from acp_nvim.agent.settings import Settings
-from acp_nvim.nvim.bridge import NvimError
+from acp_nvim.nvim.async_calls import CallError
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.effects import Effect, Opinion, Said, effect, new_words
 from acp_nvim.session.questions.proposals import Proposal
@@ -109,7 +109,7 @@ class ProposalCheck:
             file["base"] = str(one.base)
         try:
             return msgspec.convert(await self._calls.call(MODULE, "check", file), _Found)
-        except NvimError:
+        except CallError:
             return None  # the check is optional, and a server may fail in any way
 
     def _show(

@@ -9,7 +9,7 @@ from acp_nvim.agent.serving.proposed_edits import marks, shows_edits, table
 from acp_nvim.app import Host
 from acp_nvim.session.questions.decisions import CANCELLED, CHOICE, Decision, Option, Outcome
 from acp_nvim.session.session import Session
-from acp_nvim.verbs import Args, run, verb
+from acp_nvim.verbs import Args, verb
 
 MOST_NAMED = 20
 """Most options that a message names."""
@@ -66,8 +66,7 @@ def cards(host: Host, args: Args) -> None:
 def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
     option = decision.option(choice)
     if decision.subject == "elicitation":
-        run(
-            host,
+        host.run(
             "answer_form",
             {"id": decision.id, "choice": choice, "content": args.get("content")},
         )

@@ -1,1 +1,31 @@
 """Prompts: sending, attachments, the queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acp_nvim.features.prompts.sent import SentPrompts
+from acp_nvim.features.prompts.turns import PromptView, TurnFiles
+
+if TYPE_CHECKING:
+    from acp_nvim.app import Host
+
+
+def install(app: Host) -> None:
+    app.verbs.add("acp_nvim.features.prompts.verbs", "prompt", "send", "begin", "cancel", "queue")
+    app.verbs.add("acp_nvim.features.prompts.attach", "attach")
+    sent = SentPrompts(app.problem)
+    app.observers.on_setup.append(sent.on_setup)
+    app.observers.on_closing.append(sent.close)
+    app.observers.on_closed.append(sent.tidy)
+    view = PromptView(app.screen, app.pace, sent, app.comments)
+    files = TurnFiles(app.workspace, app.buffers)
+    earlier = app.earlier_prompts
+    observers = app.conversation_observers
+    observers.on_awaited.extend((view.on_awaited, app.workspace.turn_comes))
+    observers.on_opened.append(earlier.on_opened)
+    observers.on_turn_starting.extend((earlier.on_turn_starting, files.on_turn_starting))
+    observers.on_prompt_sent.append(view.on_prompt_sent)
+    observers.on_prompt_requeued.append(view.on_prompt_requeued)
+    observers.on_prompt_returned.append(view.on_prompt_returned)
+    observers.on_turn_ended.extend((view.on_turn_ended, files.on_turn_ended))

@@ -8,9 +8,10 @@ prompt into the composer again. Each line is `+` and the number of a prompt that
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from acp_nvim.session.prompts import Prompt
 
@@ -25,6 +26,12 @@ class SentPrompts:
         self._problem = problem
         self._failed = False
         self._closed = False
+
+    def on_setup(self, args: Mapping[str, Any]) -> None:
+        """Take the name of the file from Neovim's record of the previous host."""
+        past = args.get("past") or {}
+        if past.get("sent"):
+            self.keep_in(Path(past["sent"]))
 
     def keep_in(self, path: Path) -> None:
         """Write to this file from now on."""

@@ -16,7 +16,7 @@ from acp_nvim.files.checkpoints.store import names
 from acp_nvim.files.review.decisions import Verdict
 from acp_nvim.host import review_view
 from acp_nvim.nvim.notices import MOST_LINES
-from acp_nvim.verbs import Args, run, verb
+from acp_nvim.verbs import Args, verb
 
 
 def _real(host: Host, args: Args) -> str:
@@ -220,7 +220,7 @@ async def review(host: Host, args: Args) -> None:
     the oldest permission.
     """
     if args.get("permission") is not None:
-        run(host, "propose", {"id": args["permission"]})
+        host.run("propose", {"id": args["permission"]})
         return
     found = await _fresh(host)
     wanted = _real(host, args) if args.get("path") else None
@@ -228,7 +228,7 @@ async def review(host: Host, args: Args) -> None:
         host.echo("info", wording.NOTHING_IN.format(file=Path(wanted).name))
         return
     if not found:
-        run(host, "propose", {})
+        host.run("propose", {})
         return
     found.sort(key=lambda entry: entry.path != wanted)
     buffers = host.workspace.edits.buffers

@@ -7,13 +7,14 @@ from collections.abc import Awaitable
 from acp_nvim import wording
 from acp_nvim.agent import choices
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.notify import notify
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.session import options
 from acp_nvim.session.options import NoSuchChoice
-from acp_nvim.verbs import Args, run, verb
+from acp_nvim.verbs import Args, verb
 
 
 @verb("mode")
@@ -63,7 +64,7 @@ async def _logged_in(
     except RequestError as error:
         if not needs_login(error):
             raise
-        host.logins.needed(connection, None, lambda: run(host, name, args))
+        notify(host.observers.on_login_needed, connection, lambda: host.run(name, args))
     return False
 
 

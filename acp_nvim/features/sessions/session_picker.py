@@ -13,6 +13,7 @@ import anyio
 from acp_nvim import wording
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.notify import notify
 from acp_nvim.agent.opening.session_setup import Origin, Way
 from acp_nvim.agent.opening.stored import SESSIONS, Stored, listed, merged
 from acp_nvim.agent.prompts.conversation import Conversation
@@ -120,7 +121,7 @@ async def _listed(host: Host, name: str) -> list[Stored]:
             raise
         if await connection.login.try_configured():
             return await listed(name, connection.agent)
-        host.logins.needed(connection, None)
+        notify(host.observers.on_login_needed, connection, None)
         return []
 
 

@@ -56,8 +56,6 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     `features/prompts/sent.py`.
     """
     ids.begin(int(past["run"]))
-    if past.get("sent"):
-        host.sent.keep_in(Path(past["sent"]))
     persistence, again = host.workspace.persistence, int(past["run"]) > 1
     _begin_journal(host, past.get("instance"))
     host.foreign_sessions.keep_numbers(past.get("elsewhere") or {})
@@ -107,6 +105,8 @@ def _revived(host: Host, left: Left) -> Session:
     session.status = "closed" if left.closed else "failed"
     session.error = left.error
     host.sessions.take_up(session, origin if left.id else NEW, shown)
+    if shown is not None:
+        host.history.follow(session, None, 1)
     if left.cut:
         session.notice("error", left.error or wording.TURN_CUT)
     return session

@@ -5,12 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from acp_nvim import wording
+from acp_nvim.agent.notify import notify
 from acp_nvim.agent.opening.stored import Stored
 from acp_nvim.app import Host
 from acp_nvim.features.sessions import session_picker
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.refusals import needs_login
-from acp_nvim.verbs import Args, run, spawn, verb
+from acp_nvim.verbs import Args, verb
 
 
 @verb("new")
@@ -29,18 +30,6 @@ def current(host: Host, args: Args) -> None:
         host.sessions.make_current(n)
 
 
-@verb("picked")
-def picked(host: Host, args: Args) -> None:
-    """Pass on the answer to `Asking.choose`."""
-    host.asking.answered(args.get("id"), args.get("index"))
-
-
-@verb("typed")
-def typed(host: Host, args: Args) -> None:
-    """Pass on the answer to `Asking.ask_text` or `ask_secret`."""
-    host.asking.answered(args.get("id"), args.get("text"))
-
-
 @verb("sessions")
 async def sessions(host: Host, args: Args) -> None:
     """Let the user pick a session and, without `action`, an action."""
@@ -53,7 +42,7 @@ async def sessions(host: Host, args: Args) -> None:
             host.echo("info", wording.NO_SESSION)
             return
         agent = host.sessions.agent_name(None)
-        host.logins.wait(agent, lambda: run(host, "sessions", args))
+        notify(host.observers.on_login_awaited, agent, lambda: host.run("sessions", args))
         return
     at = await host.choose(
         "Sessions", [session_picker.label(entry, cwd) for entry in entries], "session"
@@ -104,8 +93,8 @@ async def _do(host: Host, entry: session_picker.Entry, action: str) -> None:
         connection = host.agents.connections.get(name)
         if not needs_login(error) or connection is None:
             raise
-        host.logins.needed(
+        notify(
+            host.observers.on_login_needed,
             connection,
-            None,
-            lambda: spawn(host, "sessions", session_picker.act(host, entry, action)),
+            lambda: host.verbs.spawn("sessions", session_picker.act(host, entry, action)),
         )

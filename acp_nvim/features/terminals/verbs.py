@@ -7,6 +7,7 @@ from typing import Any
 from acp_nvim import wording
 from acp_nvim.agent.serving.terminals import AgentTerminals
 from acp_nvim.app import Host
+from acp_nvim.features.terminals.live_terminals import TerminalViews
 from acp_nvim.render.text import one_line
 from acp_nvim.session.output.terminal import Terminal
 from acp_nvim.session.session import Session
@@ -66,12 +67,12 @@ def terminal_view(host: Host, args: Args) -> None:
     n, id = int(args["session"]), str(args["id"])
     match args["what"]:
         case "shown":
-            if host.terminal_views.show(n, id, fresh=bool(args.get("fresh"))):
+            if host.part(TerminalViews).show(n, id, fresh=bool(args.get("fresh"))):
                 host.pace.wake()
         case "hidden":
-            host.terminal_views.hide(n, id)
+            host.part(TerminalViews).hide(n, id)
         case _:
-            host.terminal_views.forget(n, id)
+            host.part(TerminalViews).forget(n, id)
 
 
 @verb("terminal_input")

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from acp_nvim.files.ports import FileOptions
-from acp_nvim.files.workspace import Workspace
-from acp_nvim.nvim.async_calls import AsyncCalls
-from acp_nvim.nvim.bridge import Bridge
+from acp_nvim.app import Host
 from acp_nvim.nvim.documents import NvimDocuments
 from acp_nvim.nvim.language_servers import NvimLanguageServers
-from acp_nvim.nvim.tool_editor import ToolEditor
-from acp_nvim.session.session import Session
 from acp_nvim.tools.asking.read_file import read_tool
 from acp_nvim.tools.asking.reading import reading_tools
 from acp_nvim.tools.asking.searcher import ProgramSearcher
@@ -23,26 +17,15 @@ from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.server.tool import Tool
 
 
-def own_tools(
-    bridge: Bridge,
-    calls: AsyncCalls,
-    editor: ToolEditor,
-    workspace: Workspace[Session],
-    options: Callable[[], FileOptions],
-    permissions: Permissions,
-    on_read: Callable[[Session, str], None],
-) -> list[Tool[Any]]:
-    """Return the editor's tools in the order of the list.
-
-    ``on_read`` is called for each file that an agent reads by one of them.
-    """
-    files = workspace.files
-    seen = ToolFiles(files, workspace.edits.buffers, options)
+def own_tools(host: Host, permissions: Permissions) -> list[Tool[Any]]:
+    """Return the editor's tools in the order of the list."""
+    files, calls = host.workspace.files, host.async_calls
+    seen = ToolFiles(files, host.workspace.edits.buffers, host.options.files)
     servers = NvimLanguageServers(calls)
-    documents = NvimDocuments(bridge, calls)
-    changes = Changes(files, workspace.change_sets, permissions)
+    documents = NvimDocuments(host.bridge, calls)
+    changes = Changes(files, host.workspace.change_sets, permissions)
     return [
-        *reading_tools(servers, editor, seen, ProgramSearcher()),
+        *reading_tools(servers, host.tool_editor, seen, ProgramSearcher()),
         *writing_tools(servers, documents, changes),
-        read_tool(files, on_read),
+        read_tool(files, host.observers.file_read),
     ]

@@ -21,6 +21,7 @@ from acp_nvim import wording
 from acp_nvim.agent.serving.answering import decision_id, wait
 from acp_nvim.agent.serving.judging import judge
 from acp_nvim.agent.settings import Settings
+from acp_nvim.app import Host
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text, keys
 from acp_nvim.edits.unified import unified
@@ -309,3 +310,8 @@ def _rows(before: Text, after: Text) -> list[str]:
 
 def _kind(change: FileChange) -> str:
     return "delete" if change.after is None else "move" if change.origin is not None else "edit"
+
+
+def permissions(host: Host) -> ToolPermissions:
+    """Return the permissions of all tools, which remember the user's answers."""
+    return host.part(ToolPermissions, lambda: ToolPermissions(host.settings))

@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from acp_nvim.nvim.bridge import NvimError
+from acp_nvim.nvim.async_calls import CallError
 from acp_nvim.session.session import Session
 from acp_nvim.tools.server.tool import ToolError
 from acp_nvim.tools.server.user_tools import Answer, UserTool
@@ -37,6 +37,6 @@ class NvimUserTools:
         context = {"session": session.n, "cwd": session.cwd, "agent": session.agent}
         try:
             found = await self._calls.call(MODULE, "run", name, arguments, context)
-        except NvimError as error:
+        except CallError as error:
             raise ToolError(str(error)) from error
         return msgspec.convert(found, Answer)

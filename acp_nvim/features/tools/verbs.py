@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from acp_nvim.app import Host
-from acp_nvim.features.tools.user_tools import told
+from acp_nvim.features.tools.tool_permissions import permissions
+from acp_nvim.features.tools.user_tools import NvimUserTools, told
+from acp_nvim.tools.server.user_tools import UserTools
 from acp_nvim.verbs import Args, verb
-
-
-@verb("async_reply")
-def async_reply(host: Host, args: Args) -> None:
-    """Pass on the reply of an asynchronous Lua function."""
-    error = args.get("error")
-    host.async_calls.replied(args["id"], args.get("value"), None if error is None else str(error))
 
 
 @verb("user_tools")
 def user_tools(host: Host, args: Args) -> None:
     """Replace the list of the user's tools."""
-    host.user_tools.replace(told(args.get("tools")))
+    host.part(UserTools, partial(_new, host)).replace(told(args.get("tools")))
+
+
+def _new(host: Host) -> UserTools:
+    runner = NvimUserTools(host.async_calls)
+    return UserTools(host.toolbox, runner, partial(permissions, host), host.tools.refresh)

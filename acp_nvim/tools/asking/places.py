@@ -14,9 +14,9 @@ import msgspec
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
 from acp_nvim.tools import files
-from acp_nvim.tools.asking.positions import Encoding, to_column
+from acp_nvim.tools.asking.positions import to_column
 from acp_nvim.tools.files import Sources
-from acp_nvim.tools.ports import Answer, Position
+from acp_nvim.tools.ports import Answer, Encoding, Position
 from acp_nvim.tools.server.tool import ToolError, ToolResult
 
 

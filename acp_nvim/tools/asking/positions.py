@@ -7,9 +7,7 @@ requires. A position inside a character means its start.
 
 from __future__ import annotations
 
-from typing import Literal
-
-Encoding = Literal["utf-8", "utf-16", "utf-32"]
+from acp_nvim.tools.ports import Encoding
 
 
 def _width(char: str, encoding: Encoding) -> int:

@@ -10,9 +10,8 @@ from msgspec import Meta
 
 from acp_nvim.session.session import Session
 from acp_nvim.tools.asking.places import Spot, listing, readable, result, spot
-from acp_nvim.tools.asking.positions import Encoding
 from acp_nvim.tools.files import ToolFiles
-from acp_nvim.tools.ports import Answer, LanguageServers
+from acp_nvim.tools.ports import Answer, Encoding, LanguageServers
 from acp_nvim.tools.server.fields import Limit, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 

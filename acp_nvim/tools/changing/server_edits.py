@@ -16,10 +16,10 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.session.session import Session
-from acp_nvim.tools.asking.positions import Encoding
 from acp_nvim.tools.changing.change_ports import Document, Documents
 from acp_nvim.tools.changing.changes import Changes, display_path
 from acp_nvim.tools.changing.workspace_edit import Result, carry_out, operations, paths_of
+from acp_nvim.tools.ports import Encoding
 from acp_nvim.tools.server.tool import ToolError
 
 ATTEMPTS: Final = 3

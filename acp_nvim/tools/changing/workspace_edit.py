@@ -13,7 +13,8 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from acp_nvim.edits.text import EMPTY, Text, parse
-from acp_nvim.tools.asking.positions import Encoding, to_column
+from acp_nvim.tools.asking.positions import to_column
+from acp_nvim.tools.ports import Encoding
 from acp_nvim.tools.server.tool import ToolError
 
 Resolve = Callable[[str], str]

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -16,6 +17,7 @@ import pytest
 from acp_nvim.agent.opening.session_params import own_way
 from acp_nvim.features.tools.tool_list import own_tools
 from acp_nvim.host.editor_tools import RELAY, EditorTools
+from acp_nvim.host.observers import HostObservers
 from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Line
@@ -78,10 +80,13 @@ async def test_every_tool_of_ours_is_described_and_can_be_called(tmp_path: Path)
     """Also by agents that show nothing but the name of a tool."""
     nobody: Any = None
     async with fake_workspace(tmp_path) as fake:
-        options = fake.options
-        tools = own_tools(
-            nobody, nobody, nobody, fake.review, lambda: options, nobody, lambda session, path: None
+        host: Any = SimpleNamespace(
+            workspace=fake.review,
+            options=SimpleNamespace(files=lambda: fake.options),
+            observers=HostObservers(),
+            **dict.fromkeys(("bridge", "async_calls", "tool_editor")),
         )
+        tools = own_tools(host, nobody)
     assert len(tools) > 10
     assert len({tool.name for tool in tools}) == len(tools)
     for tool in tools:

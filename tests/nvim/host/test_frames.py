@@ -8,11 +8,11 @@ from typing import Any, cast
 import pytest
 
 from acp_nvim.agent.settings import Settings
-from acp_nvim.host.limit_reports import LimitReports
 from acp_nvim.nvim import pace
 from acp_nvim.nvim.bridge import Bridge
 from acp_nvim.nvim.flow import Flow
 from acp_nvim.nvim.frames import Collect, Frames
+from acp_nvim.nvim.notices import LimitReports
 from acp_nvim.nvim.pace import FLOOD, Pace
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.protocol import schema

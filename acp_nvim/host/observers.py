@@ -1,0 +1,118 @@
+"""Observers of a host: lists that features add to, and the observer of all sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.notify import notify
+from acp_nvim.agent.prompts.own_turns import OwnTurns
+from acp_nvim.agent.serving.overwrites import Overwrites
+from acp_nvim.agent.serving.tool_call_watch import ToolCallWatch
+from acp_nvim.nvim.pace import Pace
+from acp_nvim.nvim.screen import Screen
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.session import Session
+from acp_nvim.tools.server.tool import Tool
+
+Op: TypeAlias = list[Any]
+"""Frame operation."""
+Resume: TypeAlias = Callable[[], None]
+
+
+class HostObservers(Struct, frozen=True, eq=False):
+    """Lists of a host. Those of connections and conversations are in `agent/observers.py` and
+    `agent/surroundings.py`.
+    """
+
+    on_frame: list[Callable[[], None]] = field(default_factory=list)
+    """The next frame is about to be collected."""
+    frame_producers: list[Callable[[int], tuple[list[Op], bool]]] = field(default_factory=list)
+    """Called for each frame with its budget in characters. Each returns the operations to append,
+    and whether it has more for the next frame.
+    """
+    tool_lists: list[Callable[[], Iterable[Tool[Any]]]] = field(default_factory=list)
+    """Called once, when an agent is first offered the editor's tools."""
+    on_setup: list[Callable[[dict[str, Any]], None]] = field(default_factory=list)
+    """The options are set. Called with the arguments of the verb `setup`."""
+    on_file_read: list[Callable[[Session, str], None]] = field(default_factory=list)
+    """The agent of a session reads a file through the editor."""
+    on_login_needed: list[Callable[[Connection, Resume | None], None]] = field(default_factory=list)
+    """An agent refuses a request of the user until they log in. The function resumes it."""
+    on_login_awaited: list[Callable[[str, Resume], None]] = field(default_factory=list)
+    """A request waits for a login to the named agent, which is announced already."""
+    on_agent_restarted: list[Callable[[str], None]] = field(default_factory=list)
+    """The user has restarted the named agent, and it is ready."""
+    on_closing: list[Callable[[], None]] = field(default_factory=list)
+    """Neovim has ended. Agents are ended next."""
+    on_closed: list[Callable[[], None]] = field(default_factory=list)
+    """All agents have ended."""
+
+    def next_frame(self, budget: int) -> tuple[list[Op], bool]:
+        """Return the operations of a frame, and whether more waits."""
+        notify(self.on_frame)
+        ops, more = list[Op](), False
+        for produce in self.frame_producers:
+            found, waits = produce(budget)
+            ops += found
+            more = more or waits
+        return ops, more
+
+    def file_read(self, session: Session, path: str) -> None:
+        """Report that the agent of a session reads a file through the editor."""
+        notify(self.on_file_read, session, path)
+
+    def tools(self) -> Iterator[Tool[Any]]:
+        """Yield the tools of all lists."""
+        for tools in self.tool_lists:
+            yield from tools()
+
+
+class SessionEvents:
+    """`SessionObserver` of all sessions: tells the screen, and the files' side of turns."""
+
+    def __init__(
+        self,
+        screen: Screen,
+        pace: Pace,
+        tool_calls: ToolCallWatch,
+        own_turns: OwnTurns,
+        overwrites: Overwrites,
+    ) -> None:
+        self._overwrites = overwrites
+        self._own_turns = own_turns
+        self._screen = screen
+        self._pace = pace
+        self._tool_calls = tool_calls
+        self.streamed = pace.wake
+        """Called for each chunk. For speed it is `Pace.wake` itself."""
+
+    def changed(self, session: Session) -> None:
+        """Request a frame. The start and the end of a turn or a question are urgent."""
+        if not self._pace.hurried:
+            self._pace.wake(self._screen.is_urgent(session))
+
+    def own_turn(self, session: Session) -> None:
+        """Watch for changes that the agent makes to files outside of a prompt."""
+        self._own_turns.changed(session)
+
+    def tool_call(self, session: Session, call: ToolCall) -> None:
+        """Attribute a tool call to the turn of the root session."""
+        self._tool_calls.tool_call(session.root, call)
+        if not session.replaying:
+            self._overwrites.tool_call(session, call)
+
+    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
+        """Attribute tool calls that name no file to the turn of the root session."""
+        self._tool_calls.plain_calls(session.root, calls)
+
+    def command(self, session: Session, line: str, directory: str) -> None:
+        """Count the files in a command as named by the agent."""
+        self._tool_calls.command(session.root, line, directory)
+
+    def works_at(self, session: Session, path: str) -> None:
+        """Count a file that the editor's tools read or change as named by the agent."""
+        self._tool_calls.works_at(session.root, path)
