@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from acp_nvim.protocol import schema, text, updates
 from acp_nvim.protocol.unions import read_untagged
-from acp_nvim.render.calls.tools import says_something_else
+from acp_nvim.render.calls.tools import differs_from_answer
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.output.terminal import Launch, Terminal
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
@@ -312,7 +312,7 @@ def _answer(decision: Decision, call: ToolCall | None = None) -> Answer:
         decision.completed,
         dict(decision.guarded),
         request if isinstance(request, forms) else None,
-        _asked(decision.record) if call and says_something_else(decision, call) else None,
+        _asked(decision.record) if call and differs_from_answer(decision, call) else None,
         [_asked(one) for one in decision.covers],
     )
 

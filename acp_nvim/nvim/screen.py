@@ -10,7 +10,7 @@ from acp_nvim.agent.serving.proposed_edits import shows_edits
 from acp_nvim.agent.settings import Settings
 from acp_nvim.nvim.plain import legible, plain
 from acp_nvim.render import cards
-from acp_nvim.render.calls.tools import Look, entry_of, float_rows
+from acp_nvim.render.calls.tools import Style, entry_of, float_rows
 from acp_nvim.render.document import ENTRY, Document
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
@@ -77,9 +77,9 @@ class Screen:
     def add(self, session: Session, past: Past | None = None) -> None:
         """Show a session from now on. `past` is the text that its chat already contains."""
         chat = self._settings().chat
-        look = Look(chat.tool_lines, session.cwd)
+        style = Style(chat.tool_lines, session.cwd)
         self.sessions[session.n] = session
-        self.documents[session.n] = document = Document(session.n, look, chat.thoughts)
+        self.documents[session.n] = document = Document(session.n, style, chat.thoughts)
         if past is not None:
             session.transcript.entries.append(past)
             document.adopt(past)
@@ -115,8 +115,8 @@ class Screen:
         """Redraw the chats whose appearance depends on options that have changed."""
         chat = self._settings().chat
         for n, document in self.documents.items():
-            look = Look(chat.tool_lines, self.sessions[n].cwd)
-            if document.restyle(look, chat.thoughts):
+            style = Style(chat.tool_lines, self.sessions[n].cwd)
+            if document.restyle(style, chat.thoughts):
                 self.redraw(n)
 
     def redraw(self, n: int) -> None:
@@ -217,7 +217,7 @@ class Screen:
         entry = entry_of(decision, session)
         cwd = (decision.asker or session).cwd
         rows = float_rows(entry, decision, cwd)
-        more = decision.kind not in WRITES or cards.tells_more(decision, entry, cwd)
+        more = decision.kind not in WRITES or cards.has_more(decision, entry, cwd)
         return {
             "id": decision.id,
             "subject": decision.subject,

@@ -35,7 +35,7 @@ class Batch:
         Rows of one kind share their spans.
         """
 
-    def put(
+    def replace(
         self,
         first: int,
         last: int,
@@ -83,7 +83,7 @@ class Batch:
         """Add a fold of these rows, both ends included."""
         self._folds += (id, first, last, opened)
 
-    def done(self) -> list[Op]:
+    def operations(self) -> list[Op]:
         """Return all operations in order."""
         self._close()
         return self._ops

@@ -13,7 +13,7 @@ from acp_nvim.render.cutting import between, both_ends, folded
 from acp_nvim.render.diffs import text_rows
 from acp_nvim.render.question_title import REASONS, Title, covered_title, title
 from acp_nvim.render.rows import Row, Target, ends, indent, pieces, row
-from acp_nvim.render.text import one_line, path_line, shown_path, visible
+from acp_nvim.render.text import display_path, one_line, path_line, visible
 from acp_nvim.session import lists
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import effects, form_page, forms
@@ -62,7 +62,7 @@ def card(
     mark: Target = {"decision": decision.id}
     known = _title(decision, entry, cwd)
     whole = whole_target(entry.call if entry else None, decision)
-    rows = [*_title_rows(known, whole, chat=chat), *_told(decision, entry, cwd)]
+    rows = [*_title_rows(known, whole, chat=chat), *_effect_rows(decision, entry, cwd)]
     rows += _without_head(content, known, cwd)
     rows += indent(_options(decision), UNDER)
     rows = [_marked(each, mark) for each in rows]
@@ -82,9 +82,9 @@ def title_text(decision: Decision, entry: ToolEntry | None, cwd: str) -> str:
     return "" if "\n" in text or "\t" in text else visible(ends(text))
 
 
-def tells_more(decision: Decision, entry: ToolEntry | None, cwd: str) -> bool:
+def has_more(decision: Decision, entry: ToolEntry | None, cwd: str) -> bool:
     """Return whether a card has more than its title and the diffs of its tool call."""
-    return bool(decision.covers or _told(decision, entry, cwd))
+    return bool(decision.covers or _effect_rows(decision, entry, cwd))
 
 
 def covered_rows(
@@ -100,7 +100,7 @@ def covered_rows(
     return _title_rows(known, whole) + indent(_without_head(inside, known, cwd), UNDER)
 
 
-def answered(decision: Decision) -> list[Row]:
+def answer_rows(decision: Decision) -> list[Row]:
     """Return the rows of an answered question: the answer, and the values sent by a form."""
     rows = [row(f"{ANSWER}{one_line(decision.answer)}", "AcpMuted")]
     request, content = decision.request, decision.outcome and decision.outcome.content
@@ -141,7 +141,7 @@ def _title_rows(known: Title, whole: Target, *, chat: bool = False) -> list[Row]
     return rows + (indent(text_rows(known.own, whole), UNDER) if known.own else [])
 
 
-def _told(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[Row]:
+def _effect_rows(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[Row]:
     """Return the effects: the details of the question, and the raw input of its call."""
     call = entry.call if entry else None
     whole = whole_target(call, decision)
@@ -168,7 +168,7 @@ def _effects(decision: Decision, cwd: str) -> list[Row]:
     rows = [row(effects.summary(found), GROUPS[effects.worst(found)])]
     told = [(it.path, one) for it in found for one in it.added]
     for path, one in told[:EFFECTS]:
-        place = f"{shown_path(path, cwd)}:{one.row + 1} "
+        place = f"{display_path(path, cwd)}:{one.row + 1} "
         words = one_line(" ".join(one.message.split()), 200)
         rows += indent([pieces([(place, "AcpPath"), (words, GROUPS[one.severity])])], UNDER)
     if len(told) > EFFECTS:
@@ -182,7 +182,9 @@ def _guarded(decision: Decision, known: Title, cwd: str) -> list[Row]:
     told = [item for item in decision.guarded.items() if item[0] != named]
     return [
         row(
-            f"{REASONS[why]}: {shown_path(path, cwd)}", "AcpWarning", {"kind": "file", "path": path}
+            f"{REASONS[why]}: {display_path(path, cwd)}",
+            "AcpWarning",
+            {"kind": "file", "path": path},
         )
         for path, why in told[: lists.ITEMS]
     ]
@@ -205,7 +207,7 @@ def _input(call: ToolCall, cwd: str, whole: Target, known: Title) -> list[Row]:
     diffs = {item.path for item in call.content if isinstance(item, schema.Diff)}
     said = diffs | ({known.path} if known.path is not None else set())
     rows = [
-        row(shown_path(path, cwd) + _line_of(target), "AcpPath", target)
+        row(display_path(path, cwd) + _line_of(target), "AcpPath", target)
         for path, target in places.items()
         if path not in said and not is_named(path, known.own)
     ]
@@ -217,9 +219,9 @@ def _without_head(rows: Iterable[Row], known: Title, cwd: str) -> list[Row]:
     found = list(rows)
     if known.change is not None:
         one = known.change
-        name = shown_path(os.path.join(cwd, one.path), cwd)  # noqa: PTH118
+        name = display_path(os.path.join(cwd, one.path), cwd)  # noqa: PTH118
         if one.origin is not None:
-            origin = shown_path(os.path.join(cwd, one.origin), cwd)  # noqa: PTH118
+            origin = display_path(os.path.join(cwd, one.origin), cwd)  # noqa: PTH118
             name = f"{origin} → {name}"
         heads = [at for at, each in enumerate(found) if _is_head(each, name)]
         if len(heads) == 1:

@@ -65,7 +65,7 @@ def line_of(uri: str) -> int | None:
     return max(int(named[1]), 1) if named else None
 
 
-def shown_uri(uri: str, cwd: str) -> str:
+def display_uri(uri: str, cwd: str) -> str:
     """Return a URI for the user.
 
     A file below `cwd` is shown by path and lines (`src/a.py:2-5`), a prompt's variable by name
@@ -139,7 +139,7 @@ def _bytes(base64: str) -> int:
 def _link(block: schema.ResourceLink, where: Where, cwd: str) -> Row:
     title = one_line(block.title or block.name or block.uri)
     parts: list[tuple[str, str | None]] = [("→ ", "AcpMuted"), (title, "AcpLink")]
-    if (uri := shown_uri(block.uri, cwd)) != title:
+    if (uri := display_uri(block.uri, cwd)) != title:
         parts.append((f" ({uri})", "AcpMuted"))
     if block.description:
         parts.append((f" {one_line(block.description)}", "AcpMuted"))
@@ -150,7 +150,7 @@ def _link(block: schema.ResourceLink, where: Where, cwd: str) -> Row:
 
 def _resource(block: schema.EmbeddedResource, where: Where, cwd: str) -> list[Row]:
     resource: Any = block.resource
-    uri = shown_uri(resource.uri, cwd)
+    uri = display_uri(resource.uri, cwd)
     if not isinstance(resource, schema.TextResourceContents):
         text = f"[resource {uri}, {size(_bytes(resource.blob))}]"
         return [pieces([(text, "AcpAttachment"), *_marks(block)], _whole(where))]

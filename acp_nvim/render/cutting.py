@@ -36,7 +36,7 @@ class LineLimit:
         end = text.find("\n", at)
         return len(text) if end < 0 else end
 
-    def shown(self, piece: str) -> str:
+    def cut(self, piece: str) -> str:
         """Return the part of the next piece that is shown."""
         if len(piece) > self._room:
             return "\n".join(self._lines(piece))

@@ -11,7 +11,7 @@ from acp_nvim.edits.patch import FilePatch
 from acp_nvim.protocol import schema
 from acp_nvim.render.cutting import between, both_ends, more
 from acp_nvim.render.rows import Row, Target, ends, pieces, row, width
-from acp_nvim.render.text import shown_path, visible
+from acp_nvim.render.text import display_path, visible
 
 BETWEEN: Row = row("⋮", "AcpMuted")
 """Row between two hunks of a diff."""
@@ -56,7 +56,7 @@ def diff_rows(
     )
     head = pieces(
         [
-            (shown_path(diff.path, cwd), "AcpPath"),
+            (display_path(diff.path, cwd), "AcpPath"),
             (f" +{added}", "AcpAdded"),
             (f" -{removed}", "AcpRemoved"),
         ],
@@ -133,7 +133,7 @@ def edit_rows(path: str, old: str | None, new: str, cwd: str, whole: Target) -> 
     """Return the rows of an edit that an agent describes without a diff."""
     if len(old or "") + len(new) <= LARGEST:
         return diff_rows(schema.Diff(path, new, old_text=old), None, 0, cwd, whole)
-    rows = [row(shown_path(path, cwd), "AcpPath", {"kind": "file", "path": path})]
+    rows = [row(display_path(path, cwd), "AcpPath", {"kind": "file", "path": path})]
     for text, sign, group in ((old, "- ", "AcpRemoved"), (new, "+ ", "AcpAdded")):
         rows += text_rows(text.removesuffix("\n"), whole, sign, group) if text else []
     return rows
@@ -165,9 +165,9 @@ def _patch_head(one: FilePatch, cwd: str) -> Row:
     path = os.path.join(cwd, one.path)  # noqa: PTH118
     first = next((hunk.row for hunk in one.hunks if hunk.row is not None), None)
     where = {"kind": "file", "path": path} | ({} if first is None else {"line": first + 1})
-    parts: list[tuple[str, str | None]] = [(shown_path(path, cwd), "AcpPath")]
+    parts: list[tuple[str, str | None]] = [(display_path(path, cwd), "AcpPath")]
     if one.origin is not None:
-        origin = shown_path(os.path.join(cwd, one.origin), cwd)  # noqa: PTH118
+        origin = display_path(os.path.join(cwd, one.origin), cwd)  # noqa: PTH118
         parts = [(f"{origin} → ", "AcpPath"), *parts]
     if one.hunks or one.kind != "deleted":
         parts += [(f" +{one.count('+')}", "AcpAdded"), (f" -{one.count('-')}", "AcpRemoved")]

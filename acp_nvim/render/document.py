@@ -50,7 +50,7 @@ class Static(Struct, eq=False):
     folded: bool = False
 
     @property
-    def shown(self) -> list[Row]:
+    def visible_rows(self) -> list[Row]:
         """Return the rows on the screen."""
         if self.under:
             self.drawn += [(text, (), None) for text in self.under]
@@ -70,20 +70,20 @@ class Static(Struct, eq=False):
         """
         if not self.rows or self.folded:
             return False
-        text, _, target = self.shown[-1]
+        text, _, target = self.visible_rows[-1]
         return not text and target is None
 
     def update(self, start: int, at_top: bool, rows: list[Row], batch: Batch) -> int:
         """Replace the rows that differ from `rows`. Return the number of characters."""
-        old, self.drawn = self.shown, rows
+        old, self.drawn = self.visible_rows, rows
         if not old:
-            return batch.put(start, start + at_top, rows) if rows else 0
+            return batch.replace(start, start + at_top, rows) if rows else 0
         if self.folded and old[-1] != rows[-1] and old[-1][0] == rows[-1][0]:
             # The last row of a fold is never replaced together with rows above it: the fold would
             # lose its end.
             used = self._change(start, at_top, old[:-1], rows[:-1], batch)
             below = start + len(rows) - 1
-            return used + batch.put(below, below + 1, rows[-1:])
+            return used + batch.replace(below, below + 1, rows[-1:])
         return self._change(start, at_top, old, rows, batch)
 
     def _change(
@@ -92,23 +92,23 @@ class Static(Struct, eq=False):
         if len(old) == len(rows) == 1:
             if old[0] == rows[0]:
                 return 0
-            return batch.put(start, start + 1 + at_top, rows, joins=not self.folded)
+            return batch.replace(start, start + 1 + at_top, rows, joins=not self.folded)
         top = _common(old, rows)
         bottom = _common(old[top:][::-1], rows[top:][::-1])
         if top == len(old) == len(rows):
             return 0
         fresh = rows[top : len(rows) - bottom]
         last = start + len(old) - bottom + at_top
-        return batch.put(start + top, last, fresh, joins=not self.folded)
+        return batch.replace(start + top, last, fresh, joins=not self.folded)
 
 
 class Document:
     """Drawing of a transcript in the chat of session `n`."""
 
-    def __init__(self, n: int, look: tools.Look, thoughts: str = "fold") -> None:
+    def __init__(self, n: int, style: tools.Style, thoughts: str = "fold") -> None:
         """`thoughts` is option `chat.thoughts`: fold, show or hide."""
         self.n = n
-        self._look = look
+        self._style = style
         self._thoughts = thoughts
         self._blocks: list[Stream | Static] = []
         self._at: dict[Entry, int] = {}
@@ -153,12 +153,12 @@ class Document:
             if not done:
                 break
             del dirty[entry]
-        return batch.done(), budget
+        return batch.operations(), budget
 
-    def restyle(self, look: tools.Look, thoughts: str) -> bool:
+    def restyle(self, style: tools.Style, thoughts: str) -> bool:
         """Set the appearance. Return whether it has changed."""
-        before, self._look, self._thoughts = (self._look, self._thoughts), look, thoughts
-        return before != (look, thoughts)
+        before, self._style, self._thoughts = (self._style, self._thoughts), style, thoughts
+        return before != (style, thoughts)
 
     def redraw(self, transcript: Transcript) -> list[Op]:
         """Reset the screen, and mark all entries as dirty."""
@@ -209,7 +209,7 @@ class Document:
             [BLANK] * separated + _head(message),
             foot=thought and self._thoughts == "fold",
             dim="AcpThought" if thought else None,
-            cwd=self._look.cwd,
+            cwd=self._style.cwd,
             replaced=message.dropped,
         )
 
@@ -227,7 +227,7 @@ class Document:
         self.drawn += message.dropped - block.replaced - block.drawn
         if block.rows:
             start = self._start(at)
-            batch.put(start, start + block.rows, [])
+            batch.replace(start, start + block.rows, [])
         fresh = self._stream(message, bool(block.head) and block.head[0] is BLANK)
         self._blocks[at] = fresh
         if self._above is not None and self._above[0] is message:
@@ -288,7 +288,7 @@ class Document:
             rows.append(_below(tool))
         top = self._height
         self._height = top + len(rows)
-        used = batch.put(top, top or 1, rows)
+        used = batch.replace(top, top or 1, rows)
         if folds:
             self._fold(block, at, top, tool, batch)
         return ENTRY + used
@@ -306,7 +306,7 @@ class Document:
         last = first + len(under)
         at = self._place(entry, Static(separated, rows, under, bool(under)))
         self._height = last + 1
-        used = batch.put(top, top or 1, rows, under)
+        used = batch.replace(top, top or 1, rows, under)
         if under:
             batch.fold(self._fold_id(at), first, last, False)
         return ENTRY + used
@@ -314,7 +314,7 @@ class Document:
     def _words(self, entry: ToolEntry) -> tuple[Row, list[str]] | None:
         """Return a tool call as a line and the texts below it, or None if it has other rows."""
         try:
-            return tools.words(entry, self._look)
+            return tools.words(entry, self._style)
         except Exception as error:
             return _undrawable(error), []
 
@@ -325,10 +325,10 @@ class Document:
         """Return the rows of an entry, or a row with the error if drawing it fails."""
         try:
             if entry.__class__ is ToolEntry:
-                if (words := tools.words(entry, self._look)) is not None:
+                if (words := tools.words(entry, self._style)) is not None:
                     return [words[0], *((text, (), None) for text in words[1])]
-                return tools.draw(entry, self._look)
-            return draw_entry(entry, self._look.tool_lines, self._look.cwd)
+                return tools.draw(entry, self._style)
+            return draw_entry(entry, self._style.tool_lines, self._style.cwd)
         except Exception as error:
             return [_undrawable(error)]
 
@@ -376,7 +376,7 @@ class Document:
         self._gathered.update(dict.fromkeys(calls, name))
         from acp_nvim.render.calls.gathered import gathered_title
 
-        title = gathered_title(calls, self._look.cwd)
+        title = gathered_title(calls, self._style.cwd)
         batch.add(["gather", self.n, name, first, last, title])
 
     def _ungather(self, entry: ToolEntry, batch: Batch) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.fence import quoted
-from acp_nvim.render.calls.tools import WHOLE, Look, draw
+from acp_nvim.render.calls.tools import WHOLE, Style, draw
 from acp_nvim.render.content import describe
 from acp_nvim.render.margin import draw_entry, notice_details
 from acp_nvim.render.text import one_line, visible
@@ -25,7 +25,7 @@ def markdown_of(entries: Iterable[Entry]) -> list[str]:
         if isinstance(entry, Message):
             lines += [*_message(entry), ""]
         elif isinstance(entry, ToolEntry):
-            head, *body = texts(draw(entry, Look(tool_lines=WHOLE)))
+            head, *body = texts(draw(entry, Style(tool_lines=WHOLE)))
             lines += [f"### {head}", "", *_fenced(body)]
         elif isinstance(entry, Line):
             lines += [f"— {one_line(entry.title, 4000)}", *notice_details(entry), ""]
@@ -79,7 +79,7 @@ def asked(decision: Decision) -> list[str]:
 def whole_entry(entry: ToolEntry) -> list[str]:
     """Return a tool call in full: its content, then its raw input and output."""
     call = entry.call
-    lines = texts(draw(entry, Look(tool_lines=WHOLE)))
+    lines = texts(draw(entry, Style(tool_lines=WHOLE)))
     tool = f", tool {one_line(call.name)}" if call.name else ""
     lines.insert(1, f"  id {one_line(call.id)}{tool}")
     raw = (("raw input", call.raw_input), ("raw output", call.raw_output), ("_meta", call.meta))

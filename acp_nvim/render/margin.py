@@ -130,7 +130,7 @@ def _question(entry: Question, cwd: str) -> list[Row]:
         return [*cards.card(decision, content=content, chat=True), cards.legend(decision)]
     if decision.outcome is None:
         return [row(one_line(decision.title), "AcpPermission", {"decision": decision.id})]
-    (answer, _, _), *sent = cards.answered(decision)
+    (answer, _, _), *sent = cards.answer_rows(decision)
     return [row(f"{one_line(decision.title)} {answer}", "AcpMuted"), *sent, *content]
 
 
@@ -177,7 +177,7 @@ def _unknown(entry: Unknown) -> list[Row]:
 # -- the chat of a fork ---------------------------------------------------------------------------
 
 
-def fork_history(session: Session, look: tools.Look, until: int | None = None) -> list[Entry]:
+def fork_history(session: Session, style: tools.Style, until: int | None = None) -> list[Entry]:
     """Return the entries with which the chat of a fork begins.
 
     They are the session's transcript without a running turn, or its entries before index `until`.
@@ -185,7 +185,7 @@ def fork_history(session: Session, look: tools.Look, until: int | None = None) -
     other session.
     """
     entries = _ended(session) if until is None else session.transcript.entries[:until]
-    return [_copied(entry, look) for entry in entries if not isinstance(entry, Question)]
+    return [_copied(entry, style) for entry in entries if not isinstance(entry, Question)]
 
 
 def _ended(session: Session) -> list[Entry]:
@@ -200,11 +200,11 @@ def _is_prompt(entry: Entry) -> bool:
     return isinstance(entry, Message) and entry.role == "user"
 
 
-def _copied(entry: Entry, look: tools.Look) -> Entry:
+def _copied(entry: Entry, style: tools.Style) -> Entry:
     if isinstance(entry, Message | Heading | Line | Past):
         return entry
     if isinstance(entry, ToolEntry):
-        rows = tools.draw(entry, look)
+        rows = tools.draw(entry, style)
     else:
-        rows = draw_entry(entry, look.tool_lines, look.cwd)
+        rows = draw_entry(entry, style.tool_lines, style.cwd)
     return Past([text for text, _, _ in rows])

@@ -28,12 +28,12 @@ def is_coloured(text: str) -> bool:
 
 def coloured(text: str) -> list[list[Piece]]:
     """Return the lines of an output as pieces. A line that overwrites itself has no colours."""
-    look = _Look()
+    look = _Attributes()
     lines = Ansi().feed(text).replace("\r\n", "\n").split("\n")
     return [look.overwritten(line) if overwrites(line) else look.pieces(line) for line in lines]
 
 
-class _Look:
+class _Attributes:
     """Colour and weight of the following text."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class _Look:
         at = 0
         for sequence in _SGR.finditer(line):
             found.append((plain(line[at : sequence.start()]), self._group))
-            self._take(sequence.group(1))
+            self._apply(sequence.group(1))
             at = sequence.end()
         found.append((plain(line[at:]), self._group))
         return [(text, group) for text, group in found if text]
@@ -60,7 +60,7 @@ class _Look:
     def _group(self) -> str | None:
         return self._colour or self._weight
 
-    def _take(self, arguments: str) -> None:
+    def _apply(self, arguments: str) -> None:
         """Apply a sequence that sets colour or weight. Only the first 16 of 256 colours count."""
         codes = [int(code) if code.isdigit() else 0 for code in re.split("[;:]", arguments)]
         while codes:

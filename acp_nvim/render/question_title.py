@@ -16,7 +16,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.render.calls.subject import plain_title
 from acp_nvim.render.calls.titles import short_title
 from acp_nvim.render.diffs import LARGEST
-from acp_nvim.render.text import one_line, shown_path
+from acp_nvim.render.text import display_path, one_line
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.lists import ITEMS
 from acp_nvim.session.questions import tool_input
@@ -117,7 +117,7 @@ def _of_call(decision: Decision, call: ToolCall, cwd: str) -> Title:
     if call.user_tool:
         return Title(_wants("call", call.user_tool))
     changed = changes(call, cwd)
-    told = told_commands(call, edits=bool(changed))
+    told = distinct_commands(call, edits=bool(changed))
     if told and (call.kind == "execute" or not changed):
         return _run(told, own)
     if changed:
@@ -168,7 +168,7 @@ def _changed(
     [one] = changed
     said = _object(decision, one.path, cwd)
     if one.origin is not None:
-        said = f"{shown_path(os.path.join(cwd, one.origin), cwd)} to {said}"  # noqa: PTH118
+        said = f"{display_path(os.path.join(cwd, one.origin), cwd)} to {said}"  # noqa: PTH118
     other = _other(own, one.path, said)
     return Title([*_wants(verb, said), *counts], change=one, path=one.path, own=other)
 
@@ -193,7 +193,7 @@ def _counts(changed: Sequence[Change], verb: str) -> Parts:
 
 def _object(decision: Decision, path: str, cwd: str) -> str:
     reason = decision.guarded.get(os.path.normpath(os.path.join(cwd, path)))  # noqa: PTH118
-    shown = shown_path(os.path.join(cwd, path), cwd)  # noqa: PTH118
+    shown = display_path(os.path.join(cwd, path), cwd)  # noqa: PTH118
     return f"{REASONS[reason]}: {shown}" if reason else shown
 
 
@@ -210,7 +210,7 @@ def _other(own: str, *said: str) -> str:
 # -- effects of a call ----------------------------------------------------------------------------
 
 
-def told_commands(call: ToolCall, *, edits: bool) -> list[str]:
+def distinct_commands(call: ToolCall, *, edits: bool) -> list[str]:
     """Return the distinct commands of a call.
 
     `edits`: the call changes files too, so one of its commands may be a patch.

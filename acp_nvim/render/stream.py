@@ -74,18 +74,18 @@ class Stream:
         """
         done = False
         while not done and budget > 0:
-            text, block, done = self._take(budget)
+            text, block, done = self._next_piece(budget)
             first = start + (self.rows - (2 if self._foot else 1) if self.rows else len(self.head))
             if block:
                 lines, marks, targets = self._block_rows(text, block)
-                self._put(batch, n, start, at_top, lines, marks, targets)
+                self._insert(batch, n, start, at_top, lines, marks, targets)
                 if len(block) > FOLDED:
                     top = first + len(lines) - 1 - len(block)
                     name = f"c{self.message.number}-{self._part}"
                     batch.fold(name, top, top + len(block) - 1, False)
             elif text or not self.rows:
                 lines = text.split("\n")
-                self._put(batch, n, start, at_top, lines, self._spans(lines), [])
+                self._insert(batch, n, start, at_top, lines, self._spans(lines), [])
             budget -= len(text) + sum(len(line) for line, _, _ in block)
         return done
 
@@ -101,7 +101,7 @@ class Stream:
         self._tail, self._column = "", 0
         return lines, spans, targets
 
-    def _put(
+    def _insert(
         self,
         batch: Batch,
         n: int,
@@ -132,7 +132,7 @@ class Stream:
             return []
         return [(at, 0, 0, RULE) for at in range(bool(head and not head[0][0]), count)]
 
-    def _take(self, budget: int) -> tuple[str, list[Row], bool]:
+    def _next_piece(self, budget: int) -> tuple[str, list[Row], bool]:
         """Take the next piece: text up to the budget, or the rows of one content block."""
         parts = self.message.parts
         block: list[Row] = []
@@ -144,7 +144,7 @@ class Stream:
             taken = self._text[first : first + budget]
             self.drawn += first + len(taken) - self._offset
             self._offset = first + len(taken)
-            piece = self._limit.shown(taken)
+            piece = self._limit.cut(taken)
         elif self._part < len(parts):
             block = self._block(parts[self._part])
             self._begun = True

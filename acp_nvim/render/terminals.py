@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acp_nvim.render.rows import Row, pieces, row
-from acp_nvim.render.text import one_line, shown_path, visible
+from acp_nvim.render.text import display_path, one_line, visible
 from acp_nvim.session.output.terminal import Terminal
 
 LINES = 8
@@ -21,7 +21,7 @@ def terminal_rows(terminal: Terminal, limit: int | None = LINES, cwd: str = "") 
     rows = [row("$ " + first, "AcpCommand", target)]
     rows += [row("  " + line, "AcpCommand", target) for line in more]
     if launch.cwd is not None and launch.cwd != cwd:
-        rows.append(row("in " + shown_path(launch.cwd, cwd), "AcpMuted", target))
+        rows.append(row("in " + display_path(launch.cwd, cwd), "AcpMuted", target))
     for name, value in launch.env:
         rows.append(row(f"with {one_line(name, 60)}={one_line(value, 120)}", "AcpMuted", target))
     lines = terminal.lines()

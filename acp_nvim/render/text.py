@@ -106,7 +106,7 @@ def relative(path: str, cwd: str) -> str | None:
     return None
 
 
-def shown_path(path: str, cwd: str) -> str:
+def display_path(path: str, cwd: str) -> str:
     """Return a path on one line, relative to the session's directory or as `home_path`."""
     below = relative(path, cwd)
     return home_path(path) if below is None else below

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from acp_nvim.history.records import encode, joined, record_of
 from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.text import clean
-from acp_nvim.render.calls.tools import Look
+from acp_nvim.render.calls.tools import Style
 from acp_nvim.render.document import Document
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.output.terminal import Launch
@@ -37,7 +37,7 @@ def plain(entry: Entry) -> Any:
 def drawn(entries: list[Entry]) -> list[str]:
     transcript, picture = Transcript(), DrawnChat()
     transcript.inherit(entries)
-    picture.apply(Document(1, Look(3)).draw(transcript, 1 << 40)[0])
+    picture.apply(Document(1, Style(3)).draw(transcript, 1 << 40)[0])
     return [clean(line) for line in picture.lines]
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from acp_nvim.agent.opening.mcp import servers
 from acp_nvim.protocol import schema
-from acp_nvim.render.calls.tools import Look, draw, float_rows
+from acp_nvim.render.calls.tools import Style, draw, float_rows
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import Decision, Option
 from acp_nvim.session.transcript.entries import ToolEntry
@@ -111,7 +111,7 @@ def test_what_an_agent_hides_is_seen_before_the_yes(name: str) -> None:
     decision = Decision("d", "permission", call.title, tool_call_id="c", options=[option])
     entry = ToolEntry(call)
     entry.decisions.append(decision)
-    for rows in (float_rows(entry, decision, "/w"), draw(entry, Look(cwd="/w"))):
+    for rows in (float_rows(entry, decision, "/w"), draw(entry, Style(cwd="/w"))):
         text = "\n".join(row for row, _, _ in rows)
         as_title = f"wants to run {seen.removeprefix('$ ')}"
         assert seen in text or (seen.startswith("$ ") and as_title in text)

@@ -24,7 +24,7 @@ NAMED = {
 """The colours of a terminal that names them, as Neovim's default scheme has them."""
 
 
-class Look(msgspec.Struct, frozen=True):
+class Style(msgspec.Struct, frozen=True):
     """How a cell looks."""
 
     ink: str
@@ -39,7 +39,7 @@ class Picture(msgspec.Struct, frozen=True):
     """A screen as it was: rows of stretches that look the same, each with its column."""
 
     columns: int
-    rows: tuple[tuple[tuple[int, str, Look], ...], ...]
+    rows: tuple[tuple[tuple[int, str, Style], ...], ...]
     ink: str
     paper: str
 
@@ -90,9 +90,9 @@ class _Rows:
 
     def __init__(self, of: Picture) -> None:
         self._of = of
-        self._known: dict[tuple[tuple[int, str, Look], ...], str] = {}
+        self._known: dict[tuple[tuple[int, str, Style], ...], str] = {}
         self.drawn: list[str] = []
-        self._looks: dict[Look, str] = {}
+        self._looks: dict[Style, str] = {}
 
     def uses(self, shown: Picture) -> str:
         """References to the rows of a picture."""
@@ -107,7 +107,7 @@ class _Rows:
         """The classes of all looks."""
         return "".join(f".{name}{{{_css(look)}}}" for look, name in self._looks.items())
 
-    def _name(self, row: tuple[tuple[int, str, Look], ...]) -> str:
+    def _name(self, row: tuple[tuple[int, str, Style], ...]) -> str:
         found = self._known.get(row)
         if found is None:
             drawn = "".join(self._draw(*stretch) for stretch in row)
@@ -116,7 +116,7 @@ class _Rows:
                 self.drawn.append(f'<g id="{found}">{drawn}</g>')
         return found
 
-    def _draw(self, column: int, text: str, look: Look) -> str:
+    def _draw(self, column: int, text: str, look: Style) -> str:
         x, size = MARGIN + column * CELL[0], len(text) * CELL[0]
         box = ""
         if look.paper != self._of.paper:
@@ -131,7 +131,7 @@ class _Rows:
         return f'{box}<text class="{name}" {place}>{escape(words, quote=False)}</text>'
 
 
-def _css(look: Look) -> str:
+def _css(look: Style) -> str:
     lines = ["underline"] * look.underline + ["line-through"] * look.strike
     return (
         f"fill:{look.ink}"
@@ -167,7 +167,7 @@ def _size(shown: Picture) -> tuple[float, float]:
     return shown.columns * CELL[0] + 2 * MARGIN, len(shown.rows) * CELL[1] + 2 * MARGIN
 
 
-def _stretches(screen: Screen, row: int, ink: str, paper: str) -> Iterator[tuple[int, str, Look]]:
+def _stretches(screen: Screen, row: int, ink: str, paper: str) -> Iterator[tuple[int, str, Style]]:
     cells = [screen.buffer[row][column] for column in range(screen.columns)]
     column = 0
     for look, group in groupby(cells, key=lambda cell: _look(cell, ink, paper)):
@@ -176,11 +176,11 @@ def _stretches(screen: Screen, row: int, ink: str, paper: str) -> Iterator[tuple
         column += len(text)
 
 
-def _look(cell: Char, ink: str, paper: str) -> Look:
+def _look(cell: Char, ink: str, paper: str) -> Style:
     front, ground = _colour(cell.fg, ink), _colour(cell.bg, paper)
     if cell.reverse:
         front, ground = ground, front
-    return Look(front, ground, cell.bold, cell.italics, cell.underscore, cell.strikethrough)
+    return Style(front, ground, cell.bold, cell.italics, cell.underscore, cell.strikethrough)
 
 
 def _colour(name: str, default: str) -> str:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.calls.tools import Look, draw, float_rows, words
+from acp_nvim.render.calls.tools import Style, draw, float_rows, words
 from acp_nvim.render.rows import WIDEST, Row
 from acp_nvim.render.text import visible
 from acp_nvim.session.calls.tool_calls import ToolCall
@@ -39,7 +39,7 @@ def both(raw: Any, title: str = "Tool", **fields: Any) -> list[list[str]]:
     entry, decision = asking(raw, title, **fields)
     rows: tuple[list[Row], ...] = (
         float_rows(entry, decision, CWD),
-        draw(entry, Look(cwd=CWD)),
+        draw(entry, Style(cwd=CWD)),
     )
     return [[text for text, _, _ in each] for each in rows]
 
@@ -435,7 +435,7 @@ def test_a_very_large_input_is_beginning_and_end_and_costs_little(
 @pytest.mark.parametrize("raw", [shape[1] for shape in SHAPES], ids=[s[0] for s in SHAPES])
 def test_a_call_that_runs_shows_the_commands_of_its_question(raw: Any) -> None:
     entry = ToolEntry(ToolCall("c", title="Tool", raw_input=raw))
-    text = [row.strip() for row, _, _ in draw(entry, Look(100, CWD)) if row.startswith("  $ ")]
+    text = [row.strip() for row, _, _ in draw(entry, Style(100, CWD)) if row.startswith("  $ ")]
     title, *rows = told(raw)
     asked = [row for row in rows if row.startswith("$ ")]
     one = title.startswith("run ") and not asked
@@ -467,8 +467,8 @@ def test_a_command_that_stands_only_in_meta_is_shown(
 def drawn(limit: int = 8, **fields: Any) -> list[str]:
     """The rows under the line of a call that does not ask."""
     entry = ToolEntry(ToolCall("c", title="Tool", **fields))
-    assert words(entry, Look(limit, CWD)) is None
-    return [text.removeprefix("  ") for text, _, _ in draw(entry, Look(limit, CWD))[1:]]
+    assert words(entry, Style(limit, CWD)) is None
+    return [text.removeprefix("  ") for text, _, _ in draw(entry, Style(limit, CWD))[1:]]
 
 
 def test_a_call_shows_the_patch_that_it_is_given() -> None:
@@ -487,12 +487,12 @@ def test_a_patch_that_the_content_shows_is_not_shown_again() -> None:
     assert told({"input": PATCH}, content=fence) == ["edit a.py (+1 -1)", "- old", "+ new"]
 
 
-FENCED = "Look:\n```diff\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-old\n+new\n```\nGood?"
+FENCED = "Style:\n```diff\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-old\n+new\n```\nGood?"
 
 
 def test_a_fenced_diff_of_the_content_is_shown_as_a_diff() -> None:
-    assert drawn(content=content(FENCED)) == ["Look:", *DRAWN, "Good?"]
-    assert drawn(2, content=content(FENCED)) == ["Look:", DRAWN[0], "… +3 lines"]
+    assert drawn(content=content(FENCED)) == ["Style:", *DRAWN, "Good?"]
+    assert drawn(2, content=content(FENCED)) == ["Style:", DRAWN[0], "… +3 lines"]
     for card in both(None, content=content(FENCED)):
         assert card[0].endswith("wants to edit a.py (+1 -1)")
         assert [row.strip() for row in card if row.strip() in DRAWN] == DRAWN[1:]
@@ -514,7 +514,7 @@ def test_a_patch_leads_to_its_file_and_each_row_of_it_to_diff_mode() -> None:
     entry = ToolEntry(
         ToolCall("c", title="Tool", content=content(FENCED.replace("-1 +1", "-5 +5")))
     )
-    rows = draw(entry, Look(cwd=CWD))
+    rows = draw(entry, Style(cwd=CWD))
     heads = [target for text, _, target in rows if "a.py +" in text]
     assert heads == [{"kind": "file", "path": "/w/a.py", "line": 5}]
     targets = [target for text, _, target in rows if text.strip() in ("+ new", "- old")]

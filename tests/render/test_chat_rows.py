@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.calls.tools import Look, draw
+from acp_nvim.render.calls.tools import Style, draw
 from acp_nvim.render.content import describe
 from acp_nvim.render.diffs import diff_rows
 from acp_nvim.render.margin import draw_entry, plan_rows
-from acp_nvim.render.text import shown_path
+from acp_nvim.render.text import display_path
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.transcript.entries import PlanEntry, ToolEntry
 
@@ -36,14 +36,14 @@ def texts(rows: list[Any]) -> list[str]:
 def test_a_path_below_the_directory_of_the_session_is_relative_to_it(
     path: str, cwd: str, shown: str
 ) -> None:
-    assert shown_path(path, cwd) == shown
+    assert display_path(path, cwd) == shown
 
 
 def test_diffs_and_places_of_a_tool_call_are_relative() -> None:
     diff = schema.Diff("/work/a.py", "new\n", old_text="old\n")
     places = [schema.ToolCallLocation("/work/b.py", line=3), schema.ToolCallLocation("/etc/hosts")]
     call = ToolCall("1", "Edit", kind="edit", content=[diff], locations=places)
-    rows = texts(draw(ToolEntry(call), Look(8, "/work")))
+    rows = texts(draw(ToolEntry(call), Style(8, "/work")))
     assert rows[1:] == ["  - old", "  + new", "  b.py:3", "  /etc/hosts"]
 
 

@@ -13,7 +13,7 @@ from msgspec import UNSET
 from acp_nvim.protocol import schema
 from acp_nvim.render.batch import Batch
 from acp_nvim.render.calls import tools
-from acp_nvim.render.calls.tools import Look
+from acp_nvim.render.calls.tools import Style
 from acp_nvim.render.text import visible
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.output.terminal import Launch, Terminal
@@ -82,7 +82,7 @@ def test_words_are_what_is_drawn(texts: list[str], lines: int, kind: Any, told: 
     blocks = [schema.TextContent(text, annotations=for_whom) for text in texts]
     content: Any = [schema.Content(block) for block in blocks]
     entry = ToolEntry(ToolCall("c", "read /work/a.py", kind=kind, content=content))
-    look = Look(lines, "/work")
+    look = Style(lines, "/work")
     drawn = tools.draw(entry, look)
     found = tools.words(entry, look)
     if found is None:
@@ -171,35 +171,37 @@ def test_many_calls_are_two_operations() -> None:
 
 def test_a_fold_is_made_before_what_stands_above_it_moves() -> None:
     batch = Batch(1)
-    batch.put(4, 4, [("a", (), None), ("b", (), None)])
+    batch.replace(4, 4, [("a", (), None), ("b", (), None)])
     batch.fold("t1", 4, 5, False)
-    batch.put(0, 1, [("x", (), None), ("y", (), None)])
-    assert [op[0] for op in batch.done()] == ["chat", "folds", "chat"]
+    batch.replace(0, 1, [("x", (), None), ("y", (), None)])
+    assert [op[0] for op in batch.operations()] == ["chat", "folds", "chat"]
 
 
 def test_rows_put_together_keep_their_decor() -> None:
     batch = Batch(1)
-    batch.put(0, 1, [("a", ((0, 1, "A"),), 0)])
+    batch.replace(0, 1, [("a", ((0, 1, "A"),), 0)])
     batch.add(
         ["chat", 1, 1, 1, ["b", "c"], [[[0, 1, "B"], [0, 1, "C"]], [0, 1, 1, 2], [1, {"kind": 3}]]]
     )
-    batch.put(3, 3, [("d", ((0, 1, "D"),), None)])
+    batch.replace(3, 3, [("d", ((0, 1, "D"),), None)])
     looks = [[0, 1, "A"], [0, 1, "B"], [0, 1, "C"], [0, 1, "D"]]
     decor = [looks, [0, 1, 1, 2, 2, 3, 3, 4], [0, 0, 2, {"kind": 3}]]
-    assert batch.done() == [["chat", 1, 0, 1, ["a", "b", "c", "d"], decor]]
+    assert batch.operations() == [["chat", 1, 0, 1, ["a", "b", "c", "d"], decor]]
 
 
 def test_rows_that_look_alike_share_their_look() -> None:
     batch = Batch(1)
     spans = ((0, 1, "A"), (2, 3, "B"))
-    batch.put(0, 1, [("a b", spans, None), ("c", (), None)])
-    batch.put(2, 2, [("d e", spans, None)])
+    batch.replace(0, 1, [("a b", spans, None), ("c", (), None)])
+    batch.replace(2, 2, [("d e", spans, None)])
     look = [0, 1, "A", 2, 3, "B"]
-    assert batch.done() == [["chat", 1, 0, 1, ["a b", "c", "d e"], [[look], [0, 1, 2, 1], []]]]
+    assert batch.operations() == [
+        ["chat", 1, 0, 1, ["a b", "c", "d e"], [[look], [0, 1, 2, 1], []]]
+    ]
     batch = Batch(1)
-    batch.put(0, 1, [("a b", spans, None)])
-    batch.put(4, 5, [("d e", spans, None)])
-    assert [op[5] for op in batch.done()] == [[[look], [0, 1], []]] * 2
+    batch.replace(0, 1, [("a b", spans, None)])
+    batch.replace(4, 5, [("d e", spans, None)])
+    assert [op[5] for op in batch.operations()] == [[[look], [0, 1], []]] * 2
 
 
 def test_rows_of_a_message_that_look_alike_share_their_look() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_nvim.render.calls.tools import Look
+from acp_nvim.render.calls.tools import Style
 from acp_nvim.render.margin import fork_history
 from acp_nvim.session import turns
 from acp_nvim.session.prompts import Prompt
@@ -20,17 +20,17 @@ def test_a_turn_that_runs_is_no_part_of_it() -> None:
     turn(session, "one")
     turns.end(session, "end_turn")
     turn(session, "two")
-    words = [e.text() for e in fork_history(session, Look(8)) if isinstance(e, Message)]
+    words = [e.text() for e in fork_history(session, Style(8)) if isinstance(e, Message)]
     assert words == ["one", "on one"]
     turns.end(session, "end_turn")
-    assert len(fork_history(session, Look(8))) == 6
+    assert len(fork_history(session, Style(8))) == 6
 
 
 def test_what_grows_here_later_does_not_grow_there() -> None:
     session, fork = Session(1, "agent", "/work"), Session(2, "agent", "/work")
     turn(session, "one")
     turns.end(session, "end_turn")
-    fork.transcript.inherit(fork_history(session, Look(8)))
+    fork.transcript.inherit(fork_history(session, Style(8)))
     fork.notice("info", "forked")
     turn(fork, "two")
     turn(session, "three")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.calls.titles import shown_title
-from acp_nvim.render.calls.tools import Look, draw, float_rows
+from acp_nvim.render.calls.titles import title_line
+from acp_nvim.render.calls.tools import Style, draw, float_rows
 from acp_nvim.render.cards import card
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.output.terminal import Launch, Terminal
@@ -21,7 +21,7 @@ CWD = "/home/u/p"
 def line(**fields: Any) -> str:
     """The line of such a tool call."""
     entry = ToolEntry(ToolCall("c", **({"status": "completed"} | fields)))
-    text: str = draw(entry, Look(cwd=CWD))[0][0]
+    text: str = draw(entry, Style(cwd=CWD))[0][0]
     return text
 
 
@@ -51,12 +51,12 @@ def changed() -> list[Any]:
 def test_files_below_the_directory_of_the_session_are_named_relative_to_it(
     title: str, shown: str
 ) -> None:
-    assert shown_title(title, "edit", CWD) == shown
+    assert title_line(title, "edit", CWD) == shown
 
 
 @pytest.mark.parametrize("kind", ["execute", "other", "fetch"])
 def test_what_may_be_a_command_is_said_as_it_is(kind: str) -> None:
-    assert shown_title("rm /home/u/p/a", kind, CWD) == "rm /home/u/p/a"
+    assert title_line("rm /home/u/p/a", kind, CWD) == "rm /home/u/p/a"
 
 
 @pytest.mark.parametrize(
@@ -205,12 +205,12 @@ def test_the_line_contains_the_command_of_a_terminal() -> None:
     entry = ToolEntry(call)
     launch = Launch("/bin/sh -lc 'sed -i s/a/b/ x'")
     entry.terminals["t"] = Terminal("t", launch, 100, ours=True)
-    assert draw(entry, Look(cwd=CWD))[0][0] == "✓ sed -i s/a/b/ x (execute)"
+    assert draw(entry, Style(cwd=CWD))[0][0] == "✓ sed -i s/a/b/ x (execute)"
 
 
 def test_the_parts_of_such_a_line_look_as_ever() -> None:
     entry = ToolEntry(ToolCall("c", title="Read a.py", kind="read", status="completed"))
-    text, spans, _ = draw(entry, Look(cwd=CWD))[0]
+    text, spans, _ = draw(entry, Style(cwd=CWD))[0]
     parts = [(text.encode()[a:b].decode(), group) for a, b, group in spans]
     assert parts == [
         ("✓ ", "AcpToolCompleted"),
@@ -240,7 +240,7 @@ def asking(title: str, path: str, diff: bool) -> tuple[ToolEntry, Decision]:
 def test_a_question_names_each_file_once_and_short(diff: bool, first: list[str]) -> None:
     entry, decision = asking("Fix it", f"{CWD}/a.py", diff)
     assert [text for text, _, _ in float_rows(entry, decision, CWD)] == first
-    rows = [text.strip() for text, _, _ in draw(entry, Look(cwd=CWD))]
+    rows = [text.strip() for text, _, _ in draw(entry, Style(cwd=CWD))]
     assert sum("a.py" in text for text in rows) == 1, rows
 
 
@@ -254,7 +254,7 @@ def test_the_title_of_a_question_says_who_wants_what() -> None:
     entry, decision = asking(f"Edit {CWD}/a.py", f"{CWD}/a.py", True)
     decision.agent = "Tutor"
     assert float_rows(entry, decision, CWD)[0][0] == "Tutor wants to edit a.py (+1 -1)"
-    rows = [text for text, _, _ in draw(entry, Look(cwd=CWD))]
+    rows = [text for text, _, _ in draw(entry, Style(cwd=CWD))]
     assert rows == ["○ Tutor wants to edit a.py (+1 -1)", "  - a", "  + b"]
 
 
@@ -263,7 +263,7 @@ def test_a_question_says_all_of_a_long_title() -> None:
     entry, decision = asking(title, f"{CWD}/a.py", True)
     asked = [text for text, _, _ in float_rows(entry, decision, CWD)]
     assert asked[1].strip() == title.replace(f"{CWD}/", "").strip()
-    assert asked[1] in [text for text, _, _ in draw(entry, Look(cwd=CWD))]
+    assert asked[1] in [text for text, _, _ in draw(entry, Style(cwd=CWD))]
 
 
 DIFF = [schema.Diff(f"{CWD}/a.py", "b\n", old_text="a\n")]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.calls.tools import Look
+from acp_nvim.render.calls.tools import Style
 from acp_nvim.render.document import Document
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
@@ -51,7 +51,7 @@ class Chat:
         self.session = Session(1, "agent", "/work")
         self.thoughts = thoughts
         self.picture = DrawnChat()
-        self.document = Document(1, Look(3), thoughts)
+        self.document = Document(1, Style(3), thoughts)
 
     def say(self, role: Any, part: Any, message_id: str | None) -> None:
         self.session.transcript.stream(role, part, message_id)
@@ -88,7 +88,7 @@ class Chat:
 
     def at_once(self) -> DrawnChat:
         """The same transcript by a new document."""
-        picture, document = DrawnChat(), Document(1, Look(3), self.thoughts)
+        picture, document = DrawnChat(), Document(1, Style(3), self.thoughts)
         transcript = self.session.transcript
         transcript.dirty = dict.fromkeys(transcript.entries)
         picture.apply(document.draw(transcript, 1 << 40)[0])

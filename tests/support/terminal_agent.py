@@ -21,7 +21,7 @@ from acp_nvim.agent.serving.terminals import AgentTerminals
 from acp_nvim.agent.settings import Settings, decode
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
-from acp_nvim.render.calls.tools import Look, draw
+from acp_nvim.render.calls.tools import Style, draw
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.session.session import Session, Unobserved
 from acp_nvim.session.transcript.entries import TerminalEntry, ToolEntry
@@ -82,7 +82,7 @@ class TerminalAgent(Unobserved):
         rows = []
         for entry in self.session.transcript.entries:
             if isinstance(entry, ToolEntry):
-                rows += draw(entry, Look())
+                rows += draw(entry, Style())
             elif isinstance(entry, TerminalEntry):
                 rows += draw_entry(entry)
         return [text for text, _, _ in rows]

@@ -17,7 +17,7 @@ import msgspec
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.v2 import incoming
 from acp_nvim.protocol.v2 import schema as v2
-from acp_nvim.render.calls.tools import Look
+from acp_nvim.render.calls.tools import Style
 from acp_nvim.render.document import Document
 from acp_nvim.session import state, turns, updates
 from acp_nvim.session.prompts import Prompt
@@ -35,7 +35,7 @@ class ToldChat:
         self.screen = DrawnChat()
         self.notes: list[str] = []
         """What was forgiven in the messages."""
-        self._document = Document(1, Look(8, "/w"))
+        self._document = Document(1, Style(8, "/w"))
 
     def tell(self, tag: str, **fields: Any) -> None:
         """One `session/update`."""

@@ -17,7 +17,7 @@ from acp_nvim.app import Host
 from acp_nvim.files.checkpoints.rewind import Ask
 from acp_nvim.host.history import UnreadableError
 from acp_nvim.host.kept_chats import read_only
-from acp_nvim.render.calls.tools import Look
+from acp_nvim.render.calls.tools import Style
 from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line
 from acp_nvim.session.session import Session
@@ -157,7 +157,7 @@ def _origin(host: Host, session: Session, told: Session, at: int) -> Origin:
     """
     if not _said(told.transcript.entries[:at]):
         return Origin()
-    look = Look(host.settings().chat.tool_lines, session.cwd)
+    look = Style(host.settings().chat.tool_lines, session.cwd)
     before = partial(fork_history, told, look, at)
     point = _last_message(told.transcript.entries[:at])
     if session.id and point:

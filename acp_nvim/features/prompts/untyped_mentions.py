@@ -23,7 +23,7 @@ from acp_nvim.files.bytes.paths import place
 from acp_nvim.files.ports import FileOptions
 from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.render.question_title import REASONS
-from acp_nvim.render.text import shown_path
+from acp_nvim.render.text import display_path
 from acp_nvim.session.prompts import Prompt, Variable
 
 Answer = Literal["with", "without", "not"]
@@ -84,7 +84,7 @@ async def _with_changes(variable: UntypedVariable, cwd: str) -> UntypedVariable:
 
 
 def _named(path: str, why: Mapping[str, str], cwd: str) -> str:
-    return f"{shown_path(path, cwd)} ({REASONS[why[path]]})" if path else wording.PART_NO_FILE
+    return f"{display_path(path, cwd)} ({REASONS[why[path]]})" if path else wording.PART_NO_FILE
 
 
 def _some(names: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from acp_nvim.app import Host
 from acp_nvim.host.history import UnreadableError
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.refusals import needs_login
-from acp_nvim.render.calls.tools import Look
+from acp_nvim.render.calls.tools import Style
 from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line
 from acp_nvim.session import options
@@ -315,7 +315,7 @@ def _before(host: Host, entry: Entry, said: Sequence[Said]) -> Sequence[Said]:
     else:
         assert isinstance(entry, Stored)
         told = unseen(entry.agent, entry.cwd, said)
-    return fork_history(told, Look(host.settings().chat.tool_lines, told.cwd))
+    return fork_history(told, Style(host.settings().chat.tool_lines, told.cwd))
 
 
 def _closed(host: Host, entry: Stored) -> Conversation | None:

@@ -11,7 +11,7 @@ from acp_nvim.edits.unified import unified
 from acp_nvim.files.bytes.file_format import BinaryError, decode
 from acp_nvim.files.bytes.nofollow import spot
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Plan
-from acp_nvim.render.text import shown_path, visible
+from acp_nvim.render.text import display_path, visible
 
 MOST: Final = 2 * 1024 * 1024
 """Limit of bytes for a comparison by lines."""
@@ -30,8 +30,8 @@ def rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str) -> l
     found: list[str] = []
     for path in sorted(then.keys() | present.unsaved.keys()):
         now = present.unsaved[path] if path in present.unsaved else _read(path)
-        found += _file(shown_path(path, cwd), then[path] if path in then else _read(path), now)
-    lost = [f"{shown_path(it.target.path, cwd)}: {it.why_not}" for it in plan.steps if it.why_not]
+        found += _file(display_path(path, cwd), then[path] if path in then else _read(path), now)
+    lost = [f"{display_path(it.target.path, cwd)}: {it.why_not}" for it in plan.steps if it.why_not]
     return [*(f"# {visible(reason)}" for reason in (*plan.reasons, *lost)), *found]
 
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
-from acp_nvim.render.calls.titles import own_title
+from acp_nvim.render.calls.titles import call_title
 from acp_nvim.render.diffs import changes
 from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import Row, Target, pieces, width
@@ -34,7 +34,7 @@ _REASON = 80
 
 def call_line(entry: ToolEntry, asks: Decision | None, cwd: str) -> Row:
     call = entry.call
-    title, verb, beside = own_title(entry, cwd)
+    title, verb, beside = call_title(entry, cwd)
     long = len(title) if title.isascii() else width(title)
     name = f" ({beside})" if beside else ""
     if call.name and not call.own:

@@ -8,8 +8,8 @@ from typing import Final
 
 from acp_nvim.render.calls.call_line import edits
 from acp_nvim.render.calls.subject import FILE_VERBS, files
-from acp_nvim.render.calls.titles import done_title, own_title
-from acp_nvim.render.text import one_line, shown_path
+from acp_nvim.render.calls.titles import call_title, title_in_tense
+from acp_nvim.render.text import display_path, one_line
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.transcript.entries import ToolEntry
 
@@ -67,10 +67,10 @@ def _subjects(entry: ToolEntry, cwd: str) -> list[str]:
     if call.kind in FILE_VERBS:
         if found := files(call):
             return [os.path.join(cwd, path) for path in found]  # noqa: PTH118
-        title, verb = done_title(one_line(call.title), call.kind, "completed")
+        title, verb = title_in_tense(one_line(call.title), call.kind, "completed")
         named = title[verb:].strip(" `'\"") if verb else ""
         return [os.path.join(cwd, named) if named else ""]  # noqa: PTH118
-    title, verb, _ = own_title(entry, cwd)
+    title, verb, _ = call_title(entry, cwd)
     return [title[verb:].strip()]
 
 
@@ -78,5 +78,5 @@ def _short(paths: Sequence[str], cwd: str) -> list[str]:
     """Return the names of files without their folders, unless two are equal."""
     names = [os.path.basename(path) for path in paths]  # noqa: PTH119
     whole = len(set(names)) < len(names) or not all(names)
-    shown = [shown_path(path, cwd) for path in paths] if whole else names
+    shown = [display_path(path, cwd) for path in paths] if whole else names
     return [one_line(name, _NAME) for name in shown]

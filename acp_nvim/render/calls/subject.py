@@ -12,7 +12,7 @@ from typing import Any, Final
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
-from acp_nvim.render.text import one_line, shown_path
+from acp_nvim.render.text import display_path, one_line
 from acp_nvim.session import lists
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import requests
@@ -51,7 +51,7 @@ def subject(entry: ToolEntry, title: str, cwd: str) -> str:
         return ""
     if call.kind in FILE_VERBS:
         missing = [path for path in files(call) if os.path.basename(path) not in title]  # noqa: PTH119
-        found = [_shown(path, cwd) for path in missing]
+        found = [_display(path, cwd) for path in missing]
     else:
         found = [text for text in _texts(entry) if not _contains(title, text)]
     return _line(found)
@@ -69,10 +69,10 @@ def patched(call: ToolCall, title: str, cwd: str) -> str:
         return ""
     paths = [one.path for one in islice(patches_of(call), lists.ITEMS)]
     missing = [path for path in paths if os.path.basename(path) not in title]  # noqa: PTH119
-    return _line([_shown(path, cwd) for path in dict.fromkeys(missing)])
+    return _line([_display(path, cwd) for path in dict.fromkeys(missing)])
 
 
-def says_nothing(title: str) -> bool:
+def is_only_verb(title: str) -> bool:
     """Return whether a title only repeats the verb of the kind, like "Read File"."""
     words = re.findall(r"[A-Z]?[a-z]+|.", title)
     return {word.lower() for word in words if word.strip()} <= _SAY_NOTHING
@@ -129,9 +129,9 @@ def _value(raw: Any, keys: Sequence[str]) -> list[str]:
     return [text for text in found if isinstance(text, str) and text.strip()][:1]
 
 
-def _shown(path: str, cwd: str) -> str:
+def _display(path: str, cwd: str) -> str:
     whole = os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118
-    return "." if whole == cwd.rstrip("/") else shown_path(whole, cwd)
+    return "." if whole == cwd.rstrip("/") else display_path(whole, cwd)
 
 
 def _contains(title: str, text: str) -> bool:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from acp_nvim.patterns import late
-from acp_nvim.render.calls.subject import begins, patched, plain_title, says_nothing, subject
+from acp_nvim.render.calls.subject import begins, is_only_verb, patched, plain_title, subject
 from acp_nvim.render.text import one_line
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.transcript.entries import ToolEntry
@@ -46,7 +46,7 @@ def short_title(title: str, kind: str, cwd: str) -> str:
     return title
 
 
-def shown_title(title: str, kind: str, cwd: str) -> str:
+def title_line(title: str, kind: str, cwd: str) -> str:
     """Return a title on one line, cut if it is very long."""
     return one_line(short_title(title, kind, cwd))
 
@@ -56,7 +56,7 @@ def _below(cwd: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w/.~-]){re.escape(cwd.rstrip('/'))}/(?=[^\s/])")
 
 
-def done_title(title: str, kind: str, status: str) -> tuple[str, int]:
+def title_in_tense(title: str, kind: str, status: str) -> tuple[str, int]:
     """Return a title with the verb of its kind in the tense of the status, and the verb's length.
 
     The length is 0 if the title does not begin with a verb of the kind.
@@ -82,7 +82,7 @@ def command_title(title: str) -> str:
     return title if found is None else found["quoted"] or found["plain"]
 
 
-class Shown(NamedTuple):
+class CallTitle(NamedTuple):
     """Title of a call on one line."""
 
     text: str
@@ -92,14 +92,14 @@ class Shown(NamedTuple):
     """The agent's title, if the text differs from it."""
 
 
-def own_title(entry: ToolEntry, cwd: str) -> Shown:
+def call_title(entry: ToolEntry, cwd: str) -> CallTitle:
     """Return the title of a call in the tense of its status.
 
     It includes the command or the file even if the agent's title does not.
     """
     call = entry.call
     if call.own:
-        return Shown(one_line(call.own), 0)
+        return CallTitle(one_line(call.own), 0)
     title = plain_title(call) or call.name or call.id
     about = subject(entry, title, cwd)
     if call.kind in _VERBS:
@@ -109,17 +109,17 @@ def own_title(entry: ToolEntry, cwd: str) -> Shown:
         shown, changed = command_title(line) if call.kind == "execute" else line, ""
         if call.raw_input:
             changed = patched(call, title, cwd)
-        return Shown(f"{shown} · {changed}" if changed else shown, 0)
-    return Shown(about, 0, "" if begins(title, about) else line)
+        return CallTitle(f"{shown} · {changed}" if changed else shown, 0)
+    return CallTitle(about, 0, "" if begins(title, about) else line)
 
 
-def _with_verb(call: ToolCall, title: str, about: str, cwd: str) -> Shown:
+def _with_verb(call: ToolCall, title: str, about: str, cwd: str) -> CallTitle:
     """Return the title of a call whose kind has a verb."""
-    if about and (says_nothing(title) or " " not in title.strip()):
+    if about and (is_only_verb(title) or " " not in title.strip()):
         verb = _VERBS[call.kind][_TENSES.get(call.status, 0)]
-        beside = "" if says_nothing(title) else one_line(title)
-        return Shown(f"{verb} {about}", len(verb), beside)
-    shown, verb_length = done_title(shown_title(title, call.kind, cwd), call.kind, call.status)
+        beside = "" if is_only_verb(title) else one_line(title)
+        return CallTitle(f"{verb} {about}", len(verb), beside)
+    shown, verb_length = title_in_tense(title_line(title, call.kind, cwd), call.kind, call.status)
     if call.kind in ABOUT_FILES:
         shown = _QUOTED.sub(r"\1", shown)
-    return Shown(f"{shown} · {about}" if about else shown, verb_length)
+    return CallTitle(f"{shown} · {about}" if about else shown, verb_length)

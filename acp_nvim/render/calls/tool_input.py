@@ -18,7 +18,7 @@ from acp_nvim.render.cutting import FIRST, folded
 from acp_nvim.render.diffs import cut, edit_rows, patch_rows, raw_patch_rows, text_rows
 from acp_nvim.render.json_text import json_rows
 from acp_nvim.render.rows import Row, Target, row
-from acp_nvim.render.text import path_line, shown_path
+from acp_nvim.render.text import display_path, path_line
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.lists import ITEMS
 from acp_nvim.session.questions import tool_input
@@ -31,7 +31,7 @@ COMPARED = 1 << 18
 _FENCE = late(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
 
 
-class Said(Struct, frozen=True):
+class OnScreen(Struct, frozen=True):
     """Texts that are already on the screen when the raw input is drawn."""
 
     title: str
@@ -45,11 +45,11 @@ class Said(Struct, frozen=True):
     """The command in the title of the question."""
 
 
-def _shown_texts(
+def _on_screen(
     call: ToolCall, cwd: str, paths: Collection[str], whole: Target, command: str | None = None
-) -> Said:
+) -> OnScreen:
     diffs = [item for item in call.content if isinstance(item, schema.Diff)]
-    return Said(call.title, "\n".join(_texts(call)), diffs, paths, cwd, whole, command)
+    return OnScreen(call.title, "\n".join(_texts(call)), diffs, paths, cwd, whole, command)
 
 
 def input_rows(
@@ -59,10 +59,10 @@ def input_rows(
 
     `paths` are those in other rows, `command` is the title of the question.
     """
-    said = _shown_texts(call, cwd, paths, whole, command)
+    on_screen = _on_screen(call, cwd, paths, whole, command)
     rows: list[Row] = []
     for part in _parts(call):
-        rows += _ROWS[type(part)](part, said)
+        rows += _ROWS[type(part)](part, on_screen)
     return folded(rows, whole)
 
 
@@ -79,13 +79,13 @@ def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> l
     There are at most `limit` rows for each file.
     """
     rows: list[Row] = []
-    said: Said | None = None
+    on_screen: OnScreen | None = None
     for part in islice(patches(call.raw_input), ITEMS):
-        said = said or _shown_texts(call, cwd, (), whole)
+        on_screen = on_screen or _on_screen(call, cwd, (), whole)
         if isinstance(part, tool_input.Edit):
-            found = _edit(part, said)
+            found = _edit(part, on_screen)
             rows += [*found[:1], *cut(found[1:], limit, whole)]
-        elif part.files and not _is_shown(part, said):
+        elif part.files and not _is_shown(part, on_screen):
             rows += patch_rows(part.files, limit, cwd, whole)
     return rows
 
@@ -117,58 +117,59 @@ def is_named(path: str, text: str) -> bool:
     return False
 
 
-def _command(part: tool_input.Command, said: Said) -> list[Row]:
-    if part.line == said.command or _is_said(part.line, said):
+def _command(part: tool_input.Command, on_screen: OnScreen) -> list[Row]:
+    if part.line == on_screen.command or _is_on_screen(part.line, on_screen):
         return []
-    return text_rows(part.line.rstrip("\n"), said.whole, "$ ", "AcpCommand", "  ")
+    return text_rows(part.line.rstrip("\n"), on_screen.whole, "$ ", "AcpCommand", "  ")
 
 
-def _is_said(line: str, said: Said) -> bool:
+def _is_on_screen(line: str, on_screen: OnScreen) -> bool:
     """Return whether the title or a text is this one-line command.
 
     Commands of several lines are always drawn.
     """
     if "\n" in line or "\t" in line or "  " in line or len(line) > COMPARED:
         return False
-    if said.title in (line, f"`{line}`"):
+    if on_screen.title in (line, f"`{line}`"):
         return True
-    texts = said.texts if len(said.texts) <= COMPARED else ""
+    texts = on_screen.texts if len(on_screen.texts) <= COMPARED else ""
     return line == texts.strip() or line in [text.strip() for text in _FENCE.findall(texts)]
 
 
-def _place(part: tool_input.Place, said: Said) -> list[Row]:
-    if part.path in said.paths or is_named(part.path, said.title):
+def _place(part: tool_input.Place, on_screen: OnScreen) -> list[Row]:
+    if part.path in on_screen.paths or is_named(part.path, on_screen.title):
         return []
-    if any(diff.path == part.path for diff in said.diffs):
+    if any(diff.path == part.path for diff in on_screen.diffs):
         return []
     target = {"kind": "file", "path": part.path} if part.path.startswith("/") else None
-    return [row(shown_path(part.path, said.cwd), "AcpPath", target)]
+    return [row(display_path(part.path, on_screen.cwd), "AcpPath", target)]
 
 
-def _prose(part: tool_input.Prose, said: Said) -> list[Row]:
+def _prose(part: tool_input.Prose, on_screen: OnScreen) -> list[Row]:
     text = part.text.strip("\n")
-    if len(text) <= COMPARED and (text in said.texts or text == said.title):
+    if len(text) <= COMPARED and (text in on_screen.texts or text == on_screen.title):
         return []
-    return text_rows(text, said.whole)
+    return text_rows(text, on_screen.whole)
 
 
-def _patch(part: tool_input.Patch, said: Said) -> list[Row]:
-    if _is_shown(part, said):
+def _patch(part: tool_input.Patch, on_screen: OnScreen) -> list[Row]:
+    if _is_shown(part, on_screen):
         return []
     if part.files is not None:
-        return folded(patch_rows(part.files, None, said.cwd, said.whole), said.whole, FIRST)
+        rows = patch_rows(part.files, None, on_screen.cwd, on_screen.whole)
+        return folded(rows, on_screen.whole, FIRST)
     title = part.title or part.path
     head = [row(path_line(title), "AcpPath")] if title else []
-    return head + raw_patch_rows(part.text, said.whole)
+    return head + raw_patch_rows(part.text, on_screen.whole)
 
 
-def _is_shown(part: tool_input.Patch, said: Said) -> bool:
+def _is_shown(part: tool_input.Patch, on_screen: OnScreen) -> bool:
     """Return whether the content shows the same changes."""
     if len(part.text) > COMPARED:
         return False
-    if _is_in_diffs(part.text, said.diffs):
+    if _is_in_diffs(part.text, on_screen.diffs):
         return True
-    shown = fenced(said.texts, part.path)
+    shown = fenced(on_screen.texts, part.path)
     return any(isinstance(it, tool_input.Patch) and it.files == part.files for it in shown)
 
 
@@ -192,41 +193,41 @@ def _is_in_diffs(patch: str, diffs: list[schema.Diff]) -> bool:
     return True
 
 
-def _edit(part: tool_input.Edit, said: Said) -> list[Row]:
-    for diff in said.diffs:
+def _edit(part: tool_input.Edit, on_screen: OnScreen) -> list[Row]:
+    for diff in on_screen.diffs:
         old = diff.old_text if isinstance(diff.old_text, str) else ""
         if diff.path == part.path and part.new in diff.new_text and (part.old or "") in old:
             return []
-    return edit_rows(part.path, part.old, part.new, said.cwd, said.whole)
+    return edit_rows(part.path, part.old, part.new, on_screen.cwd, on_screen.whole)
 
 
-def _choice(part: tool_input.Choice, said: Said) -> list[Row]:
-    rows = text_rows(part.text, said.whole, "? ", None, "  ")
+def _choice(part: tool_input.Choice, on_screen: OnScreen) -> list[Row]:
+    rows = text_rows(part.text, on_screen.whole, "? ", None, "  ")
     for number, (label, about) in enumerate(part.answers, 1):
         text = f"{label} — {about}" if about else label
-        rows += text_rows(text, said.whole, f"  {number}. ", None, "     ")
+        rows += text_rows(text, on_screen.whole, f"  {number}. ", None, "     ")
     return rows
 
 
-def _task(part: tool_input.Task, said: Said) -> list[Row]:
+def _task(part: tool_input.Task, on_screen: OnScreen) -> list[Row]:
     status = f" ({part.status})" if part.status else ""
-    return text_rows(part.text + status, said.whole, "- ", None, "  ")
+    return text_rows(part.text + status, on_screen.whole, "- ", None, "  ")
 
 
-def _folder(part: tool_input.Folder, said: Said) -> list[Row]:
-    return [] if part.path == said.cwd else [row(f"in {path_line(part.path)}", "AcpMuted")]
+def _folder(part: tool_input.Folder, on_screen: OnScreen) -> list[Row]:
+    return [] if part.path == on_screen.cwd else [row(f"in {path_line(part.path)}", "AcpMuted")]
 
 
-def _note(part: tool_input.Note, said: Said) -> list[Row]:
+def _note(part: tool_input.Note, on_screen: OnScreen) -> list[Row]:
     word = f"{part.word} " if part.word else ""
-    return text_rows(part.text, said.whole, word, None, "    ")
+    return text_rows(part.text, on_screen.whole, word, None, "    ")
 
 
-def _gap(part: tool_input.Gap, said: Said) -> list[Row]:
-    return [row(f"… {part.count} more between, <CR> shows all", "AcpMuted", said.whole)]
+def _gap(part: tool_input.Gap, on_screen: OnScreen) -> list[Row]:
+    return [row(f"… {part.count} more between, <CR> shows all", "AcpMuted", on_screen.whole)]
 
 
-_ROWS: Final[Mapping[type[Any], Callable[[Any, Said], list[Row]]]] = {
+_ROWS: Final[Mapping[type[Any], Callable[[Any, OnScreen], list[Row]]]] = {
     tool_input.Command: _command,
     tool_input.Folder: _folder,
     tool_input.Place: _place,
@@ -237,5 +238,5 @@ _ROWS: Final[Mapping[type[Any], Callable[[Any, Said], list[Row]]]] = {
     tool_input.Choice: _choice,
     tool_input.Task: _task,
     tool_input.Gap: _gap,
-    tool_input.Data: lambda part, said: json_rows(part.value, said.whole),
+    tool_input.Data: lambda part, on_screen: json_rows(part.value, on_screen.whole),
 }

@@ -15,7 +15,7 @@ from acp_nvim.render.calls.tool_input import change_rows
 from acp_nvim.render.cards import (
     ANSWER,
     UNDER,
-    answered,
+    answer_rows,
     card,
     covered_rows,
     option_rows,
@@ -29,7 +29,7 @@ from acp_nvim.render.printed import coloured, is_coloured
 from acp_nvim.render.question_title import title
 from acp_nvim.render.rows import WIDEST, Row, ends, indent, pieces, row
 from acp_nvim.render.terminals import terminal_rows
-from acp_nvim.render.text import one_line, shown_path, visible
+from acp_nvim.render.text import display_path, one_line, visible
 from acp_nvim.session import lists
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.output.tail import printed
@@ -57,7 +57,7 @@ An escaped character has at most eight characters.
 """
 
 
-class Look(Struct, frozen=True):
+class Style(Struct, frozen=True):
     """Options for the rows of tool calls."""
 
     tool_lines: int = 8
@@ -65,7 +65,7 @@ class Look(Struct, frozen=True):
     """The session's directory. Paths below it are shown relative to it."""
 
 
-def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
+def words(entry: ToolEntry, style: Style) -> tuple[Row, list[str]] | None:
     """Return the line of a tool call and the texts of the rows below it, if these are short texts.
 
     This is a faster `draw` for the usual case.
@@ -81,12 +81,12 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
         return None
     under: list[str] = []
     for item in call.content:
-        text = _short_text(item, call, look)
+        text = _short_text(item, call, style)
         if text is None:
             return None
         if text:
             under += (UNDER + visible(text).replace("\n", "\n" + UNDER)).split("\n")
-    return call_line(entry, entry.asks if entry.decisions else None, look.cwd), under
+    return call_line(entry, entry.asks if entry.decisions else None, style.cwd), under
 
 
 def _text_of(block: schema.TextContent, call: ToolCall) -> str:
@@ -102,7 +102,7 @@ def _all_wait(entry: ToolEntry) -> bool:
     return True
 
 
-def _short_text(item: Any, call: ToolCall, look: Look) -> str | None:
+def _short_text(item: Any, call: ToolCall, style: Style) -> str | None:
     """Return a part of a call's content if it is just a short text, otherwise None."""
     block = item.content if item.__class__ is schema.Content else None
     if block.__class__ is not schema.TextContent or block.annotations:
@@ -110,12 +110,12 @@ def _short_text(item: Any, call: ToolCall, look: Look) -> str | None:
     if call.kind == "execute" and is_coloured(block.text):
         return None
     text: str = _text_of(block, call).rstrip("\n")
-    if text and (len(text) > SHORT or text.count("\n") >= look.tool_lines):
+    if text and (len(text) > SHORT or text.count("\n") >= style.tool_lines):
         return None
     return None if may_hold_diff(text) or may_hold_code(text, call) else text
 
 
-def draw(entry: ToolEntry, look: Look) -> list[Row]:
+def draw(entry: ToolEntry, style: Style) -> list[Row]:
     """Return the rows of a tool call: its line, then the rows that fold below it.
 
     During a question, everything is shown.
@@ -123,33 +123,33 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     call = entry.call
     asks = entry.asks if entry.decisions else None
     permits = asks is not None and asks.subject == "permission" and not asks.behind
-    if asks is not None and permits and look.tool_lines != WHOLE:
-        rows = card(asks, entry, look.cwd, content_rows(entry, asks, look.cwd), chat=True)
-        return rows + _decisions(entry, look, asks)
-    limit = look.tool_lines
-    rows = [call_line(entry, asks, look.cwd)]
-    inside = indent(change_rows(call, look.cwd, limit, whole_target(call, None)), UNDER)
-    items, left = _drawn(call, whole=False, uncut=look.tool_lines == WHOLE)
+    if asks is not None and permits and style.tool_lines != WHOLE:
+        rows = card(asks, entry, style.cwd, content_rows(entry, asks, style.cwd), chat=True)
+        return rows + _decisions(entry, style, asks)
+    limit = style.tool_lines
+    rows = [call_line(entry, asks, style.cwd)]
+    inside = indent(change_rows(call, style.cwd, limit, whole_target(call, None)), UNDER)
+    items, left = _drawn(call, whole=False, uncut=style.tool_lines == WHOLE)
     said = _only_diff(items) if asks is None and call.kind == "edit" else None
     named = next(iter(_paths([said])), "")
     for at, item in items:
         if item.__class__ is schema.Content:
             if not named or not _repeats(item.content, named):
-                inside += _block(at, item.content, call, limit, look.cwd, UNDER)
+                inside += _block(at, item.content, call, limit, style.cwd, UNDER)
         else:
-            found = _content(at, item, entry, limit, look.cwd)
+            found = _content(at, item, entry, limit, style.cwd)
             inside += indent(_without_head(found) if item is said else found, UNDER)
     if left:
         inside.append(row(UNDER + lists.more(left), "AcpMuted", call.index))
     if not call.content:
-        told = _own_terminals(entry, limit, look.cwd)
+        told = _own_terminals(entry, limit, style.cwd)
         inside += indent(told or _commands(call, limit), UNDER)
     if text := _raw_output(entry):
-        inside += _block(0, schema.TextContent(text), call, limit, look.cwd, UNDER)
+        inside += _block(0, schema.TextContent(text), call, limit, style.cwd, UNDER)
     rows += inside
     if call.locations:
-        rows += indent(_locations(call, look), UNDER)
-    return rows + _decisions(entry, look)
+        rows += indent(_locations(call, style), UNDER)
+    return rows + _decisions(entry, style)
 
 
 def _only_diff(items: Sequence[tuple[int, Any]]) -> Any:
@@ -185,16 +185,16 @@ def _repeats(block: Any, path: str) -> bool:
     return verb in _WRITTEN and bool(name) and f"/{path}".endswith(f"/{name.lstrip('/')}")
 
 
-def _decisions(entry: ToolEntry, look: Look, drawn: Decision | None = None) -> list[Row]:
+def _decisions(entry: ToolEntry, style: Style, drawn: Decision | None = None) -> list[Row]:
     """Return the questions of a call, without the one already drawn and queued ones."""
     rows: list[Row] = []
     for decision in entry.decisions:
         if decision is drawn or decision.behind:
             continue
         if decision.outcome is None:
-            rows += card(decision, entry, look.cwd)
+            rows += card(decision, entry, style.cwd)
         else:
-            rows += [*answered(decision), *_as_asked(decision, entry, look)]
+            rows += [*answer_rows(decision), *_as_asked(decision, entry, style)]
     return indent(_counted(rows), UNDER)
 
 
@@ -210,25 +210,25 @@ def _counted(rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def _as_asked(decision: Decision, entry: ToolEntry, look: Look) -> list[Row]:
+def _as_asked(decision: Decision, entry: ToolEntry, style: Style) -> list[Row]:
     """Return rows of the call as the user answered it, if the agent has changed it since.
 
     For a question without a call, return rows of the open calls that the answer may have allowed.
     """
     call = entry.call
-    if says_something_else(decision, call, look.cwd):
+    if differs_from_answer(decision, call, style.cwd):
         then = ToolEntry(decision.record, terminals=entry.terminals)
-        rows = card(decision, then, look.cwd, content_rows(then, decision, look.cwd))
+        rows = card(decision, then, style.cwd, content_rows(then, decision, style.cwd))
         rows = rows[: len(rows) - option_rows(decision)]
     elif decision.covers:
-        rows = content_rows(entry, decision, look.cwd)
+        rows = content_rows(entry, decision, style.cwd)
     else:
         return []
     rows = [row("Asked:", "AcpMuted"), *((text, spans, None) for text, spans, _ in rows)]
-    return indent(cut(rows, look.tool_lines + 1, call.index), UNDER)
+    return indent(cut(rows, style.tool_lines + 1, call.index), UNDER)
 
 
-def says_something_else(decision: Decision, call: ToolCall, cwd: str = "") -> bool:
+def differs_from_answer(decision: Decision, call: ToolCall, cwd: str = "") -> bool:
     """Return whether title, input or edits of a call differ from those that the user answered.
 
     Its output does not matter.
@@ -279,14 +279,14 @@ def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[
         return indent(
             folded(rows, whole_target(entry.call if entry else None, decision), ASKED), UNDER
         )
-    return [] if entry is None else _shown_content(entry, decision, cwd)
+    return [] if entry is None else _call_content(entry, decision, cwd)
 
 
 def _covered(decision: Decision, call: ToolCall, cwd: str) -> list[Row]:
-    return covered_rows(decision, call, cwd, _shown_content(ToolEntry(call), decision, cwd))
+    return covered_rows(decision, call, cwd, _call_content(ToolEntry(call), decision, cwd))
 
 
-def _shown_content(entry: ToolEntry, decision: Decision, cwd: str) -> list[Row]:
+def _call_content(entry: ToolEntry, decision: Decision, cwd: str) -> list[Row]:
     call, inside = entry.call, list[Row]()
     items, left = _drawn(call, whole=True)
     for at, item in items:
@@ -455,15 +455,15 @@ def _commands(call: ToolCall, limit: int | None) -> list[Row]:
     return cut(rows, limit, call.index)
 
 
-def _locations(call: ToolCall, look: Look) -> list[Row]:
+def _locations(call: ToolCall, style: Style) -> list[Row]:
     shown = _paths(call.content)
     rows: list[Row] = []
-    most = None if look.tool_lines == WHOLE else lists.ITEMS
+    most = None if style.tool_lines == WHOLE else lists.ITEMS
     for location in call.locations[:most]:
         if location.path in shown:
             continue
         target = place(location)
         line = f":{target['line']}" if "line" in target else ""
-        rows.append(row(shown_path(location.path, look.cwd) + line, "AcpPath", target))
+        rows.append(row(display_path(location.path, style.cwd) + line, "AcpPath", target))
     left = 0 if most is None else len(call.locations) - most
     return [*rows, row(lists.more(left), "AcpMuted", call.index)] if left > 0 else rows

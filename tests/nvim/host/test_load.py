@@ -26,7 +26,7 @@ from acp_nvim.files.changes.turns import Attribution, Turn, Turns
 from acp_nvim.host.unscoped_questions import UnscopedQuestions
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.protocol import schema
-from acp_nvim.render.calls.tools import Look, draw
+from acp_nvim.render.calls.tools import Style, draw
 from acp_nvim.render.cards import card
 from acp_nvim.session import lists, options, updates
 from acp_nvim.session.calls import call_updates
@@ -371,7 +371,7 @@ def test_a_call_with_very_many_parts_is_drawn_to_some_of_them() -> None:
     call = call_updates.upsert(
         asked.session, schema.ToolCall("c", "it", content=content, locations=locations)
     )
-    rows = [text for text, _, _ in draw(asked.session.entries[call], Look())]
+    rows = [text for text, _, _ in draw(asked.session.entries[call], Style())]
     assert len(rows) < 2 * lists.ITEMS + 10
     assert [row.strip() for row in rows].count(lists.more(5000 - lists.ITEMS)) == 2
     ops = asked.drain()
