@@ -3,7 +3,8 @@
 Patience diff comes first: lines that occur once in both texts are anchors. That places hunks as a
 reader would, and makes the cost linear for nearly all files. Gaps between anchors are searched
 again. Gaps without anchors are passed to Myers' greedy algorithm, with a bound on its work. A gap
-beyond that bound is one replaced block: still a correct result, in bounded time.
+beyond a bound is one replaced block, and so is the rest after `MAX_HUNKS` hunks: still a correct
+result, in bounded time.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 
 MAX_WORK = 200_000
 """Limit of steps of Myers' algorithm in one diff, for all gaps together; about 50 ms."""
+MAX_HUNKS = 10_000
+"""Limit of hunks of one diff. The last one ends where both texts end in the same lines."""
+MAX_ROWS = 2_000_000
+"""Limit of rows that are searched for anchors in one diff, for all gaps together; about 1 s."""
+WINDOWS = (4_000, 40_000)
+"""Rows of each text that are searched for anchors, in turn, before the whole rest is."""
 MAX_DEPTH = 12
 """Limit of the nested searches of a gap for anchors."""
 NEAR = 12
@@ -54,13 +61,19 @@ class Hunk(msgspec.Struct, frozen=True):
 
 def diff(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
     """Return hunks that turn ``old`` into ``new``, ascending, with common lines in between."""
+    matcher = _Matcher(old, new)
     hunks: list[Hunk] = []
     row = new_row = 0
-    ends = (len(old), len(new), 0)
-    for i, j, length in [*_Matcher(old, new).blocks(), ends]:
+    for i, j, length in matcher.blocks():
         if i > row or j > new_row:
+            if len(hunks) == MAX_HUNKS - 1:
+                break
             hunks.append(Hunk(row, i, tuple(new[new_row:j]), new_row))
         row, new_row = i + length, j + length
+    tail = matcher.tail(row, new_row)
+    end, new_end = len(old) - tail, len(new) - tail
+    if row < end or new_row < new_end:
+        hunks.append(Hunk(row, end, tuple(new[new_row:new_end]), new_row))
     return hunks
 
 
@@ -92,12 +105,14 @@ class _Matcher:
         self.old = list(old)
         self.new = list(new)
         self.work = MAX_WORK
+        self.rows = MAX_ROWS
 
     def blocks(self) -> Iterator[tuple[int, int, int]]:
         """Yield common lines as (old row, new row, count), in ascending order.
 
         Small changes far apart, the usual case, are skipped one by one at the speed of list
-        comparison. From the first larger change on, the whole rest is searched for anchors.
+        comparison. After a larger change, windows are searched for anchors, and then the whole
+        rest.
         """
         a = b = 0
         while True:
@@ -108,8 +123,12 @@ class _Matcher:
             if a == len(self.old) or b == len(self.new):
                 return
             near = self._near(a, b)
-            i, j = near or (len(self.old), len(self.new))
-            yield from self._gap(a, i, b, j, 0)
+            if near is None and (anchors := self._far(a, b)):
+                near = anchors[-1]
+                yield from self._along(anchors[:-1], a, near[0], b, near[1], 0)
+            else:
+                i, j = near or (len(self.old), len(self.new))
+                yield from self._gap(a, i, b, j, 0)
             if near is None:
                 return
             a, b = near
@@ -125,6 +144,24 @@ class _Matcher:
                     if lines == new[j : j + RESYNC] and self._enough(i, j, len(lines)):
                         return i, j
         return None
+
+    def _far(self, a: int, b: int) -> list[Pair]:
+        """Return the anchors of the first window of both texts that has one in its last half.
+
+        Return none if a text ends before that.
+        """
+        for size in WINDOWS:
+            a_end, b_end = a + size, b + size
+            if a_end >= len(self.old) or b_end >= len(self.new):
+                break
+            anchors = self._anchors(a, a_end, b, b_end)
+            if anchors and min(anchors[-1][0] - a, anchors[-1][1] - b) >= size // 2:
+                return anchors
+        return []
+
+    def tail(self, a: int, b: int) -> int:
+        """Return the number of equal lines at the end of both texts, after rows ``a`` and ``b``."""
+        return self._backward(a, len(self.old), b, len(self.new))
 
     def _enough(self, i: int, j: int, length: int) -> bool:
         """Accept fewer equal lines only if both texts end with them."""
@@ -163,6 +200,11 @@ class _Matcher:
         row = a_end
         first = max(a, a_end - (b_end - b))
         offset = b_end - a_end
+        while (
+            row - STRIDE > first
+            and old[row - STRIDE : row] == new[row - STRIDE + offset : row + offset]
+        ):
+            row -= STRIDE
         while row > first and old[row - 1] == new[row - 1 + offset]:
             row -= 1
         return a_end - row
@@ -173,7 +215,13 @@ class _Matcher:
         anchors = self._anchors(a, a_end, b, b_end) if depth < MAX_DEPTH else []
         if not anchors:
             yield from self._search(a, a_end, b, b_end)
-            return
+        else:
+            yield from self._along(anchors, a, a_end, b, b_end, depth)
+
+    def _along(
+        self, anchors: list[Pair], a: int, a_end: int, b: int, b_end: int, depth: int
+    ) -> Iterator[tuple[int, int, int]]:
+        """Yield the blocks at these anchors and those in the gaps between them."""
         for i, j in anchors:
             if i < a:  # covered by the previous block
                 continue
@@ -186,7 +234,13 @@ class _Matcher:
             yield from self._gap(a, a_end, b, b_end, depth + 1)
 
     def _anchors(self, a: int, a_end: int, b: int, b_end: int) -> list[Pair]:
-        """Return lines that occur once on each side as (old row, new row), in a common order."""
+        """Return lines that occur once on each side as (old row, new row), in a common order.
+
+        Return none once `MAX_ROWS` rows have been searched.
+        """
+        self.rows -= a_end - a + b_end - b
+        if self.rows < 0:
+            return []
         old, new = self.old[a:a_end], self.new[b:b_end]
         new_count = Counter(new)
         new_row = dict(zip(new, range(b, b_end), strict=True))
@@ -201,8 +255,10 @@ class _Matcher:
 
     def _search(self, a: int, a_end: int, b: int, b_end: int) -> Iterator[tuple[int, int, int]]:
         """Yield blocks by Myers' algorithm, over the lines that occur on both sides."""
+        if self.rows < 0 or self.work <= 0:
+            return
         common = set(self.old[a:a_end]).intersection(self.new[b:b_end])
-        if not common or self.work <= 0:
+        if not common:
             return
         rows = [row for row in range(a, a_end) if self.old[row] in common]
         new_rows = [row for row in range(b, b_end) if self.new[row] in common]

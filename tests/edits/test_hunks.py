@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from acp_nvim.edits import hunks
 from acp_nvim.edits.hunks import Hunk, apply, diff, invert
+from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import EMPTY, Text, digest, from_keys, from_lines, keys, parse
 
 few = st.lists(st.sampled_from("abc"), max_size=12)
@@ -29,9 +31,57 @@ def lcs(old: list[str], new: list[str]) -> int:
     return row[-1]
 
 
+bounds = st.fixed_dictionaries(
+    {
+        "MAX_HUNKS": st.integers(1, 3),
+        "MAX_ROWS": st.integers(0, 60),
+        "MAX_WORK": st.integers(0, 60),
+        "NEAR": st.integers(0, 3),
+        "WINDOWS": st.tuples(st.integers(1, 6), st.integers(6, 20)),
+    }
+)
+
+
 @given(few | many, few | many)
 def test_applied_hunks_give_the_target(old: list[str], new: list[str]) -> None:
-    found = diff(old, new)
+    assert_exact(old, new, diff(old, new))
+
+
+@given(few | many, few | many, bounds)
+def test_applied_hunks_give_the_target_past_any_bound(
+    old: list[str], new: list[str], limits: dict[str, Any]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in limits.items():
+            patch.setattr(hunks, name, value)
+        found = diff(old, new)
+    assert len(found) <= limits["MAX_HUNKS"]
+    assert_exact(old, new, found)
+
+
+@given(few | many, few | many, bounds, st.data())
+def test_decisions_about_hunks_past_a_bound_add_up(
+    old: list[str], new: list[str], limits: dict[str, Any], data: st.DataObject
+) -> None:
+    base, live = from_lines(old), from_lines(new)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in limits.items():
+            patch.setattr(hunks, name, value)
+        entry = Pending("/a", base, live, live)
+        while entry.hunks:
+            chosen = [data.draw(st.sampled_from(entry.hunks))]
+            if data.draw(st.booleans()):
+                after = entry.accepted(chosen)
+                assert after.live == entry.live
+            else:
+                after = entry.rejected(chosen)
+                assert after.base == entry.base
+            entry = Pending("/a", after.base, after.live, live)
+    assert entry.base == entry.live
+
+
+def assert_exact(old: list[str], new: list[str], found: list[Hunk]) -> None:
+    """The hunks are those of the two texts, in order and apart from each other."""
     assert apply(old, found) == new
     assert apply(new, invert(old, found)) == old
     for hunk in found:
@@ -137,6 +187,27 @@ def test_no_input_takes_quadratic_time(kind: str) -> None:
     found = diff(old, new)
     assert time.process_time() - start < 1.5
     assert apply(old, found) == new
+
+
+def test_a_file_with_hunks_without_end_takes_no_time() -> None:
+    """The bound is that of `test_no_input_takes_quadratic_time`, for fifty times the lines."""
+    old = [f"line {row}" for row in range(1_000_000)]
+    new = [f"line {row}" if row % 2 else f"changed {row}" for row in range(1_000_000)]
+    start = time.process_time()
+    found = diff(old, new)
+    assert time.process_time() - start < 1.5
+    assert len(found) == hunks.MAX_HUNKS
+    assert apply(old, found) == new
+
+
+def test_large_changes_far_apart_are_hunks_of_their_own() -> None:
+    old = [f"line {row}" for row in range(200_000)]
+    new = list(old)
+    for row in range(150_000, 0, -10_000):
+        new[row : row + 50] = [f"new {row} {at}" for at in range(7_000 if row == 50_000 else 70)]
+    assert [(hunk.start, hunk.end) for hunk in diff(old, new)] == [
+        (row, row + 50) for row in range(10_000, 160_000, 10_000)
+    ]
 
 
 def test_a_repetitive_file_still_gets_small_hunks() -> None:
