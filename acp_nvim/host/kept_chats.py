@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from acp_nvim import wording
 from acp_nvim.agent.agents import UnknownAgent
-from acp_nvim.agent.opening.session_setup import NEW, Origin
+from acp_nvim.agent.opening.origin import NEW, Origin
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
 from acp_nvim.host.history import UnreadableError
@@ -74,7 +74,7 @@ def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     The agent resumes or loads it if possible. Otherwise a new session gets the transcript.
     """
     agent = _agent(host, kept)
-    origin = Origin("again", tells=True)
+    origin = Origin("reopen", hands_over=True)
     conversation = host.sessions.new(kept.cwd, agent, origin, kept.title or None)
     session = conversation.session
     session.id = kept.agent_id if agent is not None else ""

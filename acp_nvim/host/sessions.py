@@ -7,7 +7,7 @@ from pathlib import Path
 
 from acp_nvim import wording
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.opening.session_setup import NEW, Origin
+from acp_nvim.agent.opening.origin import NEW, Origin
 from acp_nvim.agent.opening.stored import IndexFile
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.settings import Settings

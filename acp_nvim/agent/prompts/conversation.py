@@ -16,10 +16,10 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.notify import notify, notify_in_turn
 from acp_nvim.agent.observers import ConversationObservers
 from acp_nvim.agent.opening.mcp import Fate
-from acp_nvim.agent.opening.session_link import SessionLink
-from acp_nvim.agent.opening.session_setup import NEW, Origin
-from acp_nvim.agent.prompts.exchange import Exchange
-from acp_nvim.agent.prompts.patience import Patience
+from acp_nvim.agent.opening.origin import NEW, Origin
+from acp_nvim.agent.opening.session_opener import SessionOpener
+from acp_nvim.agent.prompts.prompt_sender import PromptSender
+from acp_nvim.agent.prompts.wait_warnings import WaitWarnings
 from acp_nvim.agent.serving.answering import cancel_questions
 from acp_nvim.agent.settings import Settings
 from acp_nvim.protocol.errors import RequestError
@@ -53,46 +53,46 @@ class Conversation:
         """Last use by the user, in seconds of a monotonic clock."""
         self._tasks = tasks
         self._observers = observers
-        self._patience = Patience(
+        self._warnings = WaitWarnings(
             session,
             tasks,
             lambda: settings().timeouts,
             lambda: agents.unreached(session.agent),
         )
-        self._link = SessionLink(
-            session, origin, agents, self._patience, observers, self._stop_trying
+        self._opener = SessionOpener(
+            session, origin, agents, self._warnings, observers, self._stop_trying
         )
-        self._exchange = Exchange(self._link, tasks, self._patience, settings, observers)
-        self._busy = self._woken = False
+        self._sender = PromptSender(self._opener, tasks, self._warnings, settings, observers)
+        self._is_working = self._is_woken = False
         self._preparing: Prompt | None = None
         """First prompt of the queue, while it is being prepared for sending."""
 
     @property
     def connection(self) -> Connection | None:
         """Return the connection that serves the session, or last served it."""
-        return self._link.connection
+        return self._opener.connection
 
     @property
     def is_open(self) -> bool:
         """Return whether the session is open at a running agent."""
-        return self._link.is_open
+        return self._opener.is_open
 
     @property
     def topic(self) -> str:
         """Return the first prompt, as long as there is no title."""
-        return self._exchange.topic
+        return self._sender.topic
 
     @property
     def servers(self) -> Sequence[Fate]:
         """Return the outcome for each MCP server at the last opening."""
-        return self._link.setup.servers
+        return self._opener.servers
 
     def mark_used(self) -> None:
         self.used = time.monotonic()
 
     def remember(self) -> None:
         """Store the session for the list of sessions."""
-        self._exchange.remember()
+        self._sender.store()
 
     # -- prompts ----------------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ class Conversation:
         """
         session = self.session
         passed = queue.add(session, prompt)
-        if not (self._exchange.running or self._preparing or self._link.setup.replays):
+        if not (self._sender.has_running or self._preparing or self._opener.will_replay):
             turns.announce(session, prompt)
         self._start_sending()
         return passed
@@ -115,7 +115,7 @@ class Conversation:
 
     def _start_sending(self) -> None:
         """Start sending after a prompt was queued."""
-        self._woken = self._woken or not self._exchange.busy
+        self._is_woken = self._is_woken or not self._sender.is_busy
         if not self.is_open:
             notify(self._observers.on_awaited, self.session)
         self._wake()
@@ -124,16 +124,16 @@ class Conversation:
     def takes_more(self) -> bool:
         """Return whether the agent accepts a prompt during a running turn."""
         connection = self.connection
-        busy = self.is_open and self._exchange.busy
-        return busy and connection is not None and connection.agent.takes_more
+        is_busy = self.is_open and self._sender.is_busy
+        return is_busy and connection is not None and connection.agent.takes_more
 
     def add(self, prompt: Prompt) -> None:
         """Send a prompt to the agent during a running turn."""
-        self._tasks.start_soon(self._exchange.added.send, prompt)
+        self._tasks.start_soon(self._sender.add, prompt)
 
     def take_back(self, prompt: Prompt | None = None) -> None:
         """Ask the agent to return this prompt, or all, that it has not inserted."""
-        self._exchange.take_back(prompt)
+        self._sender.take_back(prompt)
 
     def run_queue(self) -> None:
         """Continue the queue after a cancel."""
@@ -154,8 +154,8 @@ class Conversation:
     def cancel(self) -> bool:
         """Cancel the running turn (v1/prompt-turn#cancellation). Return False if none runs."""
         session, connection = self.session, self.connection
-        working = self._exchange.busy or self._exchange.added.prompts or session.at_work
-        if connection is None or not connection.alive or not session.id or not working:
+        is_working = self._sender.is_busy or self._sender.has_added or session.at_work
+        if connection is None or not connection.alive or not session.id or not is_working:
             return False
         queue.hold(session)
         already = session.status == "cancelling"
@@ -175,7 +175,7 @@ class Conversation:
 
     async def _watch_cancel(self, turn: int) -> None:
         """End the commands that the agent still runs after the time for a cancel."""
-        await self._patience.cancelled(turn)
+        await self._warnings.if_not_cancelled(turn)
         if self.connection is not None:
             self.connection.terminals.end_turn(self.session, turn)
 
@@ -183,40 +183,41 @@ class Conversation:
 
     def open(self) -> None:
         """Start agent and session now, whatever their state, and continue with the queue."""
-        self._woken = True
-        self._exchange.may_be_sent()
-        self._link.login.over()
+        self._is_woken = True
+        self._sender.allow_sending()
+        self._opener.stop_awaiting_login()
         self._wake()
 
     def _wake(self) -> None:
-        if not self._busy:
-            self._busy = True
+        if not self._is_working:
+            self._is_working = True
             self._tasks.start_soon(self._work)
 
     def _stop_trying(self) -> None:
         """Stop, since the session could not be opened. Later requests to open it failed with
         this one.
         """
-        self._woken = False
+        self._is_woken = False
 
     async def _work(self) -> None:
         """Open the session and send the queue, while requested. Only one task runs this at a time.
 
         The end of the agent alone does not request it.
         """
-        link, exchange = self._link, self._exchange
+        opener, sender = self._opener, self._sender
         try:
-            while self._woken:
-                self._woken = False
-                going = await link.ensure_open()
-                while going and (prompt := queue.first(self.session)) is not None:
+            while self._is_woken:
+                self._is_woken = False
+                is_open = await opener.ensure_open()
+                while is_open and (prompt := queue.first(self.session)) is not None:
                     await self._turn(prompt)
-                    await exchange.added.finish()
-                    going = (not exchange.refused or await link.log_in()) and link.is_open
+                    await sender.finish_added()
+                    has_access = not sender.needs_login or await opener.log_in()
+                    is_open = has_access and opener.is_open
         except Exception as error:  # an internal error must not end the host
-            link.fail(self._fault(error), ())
+            opener.fail(self._fault(error), ())
         finally:
-            self._busy = False
+            self._is_working = False
 
     def _fault(self, error: Exception) -> str:
         if self.connection is not None:
@@ -227,7 +228,7 @@ class Conversation:
         """Send one prompt. Wait for the end of its turn and of the work that follows a turn."""
         self._preparing = prompt
         try:
-            turn = self._exchange.turn_start(prompt)
+            turn = self._sender.turn_start(prompt)
             await notify_in_turn(self._observers.on_turn_starting, turn)
             try:
                 await self._send(prompt)
@@ -246,10 +247,10 @@ class Conversation:
         self._preparing = None
         if not queue.claim(self.session, prompt):
             return  # held or dropped meanwhile
-        blocks = self._exchange.prepare(prompt, connection)
+        blocks = self._sender.prepare(prompt, connection)
         if blocks:
-            self._woken = False  # earlier requests are covered by this turn
-            await self._exchange.run(prompt, connection, blocks)
+            self._is_woken = False  # earlier requests are covered by this turn
+            await self._sender.run(prompt, connection, blocks)
 
     # -- its agent --------------------------------------------------------------------------------
 
@@ -263,22 +264,22 @@ class Conversation:
         try:
             return await act(self.connection.agent)
         except RequestError as error:
-            running = self._exchange.running
-            if running or not lost_session(error) or not await self._reopened():
+            is_sending = self._sender.has_running
+            if is_sending or not lost_session(error) or not await self._reopen():
                 raise
         return await act(self.connection.agent)
 
-    async def _reopened(self) -> bool:
+    async def _reopen(self) -> bool:
         """Open a lost session again and return whether that worked. Prompts wait meanwhile."""
-        if not await true_within(lambda: not self._busy, AFTER_TURN_S):
+        if not await true_within(lambda: not self._is_working, AFTER_TURN_S):
             return False
-        self._busy = True
+        self._is_working = True
         try:
-            self._link.setup.lose()
-            return await self._link.open_now()
+            self._opener.lose()
+            return await self._opener.open()
         finally:
-            self._busy = False
-            if self._woken:
+            self._is_working = False
+            if self._is_woken:
                 self._wake()
 
     def will_restart(self) -> None:
@@ -286,15 +287,15 @@ class Conversation:
 
         Prompts that were never sent stay in the queue.
         """
-        self._link.await_restart(waits=self._busy and not self.is_open)
+        self._opener.await_restart(waits=self._is_working and not self.is_open)
 
     def will_not_restart(self, reason: str) -> None:
         """Note that the agent was ended and `open` does not follow."""
-        self._link.restart_failed(reason)
+        self._opener.on_restart_failed(reason)
 
     def logged_in(self) -> None:
         """Open the session if it waited for a login of the user."""
-        if self._link.login.awaited:
+        if self._opener.is_login_awaited:
             self.open()
 
     def agent_unreached(self, why: str) -> None:
@@ -302,7 +303,7 @@ class Conversation:
         waits.
         """
         if self.session.status == "starting":
-            self._patience.warn(why)
+            self._warnings.warn(why)
 
     def agent_ended(self, connection: Connection) -> None:
         """End all pending work of the ended agent. The next prompt starts it again."""
@@ -315,9 +316,9 @@ class Conversation:
         session.terminals.abandon()
         session.at_work, session.background = False, 0
         subagents.abandon(session)
-        if not self._exchange.agent_ended():
+        if not self._sender.on_agent_ended():
             self._show_end(connection)
-        self._link.ended(connection)
+        self._opener.on_connection_ended(connection)
 
     def _show_end(self, connection: Connection) -> None:
         """End the agent's own turn, or show why the session waits. No prompt was running."""
@@ -345,7 +346,7 @@ class Conversation:
         notify(self._observers.on_agent_left, session)
         try:
             if was_open:
-                await self._link.let_go()
+                await self._opener.close_at_agent()
         finally:
-            if self._exchange.running is None:
-                self._link.cut()
+            if not self._sender.has_running:
+                self._opener.drop_connection()

@@ -7,50 +7,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import anyio
 
 from acp_nvim import wording
+from acp_nvim.protocol.rate_limit import RateLimit
 from acp_nvim.session import queue, turns
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
-from acp_nvim.tasks import Tasks
-
-if TYPE_CHECKING:
-    from acp_nvim.protocol.rate_limit import RateLimit
 
 
-class PutOffPrompts:
-    """Postponed prompts of one session."""
+def postpone(
+    session: Session, prompt: Prompt, limit: RateLimit, agent: str, details: Sequence[str]
+) -> None:
+    """End the turn of a prompt. Hold it and those behind it, which the agent would refuse too."""
+    queue.hold(session)
+    queue.put_held(session, [prompt])
+    wait = ""
+    if limit.seconds is not None:
+        wait = wording.PART_LIMIT_WAIT.format(time=spoken(limit.seconds))
+    turns.end(session, None, wording.RATE_LIMITED.format(agent=agent, wait=wait), details)
 
-    def __init__(self, session: Session, tasks: Tasks, warn: Callable[[str], None]) -> None:
-        """Set up without prompts. ``warn`` shows a warning outside of a turn."""
-        self._session = session
-        self._tasks = tasks
-        self._warn = warn
 
-    def put_off(self, prompt: Prompt, limit: RateLimit, agent: str, details: Sequence[str]) -> None:
-        """End the turn of a prompt. Hold it and those behind it for the user.
-
-        The agent would refuse them all.
-        """
-        session = self._session
-        queue.hold(session)
-        queue.put_held(session, [prompt])
-        wait = (
-            ""
-            if limit.seconds is None
-            else wording.PART_LIMIT_WAIT.format(time=spoken(limit.seconds))
-        )
-        turns.end(session, None, wording.RATE_LIMITED.format(agent=agent, wait=wait), details)
-        if limit.seconds is not None:
-            self._tasks.start_soon(self._remind, prompt, limit.seconds, agent)
-
-    async def _remind(self, prompt: Prompt, seconds: float, agent: str) -> None:
-        await anyio.sleep(seconds)
-        if self._session.held and any(one is prompt for one in self._session.queue):
-            self._warn(wording.LIMIT_OVER.format(agent=agent))
+async def remind(
+    session: Session, prompt: Prompt, seconds: float, agent: str, warn: Callable[[str], None]
+) -> None:
+    """Warn the user after so many seconds, if the prompt is still held."""
+    await anyio.sleep(seconds)
+    if session.held and any(one is prompt for one in session.queue):
+        warn(wording.LIMIT_OVER.format(agent=agent))
 
 
 def spoken(seconds: float) -> str:

@@ -162,7 +162,7 @@ class SessionRouter:
         session = self.sessions.get(session_id)
         return said(session) if session is not None else ""
 
-    def tells_the_past(self, session_id: str) -> bool:
+    def has_replay(self, session_id: str) -> bool:
         """Return whether replayed updates arrived for a session that is not known yet."""
         return any(isinstance(update, PAST) for update in self.pending_updates.get(session_id))
 

@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.agent.opening.session_setup import Branch, Origin
+from acp_nvim.agent.opening.origin import Branch, Origin
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
 from acp_nvim.files.checkpoints.rewind import Ask
@@ -158,11 +158,11 @@ def _origin(host: Host, session: Session, told: Session, at: int) -> Origin:
     if not _said(told.transcript.entries[:at]):
         return Origin()
     look = Style(host.settings().chat.tool_lines, session.cwd)
-    before = partial(fork_history, told, look, at)
+    entries = partial(fork_history, told, look, at)
     point = _last_message(told.transcript.entries[:at])
     if session.id and point:
-        return Origin("fork", session.id, before=before, point=point)
-    return Origin("retold", before=before)
+        return Origin("fork", session.id, entries=entries, point=point)
+    return Origin("copy", entries=entries)
 
 
 def _said(entries: Sequence[Entry]) -> bool:

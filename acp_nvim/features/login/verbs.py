@@ -7,7 +7,7 @@ from functools import partial
 from acp_nvim import wording
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.opening import auth
-from acp_nvim.agent.prompts.patience import OPEN_S
+from acp_nvim.agent.prompts.wait_warnings import OPEN_S
 from acp_nvim.app import Host
 from acp_nvim.features.login.logins import Logins
 from acp_nvim.nvim.environment import agent_environment

@@ -14,7 +14,7 @@ from acp_nvim import wording
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.notify import notify
-from acp_nvim.agent.opening.session_setup import Origin, Way
+from acp_nvim.agent.opening.origin import Origin, OriginKind
 from acp_nvim.agent.opening.stored import SESSIONS, Stored, listed, merged
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
@@ -268,7 +268,7 @@ async def act(host: Host, entry: Entry, action: str) -> None:
         case "open" if isinstance(entry, Conversation):
             host.sessions.show(entry)
         case "load" | "resume" | "fork":
-            await _bring(host, entry, cast("Way", action))
+            await _bring(host, entry, cast("OriginKind", action))
         case "rename":
             await _rename(host, entry)
         case "close" if isinstance(entry, Conversation):
@@ -279,15 +279,15 @@ async def act(host: Host, entry: Entry, action: str) -> None:
             await _archive(host, entry, action == "archive")
 
 
-async def _bring(host: Host, entry: Entry, way: Way) -> None:
+async def _bring(host: Host, entry: Entry, kind: OriginKind) -> None:
     """Create a session that loads, resumes or forks a session of the agent."""
-    said = () if way == "load" else await _kept(host, entry)
+    said = () if kind == "load" else await _kept(host, entry)
     title = name(entry) if isinstance(entry, Conversation) else entry.title or None
     cwd = entry.cwd if isinstance(entry, Stored) else entry.session.cwd
     agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
-    origin = Origin(way, _id(entry), before=partial(_before, host, entry, said))
+    origin = Origin(kind, _id(entry), entries=partial(_before, host, entry, said))
     conversation = host.sessions.new(cwd, agent, origin, title)
-    conversation.session.brings = "" if way == "fork" else origin.id
+    conversation.session.brings = "" if kind == "fork" else origin.id
     host.sessions.show(conversation)
     conversation.open()
 

@@ -16,7 +16,7 @@ import msgspec
 
 from acp_nvim import wording
 from acp_nvim.agent.opening.initial_options import InitialOptions
-from acp_nvim.agent.opening.session_setup import NEW, Origin
+from acp_nvim.agent.opening.origin import NEW, Origin
 from acp_nvim.agent.prompts.comments import understood
 from acp_nvim.app import Host
 from acp_nvim.session import ids
@@ -97,7 +97,7 @@ def _remarks(host: Host, past: Mapping[str, Any]) -> None:
 
 def _revived(host: Host, left: Left) -> Session:
     """Create a session from its record. Its status is failed unless it was closed."""
-    origin = Origin("again", left.id, InitialOptions(left.mode, left.options, named=False))
+    origin = Origin("reopen", left.id, InitialOptions(left.mode, left.options, named=False))
     shown = Past(left.lines) if any(left.lines) else None
     directories = host.sessions.directories(left.cwd)
     session = Session(left.n, left.agent, left.cwd, directories, host.observer)

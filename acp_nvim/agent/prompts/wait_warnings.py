@@ -20,12 +20,12 @@ from acp_nvim.tasks import Tasks
 
 OPEN_S: Final = 10.0
 """Time for each answer that a session waits for before the user is warned, in seconds."""
-LOOKS: Final = 4
+CHECKS: Final = 4
 """Number of checks within the time of silence that is reported."""
 
 
-class Patience:
-    """Waiting for the agent of one session."""
+class WaitWarnings:
+    """Warnings of one session that its agent does not answer."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Patience:
         self._session = session
         self._tasks = tasks
         self._timeouts = timeouts
-        self._listening: anyio.CancelScope | None = None
+        self._watching: anyio.CancelScope | None = None
 
     def warn(self, title: str) -> None:
         """Warn the user, also during a replay."""
@@ -54,7 +54,7 @@ class Patience:
         session.event("AcpNotice", severity="warning", title=title)
         session.replaying = replaying
 
-    def answer(self, question: str) -> AbstractContextManager[None]:
+    def if_unanswered(self, question: str) -> AbstractContextManager[None]:
         """Warn the user once if the request within takes longer than `OPEN_S`.
 
         The answer counts whenever it comes.
@@ -69,7 +69,7 @@ class Patience:
             what = wording.PART_ANSWERED.format(question=question, seconds=OPEN_S)
             self._keeps_waiting(what, wording.PART_STARTS_ANEW)
 
-    async def cancelled(self, turn: int) -> None:
+    async def if_not_cancelled(self, turn: int) -> None:
         """Warn about an agent that has not ended the turn after the time for a cancel."""
         seconds = self._timeouts().cancel_s
         await anyio.sleep(seconds)
@@ -80,27 +80,27 @@ class Patience:
         agent = self._session.agent
         self.warn(wording.AGENT_SILENT.format(agent=agent, what=what, way_out=way_out))
 
-    def listen(self, heard: Callable[[], object]) -> None:
+    def watch(self, received: Callable[[], object]) -> None:
         """Warn the user once per silence of option `timeouts.silent_s`, until the turn ends or
-        `rest`.
+        `stop_watching`.
 
-        ``heard`` returns another value once a message has arrived.
+        ``received`` returns another value once a message has arrived.
         """
-        self.rest()
-        self._listening = anyio.CancelScope()
-        self._tasks.start_later(self._listen, heard, self._listening)
+        self.stop_watching()
+        self._watching = anyio.CancelScope()
+        self._tasks.start_later(self._watch, received, self._watching)
 
-    async def _listen(self, heard: Callable[[], object], scope: anyio.CancelScope) -> None:
+    async def _watch(self, received: Callable[[], object], scope: anyio.CancelScope) -> None:
         with scope:
-            await watch_silence(self._session, heard, self._silent_s, self._quiet)
+            await watch_silence(self._session, received, self._silent_s, self._quiet)
 
     def _silent_s(self) -> float:
         return self._timeouts().silent_s
 
-    def rest(self) -> None:
+    def stop_watching(self) -> None:
         """Stop watching for silence, at the end of the turn."""
-        if self._listening is not None:
-            self._listening.cancel()
+        if self._watching is not None:
+            self._watching.cancel()
 
     def _quiet(self, seconds: float) -> None:
         agent = self._session.agent
@@ -109,26 +109,27 @@ class Patience:
 
 async def watch_silence(
     session: Session,
-    heard: Callable[[], object],
+    received: Callable[[], object],
     seconds: Callable[[], float],
-    tell: Callable[[float], None],
+    warn: Callable[[float], None],
 ) -> None:
-    """Call ``tell`` once for each silence of so many ``seconds`` in the running turn.
+    """Call ``warn`` once for each silence of so many ``seconds`` in the running turn.
 
     It may be late by one check and is never early. Time spent on a question to the user or on a
     program that the host runs for the agent does not count. 0 seconds disables it.
     """
-    turn, last, quiet, told = session.turn, heard(), 0, False
+    turn, last, quiet, is_warned = session.turn, received(), 0, False
     while session.in_turn and session.turn == turn and (limit := seconds()) > 0:
-        await anyio.sleep(limit / LOOKS)
-        now = heard()
+        await anyio.sleep(limit / CHECKS)
+        now = received()
         if now != last or _waits_for_us(session):
-            last, quiet, told = now, 0, False
+            last, quiet, is_warned = now, 0, False
             continue
         quiet += 1
-        if quiet >= LOOKS and not told and session.status == "running" and session.turn == turn:
-            told = True
-            tell(limit)
+        is_running = session.status == "running" and session.turn == turn
+        if quiet >= CHECKS and is_running and not is_warned:
+            is_warned = True
+            warn(limit)
 
 
 def _waits_for_us(session: Session) -> bool:

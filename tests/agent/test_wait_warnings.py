@@ -8,8 +8,8 @@ from itertools import count
 import anyio
 import pytest
 
-from acp_nvim.agent.prompts.patience import watch_silence
 from acp_nvim.agent.prompts.rate_limits import spoken
+from acp_nvim.agent.prompts.wait_warnings import watch_silence
 from acp_nvim.session import turns
 from acp_nvim.session.output.terminal import Launch
 from acp_nvim.session.prompts import Prompt

@@ -1,0 +1,336 @@
+"""Requests that open a session at an agent (v1/session-setup).
+
+The session is new or stored, or it is opened again after the agent's process was replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from typing import Any, Final
+
+import anyio
+
+from acp_nvim import wording
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.opening.origin import Origin
+from acp_nvim.agent.opening.session_params import SessionParams
+from acp_nvim.agent.serving.session_router import Mute, SessionRouter
+from acp_nvim.agent.wire.calls import OnResponse
+from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
+from acp_nvim.protocol.refusals import needs_login
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Heading, Line
+
+Watched = Callable[[str], AbstractContextManager[None]]
+"""Context manager around a request, by its name. It warns the user if the answer does not come."""
+
+QUIET_S: Final = 0.25
+"""Seconds without an update after which a replay counts as complete.
+
+Some agents answer `session/load` first and replay afterwards.
+"""
+REPLAY_S: Final = 5.0
+"""Longest wait for the end of such a late replay, in seconds."""
+
+_RESUMED: Final = (
+    wording.LOST_RESUMED,
+    wording.RESTARTED_RESUMED,
+    wording.RECONNECTED_RESUMED,
+)
+_LOADED: Final = (wording.LOST_LOADED, wording.RESTARTED_LOADED, wording.RECONNECTED_LOADED)
+"""Texts for a session that the agent had lost, whose agent was restarted, or was reconnected."""
+
+
+class Opening:
+    """One attempt to open a session at a connection.
+
+    Its methods return the agent's result. They raise `RequestError` if the agent refuses.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        origin: Origin,
+        connection: Connection,
+        params: SessionParams,
+        watched: Watched,
+    ) -> None:
+        self.params = params
+        """Parameters of the last request. The editor's tools may be renamed or left out."""
+        self.handover = ""
+        """Earlier conversation for the agent, if it lacks it."""
+        self._session = session
+        self._origin = origin
+        self._connection = connection
+        self._agent = connection.agent
+        self._router = connection.router
+        self._watched = watched
+
+    # -- the first time ---------------------------------------------------------------------------
+
+    async def first(self) -> Any:
+        """Open the session as its origin demands."""
+        match self._origin.kind:
+            case "load":
+                result = await self._load(self._origin.id)
+                await self._show_known_entries()
+                return result
+            case "resume":
+                result = await self._resume_stored()
+                self._session.notice("info", wording.SESSION_RESUMED)
+                return result
+            case "fork":
+                return await self._fork()
+            case "copy":
+                return await self._copy()
+            case _:
+                return await self._new()
+
+    async def _show_known_entries(self) -> None:
+        """Show the known entries of a loaded session if its agent replays nothing."""
+        entries = () if self._has_replayed() else self._origin.entries()
+        if not entries:
+            return
+        await anyio.sleep(QUIET_S)
+        if not self._has_replayed():
+            self._session.transcript.inherit(entries)
+            self._session.observer.changed(self._session)
+
+    def _has_replayed(self) -> bool:
+        entries = self._session.transcript.entries
+        return not all(isinstance(entry, Line | Heading) for entry in entries)
+
+    async def _resume_stored(self) -> Any:
+        """Resume a session that was not open here.
+
+        If its entries are known they are shown, and a replay, which some agents still send, is
+        dropped.
+        """
+        session, entries = self._session, self._origin.entries()
+        if not entries:
+            return await self._resume(self._origin.id)
+        async with muted(self._router, self._origin.id) as mute:
+            result = await self._resume(self._origin.id, mute.answered)
+            session.transcript.inherit(entries)
+            session.observer.changed(session)
+        return result
+
+    async def _copy(self) -> Any:
+        """Open a new session that shows the earlier conversation. The first prompt carries it."""
+        self._session.transcript.inherit(self._origin.entries())
+        self._hand_over()
+        result = await self._new()
+        if self.handover:
+            text = wording.SESSION_RETOLD.format(agent=self._connection.title)
+            self._session.notice("info", text)
+        return result
+
+    async def _fork(self) -> Any:
+        """Fork the session, at a message if there is one.
+
+        If the agent cannot fork there or refuses, a new session receives the earlier conversation.
+        """
+        from acp_nvim.agent.opening import fork_points
+
+        point = self._origin.point
+        if point is not None and not fork_points.offered(self._agent):
+            return await self._copy()
+        try:
+            return await self._fork_at(fork_points.meta(self._agent, point) if point else {})
+        except RequestError as error:
+            if point is None or needs_login(error):
+                raise
+            self._connection.warnings.count("session/fork refused", str(error))
+            return await self._copy()
+
+    async def _fork_at(self, meta: dict[str, Any]) -> Any:
+        session, router = self._session, self._router
+        with self._watched("session/fork"):
+            result = await self._ask(
+                lambda params: self._agent.fork_session(
+                    self._origin.id, session.cwd, params, session.directories, meta
+                )
+            )
+        session_id = result.session_id
+        has_replay = session.replaying = router.has_replay(session_id)
+        router.adopt(session_id, session)
+        session.replaying = False
+        entries = () if has_replay else self._origin.entries()
+        session.transcript.inherit(entries)
+        async with muted(router, session_id) if entries else nullcontext():
+            self._set_id(session_id)
+        hidden = "" if has_replay or entries else wording.PART_NOT_SHOWN
+        session.notice("info", wording.SESSION_FORKED.format(hidden=hidden))
+        return result
+
+    # -- again, at another process of the agent ---------------------------------------------------
+
+    async def again(self, lost: str | None, *, hands_over: bool) -> Any:
+        """Resume the session, else load it, else open a new one with the reason in the chat.
+
+        ``lost``: None, or the end of the line about a session that a running agent has lost.
+        ``hands_over``: a new session receives the conversation.
+        """
+        agent, session_id = self._agent, self._session.id
+        reason = wording.WHY_NO_REOPENING
+        try:
+            if agent.session_capabilities.resume and session_id:
+                result = await self._reopen(self._resume)
+                self._report_reopened(lost, _RESUMED)
+                return result
+        except (RequestError, RemoteProtocolError) as error:
+            reason = _refusal(error)
+        try:
+            if agent.capabilities.load_session and session_id:
+                result = await self._reopen(self._load)
+                self._report_reopened(lost, _LOADED)
+                return result
+        except (RequestError, RemoteProtocolError) as error:
+            reason = _refusal(error)
+        return await self._replace(lost, reason, hands_over=hands_over)
+
+    async def _reopen(self, request: Callable[[str, OnResponse], Awaitable[Any]]) -> Any:
+        """Open a session whose chat is shown. Drop a replay; an agent that sends one keeps its
+        ids.
+        """
+        session = self._session
+        session.mark_ids()
+        async with muted(self._router, session.id) as mute:
+            result = await request(session.id, mute.answered)
+        if mute.dropped:
+            session.keep_ids()
+        return result
+
+    def _report_reopened(self, lost: str | None, texts: tuple[str, str, str]) -> None:
+        title = self._connection.title
+        after_loss, after_restart, after_reconnect = texts
+        if lost is not None:
+            self._session.notice("warning", after_loss.format(agent=title, then=lost))
+        else:
+            text = after_reconnect if self._connection.spec.url else after_restart
+            self._session.notice("info", text.format(agent=title))
+
+    async def _replace(self, lost: str | None, reason: str, *, hands_over: bool) -> Any:
+        """Open a new session in the same chat."""
+        if hands_over:
+            self._hand_over()
+        self._session.mark_ids()
+        self._session.forget_ids()
+        result = await self._new()
+        if lost is not None:
+            text = wording.LOST_TOLD if self.handover else wording.LOST_ANEW
+            line = text.format(agent=self._connection.title, then=lost)
+        else:
+            rest = wording.PART_RETOLD if self.handover else wording.PART_FORGOTTEN
+            line = wording.SESSION_ANEW.format(reason=reason, told=rest)
+        self._session.notice("warning", line)
+        return result
+
+    def _hand_over(self) -> None:
+        """Set `handover` to all entries but the prompt that it is sent with."""
+        from acp_nvim.session.transcript.transcript_prompt import latest_prompt, transcript_prompt
+
+        session = self._session
+        announced = session.announced[1] if session.announced is not None else None
+        entries = [entry for entry in session.transcript.entries if entry is not announced]
+        running = latest_prompt(entries) if session.in_turn else None
+        self.handover = transcript_prompt(entries, before=running)
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    async def _new(self) -> Any:
+        session = self._session
+        with self._watched("session/new"), self._router.naming(session) as on_response:
+            result = await self._ask(
+                lambda params: self._agent.new_session(
+                    session.cwd, params, session.directories, on_response
+                )
+            )
+        self._set_id(result.session_id)
+        return result
+
+    async def _load(self, session_id: str, on_response: OnResponse | None = None) -> Any:
+        def request(params: SessionParams) -> Awaitable[Any]:
+            session = self._session
+            return self._agent.load_session(
+                session_id, session.cwd, params, session.directories, on_response
+            )
+
+        return await self._open("session/load", session_id, request, replays=True)
+
+    async def _resume(self, session_id: str, on_response: OnResponse | None = None) -> Any:
+        def request(params: SessionParams) -> Awaitable[Any]:
+            session = self._session
+            return self._agent.resume_session(
+                session_id, session.cwd, params, session.directories, on_response
+            )
+
+        return await self._open("session/resume", session_id, request)
+
+    async def _open(
+        self,
+        method: str,
+        session_id: str,
+        request: Callable[[SessionParams], Awaitable[Any]],
+        *,
+        replays: bool = False,
+    ) -> Any:
+        """Open an existing session. Route its id first, because a replay precedes the answer."""
+        session = self._session
+        session.replaying = replays
+        self._router.adopt(session_id, session)
+        try:
+            with self._watched(method):
+                result = await self._ask(request)
+        except BaseException:
+            self._connection.client.forget(session)
+            raise
+        finally:
+            session.replaying = False
+        self._set_id(session_id)
+        return result
+
+    async def _ask(self, request: Callable[[SessionParams], Awaitable[Any]]) -> Any:
+        """Send a request. Retry without the editor's tools if it fails."""
+        from acp_nvim.agent.opening.tool_trouble import open_session
+
+        result, self.params = await open_session(
+            self._connection, self._session, self.params, request
+        )
+        return result
+
+    def _set_id(self, session_id: str) -> None:
+        """Set the session's id. Refuse an empty one: such a session could not be cancelled."""
+        session = self._session
+        if not session_id:
+            raise RemoteProtocolError("result.sessionId: empty")
+        session.id = session_id
+        self._router.adopt(session_id, session)
+        session.change("id", "title")
+        session.event("AcpSession", id=session_id)
+
+
+@asynccontextmanager
+async def muted(router: SessionRouter, session_id: str) -> AsyncIterator[Mute]:
+    """Drop the replay of a session during the request that opens it, and a late one after it."""
+    mute = router.mute(session_id)
+    try:
+        yield mute
+        with anyio.move_on_after(REPLAY_S):
+            before = -1
+            while before != mute.dropped:
+                before = mute.dropped
+                await anyio.sleep(QUIET_S)
+    finally:
+        router.unmute(session_id)
+
+
+def _refusal(error: RequestError | RemoteProtocolError) -> str:
+    """Return why the session could not be opened again. Raise the error if it asks for a login."""
+    code = error.code if isinstance(error, RequestError) else None
+    if needs_login(error):
+        raise error
+    if code == RESOURCE_NOT_FOUND:
+        return wording.WHY_SESSION_UNKNOWN
+    return wording.WHY_NOT_REOPENED.format(error=error)

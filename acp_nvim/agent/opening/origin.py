@@ -1,0 +1,45 @@
+"""Origin of a session: new, or continued from one that exists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from msgspec import Struct, field
+
+from acp_nvim.agent.opening.initial_options import InitialOptions
+from acp_nvim.session.transcript.entries import Entry
+
+OriginKind = Literal["new", "load", "resume", "fork", "copy", "reopen"]
+
+
+class Branch(Struct, frozen=True):
+    """Rewind of session `n`, by the host's number. `files` is true if files were restored with
+    it.
+    """
+
+    n: int
+    files: bool
+
+
+class Origin(Struct, frozen=True):
+    """Origin of a session.
+
+    A `copy` is a new session whose agent receives the earlier conversation as text. A session to
+    `reopen` was open in an earlier process of the host, with the options `chosen`.
+    """
+
+    kind: OriginKind = "new"
+    id: str = ""
+    """Agent's id of the existing session."""
+    chosen: InitialOptions = field(default_factory=InitialOptions)
+    entries: Callable[[], Sequence[Entry]] = tuple
+    """Return the known entries of the session."""
+    point: str | None = None
+    """For a fork, the last agent message in it."""
+    branch: Branch | None = None
+    hands_over: bool = False
+    """For `reopen`, whether a new session in its place receives the earlier conversation."""
+
+
+NEW = Origin()

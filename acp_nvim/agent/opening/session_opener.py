@@ -1,0 +1,317 @@
+"""Opening of a session at its agent: connect, log in, request, and give up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import structs
+
+from acp_nvim import wording
+from acp_nvim.agent.agents import Agents, UnknownAgent
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.notify import notify
+from acp_nvim.agent.observers import ConversationObservers
+from acp_nvim.agent.opening import initial_options
+from acp_nvim.agent.opening.initial_options import InitialOptions
+from acp_nvim.agent.opening.mcp import Fate
+from acp_nvim.agent.opening.opening import Opening
+from acp_nvim.agent.opening.origin import NEW, Origin
+from acp_nvim.agent.opening.session_params import SessionParams
+from acp_nvim.agent.prompts.wait_warnings import WaitWarnings
+from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError, details
+from acp_nvim.protocol.refusals import needs_login
+from acp_nvim.session import agent_work, options, queue, turns
+from acp_nvim.session.session import Session
+
+
+class SessionOpener:
+    """Opener of one session: at first as its origin demands, later by the best method that the
+    agent supports.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        origin: Origin,
+        agents: Agents,
+        warnings: WaitWarnings,
+        observers: ConversationObservers,
+        on_failure: Callable[[], None],
+    ) -> None:
+        """Start without a connection. ``on_failure`` is called when the session cannot be
+        opened.
+        """
+        self.session = session
+        self.origin = origin
+        self.connection: Connection | None = None
+        """The connection that serves the session, or last served it."""
+        self.handover = ""
+        """Earlier conversation, for an agent that lacks it.
+
+        It is sent with the next prompt that accepts more text.
+        """
+        self.is_lost = False
+        """Whether the agent has lost the session, which must be opened again."""
+        self.is_login_awaited = False
+        """Whether the session continues once the user has logged in."""
+        self._agents = agents
+        self._warnings = warnings
+        self._observers = observers
+        self._on_failure = on_failure
+        self._was_open = origin.kind == "reopen"
+        """Whether the session has been open, in this process of the host or an earlier one."""
+        self._was_open_here = False
+        """Whether it has been open in this process, which then knows its options."""
+        self._opened_at: Connection | None = None
+        """The connection at which it was last opened."""
+        self._params = SessionParams()
+        self._first_options = options.in_force(session)
+        """The options that the agent's process gave the session at first."""
+        self._lost_line = ""
+        """End of the line that reports the loss of the session."""
+        self._is_login_tried = False
+        """Whether the configured login was tried since the agent last accepted a request."""
+        self._awaits_restart = False
+        """Whether the session waits for a restart of its agent."""
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the session is open at a running agent."""
+        return (
+            self.connection is not None
+            and self.connection.alive
+            and bool(self.session.id)
+            and not self.is_lost
+            and self.session.status in ("idle", "running", "cancelling")
+        )
+
+    @property
+    def will_replay(self) -> bool:
+        """Return whether a replay of the session is still to come."""
+        return not self._was_open and self.origin.kind == "load"
+
+    @property
+    def servers(self) -> Sequence[Fate]:
+        """Return the outcome for each MCP server at the last opening."""
+        return self._params.fates
+
+    # -- opening ----------------------------------------------------------------------------------
+
+    async def ensure_open(self) -> bool:
+        """Open the session if necessary. Return whether prompts can be sent."""
+        if self.session.status == "closed":
+            return False
+        return self.is_open or await self.open()
+
+    async def open(self) -> bool:
+        """Open the session. Return whether it is open; report the reason if it is not."""
+        connection = await self._connect()
+        if connection is None:
+            return False
+        try:
+            await self._open_at(connection)
+        except RequestError as error:
+            if needs_login(error):
+                return await self.log_in() and await self.ensure_open()
+            self.fail(str(error), details(error))
+            return False
+        except (ConnectionClosed, RemoteProtocolError) as error:
+            if isinstance(error, ConnectionClosed) and connection.returns:
+                await connection.ended()  # a new connection replaces it
+                return await self.ensure_open()
+            self.fail(connection.error or str(error), connection.last_words())
+            return False
+        self._awaits_restart = False
+        self.allow_login()
+        notify(self._observers.on_opened, self.session, self.origin.id)
+        if self.session.status == "closed":  # closed by the user meanwhile
+            await self.close_at_agent()
+            return False
+        return True
+
+    async def _connect(self) -> Connection | None:
+        """Return the connection to the session's agent, started if necessary.
+
+        Return None, and report the reason, if there is no connection.
+        """
+        try:
+            with self._warnings.if_unanswered("initialize"):
+                connection = await self._agents.get(self.session.agent)
+        except UnknownAgent as error:
+            self.fail(str(error), ())
+            return None
+        self.connection = connection
+        if connection.alive:
+            if self._agents.is_outdated(connection.name):
+                names = {"agent": connection.title, "name": connection.name}
+                self.session.notice("warning", wording.AGENT_OUTDATED.format(**names))
+            return connection
+        self.fail(connection.error or connection.exit_summary(), connection.last_words())
+        return None
+
+    async def _open_at(self, connection: Connection) -> None:
+        """Open the session at a connection and set its options.
+
+        Raise `RequestError` if the agent refuses, including -32000. If a session that was open
+        before is refused, a new one replaces it, with the reason in the chat.
+        """
+        session = self.session
+        # A new connection means that the process has ended.
+        self.is_lost = self.is_lost and connection is self._opened_at
+        self._opened_at = connection
+        session.status = "starting"
+        session.change("status")
+        session.transcript.speaker = connection.title
+        initial = self._initial_options(connection)
+        before = options.in_force(session)
+        result = await self._request(connection, initial)
+        connection.ask(session, self._params)
+        if self._was_open_here:
+            options.begin_again(session, result, before, self._first_options)
+        options.take(session, result)
+        self._was_open, self._was_open_here, self.is_lost = True, True, False
+        self._first_options = options.in_force(session)
+        with self._warnings.if_unanswered("session/set_mode or session/set_config_option"):
+            problems = await initial_options.apply(connection.agent, session, initial)
+        for problem in problems:
+            session.notice("warning", problem)
+        agent_work.opened(session)
+
+    def _initial_options(self, connection: Connection) -> InitialOptions:
+        """Return the choices made in the session, or else the configured defaults."""
+        spec = connection.spec
+        if not self._was_open:
+            return InitialOptions(spec.mode, dict(spec.options), named=True)
+        if self._was_open_here:
+            return initial_options.chosen(self.session)
+        return self.origin.chosen
+
+    async def _request(self, connection: Connection, initial: InitialOptions) -> Any:
+        """Send the requests that open the session. Return the result of the last one."""
+        params = connection.session_params(self.session)
+        if connection.agent.session_capabilities.options:
+            params = structs.replace(params, options=initial.options)
+        self._params = params
+        for note in params.notes if not self._was_open else ():
+            self.session.notice("info", note)
+        for remark in params.remarks if not self.is_lost else ():
+            self.session.notice("warning", remark)
+        opening = Opening(
+            self.session, self.origin, connection, params, self._warnings.if_unanswered
+        )
+        try:
+            if not self._was_open:
+                return await opening.first()
+            # After the end of a process, the user may not want to send all of it again.
+            hands_over = self.is_lost or (self.origin.hands_over and not self._was_open_here)
+            lost = self._lost_line if self.is_lost else None
+            return await opening.again(lost, hands_over=hands_over)
+        finally:
+            self._params = opening.params
+            self.handover = opening.handover or self.handover
+
+    def lose(self, line: str = "") -> None:
+        """Mark the session as lost by a running agent. ``line`` ends the line that reports it."""
+        self.is_lost, self._lost_line = True, line
+
+    def handed_over(self) -> None:
+        """Drop the earlier conversation, which the agent has received."""
+        self.handover = ""
+
+    # -- login ------------------------------------------------------------------------------------
+
+    async def log_in(self) -> bool:
+        """Log in by the configured method once, else ask the user. Return whether to retry now.
+
+        After a login by the user, the queue continues by itself.
+        """
+        session, connection = self.session, self.connection
+        assert connection is not None
+        if not self._is_login_tried:
+            self._is_login_tried = True
+            with self._warnings.if_unanswered("authenticate"):
+                if await connection.login.try_configured():
+                    return True
+        count = len(session.queue)
+        waiting = wording.PART_PROMPTS_WAITING.format(count=count) if count else ""
+        session.notice(
+            "warning", wording.LOGIN_NEEDED.format(agent=connection.title, waiting=waiting)
+        )
+        session.error = wording.LOGIN_ASKED
+        session.change("error")
+        self.is_login_awaited = True
+        notify(self._observers.on_login_needed, connection, session)
+        return False
+
+    def allow_login(self) -> None:
+        """Allow the configured login again, since the agent accepted a request."""
+        self._is_login_tried = False
+
+    def stop_awaiting_login(self) -> None:
+        """Forget the login, since the session is opened again."""
+        self.is_login_awaited = self._is_login_tried = False
+
+    # -- failure and end --------------------------------------------------------------------------
+
+    def fail(self, reason: str, details: Sequence[str]) -> None:
+        """Show why the session could not be opened, and give the first prompt back."""
+        session, connection = self.session, self.connection
+        will_restart = self._awaits_restart and connection is not None and connection.stopping
+        if session.status == "closed" or will_restart:
+            return
+        if not self._was_open and self.origin is not NEW:
+            notify(self._observers.on_open_failed, session)
+        self._on_failure()
+        if session.in_turn:
+            turns.end(session, None, reason, details)
+        else:
+            session.notice("error", reason, details)
+        session.status, session.error = "failed", reason
+        session.change("status", "error")
+        prompt = queue.take(session)
+        if prompt is not None:
+            queue.hold(session)
+            notify(self._observers.on_prompt_returned, session, prompt)
+
+    def await_restart(self, *, waits: bool) -> None:
+        """Prepare for a restart of the agent.
+
+        ``waits`` is true if the session is being opened and will be opened after the restart.
+        """
+        self._awaits_restart = waits
+
+    def on_restart_failed(self, reason: str) -> None:
+        """Fail the session if it waited for the restart."""
+        if self._awaits_restart:
+            self._awaits_restart = False
+            self.fail(reason, ())
+
+    def on_connection_ended(self, connection: Connection) -> None:
+        """Show that the connection has ended. Its prompts have been answered."""
+        session = self.session
+        if connection.returns:
+            session.status = "starting"
+        else:
+            session.status = "idle" if connection.stopping else "failed"
+            session.error = session.error or connection.error
+        session.change("status", "error")
+
+    async def close_at_agent(self) -> None:
+        """Close the session at the agent if it supports that. It may not know the session any
+        longer.
+        """
+        connection, session = self.connection, self.session
+        assert connection is not None
+        try:
+            if connection.agent.session_capabilities.close:
+                await connection.agent.close_session(session.id)
+        except ConnectionClosed:
+            return
+        finally:
+            connection.client.forget(session)
+
+    def drop_connection(self) -> None:
+        """Drop the connection of a closed session of which nothing is at the agent."""
+        self.connection = None
