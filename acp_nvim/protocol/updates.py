@@ -1,8 +1,8 @@
-"""Updates of sessions for which version 1 of the protocol has no type.
+"""Session updates as the code above the translation gets them, in any version of the protocol.
 
-A session accepts these and the updates of `schema`. They belong to no version. `protocol.v2`
-creates them, and another dialect could. A cleared value is the empty value, so that sessions need
-not distinguish null from absent.
+`SessionUpdate` has the types of version 1, which are decoded directly, and those of this module.
+The latter belong to no version: `protocol.v2` creates them, and another dialect could. A cleared
+value is given as the empty value, so sessions need not distinguish null from absent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class MessageChunk(Struct, frozen=True, gc=False):
     content: Any
 
 
-class MessageKept(Struct, frozen=True, gc=False):
+class MessageUnchanged(Struct, frozen=True, gc=False):
     """Mention of the message with that id. Its content is unchanged."""
 
     role: Role
@@ -121,6 +121,21 @@ class UsageState(Struct, frozen=True, gc=False):
     cost: schema.Cost | UnsetType | None = UNSET
 
 
+SessionUpdate: TypeAlias = (
+    schema.SessionUpdate
+    | MessageChunk
+    | MessageContent
+    | MessageUnchanged
+    | CallPatch
+    | CallContent
+    | Work
+    | TerminalState
+    | TerminalBytes
+    | UsageState
+)
+"""Update of a session. `session/updates.py` has one handler for each of these types."""
+
+
 class Subject(Struct, frozen=True, gc=False):
     """Subject of a permission other than a tool call.
 
@@ -150,7 +165,7 @@ class Notification(Struct, frozen=True, gc=False):
     """Update of a session, with the agent's id of it."""
 
     session_id: str
-    update: Any
+    update: SessionUpdate
 
 
 class CancelCall(Struct, frozen=True, gc=False, rename="camel"):

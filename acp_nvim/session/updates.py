@@ -1,103 +1,35 @@
-"""Application of each kind of `session/update` (v1/prompt-turn, v1/tool-calls, v1/agent-plan and
-others), and of version-independent updates (`protocol.updates`).
+"""Dispatch of session updates of both versions, and the short handlers (v1/prompt-turn,
+v1/tool-calls, v1/agent-plan, v2/prompt-lifecycle and others).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal
 
 from msgspec import UNSET
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema, updates
-from acp_nvim.session import agent_work, options, plans, retries, subagents, upserts
+from acp_nvim.session import agent_work, options, plans, retries, subagents
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.prompts import suggested
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript import messages
 from acp_nvim.session.transcript.entries import (
     Compaction,
     Line,
-    Message,
-    Role,
     Unknown,
     add_part,
 )
-from acp_nvim.session.upserts import part, sent, stream
+from acp_nvim.session.transcript.messages import part
 
-Update = Any
-Apply = Callable[[Session, Any], None]
+Apply = Callable[[Session, Any], object]
 
 
-def apply(session: Session, update: Update) -> None:
+def apply(session: Session, update: updates.SessionUpdate) -> None:
     """Apply one update. Unknown kinds are shown as such."""
     _APPLY.get(update.__class__, _unknown)(session, update)
-
-
-def joined(updates: Sequence[Any]) -> schema.AgentMessageChunk | None:
-    """Join plain text chunks of one agent message into one chunk. Return None for other updates."""
-    if len(updates) < 2:
-        return None
-    message_id = getattr(updates[0], "message_id", UNSET)
-    texts: list[str] = []
-    for update in updates:
-        if update.__class__ is not schema.AgentMessageChunk or update.message_id != message_id:
-            return None
-        content = update.content
-        if content.__class__ is not schema.TextContent or content.annotations:
-            return None
-        texts.append(content.text)
-    return schema.AgentMessageChunk(schema.TextContent("".join(texts)), message_id)
-
-
-def said(session: Session) -> str:
-    """Return the agent's text since the user's last message."""
-    texts: list[str] = []
-    for entry in reversed(session.transcript.entries):
-        if isinstance(entry, Message) and entry.role == "user":
-            break
-        if isinstance(entry, Message) and entry.role == "agent":
-            texts.append(entry.text())
-    return "".join(reversed(texts))
-
-
-def _agent_message(session: Session, update: schema.AgentMessageChunk) -> None:
-    content, message_id = update.content, update.message_id or None
-    if content.__class__ is schema.TextContent and not content.annotations:
-        session.transcript.stream("agent", content.text, message_id)
-    else:
-        stream(session, "agent", content, message_id)
-    session.observer.streamed()
-
-
-def _thought(session: Session, update: schema.AgentThoughtChunk) -> None:
-    stream(session, "thought", update.content, update.message_id or None)
-    session.observer.streamed()
-
-
-def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
-    """Drop an echo of the prompt that is already shown. Other chunks are replayed messages."""
-    for content in sent(update.content):
-        _user_block(session, content, update.message_id or None)
-
-
-def _user_block(session: Session, content: Any, message_id: str | None) -> None:
-    said = part(content)
-    if session.echo and isinstance(said, str) and session.echo.startswith(said):
-        session.echo = session.echo[len(said) :]
-        return
-    role: Role = "user"
-    message = session.transcript.stream(role, said, message_id)
-    message.author = session.user
-    session.observer.changed(session)
-
-
-def _tool_call(session: Session, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
-    call_updates.upsert(session, update)
-
-
-def _subagent(session: Session, update: schema.SubagentUpdate) -> None:
-    subagents.told(session, update)
 
 
 def _suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
@@ -132,6 +64,41 @@ def _usage(session: Session, update: schema.UsageUpdate) -> None:
         cost = session.usage.cost if session.usage else UNSET
         update = schema.UsageUpdate(update.used, update.size, cost)
     session.usage = update
+    session.change("usage")
+
+
+def _terminal_state(session: Session, update: updates.TerminalState) -> None:
+    """Update a terminal of the agent: given fields replace, absent ones stay."""
+    terminals = session.terminals
+    terminal = terminals.reported(update.terminal_id)
+    if update.command is not UNSET or update.cwd is not UNSET:
+        command = terminal.launch.command if update.command is UNSET else update.command
+        cwd = terminal.launch.cwd if update.cwd is UNSET else update.cwd or None
+        terminal.describe(command or update.terminal_id, None if cwd == session.cwd else cwd)
+        session.observer.command(session, command, cwd or session.cwd)
+    if update.cancellable is not UNSET:
+        terminal.may_cancel(update.cancellable)
+    if update.output is not UNSET:
+        terminal.replace(update.output)
+    if update.exit is None:
+        terminal.restart()
+    elif update.exit is not UNSET:
+        terminal.end(schema.given(update.exit.exit_code), schema.given(update.exit.signal))
+    terminals.written(terminal)
+    session.change("terminals")
+
+
+def _terminal_bytes(session: Session, update: updates.TerminalBytes) -> None:
+    """Append output to a terminal of the agent."""
+    session.terminals.reported(update.terminal_id).feed_lines(update.data)
+
+
+def _usage_state(session: Session, update: updates.UsageState) -> None:
+    """Set tokens and cost. An absent cost keeps the former one."""
+    cost = update.cost
+    if cost is UNSET:
+        cost = session.usage.cost if session.usage else UNSET
+    session.usage = schema.UsageUpdate(update.used, update.size, cost)
     session.change("usage")
 
 
@@ -191,11 +158,11 @@ def _unknown(session: Session, update: Any) -> None:
 
 
 _APPLY: dict[type, Apply] = {
-    schema.UserMessageChunk: _user_message,
-    schema.AgentMessageChunk: _agent_message,
-    schema.AgentThoughtChunk: _thought,
-    schema.ToolCall: _tool_call,
-    schema.ToolCallUpdate: _tool_call,
+    schema.UserMessageChunk: messages.user_chunk,
+    schema.AgentMessageChunk: messages.agent_chunk,
+    schema.AgentThoughtChunk: messages.thought_chunk,
+    schema.ToolCall: call_updates.upsert,
+    schema.ToolCallUpdate: call_updates.upsert,
     schema.Plan: plans.replaced,
     schema.AvailableCommandsUpdate: _commands,
     schema.CurrentModeUpdate: _mode,
@@ -208,16 +175,16 @@ _APPLY: dict[type, Apply] = {
     schema.PlanUpdate: plans.updated,
     schema.PlanRemoved: plans.removed,
     schema.PromptSuggestionsUpdate: _suggestions,
-    schema.SubagentUpdate: _subagent,
+    schema.SubagentUpdate: subagents.told,
     schema.SessionMessage: subagents.message,
     schema.SessionMessageChunk: subagents.message_chunk,
-    updates.MessageChunk: upserts.chunk,
-    updates.MessageContent: upserts.content,
-    updates.MessageKept: upserts.kept,
-    updates.CallPatch: _tool_call,
-    updates.CallContent: upserts.call_content,
+    updates.MessageChunk: messages.chunk,
+    updates.MessageContent: messages.content,
+    updates.MessageUnchanged: messages.unchanged,
+    updates.CallPatch: call_updates.upsert,
+    updates.CallContent: call_updates.append_content,
     updates.Work: agent_work.apply,
-    updates.TerminalState: upserts.terminal_state,
-    updates.TerminalBytes: upserts.terminal_bytes,
-    updates.UsageState: upserts.usage,
+    updates.TerminalState: _terminal_state,
+    updates.TerminalBytes: _terminal_bytes,
+    updates.UsageState: _usage_state,
 }

@@ -23,7 +23,8 @@ from acp_nvim.session import subagents
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.calls.tool_calls import fit
 from acp_nvim.session.session import Session
-from acp_nvim.session.updates import apply, joined, said
+from acp_nvim.session.transcript.messages import joined, turn_text
+from acp_nvim.session.updates import apply
 
 _read_update = codec.reader("session/update", "client")
 _session_id: Final = attrgetter("session_id")
@@ -33,7 +34,7 @@ PAST = (
     *(schema.UserMessageChunk, schema.AgentMessageChunk, schema.AgentThoughtChunk),
     *(schema.ToolCall, schema.ToolCallUpdate, schema.Plan),
     *(schema.CompactionUpdate, schema.CompactionSummaryChunk),
-    *(updates.MessageChunk, updates.MessageContent, updates.MessageKept),
+    *(updates.MessageChunk, updates.MessageContent, updates.MessageUnchanged),
     *(updates.CallPatch, updates.CallContent, updates.TerminalState, updates.TerminalBytes),
     *(schema.PlanUpdate, schema.PlanRemoved),
 )
@@ -160,7 +161,7 @@ class SessionRouter:
     def said(self, session_id: str) -> str:
         """Return the agent's text in the running turn of a session."""
         session = self.sessions.get(session_id)
-        return said(session) if session is not None else ""
+        return turn_text(session) if session is not None else ""
 
     def has_replay(self, session_id: str) -> bool:
         """Return whether replayed updates arrived for a session that is not known yet."""

@@ -18,7 +18,7 @@ from acp_nvim.protocol import schema as v1
 from acp_nvim.protocol import updates
 from acp_nvim.protocol.v2 import schema as s
 
-_CHUNKS: Final[dict[updates.Role, Callable[[Any], Any]]] = {
+_CHUNKS: Final[dict[updates.Role, Callable[[Any], updates.SessionUpdate]]] = {
     "user": v1.UserMessageChunk,
     "agent": v1.AgentMessageChunk,
     "thought": v1.AgentThoughtChunk,
@@ -33,36 +33,36 @@ _ESCAPES: Final = str.maketrans(
 # -- updates --------------------------------------------------------------------------------------
 
 
-def update(told: Any) -> Any:
+def update(wire: Any) -> updates.SessionUpdate:
     """Return an update of version 2 as one that a session accepts."""
-    change = _UPDATES.get(told.__class__)
-    return told if change is None else change(told)
+    translate = _UPDATES.get(wire.__class__)
+    return wire if translate is None else translate(wire)
 
 
-def _chunk(role: updates.Role) -> Callable[[Any], Any]:
+def _chunk(role: updates.Role) -> Callable[[Any], updates.SessionUpdate]:
     """Return the translation of chunks.
 
     A chunk without an id violates the protocol and is translated as in version 1.
     """
     older = _CHUNKS[role]
 
-    def change(told: Any) -> Any:
+    def translate(told: Any) -> updates.SessionUpdate:
         if not told.message_id:
             return older(told.content)
         return updates.MessageChunk(role, told.message_id, told.content)
 
-    return change
+    return translate
 
 
-def _message(role: updates.Role) -> Callable[[Any], Any]:
+def _message(role: updates.Role) -> Callable[[Any], updates.SessionUpdate]:
     """Return the translation of whole messages. Absent content leaves the content unchanged."""
 
-    def change(told: Any) -> Any:
+    def translate(told: Any) -> updates.SessionUpdate:
         if told.content is UNSET:
-            return updates.MessageKept(role, told.message_id)
+            return updates.MessageUnchanged(role, told.message_id)
         return updates.MessageContent(role, told.message_id, told.content or ())
 
-    return change
+    return translate
 
 
 def call(told: s.ToolCallUpdate) -> updates.CallPatch:
@@ -405,7 +405,7 @@ def _empty(value: Any, instead: Any) -> Any:
     return instead if value is None else value
 
 
-_UPDATES: Final[dict[type, Callable[[Any], Any]]] = {
+_UPDATES: Final[dict[type, Callable[[Any], updates.SessionUpdate]]] = {
     s.UserMessageChunk: _chunk("user"),
     s.AgentMessageChunk: _chunk("agent"),
     s.AgentThoughtChunk: _chunk("thought"),

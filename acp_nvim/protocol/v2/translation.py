@@ -30,7 +30,7 @@ def _reader() -> msgspec.json.Decoder[s.UpdateSessionNotification]:
     return msgspec.json.Decoder(s.UpdateSessionNotification, dec_hook=read_untagged)
 
 
-_MESSAGES: Final = (updates.MessageChunk, updates.MessageContent, updates.MessageKept)
+_MESSAGES: Final = (updates.MessageChunk, updates.MessageContent, updates.MessageUnchanged)
 _OPENING: Final = frozenset({"session/new", "session/resume", "session/fork"})
 
 
@@ -201,8 +201,7 @@ class Version2:
         if type(update) is updates.Work:
             turns = turns or self._turns.setdefault(told.session_id, Turns())
             return [_over(id, update) for id in turns.state(update)]
-        message = isinstance(update, _MESSAGES)
-        if turns is not None and message and update.role == "user":
+        if turns is not None and isinstance(update, _MESSAGES) and update.role == "user":
             turns.message(update.message_id)
         return []
 

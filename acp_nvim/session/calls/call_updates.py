@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
-from acp_nvim.protocol import schema
+from acp_nvim.protocol import schema, updates
 from acp_nvim.session import lists
-from acp_nvim.session.calls.tool_calls import FINISHED, ToolCall, is_plain
+from acp_nvim.session.calls.tool_calls import FINISHED, ToolCall, bounded_item, is_plain
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import ToolEntry
 
 CallUpdate = schema.ToolCall | schema.ToolCallUpdate
+
+OUTPUT_BYTES: Final = 1 << 20
+"""Maximum number of text bytes that chunks may add to a tool call, if no option sets it."""
 
 
 def upsert(session: Session, update: CallUpdate, *, asked: bool = False) -> ToolCall:
@@ -76,6 +79,18 @@ def upsert_all(
             session.called(last)
             _renew_covering(session, last)
     return unknown
+
+
+def append_content(session: Session, update: updates.CallContent) -> None:
+    """Append an item to a tool call, which the first item creates."""
+    call = session.tool_calls.get(update.tool_call_id)
+    if call is None:
+        upsert(session, updates.CallPatch(update.tool_call_id, content=[update.content]))
+        return
+    item, size = bounded_item(update.content, OUTPUT_BYTES - call.streamed)
+    if item is not None:
+        call.extend(item, size)
+        upsert(session, updates.CallPatch(update.tool_call_id))
 
 
 def _renew_covering(session: Session, last: ToolCall) -> None:

@@ -1,23 +1,18 @@
-"""Application of updates by id (`protocol.updates`): messages, contents of tool calls, terminals
-of the agent (v2/prompt-lifecycle, v2/tool-calls).
+"""Messages of both versions: streamed ones, and those of a given id (v1/prompt-turn,
+v2/prompt-lifecycle).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session import turns
-from acp_nvim.session.calls import call_updates
-from acp_nvim.session.calls.tool_calls import bounded_item
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message, Part, Role
-
-OUTPUT_BYTES: Final = 1 << 20
-"""Maximum number of text bytes that chunks may add to a tool call, if no option sets it."""
 
 
 def part(content: Any) -> Part:
@@ -62,10 +57,74 @@ def stream(session: Session, role: Role, content: Any, message_id: str | None) -
     return message
 
 
+# -- streamed messages ---------------------------------------------------------------------------
+
+
+def agent_chunk(session: Session, update: schema.AgentMessageChunk) -> None:
+    content, message_id = update.content, update.message_id or None
+    if content.__class__ is schema.TextContent and not content.annotations:
+        session.transcript.stream("agent", content.text, message_id)
+    else:
+        stream(session, "agent", content, message_id)
+    session.observer.streamed()
+
+
+def thought_chunk(session: Session, update: schema.AgentThoughtChunk) -> None:
+    stream(session, "thought", update.content, update.message_id or None)
+    session.observer.streamed()
+
+
+def user_chunk(session: Session, update: schema.UserMessageChunk) -> None:
+    """Drop an echo of the prompt that is already shown. Other chunks are replayed messages."""
+    for content in sent(update.content):
+        _user_block(session, content, update.message_id or None)
+
+
+def _user_block(session: Session, content: Any, message_id: str | None) -> None:
+    text = part(content)
+    if session.echo and isinstance(text, str) and session.echo.startswith(text):
+        session.echo = session.echo[len(text) :]
+        return
+    role: Role = "user"
+    message = session.transcript.stream(role, text, message_id)
+    message.author = session.user
+    session.observer.changed(session)
+
+
+def joined(updates: Sequence[Any]) -> schema.AgentMessageChunk | None:
+    """Join plain text chunks of one agent message into one chunk. Return None for other updates."""
+    if len(updates) < 2:
+        return None
+    message_id = getattr(updates[0], "message_id", UNSET)
+    texts: list[str] = []
+    for update in updates:
+        if update.__class__ is not schema.AgentMessageChunk or update.message_id != message_id:
+            return None
+        content = update.content
+        if content.__class__ is not schema.TextContent or content.annotations:
+            return None
+        texts.append(content.text)
+    return schema.AgentMessageChunk(schema.TextContent("".join(texts)), message_id)
+
+
+def turn_text(session: Session) -> str:
+    """Return the agent's text since the user's last message."""
+    texts: list[str] = []
+    for entry in reversed(session.transcript.entries):
+        if isinstance(entry, Message) and entry.role == "user":
+            break
+        if isinstance(entry, Message) and entry.role == "agent":
+            texts.append(entry.text())
+    return "".join(reversed(texts))
+
+
+# -- messages of a given id ----------------------------------------------------------------------
+
+
 def chunk(session: Session, update: updates.MessageChunk) -> None:
     """Append a chunk to a message. A prompt from here keeps the user's text."""
     role, content = update.role, update.content
-    if role == "user" and _is_ours(session, update.message_id, [part(content)]):
+    if role == "user" and _is_prompt(session, update.message_id, [part(content)]):
         return
     message = session.transcript.named(role, update.message_id)
     known = None if message is None else message.annotations
@@ -74,7 +133,7 @@ def chunk(session: Session, update: updates.MessageChunk) -> None:
         message = session.transcript.chunk(role, update.message_id, it)
     assert message is not None
     message.annotations = getattr(content, "annotations", None) or None
-    _spoken(session, message)
+    _added(session, message)
 
 
 def content(session: Session, update: updates.MessageContent) -> None:
@@ -82,18 +141,18 @@ def content(session: Session, update: updates.MessageContent) -> None:
     if update.role == "user":
         blocks = [it for block in update.content for it in sent(block)]
     parts = [it for block in blocks for it in parts_of(block)]
-    if update.role == "user" and _is_ours(session, update.message_id, parts):
+    if update.role == "user" and _is_prompt(session, update.message_id, parts):
         return
-    _spoken(session, session.transcript.rewrite(update.role, update.message_id, parts))
+    _added(session, session.transcript.rewrite(update.role, update.message_id, parts))
 
 
-def kept(session: Session, update: updates.MessageKept) -> None:
+def unchanged(session: Session, update: updates.MessageUnchanged) -> None:
     """Handle an existing message. It may give the running prompt its id."""
     if update.role == "user" and session.prompted is not None:
-        _is_ours(session, update.message_id, [session.echo])
+        _is_prompt(session, update.message_id, [session.echo])
 
 
-def _spoken(session: Session, message: Message) -> None:
+def _added(session: Session, message: Message) -> None:
     if message.role == "user":
         message.author = session.user
         session.observer.changed(session)
@@ -101,8 +160,8 @@ def _spoken(session: Session, message: Message) -> None:
         session.observer.streamed()
 
 
-def _is_ours(session: Session, message_id: str, parts: Sequence[Part]) -> bool:
-    """Return whether a message of the user is the last sent prompt.
+def _is_prompt(session: Session, message_id: str, parts: Sequence[Part]) -> bool:
+    """Return whether a message of the user is the prompt that was sent last.
 
     It has that id, or no id is known yet and the text is the same.
     """
@@ -115,58 +174,3 @@ def _is_ours(session: Session, message_id: str, parts: Sequence[Part]) -> bool:
         return False
     turns.name_prompt(session, message_id)
     return True
-
-
-# -- tool calls -----------------------------------------------------------------------------------
-
-
-def call_content(session: Session, update: updates.CallContent) -> None:
-    """Append an item to a tool call, which the first item creates."""
-    call = session.tool_calls.get(update.tool_call_id)
-    if call is None:
-        call_updates.upsert(
-            session, updates.CallPatch(update.tool_call_id, content=[update.content])
-        )
-        return
-    item, size = bounded_item(update.content, OUTPUT_BYTES - call.streamed)
-    if item is not None:
-        call.extend(item, size)
-        call_updates.upsert(session, updates.CallPatch(update.tool_call_id))
-
-
-# -- terminals ------------------------------------------------------------------------------------
-
-
-def terminal_state(session: Session, update: updates.TerminalState) -> None:
-    """Update a terminal of the agent. Absent fields stay the same."""
-    terminals = session.terminals
-    terminal = terminals.reported(update.terminal_id)
-    if update.command is not UNSET or update.cwd is not UNSET:
-        command = terminal.launch.command if update.command is UNSET else update.command
-        cwd = terminal.launch.cwd if update.cwd is UNSET else update.cwd or None
-        terminal.describe(command or update.terminal_id, None if cwd == session.cwd else cwd)
-        session.observer.command(session, command, cwd or session.cwd)
-    if update.cancellable is not UNSET:
-        terminal.may_cancel(update.cancellable)
-    if update.output is not UNSET:
-        terminal.replace(update.output)
-    if update.exit is None:
-        terminal.restart()
-    elif update.exit is not UNSET:
-        terminal.end(schema.given(update.exit.exit_code), schema.given(update.exit.signal))
-    terminals.written(terminal)
-    session.change("terminals")
-
-
-def terminal_bytes(session: Session, update: updates.TerminalBytes) -> None:
-    """Append output to a terminal of the agent."""
-    session.terminals.reported(update.terminal_id).feed_lines(update.data)
-
-
-def usage(session: Session, update: updates.UsageState) -> None:
-    """Set tokens and cost. An absent cost keeps the former one."""
-    cost = update.cost
-    if cost is UNSET:
-        cost = session.usage.cost if session.usage else UNSET
-    session.usage = schema.UsageUpdate(update.used, update.size, cost)
-    session.change("usage")
