@@ -33,44 +33,35 @@ def upsert_all(
     `asked`: the messages are questions. After an error, the calls so far are shown, and the rest is
     left in the iterator.
     """
-    transcript, known, entries = session.transcript, session.tool_calls.by_id, session.entries
-    dirty, unsaved = transcript.dirty, transcript.unsaved
-    begins_anew = session.tool_calls.begins_anew
-    numbers, silent, turn = session.changes.calls, session.silent, session.root.turn
-    mark = transcript.written
+    known, entries = session.tool_calls.by_id, session.entries
+    dirty, unsaved = session.transcript.dirty, session.transcript.unsaved
+    begins_anew, turn = session.tool_calls.begins_anew, session.root.turn
+    numbers, mark = session.changes.calls, session.transcript.written
     statuses: list[str] | None = None
     plain: dict[ToolCall, None] = {}
     unknown: list[str] = []
     last: ToolCall | None = None
-    locations: Sequence[schema.ToolCallLocation]
+    before: Sequence[schema.ToolCallLocation]
     try:
         for update in updates:
             call = known.get(update.tool_call_id)
             if call is None or (call.status in FINISHED and begins_anew(call, update, turn)):
                 if call is None and update.__class__ is schema.ToolCallUpdate:
                     unknown.append(update.tool_call_id)
-                call = session.tool_calls.add(update, asked=asked)
-                entry = entries[call] = ToolEntry(call)
-                transcript.add(entry)
-                before, locations = "pending", ()
+                entry = _add(session, update, asked=asked)
+                call, before = entry.call, ()
             else:
                 entry = entries[call]
                 dirty[entry] = unsaved[entry] = None
-                before, locations = call.status, call.locations
+                before = () if call.status in FINISHED else call.locations
                 _merge(session, entry, update)
             numbers.setdefault(call.index, mark)
-            status = call.status
-            if entry.told != status:
-                entry.told = status
-                call.note_end(turn)
-                if not silent:
-                    if statuses is None:
-                        statuses = session.changes.statuses(session.n, mark)
-                    statuses += (call.id, status)
+            if entry.told != call.status:
+                statuses = _note_status(session, entry, statuses, mark)
             if is_plain(call) and not update.meta and not entry.terminals:
                 plain[call] = None
             else:
-                _beside(session, entry, update, () if before in FINISHED else locations)
+                _beside(session, entry, update, before)
                 statuses = None
             last = call
     finally:
@@ -79,6 +70,30 @@ def upsert_all(
             session.called(last)
             _renew_covering(session, last)
     return unknown
+
+
+def _add(session: Session, update: CallUpdate, *, asked: bool) -> ToolEntry:
+    call = session.tool_calls.add(update, asked=asked)
+    entry = session.entries[call] = ToolEntry(call)
+    session.transcript.add(entry)
+    return entry
+
+
+def _note_status(
+    session: Session, entry: ToolEntry, statuses: list[str] | None, mark: int
+) -> list[str] | None:
+    """Report a changed status in the event ``statuses``, or in a new one at ``mark``. Return the
+    event's list.
+    """
+    call = entry.call
+    entry.told = call.status
+    call.note_end(session.root.turn)
+    if session.silent:
+        return statuses
+    if statuses is None:
+        statuses = session.changes.statuses(session.n, mark)
+    statuses += (call.id, call.status)
+    return statuses
 
 
 def append_content(session: Session, update: updates.CallContent) -> None:
