@@ -66,7 +66,9 @@ def test_a_command_of_a_draft_has_no_type() -> None:
     raw = b'{"sessionUpdate":"available_commands_update","availableCommands":'
     raw += b'[{"name":"web","description":"Search","input":{"hint":"query"}}]}'
     told = incoming.update(_update(raw))
-    assert [(it.name, it.input.hint) for it in told.available_commands] == [("web", "query")]
+    assert isinstance(told, v1.AvailableCommandsUpdate)
+    commands: Any = told.available_commands
+    assert [(it.name, it.input.hint) for it in commands] == [("web", "query")]
 
 
 def test_a_chunk_without_an_id_goes_on_as_in_version_1() -> None:

@@ -26,6 +26,7 @@ from acp_nvim.files.changes.turns import Attribution, Turn, Turns
 from acp_nvim.host.unscoped_questions import UnscopedQuestions
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.updates import SessionUpdate
 from acp_nvim.render.calls.tools import Style, draw
 from acp_nvim.render.cards import card
 from acp_nvim.session import lists, options, updates
@@ -309,7 +310,7 @@ def test_of_very_many_options_the_first_are_shown_and_one_of_each_kind_is_kept()
     assert len(permission["options"]) + permission["more_options"] == len(decision.options)
 
 
-LISTED = {
+LISTED: dict[str, SessionUpdate] = {
     "plan": schema.Plan([schema.PlanEntry(f"Step {n}", "medium", "pending") for n in range(5000)]),
     "commands": schema.AvailableCommandsUpdate(
         [schema.AvailableCommand(f"c{n}", "does it") for n in range(5000)]
