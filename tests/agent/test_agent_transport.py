@@ -1,4 +1,4 @@
-"""What a connection may rely on, whatever way leads to its agent: a process, or one in memory."""
+"""Guarantees of every agent transport: a process, or an agent in memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Open = Callable[..., AgentTransport]
 async def opened(
     request: pytest.FixtureRequest, tmp_path: Path, reaper: Reaper
 ) -> AsyncIterator[Open]:
-    """Makes transports to this agent; all have ended afterwards."""
+    """Make transports to this agent. All of them are stopped at the end."""
     made: list[AgentTransport] = []
 
     def make(**options: Any) -> AgentTransport:
@@ -56,7 +56,7 @@ async def opened(
 
 
 async def read(transport: AgentTransport, text: bytes) -> None:
-    """Receive just this."""
+    """Receive exactly this text."""
     got = b""
     with anyio.fail_after(PATIENCE_S):
         while len(got) < len(text):
@@ -66,7 +66,7 @@ async def read(transport: AgentTransport, text: bytes) -> None:
     assert got == text
 
 
-async def test_what_is_sent_is_answered_in_order(opened: Open) -> None:
+async def test_messages_are_answered_in_order(opened: Open) -> None:
     transport = opened()
     await transport.start()
     for n in range(50):
@@ -74,7 +74,7 @@ async def test_what_is_sent_is_answered_in_order(opened: Open) -> None:
     await read(transport, b"".join(b"%d\n" % n for n in range(50)))
 
 
-async def test_its_last_words_come_before_the_end_and_the_end_comes_for_ever(opened: Open) -> None:
+async def test_last_messages_come_before_an_end_that_repeats(opened: Open) -> None:
     transport = opened()
     await transport.start()
     transport.send(b"say goodbye\nexit 3\n")
@@ -88,7 +88,7 @@ async def test_its_last_words_come_before_the_end_and_the_end_comes_for_ever(ope
     assert await transport.receive() == b""
 
 
-async def test_an_agent_that_is_stopped_has_ended_also_for_a_second_caller(opened: Open) -> None:
+async def test_stop_can_be_called_twice(opened: Open) -> None:
     transport = opened()
     await transport.start()
     assert transport.exit is None
@@ -98,13 +98,13 @@ async def test_an_agent_that_is_stopped_has_ended_also_for_a_second_caller(opene
     assert transport.exit == await transport.stop() == Exit(0, None)
 
 
-async def test_one_that_was_never_started_can_be_stopped(opened: Open) -> None:
+async def test_an_agent_that_was_never_started_can_be_stopped(opened: Open) -> None:
     transport = opened()
     assert await transport.stop() is None
     assert transport.pid is None
 
 
-async def test_what_it_writes_beside_the_protocol_is_kept_and_told(opened: Open) -> None:
+async def test_stderr_is_stored_and_reported(opened: Open) -> None:
     heard: list[bytes] = []
     transport = opened(on_stderr=heard.append)
     await transport.start()
@@ -115,7 +115,7 @@ async def test_what_it_writes_beside_the_protocol_is_kept_and_told(opened: Open)
     assert b"".join(heard) == b"one\ntwo\n"
 
 
-async def test_while_it_rests_nothing_comes_and_nothing_is_lost(opened: Open) -> None:
+async def test_a_pause_in_reading_loses_nothing(opened: Open) -> None:
     transport = opened()
     await transport.start()
     transport.send(b"say first\n")
@@ -128,12 +128,10 @@ async def test_while_it_rests_nothing_comes_and_nothing_is_lost(opened: Open) ->
     await read(transport, b"second\n")
 
 
-# A connection over it
+# A connection over the transport
 
 
 class NoFiles:
-    """Serves no files."""
-
     async def read(self, session: Any, params: Any) -> Any:
         raise AssertionError(params)
 
@@ -142,14 +140,14 @@ class NoFiles:
 
 
 class Unlimited:
-    """There is always room for more."""
+    """A flow that always has room."""
 
     async def room(self) -> None:
         return None
 
 
 class Life:
-    """A connection whose agent is opened by the fixture, and what it told of itself."""
+    """A connection whose agent the fixture opens, with its events."""
 
     def __init__(self, open_transport: Callable[..., AgentTransport], reaper: Reaper) -> None:
         self.told: list[str] = []
@@ -173,7 +171,7 @@ async def lived(
     reaper: Reaper,
     act: Callable[[Connection], Any],
 ) -> tuple[Connection, list[str]]:
-    """A connection that was started, and `act` awaited with it; then it has ended."""
+    """Start a connection, await `act` with it, and wait for its end."""
     life = Life(open_transport, reaper)
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
@@ -188,7 +186,7 @@ async def lived(
 
 
 def through(opened: Open) -> Callable[..., AgentTransport]:
-    """The fixture as a connection opens a transport."""
+    """Return the fixture as the function with which a connection opens a transport."""
 
     def open_transport(command: Any, *, cwd: Any, env: Any, **options: Any) -> AgentTransport:
         return opened(**options)
@@ -196,7 +194,7 @@ def through(opened: Open) -> Callable[..., AgentTransport]:
     return open_transport
 
 
-async def test_a_connection_shakes_hands_and_ends_when_it_is_stopped(
+async def test_a_connection_does_the_handshake_and_can_be_stopped(
     opened: Open, reaper: Reaper
 ) -> None:
     async def act(connection: Connection) -> None:
@@ -209,9 +207,7 @@ async def test_a_connection_shakes_hands_and_ends_when_it_is_stopped(
     assert (connection.status, connection.error) == ("exited", None)
 
 
-async def test_an_agent_that_ends_by_itself_is_told_with_its_code(
-    opened: Open, reaper: Reaper
-) -> None:
+async def test_an_exit_of_the_agent_is_reported_with_its_code(opened: Open, reaper: Reaper) -> None:
     made: list[AgentTransport] = []
 
     def open_transport(command: Any, **options: Any) -> AgentTransport:

@@ -1,4 +1,4 @@
-"""What a question says of its end when nobody waits for the answer any more."""
+"""A question reports why it ended when no request waits for its answer any more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acp_nvim.session.state import take_changes
 from acp_nvim.tasks import Tasks
 
 
-def test_a_question_says_that_the_connection_has_ended() -> None:
+def test_a_question_reports_that_the_connection_has_ended() -> None:
     decision = Decision("d1", "permission", "Edit")
     call = IncomingCall(1, "session/request_permission")
     answering.answer_by(decision, call, lambda outcome: outcome)
@@ -20,7 +20,7 @@ def test_a_question_says_that_the_connection_has_ended() -> None:
     assert (decision.outcome, decision.by) == (CANCELLED, "connection ended")
 
 
-async def test_a_question_says_that_its_request_has_ended() -> None:
+async def test_a_question_reports_that_its_request_has_ended() -> None:
     decision = Decision("d1", "permission", "Read")
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(answering.wait, decision)
@@ -29,7 +29,7 @@ async def test_a_question_says_that_its_request_has_ended() -> None:
     assert (decision.outcome, decision.by) == (CANCELLED, "request ended")
 
 
-async def test_after_a_cancel_of_very_many_questions_none_is_listed_any_more() -> None:
+async def test_a_cancel_removes_very_many_questions() -> None:
     session = Session(1, "a", "/work")
     asked = [Decision(f"d{n}", "permission", "Run") for n in range(3000)]
     for decision in asked:

@@ -1,4 +1,4 @@
-"""A transport that a package brings, by its entry point; and what is said where there is none."""
+"""Transports of installed packages, by entry point, and the error if there is none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def refusal(url: str) -> str:
     return str(refused.value)
 
 
-async def test_a_scheme_without_a_transport_names_those_that_there_are() -> None:
+async def test_an_unknown_scheme_lists_the_known_ones() -> None:
     text = await refusal("carrier-pigeon://roof")
     assert text.startswith("no transport for carrier-pigeon:// is installed. There are http, ")
 
@@ -44,7 +44,7 @@ async def test_a_transport_that_does_not_load_or_lacks_a_method_is_named(
     assert await refusal("failing://x") == "the transport failed: OSError: nobody there"
 
 
-async def test_a_transport_that_neither_ends_nor_closes_holds_nothing_up(
+async def test_a_transport_that_never_ends_or_closes_delays_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))

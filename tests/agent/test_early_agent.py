@@ -1,5 +1,6 @@
-"""The agent that is started before the host has imported anything: it is used, or ended, and never
-outlives the host.
+"""The early agent, which starts before the imports of the host.
+
+The host uses it or ends it, and it never survives the host.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ WAIT = "import os, sys, time; print(os.getpid(), flush=True); sys.stdin.read(); 
 
 
 def described(words: list[str], cwd: object, env: Mapping[str, str]) -> str:
-    """As `lua/acp/base/host/early_agent.lua` writes it."""
+    """Describe an agent as `lua/acp/base/host/early_agent.lua` does."""
     lines = [str(cwd), str(len(words)), *words, *(f"{name}={env[name]}" for name in env)]
     return "\n".join(line.replace("%", "%25").replace("\n", "%0A") for line in lines)
 
 
 class Early:
-    """An early agent, and what a connection makes of it."""
+    """An early agent and the connection that takes it over."""
 
     def __init__(self, mark: str, cwd: Path) -> None:
         self.cwd = cwd
@@ -54,13 +55,13 @@ class Early:
         self._start = EarlyStart()
 
     def begin(self, *words: str, **env: str) -> EarlyAgent | None:
-        """What the host does first of all."""
+        """Start the agent as the host does first."""
         self.agent = early.start(described(list(words), self.cwd, env), self.around)
         self._reaper, self._start = Reaper(self.agent), EarlyStart(self.agent)
         return self.agent
 
     def transport(self, *words: str, cwd: Path | None = None, **env: str) -> StdioTransport:
-        """What a connection does later."""
+        """Open the transport as a connection does later."""
         assert self._reaper is not None
         made = StdioTransport(
             words,
@@ -89,7 +90,7 @@ async def host(mark: str, tmp_path: Path) -> AsyncIterator[Early]:
     assert marked(mark) == []
 
 
-async def test_a_connection_speaks_to_the_process_that_runs_already(host: Early) -> None:
+async def test_a_connection_uses_the_early_process(host: Early) -> None:
     words = (sys.executable, "-c", SAY, "a b", "100%\n%0A", "é")
     agent = host.begin(*words, KEY="x=y\n%25")
     transport = host.transport(*words, KEY="x=y\n%25")
@@ -104,8 +105,8 @@ async def test_a_connection_speaks_to_the_process_that_runs_already(host: Early)
     assert await transport.wait() == Exit(0, None)
 
 
-async def test_its_end_takes_all_that_it_has_started(host: Early, mark: str) -> None:
-    """It ignores the end of its input and SIGTERM, as its child in another session does."""
+async def test_the_end_of_the_early_agent_includes_its_children(host: Early, mark: str) -> None:
+    """The agent ignores the end of its input and SIGTERM, as does its child in another session."""
     words = (sys.executable, "-c", STUBBORN % (True, "time.sleep(600)"))
     host.begin(*words)
     transport = host.transport(*words)
@@ -117,7 +118,7 @@ async def test_its_end_takes_all_that_it_has_started(host: Early, mark: str) -> 
     assert transport.exit == Exit(None, "SIGKILL")
 
 
-async def test_the_words_of_one_that_ends_at_once_are_heard(host: Early) -> None:
+async def test_the_output_of_an_early_agent_that_exits_at_once_is_read(host: Early) -> None:
     words = (sys.executable, "-c", "import sys; print('no licence', file=sys.stderr); sys.exit(7)")
     agent = host.begin(*words)
     assert agent is not None
@@ -139,7 +140,7 @@ OTHERS: dict[str, Callable[[Early], StdioTransport]] = {
 
 
 @pytest.mark.parametrize("difference", OTHERS)
-async def test_one_that_differs_is_ended_and_the_right_one_started(
+async def test_an_early_agent_with_other_settings_is_replaced(
     host: Early, mark: str, difference: str
 ) -> None:
     agent = host.begin(sys.executable, "-c", WAIT)
@@ -151,7 +152,7 @@ async def test_one_that_differs_is_ended_and_the_right_one_started(
     assert agent.process.pid not in [one.pid for one in marked(mark)]
 
 
-async def test_only_the_first_connection_has_it(host: Early) -> None:
+async def test_only_the_first_connection_gets_the_early_agent(host: Early) -> None:
     host.begin(sys.executable, "-c", WAIT)
     first, second = (host.transport(sys.executable, "-c", WAIT) for _ in range(2))
     await first.start()
@@ -160,7 +161,7 @@ async def test_only_the_first_connection_has_it(host: Early) -> None:
 
 
 @pytest.mark.parametrize("kind", ["missing", "no file", "not executable", "no program", "folder"])
-async def test_a_program_that_cannot_start_is_told_as_without_it(
+async def test_a_program_that_cannot_start_is_reported_as_usual(
     host: Early, reaper: Reaper, tmp_path: Path, kind: str
 ) -> None:
     text = tmp_path / "text"
@@ -193,7 +194,7 @@ async def test_a_path_that_depends_on_the_directory_waits_for_the_host(
 
 
 def serve(mark: str, cwd: Path, *words: str) -> subprocess.Popen[bytes]:
-    """A host as Neovim starts it, with an agent to start first."""
+    """Start a host as Neovim does, with an early agent."""
     env = {**os.environ, MARK: mark, VARIABLE: described(list(words), cwd, {})}
     pipe = subprocess.PIPE
     return subprocess.Popen(
@@ -202,10 +203,10 @@ def serve(mark: str, cwd: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize("way", ["killed", "left"])
-def test_it_ends_with_a_host_that_never_comes_to_use_it(
+def test_the_early_agent_ends_with_a_host_that_never_uses_it(
     mark: str, tmp_path: Path, way: str
 ) -> None:
-    """Killed while it imports, or left by its Neovim."""
+    """The host is killed during its imports, or its Neovim exits."""
     note = tmp_path / "pid"
     program = f"import os; open({str(note)!r}, 'w').write(str(os.getpid()))\n" + WAIT
     with serve(mark, tmp_path, sys.executable, "-c", program) as host:
@@ -217,7 +218,7 @@ def test_it_ends_with_a_host_that_never_comes_to_use_it(
     until(lambda: marked(mark) == [], what="all processes of the host to end")
 
 
-def test_it_sees_nothing_of_how_it_was_named(mark: str, tmp_path: Path) -> None:
+def test_the_early_agent_does_not_see_its_description(mark: str, tmp_path: Path) -> None:
     note = tmp_path / "environment"
     program = f"import os; open({str(note)!r}, 'w').write('\\n'.join(os.environ)); input()"
     with serve(mark, tmp_path, sys.executable, "-c", program) as host:

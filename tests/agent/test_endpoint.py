@@ -35,11 +35,11 @@ async def wire() -> AsyncIterator[MemoryEndpoint]:
 
 
 async def test_everything_is_handled_in_wire_order(wire: MemoryEndpoint) -> None:
-    """A response is handed over before what came after it, also within one read."""
-    heard = wire.handler.heard
+    """A response is passed on before later frames, also within one read."""
+    handled = wire.handler.heard
 
     def on_response(result: Any, error: Exception | None) -> None:
-        heard.append(result.stop_reason)
+        handled.append(result.stop_reason)
 
     wire.endpoint.begin(
         "session/prompt",
@@ -53,11 +53,11 @@ async def test_everything_is_handled_in_wire_order(wire: MemoryEndpoint) -> None
         {"id": 1, "result": {"stopReason": "end_turn"}},
         {"method": "c"},
     )
-    await eventually(lambda: len(heard) == 5)
-    assert heard == [("a", {}), "question", ("b", {}), "end_turn", ("c", {})]
+    await eventually(lambda: len(handled) == 5)
+    assert handled == [("a", {}), "question", ("b", {}), "end_turn", ("c", {})]
 
 
-async def test_a_handler_that_waits_holds_nothing_up(wire: MemoryEndpoint) -> None:
+async def test_a_waiting_handler_delays_nothing(wire: MemoryEndpoint) -> None:
     released = anyio.Event()
 
     async def serve(method: str, params: Any, call: IncomingCall) -> Any:
@@ -92,7 +92,7 @@ def test_any_split_of_the_stream_gives_the_same_events(cuts: list[int]) -> None:
     assert asyncio.run(run()) == [(m["method"], m["params"]) for m in messages]
 
 
-# Our requests
+# Requests of the client
 
 
 async def test_a_result_is_decoded(wire: MemoryEndpoint) -> None:
@@ -107,14 +107,14 @@ async def test_a_result_is_decoded(wire: MemoryEndpoint) -> None:
     assert task.result() == schema.NewSessionResponse(session_id="s1")
 
 
-async def test_an_extension_of_ours_gets_plain_json(wire: MemoryEndpoint) -> None:
+async def test_a_result_of_an_extension_is_plain_json(wire: MemoryEndpoint) -> None:
     task = asyncio.ensure_future(wire.endpoint.request("_x/y", {"a": 1}))
     await wire.get(1)
     wire.put({"id": 1, "result": [1, {"b": None}]})
     assert await task == [1, {"b": None}]
 
 
-async def test_a_refusal_is_raised_and_told_to_on_response(wire: MemoryEndpoint) -> None:
+async def test_a_refusal_is_raised_and_passed_to_on_response(wire: MemoryEndpoint) -> None:
     told: list[Any] = []
     task = asyncio.ensure_future(
         wire.endpoint.request("logout", {}, on_response=lambda *outcome: told.append(outcome))
@@ -135,13 +135,13 @@ async def test_a_result_that_cannot_be_read_is_an_error_of_the_peer(wire: Memory
         await task
 
 
-async def test_params_that_are_no_json_are_our_error_and_send_nothing(wire: MemoryEndpoint) -> None:
+async def test_params_that_are_no_json_are_a_local_error(wire: MemoryEndpoint) -> None:
     with pytest.raises(LocalProtocolError):
         await wire.endpoint.request("x", {"a": object()})
     assert wire.received() == []
 
 
-async def test_a_waiter_that_is_cancelled_cancels_the_request_and_its_answer_is_no_violation(
+async def test_a_cancelled_waiter_cancels_its_request_and_ignores_the_answer(
     wire: MemoryEndpoint,
 ) -> None:
     told: list[Any] = []
@@ -170,7 +170,7 @@ async def test_an_on_response_that_raises_stops_nothing(wire: MemoryEndpoint) ->
     assert [type(error) for error in wire.handler.errors] == [KeyError]
 
 
-# Their requests
+# Requests of the agent
 
 
 async def fail(method: str, params: Any, call: IncomingCall) -> Any:
@@ -238,7 +238,7 @@ async def test_every_request_is_answered_exactly_once(
     [(nothing, 0), (fail, 1), (refuse, 1), (cancelled, 0)],
     ids=["no more", "a failure", "a refusal", "a cancel"],
 )
-async def test_what_was_answered_at_once_is_not_answered_again(
+async def test_a_request_that_was_answered_early_is_not_answered_again(
     wire: MemoryEndpoint, then: Serve, failures: int
 ) -> None:
     seen: list[Any] = []
@@ -253,8 +253,8 @@ async def test_what_was_answered_at_once_is_not_answered_again(
     wire.handler.serve = serve
     wire.ask(0, "x")
     assert await wire.get(1) == [{"id": 0, "result": {"done": True}}]
-    assert seen[0] > 0  # before the rest was done
-    wire.ask(0, "other")  # the number is free again
+    assert seen[0] > 0  # before the handler has ended
+    wire.ask(0, "other")  # the id is free again
     assert (await wire.get(2))[1:] == [{"id": 0, "result": {}}]
     assert len(wire.handler.errors) == failures
 
@@ -280,7 +280,7 @@ async def test_a_request_that_the_peer_cancels_ends_its_handler(wire: MemoryEndp
     assert wire.handler.heard == ["x"], "it is no notification for the handler"
 
 
-async def test_requests_are_cancelled_by_the_very_number(wire: MemoryEndpoint) -> None:
+async def test_a_cancel_needs_exactly_the_id_of_its_request(wire: MemoryEndpoint) -> None:
     async def serve(method: str, params: Any, call: IncomingCall) -> Any:
         await anyio.sleep_forever()
 
@@ -325,10 +325,10 @@ async def test_garbage_is_reported_and_answered_and_the_rest_is_read(wire: Memor
     assert [violation.kind for violation in wire.handler.violations] == ["json"]
 
 
-async def test_an_agent_that_prints_something_else_is_not_answered_for_ever(
+async def test_errors_for_unreadable_lines_are_limited(
     wire: MemoryEndpoint,
 ) -> None:
-    """It may print any amount of it and read nothing: what we answer would pile up."""
+    """An agent may print any amount and read nothing, so that the answers would pile up."""
     for _ in range(3):
         wire.far.send(b"2026-11-22 INFO working\n" * (UNREADABLE_ANSWERED // 2))
     wire.put({"method": "after"})
@@ -349,25 +349,25 @@ async def test_a_notification_handler_that_raises_stops_nothing(wire: MemoryEndp
     assert [type(error) for error in wire.handler.errors] == [ZeroDivisionError]
 
 
-# What ends with a request of ours
+# Work that ends with a request of the client
 
 
-async def test_what_waits_for_the_end_of_a_request_hears_it_once(wire: MemoryEndpoint) -> None:
-    heard: list[str] = []
+async def test_the_end_of_a_request_is_reported_once(wire: MemoryEndpoint) -> None:
+    handled: list[str] = []
     answered = wire.endpoint.begin("logout", {})
     cancelled = wire.endpoint.begin("logout", {})
     for name, call in (("answered", answered), ("cancelled", cancelled)):
         assert wire.endpoint.asked(call.id) is call
-        call.when_over(partial(heard.append, name))
+        call.when_over(partial(handled.append, name))
     wire.put({"id": 1, "result": {}})
-    await eventually(lambda: heard == ["answered"])
+    await eventually(lambda: handled == ["answered"])
     assert wire.endpoint.asked(1) is None
     assert wire.endpoint.is_over(1)
     wire.endpoint.cancel(cancelled)
-    assert heard == ["answered", "cancelled"]
+    assert handled == ["answered", "cancelled"]
     assert not wire.endpoint.is_over(2), "its answer may still come"
     wire.put({"id": 2, "result": {}})
     await eventually(lambda: wire.endpoint.is_over(2))
-    cancelled.when_over(lambda: heard.append("late"))
-    assert heard == ["answered", "cancelled", "late"]
+    cancelled.when_over(lambda: handled.append("late"))
+    assert handled == ["answered", "cancelled", "late"]
     assert not any(map(wire.endpoint.is_over, (0, 3, "1", None)))

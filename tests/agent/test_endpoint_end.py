@@ -1,4 +1,4 @@
-"""How a connection ends, from either side, and how fast one may speak."""
+"""The end of a connection, from either side, and flow control."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def forever(method: str, params: Any, call: IncomingCall) -> Any:
     await anyio.sleep_forever()
 
 
-async def test_the_end_of_the_stream_fails_what_is_open_and_ends_handlers() -> None:
+async def test_the_end_of_the_stream_fails_open_requests_and_ends_handlers() -> None:
     ended: list[Any] = []
     told: list[Any] = []
 
@@ -48,7 +48,7 @@ async def test_the_end_of_the_stream_fails_what_is_open_and_ends_handlers() -> N
     wire.endpoint.notify("session/cancel", {})
 
 
-async def test_an_answer_without_its_newline_is_one() -> None:
+async def test_a_last_answer_without_a_newline_counts() -> None:
     async with Running(MemoryEndpoint()) as wire:
         answered = wire.endpoint.begin("logout", {})
         wire.endpoint.begin("logout", {})
@@ -58,7 +58,7 @@ async def test_an_answer_without_its_newline_is_one() -> None:
     assert wire.endpoint.outgoing == []
 
 
-async def test_last_words_say_why() -> None:
+async def test_the_last_line_of_stderr_is_the_reason() -> None:
     async def last_words() -> str:
         return "codex: exit code 3"
 
@@ -68,7 +68,7 @@ async def test_last_words_say_why() -> None:
         await call.answer()
 
 
-async def test_closing_it_ourselves_answers_what_is_open() -> None:
+async def test_a_local_close_answers_open_requests() -> None:
     async with Running(MemoryEndpoint()) as wire:
         wire.handler.serve = forever
         wire.ask(1, "x")
@@ -80,7 +80,7 @@ async def test_closing_it_ourselves_answers_what_is_open() -> None:
     assert answer["error"] == {"code": -32800, "message": "stopped by the user"}
 
 
-async def test_a_run_that_is_cancelled_answers_what_is_open() -> None:
+async def test_a_cancelled_run_answers_open_requests() -> None:
     wire = MemoryEndpoint()
     wire.handler.serve = forever
     async with anyio.create_task_group() as tasks:
@@ -109,7 +109,7 @@ async def test_nothing_is_handled_after_a_handler_closed_the_connection() -> Non
 
 
 class Full:
-    """There is no room before `free` is set."""
+    """A flow that has no room before `free` is set."""
 
     def __init__(self) -> None:
         self.asked = anyio.Event()
@@ -121,13 +121,13 @@ class Full:
 
 
 class Calm:
-    """There is room, and nobody looks for half a second."""
+    """A flow that has room and wants half a second between reads."""
 
     async def room(self) -> float:
         return 0.5
 
 
-async def test_while_there_is_no_room_nothing_is_read() -> None:
+async def test_nothing_is_read_while_there_is_no_room() -> None:
     flow = Full()
     async with Running(MemoryEndpoint(flow=flow)) as wire:
         wire.tell("a")
@@ -138,8 +138,8 @@ async def test_while_there_is_no_room_nothing_is_read() -> None:
         await eventually(lambda: wire.handler.heard == [("a", {})])
 
 
-async def test_reading_may_rest_while_the_peer_only_tells_and_little() -> None:
-    """Not as long as it asks, answers, or says much at a time."""
+async def test_reading_pauses_while_the_peer_sends_only_a_few_notifications() -> None:
+    """Reading does not pause while the peer asks, answers, or sends much at once."""
     rests: list[float] = []
 
     async with Running(MemoryEndpoint(flow=Calm(), rest=rests.append)) as wire:
@@ -159,7 +159,7 @@ async def test_reading_may_rest_while_the_peer_only_tells_and_little() -> None:
         assert rests == [0.5]
 
 
-async def test_the_traffic_log_sees_both_directions() -> None:
+async def test_the_traffic_log_has_both_directions() -> None:
     traffic = Traffic()
     async with Running(MemoryEndpoint(traffic=traffic, peer=Peer(message_bytes=1000))) as wire:
         wire.ask(1, "x")
@@ -172,7 +172,7 @@ async def test_the_traffic_log_sees_both_directions() -> None:
 
 
 async def test_a_flood_does_not_starve_others() -> None:
-    """While it is being read, other tasks get their turn many times."""
+    """Other tasks run many times while it is read."""
     turns = 0
     async with Running(MemoryEndpoint()) as wire:
         for _ in range(40):

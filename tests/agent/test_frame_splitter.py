@@ -24,13 +24,13 @@ frames = st.lists(
 
 
 def wire(opcode: Opcode, fin: bool, size: int) -> bytes:
-    """A frame as a server writes it."""
+    """Return a frame as a server writes it."""
     payload = bytes(n % 251 for n in range(size))
     return Frame(opcode, payload, fin=fin).serialize(mask=False)
 
 
 def read(data: bytes) -> list[Frame]:
-    """The frames, as a library reads them."""
+    """Return the frames as a library reads them."""
     found = []
     reader = StreamReader()
     reader.feed_data(data)
@@ -47,7 +47,7 @@ def read(data: bytes) -> list[Frame]:
 
 
 def joined(found: list[Frame]) -> list[tuple[Opcode, bool, bytes]]:
-    """Frames with the fragments of one put together."""
+    """Join fragments to whole frames."""
     whole: list[tuple[Opcode, bool, bytes]] = []
     for frame in found:
         if whole and frame.opcode is Opcode.CONT and not whole[-1][1]:
@@ -76,13 +76,13 @@ def test_the_messages_are_the_same_and_no_frame_is_long(
     assert all(len(frame.data) <= PIECE for frame in found)
 
 
-def test_what_is_no_handshake_passes_as_it_is() -> None:
+def test_data_without_a_handshake_passes_unchanged() -> None:
     refusal = b"HTTP/1.1 404 Not Found\r\n\r\n" + wire(Opcode.TEXT, True, 1000)
     splitter = FrameSplitter(PIECE)
     assert b"".join(splitter.feed(refusal[at : at + 1]) for at in range(len(refusal))) == refusal
 
 
-def test_an_answer_to_the_handshake_without_end_is_not_held() -> None:
+def test_a_handshake_answer_without_end_is_not_buffered() -> None:
     splitter, passed = FrameSplitter(), 0
     for _ in range(100):
         passed += len(splitter.feed(b"HTTP/1.1 101 " + b"x" * 65_536))

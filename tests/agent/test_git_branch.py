@@ -1,4 +1,4 @@
-"""The branch of a folder, as git would say it."""
+"""The branch of a folder equals the answer of git."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies of HTTP answers that have no end, or are compressed."""
+"""Bodies of HTTP responses that are endless or compressed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ENDLESS = {
 
 
 async def without_end(piece: bytes, coding: str) -> AsyncIterator[bytes]:
-    """A body without end; compressed, each piece of it stands for 16 MiB."""
+    """Yield an endless body. Each compressed piece contains 16 MiB."""
     squeeze = zlib.compressobj(9, wbits=31 if coding == "gzip" else 15)
     while True:
         await anyio.lowlevel.checkpoint()  # the client is on the same loop
@@ -55,7 +55,7 @@ def endless(kind: str, status: int = 200) -> Reply:
 
 @pytest.fixture
 def bounded() -> Iterator[None]:
-    """Little more memory is taken than one message may have, twice, and the server."""
+    """Check that memory grows by little more than two messages and the server."""
     tracemalloc.start()
     yield
     peak = tracemalloc.get_traced_memory()[1]
@@ -64,7 +64,7 @@ def bounded() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", ENDLESS)
-async def test_a_body_without_end_fails_that_request_in_words(kind: str, bounded: None) -> None:
+async def test_an_endless_body_fails_its_request_with_a_reason(kind: str, bounded: None) -> None:
     agent = StreamingAgent()
     agent.posts = lambda request, message: endless(kind) if message.get("id") == 2 else None
     async with HttpServer(agent) as server, reached(server.url, message_bytes=LIMIT) as client:
@@ -77,7 +77,7 @@ async def test_a_body_without_end_fails_that_request_in_words(kind: str, bounded
 
 
 @pytest.mark.parametrize("kind", ["plain", "gzip"])
-async def test_a_handshake_without_end_is_no_connection(kind: str, bounded: None) -> None:
+async def test_an_endless_handshake_is_no_connection(kind: str, bounded: None) -> None:
     agent = StreamingAgent()
     agent.posts = lambda request, message: endless(kind)
     async with HttpServer(agent) as server, reached(server.url, message_bytes=LIMIT) as client:
@@ -88,7 +88,7 @@ async def test_a_handshake_without_end_is_no_connection(kind: str, bounded: None
 
 
 @pytest.mark.parametrize("status", [307, 400, 500])
-async def test_a_refusal_or_redirect_without_end_is_not_read(status: int, bounded: None) -> None:
+async def test_an_endless_refusal_or_redirect_is_not_read(status: int, bounded: None) -> None:
     agent = StreamingAgent()
 
     def posts(request: Request, message: dict[str, Any]) -> Reply | None:
@@ -106,7 +106,7 @@ async def test_a_refusal_or_redirect_without_end_is_not_read(status: int, bounde
 
 
 @pytest.mark.parametrize("kind", ["data", "line", "gzip"])
-async def test_an_event_without_end_holds_no_memory(kind: str, bounded: None) -> None:
+async def test_an_endless_event_uses_no_memory(kind: str, bounded: None) -> None:
     agent = StreamingAgent()
     sent = 0
 
@@ -124,7 +124,7 @@ async def test_an_event_without_end_holds_no_memory(kind: str, bounded: None) ->
         assert client.transport.lost is None
 
 
-async def test_a_compressed_stream_is_read_and_another_coding_is_named() -> None:
+async def test_a_compressed_stream_is_read_and_another_coding_is_reported() -> None:
     agent = StreamingAgent()
     squeeze = zlib.compressobj(wbits=31)
 

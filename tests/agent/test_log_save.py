@@ -1,4 +1,4 @@
-"""`:Acp log save` and `:Acp export`: who may read the file, and what must not be in it."""
+"""`:Acp log save` and `:Acp export`: permissions of the file, and its redacted content."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_saved_log_is_the_users_alone_and_tells_no_value_of_the_environment(
+def test_a_saved_log_is_private_and_has_no_value_of_the_environment(
     edit: Callable[..., Editor], tmp_path: Path
 ) -> None:
     editor = edit(env={"MY_API_TOKEN": OWN, "DATABASE_URL": f"postgres://me:{OWN}-db@localhost/x"})
@@ -47,10 +47,10 @@ def test_a_saved_log_is_the_users_alone_and_tells_no_value_of_the_environment(
     assert OWN not in exported.read_text()
 
 
-async def test_a_log_is_redacted_beside_the_loop(
+async def test_a_log_is_redacted_outside_of_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Seconds of work for a long log: nothing that an agent or the user sends may wait for it."""
+    """A long log takes seconds, during which other messages must not wait."""
     threads: list[threading.Thread] = []
 
     def save(path: Path, logs: Mapping[str, Recorded]) -> int:
@@ -74,7 +74,7 @@ def test_a_new_log_is_private_whatever_the_umask(tmp_path: Path, mask: int) -> N
     assert mode(tmp_path / "log") == 0o600
 
 
-def test_a_key_that_comes_line_by_line_is_taken_out() -> None:
+def test_a_key_in_several_lines_is_removed() -> None:
     (kind,) = (kind for kind in KINDS if kind.name == "RSA key")
     traffic = Traffic()
     for line in f"before\n{kind.text}\nafter".split("\n"):
@@ -85,7 +85,7 @@ def test_a_key_that_comes_line_by_line_is_taken_out() -> None:
     assert "after" in text
 
 
-def test_the_half_of_a_secret_that_was_cut_off_is_taken_out() -> None:
+def test_half_of_a_secret_is_removed() -> None:
     traffic = Traffic(secrets=[OWN])
     traffic.add("err", b"x" * 65_520 + b" " + OWN[:12].encode() + b"y" * 99 + b"\n")
     traffic.add("err", f"more, and then {OWN[:9]}".encode())
@@ -93,7 +93,7 @@ def test_the_half_of_a_secret_that_was_cut_off_is_taken_out() -> None:
     assert OWN[:5] not in text
 
 
-def test_what_cannot_be_read_hides_nothing_and_loses_no_other_line() -> None:
+def test_an_unreadable_line_changes_no_other_line() -> None:
     traffic = Traffic()
     deep = b'{"jsonrpc":"2.0","method":"a","params":' + b"[" * 20_000 + b"]" * 20_000 + b"}\n"
     traffic.add("in", deep)

@@ -1,4 +1,6 @@
-"""MCP servers and the system prompt: passed on as the agent can take them, secrets never logged."""
+"""MCP servers and the system prompt: sent in a form that the agent accepts, without secrets in
+logs.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def test_a_stdio_server_has_an_absolute_command_and_all_its_arrays() -> None:
 @pytest.mark.parametrize(
     "env", [{"KEY": "$ENV{TOKEN}"}, [{"name": "KEY", "value": "${TOKEN}"}], {"KEY": "${env:TOKEN}"}]
 )
-def test_values_of_the_environment_are_put_in_and_known_as_secrets(env: Any) -> None:
+def test_values_of_the_environment_are_filled_in_and_treated_as_secrets(env: Any) -> None:
     result = found({"name": "a", "command": "sh", "args": ["--at", "${HOST}"], "env": env})
     [server] = result.servers
     assert isinstance(server, schema.McpServerStdio)
@@ -45,7 +47,7 @@ def test_values_of_the_environment_are_put_in_and_known_as_secrets(env: Any) -> 
     assert {"s3cret-value", "example.org"} <= set(result.secrets)
 
 
-def test_a_default_stands_for_what_is_not_set() -> None:
+def test_a_default_replaces_an_unset_variable() -> None:
     [server] = found({"name": "a", "command": "sh", "args": ["${NO_SUCH:-8080}"]}).servers
     assert isinstance(server, schema.McpServerStdio)
     assert server.args == ["8080"]
@@ -67,13 +69,13 @@ def test_remote_servers_with_headers_of_either_shape() -> None:
     assert "Bearer s3cret-value" in result.secrets
 
 
-def test_a_program_with_its_full_path_is_passed_as_it_is() -> None:
+def test_a_full_path_of_a_program_is_unchanged() -> None:
     result = found({"name": "a", "command": "/opt/elsewhere/server"})
     assert result.servers == [schema.McpServerStdio("a", "/opt/elsewhere/server", [], [])]
     assert result.left_out == []
 
 
-def test_a_program_that_is_not_found_is_passed_as_it_is_and_named() -> None:
+def test_a_missing_program_is_unchanged_and_reported() -> None:
     result = found({"name": "a", "command": "no-such-program"})
     assert result.servers == [schema.McpServerStdio("a", "no-such-program", [], [])]
     assert result.doubts == ["The MCP server a: program no-such-program not found"]
@@ -125,7 +127,7 @@ def test_the_projects_file_comes_after_the_configuration(tmp_path: Path) -> None
     ("content", "why"),
     [("{", "not JSON"), ("[]", "no mcpServers"), ('{"mcpServers": {"a": 1}}', "server a is no")],
 )
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: str, why: str) -> None:
+def test_an_unreadable_servers_file_is_reported(tmp_path: Path, content: str, why: str) -> None:
     (tmp_path / ".mcp.json").write_text(content)
     [line] = found(cwd=str(tmp_path)).left_out
     assert line.startswith(f"{tmp_path / '.mcp.json'} was not read")
@@ -140,13 +142,13 @@ def setup_of(agent: Traffic, method: str = "session/new") -> dict[str, Any]:
     return params
 
 
-def test_a_pipe_in_the_files_place_is_named_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_the_servers_file_is_reported(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".mcp.json")
     [line] = found(cwd=str(tmp_path)).left_out
     assert line == f"{tmp_path / '.mcp.json'} was not read: is not a regular file"
 
 
-def test_a_session_gets_them_and_the_log_does_not(edit: Any) -> None:
+def test_values_of_servers_reach_the_session_but_not_the_log(edit: Any) -> None:
     editor: Editor = edit(env={"ACP_TEST_TOKEN": "t0ken-from-outside"})
     editor.errors_expected = True
     server = {
@@ -203,7 +205,7 @@ def test_a_session_gets_them_and_the_log_does_not(edit: Any) -> None:
         (None, "Be brief.", None),
     ],
 )
-def test_the_system_prompt_stands_behind_its_gate(
+def test_the_system_prompt_is_sent_only_with_its_capability(
     editor: Editor, capability: Any, wanted: Any, mode: str | None
 ) -> None:
     capabilities = {"sessionCapabilities": {"systemPrompt": capability} if mode else {}}
@@ -216,7 +218,7 @@ def test_the_system_prompt_stands_behind_its_gate(
         assert any("The system prompt was left out" in line for line in editor.chat())
 
 
-def test_without_one_of_the_users_it_tells_of_the_editors_tools(editor: Editor) -> None:
+def test_the_default_system_prompt_describes_the_editors_tools(editor: Editor) -> None:
     agent = editor.agent("hello", capabilities={"sessionCapabilities": {"systemPrompt": {}}})
     editor.turn("hi")
     prompt = setup_of(agent)["systemPrompt"]
@@ -244,10 +246,10 @@ def test_the_setup_is_the_same_when_a_session_is_resumed(editor: Editor) -> None
     assert [it["name"] for it in first["mcpServers"]] == ["neovim", "zero"]
     assert again["mcpServers"][1:] == first["mcpServers"][1:]
     own, own_again = first["mcpServers"][0], again["mcpServers"][0]
-    assert {**own_again, "env": own["env"]} == own  # with a token of its own
+    assert {**own_again, "env": own["env"]} == own  # with its own token
 
 
-def test_what_became_of_each_server_is_known_without_any_value() -> None:
+def test_the_state_of_each_server_is_known_without_its_values() -> None:
     twice = {"name": "twice", "url": "https://x.org"}
     result = found(
         {"name": "filled", "command": "sh", "args": ["${HOST}"], "env": {"KEY": "$ENV{TOKEN}"}},
@@ -272,7 +274,7 @@ def test_what_became_of_each_server_is_known_without_any_value() -> None:
     assert "s3cret" not in repr(result.fates)
 
 
-def test_servers_of_a_project_wait_for_the_user(tmp_path: Path) -> None:
+def test_servers_of_a_project_need_the_users_consent(tmp_path: Path) -> None:
     (tmp_path / ".mcp.json").write_text('{"mcpServers": {"theirs": {"command": "sh"}}}')
     answers = {None: "you have not allowed it yet", False: "you declined it"}
     for said, why in answers.items():

@@ -34,7 +34,7 @@ def test_a_source_has_the_type_of_its_language(name: str, mime: str | None) -> N
     ("name", "mime"),
     [("a.rs", "text/x-rust"), ("a.toml", "application/toml"), ("a.x", "text/plain")],
 )
-def test_an_attached_text_goes_under_that_type(tmp_path: Path, name: str, mime: str) -> None:
+def test_an_attached_text_has_that_type(tmp_path: Path, name: str, mime: str) -> None:
     path = tmp_path / name
     path.write_text("x\n")
     found = attachment(str(path))
@@ -42,5 +42,5 @@ def test_an_attached_text_goes_under_that_type(tmp_path: Path, name: str, mime: 
     assert found.mime_type == mime
 
 
-def test_the_first_bytes_tell_more_than_a_suffix() -> None:
+def test_the_first_bytes_override_a_suffix() -> None:
     assert mime_of("/p/a.ts", b"\x89PNG\r\n\x1a\n") == "image/png"

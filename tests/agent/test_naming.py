@@ -1,4 +1,4 @@
-"""Sessions whose `session/new` is not answered yet: what their agent asks for in the meantime."""
+"""Requests of an agent for a session whose `session/new` is not answered yet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from acp_nvim.session.session import Session
 
 
 class Files:
-    """Serves files, which hold the number of the session, and no terminals."""
+    """Files that contain the number of the session. There are no terminals."""
 
     def __init__(self) -> None:
         self.handlers: Mapping[str, Handler] = {}
@@ -59,14 +59,16 @@ def answer(session_id: str) -> schema.NewSessionResponse:
     return schema.NewSessionResponse(session_id)
 
 
-async def test_one_that_asks_before_the_answer_is_the_one_that_is_opened(client: Client) -> None:
+async def test_a_request_before_the_answer_belongs_to_the_session_that_is_being_opened(
+    client: Client,
+) -> None:
     with client.router.naming(Session(1, "x", "/work")) as named:
         assert await read(client, "a") == "1"
         named(answer("a"), None)
     assert await read(client, "a") == "1"
 
 
-async def test_it_is_known_from_its_answer_on(client: Client) -> None:
+async def test_a_session_is_known_from_its_answer_on(client: Client) -> None:
     one, two = Session(1, "x", "/work"), Session(2, "x", "/work")
     with client.router.naming(one) as first, client.router.naming(two) as second:
         second(answer("b"), None)
@@ -74,7 +76,7 @@ async def test_it_is_known_from_its_answer_on(client: Client) -> None:
         assert [await read(client, id) for id in "ab"] == ["1", "2"]
 
 
-async def test_of_two_that_are_opened_neither_is_guessed(client: Client) -> None:
+async def test_a_request_is_refused_while_two_sessions_are_being_opened(client: Client) -> None:
     with (
         client.router.naming(Session(1, "x", "/work")),
         client.router.naming(Session(2, "x", "/work")),
@@ -83,7 +85,7 @@ async def test_of_two_that_are_opened_neither_is_guessed(client: Client) -> None
         await read(client, "a")
 
 
-async def test_an_id_that_was_none_of_its_is_forgotten(client: Client) -> None:
+async def test_an_id_that_differs_from_the_answer_is_forgotten(client: Client) -> None:
     with client.router.naming(Session(1, "x", "/work")) as named:
         assert await read(client, "wrong") == "1"
         named(answer("a"), None)
@@ -91,7 +93,7 @@ async def test_an_id_that_was_none_of_its_is_forgotten(client: Client) -> None:
         await read(client, "wrong")
 
 
-async def test_a_refusal_and_a_late_answer_name_nothing(client: Client) -> None:
+async def test_a_refusal_and_a_late_answer_assign_no_id(client: Client) -> None:
     with client.router.naming(Session(1, "x", "/work")) as named:
         named(None, RequestError(-32603, "no"))
     named(answer("a"), None)
@@ -99,7 +101,7 @@ async def test_a_refusal_and_a_late_answer_name_nothing(client: Client) -> None:
         await read(client, "a")
 
 
-async def test_a_session_that_was_closed_is_not_taken_for_the_new_one(client: Client) -> None:
+async def test_a_closed_session_is_not_mistaken_for_the_new_one(client: Client) -> None:
     old = Session(1, "x", "/work")
     client.router.adopt("old", old)
     client.forget(old)

@@ -1,11 +1,11 @@
-"""Updates for sessions that are not known yet: kept for them, within bounds."""
+"""Updates for unknown sessions: stored for them, within limits."""
 
 from __future__ import annotations
 
 from acp_nvim.agent.serving.pending_updates import BYTES, UPDATES, PendingUpdates
 
 
-def test_what_was_kept_is_taken_once_in_order() -> None:
+def test_stored_updates_are_returned_once_in_order() -> None:
     pending = PendingUpdates()
     for number in range(3):
         pending.add("a", number, 10)
@@ -17,14 +17,14 @@ def test_what_was_kept_is_taken_once_in_order() -> None:
     assert len(pending) == 0
 
 
-def test_one_id_has_its_bound() -> None:
+def test_the_updates_of_one_id_are_limited() -> None:
     pending = PendingUpdates()
     for number in range(UPDATES + 5):
         pending.add("a", number, 1)
     assert pending.take("a") == list(range(UPDATES))
 
 
-def test_an_agent_that_talks_of_sessions_without_end_is_not_kept_whole() -> None:
+def test_the_number_of_unknown_sessions_is_limited() -> None:
     pending = PendingUpdates()
     for number in range(100):
         pending.add(f"s{number}", "words", BYTES // 10)

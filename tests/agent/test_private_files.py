@@ -1,4 +1,4 @@
-"""What the plugin keeps on disk is for the user alone, whatever the umask is."""
+"""Files of the plugin are readable only by the user, whatever the umask is."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def umask(mask: int) -> Iterator[None]:
         os.umask(before)
 
 
-def kept(editor: Editor) -> list[Path]:
-    """All files and folders of ours below Neovim's own folders."""
+def stored_paths(editor: Editor) -> list[Path]:
+    """Return all files and folders of the plugin below Neovim's own folders."""
     tops = [
         top for kind in ("data", "state", "cache") for top in editor.home.glob(f"{kind}/*/acp*")
     ]
@@ -33,16 +33,15 @@ def kept(editor: Editor) -> list[Path]:
 
 
 def open_to_others(paths: list[Path]) -> list[str]:
-    there = [path for path in paths if path.exists() and not path.is_symlink()]  # locks of git go
+    # git removes its locks
+    there = [path for path in paths if path.exists() and not path.is_symlink()]
     modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in there}
     return [f"{mode:o} {path}" for path, mode in modes.items() if mode & 0o077]
 
 
 @pytest.mark.parametrize("mask", [0o022, 0])
 @pytest.mark.parametrize("git", [True, False])
-def test_all_that_is_kept_is_for_the_user_alone(
-    edit: Callable[..., Editor], git: bool, mask: int
-) -> None:
+def test_all_stored_files_are_private(edit: Callable[..., Editor], git: bool, mask: int) -> None:
     with umask(mask):
         editor = edit()
     editor.write("a.txt", "one\n")
@@ -54,21 +53,21 @@ def test_all_that_is_kept_is_for_the_user_alone(
     editor.cmd(f"Acp log save {editor.home}/state/nvim/acp-saved.log")
     editor.wait_message("lines of traffic")
     editor.wait("#vim.fn.glob(vim.fn.stdpath('data') .. '/acp/workspaces/*/journal') > 0")
-    paths = kept(editor)
+    paths = stored_paths(editor)
     assert open_to_others(paths) == []
     names = {path.name for path in paths}
     assert {"checkpoints", "journal", "objects"} <= names
     assert len([path for path in paths if path.is_file()]) >= 4
 
 
-def test_a_directory_that_an_earlier_version_made_is_closed(tmp_path: Path) -> None:
+def test_a_directory_of_an_earlier_version_is_made_private(tmp_path: Path) -> None:
     (tmp_path / "acp").mkdir(mode=0o755)
     private_files.write(tmp_path / "acp/deep/file", b"text")
     private_files.directory(tmp_path / "acp")
     assert open_to_others([tmp_path / "acp", *(tmp_path / "acp").rglob("*")]) == []
 
 
-def test_our_files_may_lie_behind_a_link_of_the_users(tmp_path: Path) -> None:
+def test_stored_files_may_be_behind_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     private_files.write(tmp_path / "link/file", b"text")

@@ -1,4 +1,4 @@
-"""The life and the end of a child process, with real ones: what stays alive is read from /proc."""
+"""Child processes from start to end. Survivors are read from /proc."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 # Starting
 
 
-async def test_bytes_go_in_and_come_out_and_the_environment_is_the_given_one(
+async def test_bytes_and_environment_reach_the_child(
     start: Start, mark: str, tmp_path: Path
 ) -> None:
     process = await start(["sh", "-c", "cat; pwd; env"])
@@ -46,7 +46,7 @@ async def test_bytes_go_in_and_come_out_and_the_environment_is_the_given_one(
     assert process.exit == Exit(0, None)
 
 
-async def test_what_is_sent_together_comes_whole_and_in_order(start: Start) -> None:
+async def test_messages_that_are_sent_together_arrive_whole_and_in_order(start: Start) -> None:
     process = await start(["cat"])
     lines = [b"%d\n" % n for n in range(1000)]
     for line in lines[:700]:
@@ -89,7 +89,7 @@ def program(tmp_path: Path, name: str, text: str, mode: int) -> str:
         (["cat", "a\0b"], "Cannot start cat: embedded null byte"),
     ],
 )
-async def test_what_cannot_be_started_is_told_in_one_line(
+async def test_a_failed_start_is_reported_in_one_line(
     argv: list[str], message: str, tmp_path: Path, reaper: Reaper
 ) -> None:
     program(tmp_path, "plain", "#!/bin/sh\n", 0o644)
@@ -103,7 +103,7 @@ async def test_what_cannot_be_started_is_told_in_one_line(
     assert not reaper.groups
 
 
-async def test_a_missing_directory_is_not_taken_for_a_missing_program(
+async def test_a_missing_directory_is_not_reported_as_a_missing_program(
     reaper: Reaper, tmp_path: Path
 ) -> None:
     gone = tmp_path / "gone"
@@ -115,12 +115,12 @@ async def test_a_missing_directory_is_not_taken_for_a_missing_program(
 
 
 def unsent(process: StdioTransport) -> int:
-    """Bytes that the agent has not read from the pipe's mouth yet."""
+    """Return the number of bytes that the pipe has not accepted yet."""
     assert process._pipes.stdin is not None
     return process._pipes.stdin.get_write_buffer_size()
 
 
-async def test_a_large_message_is_written_whole_while_nobody_reads(start: Start) -> None:
+async def test_a_large_message_is_written_whole_to_a_slow_reader(start: Start) -> None:
     process = await start(
         "import sys; sys.stdin.buffer.readline(); n = len(sys.stdin.buffer.read(9_000_000));"
         "print(n, flush=True); sys.stdin.buffer.read()"
@@ -133,19 +133,19 @@ async def test_a_large_message_is_written_whole_while_nobody_reads(start: Start)
     assert unsent(process) == 0
 
 
-async def test_reading_stops_when_nobody_receives_and_nothing_is_lost(start: Start) -> None:
+async def test_reading_stops_without_a_receiver_and_loses_nothing(start: Start) -> None:
     process = await start("import sys; sys.stdout.buffer.write(b'0123456789' * 600_000)")
     await eventually(lambda: process._pipes.stdout.size >= 1 << 20)
     assert await true_within(lambda: process._pipes.stdout.size > 2 << 20, 0.2) is False
     assert await read_all(process) == b"0123456789" * 600_000
 
 
-async def test_what_has_held_for_a_moment_counts() -> None:
+async def test_a_condition_counts_after_it_has_held_for_a_moment() -> None:
     answers = iter([False, True, False])
     assert await true_within(lambda: next(answers), 5)
 
 
-async def test_what_comes_while_reading_rests_is_read_afterwards_and_at_the_exit(
+async def test_output_during_a_pause_is_read_afterwards_and_at_the_exit(
     start: Start,
 ) -> None:
     read = "sys.stdin.readline()"
@@ -161,10 +161,10 @@ async def test_what_comes_while_reading_rests_is_read_afterwards_and_at_the_exit
     assert await process.receive() == b""
 
 
-async def test_what_was_written_before_the_exit_is_read_even_when_reading_had_stopped(
+async def test_output_before_the_exit_is_read_after_a_pause(
     start: Start,
 ) -> None:
-    # One pipe's worth more than is read ahead: the writer can leave, its last words still wait.
+    # One pipe's worth more than is read ahead: the writer can exit while its last output waits.
     size = (1 << 20) + 40_000
     process = await start(f"import sys; sys.stdout.buffer.write(b'z' * {size})")
     await process.wait()
@@ -172,7 +172,7 @@ async def test_what_was_written_before_the_exit_is_read_even_when_reading_had_st
     assert len(await read_all(process)) == size
 
 
-async def test_stderr_is_drained_and_its_last_lines_are_kept(start: Start) -> None:
+async def test_stderr_is_read_and_its_last_lines_are_stored(start: Start) -> None:
     process = await start(
         "import sys\n"
         "for i in range(20): sys.stderr.buffer.write(b'x' * 1_000_000 + b'\\n')\n"
@@ -186,7 +186,7 @@ async def test_stderr_is_drained_and_its_last_lines_are_kept(start: Start) -> No
     assert len(process.stderr(1000)) == 500
 
 
-async def test_a_broken_pipe_is_no_error_the_exit_is_what_is_told(start: Start) -> None:
+async def test_a_broken_pipe_is_reported_as_the_exit(start: Start) -> None:
     process = await start("import os; os.close(0); print('closed', flush=True); os._exit(7)")
     assert await read_line(process) == b"closed\n"
     for _ in range(20):
@@ -216,13 +216,13 @@ async def test_closing_stdin_ends_an_agent_that_listens(start: Start, reaper: Re
     assert reaper.groups == set()
 
 
-async def test_one_that_ignores_eof_gets_sigterm(start: Start) -> None:
+async def test_an_agent_that_ignores_eof_gets_sigterm(start: Start) -> None:
     process = await start("import time; print('up', flush=True)" + FOREVER)
     await read_line(process)
     assert await process.stop() == Exit(None, "SIGTERM")
 
 
-async def test_one_that_ignores_sigterm_too_gets_sigkill(start: Start, mark: str) -> None:
+async def test_an_agent_that_ignores_sigterm_too_gets_sigkill(start: Start, mark: str) -> None:
     process = await start(QUIET + "print('up', flush=True)" + FOREVER)
     await read_line(process)
     assert await process.stop() == Exit(None, "SIGKILL")
@@ -238,9 +238,7 @@ async def test_grandchildren_are_ended_with_it(start: Start, mark: str, apart: b
     assert marked(mark) == []
 
 
-async def test_a_grandchild_apart_is_ended_when_eof_is_enough_for_the_agent(
-    start: Start, mark: str
-) -> None:
+async def test_a_grandchild_in_another_session_is_ended_after_eof(start: Start, mark: str) -> None:
     process = await start(STUBBORN % (True, "sys.stdin.read()"))
     assert await read_line(process) == b"child\n"
     assert await process.stop() == Exit(0, None)
@@ -269,10 +267,8 @@ async def test_one_job_of_a_shell_with_job_control_is_found_by_its_session(
     await eventually(lambda: marked(mark) == [])
 
 
-async def test_stdout_held_open_from_outside_does_not_hang_the_reader(
-    start: Start, mark: str
-) -> None:
-    # Twice forked, in a session of its own, without our mark: nothing ties it to the agent.
+async def test_an_inherited_stdout_does_not_block_the_reader(start: Start, mark: str) -> None:
+    # Forked twice, in its own session, without the mark: nothing connects it to the agent.
     daemon = f"(env -u {CHILD} setsid sleep 600 &)"
     process = await start(["sh", "-c", f"{daemon}; sleep 0.1; echo up; read -r line"])
     assert await read_line(process) == b"up\n"
@@ -303,7 +299,7 @@ async def test_a_caller_that_is_cancelled_does_not_stop_the_end(start: Start, ma
 
 @pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
 async def test_a_loop_that_is_closed_leaves_no_process(tmp_path: Path, mark: str) -> None:
-    """Also without the guard, which still runs when this looks."""
+    """Also without the guard, which still runs at the time of the check."""
     reaper = Reaper()
 
     async def leave() -> None:
@@ -315,11 +311,11 @@ async def test_a_loop_that_is_closed_leaves_no_process(tmp_path: Path, mark: str
         with anyio.move_on_after(0.01):
             await process.stop()
 
-    # In a thread, since it needs a loop of its own that really ends.
+    # In a thread, which has its own loop that really ends.
     await anyio.to_thread.run_sync(lambda: anyio.run(leave))
     await eventually(lambda: marked(mark) == [])
     await reaper.aclose()
-    gc.collect()  # nobody could wait for the child any more; the warning is of this test
+    gc.collect()  # the child can no longer be waited for, and the warning belongs to this test
 
 
 # stderr

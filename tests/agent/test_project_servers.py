@@ -1,4 +1,4 @@
-"""The question about a project's MCP servers shows all that would be run and sent."""
+"""The question about a project's MCP servers shows everything that would be run and sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENV = {"PATH": "/usr/bin:/bin", "TOKEN": "t0p-s3cret", "HOME": "/h"}
 
 
 def asked(cwd: Path, **entries: Any) -> Project:
-    """What is asked about a file with these servers."""
+    """Return the question about a file with these servers."""
     (cwd / ".mcp.json").write_text(json.dumps({"mcpServers": entries}))
     found = servers([], str(cwd), BOTH, ENV, lambda _: None)
     assert found.servers == []
@@ -89,7 +89,7 @@ SHOWN: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("entry", "lines"), SHOWN)
-def test_all_that_would_be_run_and_sent_is_shown(
+def test_the_question_shows_everything_that_would_be_run_and_sent(
     tmp_path: Path, entry: dict[str, Any], lines: list[str]
 ) -> None:
     assert asked(tmp_path, x=entry).lines == lines
@@ -119,14 +119,16 @@ def test_a_program_of_the_project_is_named_by_its_path(tmp_path: Path) -> None:
         {"headers": {"X": "1"}},
     ],
 )
-def test_an_answer_holds_for_exactly_what_was_shown(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_an_answer_is_valid_only_for_the_servers_that_were_shown(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
     entry = {"command": "a", "env": {"A": "1"}}
     first = asked(tmp_path, x=entry).key
     assert asked(tmp_path, x=entry).key == first
     assert asked(tmp_path, x={**entry, **change}).key != first
 
 
-def test_an_answer_does_not_hold_for_another_program_of_that_name(tmp_path: Path) -> None:
+def test_an_answer_is_not_valid_for_another_program_of_that_name(tmp_path: Path) -> None:
     entry = {"command": "tool", "env": {"PATH": str(tmp_path)}}
     before = asked(tmp_path, x=entry).key
     program = tmp_path / "tool"

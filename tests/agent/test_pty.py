@@ -1,4 +1,4 @@
-"""Commands on a device of their own, with real processes."""
+"""Commands in a pseudoterminal, with real processes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KILL_S = 0.3
 
 
 class Terminals:
-    """Starts commands on devices; at the end nothing of them is left."""
+    """Starts commands in pseudoterminals, and ends them all at the end."""
 
     def __init__(self, cwd: Path) -> None:
         self.mark = uuid.uuid4().hex
@@ -38,7 +38,7 @@ class Terminals:
         self._started: list[PtyProcess] = []
 
     async def start(self, *argv: str, **more: Any) -> PtyProcess:
-        """Start a command; its output is gathered in `output`."""
+        """Start a command and collect its output in `output`."""
         process = await PtyProcess.start(
             argv,
             cwd=self._cwd,
@@ -52,7 +52,7 @@ class Terminals:
         return process
 
     async def run(self, *argv: str) -> str:
-        """Start, wait, and return what it wrote."""
+        """Start a command, wait for its exit, and return its output."""
         process = await self.start(*argv)
         with anyio.fail_after(PATIENCE_S):
             await process.wait()
@@ -76,7 +76,7 @@ async def eventually(condition: Callable[[], object]) -> None:
     assert await true_within(lambda: bool(condition()), PATIENCE_S)
 
 
-async def test_it_is_a_terminal_of_its_own(pty: Terminals) -> None:
+async def test_a_command_has_its_own_terminal(pty: Terminals) -> None:
     output = await pty.run("sh", "-c", "test -t 0 && test -t 1 && test -t 2 && tty && stty size")
     device, size = output.split("\r\n")[:2]
     assert device.startswith("/dev/pts/")
@@ -84,7 +84,7 @@ async def test_it_is_a_terminal_of_its_own(pty: Terminals) -> None:
     assert pty.ends == [Exit(0, None)]
 
 
-async def test_it_leads_its_session_and_the_device_controls_it(pty: Terminals) -> None:
+async def test_a_command_leads_a_session_with_a_controlling_terminal(pty: Terminals) -> None:
     process = await pty.start("sh", "-c", "echo > /dev/tty; read x")
     stat = process_stat(process.pid)
     assert stat is not None
@@ -96,7 +96,7 @@ async def test_it_leads_its_session_and_the_device_controls_it(pty: Terminals) -
     assert pty.reaper.groups == set()
 
 
-async def test_arguments_arrive_as_they_are(pty: Terminals) -> None:
+async def test_arguments_arrive_unchanged(pty: Terminals) -> None:
     words = ["a b", "$HOME", "'", '"', ";", "*", "", "-x", "\\", "é🙂"]
     script = "import sys; print('|'.join(sys.argv[1:]))"
     output = await pty.run(sys.executable, "-c", script, *words)
@@ -130,7 +130,7 @@ async def test_much_typed_text_waits_for_its_reader(pty: Terminals) -> None:
         ("kill -KILL $$", Exit(None, "SIGKILL")),
     ],
 )
-async def test_how_it_ends_is_told_to_all_who_wait(pty: Terminals, script: str, end: Exit) -> None:
+async def test_all_waiters_get_the_exit(pty: Terminals, script: str, end: Exit) -> None:
     process = await pty.start("sh", "-c", script)
     ends: list[Exit] = []
 
@@ -145,12 +145,12 @@ async def test_how_it_ends_is_told_to_all_who_wait(pty: Terminals, script: str, 
     assert process.exit == end
 
 
-async def test_all_output_is_there_when_the_end_is_told(pty: Terminals) -> None:
+async def test_all_output_is_read_before_the_exit_is_reported(pty: Terminals) -> None:
     output = await pty.run(sys.executable, "-c", "print('x' * 500_000, end='END')")
     assert output == "x" * 500_000 + "END"
 
 
-async def test_a_child_that_holds_the_device_does_not_hold_up_the_end(pty: Terminals) -> None:
+async def test_a_child_with_the_open_device_does_not_delay_the_exit(pty: Terminals) -> None:
     process = await pty.start("sh", "-c", "trap '' HUP; sleep 600 & echo done")
     with anyio.fail_after(PATIENCE_S):
         assert await process.wait() == Exit(0, None)
@@ -161,7 +161,7 @@ async def test_a_child_that_holds_the_device_does_not_hold_up_the_end(pty: Termi
     assert pty.reaper.groups == set()
 
 
-async def test_stop_ends_what_ignores_it_and_what_left_the_group(pty: Terminals) -> None:
+async def test_stop_ends_children_that_ignore_it_or_left_the_group(pty: Terminals) -> None:
     script = "trap '' TERM HUP; setsid sleep 600 & sleep 600 & echo up; while :; do sleep 1; done"
     process = await pty.start("sh", "-c", script)
     await eventually(lambda: b"up" in pty.output)
@@ -182,7 +182,9 @@ async def test_a_flood_leaves_time_for_others(pty: Terminals) -> None:
 
 
 @pytest.mark.parametrize("argv", [["no-such-program-here"], ["/etc/passwd"], [""]])
-async def test_what_cannot_be_started_is_said(pty: Terminals, argv: list[str]) -> None:
+async def test_a_command_that_cannot_be_started_is_reported(
+    pty: Terminals, argv: list[str]
+) -> None:
     with pytest.raises(AgentStartError):
         await pty.start(*argv)
 

@@ -1,4 +1,6 @@
-"""The guard: what it ends when the host is gone, what it leaves alone."""
+"""The guard process: the processes that it ends after the host's death, and those that it
+leaves.
+"""
 
 from __future__ import annotations
 
@@ -63,9 +65,8 @@ HOST = textwrap.dedent("""
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda n: n.name)
-def test_nothing_outlives_a_host_that_is_killed(mark: str, number: signal.Signals) -> None:
-    """Two agents that ignore EOF and SIGTERM, each with such a child, one of those in a session
-    of its own."""
+def test_no_process_survives_a_killed_host(mark: str, number: signal.Signals) -> None:
+    """Two agents ignore EOF and SIGTERM. Each has such a child, one of them in its own session."""
     sources = [STUBBORN % (apart, "time.sleep(600)") for apart in (False, True)]
     with subprocess.Popen(
         [sys.executable, "-c", HOST, *sources],
@@ -80,14 +81,14 @@ def test_nothing_outlives_a_host_that_is_killed(mark: str, number: signal.Signal
 
 
 async def test_a_daemon_ends_with_the_agent_that_started_it(start: Start, mark: str) -> None:
-    """Also when the agent is gone before anybody could look at who its children are."""
+    """Also if the agent exits before its children can be listed."""
     process = await start(DAEMON % "os._exit(3)")
     assert await process.wait() == Exit(3, None)
     await process.stop()
     assert "sleep" not in " ".join(it.command for it in marked(mark))
 
 
-def test_a_daemon_of_an_agent_that_was_collected_before_anybody_looked(mark: str) -> None:
+def test_a_daemon_ends_although_its_agent_was_reaped_early(mark: str) -> None:
     leader = subprocess.Popen(["true"])
     leader.wait()
     daemon = subprocess.Popen(["sleep", "600"], env={CHILD: mark}, start_new_session=True)
@@ -98,10 +99,10 @@ def test_a_daemon_of_an_agent_that_was_collected_before_anybody_looked(mark: str
     assert daemon.wait() == -signal.SIGKILL
 
 
-async def test_a_daemon_out_of_a_terminal_ends_with_the_host(
+async def test_a_daemon_of_a_terminal_ends_with_the_host(
     reaper: Reaper, mark: str, tmp_path: Path
 ) -> None:
-    """What a command leaves behind on purpose may stay when its terminal is released."""
+    """The release of a terminal leaves the daemons of its command running."""
     process = await PtyProcess.start(
         [sys.executable, "-c", DAEMON % ""],
         cwd=tmp_path,
@@ -120,10 +121,10 @@ def sleeper() -> subprocess.Popen[bytes]:
     return subprocess.Popen(["sleep", "600"], start_new_session=True)
 
 
-async def test_a_daemon_in_the_midst_of_an_exec_is_found(
+async def test_a_daemon_is_found_during_its_exec(
     monkeypatch: pytest.MonkeyPatch, mark: str
 ) -> None:
-    """It has no environment for a moment."""
+    """A process has no environment for a moment during exec."""
     with sleeper() as leader, sleeper() as daemon:
         looks = count()
 
@@ -139,7 +140,7 @@ async def test_a_daemon_in_the_midst_of_an_exec_is_found(
         assert daemon.wait(PATIENCE_S) == -signal.SIGKILL
 
 
-async def test_the_guard_ends_the_listed_groups_and_forgets_the_others(reaper: Reaper) -> None:
+async def test_the_guard_ends_only_the_listed_groups(reaper: Reaper) -> None:
     sleepers = [sleeper() for _ in range(4)]
     for process in sleepers:
         reaper.add(process.pid)
@@ -153,7 +154,9 @@ async def test_the_guard_ends_the_listed_groups_and_forgets_the_others(reaper: R
         process.wait()
 
 
-async def test_a_guard_with_nothing_listed_goes_quietly(start: Start, reaper: Reaper) -> None:
+async def test_a_guard_with_an_empty_list_exits_without_output(
+    start: Start, reaper: Reaper
+) -> None:
     process = await start(["cat"])
     guard = reaper._guard
     assert guard is not None
@@ -163,13 +166,15 @@ async def test_a_guard_with_nothing_listed_goes_quietly(start: Start, reaper: Re
     await reaper.aclose()
 
 
-async def test_closing_the_guard_ends_what_is_still_listed(start: Start, reaper: Reaper) -> None:
+async def test_a_closed_guard_ends_the_groups_that_are_still_listed(
+    start: Start, reaper: Reaper
+) -> None:
     process = await start(["sleep", "600"])
     await reaper.aclose()
     assert await process.wait() == Exit(None, "SIGTERM")
 
 
-async def test_a_guard_that_was_killed_is_replaced_and_knows_all_groups(
+async def test_a_killed_guard_is_replaced_by_one_with_all_groups(
     start: Start, reaper: Reaper
 ) -> None:
     first = await start(["sleep", "600"])
@@ -184,6 +189,6 @@ async def test_a_guard_that_was_killed_is_replaced_and_knows_all_groups(
 
 
 @pytest.mark.parametrize("group", [0, 1, -5, os.getpgrp()])
-def test_the_guard_is_never_given_our_own_group(group: int) -> None:
+def test_the_guard_never_gets_the_hosts_own_group(group: int) -> None:
     with pytest.raises(ValueError, match="not a child's own"):
         Reaper().add(group)

@@ -1,4 +1,4 @@
-"""How often and with which pauses a connection that broke is taken up again."""
+"""Reconnects: number of attempts and pauses between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.waiting import PATIENCE_S
 
 
 class Started:
-    """Notes what is started, and with which pauses."""
+    """A stand-in for `Agents` that records starts with their pauses."""
 
     def __init__(self) -> None:
         self.pauses: list[Iterator[float]] = []
@@ -27,14 +27,14 @@ class Started:
 
 
 class Broken:
-    """A connection that broke, up since then."""
+    """A broken connection that was up since a time."""
 
     def __init__(self, up_since: float | None) -> None:
         self.name, self.up_since = "far", up_since
 
 
-def taken_up(*ups: tuple[float | None, float]) -> list[Iterator[float]]:
-    """The pauses of connections that were up since the one time and broke at the other."""
+def reconnect_pauses(*ups: tuple[float | None, float]) -> list[Iterator[float]]:
+    """Return the pauses of connections that were up since one time and broke at the other."""
     started, now = Started(), [0.0]
     reconnects = Reconnects(cast(Agents, started), lambda name: [], lambda: now[0])
     for since, now[0] in ups:
@@ -43,25 +43,25 @@ def taken_up(*ups: tuple[float | None, float]) -> list[Iterator[float]]:
 
 
 def test_pauses_grow_and_end_after_some_ten_minutes() -> None:
-    (pauses,) = taken_up((0, 100))
+    (pauses,) = reconnect_pauses((0, 100))
     waits = list(pauses)
     assert waits == sorted(waits)
     assert waits[: len(PAUSES)] == list(PAUSES)
     assert 540 < sum(waits) < 720
 
 
-def test_a_connection_that_lasted_begins_with_the_first_pause_again() -> None:
-    first, second = taken_up((0, 100), (100, 100 + STEADY_S))
+def test_a_steady_connection_resets_the_pauses() -> None:
+    first, second = reconnect_pauses((0, 100), (100, 100 + STEADY_S))
     assert [next(first), next(first)] == [0.0, 0.5]
     assert next(second) == 0.0
 
 
-def test_a_server_that_ends_each_connection_is_called_ever_more_rarely() -> None:
-    first, second, third = taken_up((0, 100), (100, 101), (101, 102))
+def test_pauses_grow_for_a_server_that_ends_each_connection() -> None:
+    first, second, third = reconnect_pauses((0, 100), (100, 101), (101, 102))
     assert [next(first), next(second), next(third)] == [0.0, 0.5, 1.0]
 
 
-async def test_a_first_attempt_is_the_only_one_where_another_helps_nobody() -> None:
+async def test_a_permanent_failure_is_not_tried_again_at_first() -> None:
     told: list[float] = []
     for error in (TransportError("gone"), TransportError("gone", soon=True, after=61)):
         attempts = Attempts(None)
@@ -71,7 +71,7 @@ async def test_a_first_attempt_is_the_only_one_where_another_helps_nobody() -> N
     assert told == []
 
 
-async def test_a_server_that_is_busy_at_first_is_tried_again_a_few_times(
+async def test_a_busy_server_is_tried_again_a_few_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told: list[float] = []
@@ -85,7 +85,7 @@ async def test_a_server_that_is_busy_at_first_is_tried_again_a_few_times(
     assert 5 < sum(FIRST_PAUSES) < 20
 
 
-async def test_an_attempt_waits_as_long_as_the_server_asks_and_no_longer_than_wanted() -> None:
+async def test_an_attempt_waits_as_long_as_the_server_asks() -> None:
     told: list[float] = []
     attempts = Attempts(iter([0.0, 0.5, 1.0]))
     await attempts.first()
@@ -101,7 +101,7 @@ async def test_an_attempt_waits_as_long_as_the_server_asks_and_no_longer_than_wa
     assert told == [120]
 
 
-async def test_what_is_never_going_to_work_is_not_tried_again() -> None:
+async def test_a_permanent_failure_is_not_tried_again() -> None:
     attempts = Attempts(iter([0.0, 0.0, 0.0]))
     with pytest.raises(TransportError, match="no entry"):
         await attempts.another(TransportError("no entry", again=False), lambda seconds: None)
@@ -114,7 +114,7 @@ async def test_when_all_pauses_are_used_up_no_attempt_is_made() -> None:
         await Attempts(used).first()
 
 
-async def test_an_attempt_that_hangs_is_left_when_the_user_stops_the_agent() -> None:
+async def test_a_stop_of_the_agent_ends_a_hanging_attempt() -> None:
     class Hanging:
         stopped = False
 

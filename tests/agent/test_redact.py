@@ -1,4 +1,4 @@
-"""What a saved log must not tell, and what it must go on telling."""
+"""Redaction: secrets that a saved log must not have, and data that it must keep."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from acp_nvim.agent.wire.secret_names import secret_values
 from tests.support.sample_secrets import KINDS, Kind, places
 
 
-def told(value: Any, *secrets: str) -> str:
+def redacted(value: Any, *secrets: str) -> str:
     redactor = Redactor(secrets)
     return json.dumps(redactor.value(value), ensure_ascii=False)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_no_secret_survives_wherever_it_stands(kind: Kind) -> None:
+def test_no_secret_survives_in_any_place(kind: Kind) -> None:
     left = {
         place: out
         for place, value in places(kind.text).items()
-        for out in [told(value)]
+        for out in [redacted(value)]
         if any(secret in out.replace("\\", "") for secret in kind.secrets) or REDACTED not in out
     }
     assert not left
@@ -64,7 +64,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_is_no_secret_stays_readable(text: str) -> None:
+def test_harmless_text_stays_readable(text: str) -> None:
     assert Redactor().text(text) == text
     assert Redactor().value({"content": {"text": text}, "raw": json.dumps({"a": text})}) == {
         "content": {"text": text},
@@ -83,7 +83,7 @@ def test_what_is_no_secret_stays_readable(text: str) -> None:
     ],
     ids=str,
 )
-def test_what_is_no_secret_stays_in_its_place(value: dict[str, Any]) -> None:
+def test_harmless_values_stay_in_their_place(value: dict[str, Any]) -> None:
     assert Redactor().value(value) == value
 
 
@@ -122,8 +122,8 @@ def test_harmless_variables_and_headers_stay() -> None:
     ],
     ids=str,
 )
-def test_values_are_found_by_what_holds_them(value: dict[str, Any]) -> None:
-    out = told(value)
+def test_values_are_found_by_their_keys(value: dict[str, Any]) -> None:
+    out = redacted(value)
     assert "x-secret-x" not in out.replace('"x-secret-x sk"', "")
     assert REDACTED in out
 
@@ -140,22 +140,22 @@ def test_a_known_value_is_found_in_every_spelling(secret: str) -> None:
         f"see {once} and",
         f"see {json.dumps(once)} and",
     ):
-        assert secret not in json.loads(told({"text": text}, secret))["text"]
-        assert json.dumps(secret)[1:-1] not in told({"text": text}, secret)
+        assert secret not in json.loads(redacted({"text": text}, secret))["text"]
+        assert json.dumps(secret)[1:-1] not in redacted({"text": text}, secret)
 
 
 def test_the_password_of_a_known_address_is_known_too() -> None:
     assert (
-        told(["it says correct-horse"], "postgres://me:correct-horse@db/x")
+        redacted(["it says correct-horse"], "postgres://me:correct-horse@db/x")
         == '["it says «redacted»"]'
     )
 
 
-def test_json_that_is_nested_without_end_is_taken_out() -> None:
+def test_deeply_nested_json_is_removed() -> None:
     text = "hunter2-hunter2"
     for _ in range(12):
         text = json.dumps({"password": text} if _ == 0 else {"a": text})
-    assert "hunter2" not in told({"a": text})
+    assert "hunter2" not in redacted({"a": text})
 
 
 def test_the_directory_is_no_secret() -> None:

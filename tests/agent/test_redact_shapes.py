@@ -1,4 +1,4 @@
-"""The table of secrets' shapes, and that no text takes the redactor long."""
+"""The table of shapes of secrets, and the speed of the redactor on any text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_each_rule_finds_what_it_describes(name: str, data: st.DataObject) -> No
     regex = rule["regex"]
     ascii_only = st.characters(codec="ascii", min_codepoint=9)
     text = data.draw(st.from_regex(regex, fullmatch=True, alphabet=ascii_only))
-    shape = secret_shapes.Shape(regex)  # drawn ones are not random enough
+    shape = secret_shapes.Shape(regex)  # drawn examples are not random enough
     shapes = secret_shapes.Shapes({keyword: [shape] for keyword in rule["keywords"]})
     if any(keyword in text.lower() for keyword in rule["keywords"]):
         assert shapes.redact(text, REDACTED) != text
@@ -73,8 +73,8 @@ def seconds(text: str) -> float:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4))
-def test_no_text_takes_more_than_its_length_does(pieces: list[str]) -> None:
-    """Four times the text: what is quadratic takes sixteen times as long."""
+def test_redaction_takes_linear_time(pieces: list[str]) -> None:
+    """Four times the text: quadratic work takes sixteen times as long."""
     unit = "".join(pieces)
     short = unit * (4_000 // len(unit) + 1)
     long = short * 4
@@ -83,6 +83,6 @@ def test_no_text_takes_more_than_its_length_does(pieces: list[str]) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from([*PIECES, *(kind.text for kind in KINDS)]), max_size=12))
-def test_whatever_is_redacted_stays_so(pieces: list[str]) -> None:
+def test_redaction_is_idempotent(pieces: list[str]) -> None:
     once = secret_text.redact("".join(pieces), REDACTED)
     assert len(secret_text.lower(once)) == len(once)

@@ -1,4 +1,4 @@
-"""Option `agents_file`: the public registry's format, read for names and for commands."""
+"""Option `agents_file`: names and commands from the format of the public registry."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_packages(path: Path) -> None:
     assert python.command == ["uvx", "--from", "py-agent==4", "agent", "serve"]
 
 
-def test_a_program_that_is_installed_goes_before_one_that_is_fetched(path: Path) -> None:
+def test_an_installed_program_is_preferred_to_a_download(path: Path) -> None:
     entry = read(path)["both"]
     assert registry.of_entry(entry, which("npx", "both"), "linux-x86_64").command == ["both"]
     fetched = registry.of_entry(entry, which("npx"), "linux-x86_64")
@@ -95,7 +95,7 @@ def test_a_program_that_is_installed_goes_before_one_that_is_fetched(path: Path)
     ("platform", "program"),
     [("linux-x86_64", "binary-agent"), ("windows-x86_64", "binary-agent.exe")],
 )
-def test_binaries_have_to_be_on_path(path: Path, platform: str, program: str) -> None:
+def test_binaries_must_be_on_path(path: Path, platform: str, program: str) -> None:
     entry = read(path)["binary-agent"]
     for finder in (which(), which(program)):
         found = registry.of_entry(entry, finder, platform)
@@ -110,7 +110,7 @@ def test_no_distribution_for_this_machine(path: Path, id: str) -> None:
         registry.settings(path, id, which("npx"))
 
 
-def test_what_cannot_be_read_takes_nothing_else_with_it(path: Path) -> None:
+def test_an_unreadable_entry_leaves_the_others(path: Path) -> None:
     entries = read(path)
     assert [*entries][:3] == ["node-agent", "python-agent", "binary-agent"]
     assert "later" in entries
@@ -119,7 +119,7 @@ def test_what_cannot_be_read_takes_nothing_else_with_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"agents": {}}', '{"agent": []}', "\udcff"])
-def test_a_file_of_no_use(tmp_path: Path, text: str) -> None:
+def test_an_invalid_agents_file_is_reported(tmp_path: Path, text: str) -> None:
     path = tmp_path / "registry.json"
     path.write_text(text, errors="surrogateescape")
     with pytest.raises(RegistryError) as error:
@@ -128,12 +128,12 @@ def test_a_file_of_no_use(tmp_path: Path, text: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
+def test_a_missing_agents_file_has_no_agents(tmp_path: Path) -> None:
     with pytest.raises(RegistryError, match="No such file"):
         read(tmp_path / "none.json")
 
 
-def test_the_users_entry_is_laid_over_the_registrys(path: Path) -> None:
+def test_the_users_entry_overrides_the_registry(path: Path) -> None:
     mine = {
         "node-agent": AgentSettings(env={"KEY": "k"}, auth_method="key"),
         "binary-agent": AgentSettings(command=["my-own"]),
@@ -156,7 +156,7 @@ def test_the_users_entry_is_laid_over_the_registrys(path: Path) -> None:
 
 
 def failure(editor: Editor, text: str = "hello") -> str:
-    """Prompt an agent that cannot be started; returns why."""
+    """Prompt an agent that cannot be started, and return the reason."""
     editor.prompt(text)
     editor.wait("require('acp').state().sessions[1].status == 'failed'")
     error: str = editor.session(1)["error"]
@@ -164,7 +164,7 @@ def failure(editor: Editor, text: str = "hello") -> str:
     return error
 
 
-def test_an_agent_of_the_file_takes_part(editor: Editor, path: Path) -> None:
+def test_an_agent_of_the_file_can_be_used(editor: Editor, path: Path) -> None:
     program = editor.home / "bin" / "binary-agent"
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\nexec python3 -m tests.agents hello # {program}\n")
@@ -182,25 +182,25 @@ def test_an_agent_of_the_file_takes_part(editor: Editor, path: Path) -> None:
     assert editor.session()["agent"] == "binary-agent"
 
 
-def test_a_binary_that_is_not_here_says_how_to_get_it(editor: Editor, path: Path) -> None:
+def test_a_missing_binary_has_an_installation_hint(editor: Editor, path: Path) -> None:
     editor.setup({"agent": "binary-agent", "agents_file": str(path)})
     why = failure(editor)
     assert why.startswith("Cannot start binary-agent: not found on PATH. To install it: unpack ")
 
 
-def test_a_preset_that_is_not_here_says_how_to_get_it(editor: Editor) -> None:
+def test_a_missing_preset_has_an_installation_hint(editor: Editor) -> None:
     editor.setup({"agent": "auggie"})
     hint = "npm install -g @augmentcode/auggie"
     assert failure(editor) == f"Cannot start auggie: not found on PATH. To install it: {hint}"
 
 
-def test_a_file_that_cannot_be_read_is_told(editor: Editor) -> None:
+def test_an_unreadable_agents_file_is_reported(editor: Editor) -> None:
     editor.setup({"agent": "some-agent", "agents_file": str(editor.home / "none.json")})
     path = editor.home / "none.json"
     assert failure(editor) == f"agents_file: {path}: No such file or directory"
 
 
-def test_every_preset_says_what_it_is_and_how_to_get_it(editor: Editor) -> None:
+def test_every_preset_has_a_description_and_an_installation_hint(editor: Editor) -> None:
     presets = editor.lua("return require('acp.base.settings.presets')")
     assert {"claude", "codex", "gemini", "opencode", "kimi", "goose", "qwen"} <= set(presets)
     for name, preset in presets.items():
@@ -210,7 +210,7 @@ def test_every_preset_says_what_it_is_and_how_to_get_it(editor: Editor) -> None:
             assert preset["install"].startswith(("npm install ", "uv tool ", "https://")), name
 
 
-def test_numbers_are_fine_as_environment(editor: Editor) -> None:
+def test_environment_values_may_be_numbers(editor: Editor) -> None:
     agent = editor.agent("hello", env={"LEVEL": 3})
     assert editor.turn("x")["stop_reason"] == "end_turn"
     assert agent.pids()

@@ -1,4 +1,4 @@
-"""What a user reads where an agent elsewhere is not reached, and what is worth another attempt."""
+"""Failures of remote agents: their texts, and whether another attempt makes sense."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_status_says_whether_to_try_again(status: int, again: bool) -> None:
     assert ("agents.*.headers" in str(failure)) is (status in (401, 403))
 
 
-def test_who_may_not_in_is_not_told_to_log_in() -> None:
+def test_a_refused_user_gets_no_advice_to_log_in() -> None:
     assert "requires a login" in str(failures.refused(URL, 401, {}))
     assert "the server refuses access" in str(failures.refused(URL, 403, {}))
 
@@ -49,14 +49,14 @@ def test_a_server_may_ask_for_a_pause_until_a_date() -> None:
     assert failures.retry_after({"Retry-After": "Fri, 31 Dec 2999 23:59:59 GMT"}) == 300.0
 
 
-def test_a_certificate_that_is_refused_is_no_reason_to_try_again() -> None:
+def test_a_refused_certificate_is_not_tried_again() -> None:
     wrong = ssl.SSLCertVerificationError("bad")
     failure = failures.unreachable(URL, ExceptionGroup("all", [wrong]))
     assert not failure.again
     assert "certificate of https://host/acp" in str(failure)
 
 
-def test_a_refused_connection_is_said_in_words() -> None:
+def test_a_refused_connection_is_reported_in_plain_words() -> None:
     failure = failures.unreachable(URL, ConnectionRefusedError(111, "Connection refused"))
     assert failure.again
     assert failure.soon
@@ -80,27 +80,27 @@ def test_a_redirect_within_the_origin_is_followed(url: str, location: str, other
     "location",
     ["https://evil/acp", "http://host/acp", "https://host:444/acp", "//evil/x", "file:///etc"],
 )
-def test_a_redirect_to_another_origin_is_not(location: str) -> None:
+def test_a_redirect_to_another_origin_is_not_followed(location: str) -> None:
     with pytest.raises(TransportError) as refused:
         failures.redirected(URL, location)
     assert not refused.value.again
     assert "pass" not in str(refused.value).replace("redirects", "")
 
 
-def test_what_is_secret_of_an_address_is_not_shown() -> None:
+def test_secrets_of_an_address_are_not_shown() -> None:
     assert addresses.shown(URL) == "https://host/acp"
     assert addresses.shown("ws://[::1]:80/a#b") == "ws://[::1]:80/a"
     assert set(addresses.secrets(URL)) == {"pass", "t0ken"}
 
 
-def test_headers_are_filled_in_from_the_environment_and_all_of_it_is_hidden() -> None:
+def test_headers_from_the_environment_are_filled_in_and_hidden() -> None:
     headers = {"Authorization": "Bearer $ENV{TOKEN}", "X-Team": "blue"}
     filled, hidden = addresses.expanded(headers, {"TOKEN": "s3cret"})
     assert filled == {"Authorization": "Bearer s3cret", "X-Team": "blue"}
     assert {"s3cret", "Bearer s3cret", "blue"} <= hidden
 
 
-def test_a_variable_that_is_not_set_is_named_and_a_bad_value_is_not_shown() -> None:
+def test_an_unset_variable_is_named_and_a_bad_value_is_hidden() -> None:
     with pytest.raises(TransportError, match=r"headers\.A needs the variable NONE"):
         addresses.expanded({"A": "$ENV{NONE}"}, {})
     with pytest.raises(TransportError) as refused:
@@ -120,5 +120,5 @@ def test_a_variable_that_is_not_set_is_named_and_a_bad_value_is_not_shown() -> N
         ("http://127.0.0.1@evil.com/a", False),
     ],
 )
-def test_an_agent_is_here_only_by_an_address_of_loopback(url: str, here: bool) -> None:
+def test_only_a_loopback_address_is_local(url: str, here: bool) -> None:
     assert addresses.is_here(url) is here

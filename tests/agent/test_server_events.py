@@ -1,4 +1,4 @@
-"""Server-sent events as bytes, and what Streamable HTTP reads of a message."""
+"""Server-sent events as bytes, and the routing data of Streamable HTTP messages."""
 
 from __future__ import annotations
 
@@ -29,16 +29,14 @@ def test_any_split_of_a_stream_gives_its_events(cuts: list[int]) -> None:
 
 
 @given(st.binary(max_size=400), st.integers(1, 50))
-def test_whatever_comes_nothing_raises_and_no_whole_event_is_longer_than_the_limit(
-    data: bytes, limit: int
-) -> None:
+def test_any_bytes_are_parsed_into_events_within_the_limit(data: bytes, limit: int) -> None:
     reader = EventReader(limit)
     events = reader.feed(data + b"\n\n")
     assert all(len(event.data) <= (limit if event.is_whole else HEAD) for event in events)
 
 
 @pytest.mark.parametrize("data", [b"data: " + b"x" * 99, b"data: xxxxxx\n" * 9])
-def test_of_data_that_is_too_long_the_beginning_is_kept_and_the_next_event_is_whole(
+def test_long_data_is_cut_and_the_next_event_is_whole(
     data: bytes,
 ) -> None:
     reader = EventReader(10)
@@ -47,12 +45,12 @@ def test_of_data_that_is_too_long_the_beginning_is_kept_and_the_next_event_is_wh
     assert (events[0].data[:6], events[1].data) == (b"xxxxxx", b"ok")
 
 
-def test_a_comment_that_is_too_long_harms_no_event() -> None:
+def test_a_long_comment_changes_no_event() -> None:
     events = EventReader(10).feed(b"data: ok\n: " + b"x" * 99 + b"\nid: 7\n\n")
     assert events == [Event(b"ok", "7")]
 
 
-def test_what_a_message_is_about_is_read_from_its_outside() -> None:
+def test_routing_data_is_read_without_decoding_the_message() -> None:
     asks = envelopes.read(b'{"id":1,"method":"a/b","params":{"sessionId":"s","big":[1]}}')
     assert (asks.is_request, asks.is_answer, asks.session, asks.opened) == (True, False, "s", None)
     answers = envelopes.read(b'{"id":"1","result":{"sessionId":"t","protocolVersion":1}}')
@@ -61,7 +59,7 @@ def test_what_a_message_is_about_is_read_from_its_outside() -> None:
     assert (tells.is_request, tells.is_answer, tells.session) == (False, False, "s")
 
 
-def test_a_message_that_cannot_be_read_is_about_nothing() -> None:
+def test_an_unreadable_message_has_no_routing_data() -> None:
     for line in (b"", b"garbage", b"[1]", b'{"id":', b"\xff", b'{"params":{"sessionId":5}}', b"7"):
         found = envelopes.read(line)
         assert (found.session, found.opened, found.is_request) == (None, None, False)

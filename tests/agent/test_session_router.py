@@ -1,4 +1,4 @@
-"""Updates that come together are applied as if they came one by one."""
+"""Updates that arrive together have the same effect as updates one by one."""
 
 from __future__ import annotations
 
@@ -39,52 +39,55 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 }
 IDS = st.sampled_from(["one", "two", "three"])
 ASIDE = schema.Annotations(audience=["assistant"])
-SAID = st.one_of(
+PARTS = st.one_of(
     st.builds(schema.TextContent, st.text("xy")),
     st.builds(schema.TextContent, st.just("aside"), annotations=st.just(ASIDE)),
     st.builds(schema.ImageContent, st.just("eA=="), st.just("image/png")),
 )
-TOLD = st.one_of(
+UPDATES = st.one_of(
     st.builds(schema.ToolCall, IDS, st.text("ab", max_size=3), **FIELDS),
     st.builds(
         schema.ToolCallUpdate, IDS, **{name: value | st.none() for name, value in FIELDS.items()}
     ),
     st.builds(
-        schema.AgentMessageChunk, SAID, message_id=st.sampled_from([UNSET, UNSET, None, "m", "n"])
+        schema.AgentMessageChunk, PARTS, message_id=st.sampled_from([UNSET, UNSET, None, "m", "n"])
     ),
     st.builds(schema.Plan, st.just([])),
 )
 
 
-class Told(Unobserved):
-    """A running session, and what its observer heard of its calls."""
+class ObservedSession(Unobserved):
+    """A running session that records the calls of its observer."""
 
-    def __init__(self, *, hears_plain_calls: bool = True) -> None:
+    def __init__(self, *, reports_plain_calls: bool = True) -> None:
         self.session = Session(1, "x", "/work", observer=self)
         self.session.id, self.session.status = "s", "running"
-        self.heard: list[tuple[str, str]] = []
-        self._hears_plain_calls = hears_plain_calls
+        self.reported: list[tuple[str, str]] = []
+        self.statuses: dict[int, str] = {}
+        """The last status of each call by its index. An id can have several calls."""
+        self._reports_plain_calls = reports_plain_calls
         self.warnings = ProtocolWarnings()
         self.router = SessionRouter(Settings, self.warnings)
         self.router.adopt("s", self.session)
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
         assert session is self.session
-        self.heard.append((call.id, call.status))
+        self.reported.append((call.id, call.status))
+        self.statuses[call.index] = call.status
 
     def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
-        for call in calls if self._hears_plain_calls else ():
+        for call in calls if self._reports_plain_calls else ():
             self.tool_call(session, call)
 
-    def tell(self, updates: list[Any]) -> None:
+    def update(self, updates: list[Any]) -> None:
         messages = [schema.SessionNotification("s", update) for update in updates]
         self.router.updated(messages, 100)
 
-    def seen(self) -> Any:
-        """All that can be seen of it: the state, the events, the chat."""
+    def visible_state(self) -> Any:
+        """Return everything that is visible: state, events, chat."""
         session = self.session
         entries = [
-            (type(entry).__name__, getattr(entry, "message_id", None), _said(entry))
+            (type(entry).__name__, getattr(entry, "message_id", None), _parts(entry))
             for entry in session.transcript.entries
         ]
         calls = [msgspec.to_builtins(call) for call in session.tool_calls]
@@ -96,8 +99,8 @@ class Told(Unobserved):
         return entries, calls, marks, dirty, terminals, take_calls(session)
 
 
-def _said(entry: Any) -> list[Any]:
-    """Parts of a message; how its text was cut into chunks cannot be seen."""
+def _parts(entry: Any) -> list[Any]:
+    """Return the parts of a message without the borders of its chunks."""
     said: list[Any] = []
     for part in getattr(entry, "parts", ()):
         if said and isinstance(part, str) and isinstance(said[-1], str):
@@ -111,38 +114,41 @@ def _flat(name: str, data: dict[str, Any]) -> list[Any]:
     if name != "AcpToolCall":
         return [(name, str(data))]
     ids, statuses = data["calls"][::2], data["calls"][1::2]
-    return [(name, *told) for told in zip(ids, statuses, strict=True)]
+    return [(name, *observed) for observed in zip(ids, statuses, strict=True)]
 
 
-@given(st.lists(TOLD, max_size=12))
-def test_together_is_one_by_one(updates: list[Any]) -> None:
-    together, single = Told(), Told()
-    together.tell(updates)
+@given(st.lists(UPDATES, max_size=12))
+def test_updates_together_equal_updates_one_by_one(updates: list[Any]) -> None:
+    together, single = ObservedSession(), ObservedSession()
+    together.update(updates)
     for update in updates:
-        single.tell([update])
-    assert str(together.seen()) == str(single.seen())
+        single.update([update])
+    assert str(together.visible_state()) == str(single.visible_state())
     assert together.warnings.counts == single.warnings.counts
-    assert dict(together.heard) == dict(single.heard)
+    assert together.statuses == single.statuses
 
 
-@given(st.lists(TOLD, max_size=12))
-def test_a_call_that_names_a_file_is_heard_of_with_each_message(updates: list[Any]) -> None:
-    together, single = Told(hears_plain_calls=False), Told(hears_plain_calls=False)
-    together.tell(updates)
+@given(st.lists(UPDATES, max_size=12))
+def test_each_update_of_a_call_with_a_file_is_reported(updates: list[Any]) -> None:
+    together, single = (
+        ObservedSession(reports_plain_calls=False),
+        ObservedSession(reports_plain_calls=False),
+    )
+    together.update(updates)
     for update in updates:
-        single.tell([update])
-    assert together.heard == single.heard
+        single.update([update])
+    assert together.reported == single.reported
 
 
-@given(TOLD.filter(lambda update: isinstance(update, schema.ToolCall)))
-def test_an_announced_call_is_what_it_is_said_to_be(update: schema.ToolCall) -> None:
+@given(UPDATES.filter(lambda update: isinstance(update, schema.ToolCall)))
+def test_a_new_call_has_the_announced_fields(update: schema.ToolCall) -> None:
     call = ToolCall(update.tool_call_id, index=3)
     call.merge(update)
     assert msgspec.json.encode(announced(update, 3)) == msgspec.json.encode(call)
 
 
-def test_what_cannot_be_applied_keeps_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Told()
+def test_a_failing_update_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    observed = ObservedSession()
     calls = [schema.ToolCallUpdate(id, status="completed") for id in ("a", "b", "c")]
     merge = ToolCall.merge
 
@@ -152,8 +158,8 @@ def test_what_cannot_be_applied_keeps_nothing_else(monkeypatch: pytest.MonkeyPat
         merge(self, update)
 
     monkeypatch.setattr(ToolCall, "merge", fail)
-    told.tell([*calls, schema.AgentMessageChunk(schema.TextContent("done"))])
-    assert [call.id for call in told.session.tool_calls if call.finished] == ["a", "c"]
-    assert told.heard == [("a", "completed"), ("c", "completed")]
-    assert told.router.said("s") == "done"
-    assert told.warnings.counts["internal error"] == 1
+    observed.update([*calls, schema.AgentMessageChunk(schema.TextContent("done"))])
+    assert [call.id for call in observed.session.tool_calls if call.finished] == ["a", "c"]
+    assert observed.reported == [("a", "completed"), ("c", "completed")]
+    assert observed.router.said("s") == "done"
+    assert observed.warnings.counts["internal error"] == 1

@@ -1,4 +1,4 @@
-"""An agent behind Streamable HTTP, with servers that do all that a server may do."""
+"""An agent behind Streamable HTTP, with servers that use all freedoms of the protocol."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.streaming_agent import (
 from tests.support.waiting import eventually
 
 
-async def test_a_session_has_a_stream_of_its_own_and_headers_say_what_is_meant() -> None:
+async def test_a_session_has_its_own_stream_and_headers() -> None:
     agent = StreamingAgent()
     async with HttpServer(agent) as server:
         async with reached(server.url, {"Authorization": "Bearer t"}) as client:
@@ -58,7 +58,7 @@ async def test_the_stream_of_a_session_is_open_before_the_session_is_loaded() ->
         assert seen[-2:] == [("GET", "s1"), ("POST", "s1")]
 
 
-async def test_a_server_that_knows_no_session_before_its_load_gets_no_header_then() -> None:
+async def test_a_load_can_do_without_the_session_header() -> None:
     agent = StreamingAgent()
     known: set[str] = set()
 
@@ -94,7 +94,7 @@ async def test_the_answer_to_a_load_waits_for_the_history_on_the_other_stream() 
         assert [message.get("id") for message in told] == [None] * 50 + [2]
 
 
-async def test_a_stream_whose_head_comes_with_its_first_event_holds_nothing_up() -> None:
+async def test_a_stream_with_a_late_head_delays_nothing() -> None:
     agent = StreamingAgent()
     there = asyncio.Event()
 
@@ -114,7 +114,7 @@ async def test_a_stream_whose_head_comes_with_its_first_event_holds_nothing_up()
         assert (await client.message())["method"] == "_a"
 
 
-async def test_a_stream_that_ends_is_taken_up_again_after_the_last_event() -> None:
+async def test_an_ended_stream_resumes_after_the_last_event() -> None:
     agent = StreamingAgent()
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
@@ -127,7 +127,7 @@ async def test_a_stream_that_ends_is_taken_up_again_after_the_last_event() -> No
         assert [g.headers.get("last-event-id") for g in server.of("GET")] == [None, "7"]
 
 
-async def test_a_stream_that_ends_after_each_event_is_taken_up_for_as_long_as_events_come() -> None:
+async def test_a_stream_that_ends_after_each_event_resumes_while_events_come() -> None:
     agent = StreamingAgent()
 
     async def one(last: int) -> AsyncIterator[bytes]:
@@ -147,14 +147,14 @@ async def test_a_stream_that_ends_after_each_event_is_taken_up_for_as_long_as_ev
         assert came == [f"_{number}" for number in range(1, 8)]
 
 
-async def test_a_stream_that_somebody_else_still_holds_is_asked_for_again() -> None:
+async def test_a_stream_that_is_still_in_use_is_requested_again() -> None:
     agent = StreamingAgent()
-    held = 2
+    delayed_reply = 2
 
     def gets(request: Request) -> Reply | None:
-        nonlocal held
-        held -= 1
-        return Reply(409) if held >= 0 else None
+        nonlocal delayed_reply
+        delayed_reply -= 1
+        return Reply(409) if delayed_reply >= 0 else None
 
     agent.gets = gets
     async with HttpServer(agent) as server, reached(server.url) as client:
@@ -164,7 +164,7 @@ async def test_a_stream_that_somebody_else_still_holds_is_asked_for_again() -> N
         assert len(server.of("GET")) == 3
 
 
-async def test_a_connection_that_the_server_has_forgotten_is_lost_and_worth_another() -> None:
+async def test_a_forgotten_connection_is_lost_and_tried_again() -> None:
     agent = StreamingAgent()
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
@@ -177,7 +177,7 @@ async def test_a_connection_that_the_server_has_forgotten_is_lost_and_worth_anot
     assert not server.of("DELETE")
 
 
-async def test_a_session_that_the_server_has_forgotten_fails_that_request_alone() -> None:
+async def test_a_forgotten_session_fails_only_its_request() -> None:
     agent = StreamingAgent()
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
@@ -190,7 +190,7 @@ async def test_a_session_that_the_server_has_forgotten_fails_that_request_alone(
         assert client.transport.lost is None
 
 
-async def test_a_busy_server_is_asked_again_and_a_message_is_taken_once() -> None:
+async def test_a_message_to_a_busy_server_is_sent_again_but_accepted_once() -> None:
     agent = StreamingAgent()
     busy = iter([Reply(503, headers={"Retry-After": "0"}), Reply(429)])
     agent.posts = lambda request, message: next(busy, None) if message["id"] == 2 else None
@@ -202,7 +202,7 @@ async def test_a_busy_server_is_asked_again_and_a_message_is_taken_once() -> Non
         assert [message["id"] for message in agent.posted] == [1, 2, 3]
 
 
-async def test_a_long_pause_that_a_server_asks_for_is_said_and_holds_no_cancel_up() -> None:
+async def test_a_long_pause_is_reported_and_does_not_delay_a_cancel() -> None:
     agent = StreamingAgent()
     later = Reply(429, headers={"Retry-After": "120"})
     agent.posts = lambda request, message: later if message.get("id") == 2 else None
@@ -216,7 +216,7 @@ async def test_a_long_pause_that_a_server_asks_for_is_said_and_holds_no_cancel_u
 
 
 @pytest.mark.parametrize("status", [400, 413, 500])
-async def test_a_message_that_the_server_refuses_is_answered_with_that(status: int) -> None:
+async def test_a_refused_message_is_answered_with_the_refusal(status: int) -> None:
     agent = StreamingAgent()
     agent.posts = lambda request, message: Reply(status) if message["id"] != 1 else None
     async with HttpServer(agent) as server, reached(server.url) as client:
@@ -225,13 +225,13 @@ async def test_a_message_that_the_server_refuses_is_answered_with_that(status: i
         error = (await client.message())["error"]
         assert error["code"] == -32603
         assert f"HTTP {status}" in error["message"]
-        client.send(id=9, result={})  # an answer of ours: nobody waits for one to it
+        client.send(id=9, result={})  # an answer of the client, which has no answer itself
         await eventually(lambda: f"POST of an answer: {server.url}" in "".join(client.remarks))
         assert client.transport.lost is None
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_who_is_not_let_in_is_told_about_headers(status: int) -> None:
+async def test_a_refused_client_gets_a_hint_about_headers(status: int) -> None:
     agent = StreamingAgent()
     agent.initialized = Reply(status, b"go away")
     async with HttpServer(agent) as server, reached(server.url, {"X-Key": "s3cret"}) as client:
@@ -256,16 +256,16 @@ async def test_a_message_that_may_have_arrived_is_not_sent_again() -> None:
         client.send(id=3, method="_too_late")
         sent = [json.loads(r.body)["id"] for r in server.of("POST")]
         assert sent == [1, 2]
-    assert len(server.of("DELETE")) == 1  # the agent's work for it ends there
+    assert len(server.of("DELETE")) == 1  # which ends the agent's work for it
 
 
-async def test_messages_leave_in_order_but_a_late_answer_holds_no_cancel_up() -> None:
+async def test_messages_are_sent_in_order_and_a_late_answer_delays_no_cancel() -> None:
     agent = StreamingAgent()
-    held = asyncio.Event()
+    delayed_reply = asyncio.Event()
 
     def slow(request: Request, message: dict[str, Any]) -> Reply | None:
         async def pieces() -> AsyncIterator[bytes]:
-            await held.wait()
+            await delayed_reply.wait()
             yield b""
 
         agent.posted.append(message) if message.get("id") == 2 else None
@@ -280,11 +280,11 @@ async def test_messages_leave_in_order_but_a_late_answer_holds_no_cancel_up() ->
         await eventually(lambda: len(agent.posted) == 22)
         assert [m.get("id") for m in agent.posted[:2]] == [1, 2]
         assert [m["params"]["n"] for m in agent.posted[2:]] == [*range(20)]
-        held.set()
+        delayed_reply.set()
 
 
-def held(until: asyncio.Event, body: bytes = b"") -> Reply:
-    """An answer that does not come before `until`."""
+def delayed_reply(until: asyncio.Event, body: bytes = b"") -> Reply:
+    """Return a reply that comes after `until`."""
 
     async def pieces() -> AsyncIterator[bytes]:
         await until.wait()
@@ -293,9 +293,9 @@ def held(until: asyncio.Event, body: bytes = b"") -> Reply:
     return Reply(200, headers=JSON, pieces=pieces())
 
 
-async def test_a_cancel_ends_a_prompt_that_the_server_does_not_take() -> None:
+async def test_a_cancel_ends_a_prompt_that_the_server_does_not_accept() -> None:
     agent, never = StreamingAgent(), asyncio.Event()
-    agent.posts = lambda request, message: held(never) if message.get("id") == 2 else None
+    agent.posts = lambda request, message: delayed_reply(never) if message.get("id") == 2 else None
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
         prompt(client, 2)
@@ -310,11 +310,13 @@ async def test_a_cancel_ends_a_prompt_that_the_server_does_not_take() -> None:
         assert client.transport.lost is None
 
 
-async def test_a_cancel_waits_for_the_answer_of_an_agent_that_is_at_work() -> None:
-    """Some servers answer the POST of a prompt with the end of its turn."""
+async def test_a_cancel_waits_for_the_answer_of_a_working_agent() -> None:
+    """Some servers answer the POST of a prompt at the end of its turn."""
     agent, cancelled = StreamingAgent(), asyncio.Event()
     end = answer(2, {"stopReason": "cancelled"})
-    agent.posts = lambda request, message: held(cancelled, end) if message.get("id") == 2 else None
+    agent.posts = lambda request, message: (
+        delayed_reply(cancelled, end) if message.get("id") == 2 else None
+    )
     async with HttpServer(agent) as server, reached(server.url) as client:
         await shake_hands(client)
         prompt(client, 2)
@@ -327,7 +329,7 @@ async def test_a_cancel_waits_for_the_answer_of_an_agent_that_is_at_work() -> No
         assert (await client.message())["result"] == {"stopReason": "cancelled"}
 
 
-async def test_an_answer_to_a_post_that_is_too_long_is_refused_and_the_connection_goes_on() -> None:
+async def test_a_long_answer_to_a_post_is_refused_without_ending_the_connection() -> None:
     agent = StreamingAgent()
     long = Reply(200, answer(2, "x" * 5000), JSON)
     agent.posts = lambda request, message: long if message.get("id") == 2 else None
@@ -343,7 +345,7 @@ async def test_an_answer_to_a_post_that_is_too_long_is_refused_and_the_connectio
         assert client.transport.lost is None
 
 
-async def test_cookies_are_kept_also_for_the_next_connection() -> None:
+async def test_cookies_are_sent_with_the_next_connection() -> None:
     agent = StreamingAgent()
     agent.initialized = Reply(
         200, headers={**JSON, "Acp-Connection-Id": "c1", "Set-Cookie": "node=7; Path=/"}
@@ -359,7 +361,7 @@ async def test_cookies_are_kept_also_for_the_next_connection() -> None:
         assert set(cookies[1:]) == {"node=7"}
 
 
-async def test_a_redirect_at_home_is_followed_by_all_requests() -> None:
+async def test_a_redirect_within_the_origin_is_followed_by_all_requests() -> None:
     agent = StreamingAgent()
     agent.posts = lambda request, message: (
         Reply(307, headers={"Location": "/moved"}) if request.path == "/acp" else None
@@ -370,7 +372,7 @@ async def test_a_redirect_at_home_is_followed_by_all_requests() -> None:
         assert [r.path for r in server.requests] == ["/acp", "/moved", "/moved"]
 
 
-async def test_a_redirect_abroad_takes_nothing_along() -> None:
+async def test_a_redirect_to_another_origin_gets_no_secrets() -> None:
     agent, other = StreamingAgent(), StreamingAgent()
     async with HttpServer(other) as abroad, HttpServer(agent) as server:
         away = abroad.url.replace("127.0.0.1", "localhost")
@@ -381,7 +383,7 @@ async def test_a_redirect_abroad_takes_nothing_along() -> None:
         assert not abroad.requests
 
 
-async def test_nobody_there_is_said_in_words() -> None:
+async def test_an_unreachable_server_is_reported_in_plain_words() -> None:
     async with HttpServer(StreamingAgent()) as server:
         url = server.url
     async with reached(url) as client:
@@ -391,7 +393,7 @@ async def test_nobody_there_is_said_in_words() -> None:
         assert client.transport.lost.again
 
 
-async def test_an_answer_without_a_connection_or_without_a_stream_is_no_agent() -> None:
+async def test_a_server_without_a_connection_or_a_stream_is_no_agent() -> None:
     agent = StreamingAgent()
     agent.initialized = Reply(200, b"<html>", {"Content-Type": "text/html"})
     async with HttpServer(agent) as server, reached(server.url) as client:
@@ -404,7 +406,7 @@ async def test_an_answer_without_a_connection_or_without_a_stream_is_no_agent() 
         assert "text/html instead of an event stream" in await client.end()
 
 
-async def test_garbage_on_a_stream_is_handed_on_line_by_line_within_the_limit() -> None:
+async def test_garbage_on_a_stream_is_passed_on_line_by_line_within_the_limit() -> None:
     agent = StreamingAgent()
     async with HttpServer(agent) as server, reached(server.url, message_bytes=1000) as client:
         await shake_hands(client)
@@ -418,7 +420,7 @@ async def test_garbage_on_a_stream_is_handed_on_line_by_line_within_the_limit() 
         assert (await client.message())["method"] == "_a"
 
 
-async def test_while_nobody_receives_the_server_has_to_wait() -> None:
+async def test_the_server_must_wait_for_a_slow_receiver() -> None:
     agent = StreamingAgent()
     sent = 0
 

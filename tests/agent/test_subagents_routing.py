@@ -1,4 +1,4 @@
-"""Where the traffic of child sessions goes, without an editor (v1/subagents)."""
+"""Routing of the traffic of child sessions, without an editor (v1/subagents)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from acp_nvim.session.transcript.entries import Message, Subagent
 
 
 class Nothing:
-    """Serves neither files nor terminals."""
+    """A client part without files and terminals."""
 
     def __init__(self) -> None:
         self.handlers: Mapping[str, Handler] = {}
@@ -38,7 +38,7 @@ class Nothing:
 
 @pytest.fixture
 def client() -> Client:
-    """A client with the session `s1`, our number 1."""
+    """Return a client with the session `s1`, number 1."""
     numbers = itertools.count(2)
 
     def child(parent: Session, id: str) -> Session:
@@ -53,14 +53,14 @@ def client() -> Client:
     return made
 
 
-def tell(client: Client, session: str, kind: str, **fields: Any) -> None:
+def send_update(client: Client, session: str, kind: str, **fields: Any) -> None:
     update = {"sessionUpdate": kind, **fields}
     params = msgspec.json.encode({"sessionId": session, "update": update})
     client.notification("session/update", msgspec.Raw(params))
 
 
 def say(client: Client, session: str, text: str) -> None:
-    tell(client, session, "agent_message_chunk", content={"type": "text", "text": text})
+    send_update(client, session, "agent_message_chunk", content={"type": "text", "text": text})
 
 
 def words(session: Session) -> list[str]:
@@ -69,20 +69,22 @@ def words(session: Session) -> list[str]:
 
 def test_a_child_is_made_once(client: Client) -> None:
     for title in ("One", "Two"):
-        tell(client, "s1", "subagent_update", sessionId="c", title=title)
+        send_update(client, "s1", "subagent_update", sessionId="c", title=title)
     child = client.router.sessions["c"]
     assert (child.n, child.title, child.root) == (2, "Two", client.router.sessions["s1"])
     entries = client.router.sessions["s1"].transcript.entries
     assert [type(it) for it in entries] == [Subagent]
 
 
-def test_a_child_may_touch_what_its_parent_may(client: Client) -> None:
-    tell(client, "s1", "subagent_update", sessionId="c", cwd="/", additionalDirectories=["/etc"])
+def test_a_child_has_the_access_of_its_parent(client: Client) -> None:
+    send_update(
+        client, "s1", "subagent_update", sessionId="c", cwd="/", additionalDirectories=["/etc"]
+    )
     assert client.router.sessions["c"].roots == ["/work"]
 
 
-def test_a_past_that_is_not_shown_is_not_shown_of_children_either(client: Client) -> None:
-    tell(client, "s1", "subagent_update", sessionId="c")
+def test_a_muted_replay_is_muted_for_children_too(client: Client) -> None:
+    send_update(client, "s1", "subagent_update", sessionId="c")
     client.router.mute("s1")
     say(client, "s1", "old")
     say(client, "c", "old too")
@@ -92,44 +94,42 @@ def test_a_past_that_is_not_shown_is_not_shown_of_children_either(client: Client
     assert words(client.router.sessions["c"]) == ["new"]
 
 
-def test_children_of_children_ask_above_all(client: Client) -> None:
-    tell(client, "s1", "subagent_update", sessionId="c")
-    tell(client, "c", "subagent_update", sessionId="g")
+def test_questions_of_grandchildren_reach_the_top_session(client: Client) -> None:
+    send_update(client, "s1", "subagent_update", sessionId="c")
+    send_update(client, "c", "subagent_update", sessionId="g")
     root = client.router.sessions["s1"]
     assert client.router.sessions["g"].root is root
     assert client.router.sessions["g"].decisions is root.decisions
     assert set(root.children) == {"c", "g"}
 
 
-def test_a_session_that_is_forgotten_takes_its_children_along(client: Client) -> None:
-    tell(client, "s1", "subagent_update", sessionId="c")
+def test_a_forgotten_session_removes_its_children(client: Client) -> None:
+    send_update(client, "s1", "subagent_update", sessionId="c")
     client.forget(client.router.sessions["s1"])
     assert client.router.sessions == {}
     say(client, "c", "late words")
     assert len(client.router.pending_updates) == 0
 
 
-def test_a_replay_is_no_event_of_a_child(client: Client) -> None:
-    tell(client, "s1", "subagent_update", sessionId="c")
+def test_a_replay_of_a_child_makes_no_event(client: Client) -> None:
+    send_update(client, "s1", "subagent_update", sessionId="c")
     child = client.router.sessions["c"]
     child.changes.take_events(10**9)
     client.router.sessions["s1"].replaying = True
-    tell(client, "c", "tool_call", toolCallId="t", title="T", status="completed")
+    send_update(client, "c", "tool_call", toolCallId="t", title="T", status="completed")
     assert child.changes.take_events(10**9) == []
 
 
 @pytest.mark.parametrize("id", ["s1", "s2", "c", ""])
-def test_a_child_with_the_id_of_another_session_is_a_violation_and_takes_nothing(
-    client: Client, id: str
-) -> None:
+def test_a_child_with_the_id_of_another_session_is_a_violation(client: Client, id: str) -> None:
     other = Session(9, "x", "/work")
     other.id, other.status = "s2", "running"
     client.router.adopt("s2", other)
-    tell(client, "s1", "subagent_update", sessionId="c")
-    tell(client, "c", "subagent_update", sessionId="g")
+    send_update(client, "s1", "subagent_update", sessionId="c")
+    send_update(client, "c", "subagent_update", sessionId="g")
     routed = dict(client.router.sessions)
     for above in ("s1", "g") if id != "c" else ("g",):
-        tell(client, above, "subagent_update", sessionId=id, state={"state": "running"})
+        send_update(client, above, "subagent_update", sessionId=id, state={"state": "running"})
     assert client.router.sessions == routed
     assert client.warnings.counts["subagent with the id of another session"] >= 1
     assert set(routed["s1"].children) == {"c", "g"}
@@ -137,9 +137,9 @@ def test_a_child_with_the_id_of_another_session_is_a_violation_and_takes_nothing
     assert words(other) == ["mine"]
 
 
-def test_children_past_a_bound_share_one_chat_and_the_newest_are_listed(client: Client) -> None:
+def test_children_beyond_the_limit_share_one_chat(client: Client) -> None:
     for number in range(3000):
-        tell(client, "s1", "subagent_update", sessionId=f"c{number}", title=f"Kid {number}")
+        send_update(client, "s1", "subagent_update", sessionId=f"c{number}", title=f"Kid {number}")
     root = client.router.sessions["s1"]
     say(client, "c2999", "heard")
     shared = shown(root, "c2999")
@@ -152,10 +152,10 @@ def test_children_past_a_bound_share_one_chat_and_the_newest_are_listed(client: 
     assert told["more"] == {"subagents": 2800}
 
 
-def test_a_letter_costs_no_more_the_more_children_and_letters_there_are(client: Client) -> None:
-    tell(client, "s1", "subagent_update", sessionId="c", title="Kid")
+def test_the_cost_of_a_message_does_not_grow_with_their_number(client: Client) -> None:
+    send_update(client, "s1", "subagent_update", sessionId="c", title="Kid")
     for number in range(2000):
         fields = {"senderSessionId": "s1", "recipientSessionId": "c"}
-        tell(client, "s1", "session_message", messageId=f"m{number}", **fields)
+        send_update(client, "s1", "session_message", messageId=f"m{number}", **fields)
     root = client.router.sessions["s1"]
     assert root.letters["m1999"].names == {"s1": "this session", "c": "Kid"}

@@ -1,4 +1,4 @@
-"""`terminal/*` as an agent sees it (v1/terminals), with real commands."""
+"""`terminal/*` for an agent (v1/terminals), with real commands."""
 
 from __future__ import annotations
 
@@ -30,22 +30,24 @@ def refused(error: pytest.ExceptionInfo[RequestError]) -> tuple[int, str]:
     return error.value.code, error.value.data["reason"]
 
 
-# -- what is run
+# -- commands
 
 
 @pytest.mark.parametrize("script", ["printf 'a b'", "X=1; echo $X && pwd | cat", "echo hi; exit 3"])
-async def test_a_line_without_arguments_is_for_the_shell(agent: TerminalAgent, script: str) -> None:
+async def test_a_command_without_arguments_runs_in_the_shell(
+    agent: TerminalAgent, script: str
+) -> None:
     output = await agent.run(script)
     assert output.output == {"p": "a b", "X": f"1\n{agent.cwd}\n", "e": "hi\n"}[script[0]]
     assert output.exit_status == schema.TerminalExitStatus(3 if "exit" in script else 0, None)
 
 
-async def test_with_arguments_there_is_never_a_shell(agent: TerminalAgent) -> None:
+async def test_a_command_with_arguments_runs_without_a_shell(agent: TerminalAgent) -> None:
     output = await agent.run("printf", "%s|", "$HOME", "a b", ";", "*")
     assert output.output == "$HOME|a b|;|*|"
 
 
-async def test_a_program_whose_name_has_blanks_is_a_program(agent: TerminalAgent) -> None:
+async def test_the_name_of_a_program_may_have_blanks(agent: TerminalAgent) -> None:
     program = agent.cwd / "my tool"
     program.write_text("#!/bin/sh\necho $0 $#\n")
     program.chmod(0o755)
@@ -62,7 +64,7 @@ async def test_a_program_whose_name_has_blanks_is_a_program(agent: TerminalAgent
         ("", "/bin/sh"),
     ],
 )
-def test_the_users_shell_runs_lines_if_it_can_read_them(
+def test_the_users_shell_runs_lines_if_it_is_compatible(
     tmp_path: Path, shell: str, used: str
 ) -> None:
     request = schema.CreateTerminalRequest("s1", "echo $0; true")
@@ -72,7 +74,7 @@ def test_the_users_shell_runs_lines_if_it_can_read_them(
     assert command.told.argv is None
 
 
-async def test_the_environment_is_the_agents_and_what_is_added(agent: TerminalAgent) -> None:
+async def test_the_environment_is_the_agents_with_additions(agent: TerminalAgent) -> None:
     agent.env |= {"COLUMNS": "20", "TERM": "dumb", "A": "1", "B": "1"}
     output = await agent.run("env", env={"B": "2", "C": "x=y z"})
     found = dict(line.split("=", 1) for line in output.output.splitlines())
@@ -98,7 +100,7 @@ async def test_the_directory_is_the_sessions_or_the_given_one(agent: TerminalAge
         ({"command": "ls", "cwd": "/no/such/place"}, (-32002, "missing")),
     ],
 )
-async def test_what_cannot_run_is_refused(
+async def test_a_command_that_cannot_run_is_refused(
     agent: TerminalAgent, params: dict[str, Any], reason: tuple[int, str]
 ) -> None:
     with pytest.raises(RequestError) as error:
@@ -137,7 +139,7 @@ async def test_the_limit_keeps_the_end_in_whole_characters(
     assert output.truncated == (output.output != text)
 
 
-async def test_the_option_bounds_what_an_agent_asks_for(tmp_path: Path) -> None:
+async def test_the_option_limits_the_output_that_an_agent_requests(tmp_path: Path) -> None:
     agent = TerminalAgent(tmp_path, terminal={"output_limit": 10})
     for limit in (UNSET, None, 1 << 40):
         output = await agent.run("printf 0123456789abc", output_byte_limit=limit)
@@ -145,7 +147,7 @@ async def test_the_option_bounds_what_an_agent_asks_for(tmp_path: Path) -> None:
     await agent.close()
 
 
-async def test_agents_get_text_and_people_get_colours(agent: TerminalAgent) -> None:
+async def test_only_the_display_has_colours(agent: TerminalAgent) -> None:
     script = r"printf '\033[31mred\033[0m\n\033]0;title\007é\377\n\033]52;c;aGk=\007end\n'"
     assert (await agent.run(script)).output == "red\né\ufffd\nend\n"
     (terminal,) = agent.session.terminals
@@ -156,7 +158,7 @@ async def test_agents_get_text_and_people_get_colours(agent: TerminalAgent) -> N
 # -- the end
 
 
-async def test_waiting_holds_nothing_up_and_any_number_may_wait(agent: TerminalAgent) -> None:
+async def test_any_number_of_requests_may_wait_for_the_exit(agent: TerminalAgent) -> None:
     id = await agent.create("read x; exit 4")
     ends: list[Any] = []
 
@@ -183,7 +185,7 @@ async def test_kill_keeps_the_id(agent: TerminalAgent) -> None:
     assert await agent.ask("kill", terminal_id=id) == schema.KillTerminalResponse()
 
 
-async def test_release_ends_it_and_the_id_but_not_the_display(agent: TerminalAgent) -> None:
+async def test_release_ends_the_command_and_keeps_the_display(agent: TerminalAgent) -> None:
     id = await agent.create("echo up; sleep 600")
     terminal = agent.session.terminals.get(id)
     assert terminal is not None
@@ -207,7 +209,7 @@ async def test_release_ends_it_and_the_id_but_not_the_display(agent: TerminalAge
     assert agent.rows() == ["$ echo up; sleep 600", "up", "✗ SIGTERM"]
 
 
-async def test_what_stays_behind_ends_with_the_release(agent: TerminalAgent) -> None:
+async def test_background_processes_end_with_the_release(agent: TerminalAgent) -> None:
     id = await agent.create("trap '' HUP; sleep 600 & echo up")
     await agent.ask("wait_for_exit", terminal_id=id)
     assert marked(agent.mark) != []
@@ -215,7 +217,7 @@ async def test_what_stays_behind_ends_with_the_release(agent: TerminalAgent) -> 
     assert marked(agent.mark) == []
 
 
-async def test_ids_are_those_of_one_session(agent: TerminalAgent) -> None:
+async def test_ids_belong_to_one_session(agent: TerminalAgent) -> None:
     id = await agent.create("echo hi")
     other = Session(2, "agent", str(agent.cwd))
     for session, name in ((other, id), (agent.session, "term-999999"), (agent.session, "")):
@@ -224,7 +226,7 @@ async def test_ids_are_those_of_one_session(agent: TerminalAgent) -> None:
         assert error.value.code == -32002
 
 
-async def test_a_session_takes_its_terminals_with_it(agent: TerminalAgent) -> None:
+async def test_the_end_of_a_session_ends_its_terminals(agent: TerminalAgent) -> None:
     other = Session(2, "agent", str(agent.cwd))
     await agent.create("sleep", "600")
     kept = await agent.ask("create", other, command="sleep", args=["601"])
@@ -265,14 +267,14 @@ async def test_a_rule_denies_before_anything_runs(
     await agent.close()
 
 
-async def test_a_rule_for_another_kind_of_thing_does_not_matter(tmp_path: Path) -> None:
+async def test_a_rule_of_another_kind_does_not_matter(tmp_path: Path) -> None:
     agent = TerminalAgent(tmp_path, **rule("deny", kind="edit"))
     assert (await agent.run("echo fine")).output == "fine\n"
     await agent.close()
 
 
 @pytest.mark.parametrize("answer", ["allow_once", "allow_always", "reject_once", None])
-async def test_a_rule_asks_and_shows_all_of_it(tmp_path: Path, answer: str | None) -> None:
+async def test_a_rule_asks_and_shows_the_whole_command(tmp_path: Path, answer: str | None) -> None:
     agent = TerminalAgent(tmp_path, **rule("ask", kind="execute"))
     outcomes: list[str] = []
 
@@ -301,7 +303,7 @@ async def test_a_rule_asks_and_shows_all_of_it(tmp_path: Path, answer: str | Non
     await agent.close()
 
 
-async def test_a_command_that_was_just_permitted_is_not_asked_for_again(tmp_path: Path) -> None:
+async def test_a_permitted_command_does_not_ask_again(tmp_path: Path) -> None:
     agent = TerminalAgent(tmp_path, **rule("ask"))
     option = schema.PermissionOption("yes", "Yes", "allow_once")
     call = schema.ToolCallUpdate("c1", title="Say hi", raw_input={"command": "echo hi; true"})

@@ -1,4 +1,4 @@
-"""The traffic log: what it keeps, what it shows, what it must not show."""
+"""The traffic log: its contents, its lines, and its redaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acp_nvim.render.text import size as readable
 
 
 class Clock:
-    """A clock of the test's own; `lines` shows local time, so only differences are asserted."""
+    """A test clock. `lines` shows local time, so tests check only differences."""
 
     def __init__(self) -> None:
         self.now = 1_000_000.0
@@ -31,14 +31,14 @@ def message(**members: Any) -> bytes:
 
 
 def shown(traffic: Traffic, **options: Any) -> list[str]:
-    """The lines of the log without their time and the sizes of messages."""
+    """Return the lines of the log without times and sizes."""
     bytes_of = re.compile(r"(?<=[<-][->] )(.{0,80}?) [\d.]+ (B|KiB|MiB)(?= |$)")
     return [
         bytes_of.sub(r"\1", line.split(" ", 1)[1], count=1) for line in traffic.lines(**options)
     ]
 
 
-def test_each_message_has_its_size_also_one_that_was_cut() -> None:
+def test_each_message_has_its_size_also_if_it_was_cut() -> None:
     traffic = Traffic(clock=Clock())
     traffic.add("out", message(id=1, method="session/prompt", params={"a": 1}))
     traffic.add("in", message(id=1, result={"x": "y" * 3000}))
@@ -67,7 +67,7 @@ def test_an_answer_is_paired_with_its_request_in_either_direction() -> None:
     ]
 
 
-def test_notifications_garbage_and_stderr_are_told_apart() -> None:
+def test_notifications_garbage_and_stderr_are_distinguished() -> None:
     traffic = Traffic(clock=Clock())
     traffic.add("in", message(method="session/update", params={}))
     traffic.add("in", b"Traceback (most recent call last):\r\n\n[1, 2]\n")
@@ -83,7 +83,7 @@ def test_notifications_garbage_and_stderr_are_told_apart() -> None:
     ]
 
 
-def test_what_could_disturb_a_screen_is_made_visible() -> None:
+def test_control_characters_are_made_visible() -> None:
     traffic = Traffic(clock=Clock(), level="debug")
     traffic.add("in", "\x1b[2Joops \u202e\n".encode())
     traffic.add("in", b"\xff\n")
@@ -122,7 +122,7 @@ def test_any_split_of_the_stream_gives_the_same_lines(lines: list[bytes], data: 
 
 
 @pytest.mark.parametrize("piece", [1000, 70_000, 300_000])
-def test_a_long_line_is_cut_marked_and_still_named(piece: int) -> None:
+def test_a_long_line_is_cut_and_marked_but_keeps_its_method(piece: int) -> None:
     traffic = Traffic(level="debug", clock=Clock())
     line = message(id=9, method="fs/write_text_file", params={"content": "z" * 250_000})
     stream = line + message(method="after", params={})
@@ -147,7 +147,7 @@ def test_the_ring_is_bounded_and_forgets_the_oldest_first() -> None:
     assert lines == [f'<- m {{"n": {n}}}' for n in range(5000 - len(lines), 5000)]
 
 
-def test_of_a_read_that_is_longer_than_the_log_the_end_is_kept() -> None:
+def test_the_log_stores_the_end_of_a_long_read() -> None:
     traffic = Traffic(limit_bytes=2000, clock=Clock())
     traffic.add("in", message(method="first", params={}))
     traffic.add("in", b"".join(message(method="m", params={"n": n}) for n in range(300)))
@@ -175,7 +175,7 @@ PIECES = st.tuples(st.sampled_from(["in", "out", "err"]), st.integers(1, 27_000)
 @settings(max_examples=15)
 @given(st.lists(PIECES, min_size=30, max_size=60))
 def test_a_log_that_was_compressed_shows_the_same(pieces: list[tuple[Any, int]]) -> None:
-    """However much of the beginning has gone."""
+    """For any amount of lost lines at the start."""
     plain, packed = (Traffic(limit_bytes=700_000, clock=Clock()) for _ in range(2))
     streams = [b"".join(message(method=d, params={"n": n}) for n in range(900)) for d in "abc"]
     for number, (direction, size) in enumerate(pieces):
@@ -203,7 +203,7 @@ def test_a_compressed_log_takes_little_memory() -> None:
         tracemalloc.stop()
 
 
-def test_lines_that_lost_their_beginning_with_a_compressed_block_are_not_shown() -> None:
+def test_lines_cut_by_a_lost_block_are_not_shown() -> None:
     traffic = Traffic(limit_bytes=700_000, clock=Clock())
     stream = b"".join(message(method="m", params={"n": n}) for n in range(30_000))
     for start in range(0, len(stream), 1111):
@@ -214,7 +214,7 @@ def test_lines_that_lost_their_beginning_with_a_compressed_block_are_not_shown()
     assert lines == [f'<- m {{"n": {n}}}' for n in range(30_000 - len(lines), 30_000)]
 
 
-def test_a_flood_on_stderr_leaves_the_messages() -> None:
+def test_a_flood_on_stderr_does_not_remove_messages() -> None:
     traffic = Traffic(limit_bytes=100_000, clock=Clock())
     traffic.add("out", message(id=1, method="initialize", params={}))
     for _ in range(100):
@@ -268,7 +268,7 @@ def test_configured_values_are_found_anywhere() -> None:
     ]
 
 
-def test_session_ids_are_shortened_also_before_the_line_that_tells_them() -> None:
+def test_session_ids_are_shortened_also_in_earlier_lines() -> None:
     traffic = Traffic(clock=Clock())
     traffic.add("err", f"session {SESSION}\n".encode())
     traffic.add("in", message(id=1, result={"sessionId": SESSION}))
@@ -285,7 +285,7 @@ def test_a_cut_message_is_redacted_to_its_head() -> None:
     assert line.split(" ", 1)[1] == "-> session/new #1 64 KiB (cut, its secrets can't be told)"
 
 
-def test_what_is_no_secret_stays() -> None:
+def test_the_log_keeps_harmless_values() -> None:
     value = {
         "inputTokens": 12,
         "maxTokens": 5,

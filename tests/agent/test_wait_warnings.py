@@ -1,4 +1,6 @@
-"""The silence of an agent: told once, late rather than early, and never while it waits for us."""
+"""Silence of an agent: reported once, never too early, and never while the agent waits for the
+client.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def working() -> Session:
 
 
 class Watch:
-    """Counts how often silence was told; `looks` is how often it was asked what was heard."""
+    """Counts reports of silence. `looks` is the number of reads of the activity."""
 
     def __init__(self, session: Session, heard: Callable[[], object] = lambda: 0) -> None:
         self.told = anyio.Event()
@@ -35,7 +37,7 @@ class Watch:
         self._session, self._heard = session, heard
 
     async def run(self) -> None:
-        await watch_silence(self._session, self.hear, lambda: SILENT_S, self.tell)
+        await watch_silence(self._session, self.hear, lambda: SILENT_S, self.report)
 
     def hear(self) -> object:
         self.looks += 1
@@ -43,32 +45,32 @@ class Watch:
             turns.end(self._session, "end_turn")
         return self._heard()
 
-    def tell(self, seconds: float) -> None:
+    def report(self, seconds: float) -> None:
         assert seconds == SILENT_S
         self.times += 1
 
 
-async def test_silence_is_told_once() -> None:
+async def test_silence_is_reported_once() -> None:
     watch = Watch(working())
     await watch.run()
     assert watch.times == 1
 
 
-async def test_whoever_speaks_is_not_silent() -> None:
+async def test_an_active_agent_is_not_silent() -> None:
     numbers = count()
     watch = Watch(working(), lambda: next(numbers))
     await watch.run()
     assert watch.times == 0
 
 
-async def test_it_is_told_again_after_a_word() -> None:
+async def test_silence_is_reported_again_after_activity() -> None:
     words = iter([0] * 8 + [1] * 100)
     watch = Watch(working(), lambda: next(words))
     await watch.run()
     assert watch.times == 2
 
 
-async def test_the_users_time_with_a_question_does_not_count() -> None:
+async def test_time_of_an_open_question_does_not_count() -> None:
     session = working()
     decision = Decision("d1", "permission", "Edit?")
     session.ask(decision)
@@ -82,7 +84,7 @@ async def test_the_users_time_with_a_question_does_not_count() -> None:
     assert watch.times == 1
 
 
-async def test_a_program_of_ours_is_waited_for() -> None:
+async def test_time_of_a_running_command_does_not_count() -> None:
     session = working()
     terminal = session.terminals.new("t1", Launch("make"), 100, ours=True)
     session.terminals.add(terminal)
@@ -91,7 +93,7 @@ async def test_a_program_of_ours_is_waited_for() -> None:
     assert (terminal.running, watch.times) == (True, 0)
 
 
-async def test_nothing_is_told_without_a_turn_or_with_no_time() -> None:
+async def test_silence_is_not_reported_without_a_turn_or_a_limit() -> None:
     told: list[float] = []
     session = working()
     await watch_silence(session, lambda: 0, lambda: 0.0, told.append)
@@ -111,5 +113,5 @@ async def test_nothing_is_told_without_a_turn_or_with_no_time() -> None:
         (7500, "2 h 5 min"),
     ],
 )
-def test_a_wait_is_told_as_people_say_it(seconds: float, words: str) -> None:
+def test_a_wait_is_shown_in_plain_words(seconds: float, words: str) -> None:
     assert spoken(seconds) == words

@@ -1,4 +1,4 @@
-"""An agent behind a WebSocket, with servers that do all that a server may do."""
+"""An agent behind a WebSocket, with servers that use all freedoms of the protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BIG = 64 << 20
 async def served(
     life: Callable[[ServerConnection], Awaitable[None]], **options: Any
 ) -> AsyncIterator[str]:
-    """A server with that life for each client; its address."""
+    """Run a server with that function for each client, and yield its address."""
     async with serve(life, "127.0.0.1", 0, max_size=None, compression=None, **options) as server:
         port = next(iter(server.sockets)).getsockname()[1]
         yield f"ws://127.0.0.1:{port}/acp"
@@ -41,7 +41,7 @@ async def echo(socket: ServerConnection) -> None:
         await socket.send(message)
 
 
-async def test_messages_go_and_come_in_order_one_line_each() -> None:
+async def test_messages_pass_in_order_in_one_line_each() -> None:
     async with served(echo) as url, reached(url) as client:
         for n in range(100):
             client.send(id=n)
@@ -76,7 +76,7 @@ async def test_a_message_of_64_mib_comes_in_one_piece() -> None:
 async def test_a_message_beyond_the_limit_is_refused_and_the_next_one_read(
     in_fragments: bool,
 ) -> None:
-    """As a line of a process that is too long."""
+    """As for a long line of a process."""
     long = json.dumps({"id": 7, "method": "_a", "params": {"p": "x" * (8 << 20)}})
 
     async def life(socket: ServerConnection) -> None:
@@ -98,7 +98,7 @@ async def test_a_message_beyond_the_limit_is_refused_and_the_next_one_read(
         assert client.transport.lost is None
 
 
-async def test_while_nobody_receives_the_server_has_to_wait() -> None:
+async def test_the_server_must_wait_for_a_slow_receiver() -> None:
     sent = 0
 
     async def flood(socket: ServerConnection) -> None:
@@ -112,7 +112,7 @@ async def test_while_nobody_receives_the_server_has_to_wait() -> None:
         assert await client.is_held_back(lambda: sent)
 
 
-async def test_the_end_says_how_the_server_closed() -> None:
+async def test_the_end_has_the_close_reason_of_the_server() -> None:
     async def life(socket: ServerConnection) -> None:
         await socket.close(1012, "restart")
 
@@ -123,7 +123,7 @@ async def test_the_end_says_how_the_server_closed() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 503])
-async def test_a_handshake_that_is_refused_says_why(status: int) -> None:
+async def test_a_refused_handshake_has_a_reason(status: int) -> None:
     def refuse(socket: ServerConnection, request: Request) -> Response:
         response = socket.respond(http.HTTPStatus(status), "no")
         response.headers["Retry-After"] = "9"
@@ -139,7 +139,7 @@ async def test_a_handshake_that_is_refused_says_why(status: int) -> None:
     assert refused.value.after == (0 if status in (401, 403) else 9)
 
 
-async def test_headers_go_along_and_cookies_come_back_at_the_next_connection() -> None:
+async def test_headers_are_sent_and_cookies_return_with_the_next_connection() -> None:
     seen: list[tuple[str | None, str | None]] = []
 
     def note(socket: ServerConnection, request: Request) -> None:
@@ -156,7 +156,7 @@ async def test_headers_go_along_and_cookies_come_back_at_the_next_connection() -
     assert seen == [("k", None), ("k", "node=7")]
 
 
-async def test_a_redirect_is_followed_at_home_and_refused_abroad() -> None:
+async def test_a_redirect_is_followed_only_within_the_origin() -> None:
     seen: list[str] = []
 
     def move(socket: ServerConnection, request: Request) -> Response | None:
@@ -177,7 +177,7 @@ async def test_a_redirect_is_followed_at_home_and_refused_abroad() -> None:
     assert seen == ["/acp", "/here", "/away"]
 
 
-async def test_garbage_instead_of_a_handshake_is_no_fault_of_ours() -> None:
+async def test_garbage_in_place_of_a_handshake_is_a_remote_error() -> None:
     async def garbage(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"\x00\xffgarbage\r\n\r\n")
         writer.close()
@@ -190,7 +190,7 @@ async def test_garbage_instead_of_a_handshake_is_no_fault_of_ours() -> None:
                 pass
 
 
-async def test_nobody_there_is_said_in_words() -> None:
+async def test_an_unreachable_server_is_reported_in_plain_words() -> None:
     server = await asyncio.start_server(lambda r, w: None, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     server.close()
@@ -199,7 +199,7 @@ async def test_nobody_there_is_said_in_words() -> None:
             pass
 
 
-async def test_a_connection_that_is_dead_is_found_by_pings() -> None:
+async def test_pings_detect_a_dead_connection() -> None:
     frozen = asyncio.Event()
 
     async def life(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -211,7 +211,7 @@ async def test_a_connection_that_is_dead_is_found_by_pings() -> None:
             assert isinstance(request, Request)
             protocol.send_response(protocol.accept(request))
         writer.write(b"".join(protocol.data_to_send()))
-        await frozen.wait()  # reads and answers nothing any more
+        await frozen.wait()  # reads and answers nothing from now on
         writer.close()
 
     server = await asyncio.start_server(life, "127.0.0.1", 0)
@@ -228,7 +228,7 @@ async def test_a_connection_that_is_dead_is_found_by_pings() -> None:
             frozen.set()
 
 
-async def test_what_was_sent_right_before_the_end_arrives() -> None:
+async def test_messages_right_before_the_end_arrive() -> None:
     got: list[str] = []
 
     async def life(socket: ServerConnection) -> None:

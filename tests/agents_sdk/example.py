@@ -1,8 +1,8 @@
 """`python -m tests.agents_sdk.example`: an agent as the SDK's documentation builds one.
 
-The prompt says what a turn does: `edit PATH` reads the file through the client, asks for permission
-and writes it back in capitals; `shell COMMAND` runs a command in a terminal of the client; `wait`
-thinks until it is cancelled; anything else is said again.
+The prompt selects the turn: `edit PATH` reads the file through the client, asks for permission and
+writes it back in capitals; `shell COMMAND` runs a command in a terminal of the client; `wait` runs
+until a cancel; any other text is sent back.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ OPTIONS = [
 
 
 def block(words: str) -> Any:
-    """A block of text."""
+    """Return a block of text."""
     return schema.TextContentBlock(type="text", text=words)
 
 
 def done(id: str, status: Any) -> Any:
-    """A tool call is over."""
+    """Return the end of a tool call."""
     return schema.ToolCallProgress(
         session_update="tool_call_update", tool_call_id=id, status=status
     )
 
 
 def plan(status: Any) -> Any:
-    """The plan of an edit."""
+    """Return the plan of an edit."""
     entry = schema.PlanEntry(content="Write it in capitals", priority="high", status=status)
     return schema.AgentPlanUpdate(session_update="plan", entries=[entry])
 
 
 class Example:
-    """Everything that this file's docstring says, for any number of sessions. Of `acp.Agent` it has
-    what it needs: the SDK refuses the other methods.
+    """The agent of this module, for any number of sessions.
+
+    The SDK refuses the methods of `acp.Agent` that it lacks.
     """
 
     def __init__(self) -> None:
@@ -89,7 +90,6 @@ class Example:
         await self._client.session_update(session_id, update)
 
     async def _say(self, session_id: str, text: str) -> None:
-        """Word by word."""
         for word in text.split(" "):
             said = schema.AgentMessageChunk(
                 session_update="agent_message_chunk", content=block(f"{word} ")

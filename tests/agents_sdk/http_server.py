@@ -1,5 +1,6 @@
-"""`python -m tests.agents_sdk.http_server PORT [CERTIFICATE KEY]`: the agent of `example.py` behind
-the Python SDK's own server, over Streamable HTTP and WebSocket; over TLS it speaks HTTP/2.
+"""`python -m tests.agents_sdk.http_server PORT [CERTIFICATE KEY]`: serve the agent of `example.py`.
+
+This is the Python SDK's own server, over Streamable HTTP and WebSocket. With TLS it uses HTTP/2.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tests.agents_sdk.example import Example
 
 
 async def main(port: str, certificate: str = "", key: str = "") -> None:
-    """Serve for ever, and print both addresses."""
+    """Print both addresses and serve forever."""
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listening.bind(("127.0.0.1", int(port)))

@@ -1,8 +1,8 @@
 """`python router.py`: an agent of the official Python SDK's router, in versions 1 and 2.
 
 Runs with `agent-client-protocol==1.0.0rc3` (`tests/real/test_sdk_versions.py`). Version 1 is
-`example.Example`. In version 2 `edit PATH` tells a plan, asks for permission and writes the file in
-capitals by itself; `wait` works until it is cancelled; anything else is said again.
+`example.Example`. In version 2 `edit PATH` sends a plan, asks for permission and writes the file in
+capitals on disk; `wait` runs until a cancel; any other text is sent back.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ OPTIONS = [
 
 
 def text(words: str) -> Any:
-    """A block of text."""
+    """Return a block of text."""
     return schema.TextContentBlock(text=words, type="text")
 
 
 def capitalise(path: str) -> None:
-    """Write a file in capitals, past the client."""
+    """Write a file in capitals, without the client."""
     Path(path).write_text(Path(path).read_text().upper())
 
 
 class Example2:
-    """The same in version 2: turns go on after their prompt is answered."""
+    """The agent in version 2: a turn continues after its prompt is answered."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -124,7 +124,7 @@ class Example2:
         await self._tell(session_id, schema.SessionPlanUpdate(plan=items))
 
     async def _say(self, session_id: str, words: str) -> None:
-        """Word by word, then all of it."""
+        """Send the words one by one, then the whole text."""
         id = self._next("agent")
         for word in words.split(" "):
             chunk = schema.AgentMessageChunk(message_id=id, content=text(f"{word} "))

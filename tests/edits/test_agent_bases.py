@@ -1,4 +1,4 @@
-"""What an agent last saw of a file, and so what its next write is made against."""
+"""The state of a file that an agent last saw, which is the base of its next write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acp_nvim.edits.text import EMPTY, from_lines, size
 OLD, LIVE, OTHER = from_lines("abc"), from_lines("abU"), from_lines("xyz")
 
 
-def test_a_write_is_against_what_was_seen_last() -> None:
+def test_a_write_is_based_on_the_last_seen_text() -> None:
     found = AgentBases()
     found.note("s", "/f", OLD)
     assert found.base_of("s", "/f", [LIVE]) == OLD
@@ -21,7 +21,7 @@ def test_a_write_is_against_what_was_seen_last() -> None:
     assert found.base_of("s", "/g", [LIVE]) is None
 
 
-def test_texts_are_bounded_by_bytes_and_the_least_used_goes_first() -> None:
+def test_texts_are_limited_in_bytes_and_the_least_used_is_dropped() -> None:
     found = AgentBases(max_bytes=2 * size(OLD))
     for path in ("/f", "/g"):
         found.note("s", path, OLD)
@@ -32,7 +32,7 @@ def test_texts_are_bounded_by_bytes_and_the_least_used_goes_first() -> None:
     assert found.last("s", "/f") == found.last("s", "/h") == OLD
 
 
-def test_of_a_text_that_went_it_is_still_known_which_one_it_was() -> None:
+def test_a_dropped_text_is_still_known_by_its_digest() -> None:
     found = AgentBases(max_bytes=10)
     found.note("s", "/f", OLD)
     assert found.bytes == 0
@@ -52,7 +52,7 @@ def test_digests_are_bounded_too() -> None:
     assert found.base_of("s", "a", [LIVE]) is None
 
 
-def test_a_session_that_ended_is_forgotten() -> None:
+def test_the_bases_of_an_ended_session_are_forgotten() -> None:
     found = AgentBases(max_bytes=size(OLD))
     for path in ("/f", "/g"):
         found.note("s", path, OLD)
@@ -62,8 +62,8 @@ def test_a_session_that_ended_is_forgotten() -> None:
     assert found.base_of("s", "/g", [LIVE]) is None
 
 
-def test_a_decision_that_is_taken_back_gives_the_agent_its_old_knowledge_again() -> None:
-    """What another program put in the place of the agent's line is not the agent's afterwards."""
+def test_an_undone_decision_restores_the_agents_base() -> None:
+    """A line of another program in place of the agent's line does not become the agent's."""
     found = AgentBases()
     found.note("s", "/f", from_lines("abc"))
     found.wrote("s", "/f", from_lines("abc"), from_lines("Xbc"), from_lines("Xbc"))
@@ -77,8 +77,8 @@ def test_a_decision_that_is_taken_back_gives_the_agent_its_old_knowledge_again()
 
 
 @pytest.mark.parametrize("act", [Act.TYPED, Act.REPLACED, Act.RETURNED])
-def test_a_text_of_the_agents_that_is_there_again_is_known_whoever_brought_it(act: Act) -> None:
-    """Neovim tells of no undo in a buffer that is not watched."""
+def test_a_restored_text_of_the_agent_is_known(act: Act) -> None:
+    """Neovim reports no undo in a buffer that is not watched."""
     found = AgentBases()
     found.note("s", "/f", from_lines("abc"))
     found.wrote("s", "/f", from_lines("abc"), from_lines("aXbc"), from_lines("aXbc"))
@@ -89,8 +89,8 @@ def test_a_text_of_the_agents_that_is_there_again_is_known_whoever_brought_it(ac
 
 
 @pytest.mark.parametrize("act", Act)
-def test_a_file_that_comes_back_as_it_was_is_known_whoever_brought_it(act: Act) -> None:
-    """A folder that is a link for a moment has no files: all of them come back."""
+def test_a_file_that_returns_unchanged_is_known(act: Act) -> None:
+    """A folder that is a link for a moment loses all files, and then they return."""
     found = AgentBases()
     found.note("s", "/f", OLD)
     found.changed("/f", None, Act.REPLACED)
@@ -98,7 +98,7 @@ def test_a_file_that_comes_back_as_it_was_is_known_whoever_brought_it(act: Act) 
     assert found.last("s", "/f") == OLD
 
 
-def test_another_file_in_its_place_is_not_known() -> None:
+def test_another_file_at_the_path_is_not_known() -> None:
     found = AgentBases()
     found.note("s", "/f", OLD)
     found.changed("/f", None, Act.REPLACED)
@@ -106,7 +106,7 @@ def test_another_file_in_its_place_is_not_known() -> None:
     assert found.last("s", "/f") == EMPTY
 
 
-def test_another_text_that_the_user_types_is_not_known() -> None:
+def test_a_text_that_the_user_types_is_not_known() -> None:
     found = AgentBases()
     found.note("s", "/f", from_lines("abc"))
     found.wrote("s", "/f", from_lines("abc"), from_lines("aXbc"), from_lines("aXbc"))

@@ -1,4 +1,4 @@
-"""Who wrote each line: followed through any edits, right for lines that nobody touched."""
+"""Blame of lines: correct through any edits, for lines that stay unchanged."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from acp_nvim.edits.text import EMPTY, Text
 USER = NOBODY
 
 
-def blamed(lines: str, author: int = NOBODY) -> Blame:
+def blame_of(lines: str, author: int = NOBODY) -> Blame:
     return follow(Blame(), lines.split(), author)
 
 
 @st.composite
 def edits(draw: st.DrawFn) -> list[tuple[int, list[tuple[int, str]]]]:
-    """States of a file, each with who made it of the one before: lines as (identity, text)."""
+    """Draw states of a file with their authors: lines as (identity, text)."""
     names = iter(range(1, 10_000))
     state: list[tuple[int, str]] = []
     states = [(USER, state)]
@@ -25,14 +25,14 @@ def edits(draw: st.DrawFn) -> list[tuple[int, list[tuple[int, str]]]]:
         start = draw(st.integers(0, len(state)))
         end = draw(st.integers(start, len(state)))
         new = [next(names) for _ in range(draw(st.integers(0, 4)))]
-        # Each line has a text of its own, so that there is one right answer.
+        # Each line has a different text, so that there is one correct answer.
         state = [*state[:start], *((n, f"line {n}") for n in new), *state[end:]]
         states.append((author, state))
     return states
 
 
 @given(edits())
-def test_a_line_that_nobody_touched_keeps_its_author(
+def test_an_unchanged_line_keeps_its_author(
     states: list[tuple[int, list[tuple[int, str]]]],
 ) -> None:
     blame, authors = Blame(), dict[int, int]()
@@ -55,9 +55,9 @@ def test_each_line_has_one_author_whatever_the_texts(texts: list[tuple[int, list
         assert follow(blame, lines, 9) is blame
 
 
-def test_ranges_leave_out_lines_of_nobody() -> None:
+def test_ranges_omit_lines_without_an_author() -> None:
     after = ["a", "X", "Y", "c", "d", "Z"]
-    blame = follow(blamed("a b c d"), after, 4)
+    blame = follow(blame_of("a b c d"), after, 4)
     assert list(blame.ranges()) == [(1, 3, 4), (5, 6, 4)]
     assert list(follow(blame, ["new", *after]).ranges()) == [
         (2, 4, 4),
@@ -66,11 +66,11 @@ def test_ranges_leave_out_lines_of_nobody() -> None:
 
 
 def test_a_second_agent_takes_only_what_it_changes() -> None:
-    blame = follow(blamed("a b c", 1), ["a", "B", "c"], 2)
+    blame = follow(blame_of("a b c", 1), ["a", "B", "c"], 2)
     assert blame.authors() == [1, 2, 1]
 
 
-def test_digests_tell_lines_apart_and_nothing_of_them() -> None:
+def test_digests_distinguish_lines_without_their_text() -> None:
     first, second, third = digests(Text(("secret", "", "secret")))
     assert first == third != second
     assert "secret" not in first

@@ -1,4 +1,4 @@
-"""Line hunks: right for any two texts, small where it matters, and bounded for any input."""
+"""Line hunks: correct for any two texts, small in common cases, and bounded for any input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ contents = st.text(alphabet="ab\n\r\f\u2028\x85", max_size=12)
 
 
 def lcs(old: list[str], new: list[str]) -> int:
-    """The length of the longest common subsequence, by the textbook."""
+    """Return the length of the longest common subsequence, by the textbook."""
     row = [0] * (len(new) + 1)
     for line in old:
         before, row = row, [0] * (len(new) + 1)
@@ -93,7 +93,7 @@ def assert_exact(old: list[str], new: list[str], found: list[Hunk]) -> None:
 
 
 @given(few, few)
-def test_where_there_are_no_anchors_the_hunks_are_the_least(old: list[str], new: list[str]) -> None:
+def test_hunks_without_anchors_are_minimal(old: list[str], new: list[str]) -> None:
     pairs, _ = hunks._myers(old, new, limit=10_000)
     assert [old[i] for i, _ in pairs] == [new[j] for _, j in pairs]
     assert pairs == sorted(set(pairs))
@@ -124,12 +124,12 @@ def test_any_selection_of_hunks_can_be_applied(old: list[str], data: st.DataObje
         ("abab", "baba", [Hunk(0, 1, (), 0), Hunk(4, 4, ("a",), 3)]),
     ],
 )
-def test_hunks_are_where_a_reader_expects_them(old: str, new: str, expected: list[Hunk]) -> None:
+def test_hunks_are_in_the_expected_places(old: str, new: str, expected: list[Hunk]) -> None:
     assert diff(old, new) == expected
 
 
-def test_a_function_put_between_two_is_one_hunk() -> None:
-    """Blank lines and returns repeat; the names of the functions hold the rest in place."""
+def test_a_function_inserted_between_two_is_one_hunk() -> None:
+    """Blank lines and returns repeat. The names of the functions are the anchors."""
 
     def function(name: str) -> list[str]:
         return [f"def {name}():", "    x = 1", "    return x", ""]
@@ -181,7 +181,7 @@ def big(kind: str, rnd: random.Random) -> tuple[list[str], list[str]]:
     ],
 )
 def test_no_input_takes_quadratic_time(kind: str) -> None:
-    """20,000 hostile lines a side take 10 to 60 ms; the quadratic way would take minutes."""
+    """20,000 hostile lines per side take 10 to 60 ms. Quadratic work would take minutes."""
     old, new = big(kind, random.Random(7))
     start = time.process_time()
     found = diff(old, new)
@@ -218,14 +218,14 @@ def test_a_repetitive_file_still_gets_small_hunks() -> None:
     assert len(diff(old, new)) == 20
 
 
-def test_work_past_the_bound_is_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_beyond_the_limit_is_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hunks, "MAX_WORK", 10)
     old, new = list("xabababababx"), list("xbabbabbabax")
     assert diff(old, new) == [Hunk(1, 11, tuple("babbabbaba"), 1)]
 
 
 @given(contents)
-def test_a_text_gives_its_content_back(content: str) -> None:
+def test_a_text_returns_its_content(content: str) -> None:
     text = parse(content)
     assert str(text) == content
     assert from_keys(keys(text)) == text
@@ -233,12 +233,12 @@ def test_a_text_gives_its_content_back(content: str) -> None:
 
 
 @given(contents, contents)
-def test_keys_and_digests_tell_texts_apart(one: str, other: str) -> None:
+def test_keys_and_digests_distinguish_texts(one: str, other: str) -> None:
     assert (keys(parse(one)) == keys(parse(other))) == (one == other)
     assert (digest(parse(one)) == digest(parse(other))) == (one == other)
 
 
-def test_the_four_smallest_files_are_four_texts() -> None:
+def test_the_four_smallest_files_are_distinct_texts() -> None:
     assert (parse(""), parse("\n")) == (EMPTY, Text(("",)))
     assert (parse("a"), parse("a\n")) == (Text(("a",), eol=False), Text(("a",)))
     assert (keys(None), from_keys([])) == ([], None)

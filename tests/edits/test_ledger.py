@@ -1,4 +1,4 @@
-"""The ledger, text by text: what is pending after each change, and what decisions ask for."""
+"""The ledger of one text: pending hunks after each change, and the effect of decisions."""
 
 from __future__ import annotations
 
@@ -36,12 +36,14 @@ if TYPE_CHECKING:
         ("abc", "", (1, 0, 3, "modified")),
     ],
 )
-def test_counts(before: str | None, after: str, counts: tuple[int, int, int, str]) -> None:
+def test_a_change_has_these_counts(
+    before: str | None, after: str, counts: tuple[int, int, int, str]
+) -> None:
     (found,) = summary_of(ledger(before, after))
     assert (found.hunks, found.added, found.removed, found.kind) == counts
 
 
-def test_an_agent_that_takes_its_change_back_leaves_nothing() -> None:
+def test_an_agent_that_undoes_its_change_leaves_nothing_pending() -> None:
     found = ledger("abc", "aXc")
     found.agent_wrote("/f", text("aXc"), text("abc"))
     assert found.files() == []
@@ -64,17 +66,17 @@ def test_a_final_newline_alone_is_a_hunk_of_the_last_line() -> None:
 @pytest.mark.parametrize(
     ("edited", "kept"),
     [
-        ("aXYcdeF", "abcdeF"),  # far off
+        ("aXYcdeF", "abcdeF"),  # far away
         ("UaXYcde", "Uabcde"),  # above
-        ("aXYUde", "abUde"),  # the line right below, not of the hunk
-        ("UXYcde", "Ubcde"),  # the line right above
+        ("aXYUde", "abUde"),  # the line right below the hunk
+        ("UXYcde", "Ubcde"),  # the line right above it
         ("aXYUcde", "abUcde"),  # a new line below the hunk
         ("aUXYcde", "aUbcde"),  # a new line above it
         ("aXUYcde", "abcde"),  # between its lines
         ("aUYcde", "abcde"),  # one of its lines
         ("ade", "abcde"),  # a paragraph with the hunk in it
         ("abcde", None),  # undone by hand
-        ("UaVYcdW", "UabcdW"),  # in several places at once
+        ("UaVYcdW", "UabcdW"),  # several places at once
     ],
 )
 def test_user_edits_outside_hunks_go_into_the_base(edited: str, kept: str | None) -> None:
@@ -85,7 +87,7 @@ def test_user_edits_outside_hunks_go_into_the_base(edited: str, kept: str | None
     assert pending is None or pending.live == text(edited)
 
 
-def test_a_user_line_at_a_removal_stands_below_what_was_removed() -> None:
+def test_a_user_line_at_a_removal_is_below_the_removed_lines() -> None:
     found = ledger("abcd", "ad")
     found.user_edited("/f", text("aUd"))
     assert base(found) == "abcUd"
@@ -93,7 +95,7 @@ def test_a_user_line_at_a_removal_stands_below_what_was_removed() -> None:
     assert base(found) == "abcVd"
 
 
-def test_user_edits_nobody_told_of_are_the_users() -> None:
+def test_unreported_edits_belong_to_the_user() -> None:
     found = ledger("abcdef", "aXcdef")
     found.agent_wrote("/f", text("aXcdeU"), text("aXcYeU"))
     assert base(found) == "abcdeU"
@@ -115,7 +117,7 @@ def test_hunks_are_accepted_and_rejected_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("decide", [Ledger.accept, Ledger.reject])
-def test_a_hunk_that_is_no_longer_there_is_refused(
+def test_a_hunk_that_does_not_exist_any_more_is_refused(
     decide: Callable[[Ledger, str, Hunk], object],
 ) -> None:
     found = ledger("abcdef", "aXcdYf")
@@ -143,7 +145,7 @@ def test_lines_removed_at_the_ends_are_found_there() -> None:
     assert (hunk_at(found, "/f", 0), hunk_at(found, "/f", 1)) == (first, last)
 
 
-def test_the_users_own_deletion_decides() -> None:
+def test_a_deletion_by_the_user_is_a_decision() -> None:
     found = ledger("abc", "aXc")
     found.user_edited("/f", None)
     assert found.files() == []
@@ -161,7 +163,7 @@ def test_sessions_have_their_own_lists() -> None:
     assert found.files() == []
 
 
-def test_unreject_merges_with_what_the_user_did_meanwhile() -> None:
+def test_unreject_merges_with_later_user_edits() -> None:
     found = ledger("abcdef", "aXcdef")
     reject_all(found)
     assert found.unreject_paths() == ["/f"]
@@ -172,7 +174,7 @@ def test_unreject_merges_with_what_the_user_did_meanwhile() -> None:
     assert (found.unreject_paths(), found.unreject({})) == ([], [])
 
 
-def test_unreject_keeps_what_was_accepted_meanwhile() -> None:
+def test_unreject_keeps_later_accepts() -> None:
     found = ledger("abcdefg", "aXcdeYg")
     first, _ = hunks_of(found, "/f")
     found.reject("/f", first)
@@ -182,7 +184,7 @@ def test_unreject_keeps_what_was_accepted_meanwhile() -> None:
     assert base(found) == "abcdeYg"
 
 
-def test_unreject_that_cannot_be_says_so_and_can_be_tried_again() -> None:
+def test_an_impossible_unreject_is_reported_and_can_be_repeated() -> None:
     found = ledger("abc", "aXc")
     reject_all(found)
     (step,) = found.unreject({"/f": text("aUc")})
@@ -194,7 +196,7 @@ def test_unreject_that_cannot_be_says_so_and_can_be_tried_again() -> None:
 
 
 @pytest.mark.parametrize("before", ["created", "deleted", "renamed", "renamed, and a new one"])
-def test_unreject_leaves_files_alone_that_are_others_now(before: str) -> None:
+def test_unreject_does_not_change_a_replaced_file(before: str) -> None:
     found = Ledger()
     present: dict[str, Text | None] = {"/f": text("theirs"), "/g": None}
     if before == "created":
@@ -215,7 +217,7 @@ def test_unreject_leaves_files_alone_that_are_others_now(before: str) -> None:
     assert "/f" in found.unreject_paths()
 
 
-def test_rejects_are_taken_back_one_after_the_other_within_a_bound() -> None:
+def test_a_limited_number_of_rejects_can_be_undone_one_by_one() -> None:
     found = Ledger()
     for row in range(MAX_REJECTS + 5):
         found.agent_wrote(f"/{row}", text("a"), text("b"))
@@ -230,14 +232,14 @@ def test_rejects_are_taken_back_one_after_the_other_within_a_bound() -> None:
 @pytest.mark.parametrize(
     ("formatted", "kept"),
     [
-        ("aXYcdeF", "abcdeF"),  # far off: as if the user had done it
+        ("aXYcdeF", "abcdeF"),  # far away: as if the user had made the edit
         ("aXFcde", "abcde"),
-        ("aXYFcde", "abcde"),  # a line at the hunk's edge is the hunk's
+        ("aXYFcde", "abcde"),  # a line at the edge of the hunk belongs to it
         ("aXYFde", "abcde"),
         ("FXYcde", "abcde"),
     ],
 )
-def test_format_on_save_is_the_agents_where_it_touches_its_hunks(formatted: str, kept: str) -> None:
+def test_formatting_of_a_hunk_belongs_to_the_agent(formatted: str, kept: str) -> None:
     found = ledger("abcde", "aXYcde")
     found.formatted("/f", text("aXYcde"), text(formatted))
     assert base(found) == kept
@@ -251,7 +253,7 @@ def test_format_on_save_is_the_agents_where_it_touches_its_hunks(formatted: str,
         ("aXcdeYg", 0),
         ("aXcdefg", 1),
         ("abcdefg", 2),
-        ("aXUcdeYg", 1),  # the commit has another line at the first hunk's edge
+        ("aXUcdeYg", 1),  # the commit has another line at the edge of the first hunk
         ("aUXcdeYg", 1),
         ("0aXcdeYg", 0),
     ],
@@ -283,7 +285,7 @@ def conflicting() -> Ledger:
     return found
 
 
-def test_a_conflict_is_listed_and_touches_nothing() -> None:
+def test_a_conflict_is_listed_and_changes_no_text() -> None:
     assert summary_of(conflicting(), 1) == [Summary("/f", 1, 2, 1, "modified", conflict=True)]
     assert hunks_of(conflicting(), "/f") == []
 

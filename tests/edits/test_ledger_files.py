@@ -1,4 +1,4 @@
-"""The ledger, file by file: what the agent created, deleted and renamed, and how that is undone."""
+"""The ledger of files: creations, deletions and renames by agents, and their undo."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.ledger_shorthand import (
 )
 
 
-def test_a_created_file_is_deleted_by_reject_and_comes_back() -> None:
+def test_reject_deletes_a_created_file_and_unreject_restores_it() -> None:
     found = ledger(None, "ab")
     created = entry(found)
     assert found.reject("/f", hunks_of(found, "/f")[0]) == [Restoration("/f", text("ab"), None)]
@@ -52,7 +52,7 @@ def test_a_created_file_with_the_users_change_undone_is_deleted() -> None:
     assert found.reject("/f") == [Restoration("/f", text("aB"), None)]
 
 
-def test_a_deleted_file_comes_back() -> None:
+def test_reject_restores_a_deleted_file() -> None:
     found = Ledger()
     found.agent_deleted("/f", text("abc"), session=3)
     assert summary_of(found, 3) == [Summary("/f", 1, 0, 3, "deleted", conflict=False)]
@@ -70,19 +70,19 @@ def test_a_deleted_file_keeps_its_accepted_text_only() -> None:
     assert (base(found), entry(found).kind) == ("abc", "modified")
 
 
-def test_a_created_file_that_the_agent_deletes_is_nothing() -> None:
+def test_a_created_file_that_the_agent_deletes_is_not_pending() -> None:
     found = ledger(None, "ab")
     found.agent_deleted("/f", text("ab"))
     assert found.files() == []
 
 
-def test_a_created_file_with_the_users_work_is_not_gone_without_a_word() -> None:
+def test_the_deletion_of_a_created_file_with_user_edits_is_pending() -> None:
     found = ledger(None, "ab")
     found.agent_deleted("/f", text("abU"))
     assert found.reject("/f") == [Restoration("/f", None, text("abU"))]
 
 
-def test_a_rename_is_taken_back_whole() -> None:
+def test_reject_undoes_a_whole_rename() -> None:
     found = ledger("abcdef", "aXcdef")
     found.agent_renamed("/f", "/g", text("aXcdef"))
     found.user_edited("/g", text("aXcdeU"))
@@ -111,7 +111,7 @@ def test_a_plain_rename_is_pending_until_accepted() -> None:
     assert found.files() == []
 
 
-def test_a_renamed_file_that_is_deleted_was_deleted_where_it_came_from() -> None:
+def test_a_renamed_file_that_is_deleted_counts_as_deleted_at_its_old_path() -> None:
     found = Ledger()
     found.agent_renamed("/f", "/g", text("ab"))
     found.agent_deleted("/g", text("ab"))
@@ -119,7 +119,7 @@ def test_a_renamed_file_that_is_deleted_was_deleted_where_it_came_from() -> None
 
 
 @pytest.mark.parametrize("how", ["writes", "renames"])
-def test_a_new_file_at_the_old_path_parts_a_rename(how: str) -> None:
+def test_a_new_file_at_the_old_path_splits_a_rename(how: str) -> None:
     found = Ledger()
     found.agent_renamed("/f", "/g", text("ab"))
     if how == "writes":
@@ -146,7 +146,7 @@ def test_a_created_file_stays_created_when_renamed() -> None:
 
 
 def moved(found: Ledger, old: str, new: str, lines: str, created_first: bool = False) -> bool:
-    """The agent moves a file with this text, and both ends are seen one by one."""
+    """Move a file with this text as the agent, with both ends reported one by one."""
     was = found.get(old)
     if created_first:
         found.agent_wrote(new, None, text(lines), 2)
@@ -157,7 +157,7 @@ def moved(found: Ledger, old: str, new: str, lines: str, created_first: bool = F
 
 
 @pytest.mark.parametrize("created_first", [False, True])
-def test_a_move_that_is_seen_bit_by_bit_is_a_rename(created_first: bool) -> None:
+def test_a_move_that_is_reported_in_parts_is_a_rename(created_first: bool) -> None:
     plain = Ledger()
     plain.agent_wrote("/f", text("abcdef"), text("aXcdef"), 3)
     found = Ledger()
@@ -172,7 +172,7 @@ def test_a_move_that_is_seen_bit_by_bit_is_a_rename(created_first: bool) -> None
     assert (entry(found, "/h").origin, base(found, "/h")) == ("/f", "abcdef")
 
 
-def test_the_users_work_on_a_moved_file_is_theirs() -> None:
+def test_user_edits_of_a_moved_file_belong_to_the_user() -> None:
     found = Ledger()
     found.agent_wrote("/g", None, text("abc"))
     found.user_edited("/g", text("abcU"))
@@ -184,7 +184,7 @@ def test_the_users_work_on_a_moved_file_is_theirs() -> None:
     ]
 
 
-def test_what_the_user_decided_on_is_no_part_of_a_move() -> None:
+def test_a_decided_deletion_is_no_part_of_a_move() -> None:
     for decided in "/f", "/g":
         found = Ledger()
         found.agent_wrote("/g", None, text("abc"))
@@ -194,7 +194,7 @@ def test_what_the_user_decided_on_is_no_part_of_a_move() -> None:
         assert [e.path for e in found.files()] == [{"/f": "/g", "/g": "/f"}[decided]]
 
 
-def test_a_created_file_with_the_users_work_moves_as_such() -> None:
+def test_a_created_file_with_user_edits_stays_created_when_moved() -> None:
     found = ledger(None, "ab")
     found.user_edited("/f", text("abU"))
     assert moved(found, "/f", "/g", "abU")

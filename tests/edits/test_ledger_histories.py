@@ -1,7 +1,7 @@
-"""Random histories of the ledger: whatever happens in whatever order, nobody's text is lost.
+"""Random histories of the ledger: no text is lost, whatever the order of steps.
 
-A history is decoded from bytes, one or a few for each step, so that ten thousand take seconds and
-a failing one shrinks to its shortest form.
+A history is decoded from bytes, one or a few for each step, so that ten thousand take seconds and a
+failing one shrinks to its shortest form.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from tests.support.ledger_shorthand import hunk_at, reject_all
 
 @fast
 @given(st.binary(min_size=4, max_size=60))
-def test_whatever_happens_nothing_is_lost(choices: bytes) -> None:
+def test_random_histories_lose_no_text(choices: bytes) -> None:
     world = World(choices)
     world.run()
     world.check_ends()
 
 
 class Blocks(Choices):
-    """A file of blocks between lines that nobody touches: here one can say without any diff what
-    each decision must give. ``base`` and ``live`` are the model."""
+    """A file of blocks between unchanged lines, for which the result of each decision is known
+    without a diff. ``base`` and ``live`` are the model.
+    """
 
     def __init__(self, choices: bytes) -> None:
         super().__init__(choices)
@@ -34,7 +35,9 @@ class Blocks(Choices):
         self.base = [self.fresh() for _ in range(2 + self.pick(5))]
         self.live = list(self.base)
         self.rejected: dict[tuple[Text, int], tuple[list[str], list[str]]] = {}
-        """Texts before a reject, each block that was pending in them, and its two sides."""
+        """For each text before a reject and each block pending in it, the two sides of the
+        block.
+        """
 
     def fresh(self) -> list[str]:
         self.count += 1
@@ -58,11 +61,11 @@ class Blocks(Choices):
             self.ledger.agent_wrote("/f", before, after)
         elif action in {1, 4} and not pending:
             before, after = self.set_live(at, self.fresh())
-            if (after, at) not in self.rejected:  # else a reject is undone: pending again
+            if (after, at) not in self.rejected:  # otherwise a reject is undone: pending again
                 self.base[at] = self.live[at]
             if action == 1:
                 self.ledger.user_edited("/f", after)
-            else:  # nobody tells of it: the agent's next write shows it
+            else:  # not reported: the agent's next write shows it
                 other = (at + 1) % len(self.base)
                 self.ledger.agent_wrote("/f", *self.set_live(other, self.fresh()))
         elif pending and action != 1:

@@ -1,4 +1,4 @@
-"""What the user undoes: lines of the agent's that come back are the agent's again."""
+"""Undo by the user: lines of the agent that return are the agent's again."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.support.ledger_shorthand import base, entry, hunks_of, ledger, text
 
 
 def pending(found: Ledger) -> list[tuple[int, int, str]]:
-    """The hunks: base rows, and the lines that stand there now."""
+    """Return the hunks: base rows and their current lines."""
     return [(hunk.start, hunk.end, "".join(hunk.lines)) for hunk in hunks_of(found, "/f")]
 
 
-def test_an_undone_obtain_is_pending_again() -> None:
-    """Diff mode's `do` puts the base's line back, `u` the agent's."""
+def test_an_undone_diffget_is_pending_again() -> None:
+    """`do` in diff mode restores the line of the base, `u` that of the agent."""
     found = ledger("abc", "aXc")
     found.user_edited("/f", text("abc"))
     assert found.get("/f") is None
@@ -28,7 +28,7 @@ def test_an_undone_obtain_is_pending_again() -> None:
     assert entry(found).writers == {0}
 
 
-def test_redone_it_is_rejected_again() -> None:
+def test_a_redone_diffget_is_a_reject_again() -> None:
     found = ledger("abc", "aXc")
     for now in ("abc", "aXc", "abc"):
         found.user_edited("/f", text(now))
@@ -65,7 +65,7 @@ def test_steps_are_undone_at_once() -> None:
     assert base(found) == "abcde"
 
 
-def test_a_block_of_steps_of_which_only_a_later_one_removes_lines_is_undone_at_once() -> None:
+def test_a_block_of_steps_with_a_later_removal_is_undone_at_once() -> None:
     found = ledger("abcde", "aXcYe")
     for now in ["aXnocYe", "anocYe", "aXcYe"]:
         found.user_edited("/f", text(now))
@@ -73,7 +73,7 @@ def test_a_block_of_steps_of_which_only_a_later_one_removes_lines_is_undone_at_o
     assert base(found) == "abcde"
 
 
-def test_lines_put_beside_a_hunk_and_undone_with_a_removal_are_not_the_agents() -> None:
+def test_lines_beside_a_hunk_undone_with_a_removal_belong_to_the_user() -> None:
     found = ledger("abcdefg", "aXcdYfg")
     for now in ["aXnocdfg", "aXcdYfg"]:
         found.user_edited("/f", text(now))
@@ -92,7 +92,7 @@ def test_changes_of_another_file_do_not_matter() -> None:
 
 
 def test_a_save_that_changes_nothing_does_not_matter() -> None:
-    """The file still has the agent's line when the user gives up what they have not saved."""
+    """The file still has the agent's line when the user discards unsaved text."""
     found = ledger("abcd", "abXd")
     found.user_edited("/f", text("aUXd"))
     found.reject("/f")
@@ -106,7 +106,7 @@ def test_a_save_that_changes_nothing_does_not_matter() -> None:
     assert base(found) == "abcd"
 
 
-def test_what_was_accepted_since_is_not_pending_again() -> None:
+def test_an_accepted_line_does_not_become_pending_again() -> None:
     found = ledger("abcde", "aXcYe")
     for now in ["abcYe", "aXcYe"]:
         found.user_edited("/f", text(now))
@@ -131,7 +131,7 @@ def test_accepted_lines_that_are_deleted_and_undone_are_the_users() -> None:
     assert found.get("/f") is None
 
 
-def test_deleted_lines_that_come_back_are_the_bases() -> None:
+def test_deleted_lines_that_return_belong_to_the_base() -> None:
     """A line of the base is in it once."""
     for after, left in (
         ("abcdef", []),
@@ -149,7 +149,7 @@ def test_deleted_lines_that_come_back_are_the_bases() -> None:
     assert found.get("/f") is None
 
 
-def test_lines_of_the_users_where_the_agent_deleted_some_are_theirs() -> None:
+def test_user_lines_at_a_deletion_of_the_agent_belong_to_the_user() -> None:
     found = ledger("abcdef", "aef")
     found.user_edited("/f", text("aUef"))
     assert base(found) == "abcdUef"
@@ -157,7 +157,7 @@ def test_lines_of_the_users_where_the_agent_deleted_some_are_theirs() -> None:
     assert found.get("/f") is None
 
 
-def test_what_the_agent_took_back_comes_back_as_the_agents() -> None:
+def test_a_line_that_the_agent_removed_returns_as_the_agents() -> None:
     found = ledger("abcde", "aXcde")
     found.agent_wrote("/f", text("aXcde"), text("abcde"))
     assert found.get("/f") is None
@@ -165,7 +165,7 @@ def test_what_the_agent_took_back_comes_back_as_the_agents() -> None:
     assert pending(found) == [(1, 2, "X")]
 
 
-def test_a_part_of_a_hunk_comes_back() -> None:
+def test_a_part_of_a_hunk_can_return() -> None:
     found = ledger("abcd", "aXYd")
     found.user_edited("/f", text("abYd"))
     assert pending(found) == [(2, 3, "Y")]
@@ -173,14 +173,14 @@ def test_a_part_of_a_hunk_comes_back() -> None:
     assert pending(found) == [(1, 3, "XY")]
 
 
-def test_deleted_lines_are_deleted_again() -> None:
+def test_a_restored_deletion_is_pending_again() -> None:
     found = ledger("abcd", "ad")
     found.user_edited("/f", text("abcd"))
     found.user_edited("/f", text("ad"))
     assert pending(found) == [(1, 3, "")]
 
 
-def test_what_was_accepted_meanwhile_stays_so() -> None:
+def test_later_accepts_stay() -> None:
     found = ledger("abcde", "aXcYe")
     found.user_edited("/f", text("abcYe"))
     found.accept("/f")
@@ -189,7 +189,7 @@ def test_what_was_accepted_meanwhile_stays_so() -> None:
     assert base(found) == "abcYe"
 
 
-def test_the_same_line_elsewhere_is_the_users_own() -> None:
+def test_the_same_line_in_another_place_belongs_to_the_user() -> None:
     found = ledger("abc", "aXc")
     found.user_edited("/f", text("abc"))
     found.user_edited("/f", text("abcX"))
@@ -198,7 +198,7 @@ def test_the_same_line_elsewhere_is_the_users_own() -> None:
     assert found.get("/f") is None, "not the text that was there"
 
 
-def test_a_file_that_is_gone_is_forgotten() -> None:
+def test_the_steps_of_a_missing_file_are_forgotten() -> None:
     found = ledger("abc", "aXc")
     found.user_edited("/f", text("abc"))
     found.user_edited("/f", None)
@@ -216,10 +216,10 @@ lines = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8)
 
 @settings(deadline=None)
 @given(lines, lines, st.lists(st.integers(0, 7), max_size=6))
-def test_undoing_every_step_gives_every_hunk_back(
+def test_undoing_every_step_restores_every_hunk(
     before: list[str], after: list[str], picks: list[int]
 ) -> None:
-    """Any order of `do`s, undone backwards, leaves base and hunks as they were."""
+    """For any order of `do` steps, undone backwards, base and hunks are those of the start."""
     found = Ledger()
     found.agent_wrote("/f", from_lines(before), from_lines(after))
     if found.get("/f") is None:
@@ -242,19 +242,19 @@ def test_undoing_every_step_gives_every_hunk_back(
     assert (entry(found).base, entry(found).live) == (wanted.base, wanted.live)
 
 
-def test_what_a_user_gives_up_beside_a_removal_of_the_agents_is_theirs() -> None:
+def test_text_discarded_beside_a_removal_belongs_to_the_user() -> None:
     here = Pending("/f", text("Xcd"), text("Xcd"), text("Xcd"))
-    removal = Hunk(1, 2, (), 1)  # of b, as it was pending once in "acd"
+    removal = Hunk(1, 2, (), 1)  # of b, which was pending earlier in "acd"
     assert here.edited(text("acd"), back=[removal]).hunks == []
 
 
-def test_what_brings_a_removal_of_the_agents_back_is_pending_again() -> None:
+def test_a_restored_removal_of_the_agent_is_pending_again() -> None:
     here = Pending("/f", text("abcd"), text("abcd"), text("abcd"))
     removal = Hunk(1, 2, (), 1)
     assert here.edited(text("acd"), back=[removal]).hunks == [removal]
 
 
-def test_what_a_user_gives_up_beside_lines_of_the_agents_is_theirs() -> None:
+def test_text_discarded_beside_agent_lines_belongs_to_the_user() -> None:
     here = Pending("/f", text("Xbc"), text("Xbc"), text("Xbc"))
-    lines = Hunk(1, 2, ("b",), 1)  # of the agent once, and accepted since
+    lines = Hunk(1, 2, ("b",), 1)  # the agent's earlier, and accepted since
     assert here.edited(text("abc"), back=[lines]).hunks == []

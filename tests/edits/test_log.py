@@ -1,4 +1,4 @@
-"""Records in a file that is only appended to: what is torn or damaged loses itself alone."""
+"""Records in an append-only file: a torn or damaged record loses only itself."""
 
 from __future__ import annotations
 
@@ -10,24 +10,22 @@ from acp_nvim.edits.log import MARK, framed, joined, read_on
 payloads = st.lists(st.binary(max_size=30) | st.just(MARK) | st.just(framed(b"inner")), max_size=8)
 
 
-def parted(data: bytes) -> tuple[list[bytes], int]:
-    """The complete records in order, and how many bytes belong to none."""
+def split_records(data: bytes) -> tuple[list[bytes], int]:
+    """Return the complete records in order, and the number of bytes outside of records."""
     found, lost, end = read_on(data)
     return found, lost + len(data) - end
 
 
 @given(payloads)
-def test_what_was_written_is_read(records: list[bytes]) -> None:
-    assert parted(joined(records)) == (records, 0)
+def test_written_records_are_read(records: list[bytes]) -> None:
+    assert split_records(joined(records)) == (records, 0)
 
 
 @given(payloads, st.data())
-def test_a_torn_end_loses_the_record_that_was_written(
-    records: list[bytes], data: st.DataObject
-) -> None:
+def test_a_torn_end_loses_only_the_last_record(records: list[bytes], data: st.DataObject) -> None:
     whole = joined(records)
     cut = data.draw(st.integers(0, len(whole)))
-    found, lost = parted(whole[:cut])
+    found, lost = split_records(whole[:cut])
     ends = [len(joined(records[: n + 1])) for n in range(len(records))]
     assert found[: sum(end <= cut for end in ends)] == records[: sum(end <= cut for end in ends)]
     assert sum(len(framed(one)) for one in found) + lost == cut
@@ -39,12 +37,12 @@ def test_a_damaged_byte_loses_one_record(records: list[bytes], data: st.DataObje
     at = data.draw(st.integers(0, len(damaged) - 1))
     damaged[at] ^= data.draw(st.integers(1, 255))
     hit = next(n for n in range(len(records)) if len(joined(records[: n + 1])) > at)
-    found, lost = parted(bytes(damaged))
+    found, lost = split_records(bytes(damaged))
     assert found == records[:hit] + records[hit + 1 :]
     assert lost == len(framed(records[hit]))
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_can_be_read(noise: bytes) -> None:
-    found, lost = parted(noise)
+    found, lost = split_records(noise)
     assert sum(len(framed(one)) for one in found) + lost == len(noise)

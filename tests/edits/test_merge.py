@@ -1,4 +1,4 @@
-"""Three-way merge: nobody's line is lost, and what cannot be told apart is refused."""
+"""Three-way merge: no line is lost, and ambiguous changes are a conflict."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def conflict(base: str, live: str, theirs: str) -> list[tuple[int, int]]:
         ("abcdef", "xyz", "abcdef", "xyz"),
         ("abc", "aXc", "aXc", "aXc"),
         ("abc", "aXbc", "aXbc", "aXbc"),
-        # next to each other, but each line has one author
+        # adjacent, but each line has one author
         ("abcd", "aXcd", "abYd", "aXYd"),
         ("abcd", "abYd", "aXcd", "aXYd"),
         ("abcd", "acd", "abd", "ad"),
-        # one inserts where the other takes away or changes line by line
+        # one side inserts, the other removes or changes lines
         ("abcd", "abXcd", "abd", "abXd"),
         ("abcd", "abXcd", "abYd", "abXYd"),
         ("abcd", "acd", "abXcd", "aXcd"),
         ("abc", "Xabc", "abcY", "XabcY"),
-        # equal in one place, alone in another
+        # equal in one place, different in another
         ("abcdefg", "aXcdefg", "aXcdeYg", "aXcdeYg"),
     ],
 )
@@ -66,7 +66,7 @@ def test_changes_in_different_places_survive(
         ("abc", "aXbc", "aYbc", [(2, 2)]),
         ("abc", "abcX", "abcY", [(4, 4)]),
         ("abc", "ab", "abY", [(2, 2)]),
-        # both grow at the seam: X before Y, or Y before X?
+        # both grow at the same place: X before Y, or Y before X?
         ("abcd", "aXXcd", "abYYd", [(2, 4)]),
         ("abcdefgh", "XbcdefgZ", "YbcdefgW", None),
         ("abcdefgh", "1XbcdefgZ", "Ybcdefgh", [(1, 2)]),
@@ -78,7 +78,7 @@ def test_changes_of_the_same_lines_are_refused(
     assert conflict(base, live, theirs) == (ranges or [(1, 1), (8, 8)])
 
 
-def test_both_together_may_empty_a_file() -> None:
+def test_both_sides_together_may_empty_a_file() -> None:
     result = merge(text("ab"), text("b"), text("a"))
     assert isinstance(result, Merged)
     assert result.text == EMPTY
@@ -110,7 +110,7 @@ def test_one_sided_changes_are_taken_whole(base: Text, changed: Text) -> None:
 
 
 @given(texts, texts, texts)
-def test_sides_may_be_exchanged(base: Text, one: Text, other: Text) -> None:
+def test_a_merge_is_symmetric(base: Text, one: Text, other: Text) -> None:
     here, there = merge(base, one, other), merge(base, other, one)
     assert type(here) is type(there)
     if isinstance(here, Merged) and isinstance(there, Merged):
@@ -124,7 +124,7 @@ def test_sides_may_be_exchanged(base: Text, one: Text, other: Text) -> None:
 
 @given(st.data())
 def test_no_line_is_lost(data: st.DataObject) -> None:
-    """All lines are different, so that every one has an author."""
+    """All lines differ, so that each has one author."""
     base = [f"{row}" for row in range(data.draw(st.integers(1, 9)))]
 
     def side(name: str) -> tuple[list[str], set[str]]:
@@ -161,6 +161,6 @@ def test_no_line_is_lost(data: st.DataObject) -> None:
         ([(n, n) for n in range(1, 20)], "lines 1, 2, 3, 4, 5 and 14 more places were"),
     ],
 )
-def test_a_conflict_says_where(ranges: list[tuple[int, int]], subject: str) -> None:
+def test_a_conflict_has_its_lines(ranges: list[tuple[int, int]], subject: str) -> None:
     assert reason_lines(ranges) == f"{subject} changed by the user and by the agent"
     assert Conflict(ranges).reason == reason_lines(ranges)

@@ -1,4 +1,4 @@
-"""Moves, found among what was removed and what came."""
+"""Moves, found among removed and created files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from acp_nvim.edits.text import EMPTY
 from tests.support.ledger_shorthand import text
 
 
-def test_in_either_order() -> None:
+def test_a_move_is_found_in_either_order() -> None:
     for order in (0, 1):
         moves = Moves()
         parts = [("/f", text("ab"), None), ("/g", None, text("ab"))]
@@ -24,7 +24,7 @@ def test_other_text_and_empty_files_are_no_moves() -> None:
     assert moves.noted("/d", None, EMPTY, None) is None
 
 
-def test_what_changed_since_is_no_move() -> None:
+def test_a_file_that_changed_since_is_no_move() -> None:
     moves = Moves()
     assert moves.noted("/g", None, text("ab"), None) is None
     assert moves.noted("/g", text("ab"), text("ac"), None) is None
@@ -33,7 +33,7 @@ def test_what_changed_since_is_no_move() -> None:
     assert moves.noted("/h", None, text("ab"), None) is None
 
 
-def test_of_several_the_one_of_the_same_name() -> None:
+def test_among_several_files_the_same_name_is_the_move() -> None:
     moves = Moves()
     for path in "/a/f", "/a/g":
         moves.noted(path, text("ab"), None, None)

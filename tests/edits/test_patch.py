@@ -1,4 +1,4 @@
-"""Patches of agents: read from what models write, applied exactly or refused with a reason."""
+"""Patches of agents, as models write them: applied exactly, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def one(text: str, path: str | None = None) -> FilePatch:
 
 
 @given(TEXTS, TEXTS)
-def test_a_diff_of_two_texts_makes_the_one_into_the_other(old: Text, new: Text) -> None:
+def test_a_diff_of_two_texts_changes_the_one_into_the_other(old: Text, new: Text) -> None:
     written = diff_of("f.txt", old, new)
     if not written:
         assert old == new
@@ -43,14 +43,14 @@ def test_a_diff_of_two_texts_makes_the_one_into_the_other(old: Text, new: Text) 
 def test_wrong_counts_are_counted_again(old: Text, new: Text) -> None:
     written = diff_of("f.txt", old, new)
     if not written or "\n\n" in written or "@@ q" in written:
-        return  # a blank line that has lost its blank cannot be told from one between files
+        return  # a blank line without its blank looks like one between files
     rows = ["@@ -1,99 +1,7 @@" if row.startswith("@@ ") else row for row in written.split("\n")]
     assert apply(one("\n".join(rows)), old) == new
 
 
 @given(TEXTS, TEXTS, LINES)
-def test_lines_that_came_above_move_a_hunk(old: Text, new: Text, above: list[str]) -> None:
-    """Where each hunk has context that stands nowhere else."""
+def test_new_lines_above_move_a_hunk(old: Text, new: Text, above: list[str]) -> None:
+    """If the context of each hunk is unique."""
     numbered = Text(tuple(f"{n}: {line}" for n, line in enumerate(old.lines)))
     changed = Text((*numbered.lines[:1], *new.lines, *numbered.lines[1:]))
     written = diff_of("f", numbered, changed)
@@ -59,7 +59,7 @@ def test_lines_that_came_above_move_a_hunk(old: Text, new: Text, above: list[str
         assert apply(one(written), there) == Text((*above, *changed.lines))
 
 
-def test_a_diff_without_a_head_is_of_the_file_that_is_named_beside_it() -> None:
+def test_a_diff_without_a_head_belongs_to_the_given_file() -> None:
     found = one("@@ -1,3 +1,3 @@\n alpha\n-beta\n+BETA\n gamma\n", "/w/notes.txt")
     assert (found.kind, found.path) == ("modified", "/w/notes.txt")
     assert apply(found, parse("alpha\nbeta\ngamma\n")) == parse("alpha\nBETA\ngamma\n")
@@ -70,8 +70,8 @@ def test_a_head_without_numbers_is_found_by_its_lines() -> None:
     assert apply(found, parse("one\ntwo\nthree\nfour\n")) == parse("one\ntwo\nTHREE\nfour\n")
 
 
-def test_what_git_says_of_files_is_understood(tmp_path: Path) -> None:
-    """Against git itself: created, deleted, moved, copied, binary, quoted names."""
+def test_all_file_headers_of_git_are_read(tmp_path: Path) -> None:
+    """Compared with git: created, deleted, moved, copied, binary, quoted names."""
 
     def git(*args: str) -> str:
         name = ("-c", "user.name=x", "-c", "user.email=x@y")
@@ -148,7 +148,7 @@ def test_an_envelope_of_apply_patch_is_read() -> None:
     assert (old.kind, apply(old, parse("anything\n"))) == ("deleted", None)
 
 
-def test_blanks_that_a_model_lost_are_the_files() -> None:
+def test_blanks_that_a_model_lost_come_from_the_file() -> None:
     text = "*** Begin Patch\n*** Update File: f\n@@\n if x:\n-    a\n+    b\n*** End Patch"
     [found] = read(text)
     assert apply(found, parse("if x:  \n    a \n")) == parse("if x:  \n    b\n")
@@ -188,7 +188,7 @@ def test_a_patch_that_does_not_fit_says_which_hunk_and_why(diff: str, text: str,
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_no_empty_one() -> None:
+def test_a_missing_file_is_not_an_empty_one() -> None:
     with pytest.raises(PatchConflict, match="no such file"):
         apply(one("@@ -1 +1 @@\n-a\n+b\n", "f"), None)
 
@@ -198,7 +198,7 @@ def test_a_file_that_is_not_there_is_no_empty_one() -> None:
     ["", "just words", "*** Begin Patch\n*** End Patch", "*** Begin Patch\nwhat\n*** End Patch",
      "@@ -1,2 +1,2 @@\n+a\n", "*** Begin Patch\n*** Update File: f\n@@\n!x\n*** End Patch"],
 )  # fmt: skip
-def test_what_is_no_patch_is_refused_in_one_line(text: str) -> None:
+def test_a_text_that_is_no_patch_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(PatchError) as caught:
         read(text)
     assert "\n" not in str(caught.value)
@@ -230,7 +230,7 @@ HEAD = "diff --git a/x b/x\n"
         ENVELOPE,
     ],
 )
-def test_a_patch_that_is_told_in_full_is_files(text: str) -> None:
+def test_a_complete_patch_is_shown_as_files(text: str) -> None:
     assert files(text, "x") == tuple(read(text, "x"))
 
 
@@ -248,12 +248,12 @@ def test_a_patch_that_is_told_in_full_is_files(text: str) -> None:
     ],
     ids=["none", "before", "after", "between", "two names", "index", "left over", "large"],
 )
-def test_a_patch_that_says_more_than_its_files_is_not_told_as_them(text: str) -> None:
-    """It would hide something."""
+def test_a_patch_with_more_than_its_files_is_shown_as_text(text: str) -> None:
+    """The files would hide something."""
     assert files(text, "x") is None
 
 
-def test_modes_are_notes() -> None:
+def test_changes_of_modes_are_notes() -> None:
     head = f"{HEAD}new file mode 120000\n--- /dev/null\n+++ b/x\n"
     [link] = files(head + "@@ -0,0 +1 @@\n+/etc\n") or ()
     assert (link.kind, link.notes) == ("created", ("new file mode 120000",))

@@ -33,7 +33,7 @@ def test_a_text_is_written_once(text: Text) -> None:
     assert writer.take() == []
 
 
-def test_what_changes_little_takes_little() -> None:
+def test_small_changes_take_small_records() -> None:
     base = Text(tuple(f"line {n}" for n in range(1000)))
     writer = Writer()
     writer.text("/a", base)
@@ -44,8 +44,8 @@ def test_what_changes_little_takes_little() -> None:
         assert sum(map(len, writer.take())) < 100
 
 
-def test_two_texts_of_a_file_that_have_little_in_common_both_grow_by_what_changes() -> None:
-    """As base and live text do, when an agent has rewritten a file and the user types in it."""
+def test_two_different_texts_of_a_file_both_grow_by_their_changes() -> None:
+    """Like base and live text after an agent has rewritten a file and the user types in it."""
     writer = Writer()
     sides = [Text(tuple(f"{side} {n}" for n in range(1000))) for side in "ab"]
     for side in sides:
@@ -58,7 +58,7 @@ def test_two_texts_of_a_file_that_have_little_in_common_both_grow_by_what_change
 
 
 @given(st.text(st.characters(codec="utf-8")), st.binary())
-def test_any_path_comes_back(name: str, noise: bytes) -> None:
+def test_any_path_is_read_as_it_was_written(name: str, noise: bytes) -> None:
     for path in (name, noise.decode("utf-8", "surrogateescape")):
         assert decoded(encoded(path)) == path
 
@@ -79,7 +79,7 @@ def test_the_last_value_of_a_key_counts_and_one_that_is_dropped_is_gone() -> Non
     assert writer.take() != []  # another process may have set another value meanwhile
 
 
-def test_what_makes_no_sense_is_counted() -> None:
+def test_invalid_records_are_counted() -> None:
     writer = Writer()
     writer.put("n", b"a", "no number")
     reader = Reader([b"noise", b"", batch([b"noise"]), batch(writer.take())])
@@ -87,7 +87,7 @@ def test_what_makes_no_sense_is_counted() -> None:
     assert reader.lost == 4
 
 
-def test_a_reader_goes_on_with_what_is_added() -> None:
+def test_a_reader_continues_with_added_records() -> None:
     writer = Writer()
     base = Text(tuple(f"line {n}" for n in range(10)))
     writer.put("n", b"a", writer.text("/a", base))
@@ -102,7 +102,7 @@ def test_a_reader_goes_on_with_what_is_added() -> None:
     assert reader.value("n", b"a", bytes) is None
 
 
-def test_what_needs_a_lost_record_is_lost() -> None:
+def test_a_record_that_needs_a_lost_one_is_lost() -> None:
     base = Text(tuple(f"line {n}" for n in range(10)))
     writer = Writer()
     first = writer.text("/a", base)

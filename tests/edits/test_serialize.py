@@ -1,4 +1,4 @@
-"""What a ledger knows of its files, written as records and read in another process."""
+"""The ledger's state of its files, written as records and read in another process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.ledger_shorthand import entry, ledger, text
 
 
 class Keys:
-    """Session 3 is `s3` for all processes."""
+    """Keys of sessions: 3 is `s3` in all processes."""
 
     def key(self, n: int) -> str:
         return f"s{n}"
@@ -30,7 +30,7 @@ KEYS = Keys()
 
 
 def written(ledger: Ledger) -> list[bytes]:
-    """One batch for each file, one for each reject."""
+    """Return one batch for each file and one for each reject."""
     writer, batches = Writer(), list[bytes]()
     for path, edits in ledger.pictures().items():
         writer.put("file", encoded(path), serialize.file(writer, KEYS, path, edits))
@@ -42,7 +42,7 @@ def written(ledger: Ledger) -> list[bytes]:
 
 
 def read(reader: Reader) -> Ledger:
-    """Another ledger, of what can be read."""
+    """Return another ledger with everything that can be read."""
     found = Ledger()
     for kind, key in reader.values:
         if kind == "file" and (record := reader.value(kind, key, File)):
@@ -54,7 +54,7 @@ def read(reader: Reader) -> Ledger:
 
 
 class Journaled(World):
-    """Its ledger is replaced in the end by what was read of it."""
+    """A world whose ledger is replaced at the end by one that was read."""
 
     def replace(self) -> None:
         reader = Reader(written(self.ledger))
@@ -67,7 +67,7 @@ class Journaled(World):
 
 @fast
 @given(st.binary(min_size=4, max_size=60))
-def test_another_ledger_goes_on_with_it(choices: bytes) -> None:
+def test_a_read_ledger_continues_the_history(choices: bytes) -> None:
     world = Journaled(choices)
     world.run()
     world.replace()
@@ -75,7 +75,7 @@ def test_another_ledger_goes_on_with_it(choices: bytes) -> None:
     world.check_ends()
 
 
-def test_parked_edits_and_who_wrote_them_come_back() -> None:
+def test_parked_edits_are_read_with_their_authors() -> None:
     pending = Pending("/f", text("abc"), text("aXc"), None, writers=frozenset({3, 5}))
     edits = FileEdits(None, None, (), (Parked(pending, "mäin", 12.5),))
     found = Ledger()
@@ -85,7 +85,7 @@ def test_parked_edits_and_who_wrote_them_come_back() -> None:
     assert reader.lost == 0
 
 
-def test_a_torn_batch_loses_its_file_alone() -> None:
+def test_a_torn_batch_loses_only_its_file() -> None:
     found = ledger("abc", "aXc")
     found.agent_wrote("/g", text("1"), Text(("2",), eol=False), session=3)
     first, *others = written(found)
@@ -94,7 +94,7 @@ def test_a_torn_batch_loses_its_file_alone() -> None:
     assert reader.lost == 1
 
 
-def test_what_another_version_has_written_is_lost_alone() -> None:
+def test_records_of_another_version_lose_only_themselves() -> None:
     found = ledger("abc", "aXc")
     writer = Writer()
     record = serialize.file(writer, KEYS, "/f", found.picture("/f"))

@@ -1,4 +1,4 @@
-"""A unified diff is what git takes it for."""
+"""Unified diffs, as git reads them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXTS = st.builds(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(old=TEXTS, new=TEXTS)
-def test_git_makes_the_new_text_of_the_old_one_by_it(tmp_path: Path, old: Text, new: Text) -> None:
+def test_git_applies_the_diff(tmp_path: Path, old: Text, new: Text) -> None:
     path = tmp_path / "f"
     path.write_text(str(old))
     rows = unified(old, new)
@@ -39,7 +39,7 @@ def test_git_makes_the_new_text_of_the_old_one_by_it(tmp_path: Path, old: Text, 
     assert path.read_text() == str(new)
 
 
-def test_three_lines_stand_around_what_changed() -> None:
+def test_a_change_has_three_lines_of_context() -> None:
     lines = [f"line {n}" for n in range(1, 41)]
     new = [*lines[:9], "TEN", *lines[10:15], "SIXTEEN", *lines[16:30], *lines[31:]]
     rows = unified(Text(tuple(lines)), Text(tuple(new)))
@@ -63,5 +63,5 @@ def test_three_lines_stand_around_what_changed() -> None:
         ),
     ],
 )
-def test_ends(old: Text, new: Text, rows: list[str]) -> None:
+def test_a_diff_marks_a_missing_final_newline(old: Text, new: Text, rows: list[str]) -> None:
     assert unified(old, new) == rows

@@ -1,4 +1,4 @@
-"""A disk that is full: `with room_for(100):` lets a file grow to 100 bytes and no further."""
+"""A full disk: `with room_for(100):` lets a file grow to at most 100 bytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def room_for(size: int) -> Iterator[None]:
-    """Writes of this process beyond ``size`` bytes of a file fail (EFBIG), as on a full disk
-    (ENOSPC): what fits before them is written. Python ignores the signal that comes with it.
+    """Let writes of this process beyond ``size`` bytes of a file fail (EFBIG), as on a full disk
+    (ENOSPC).
+
+    The bytes that fit are written. Python ignores the signal that comes with the error.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))

@@ -1,4 +1,4 @@
-"""What files answer, with buffers that are plain objects: policy, merge, memory, order."""
+"""`AgentFiles` with buffers that are plain objects: policy, merge, memory, order."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ async def test_lines_are_counted_from_one(
     assert served.located == [(served.path("f"), line)]
 
 
-async def test_neovim_is_not_given_a_path_that_ends_it(served: AgentFiles) -> None:
-    """It aborts when it writes a file whose name does not fit into its line for messages."""
+async def test_a_path_that_would_crash_neovim_is_refused(served: AgentFiles) -> None:
+    """Neovim aborts when it writes a file whose name does not fit into its line for messages."""
     long = "/".join(["d" * 99] * 11)
     with pytest.raises(RequestError, match="longer than 1000 bytes"):
         await served.read(long)
@@ -114,9 +114,7 @@ async def test_refusals_of_writes(served: AgentFiles) -> None:
 
 @pytest.mark.parametrize("policy", ["ask", "deny", "allow"])
 @pytest.mark.parametrize("answer", [True, False])
-async def test_the_policy_for_what_is_outside(
-    served: AgentFiles, policy: Any, answer: bool
-) -> None:
+async def test_the_policy_for_files_outside(served: AgentFiles, policy: Any, answer: bool) -> None:
     outside = served.root.parent / "outside"
     outside.write_text("x\n")
     (served.root / "link").symlink_to(outside)
@@ -146,20 +144,20 @@ async def test_secret_files_always_ask(served: AgentFiles) -> None:
     assert [reason for *_, reason in served.asked] == ["secret"] * 3
 
 
-async def test_a_guarded_path_does_not_tell_whether_it_exists(served: AgentFiles) -> None:
+async def test_a_guarded_path_does_not_reveal_whether_it_exists(served: AgentFiles) -> None:
     served.options.outside = "deny"
     for name in ("/etc/passwd", "/etc/nothing", "/etc"):
         assert await served.reason(served.read, name) == (-32602, "outside")
 
 
-async def test_the_base_is_what_this_session_last_read(served: AgentFiles) -> None:
+async def test_the_base_is_the_text_that_this_session_last_read(served: AgentFiles) -> None:
     path = served.path("f")
     served.buffers.open(path, "a\nb\nc\nd\ne\n")
     assert await served.read("f", 2, 1) == "b\n"
     served.buffers.open(path, "a\nb\nc\nd\nuser\n")
     await served.write("f", "agent\nb\nc\nd\ne\n")
     assert str(served.buffers.texts[path]) == "agent\nb\nc\nd\nuser\n"
-    await served.write("f", "agent\nb\nC\nd\ne\n")  # it still has not seen the user's line
+    await served.write("f", "agent\nb\nC\nd\ne\n")  # the agent still has not seen the user's line
     assert str(served.buffers.texts[path]) == "agent\nb\nC\nd\nuser\n"
     assert await served.reason(served.write, "f", "agent\nb\nC\nd\nmine\n") == (-32603, "conflict")
     served.session = Session(str(served.root), session_id="another")
@@ -171,12 +169,12 @@ async def test_the_base_is_what_this_session_last_read(served: AgentFiles) -> No
     assert str(served.buffers.texts[path]) == "x\n"
 
 
-async def test_a_write_to_a_text_that_nobody_has_any_more_is_refused(served: AgentFiles) -> None:
+async def test_a_write_based_on_a_forgotten_text_is_refused(served: AgentFiles) -> None:
     path = served.path("f")
     served.files = served.serve(AgentBases(max_bytes=1))
     served.buffers.open(path, "a\nb\n")
     await served.read("f")
-    await served.write("f", "a\nB\n")  # still the one that was read
+    await served.write("f", "a\nB\n")  # still based on the text that was read
     served.buffers.open(path, "user\nB\n")
     assert await served.reason(served.write, "f", "a\nb\nc\n") == (-32603, "conflict")
     assert str(served.buffers.texts[path]) == "user\nB\n"
@@ -185,7 +183,7 @@ async def test_a_write_to_a_text_that_nobody_has_any_more_is_refused(served: Age
     assert str(served.buffers.texts[path]) == "user\nB\nc\n"
 
 
-async def test_a_write_that_changes_nothing_is_told_to_nobody(served: AgentFiles) -> None:
+async def test_a_write_without_a_change_makes_no_event(served: AgentFiles) -> None:
     (served.root / "f").write_bytes(b"a\r\nb")
     await served.write("f", "a\nb")
     served.buffers.open(served.path("g"), "a\n")
@@ -195,7 +193,7 @@ async def test_a_write_that_changes_nothing_is_told_to_nobody(served: AgentFiles
     assert list(served.buffers.texts) == [served.path("g")]
 
 
-async def test_reads_see_a_write_whole_or_not_at_all(served: AgentFiles) -> None:
+async def test_reads_see_a_write_entirely_or_not_at_all(served: AgentFiles) -> None:
     path = served.path("f")
     old = "".join(f"{n}\n" for n in range(100))
     new = old.replace("10\n", "ten\n").replace("90\n", "ninety\n")
@@ -227,7 +225,7 @@ async def test_writes_of_one_file_follow_each_other(served: AgentFiles) -> None:
     assert len(served.written) == 3
 
 
-async def test_the_write_that_came_last_stands_whatever_is_looked_at_before(
+async def test_the_last_write_wins_despite_a_slow_scan(
     served: AgentFiles,
 ) -> None:
     served.buffers.open(str(served.path("a.txt")), "one\n")
@@ -256,7 +254,7 @@ async def test_the_write_that_came_last_stands_whatever_is_looked_at_before(
     assert found == ["four\n"]
 
 
-async def test_a_write_starts_anew_when_the_buffer_moved(served: AgentFiles) -> None:
+async def test_a_write_is_repeated_if_the_buffer_changed(served: AgentFiles) -> None:
     path = served.path("f")
     served.buffers.open(path, "a\nb\nc\n")
     await served.read("f")
@@ -265,7 +263,7 @@ async def test_a_write_starts_anew_when_the_buffer_moved(served: AgentFiles) -> 
     assert str(served.buffers.texts[path]) == "a\nb\nC\n"
 
 
-async def test_a_buffer_that_never_rests_is_an_answer_too(
+async def test_a_buffer_that_always_changes_refuses_the_write(
     served: AgentFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.1)
@@ -275,7 +273,7 @@ async def test_a_buffer_that_never_rests_is_an_answer_too(
     assert await served.reason(served.write, "f", "A\nb\nc\n") == (-32603, "failed")
 
 
-async def test_a_user_who_does_not_finish_is_an_answer_too(
+async def test_a_user_who_keeps_the_buffer_busy_refuses_the_write(
     served: AgentFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.1)
@@ -286,7 +284,7 @@ async def test_a_user_who_does_not_finish_is_an_answer_too(
 
 
 @pytest.mark.parametrize("reason", ["readonly", "conflict", "failed"])
-async def test_what_the_editor_refuses_is_refused(served: AgentFiles, reason: Any) -> None:
+async def test_a_refusal_of_the_editor_is_passed_on(served: AgentFiles, reason: Any) -> None:
     served.buffers.open(served.path("f"), "a\n")
     served.buffers.outcomes = [Written(reason, "so it\nis")]
     assert await served.reason(served.write, "f", "b\n") == (-32603, reason)
@@ -319,7 +317,7 @@ def test_a_root_may_be_a_link(tmp_path: Path) -> None:
     assert place(str(tmp_path)).real == str(tmp_path.resolve())
 
 
-async def test_the_answer_to_a_write_waits_for_no_review(tmp_path: Path) -> None:
+async def test_the_answer_to_a_write_does_not_wait_for_the_review(tmp_path: Path) -> None:
     served = AgentFiles(tmp_path)
     path = served.path("a.txt")
     served.buffers.open(path, "one\n")

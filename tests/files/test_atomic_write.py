@@ -1,4 +1,4 @@
-"""A file that is written holds the new bytes or the old ones, and stays what it is."""
+"""Atomic writes: a file has the new bytes or the old ones, and keeps its kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OLD, NEW = b"old\n" * 100, b"new\n" * 300
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A directory, by its resolved path."""
+    """Return a directory by its resolved path."""
     found = Path(os.path.realpath(tmp_path)) / "work"
     found.mkdir()
     return found
@@ -27,7 +27,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_new_file_gets_the_mode_that_is_asked_for_else_that_of_any_new_file(folder: Path) -> None:
+def test_a_new_file_has_the_given_or_the_default_mode(folder: Path) -> None:
     plain = folder / "plain"
     plain.touch()
     atomic_write.write(str(folder / "deep/er/a"), NEW)
@@ -47,7 +47,7 @@ def test_a_file_keeps_its_mode_its_links_and_its_attributes(folder: Path) -> Non
     try:
         os.setxattr(path, "user.colour", b"blue")
         attributes = True
-    except OSError:  # a file system without them
+    except OSError:  # a file system without attributes
         attributes = False
     atomic_write.write(str(path), NEW)
     assert (path.read_bytes(), mode(path)) == (NEW, 0o640)
@@ -59,7 +59,7 @@ def test_a_file_keeps_its_mode_its_links_and_its_attributes(folder: Path) -> Non
     assert sorted(p.name for p in folder.iterdir()) == ["a", "b"]
 
 
-def test_a_new_file_is_whole_or_not_there_when_the_disk_is_full(folder: Path) -> None:
+def test_a_new_file_is_whole_or_missing_on_a_full_disk(folder: Path) -> None:
     with room_for(500), pytest.raises(OSError, match="large"):
         atomic_write.write(str(folder / "a"), NEW)
     assert list(folder.iterdir()) == []
@@ -67,9 +67,7 @@ def test_a_new_file_is_whole_or_not_there_when_the_disk_is_full(folder: Path) ->
 
 @pytest.mark.parametrize("linked", [False, True])
 @pytest.mark.parametrize("new", [NEW, b"longer than the room" * 100])
-def test_a_file_holds_its_old_bytes_when_the_disk_is_full(
-    folder: Path, linked: bool, new: bytes
-) -> None:
+def test_a_file_keeps_its_old_bytes_on_a_full_disk(folder: Path, linked: bool, new: bytes) -> None:
     path = folder / "a"
     path.write_bytes(OLD)
     if linked:
@@ -80,7 +78,7 @@ def test_a_file_holds_its_old_bytes_when_the_disk_is_full(
     assert {p.name for p in folder.iterdir()} == ({"a", "b"} if linked else {"a"})
 
 
-def test_nothing_is_overwritten_whose_old_bytes_could_not_be_kept(folder: Path) -> None:
+def test_a_file_without_a_backup_is_not_overwritten(folder: Path) -> None:
     path = folder / "a"
     path.write_bytes(OLD)
     os.link(path, folder / "b")
@@ -90,7 +88,7 @@ def test_nothing_is_overwritten_whose_old_bytes_could_not_be_kept(folder: Path) 
     assert sorted(p.name for p in folder.iterdir()) == ["a", "b"]
 
 
-def test_bytes_that_were_overwritten_are_put_back(
+def test_overwritten_bytes_are_restored_after_a_failure(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = folder / "a"
@@ -123,13 +121,13 @@ def test_bytes_that_were_overwritten_are_put_back(
     assert sorted(p.name for p in folder.iterdir()) == ["a", "b"]
 
 
-def test_a_directory_that_is_write_protected_has_its_files_overwritten(
+def test_files_of_a_write_protected_directory_are_overwritten(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = folder / "a"
     path.write_bytes(OLD)
     inode = path.stat().st_ino
-    monkeypatch.setattr(Spot, "may", lambda _, how, name="": name != ".")  # also where we are root
+    monkeypatch.setattr(Spot, "may", lambda _, how, name="": name != ".")  # also for root
     atomic_write.write(str(path), NEW)
     assert (path.read_bytes(), path.stat().st_ino) == (NEW, inode)
 
@@ -143,7 +141,7 @@ def test_a_write_protected_file_stays(folder: Path) -> None:
     assert path.read_bytes() == OLD
 
 
-def test_a_file_that_comes_meanwhile_is_not_replaced_by_a_new_one(
+def test_a_file_that_appears_meanwhile_is_not_replaced(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = folder / "a"
@@ -159,7 +157,7 @@ def test_a_file_that_comes_meanwhile_is_not_replaced_by_a_new_one(
     assert path.read_bytes() == OLD
 
 
-def test_a_file_of_ours_is_for_nobody_else(folder: Path) -> None:
+def test_a_private_file_is_readable_only_by_the_user(folder: Path) -> None:
     path = folder / "a"
     path.write_bytes(OLD)
     path.chmod(0o644)

@@ -1,4 +1,4 @@
-"""Whose doing a change on disk is, of several turns."""
+"""Attribution of changes on disk to one of several turns."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Work:
         return turn
 
     def author(self, at: int = NOW) -> int | None:
-        """Our number of the session."""
+        """Return the number of the session that made the change."""
         turn = self.authors.of(PATH, at)
         return turn.session.n if turn else None
 
 
 @pytest.fixture
 def work() -> Work:
-    """Both at work."""
+    """Return two sessions with running turns."""
     found = Work()
     found.first.ready.set()
     found.second.ready.set()
@@ -44,43 +44,43 @@ def work() -> Work:
 
 
 def call(turn: Turn, began: int, ended: int) -> None:
-    """A tool call of its agent's that names no file."""
+    """Add a tool call that names no file to a turn."""
     turn.calls[ToolCall("call")] = began, ended
 
 
-def test_the_one_that_began_first(work: Work) -> None:
+def test_the_turn_that_began_first_is_the_author(work: Work) -> None:
     assert work.author() == 1
 
 
-def test_the_only_one_with_a_tool_call(work: Work) -> None:
+def test_the_only_turn_with_a_tool_call_is_the_author(work: Work) -> None:
     call(work.second, NOW - 5, NOW + 5)
     assert work.author() == 2
     call(work.first, NOW - 5, 0)
     assert work.author() == 1
 
 
-def test_one_whose_tool_call_was_heard_of_late(work: Work) -> None:
+def test_a_late_report_of_a_tool_call_counts(work: Work) -> None:
     call(work.second, NOW + HEARD_NS // 2, 0)
     assert work.author() == 2
     assert work.author(NOW - HEARD_NS) == 1
 
 
-def test_the_one_that_named_it_last(work: Work) -> None:
+def test_the_turn_that_named_the_file_last_is_the_author(work: Work) -> None:
     work.first.names[PATH] = NOW - 9
     assert work.author() == 1
     work.second.names[PATH] = NOW - 5
     assert work.author() == 2
 
 
-def test_one_that_has_ended_has_not_done_it(work: Work) -> None:
+def test_an_ended_turn_is_not_the_author(work: Work) -> None:
     work.first.closed = NOW - 1
     assert work.author() == 2
     work.second.idle.append((NOW - 1, NOW + 1))
     assert work.author() is None
 
 
-def test_one_that_starts(work: Work) -> None:
-    """It may have done it when its prompt has gone, and says so."""
+def test_a_turn_that_is_starting_can_be_the_author(work: Work) -> None:
+    """It may be the author once its prompt was sent, and then its call names the file."""
     third = work.begin(3)
     third.names[PATH] = NOW
     assert work.author() == 1
@@ -94,7 +94,7 @@ def test_one_that_starts(work: Work) -> None:
     assert work.author(NOW - 2) is None
 
 
-def test_what_was_said_by_then_may_not_be_heard_yet(work: Work) -> None:
+def test_a_report_may_arrive_after_the_change(work: Work) -> None:
     assert not work.authors.is_sure(PATH, NOW)
     work.second.names[PATH] = NOW
     assert not work.authors.is_sure(PATH, NOW)

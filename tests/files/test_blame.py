@@ -1,4 +1,4 @@
-"""What the workspace tells of agents' writes, where the user wants to know who wrote which line."""
+"""Reports of agents' writes for the blame of lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def wanted(workspace: FakeWorkspace) -> None:
     workspace.options = msgspec.structs.replace(workspace.options, blame=True)
 
 
-async def test_nothing_is_told_while_the_option_is_off(tmp_path: Path) -> None:
+async def test_no_write_is_reported_while_the_option_is_off(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         await workspace.write(workspace.work / "a.txt", "one\n")
         assert workspace.written == []
@@ -33,7 +33,7 @@ async def test_a_write_over_unsaved_text_begins_with_that_text(tmp_path: Path) -
         assert workspace.written == [(str(path), before, after, after)]
 
 
-async def test_a_reject_is_not_the_agents(tmp_path: Path) -> None:
+async def test_a_reject_is_not_attributed_to_the_agent(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         wanted(workspace)
         path = workspace.work / "a.txt"

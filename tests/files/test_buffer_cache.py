@@ -25,7 +25,7 @@ NEW = Text(("one", "mine"))
 
 
 class Neovim:
-    """Answers reads with what was prepared; what the cache tells of is kept."""
+    """A Neovim that returns a prepared text and records calls of the cache."""
 
     def __init__(self) -> None:
         self.answer = buffer(OLD, 2)
@@ -36,7 +36,7 @@ class Neovim:
         return self.answer
 
     def found(self, answer: BufferText) -> None:
-        """The buffer is read."""
+        """Read the buffer."""
         self.answer = answer
         anyio.run(self.cache.read, Place(PATH, PATH))
 
@@ -51,7 +51,7 @@ def buffer(text: Text, tick: int) -> BufferText:
 
 
 def edited(base: int, tick: int) -> BufferEdit:
-    """The user has changed the second line."""
+    """Return the user's change of the second line."""
     return BufferEdit(PATH, 3, base, tick, 1, 2, ("mine",), True, True)
 
 
@@ -62,7 +62,7 @@ def test_an_edit_of_a_known_buffer(neovim: Neovim) -> None:
     assert not neovim.cache.is_stale(PATH)
 
 
-def test_an_edit_that_is_heard_before_the_text(neovim: Neovim) -> None:
+def test_an_edit_that_arrives_before_the_text(neovim: Neovim) -> None:
     neovim.cache.heard(edited(2, 3))
     neovim.found(buffer(OLD, 2))
     assert neovim.cache.is_stale(PATH)
@@ -71,7 +71,7 @@ def test_an_edit_that_is_heard_before_the_text(neovim: Neovim) -> None:
     assert neovim.told == [Lost(), Lost(), Typed(NEW)]
 
 
-def test_an_edit_that_the_text_has_already(neovim: Neovim) -> None:
+def test_an_edit_that_the_text_already_has(neovim: Neovim) -> None:
     neovim.cache.heard(edited(2, 3))
     neovim.found(buffer(NEW, 3))
     assert not neovim.cache.is_stale(PATH)
@@ -87,15 +87,15 @@ def test_a_save_that_ends_the_text(neovim: Neovim) -> None:
 
 
 def settled(tmp_path: Path) -> Place:
-    """A file that was changed long enough ago."""
+    """Return a file whose last change is old enough."""
     path = tmp_path / "a"
     path.write_text("one\ntwo\n", encoding="utf-8")
     until(lambda: time.time_ns() - path.stat().st_ctime_ns > 2 * GRAIN_NS)
     return Place(str(path), str(path))
 
 
-class Told(Neovim):
-    """Something is told while the answer to a read is under way to whoever waits for it."""
+class NotifyingNeovim(Neovim):
+    """A Neovim that sends a notification while the answer to a read is under way."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,11 +109,9 @@ class Told(Neovim):
 
 
 @pytest.mark.parametrize("what", ["nothing", "edit", "doubt", "reload", "end", "other buffer"])
-def test_only_a_text_of_which_all_was_told_is_given_without_asking(
-    tmp_path: Path, what: str
-) -> None:
+def test_only_a_fully_known_text_is_returned_without_a_read(tmp_path: Path, what: str) -> None:
     place = settled(tmp_path)
-    neovim = Told()
+    neovim = NotifyingNeovim()
     anyio.run(neovim.cache.read, place)
     edit = BufferEdit(place.real, 3, 2, 3, 1, 2, ("mine",), True, True)
     told: dict[str, Callable[[], None]] = {
@@ -132,7 +130,7 @@ def test_only_a_text_of_which_all_was_told_is_given_without_asking(
     assert found.text == neovim.answer.text
     assert neovim.reads == (1 if known else 2)
 
-    neovim.cache.doubted(place.real)  # the same, while it is being asked for
+    neovim.cache.doubted(place.real)  # the same during the read
     neovim.reads, neovim.meanwhile = 0, told[what]
     anyio.run(neovim.cache.mirrored, place)
     neovim.meanwhile = lambda: None
@@ -140,10 +138,10 @@ def test_only_a_text_of_which_all_was_told_is_given_without_asking(
     assert neovim.reads == (1 if known else 2)
 
 
-def test_a_file_that_has_just_changed_is_asked_for(tmp_path: Path) -> None:
-    """Another change within the grain of its clock would not be seen."""
+def test_a_file_that_has_just_changed_is_read_again(tmp_path: Path) -> None:
+    """Another change within the same tick of its clock would not be visible."""
     place = settled(tmp_path)
-    neovim = Told()
+    neovim = NotifyingNeovim()
     Path(place.real).write_text("three\nfour\n", encoding="utf-8")
     for _ in range(3):
         anyio.run(neovim.cache.mirrored, place)

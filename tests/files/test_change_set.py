@@ -1,4 +1,4 @@
-"""Several files changed as one, over buffers that are plain objects: all or none."""
+"""Several files changed together, over buffers that are plain objects: all or none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEW = OLD.replace("line 3\n", "three\n")
 
 @asynccontextmanager
 async def project(tmp_path: Path) -> AsyncIterator[FakeWorkspace]:
-    """Three files."""
+    """Yield a workspace with three files."""
     async with fake_workspace(tmp_path) as found:
         for name in ("a", "b", "c"):
             (found.work / name).write_text(OLD)
@@ -36,7 +36,7 @@ async def change(
     moved: tuple[str, str] | None = None,
     knows: bool = True,
 ) -> str:
-    """Make changes of files by name: what was changed, or why nothing was."""
+    """Change files by name, and return the result or the reason of a failure."""
     found = [
         FileChange(
             str(workspace.work / name),
@@ -56,7 +56,7 @@ async def change(
 
 
 def disk(workspace: FakeWorkspace) -> dict[str, str]:
-    """The contents of all files."""
+    """Return the contents of all files."""
     return {it.name: it.read_text() for it in sorted(workspace.work.iterdir())}
 
 
@@ -72,7 +72,7 @@ async def test_all_files_are_changed_and_pending(tmp_path: Path) -> None:
         assert disk(workspace) == {"a": OLD, "b": OLD, "c": OLD}
 
 
-async def test_what_the_user_types_meanwhile_stays(tmp_path: Path) -> None:
+async def test_text_that_the_user_types_meanwhile_stays(tmp_path: Path) -> None:
     async with project(tmp_path) as workspace:
         path = str(workspace.work / "b")
         workspace.neovim.open(path)
@@ -93,7 +93,7 @@ async def test_what_the_user_types_meanwhile_stays(tmp_path: Path) -> None:
         (("c", NEW, None), "c: it has changed; try again"),
     ],
 )
-async def test_one_that_cannot_be_made_stops_all(
+async def test_a_change_that_cannot_be_made_stops_all(
     tmp_path: Path, last: tuple[str, str | None, str | None], why: str
 ) -> None:
     async with project(tmp_path) as workspace:
@@ -112,7 +112,7 @@ async def test_a_write_protected_file_stops_all(tmp_path: Path) -> None:
         assert disk(workspace) == {"a": OLD, "b": OLD, "c": OLD}
 
 
-async def test_those_before_one_that_fails_are_put_back(tmp_path: Path) -> None:
+async def test_earlier_changes_are_undone_after_a_failure(tmp_path: Path) -> None:
     async with project(tmp_path) as workspace:
         await workspace.write(workspace.work / "a", NEW)
         path = str(workspace.work / "c")
@@ -136,7 +136,7 @@ async def test_those_before_one_that_fails_are_put_back(tmp_path: Path) -> None:
         assert disk(workspace) == {"a": OLD, "b": OLD, "c": OLD}
 
 
-async def test_a_file_goes_and_comes_back(tmp_path: Path) -> None:
+async def test_a_deletion_is_pending_and_can_be_rejected(tmp_path: Path) -> None:
     async with project(tmp_path) as workspace:
         assert await change(workspace, ("a", OLD, None), ("b", OLD, NEW)) == "b a"
         assert disk(workspace) == {"b": NEW, "c": OLD}
@@ -156,7 +156,7 @@ async def test_unsaved_text_is_not_deleted_or_moved(tmp_path: Path) -> None:
         assert said == "a: its buffer has unsaved changes"
 
 
-async def test_a_file_moves_and_moves_back(tmp_path: Path) -> None:
+async def test_a_move_is_pending_and_can_be_rejected(tmp_path: Path) -> None:
     async with project(tmp_path) as workspace:
         workspace.neovim.open(str(workspace.work / "a"))
         (workspace.work / "a").chmod(0o755)
@@ -168,7 +168,7 @@ async def test_a_file_moves_and_moves_back(tmp_path: Path) -> None:
         assert disk(workspace) == {"a": OLD, "b": OLD, "c": OLD}
 
 
-async def test_a_move_is_taken_back_with_the_rest(tmp_path: Path) -> None:
+async def test_a_move_is_undone_with_the_other_changes(tmp_path: Path) -> None:
     async with project(tmp_path) as workspace:
         path = str(workspace.work / "c")
         workspace.neovim.open(path)
@@ -187,7 +187,9 @@ async def test_a_path_that_has_become_a_link_is_refused(tmp_path: Path) -> None:
 
 
 async def test_the_agents_next_write_keeps_what_the_user_typed(tmp_path: Path) -> None:
-    """It has read the file, the user types, it edits a line by the tool, and writes the file."""
+    """The agent reads the file, the user types, the agent edits a line by the tool and writes the
+    file.
+    """
     async with project(tmp_path) as workspace:
         path = str(workspace.work / "a")
         workspace.neovim.open(path)
@@ -200,10 +202,10 @@ async def test_the_agents_next_write_keeps_what_the_user_typed(tmp_path: Path) -
         assert str(workspace.neovim.buffers[path].text) == wanted
 
 
-async def test_what_the_agent_has_not_seen_survives_its_next_write(
+async def test_unseen_changes_survive_the_agents_next_write(
     tmp_path: Path,
 ) -> None:
-    """A rename changes a file that it has read before."""
+    """A rename changes a file that the agent has read before."""
     async with project(tmp_path) as workspace:
         path = str(workspace.work / "a")
         assert await workspace.read(path) == OLD

@@ -1,4 +1,4 @@
-"""Two changes of a file within one tick of the clock, which leave its signature the same."""
+"""Two changes of a file within one tick of the clock, which leave its signature unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def change_in_the_same_tick(path: Path, text: str) -> None:
     assert disk.signature_of(str(path)) == signature
 
 
-async def test_a_second_change_of_the_same_tick_is_taken_up(
+async def test_a_second_change_within_one_tick_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(disk, "GRAIN_NS", 60_000_000_000)

@@ -1,4 +1,4 @@
-"""A commit of the user's accepts what it contains; `tests/features/review` has more of it."""
+"""Commits of the user accept the hunks that they contain; see also `tests/features/review`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.fake_workspace import fake_workspace
 from tests.support.git import git, repository
 
 
-async def test_a_commit_is_compared_with_the_text_that_a_formatter_has_left(
+async def test_a_commit_is_compared_with_the_formatted_text(
     tmp_path: Path,
 ) -> None:
     async with fake_workspace(tmp_path) as workspace:
@@ -56,7 +56,7 @@ async def test_a_checkout_of_the_agents_commit_accepts_nothing(tmp_path: Path) -
             assert await looked() == {"a.txt": "modified"}
 
 
-async def test_a_commit_counts_also_when_a_checkout_followed(tmp_path: Path) -> None:
+async def test_a_commit_counts_also_before_a_checkout(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         work, path = workspace.work, workspace.work / "a.txt"
         path.write_text("one\ntwo\n")

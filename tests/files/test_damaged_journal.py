@@ -1,4 +1,4 @@
-"""Journals that are damaged, newer than this version, or cannot be written."""
+"""Journals that are damaged, newer than this version, or not writable."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.support.waiting import PATIENCE_S
 
 
 def newer_journal() -> bytes:
-    """A journal that only a newer version of the plugin understands."""
+    """Return a journal that only a newer version of the plugin understands."""
     writer = Writer()
     writer.put(META, b"version", VERSION + 1)
     return joined([batch(writer.take())])
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    """All but the notes of processes on writes, which are nobody else's."""
+    """Return all files except the notes on writes, which belong to one process."""
     files = (path for path in directory.iterdir() if not path.name.startswith("writes."))
     return {path.name: path.read_bytes() for path in files}
 
@@ -58,7 +58,7 @@ async def test_a_journal_of_a_newer_version_is_left_alone(started: Neovims) -> N
     assert second.told == [f"Pending edits are lost when Neovim ends: a newer version wrote {path}"]
 
 
-async def test_one_that_a_newer_version_takes_over_meanwhile_is_left_alone(
+async def test_a_journal_that_a_newer_version_takes_over_is_left_alone(
     started: Neovims,
 ) -> None:
     first = await wrote(started)
@@ -78,13 +78,13 @@ async def test_one_that_a_newer_version_takes_over_meanwhile_is_left_alone(
     assert len(first.told) == 1
 
 
-async def test_nobody_looks_at_the_journal_while_it_is_exchanged_for_a_fresh_one(
+async def test_the_journal_is_not_read_while_it_is_replaced(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A thread reads it then, and closes the old file."""
+    """A thread reads the journal then, and closes the old file."""
     first = await wrote(started)
     second = await started.neovim("second")
-    await first.decide("accept")  # it is removed, and made anew with the next edit
+    await first.decide("accept")  # the journal is removed, and created again with the next edit
     await first.write(first.work / "b.txt", TEXT)
     await first.exchange()
     closed, go_on, close = threading.Event(), threading.Event(), os.close
@@ -122,7 +122,7 @@ async def test_edits_beside_a_newer_journal_go_to_no_other_workspace(
     assert not (roots.folder(tmp_path / "data", str(other)) / "journal").exists()
 
 
-async def test_one_that_cannot_be_read_at_all_is_set_aside(started: Neovims) -> None:
+async def test_an_unreadable_journal_is_set_aside(started: Neovims) -> None:
     first = await wrote(started)
     started.kill(first)
     (folder(first) / "journal").write_bytes(b"\0" * 1000)
@@ -133,7 +133,7 @@ async def test_one_that_cannot_be_read_at_all_is_set_aside(started: Neovims) -> 
     ]
 
 
-async def test_of_a_torn_one_the_rest_is_shown(started: Neovims) -> None:
+async def test_the_rest_of_a_torn_journal_is_shown(started: Neovims) -> None:
     first = await wrote(started)
     await first.write(first.work / "b.txt", TEXT)
     await first.exchange()
@@ -151,7 +151,7 @@ async def test_of_a_torn_one_the_rest_is_shown(started: Neovims) -> None:
     assert shown(third) == {"a.txt": ("modified", False, HUNKS[1:])}
 
 
-async def test_two_neovims_agree_on_what_agents_have_changed_since_a_checkpoint(
+async def test_two_neovims_agree_on_agents_changes_since_a_checkpoint(
     started: Neovims,
 ) -> None:
     first = await started.neovim("first")
@@ -175,27 +175,27 @@ async def test_two_neovims_agree_on_what_agents_have_changed_since_a_checkpoint(
 
 
 def emptied(data: bytes) -> bytes:
-    """Nothing is left."""
+    """Return nothing."""
     return b""
 
 
 def cut_at_a_record(data: bytes) -> bytes:
-    """Only the first records are left."""
+    """Return only the first records."""
     return joined(read_on(data)[0][:2])
 
 
 def cut_in_a_record(data: bytes) -> bytes:
-    """The end is missing."""
+    """Return the data without its end."""
     return data[: len(data) * 2 // 3]
 
 
 def flipped_at_the_end(data: bytes) -> bytes:
-    """A bit of the last record is another one."""
+    """Flip a bit of the last record."""
     return data[:-9] + bytes([data[-9] ^ 4]) + data[-8:]
 
 
 def flipped_at_the_start(data: bytes) -> bytes:
-    """A bit of the first record is another one."""
+    """Flip a bit of the first record."""
     return data[:6] + bytes([data[6] ^ 4]) + data[7:]
 
 
@@ -214,7 +214,7 @@ def zeroed(data: bytes) -> bytes:
         zeroed,
     ],
 )
-async def test_a_damaged_one_is_told_in_one_line_and_set_aside(
+async def test_a_damaged_journal_is_reported_in_one_line_and_set_aside(
     started: Neovims, damage: Callable[[bytes], bytes]
 ) -> None:
     first = await wrote(started)
@@ -236,7 +236,7 @@ async def test_a_damaged_one_is_told_in_one_line_and_set_aside(
     assert third.told == []
 
 
-async def test_a_writer_that_was_killed_leaves_no_damage(started: Neovims) -> None:
+async def test_a_killed_writer_leaves_no_damage(started: Neovims) -> None:
     first = await wrote(started)
     started.kill(first)
     path = folder(first) / "journal"
@@ -249,12 +249,12 @@ async def test_a_writer_that_was_killed_leaves_no_damage(started: Neovims) -> No
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-async def test_a_folder_that_cannot_be_written_is_told_once(started: Neovims) -> None:
+async def test_a_read_only_folder_of_the_journal_is_reported_once(started: Neovims) -> None:
     (started.root / "data").mkdir(mode=0o500)
     await read_only(started)
 
 
-async def test_a_file_in_its_way_is_told_once(started: Neovims) -> None:
+async def test_a_file_in_place_of_the_journals_folder_is_reported_once(started: Neovims) -> None:
     (started.root / "data").mkdir()
     (started.root / "data" / "acp").write_text("somebody else's")
     await read_only(started)
@@ -268,7 +268,7 @@ async def read_only(started: Neovims) -> None:
     assert len([line for line in first.told if "are not saved" in line]) == 1
 
 
-async def test_a_folder_that_is_removed_is_made_again(started: Neovims) -> None:
+async def test_a_removed_folder_of_the_journal_is_created_again(started: Neovims) -> None:
     first = await wrote(started)
     for path in folder(first).iterdir():
         path.unlink()
@@ -278,14 +278,14 @@ async def test_a_folder_that_is_removed_is_made_again(started: Neovims) -> None:
     assert sorted(shown(await reborn(started, first))) == ["a.txt", "b.txt"]
 
 
-async def test_what_is_new_is_written_when_the_process_ends(started: Neovims) -> None:
+async def test_new_records_are_written_when_the_process_ends(started: Neovims) -> None:
     first = await wrote(started)
     await first.write(first.work / "b.txt", TEXT)
     await first.review.persistence.close()
     assert sorted(shown(await started.neovim("second", agents=0))) == ["a.txt", "b.txt"]
 
 
-async def test_it_is_written_without_being_asked(started: Neovims) -> None:
+async def test_the_journal_is_written_by_a_timer(started: Neovims) -> None:
     first = await started.neovim("first")
     await first.write(first.work / "a.txt", TEXT)
     first.review.persistence.touch()
@@ -294,10 +294,10 @@ async def test_it_is_written_without_being_asked(started: Neovims) -> None:
             await anyio.lowlevel.checkpoint()
 
 
-async def test_a_clock_that_was_a_year_behind_takes_nothing_away(
+async def test_a_clock_that_was_a_year_behind_loses_nothing(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SLACK", 0)  # all is written anew again and again
+    monkeypatch.setattr(module, "SLACK", 0)  # the journal is rewritten again and again
     first = await wrote(started)
     now = time.time()
     for days in (0, 365, 364, 0):

@@ -1,4 +1,4 @@
-"""Both sides of a change on disk, as the file's buffer shows them."""
+"""Both sides of a change on disk, in the form of the file's buffer."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ DOS = Format(dos=True)
 
 
 @pytest.mark.parametrize("eol", [True, False], ids=["a final newline", "none"])
-async def test_a_line_end_that_neovim_has_shown_for_a_moment_is_no_conflict(
-    tmp_path: Path, eol: bool
-) -> None:
-    """An agent gave a file CR LF line ends; Neovim read it in the old format. The buffer has got
-    the new one since; the user has typed in it, and the agent writes another line.
+async def test_a_temporary_line_end_in_a_buffer_is_no_conflict(tmp_path: Path, eol: bool) -> None:
+    """An agent gave a file CR LF line ends, and Neovim read it in the old format.
+
+    By now the buffer has the new one, the user has typed in it, and the agent writes another line.
     """
     shown = Text(("one\r", "two\r", "three\r", "four\r" if eol else "four"), eol)
     live = Text(("mine", "two", "three", "four"), eol)

@@ -1,4 +1,4 @@
-"""Bytes and text without Neovim; the comparison with Neovim itself is in test_buffers_bytes.py."""
+"""Bytes and text without Neovim. test_buffers_bytes.py compares with Neovim."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pieces = st.sampled_from(
 
 
 @given(st.lists(pieces, max_size=12).map(b"".join))
-def test_what_was_decoded_encodes_to_the_same_bytes(data: bytes) -> None:
+def test_decoded_bytes_encode_to_the_same_bytes(data: bytes) -> None:
     try:
         found = decode(data)
     except BinaryError:
@@ -37,7 +37,9 @@ def test_what_was_decoded_encodes_to_the_same_bytes(data: bytes) -> None:
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16le", "ucs-4", "ucs-4le"])
 @pytest.mark.parametrize("dos", [False, True])
-def test_text_in_any_unicode_is_found_by_its_mark(content: str, encoding: str, dos: bool) -> None:
+def test_unicode_text_is_recognized_by_its_byte_order_mark(
+    content: str, encoding: str, dos: bool
+) -> None:
     layout = Format(encoding, bomb=True, dos=dos)
     text = decode(content.encode()).text
     found = decode(encode(text, layout))
@@ -60,7 +62,7 @@ def test_text_in_any_unicode_is_found_by_its_mark(content: str, encoding: str, d
         (b"x\xff", "no-such-thing,latin1", "xÿ", "latin1"),
     ],
 )
-def test_the_first_encoding_that_fits_is_taken(
+def test_the_first_matching_encoding_is_used(
     data: bytes, encodings: str, text: str, encoding: str
 ) -> None:
     found = decode(data, encodings)
@@ -95,10 +97,10 @@ def test_line_ends_are_found(data: bytes, formats: str, lines: tuple[str, ...], 
         (b"", "mac", ("",), False),
     ],
 )
-def test_carriage_returns_end_lines_where_neovim_is_told_so(
+def test_carriage_returns_end_lines_with_the_format_mac(
     data: bytes, formats: str, lines: tuple[str, ...], eol: bool
 ) -> None:
-    """A newline stands in such a line as a carriage return (`:help file-formats`)."""
+    """In such a line a newline is shown as a carriage return (`:help file-formats`)."""
     found = decode(data, "utf-8", formats)
     assert found == Decoded(Text(lines, eol), Format(mac=True))
     assert decode_as(data, found.format) == found
@@ -114,14 +116,14 @@ def test_carriage_returns_end_lines_where_neovim_is_told_so(
         (b"a", "unix,dos,mac", Format()),
     ],
 )
-def test_other_files_are_no_macs(data: bytes, formats: str, layout: Format) -> None:
+def test_other_files_do_not_have_the_format_mac(data: bytes, formats: str, layout: Format) -> None:
     found = decode(data, "utf-8", formats)
     assert found.format == layout
     assert encode(found.text, found.format) == data
 
 
 @pytest.mark.parametrize("data", [b"a\0b", b"\0", b"\x7fELF\0\0\xff", "a\0".encode("utf-16")])
-def test_a_nul_is_no_text(data: bytes) -> None:
+def test_bytes_with_a_nul_are_no_text(data: bytes) -> None:
     with pytest.raises(BinaryError):
         decode(data)
 
@@ -143,7 +145,7 @@ def test_cleaning_keeps_every_character_in_its_place() -> None:
     assert clean(clear) is clear
 
 
-def test_what_an_encoding_lacks_cannot_be_encoded() -> None:
+def test_characters_that_an_encoding_lacks_cannot_be_encoded() -> None:
     with pytest.raises(UnicodeEncodeError):
         encode(Text(("€",)), Format("latin1"))
     assert codec_of("8bit-cp1252") == "cp1252"

@@ -1,4 +1,4 @@
-"""What the system notes of directories since they were looked at."""
+"""Notifications of the system about directories since the last scan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linu
 
 @pytest.fixture(params=["git", "plain"])
 def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A project with a directory in a directory, an empty one, and one that git ignores."""
+    """Make a project with nested, empty and ignored directories."""
     root = tmp_path / "above/project"
     for name in ("a/b/deep.txt", "a/x.txt", "top.txt", "built/out.o", "node_modules/m/i.js"):
         path = root / name
@@ -36,7 +36,7 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 class Watched:
-    """Snapshots of a project, looked at and watched as a turn does at its end."""
+    """Snapshots of a project, scanned and watched as at the end of a turn."""
 
     def __init__(self, root: Path, home: Path, most: int = 100) -> None:
         self.root = str(root)
@@ -49,7 +49,7 @@ class Watched:
         anyio.run(self.watch.begin, [self.root])
         anyio.run(self.snapshots.look, [self.root])
 
-    def rests(self) -> bool:
+    def is_quiet(self) -> bool:
         return self.watch.rest([self.root])
 
 
@@ -65,7 +65,7 @@ def written(path: Path) -> None:
 
 
 def with_its_times(path: Path) -> None:
-    """The same size and times as before."""
+    """Write the same size and times as before."""
     info = path.stat()
     path.write_text(path.read_text(encoding="utf-8").upper(), encoding="utf-8")
     os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
@@ -92,97 +92,97 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_each_change_is_noted_at_once_and_until_the_next_look(
+def test_each_change_is_noticed_until_the_next_scan(
     watched: Watched, root: Path, change: str
 ) -> None:
     for _ in range(3):
-        assert watched.rests()
+        assert watched.is_quiet()
     CHANGES[change](root)
     for _ in range(2):
-        assert not watched.rests(), "not even once more"
+        assert not watched.is_quiet(), "not even once more"
     watched.look()
-    assert watched.rests()
+    assert watched.is_quiet()
 
 
-def test_a_change_during_a_look_is_not_forgotten(watched: Watched, root: Path) -> None:
+def test_a_change_during_a_scan_is_not_forgotten(watched: Watched, root: Path) -> None:
     anyio.run(watched.watch.begin, [watched.root])
     written(root / "top.txt")
     anyio.run(watched.snapshots.look, [watched.root])
-    assert not watched.rests()
+    assert not watched.is_quiet()
 
 
-def test_directories_that_came_are_watched_like_the_others(watched: Watched, root: Path) -> None:
+def test_new_directories_are_watched(watched: Watched, root: Path) -> None:
     for depth in ("n", "n/m", "n/m/o"):
         (root / depth).mkdir()
         watched.look()
         written(root / depth / "file")
-        assert not watched.rests()
+        assert not watched.is_quiet()
         watched.look()
-        assert watched.rests()
+        assert watched.is_quiet()
     (root / "n").rename(root / "moved")
     watched.look()
-    assert watched.rests()
+    assert watched.is_quiet()
     written(root / "moved/m/o/file")
-    assert not watched.rests()
+    assert not watched.is_quiet()
 
 
-def test_a_directory_that_went_and_came_is_watched(watched: Watched, root: Path) -> None:
+def test_a_recreated_directory_is_watched(watched: Watched, root: Path) -> None:
     (root / "empty").rmdir()
     (root / "empty").mkdir()
     watched.look()
     written(root / "empty/new.txt")
-    assert not watched.rests()
+    assert not watched.is_quiet()
 
 
-def test_another_directory_of_the_same_path_is_another_one(watched: Watched, root: Path) -> None:
-    """A directory above it was moved, which nothing below it tells."""
+def test_a_replaced_directory_is_noticed(watched: Watched, root: Path) -> None:
+    """A directory above it was moved, for which there is no event below."""
     above = root.parent
     shutil.copytree(above, above.with_name("copy"), symlinks=True)
     above.rename(above.with_name("away"))
     above.with_name("copy").rename(above)
-    assert not watched.rests()
+    assert not watched.is_quiet()
     watched.look()
-    assert watched.rests()
+    assert watched.is_quiet()
     written(root / "a/b/deep.txt")
-    assert not watched.rests()
+    assert not watched.is_quiet()
 
 
-def test_what_no_look_sees_is_no_change(watched: Watched, root: Path) -> None:
+def test_a_change_that_scans_ignore_is_no_change(watched: Watched, root: Path) -> None:
     written(root / "node_modules/m/i.js")
-    assert watched.rests()
+    assert watched.is_quiet()
     (root / ".gitignore").write_text("", encoding="utf-8")
-    assert not watched.rests()
+    assert not watched.is_quiet()
     watched.look()
     written(root / "built/out.o")
-    assert not watched.rests(), "git has it no more ignored, or never had"
+    assert not watched.is_quiet(), "git has it no more ignored, or never had"
 
 
-def test_of_too_many_directories_nothing_is_known(root: Path, tmp_path: Path) -> None:
+def test_too_many_directories_are_not_watched(root: Path, tmp_path: Path) -> None:
     few = Watched(root, tmp_path / "few", most=2)
     try:
-        assert not few.rests()
+        assert not few.is_quiet()
         few.look()
-        assert not few.rests()
+        assert not few.is_quiet()
     finally:
         few.watch.close()
 
 
-def test_too_many_changes_are_one(watched: Watched, root: Path) -> None:
-    """The system notes so many and says that there were more."""
+def test_an_overflow_of_events_counts_as_a_change(watched: Watched, root: Path) -> None:
+    """The system queues this many events and then reports an overflow."""
     most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     names = [str(root / "a/x.txt"), str(root / "top.txt")]
     for n in range(most // 2 + 2):
         for name in names:
             os.utime(name, ns=(n, n))
     written(root / "a/b/deep.txt")
-    assert not watched.rests()
+    assert not watched.is_quiet()
     watched.look()
-    assert watched.rests()
+    assert watched.is_quiet()
     written(root / "a/b/deep.txt")
-    assert not watched.rests()
+    assert not watched.is_quiet()
 
 
-def test_of_a_root_that_nobody_looked_at_nothing_is_known(watched: Watched, root: Path) -> None:
+def test_a_root_without_a_scan_is_unknown(watched: Watched, root: Path) -> None:
     assert watched.watch.rest([])
     assert not watched.watch.rest([watched.root, str(root.parent)])
     assert not watched.watch.rest([str(root / "a")])

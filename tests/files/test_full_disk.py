@@ -1,5 +1,5 @@
-"""A full disk: one line says that nothing is kept, nothing of what was there is lost, and all is
-kept once there is room.
+"""A full disk: one line reports it, no data is lost, and everything is stored once there is
+room.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BIG = "".join(f"{n} {'x' * 90}\n" for n in range(100))
 
 @contextmanager
 def files_end_at(size: int) -> Iterator[None]:
-    """No file of this process grows beyond that: a write that would is cut there."""
+    """Cut each write of this process at this size of a file."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -38,7 +38,7 @@ def files_end_at(size: int) -> Iterator[None]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
-def test_a_record_that_does_not_fit_leaves_nothing_of_itself(tmp_path: Path) -> None:
+def test_a_record_that_does_not_fit_leaves_no_trace(tmp_path: Path) -> None:
     writer, reader = JournalFile(tmp_path), JournalFile(tmp_path)
     writer.replace([b"first"])
     size = writer.path.stat().st_size
@@ -67,31 +67,35 @@ async def started(disk: SmallDisk, tmp_path: Path) -> AsyncIterator[Neovims]:
     found.kill_all()
 
 
-def told(lines: list[str]) -> list[str]:
+def disk_messages(lines: list[str]) -> list[str]:
     return [line for line in lines if "not saved" in line or "damaged" in line]
 
 
-async def test_full_before_the_start_and_again_later(started: Neovims, disk: SmallDisk) -> None:
+async def test_a_disk_that_is_full_before_the_start_and_again_later(
+    started: Neovims, disk: SmallDisk
+) -> None:
     disk.fill()
     first = await started.neovim("first")
     for name in ("a.txt", "b.txt"):
         await first.write(first.work / name, BIG)
         await first.exchange()
     assert list(shown(first)) == ["a.txt", "b.txt"]
-    assert len(told(first.told)) == 1
+    assert len(disk_messages(first.told)) == 1
     disk.free()
     await first.exchange()
     disk.fill()
     await first.write(first.work / "c.txt", BIG * 3)
     await first.exchange()
-    assert len(told(first.told)) == 2  # it had been kept meanwhile
+    assert len(disk_messages(first.told)) == 2  # writing had worked in between
     started.kill(first)
     second = await started.neovim("second", agents=0)
     assert list(shown(second)) == ["a.txt", "b.txt"]
-    assert not told(second.told)
+    assert not disk_messages(second.told)
 
 
-async def test_nothing_is_lost_when_it_fills_in_a_turn(started: Neovims, disk: SmallDisk) -> None:
+async def test_a_disk_that_fills_during_a_turn_loses_nothing(
+    started: Neovims, disk: SmallDisk
+) -> None:
     first = await started.neovim("first")
     other = await started.neovim("other", agents=0)
     await first.write(first.work / "a.txt", "one\n")
@@ -107,11 +111,11 @@ async def test_nothing_is_lost_when_it_fills_in_a_turn(started: Neovims, disk: S
     await first.exchange()
     await other.exchange()
     assert shown(other) == shown(first)
-    assert len(told(first.told)) == 1
-    assert not told(other.told)
+    assert len(disk_messages(first.told)) == 1
+    assert not disk_messages(other.told)
 
 
-async def test_what_waits_is_written_when_there_is_room_though_nothing_happens(
+async def test_waiting_records_are_written_as_soon_as_there_is_room(
     started: Neovims, disk: SmallDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(persistence, "RETRY_S", (0.01, 0.01))
@@ -120,7 +124,7 @@ async def test_what_waits_is_written_when_there_is_room_though_nothing_happens(
     await first.write(first.work / "a.txt", BIG)
     first.review.persistence.touch()
     with anyio.fail_after(PATIENCE_S):
-        while not told(first.told):
+        while not disk_messages(first.told):
             await anyio.lowlevel.checkpoint()
         disk.free()
         journal = roots.folder(disk.path, roots.root_of(str(first.work))) / "journal"
@@ -130,7 +134,9 @@ async def test_what_waits_is_written_when_there_is_room_though_nothing_happens(
     assert list(shown(await started.neovim("second", agents=0))) == ["a.txt"]
 
 
-async def test_on_a_disk_that_is_read_only_for_a_while(started: Neovims, disk: SmallDisk) -> None:
+async def test_a_disk_that_is_read_only_for_a_while_loses_nothing(
+    started: Neovims, disk: SmallDisk
+) -> None:
     first = await started.neovim("first")
     for name in ("a.txt", "b.txt"):
         await first.write(first.work / name, "new\n")
@@ -142,10 +148,10 @@ async def test_on_a_disk_that_is_read_only_for_a_while(started: Neovims, disk: S
     await second.decide_hunk("accept", second.work / "a.txt", 0)
     await second.exchange()
     assert list(shown(second)) == ["b.txt"]
-    assert len(told(second.told)) == 1
+    assert len(disk_messages(second.told)) == 1
     disk.remount("rw")
     await second.exchange()
     started.kill(second)
     third = await started.neovim("third", agents=0)
     assert list(shown(third)) == ["b.txt"]
-    assert not told(third.told)
+    assert not disk_messages(third.told)

@@ -1,4 +1,4 @@
-"""A note on the commit in use: in a ref of ours, with nothing else of the repository touched."""
+"""Git notes on the current commit: in the plugin's ref, without other changes of the repository."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def shown(work: Path, ref: str = REF) -> str:
 
 
 def picture(work: Path) -> dict[str, bytes]:
-    """All files but objects and our ref."""
+    """Return all files except objects and the plugin's ref."""
     files = (path for path in work.rglob("*") if path.is_file())
     kept = (it for it in files if "objects" not in it.parts and "notes" not in it.parts)
     return {str(path): path.read_bytes() for path in kept}
 
 
-def test_a_note_is_there_as_it_was_written_and_nothing_else_is(work: Path) -> None:
+def test_a_note_is_written_and_nothing_else_changes(work: Path) -> None:
     (work / "a.txt").write_text("staged\n")
     git(work, "add", "a.txt")
     (work / "a.txt").write_text("not staged\n")
@@ -76,7 +76,7 @@ def test_texts_of_the_commit_are_read_without_filters(work: Path) -> None:
     }
 
 
-def test_without_a_repository_or_a_commit_that_is_said(tmp_path: Path) -> None:
+def test_a_missing_repository_or_commit_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotNotedError, match="No git repository"):
         git_notes.head(str(tmp_path), os.environ)
     git(tmp_path, "init", "-q")

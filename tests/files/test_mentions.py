@@ -1,4 +1,4 @@
-"""Files that commands and titles name, in the ways in which agents spell them."""
+"""Files in commands and titles, in the spellings of agents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("command", "named", "others"), CASES)
-def test_a_command(command: str, named: set[str], others: set[str]) -> None:
+def test_a_command_names_these_files(command: str, named: set[str], others: set[str]) -> None:
     mentions = Mentions()
     mentions.add_command(command, "/w")
     assert mentions.among([*named, *others]) == named
@@ -56,7 +56,7 @@ def test_a_title_names_files_and_no_folders() -> None:
     assert found == {"/w/src/a.py", "/w/README.md"}
 
 
-def test_what_comes_later_counts_too() -> None:
+def test_later_names_count_too() -> None:
     mentions = Mentions()
     assert not mentions.among(["/w/a", "/w/b"])
     mentions.add_paths(["/w/a"])

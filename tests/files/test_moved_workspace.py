@@ -28,8 +28,8 @@ async def started(tmp_path: Path) -> AsyncIterator[Neovims]:
 
 
 async def worked(started: Neovims, name: str = "work") -> Path:
-    """A directory in which an agent has changed a file and a prompt has a checkpoint; Neovim was
-    killed.
+    """Make a directory in which an agent has changed a file and a prompt has a checkpoint, and kill
+    its Neovim.
     """
     work = started.root / name
     work.mkdir(exist_ok=True)
@@ -45,7 +45,7 @@ async def worked(started: Neovims, name: str = "work") -> Path:
 
 
 async def entered(started: Neovims, work: Path) -> FakeWorkspace:
-    """Another Neovim, whose user enters a buffer there."""
+    """Start another Neovim, whose user enters a buffer there."""
     return await started.neovim(f"{len(started.all)}", agents=0, work=work)
 
 
@@ -59,7 +59,7 @@ async def test_a_workspace_that_is_moved_has_no_pending_edits(started: Neovims) 
     assert (moved / "a.txt").read_text() == TWO
 
 
-async def test_they_are_shown_again_once_it_is_back(started: Neovims) -> None:
+async def test_a_workspace_that_is_moved_back_has_its_pending_edits(started: Neovims) -> None:
     work = await worked(started)
     moved = work.rename(started.root / "moved")
     started.kill(await entered(started, moved))
@@ -81,7 +81,7 @@ async def test_another_workspace_at_the_old_path_keeps_its_files(started: Neovim
     assert (work / "a.txt").read_text() == "other\n"
 
 
-async def test_a_copy_has_none_of_the_originals(started: Neovims) -> None:
+async def test_a_copy_of_a_workspace_has_no_pending_edits(started: Neovims) -> None:
     work = await worked(started)
     copy = started.root / "copy"
     shutil.copytree(work, copy)
@@ -89,7 +89,7 @@ async def test_a_copy_has_none_of_the_originals(started: Neovims) -> None:
     assert shown(await entered(started, work)) == PENDING
 
 
-async def test_a_link_leads_to_the_same_edits(started: Neovims) -> None:
+async def test_a_linked_workspace_has_the_same_pending_edits(started: Neovims) -> None:
     work = await worked(started)
     (started.root / "link").symlink_to(work)
     second = await started.neovim("second", agents=0, work=started.root / "link")

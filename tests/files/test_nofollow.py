@@ -1,4 +1,4 @@
-"""Files reached by their resolved paths: what has become a link since is refused."""
+"""Files by their resolved paths: a path that has become a link is refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from acp_nvim.files.bytes.nofollow import LinkError, NotRegularError, Rights, Si
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A directory `d/e` with a file `x`, and one of the same shape elsewhere."""
+    """Make a directory `d/e` with a file `x`, and one of the same shape elsewhere."""
     root = Path(os.path.realpath(tmp_path))
     for top in ("work", "outside"):
         (root / top / "d/e").mkdir(parents=True)
@@ -65,7 +65,7 @@ def test_a_file_that_has_become_a_link_is_not_followed(work: Path, act: str) -> 
 
 
 @pytest.mark.parametrize("act", ["read", "write", "remove", "give", "symlink"])
-def test_a_pipe_or_a_directory_in_the_files_place_is_refused_at_once(work: Path, act: str) -> None:
+def test_a_pipe_or_a_directory_in_place_of_a_file_is_refused_at_once(work: Path, act: str) -> None:
     path = work / "d/e/x"
     path.unlink()
     os.mkfifo(path)
@@ -77,24 +77,24 @@ def test_a_pipe_or_a_directory_in_the_files_place_is_refused_at_once(work: Path,
     assert (work / "d/e").is_dir()
 
 
-def test_what_is_not_there_is_none(work: Path) -> None:
+def test_a_missing_file_is_none(work: Path) -> None:
     for name in ("no", "no/no", "d/e/x/no"):
         assert nofollow.read(str(work / name)) is None
         assert nofollow.info(str(work / name)) is None
         assert nofollow.remove(str(work / name)) is None
 
 
-def test_a_directory_that_cannot_be_listed_is_walked_through(work: Path) -> None:
+def test_a_directory_that_cannot_be_listed_is_traversed(work: Path) -> None:
     (work / "d").chmod(0o311)
     assert nofollow.read(str(work / "d/e/x")) == b"work"
 
 
-def test_no_more_is_read_than_is_wanted(work: Path) -> None:
+def test_a_read_has_a_limit(work: Path) -> None:
     path = str(work / "d/e/x")
     assert nofollow.read(path, 4) == b"work"
     with pytest.raises(SizeError, match="4 bytes, the limit is 3"):
         nofollow.read(path, 3)
-    growing = Path(f"/proc/{os.getpid()}/stat")  # says that it has no byte
+    growing = Path(f"/proc/{os.getpid()}/stat")  # has the size 0
     assert not growing.exists() or nofollow.read(str(growing), 1 << 20)
 
 

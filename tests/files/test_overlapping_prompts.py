@@ -1,8 +1,8 @@
-"""Prompts of one session that overlap, and looks at the files that take long: whose the changes
-are, and which checkpoint has them.
+"""Overlapping prompts of one session, and long scans: attribution of changes, and their
+checkpoints.
 
-An agent that begins a turn by itself works beside the user's prompt, and a prompt joins the turn
-before it while the last look of that is under way.
+An agent that begins a turn itself works beside the user's prompt. A prompt joins the turn before it
+during the last scan of that turn.
 """
 
 from __future__ import annotations
@@ -28,31 +28,32 @@ from tests.support.waiting import eventually
 
 FILES = 16
 JIFFY_NS = 10_000_000
-"""The clock of files is so much behind at most."""
+"""The most that the clock of files may be behind."""
 LOOK = Snapshots.look
 
 
 class Gate:
-    """Holds looks, before they read the files or after."""
+    """Stops scans before or after they read the files."""
 
     def __init__(self) -> None:
         self.before, self.after = anyio.Event(), anyio.Event()
         self.open()
 
     def open(self) -> None:
-        """All go on, and none waits."""
+        """Let all scans continue."""
         self.before.set()
         self.after.set()
 
     def shut(self, which: str) -> None:
-        """Looks wait from now on."""
+        """Let scans wait from now on."""
         if getattr(self, which).is_set():
             setattr(self, which, anyio.Event())
 
 
 class History:
-    """What happens in one session, and whose it is. Each file is changed once, so that the only
-    thing to find out is by whom and when.
+    """Events of one session with their authors.
+
+    Each file is changed once, so that only the author and the time of its change are in question.
     """
 
     def __init__(self, workspace: FakeWorkspace, gate: Gate, chance: random.Random) -> None:
@@ -74,7 +75,7 @@ class History:
         await self.finish()
 
     async def pause(self) -> None:
-        """What changed until now is older than the clock's grain for what comes."""
+        """Wait until earlier changes are older than the grain of the clock."""
         then = time.time_ns()
         await eventually(lambda: time.time_ns() - then > GRAIN_NS + JIFFY_NS)
 
@@ -85,7 +86,7 @@ class History:
         self.prompted = True
 
     async def own(self) -> None:
-        """The agent is at work before that is heard."""
+        """Let the agent work before its turn is reported."""
         self.owned = True
         if self.fresh and self.chance.random() < 0.5:
             await self.edit()
@@ -95,7 +96,7 @@ class History:
         self.prompted = False
         await self.workspace.review.turn_ended(self.session)
 
-    async def rest(self) -> None:
+    async def end_own_turn(self) -> None:
         self.owned = False
         await self.workspace.review.turn_ended(self.session, own=True)
 
@@ -112,12 +113,12 @@ class History:
             await self.pause()
 
     async def finish(self) -> None:
-        """All is answered, and each look is done."""
+        """Answer everything and finish all scans."""
         self.gate.open()
         if self.prompted:
             await self.answer()
         if self.owned:
-            await self.rest()
+            await self.end_own_turn()
         await self.workspace.review.disk.over(self.session)
 
     async def step(self) -> None:
@@ -162,7 +163,7 @@ def changed(work: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("seed", [3, 4, 8, 21])
-async def test_each_change_is_its_makers(
+async def test_each_change_has_the_right_author(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     async with histories(tmp_path, monkeypatch, seed) as history:
@@ -184,10 +185,10 @@ async def test_each_change_is_its_makers(
 async def test_a_file_that_a_call_named_early_belongs_to_the_prompt_of_that_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where the next prompt joins the turn: files restored to it have the first one's edit."""
+    """Also if the next prompt joins the turn: its checkpoint has the first prompt's edit."""
     async with histories(tmp_path, monkeypatch, 0) as history:
         workspace, path = history.workspace, history.fresh[0]
-        await history.edit()  # there is something to look at
+        await history.edit()  # the scan needs a change
         history.gate.shut("before")
         await history.prompt()
         turn = workspace.review.disk.turns.get(history.session)
@@ -204,11 +205,12 @@ async def test_a_file_that_a_call_named_early_belongs_to_the_prompt_of_that_call
 
 
 @pytest.mark.parametrize("during", ["rest", "turn"])
-async def test_a_save_whose_text_is_not_known_yet_is_in_the_next_checkpoint(
+async def test_a_save_of_an_unknown_text_is_in_the_next_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, during: str
 ) -> None:
-    """Neovim has told of it before the buffer was read, as it may right after `:edit`: what an
-    agent makes of the file then is found together with it.
+    """Neovim can report a save before the buffer was read, for example right after `:edit`.
+
+    An agent's change of the file is then found together with it.
     """
     async with histories(tmp_path, monkeypatch, 0) as history:
         workspace, path = history.workspace, history.fresh[0]
@@ -228,27 +230,27 @@ async def test_a_save_whose_text_is_not_known_yet_is_in_the_next_checkpoint(
         assert path.read_text(encoding="utf-8") == "mine\n"
 
 
-async def test_a_turn_of_the_agents_own_ends_no_checkpoint_of_a_prompt(
+async def test_a_turn_without_a_prompt_ends_no_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with histories(tmp_path, monkeypatch, 0) as history:
         checkpoints = history.workspace.review.rewind.checkpoints
         await history.own()
         await history.prompt()
-        await history.rest()
+        await history.end_own_turn()
         last = checkpoints.of(history.session.n)[-1]
         assert not last.ends
         await history.finish()
         assert last.ends
 
 
-async def test_an_agent_that_begins_by_itself_has_made_what_changes_during_the_look(
+async def test_a_turn_without_a_prompt_is_the_author_of_changes_during_the_scan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is at work when that is heard, before the look, and not from the end of the look on."""
+    """The agent is at work before the scan, when the turn is reported, and not only after it."""
     async with histories(tmp_path, monkeypatch, 0) as history:
         monkeypatch.setattr(subject, "PATIENCE_S", 0.05)
-        await history.edit()  # by the user: there is something to look at
+        await history.edit()  # a change of the user, for the scan
         history.gate.shut("before")
         history.owned = True
         await history.edit()

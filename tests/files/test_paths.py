@@ -1,4 +1,4 @@
-"""The guard: which file a path means, inside or outside, secret or not."""
+"""The path guard: the file that a path means, inside or outside, secret or not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_relative_path_is_refused(path: str) -> None:
     assert (caught.value.path, caught.value.reason) == (path, "relative")
 
 
-def test_a_path_with_control_characters_is_told_on_one_line() -> None:
+def test_a_path_with_control_characters_is_shown_on_one_line() -> None:
     with pytest.raises(Refusal) as caught:
         place("a\nb\x1b[31m\u202e")
     assert str(caught.value).isprintable()
@@ -59,10 +59,10 @@ def test_a_link_out_of_the_root_is_outside(tmp_path: Path) -> None:
     assert below(place(f"{root}/new").real, [str(tmp_path / "alias")]) == "new"
 
 
-def test_another_spelling_of_a_root_is_known_by_its_inode(
+def test_another_spelling_of_a_root_is_recognized_by_its_inode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a file system that folds case: `WORK` and `work` are one directory."""
+    """As on a file system that ignores case: `WORK` and `work` are one directory."""
     root = tmp_path / "work"
     (root / "sub").mkdir(parents=True)
     stat = Path.stat
@@ -139,17 +139,17 @@ def test_globs(glob: str, path: str, found: bool) -> None:
 
 
 @pytest.mark.parametrize("glob", ["**/" * 40, "*a" * 40, "**a" * 40, "**/*a*/" * 40, "**/a/" * 40])
-def test_no_glob_takes_for_ever(glob: str) -> None:
+def test_every_glob_is_matched_quickly(glob: str) -> None:
     for path in ("/work/" + "a/" * 60 + "c", "/work/" + "a" * 200 + "c", "/work/" + "aa/" * 60):
         assert not is_secret(path, [f"{glob}b"])
 
 
-def test_the_directory_one_works_in_makes_nothing_secret() -> None:
+def test_the_working_directory_makes_nothing_secret() -> None:
     assert not is_secret("/home/.ssh/project/a", DEFAULTS, "/home/.ssh/project")
     assert is_secret("/home/.ssh/project/a", DEFAULTS, None)
 
 
-def test_both_the_name_and_what_it_resolves_to_count(tmp_path: Path) -> None:
+def test_both_the_name_and_the_resolved_path_count(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("x")
     (tmp_path / "plain").symlink_to(tmp_path / ".env")
     (tmp_path / "config").write_text("x")

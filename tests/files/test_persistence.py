@@ -1,5 +1,5 @@
-"""Pending edits and checkpoints belong to the workspace: they outlive Neovim, and several Neovims
-have them in common.
+"""Pending edits and checkpoints belong to the workspace: they survive Neovim, and several Neovims
+share them.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ async def test_only_the_user_can_read_the_journal(started: Neovims) -> None:
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
-async def test_the_marker_is_there_while_anything_is_to_be_decided(started: Neovims) -> None:
+async def test_the_marker_exists_while_edits_are_pending(started: Neovims) -> None:
     first = await started.neovim("first")
     await first.turn()
     await first.exchange()
-    assert (folder(first) / "journal").exists()  # a checkpoint
+    assert (folder(first) / "journal").exists()  # has a checkpoint
     assert not (folder(first) / "pending").exists()
     await first.write(first.work / "a.txt", TEXT)
     await first.exchange()
@@ -45,14 +45,14 @@ async def test_the_marker_is_there_while_anything_is_to_be_decided(started: Neov
     assert not (folder(first) / "pending").exists()
 
 
-async def test_without_anything_to_keep_there_is_no_file(started: Neovims) -> None:
+async def test_there_is_no_journal_without_data(started: Neovims) -> None:
     first = await wrote(started)
     await first.decide("accept")
     await first.review.persistence.close()
     assert [path.name for path in folder(first).iterdir()] == ["lock"]
 
 
-async def test_what_is_superseded_does_not_pile_up(
+async def test_superseded_records_do_not_pile_up(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "SLACK", 2000)
@@ -66,7 +66,7 @@ async def test_what_is_superseded_does_not_pile_up(
     assert max(sizes) < 10_000
 
 
-async def test_a_root_is_the_work_tree_whatever_leads_there(tmp_path: Path) -> None:
+async def test_a_root_is_the_work_tree_for_every_path_to_it(tmp_path: Path) -> None:
     work = tmp_path / "work"
     (work / "inner").mkdir(parents=True)
     assert roots.root_of(str(work / "inner")) == str(work / "inner")
@@ -112,7 +112,7 @@ async def test_the_next_neovim_shows_and_decides_the_same(started: Neovims) -> N
     assert not (third.work / "new.txt").exists()
 
 
-async def test_line_ends_that_an_agent_has_changed_are_told_again(started: Neovims) -> None:
+async def test_line_ends_that_an_agent_has_changed_are_shown_again(started: Neovims) -> None:
     first = await started.neovim("first")
     path = first.work / "a.txt"
     path.write_bytes(b"one\r\ntwo\r\n")
@@ -129,7 +129,7 @@ async def test_line_ends_that_an_agent_has_changed_are_told_again(started: Neovi
     assert before.agent_format == after.agent_format == Format()
 
 
-async def test_what_the_user_changed_meanwhile_is_theirs(started: Neovims) -> None:
+async def test_changes_between_two_neovims_belong_to_the_user(started: Neovims) -> None:
     first = await wrote(started)
     started.kill(first)
     path = first.work / "a.txt"
@@ -141,7 +141,7 @@ async def test_what_the_user_changed_meanwhile_is_theirs(started: Neovims) -> No
 
 
 @pytest.mark.parametrize("verdict", ["accept", "reject"])
-async def test_where_both_changed_the_same_lines_that_is_a_conflict(
+async def test_changes_of_the_same_lines_by_both_are_a_conflict(
     started: Neovims, verdict: str
 ) -> None:
     first = await wrote(started)
@@ -180,7 +180,7 @@ async def test_edits_that_were_never_saved_are_parked(started: Neovims) -> None:
     assert second.review.edits.ledger.parked() == {}
 
 
-async def test_another_neovim_parks_nothing_that_one_has_not_saved(started: Neovims) -> None:
+async def test_unsaved_edits_of_a_running_neovim_are_not_parked(started: Neovims) -> None:
     first = await started.neovim("first")
     first.options.save = "never"
     path = first.work / "a.txt"
@@ -210,7 +210,7 @@ async def in_git(started: Neovims) -> FakeWorkspace:
 
 
 @pytest.mark.parametrize("lives", [True, False])
-async def test_stashed_edits_are_parked_and_come_back(started: Neovims, lives: bool) -> None:
+async def test_stashed_edits_are_parked_and_return(started: Neovims, lives: bool) -> None:
     neovim = await in_git(started)
     git(neovim.work, "stash")
     if lives:
@@ -248,12 +248,12 @@ async def test_edits_of_another_branch_are_parked_with_it(started: Neovims) -> N
     assert shown(neovim) == {}
 
 
-async def test_what_git_does_right_after_a_turn_is_its_own(started: Neovims) -> None:
+async def test_a_change_by_git_right_after_a_turn_is_not_the_agents(started: Neovims) -> None:
     neovim = await in_git(started)
     await neovim.begin()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(neovim.end)
-        await checkpoint()  # the agent has answered, and the look at the files has begun
+        await checkpoint()  # the agent has answered, and the scan has begun
         git(neovim.work, "stash")
     await neovim.review.sync_all()
     assert shown(neovim) == {}
@@ -272,12 +272,12 @@ async def test_a_decision_in_one_is_seen_in_the_other(started: Neovims) -> None:
     assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
 
 
-async def test_the_second_to_decide_is_told_and_does_nothing(
+async def test_a_second_decision_of_a_hunk_is_refused_with_a_message(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         persistence, "DELAY_S", 60.0
-    )  # neither hears of the other before it decides
+    )  # neither reads the other's journal before its decision
     first = await wrote(started)
     path = first.work / "a.txt"
     second = await started.neovim("second", agents=0)
@@ -295,10 +295,10 @@ async def test_the_second_to_decide_is_told_and_does_nothing(
     assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
 
 
-async def test_what_one_has_written_before_is_written_again_after_the_other(
+async def test_a_value_is_written_again_after_another_value(
     started: Neovims,
 ) -> None:
-    """The same value in between, by the other: that counts until it is set anew."""
+    """A value of the other Neovim in between counts until the first one sets its value again."""
     first = await started.neovim("first")
     path = first.work / "new.txt"
     await first.write(path, "one\n")
@@ -318,17 +318,18 @@ async def test_an_agents_write_during_the_others_decision_stays_pending(started:
     path = first.work / "a.txt"
     second = await started.neovim("second", agents=0)
     await second.decide_hunk("accept", path, 1)
-    await first.write(path, TWO.replace("line 6\n", "six\n"))  # it has not heard of that
+    # the agent's Neovim has not read that decision
+    await first.write(path, TWO.replace("line 6\n", "six\n"))
     for neovim in (first, second, first):
         await neovim.exchange()
     wanted = [(("line 6",), ("six",)), HUNKS[1]]
     assert shown(first) == shown(second) == {"a.txt": ("modified", False, wanted)}
 
 
-async def test_what_one_restores_after_the_others_decision_is_pending_in_both(
+async def test_text_restored_after_a_decision_of_another_neovim_is_pending_in_both(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which it has not heard of."""
+    """The first Neovim has not read the decision."""
     monkeypatch.setattr(persistence, "DELAY_S", 60.0)
     first = await wrote(started)
     await first.turn()
@@ -344,7 +345,7 @@ async def test_what_one_restores_after_the_others_decision_is_pending_in_both(
     assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
 
 
-async def test_while_the_other_decides_that_is_said(
+async def test_a_decision_in_progress_in_another_neovim_is_reported(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(persistence, "CLAIM_S", 0.02)
@@ -356,5 +357,5 @@ async def test_while_the_other_decides_that_is_said(
     said = await first.review.decisions.hunk("accept", str(first.work / "a.txt"), 1)
     assert said == ["Another Neovim is working on these edits. Try again"]
     assert await first.restore(1) == said
-    other.close()  # as when its process is killed
+    other.close()  # as if its process were killed
     assert await first.review.decisions.hunk("accept", str(first.work / "a.txt"), 1) == []

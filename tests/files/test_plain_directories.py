@@ -1,4 +1,4 @@
-"""Checkpoints of directories outside repositories, in a git directory of the plugin."""
+"""Checkpoints of directories outside of repositories, in a git directory of the plugin."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def opened(work: Path) -> GitStore:
     return GitStore(str(work), work.parent / "home")
 
 
-def test_nothing_is_made_in_it(work: Path) -> None:
+def test_no_file_is_created_in_the_directory(work: Path) -> None:
     opened(work).scan()
     assert [path.name for path in work.iterdir()] == ["a.txt"]
 
 
 @pytest.mark.parametrize("name", ["git~1", "back\\slash", "-n", " ", "ü\n", "a:b"])
-def test_a_file_of_any_name_is_kept(work: Path, name: str) -> None:
+def test_a_file_of_any_name_is_stored(work: Path, name: str) -> None:
     store = opened(work)
     before = store.scan().tree
     (work / name).write_text("1\n")
@@ -40,7 +40,7 @@ def test_a_file_of_any_name_is_kept(work: Path, name: str) -> None:
     assert store.contents([(change.path, change.after)]) == {str(work / name): b"1\n"}
 
 
-def test_what_its_rules_ignore_is_left_out(work: Path) -> None:
+def test_files_that_its_rules_ignore_are_left_out(work: Path) -> None:
     (work / ".gitignore").write_text("*.log\n")
     store = opened(work)
     store.scan()
@@ -53,7 +53,7 @@ def test_what_its_rules_ignore_is_left_out(work: Path) -> None:
     assert set(store.skipped([*map(str, ignored), str(work / "a.txt")])) == set(map(str, ignored))
 
 
-def test_a_repository_that_git_cannot_read_is_none(work: Path) -> None:
+def test_a_repository_that_git_cannot_read_counts_as_a_directory(work: Path) -> None:
     (work / ".git").mkdir()
     (work / ".git" / "config").write_text("[broken")
     store = opened(work)
@@ -62,7 +62,7 @@ def test_a_repository_that_git_cannot_read_is_none(work: Path) -> None:
     assert told(store.scan(), work) == {"a.txt": "M"}
 
 
-def test_checkpoints_stay_when_it_becomes_a_repository(work: Path) -> None:
+def test_checkpoints_stay_when_the_directory_becomes_a_repository(work: Path) -> None:
     before = opened(work).scan().tree
     repository(work)
     (work / "a.txt").write_text("b\n")
@@ -73,7 +73,7 @@ def test_checkpoints_stay_when_it_becomes_a_repository(work: Path) -> None:
     assert store.contents([(change.path, change.before)]) == {str(work / "a.txt"): b"a\n"}
 
 
-async def test_a_repository_in_it_is_looked_at_as_one(tmp_path: Path) -> None:
+async def test_a_repository_inside_is_scanned_as_one(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         inner = workspace.work / "inner"
         inner.mkdir()
@@ -89,7 +89,7 @@ async def test_a_repository_in_it_is_looked_at_as_one(tmp_path: Path) -> None:
         assert not (workspace.work / "a.txt").exists()
 
 
-async def test_without_git_only_what_the_editor_wrote_is_known(
+async def test_without_git_only_writes_of_the_editor_are_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

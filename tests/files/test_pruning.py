@@ -1,4 +1,4 @@
-"""The stores of checkpoints: pruned by age and by size, never while they are used."""
+"""Stores of checkpoints: pruned by age and size, never while they are in use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.git import repository
 
 @pytest.fixture
 def old_stores(tmp_path: Path) -> Callable[[str, int, float], Path]:
-    """Make an old store: its name, how many bytes, how many seconds old."""
+    """Return a function that makes an old store: name, bytes, age in seconds."""
 
     def make(name: str, size: int, age: float) -> Path:
         store = tmp_path / name
@@ -33,7 +33,7 @@ def old_stores(tmp_path: Path) -> Callable[[str, int, float], Path]:
     return make
 
 
-def test_old_stores_go_by_age(tmp_path: Path, old_stores: Callable[..., Path]) -> None:
+def test_old_stores_are_removed_by_age(tmp_path: Path, old_stores: Callable[..., Path]) -> None:
     gone = old_stores("old", 10, MAX_AGE_S + 60)
     kept = old_stores("young", 10, 60)
     assert pruning.prune(tmp_path) == [gone.name]
@@ -41,7 +41,7 @@ def test_old_stores_go_by_age(tmp_path: Path, old_stores: Callable[..., Path]) -
     assert not gone.exists()
 
 
-def test_stores_go_by_size_the_oldest_first(
+def test_stores_are_removed_by_size_the_oldest_first(
     tmp_path: Path, old_stores: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pruning, "MAX_KEPT_BYTES", 250)
@@ -62,7 +62,7 @@ def test_a_store_in_use_is_kept_whatever_its_age(
     assert pruning.prune(tmp_path) == [used.name]
 
 
-def test_a_store_that_another_process_tidies_or_removes_just_now_is_waited_for(
+def test_a_lock_waits_for_another_process_that_tidies_or_removes_the_store(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "store"
@@ -72,20 +72,20 @@ def test_a_store_that_another_process_tidies_or_removes_just_now_is_waited_for(
     waited: list[float] = []
 
     def other(seconds: float) -> None:
-        """It tidies, then it removes the store."""
+        """Tidy, then remove the store."""
         waited.append(seconds)
         if len(waited) == 2:
             shutil.rmtree(home)
 
     lock = StoreLock(home, other)
-    assert len(waited) == 2  # what was removed is no obstacle
+    assert len(waited) == 2  # a removed store is no obstacle
     assert not pruning._remove(home)
     lock.close()
     assert pruning._remove(home)
     os.close(handle)
 
 
-def test_one_that_stays_another_process_own_is_an_error_in_the_end(tmp_path: Path) -> None:
+def test_a_store_that_stays_locked_is_an_error(tmp_path: Path) -> None:
     handle = os.open(tmp_path / LOCK, os.O_RDWR | os.O_CREAT)
     assert pruning._is_free(handle)
     with pytest.raises(BlockingIOError, match="another process"):
@@ -93,10 +93,10 @@ def test_one_that_stays_another_process_own_is_an_error_in_the_end(tmp_path: Pat
     os.close(handle)
 
 
-def test_what_another_process_removes_meanwhile_does_not_stop_the_pruning(
+def test_a_store_that_is_removed_meanwhile_does_not_stop_the_pruning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store renames its parts while the sizes of all are added up."""
+    """A store renames its parts while the sizes are added up."""
     (tmp_path / "present").mkdir()
     (tmp_path / "present" / "blob.part").write_bytes(b"x")
     walk = os.walk
@@ -111,7 +111,7 @@ def test_what_another_process_removes_meanwhile_does_not_stop_the_pruning(
 
 
 @pytest.mark.parametrize("kind", ["git", "copy"])
-def test_a_large_store_begins_anew_and_its_old_contents_are_still_read(
+def test_a_large_store_starts_again_and_its_old_contents_are_readable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     work, home = tmp_path / "work", tmp_path / "store"

@@ -1,4 +1,4 @@
-"""An agent puts a folder, a link or a FIFO in place of a file that no window shows."""
+"""An agent puts a folder, a link or a FIFO in place of a file without a window."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ stores = pytest.mark.parametrize("store", ["git", "plain"])
 
 @asynccontextmanager
 async def after(root: Path, store: str, what: str) -> AsyncIterator[FakeWorkspace]:
-    """The workspace after the turn in which the agent has replaced the file."""
+    """Yield the workspace after the turn in which the agent has replaced the file."""
     async with fake_workspace(root) as workspace:
         make(workspace.work)
         if store == "git":
@@ -35,7 +35,7 @@ async def after(root: Path, store: str, what: str) -> AsyncIterator[FakeWorkspac
 
 @stores
 @places
-async def test_a_reject_brings_the_file_back_and_can_be_taken_back(
+async def test_a_reject_restores_the_file_and_can_be_undone(
     tmp_path: Path, store: str, what: str
 ) -> None:
     async with after(tmp_path, store, what) as workspace:
@@ -53,7 +53,7 @@ async def test_a_reject_brings_the_file_back_and_can_be_taken_back(
 
 @stores
 @places
-async def test_a_restore_brings_the_file_back_and_can_be_undone(
+async def test_a_checkpoint_restores_the_file_and_can_be_undone(
     tmp_path: Path, store: str, what: str
 ) -> None:
     async with after(tmp_path, store, what) as workspace:

@@ -1,6 +1,6 @@
-"""A restore brings back what agents changed; the user's changes stay, or are asked about.
+"""A restore undoes changes of agents. The user's changes stay, or need an answer.
 
-`tests/features/review` has what needs commands, pickers, windows and several hosts.
+`tests/features/review` tests commands, pickers, windows and several hosts.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class Project:
         self.work = workspace.work
 
     async def run(self, command: str, session: int = 1) -> None:
-        """A turn in which the agent runs a command."""
+        """Run a turn in which the agent runs a command."""
         own = self.workspace.sessions[session - 1]
         await self.workspace.begin(own)
         await anyio.run_process(["sh", "-c", command], cwd=self.work)
         await self.workspace.end(own)
 
-    async def changes(self) -> None:
-        """A turn in which the agent changes one file and makes one."""
+    async def run_two_changes(self) -> None:
+        """Run a turn in which the agent changes one file and creates one."""
         await self.run("sed -i 's/two/TWO/' a.txt; echo new > c.txt")
         assert len(self.workspace.pending()) == 2
 
-    async def saved(self, text: str) -> None:
-        """The user makes this of `a.txt` in a window, and saves it."""
+    async def save(self, text: str) -> None:
+        """Change `a.txt` in a window as the user, and save it."""
         neovim, path = self.workspace.neovim, str(self.work / "a.txt")
         neovim.open(path)
         neovim.refresh(path)
@@ -52,7 +52,7 @@ class Project:
         await self.workspace.settle(path)
 
     async def restore(self, n: int | None, *, every: bool = False) -> str:
-        """`:Acp restore`, with a number or without, with a bang or without: what is told."""
+        """Run `:Acp restore` with or without a number and a bang, and return the message."""
         (told,) = await self.workspace.restore(n, every=every)
         return told
 
@@ -62,7 +62,7 @@ class Project:
 
 @asynccontextmanager
 async def project(root: Path, store: str, agents: int = 1) -> AsyncIterator[Project]:
-    """In a repository or not."""
+    """Yield a project in a repository or outside."""
     async with fake_workspace(root, agents) as workspace:
         for name in ("a.txt", "b.txt"):
             (workspace.work / name).write_text(FIRST)
@@ -74,7 +74,7 @@ async def project(root: Path, store: str, agents: int = 1) -> AsyncIterator[Proj
 @stores
 async def test_files_that_only_the_user_changed_stay(tmp_path: Path, store: str) -> None:
     async with project(tmp_path, store) as it:
-        await it.changes()
+        await it.run_two_changes()
         (it.work / "mine.txt").write_text("mine\n")
         (it.work / "b.txt").unlink()
         told = await it.restore(1)
@@ -93,9 +93,9 @@ async def test_files_that_only_the_user_changed_stay(tmp_path: Path, store: str)
 
 
 @stores
-async def test_with_a_bang_all_files_are_as_they_were(tmp_path: Path, store: str) -> None:
+async def test_a_bang_restores_all_files(tmp_path: Path, store: str) -> None:
     async with project(tmp_path, store) as it:
-        await it.changes()
+        await it.run_two_changes()
         (it.work / "mine.txt").write_text("mine\n")
         (it.work / "a.txt").write_text("both\n")
         (it.work / "b.txt").unlink()
@@ -109,12 +109,10 @@ async def test_with_a_bang_all_files_are_as_they_were(tmp_path: Path, store: str
 
 
 @stores
-async def test_what_the_user_changed_before_the_agent_did_is_named(
-    tmp_path: Path, store: str
-) -> None:
+async def test_user_changes_before_those_of_the_agent_are_named(tmp_path: Path, store: str) -> None:
     async with project(tmp_path, store) as it:
         await it.workspace.turn()
-        await it.saved(FIRST + "mine\n")
+        await it.save(FIRST + "mine\n")
         await it.run("sed -i 's/two/TWO/' a.txt")
         it.workspace.answer = None
         await it.restore(1)
@@ -124,12 +122,10 @@ async def test_what_the_user_changed_before_the_agent_did_is_named(
 
 
 @stores
-async def test_what_the_user_changed_between_two_turns_of_the_agent_is_named(
-    tmp_path: Path, store: str
-) -> None:
+async def test_user_changes_between_two_turns_are_named(tmp_path: Path, store: str) -> None:
     async with project(tmp_path, store) as it:
         await it.run("sed -i 's/two/TWO/' a.txt")
-        await it.saved("one\nTWO\nthree\nmine\n")
+        await it.save("one\nTWO\nthree\nmine\n")
         await it.workspace.begin()
         await it.workspace.read(it.work / "a.txt")
         await it.workspace.write(it.work / "a.txt", "one\nTWO\nTHREE\nmine\n")
@@ -140,7 +136,7 @@ async def test_what_the_user_changed_between_two_turns_of_the_agent_is_named(
 
 @stores
 @pytest.mark.parametrize("verdict", ["accept", "reject"])
-async def test_decisions_are_no_changes_of_the_users_own(
+async def test_decisions_do_not_count_as_user_changes(
     tmp_path: Path, store: str, verdict: Verdict
 ) -> None:
     async with project(tmp_path, store) as it:
@@ -156,7 +152,7 @@ async def test_decisions_are_no_changes_of_the_users_own(
 
 
 @stores
-async def test_writes_through_the_editor_are_the_agents(tmp_path: Path, store: str) -> None:
+async def test_writes_through_the_editor_belong_to_the_agent(tmp_path: Path, store: str) -> None:
     async with project(tmp_path, store) as it:
         path = it.work / "a.txt"
         it.workspace.neovim.open(str(path))
@@ -184,9 +180,9 @@ async def test_several_restores_ask_nothing(tmp_path: Path, store: str) -> None:
 
 
 @stores
-async def test_undoing_a_restore_names_what_was_changed_since(tmp_path: Path, store: str) -> None:
+async def test_the_undo_of_a_restore_names_later_changes(tmp_path: Path, store: str) -> None:
     async with project(tmp_path, store) as it:
-        await it.changes()
+        await it.run_two_changes()
         assert (await it.restore(1)).startswith("Files restored to before prompt 1")
         (it.work / "a.txt").write_text(FIRST + "since\n")
         it.workspace.answer = None
@@ -199,7 +195,7 @@ async def test_undoing_a_restore_names_what_was_changed_since(tmp_path: Path, st
 
 
 @stores
-async def test_another_sessions_agent_is_an_agent(tmp_path: Path, store: str) -> None:
+async def test_agents_of_other_sessions_count_as_agents(tmp_path: Path, store: str) -> None:
     async with project(tmp_path, store, agents=2) as it:
         await it.workspace.turn()
         await it.run("sed -i 's/two/TWO/' a.txt", session=2)
@@ -209,7 +205,7 @@ async def test_another_sessions_agent_is_an_agent(tmp_path: Path, store: str) ->
 
 
 @stores
-async def test_modes_are_told_apart(tmp_path: Path, store: str) -> None:
+async def test_modes_of_files_are_restored(tmp_path: Path, store: str) -> None:
     async with project(tmp_path, store) as it:
         await it.run("chmod 755 a.txt")
         (it.work / "b.txt").chmod(0o755)

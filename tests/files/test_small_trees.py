@@ -30,7 +30,7 @@ def snapshots(tmp_path: Path) -> Snapshots:
 
 
 def at_once(kept: Snapshots, root: Path) -> list[FileChange] | None:
-    """What a look finds without waiting for anything; None: it has to wait."""
+    """Return the result of a scan without waiting, or None if it has to wait."""
     look = kept.look([str(root)])
     try:
         look.send(None)
@@ -77,9 +77,9 @@ def no_directory(root: Path) -> None:
     (root / "sub").rmdir()
 
 
-async def test_a_tree_that_rests(tmp_path: Path) -> None:
+async def test_an_unchanged_tree_is_scanned_at_once(tmp_path: Path) -> None:
     root, kept = tree(tmp_path), snapshots(tmp_path)
-    os.mkfifo(root / "pipe")  # no file that is kept
+    os.mkfifo(root / "pipe")  # not a file that is stored
     assert await kept.look([str(root)]) == []
     trees = kept.trees([str(root)])
     assert at_once(kept, root) == []
@@ -99,7 +99,9 @@ async def test_a_tree_that_rests(tmp_path: Path) -> None:
         no_directory,
     ],
 )
-async def test_what_changed_is_found(change: Callable[[Path], None], tmp_path: Path) -> None:
+async def test_every_kind_of_change_is_found(
+    change: Callable[[Path], None], tmp_path: Path
+) -> None:
     root, kept = tree(tmp_path), snapshots(tmp_path)
     await kept.look([str(root)])
     before = kept.trees([str(root)])
@@ -110,7 +112,7 @@ async def test_what_changed_is_found(change: Callable[[Path], None], tmp_path: P
     assert at_once(kept, root) == []
 
 
-async def test_what_is_passed_over(tmp_path: Path) -> None:
+async def test_ignored_files_are_skipped(tmp_path: Path) -> None:
     root, kept = tree(tmp_path), snapshots(tmp_path)
     await kept.look([str(root)])
     (root / "node_modules").mkdir()
@@ -118,11 +120,11 @@ async def test_what_is_passed_over(tmp_path: Path) -> None:
     assert at_once(kept, root) == []
 
 
-def test_more_than_a_few(tmp_path: Path) -> None:
+def test_a_larger_tree_needs_a_thread(tmp_path: Path) -> None:
     root = tmp_path / "work"
     root.mkdir()
     store = GitStore(str(root), tmp_path / "home")
-    assert not store.is_unchanged()  # it was not looked at yet
+    assert not store.is_unchanged()  # not scanned yet
     for number in range(FEW):
         (root / f"{number}.txt").write_text("")
     store.scan()

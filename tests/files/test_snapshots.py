@@ -1,4 +1,4 @@
-"""What files held before: stores with and without git, files that no store keeps, limits."""
+"""Earlier contents of files: stores with and without git, files outside of all stores, limits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["git", "plain"])
 def kept(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> GitStore:
-    """A store of `work` that has looked once."""
+    """Return a store of `work` after one scan."""
     if request.param == "git":
         repository(work)
     found = GitStore(str(work), tmp_path / "home")
@@ -43,7 +43,7 @@ def kept(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> GitStore
     return found
 
 
-def test_a_look_tells_what_changed_since_the_one_before(kept: GitStore, work: Path) -> None:
+def test_a_scan_returns_the_changes_since_the_last_one(kept: GitStore, work: Path) -> None:
     (work / "a.txt").write_text("A\n")
     (work / "b.txt").unlink()
     (work / "sub" / "new ü.txt").write_text("n\n")
@@ -51,14 +51,14 @@ def test_a_look_tells_what_changed_since_the_one_before(kept: GitStore, work: Pa
     assert told(kept.scan(), work) == {}
 
 
-def test_named_files_are_looked_at_alone(kept: GitStore, work: Path) -> None:
+def test_a_scan_of_named_files_reads_only_these(kept: GitStore, work: Path) -> None:
     for name in ("a.txt", "b.txt"):
         (work / name).write_text("other\n")
     assert told(kept.scan([str(work / "b.txt")]), work) == {"b.txt": "M"}
     assert told(kept.scan(), work) == {"a.txt": "M"}
 
 
-def test_contents_come_back_byte_for_byte(kept: GitStore, work: Path) -> None:
+def test_contents_are_restored_byte_for_byte(kept: GitStore, work: Path) -> None:
     data = bytes(range(256)) + b"\r\nlast"
     (work / "a.txt").write_bytes(data)
     (work / "empty").write_bytes(b"")
@@ -80,7 +80,7 @@ def test_the_executable_bit_is_a_change(kept: GitStore, work: Path) -> None:
     ]
 
 
-def test_same_size_and_time_is_still_seen_by_git(work: Path, tmp_path: Path) -> None:
+def test_a_change_with_the_same_size_and_time_is_found(work: Path, tmp_path: Path) -> None:
     repository(work)
     kept = GitStore(str(work), tmp_path / "home")
     kept.scan()
@@ -90,7 +90,7 @@ def test_same_size_and_time_is_still_seen_by_git(work: Path, tmp_path: Path) -> 
     assert told(kept.scan(), work) == {"a.txt": "M"}
 
 
-def test_nothing_of_the_users_repository_is_touched(work: Path, tmp_path: Path) -> None:
+def test_the_users_repository_is_not_changed(work: Path, tmp_path: Path) -> None:
     repository(work)
     (work / "b.txt").write_text("staged\n")
     git(work, "add", "b.txt")
@@ -148,9 +148,7 @@ def test_a_repository_without_a_commit(work: Path, tmp_path: Path) -> None:
     assert kept.head() == ""
 
 
-def test_line_ends_that_git_converts_come_back_as_the_work_tree_has_them(
-    work: Path, tmp_path: Path
-) -> None:
+def test_converted_line_ends_are_restored_as_in_the_work_tree(work: Path, tmp_path: Path) -> None:
     (work / ".gitattributes").write_text("*.txt text eol=crlf\n")
     (work / "a.txt").write_bytes(b"one\r\ntwo\r\n")
     repository(work)
@@ -162,12 +160,12 @@ def test_line_ends_that_git_converts_come_back_as_the_work_tree_has_them(
     assert kept.contents([(change.path, change.before)]) == {change.path: b"one\r\ntwo\r\n"}
 
 
-def test_a_tree_around_a_session_has_to_be_a_work_tree(tmp_path: Path) -> None:
+def test_a_tree_around_a_session_must_be_a_work_tree(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="git rev-parse"):
         GitStore(str(tmp_path), tmp_path / "home", most_new=10)
 
 
-def test_what_is_too_large_is_left_out_and_named(
+def test_a_file_that_is_too_large_is_left_out_and_named(
     kept: GitStore, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MAX_FILE_BYTES", 100)
@@ -179,7 +177,7 @@ def test_what_is_too_large_is_left_out_and_named(
     assert [c.after and c.after.is_stored for c in scan.changes] == [True, False]
 
 
-def test_a_directory_of_too_many_files_is_not_kept(
+def test_a_directory_of_too_many_files_is_not_stored(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plain_tree, "MAX_FILES", 3)
@@ -188,7 +186,7 @@ def test_a_directory_of_too_many_files_is_not_kept(
 
 
 @pytest.mark.parametrize("git", [True, False])
-async def test_what_is_ours_is_no_part_of_a_home_directory(
+async def test_the_plugins_files_are_no_part_of_a_home_directory(
     work: Path, notices: list[str], git: bool
 ) -> None:
     if git:
@@ -216,7 +214,7 @@ def snapshots(tmp_path: Path, notices: list[str]) -> Snapshots:
     return Snapshots(lambda root: tmp_path / "home" / "all" / roots.name(root), notices.append)
 
 
-async def test_changes_carry_both_sides(snapshots: Snapshots, work: Path) -> None:
+async def test_a_change_has_both_sides(snapshots: Snapshots, work: Path) -> None:
     repository(work)
     assert await snapshots.look([str(work)]) == []
     (work / "a.txt").write_text("A\n")
@@ -230,7 +228,7 @@ async def test_changes_carry_both_sides(snapshots: Snapshots, work: Path) -> Non
 
 
 @pytest.mark.parametrize("with_git", [True, False])
-async def test_ignored_and_outside_files_are_seen_once_named(
+async def test_ignored_and_outside_files_are_scanned_once_they_are_named(
     snapshots: Snapshots, work: Path, tmp_path: Path, with_git: bool
 ) -> None:
     if with_git:
@@ -251,7 +249,7 @@ async def test_ignored_and_outside_files_are_seen_once_named(
     assert await snapshots.look(roots) == []
 
 
-async def test_an_ignored_file_that_nobody_noted_is_not_taken_for_a_new_one(
+async def test_an_unknown_ignored_file_is_not_taken_for_a_new_one(
     snapshots: Snapshots, work: Path
 ) -> None:
     repository(work)
@@ -268,7 +266,7 @@ async def test_links_are_no_texts(snapshots: Snapshots, work: Path) -> None:
     assert await snapshots.look([str(work)]) == []
 
 
-async def test_each_limit_is_told_once(
+async def test_each_limit_is_reported_once(
     snapshots: Snapshots, work: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MAX_FILE_BYTES", 100)
@@ -280,7 +278,7 @@ async def test_each_limit_is_told_once(
     assert "big.txt" in notices[0]
 
 
-async def test_a_directory_that_cannot_be_kept_says_why(
+async def test_a_directory_that_cannot_be_stored_has_a_reason(
     snapshots: Snapshots, work: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plain_tree, "MAX_FILES", 1)
@@ -306,7 +304,7 @@ async def test_the_head_is_compared_only_when_it_moved(snapshots: Snapshots, wor
     second, at, texts = await snapshots.committed(str(work), paths, first)
     assert second != first
     assert abs(at - time.time_ns()) < 10 * 10**9
-    assert texts == {path: b"A\n", gone: None}  # of the others the commit says nothing
+    assert texts == {path: b"A\n", gone: None}  # the commit has only these files
     assert await snapshots.committed(str(work), paths, second) == (second, 0, {})
     assert (await snapshots.committed(str(work), paths, "1" * 40))[2] == {}
 
@@ -321,5 +319,5 @@ async def test_the_first_commit(snapshots: Snapshots, work: Path) -> None:
     assert (await snapshots.committed(str(work), [path], ""))[2] == {path: b"a\n"}
 
 
-def test_git_is_there() -> None:
+def test_git_is_installed() -> None:
     assert shutil.which("git"), "these tests need git"

@@ -1,4 +1,4 @@
-"""Files that git converts: kept as their bytes are on disk, and no filter runs."""
+"""Files that git converts: stored with their bytes on disk, and without running filters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UTF16 = "ünï\n".encode("utf-16-le")
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A repository with a filter that shouts, before its first commit."""
+    """Make a repository with a filter to capitals, before its first commit."""
     directory = tmp_path / "work"
     directory.mkdir()
     git(directory, "init", "-q", "-b", "main")
@@ -30,7 +30,7 @@ def work(tmp_path: Path) -> Path:
 
 
 def commit(work: Path) -> None:
-    """Of everything; nothing of it is younger than the index, so its stat cache is believed."""
+    """Commit everything. No file is newer than the index, so git trusts its stat cache."""
     for path in work.rglob("*.*"):
         if ".git" not in path.parts:
             os.utime(path, (1_600_000_000, 1_600_000_000))
@@ -40,7 +40,7 @@ def commit(work: Path) -> None:
 
 
 def before(scan: Scan, kept: GitStore) -> dict[str, bytes]:
-    """What files held that have changed, by name."""
+    """Return the earlier contents of changed files by name."""
     wanted = [(change.path, change.before) for change in scan.changes if change.before]
     return {Path(path).name: data for path, data in kept.contents(wanted).items()}
 
@@ -63,7 +63,7 @@ def before(scan: Scan, kept: GitStore) -> dict[str, bytes]:
     ],
 )
 @pytest.mark.parametrize("ignored", [False, True])
-def test_what_was_there_comes_back_byte_for_byte(
+def test_converted_files_are_restored_byte_for_byte(
     work: Path, tmp_path: Path, attributes: str, config: str, data: bytes, ignored: bool
 ) -> None:
     if attributes:
@@ -114,7 +114,7 @@ def test_a_file_under_a_filter_that_is_too_large_is_not_mistaken_for_its_pointer
         ("", b"plain\n"),
     ],
 )
-def test_a_commit_tells_what_is_on_disk(
+def test_a_commit_is_compared_with_the_bytes_on_disk(
     work: Path, tmp_path: Path, attributes: str, data: bytes
 ) -> None:
     (work / ".gitattributes").write_text(f"{attributes}\n")
@@ -131,7 +131,7 @@ def test_a_commit_tells_what_is_on_disk(
     assert kept.committed([path], first) == ({} if "filter" in attributes else {path: data})
 
 
-def test_a_filtered_file_that_is_staged_after_the_commit_is_not_said_to_be_committed(
+def test_a_filtered_file_that_is_staged_later_is_not_reported_as_committed(
     work: Path, tmp_path: Path
 ) -> None:
     (work / ".gitattributes").write_text("*.txt filter=shout\n")
@@ -147,7 +147,7 @@ def test_a_filtered_file_that_is_staged_after_the_commit_is_not_said_to_be_commi
     assert kept.committed([str(work / "a.txt")], first) == {}
 
 
-# ---- what the user's repository says holds
+# ---- configuration of the user's repository
 
 
 def ignored_by_the_repository(work: Path, elsewhere: Path) -> None:
@@ -168,7 +168,7 @@ def ignored_by_an_included_file(work: Path, elsewhere: Path) -> None:
 @pytest.mark.parametrize(
     "ignore", [ignored_by_the_repository, ignored_by_an_option, ignored_by_an_included_file]
 )
-def test_what_is_ignored_is_ignored(
+def test_every_source_of_ignore_rules_counts(
     work: Path, tmp_path: Path, ignore: Callable[[Path, Path], None]
 ) -> None:
     (work / "a.txt").write_text("a\n")
@@ -182,7 +182,7 @@ def test_what_is_ignored_is_ignored(
     assert kept.skipped([str(work / "x.made"), str(work / "new.txt")]) == [str(work / "x.made")]
 
 
-def test_modes_that_the_user_has_git_ignore_are_no_changes(work: Path, tmp_path: Path) -> None:
+def test_modes_do_not_count_with_core_filemode_off(work: Path, tmp_path: Path) -> None:
     (work / "a.txt").write_text("a\n")
     commit(work)
     git(work, "config", "core.fileMode", "false")
@@ -192,7 +192,7 @@ def test_modes_that_the_user_has_git_ignore_are_no_changes(work: Path, tmp_path:
     assert kept.scan().changes == []
 
 
-def test_a_file_beside_a_sparse_checkout_is_seen(work: Path, tmp_path: Path) -> None:
+def test_a_file_outside_of_a_sparse_checkout_is_found(work: Path, tmp_path: Path) -> None:
     for name in ("in", "out"):
         (work / name).mkdir()
         (work / name / "a.txt").write_text("a\n")

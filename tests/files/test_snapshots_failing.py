@@ -1,4 +1,6 @@
-"""Git that fails for a while: files that change under its hands, a tree that cannot be kept now."""
+"""Temporary failures of git: files that change during the scan, a tree that cannot be
+stored now.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ Run = Callable[..., bytes]
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A repository of five files."""
+    """Make a repository of five files."""
     directory = tmp_path / "work"
     directory.mkdir()
     for name in "abcde":
@@ -31,7 +33,7 @@ def work(tmp_path: Path) -> Path:
 
 
 class Vanishing:
-    """Git, as it answers when a file goes, or comes back, between its looks at it."""
+    """A git that sees a file vanish or return between two reads."""
 
     def __init__(self, run: Run, path: Path, times: int) -> None:
         self.left = times
@@ -51,7 +53,7 @@ class Vanishing:
 
 
 @pytest.mark.parametrize("times", [1, 3, 6])
-def test_a_file_that_changes_while_git_reads_it(
+def test_a_file_that_changes_during_the_read_is_read_again(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     store = GitStore(str(work), tmp_path / "home")
@@ -64,7 +66,7 @@ def test_a_file_that_changes_while_git_reads_it(
     assert git.calls <= 12
 
 
-def test_a_file_that_never_stops_is_an_error(
+def test_a_file_that_keeps_changing_is_an_error(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = GitStore(str(work), tmp_path / "home")
@@ -75,7 +77,7 @@ def test_a_file_that_never_stops_is_an_error(
         store.scan()
 
 
-async def test_a_tree_that_could_not_be_kept_is_tried_again(
+async def test_a_tree_that_could_not_be_stored_is_tried_again(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notices: list[str] = []
@@ -101,7 +103,7 @@ async def test_a_tree_that_could_not_be_kept_is_tried_again(
     assert [change.path for change in await snapshots.look(where)] == [str(work / "b")]
 
 
-async def test_a_tree_that_is_too_large_is_not(
+async def test_a_tree_that_is_too_large_is_not_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notices: list[str] = []
@@ -117,9 +119,7 @@ async def test_a_tree_that_is_too_large_is_not(
 
 
 @pytest.mark.parametrize("git", [True, False])
-async def test_a_place_where_nothing_can_be_kept_is_named_once(
-    work: Path, tmp_path: Path, git: bool
-) -> None:
+async def test_an_unusable_store_is_reported_once(work: Path, tmp_path: Path, git: bool) -> None:
     notices: list[str] = []
     root = work if git else tmp_path / "plain"
     root.mkdir(exist_ok=True)
@@ -136,7 +136,7 @@ async def test_a_place_where_nothing_can_be_kept_is_named_once(
     assert len(snapshots.reasons([str(root)])) == 1
 
 
-async def test_a_disk_that_is_full_is_named_and_tried_again(
+async def test_a_full_disk_is_reported_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notices: list[str] = []

@@ -1,4 +1,4 @@
-"""Repositories within a work tree: submodules, and those that git does not know of."""
+"""Repositories inside a work tree: submodules, and others that git does not know."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMED = [False, True]
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A work tree with a submodule, a repository of its own in it, and one more below that."""
+    """Make a work tree with a submodule, a repository inside it, and one more below that."""
     origin, work = tmp_path / "origin", tmp_path / "work"
     for directory in (origin, work, work / "own", work / "own" / "deep"):
         directory.mkdir()
@@ -40,7 +40,9 @@ def snapshots(tmp_path: Path) -> Snapshots:
 
 
 @pytest.mark.parametrize("named", NAMED)
-async def test_changes_in_them_are_seen(snapshots: Snapshots, work: Path, named: bool) -> None:
+async def test_changes_in_nested_repositories_are_found(
+    snapshots: Snapshots, work: Path, named: bool
+) -> None:
     files = [work / name / "a.txt" for name in ("sm", "own", "own/deep", "")]
     paths = list(map(str, files))
     assert await snapshots.look([str(work)]) == []
@@ -55,7 +57,7 @@ async def test_changes_in_them_are_seen(snapshots: Snapshots, work: Path, named:
     assert git(work / "sm", "status", "--porcelain").split() == ["M", "a.txt"]
 
 
-async def test_a_file_belongs_to_the_innermost(snapshots: Snapshots, work: Path) -> None:
+async def test_a_file_belongs_to_the_innermost_repository(snapshots: Snapshots, work: Path) -> None:
     await snapshots.look([str(work)])
     inner, outer = str(work / "own" / "deep" / "a.txt"), str(work / "a.txt")
     by, rest = snapshots.by_root([str(work)], [inner, outer, "/elsewhere"])
@@ -63,7 +65,7 @@ async def test_a_file_belongs_to_the_innermost(snapshots: Snapshots, work: Path)
     assert rest == ["/elsewhere"]
 
 
-async def test_more_than_the_limit_are_named(
+async def test_repositories_beyond_the_limit_are_reported(
     tmp_path: Path, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notices: list[str] = []

@@ -1,4 +1,4 @@
-"""State of a file after each event, and who may change it."""
+"""State of a file after each event, and its lock for writers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ RIGHTS = Rights(0o600, 0, 0)
 
 
 class Session:
-    """One session at work."""
+    """A session at work."""
 
     n, key, cwd, roots, is_running, is_over = 1, "1", "/", ("/",), True, False
     id, agent, title, directories = "s1", "agent", None, ()
@@ -59,7 +59,7 @@ KNOWN = FileState(disk=OLD, disk_format=UNIX, compared="1-2", saved="1-2")
 IN_CONFLICT = msgspec.structs.replace(KNOWN, conflict_base=OLD, late=LATE)
 
 TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
-    # what the user does
+    # events of the user
     (
         "saved",
         IN_CONFLICT,
@@ -80,7 +80,7 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     ),
     ("saved while nobody is at work", KNOWN, SavedIdle(), {"saved_idle": True}),
     ("that was looked at", FileState(saved_idle=True), SavedIdle(False), {"saved_idle": False}),
-    # what is found on disk
+    # events on disk
     (
         "another text",
         KNOWN,
@@ -105,12 +105,12 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     ),
     ("looked at by name", KNOWN, Looked((3, "1-2")), {"last_look": (3, "1-2")}),
     ("kept by a store", KNOWN, Stored(), {"in_store": True}),
-    # what agents do
+    # events of agents
     ("an agent's change", KNOWN, AgentChanged(), {"agent_change_count": 1}),
     ("its format", KNOWN, AgentFormat(DOS), {"agent_format": DOS}),
     ("its change is late", KNOWN, PutOff(OLD, UNIX, LATE), {"late": LATE, "compared": UNSET}),
     ("and is made", IN_CONFLICT, CaughtUp(), {"late": None}),
-    # whose text it is
+    # owners of the text
     ("read by Neovim", KNOWN, NeovimRead(NEW), {"neovim_read": NEW}),
     ("taken up", FileState(neovim_read=NEW), NeovimRead(None), {"neovim_read": None}),
     ("to be found out", KNOWN, Unsettled(True), {"unsettled": True}),
@@ -136,7 +136,7 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("before", "event", "changed"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
 )
-def test_what_an_event_makes_of_a_file(
+def test_an_event_changes_the_state_of_a_file(
     before: FileState, event: FileEvent, changed: dict[str, Any]
 ) -> None:
     after = file_after(before, event)
@@ -160,13 +160,13 @@ def test_every_event_is_in_the_table() -> None:
         (Text(("a\r",)), DOS, b"a\r\n", True),
     ],
 )
-def test_which_bytes_are_what_is_known(
+def test_known_text_and_format_match_their_bytes(
     text: Text | None, layout: Format | None, data: bytes | None, held: bool
 ) -> None:
     assert FileState(disk=text, disk_format=layout).holds(data) is held
 
 
-def test_nothing_is_known_to_hold_bytes_that_nobody_read() -> None:
+def test_an_unread_file_matches_no_bytes() -> None:
     assert not FileState().holds(None)
     assert not FileState().holds(b"")
 
@@ -189,9 +189,7 @@ async def test_a_file_has_one_writer_at_a_time() -> None:
     assert not files.is_busy("/f")
 
 
-async def test_files_of_which_nothing_is_known_are_forgotten_but_not_while_they_are_locked() -> (
-    None
-):
+async def test_empty_states_are_forgotten_unless_locked() -> None:
     files = TrackedFiles()
     files["/known"].hear(Holds(OLD, UNIX))
     files["/open"].buffer = msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""A prompt that waits for its session: the files are looked at meanwhile, and again when that took
+"""A prompt that waits for its session: the files are scanned meanwhile, and again if that took
 long.
 """
 
@@ -33,7 +33,7 @@ end
 
 
 class Disk:
-    """Looks that take until they are let."""
+    """Scans that last until they are released."""
 
     def __init__(self) -> None:
         self.told: list[list[str]] = []
@@ -61,7 +61,7 @@ class Disk:
 
 @asynccontextmanager
 async def waiting(disk: Disk) -> AsyncIterator[tuple[EarlyLooks, Session]]:
-    """A session whose prompt waits."""
+    """Yield a session whose prompt waits."""
 
     def failed(name: str, error: Exception) -> None:
         raise AssertionError(f"{name}: {error!r}")
@@ -75,7 +75,7 @@ async def waiting(disk: Disk) -> AsyncIterator[tuple[EarlyLooks, Session]]:
         group.cancel_scope.cancel()
 
 
-async def test_a_turn_that_begins_during_the_look_waits_for_it() -> None:
+async def test_a_turn_that_begins_during_the_scan_waits_for_it() -> None:
     disk = Disk()
     async with waiting(disk) as (coming, session):
         await disk.until_told(["/"])
@@ -86,7 +86,7 @@ async def test_a_turn_that_begins_during_the_look_waits_for_it() -> None:
         assert (disk.looks, disk.told) == (1, [["/"]])
 
 
-async def test_a_turn_that_begins_right_after_the_look_needs_no_other() -> None:
+async def test_a_turn_that_begins_right_after_the_scan_needs_no_other() -> None:
     disk = Disk()
     disk.free.set()
     async with waiting(disk) as (coming, session):
@@ -96,8 +96,8 @@ async def test_a_turn_that_begins_right_after_the_look_needs_no_other() -> None:
         assert disk.told == [["/"]]
 
 
-async def test_a_look_is_old_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And Neovim is told that nobody is at work."""
+async def test_a_scan_becomes_stale_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neovim then learns that no agent is at work."""
     monkeypatch.setattr(subject, "FRESH_S", 0.0)
     disk = Disk()
     disk.free.set()
@@ -107,10 +107,12 @@ async def test_a_look_is_old_soon(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not await coming.wait(session)
 
 
-async def test_a_neovim_that_does_not_answer_is_asked_again(
+async def test_a_neovim_that_does_not_answer_gets_the_roots_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What it has not been told it cannot tell of: the look has to come after that."""
+    """Neovim only reports saves below the announced roots, so the scan must follow the
+    announcement.
+    """
     monkeypatch.setattr(subject, "ANNOUNCED_S", 0.0)
     disk = Disk()
     busy: Callable[[list[str]], Awaitable[None]] = lambda _: anyio.sleep_forever()  # noqa: E731
@@ -120,7 +122,7 @@ async def test_a_neovim_that_does_not_answer_is_asked_again(
         assert disk.looks == 0
 
 
-def test_what_changes_while_a_session_takes_long_to_open_is_no_agents(editor: Editor) -> None:
+def test_changes_during_a_slow_opening_belong_to_no_agent(editor: Editor) -> None:
     editor.write("mine.txt", "one\n")
     editor.write("its.txt", "one\n")
     traffic = stalled_agent(editor, "session/new", "script")

@@ -1,4 +1,4 @@
-"""When a turn is over for what changes: at once, whatever there is to do then."""
+"""The end of a turn for the attribution of changes: immediate, whatever work follows."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from acp_nvim.session.session import Session
 from tests.support.fake_workspace import fake_workspace
 
 
-async def nobody(_: Any) -> None:
-    """Hears where turns run."""
+async def ignore_roots(_: Any) -> None:
+    """Ignore the roots of running turns."""
 
 
-async def test_what_changes_after_the_answer_is_the_users_from_the_first_moment() -> None:
+async def test_changes_after_the_answer_belong_to_the_user_at_once() -> None:
     session, closed = Session(1, "agent", "/"), []
-    turns = Turns(nobody)
+    turns = Turns(ignore_roots)
     turn = turns.enter(session)
 
     async def later(*_: Any) -> None:
@@ -47,8 +47,8 @@ async def test_what_changes_after_the_answer_is_the_users_from_the_first_moment(
     assert closed == [turn.closed] * 2
 
 
-async def test_a_turn_that_goes_on_with_another_prompt_is_not_closed() -> None:
-    turns = Turns(nobody)
+async def test_a_turn_that_continues_with_another_prompt_is_not_closed() -> None:
+    turns = Turns(ignore_roots)
     session = Session(1, "agent", "/")
     turn = turns.enter(session)
     turn.sent(1, looked=True)
@@ -61,9 +61,9 @@ async def test_a_turn_that_goes_on_with_another_prompt_is_not_closed() -> None:
     assert turn.closed
 
 
-async def test_what_changes_between_two_prompts_is_the_users() -> None:
-    """Also where the second one is about to be sent when the first one is answered."""
-    turns = Turns(nobody)
+async def test_changes_between_two_prompts_belong_to_the_user() -> None:
+    """Also if the second prompt is about to be sent when the first one is answered."""
+    turns = Turns(ignore_roots)
     session = Session(1, "agent", "/")
     turn = turns.enter(session)
     turn.sent(1, looked=True)
@@ -74,7 +74,7 @@ async def test_what_changes_between_two_prompts_is_the_users() -> None:
     assert [turn.had_prompt(between + n) for n in (-1, 0, 1, 2)] == [True, False, False, True]
 
 
-async def test_a_prompt_that_is_given_up_leaves_no_turn_behind(tmp_path: Path) -> None:
+async def test_a_failed_prompt_leaves_no_turn_behind(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         review, session = workspace.review, workspace.sessions[0]
 
@@ -88,9 +88,9 @@ async def test_a_prompt_that_is_given_up_leaves_no_turn_behind(tmp_path: Path) -
         assert review.disk.turns.get(session) is None
 
 
-async def test_a_turn_is_over_after_the_look_that_follows_its_last_prompt() -> None:
-    """Also where the look after its first prompt takes longer than the second prompt."""
-    turns = Turns(nobody)
+async def test_a_turn_ends_after_the_scan_that_follows_its_last_prompt() -> None:
+    """Also if the scan after its first prompt takes longer than the second prompt."""
+    turns = Turns(ignore_roots)
     disk = cast(Any, SimpleNamespace(turns=turns, _tasks=SimpleNamespace(start_soon=id)))
     session = Session(1, "agent", "/")
     turn = turns.enter(session)
@@ -103,10 +103,10 @@ async def test_a_turn_is_over_after_the_look_that_follows_its_last_prompt() -> N
     assert turns.get(session) is None
 
 
-async def test_a_prompt_waits_for_the_first_of_all_looks_alone(
+async def test_a_prompt_waits_only_for_the_very_first_scan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What its agent changes before that is done would pass for what was there."""
+    """Changes of its agent before the end of that scan would count as original contents."""
     look, gate = Snapshots.look, anyio.Event()
 
     async def stopped(self: Snapshots, *args: Any) -> Any:

@@ -8,7 +8,7 @@ from tests.support.fake_workspace import fake_workspace
 from tests.support.git import repository
 
 
-async def test_a_restore_asks_about_what_the_agent_has_not_named(tmp_path: Path) -> None:
+async def test_a_restore_asks_about_files_that_the_agent_has_not_named(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         files = [workspace.work / name for name in ("a.txt", "b.txt")]
         for file in files:

@@ -1,4 +1,4 @@
-"""Writes by agents that have not read the file: the user's saves in the turn are merged."""
+"""Writes by agents that have not read the file: the user's saves during the turn are merged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOTH = AGENTS.replace("line 9\n", "mine\n")
 
 
 def save(workspace: FakeWorkspace, path: Path, text: str) -> None:
-    """The user opens the file, makes this of it, and saves it."""
+    """Open the file as the user, and save it with this text."""
     workspace.neovim.open(str(path))
     workspace.neovim.type(str(path), parse(text))
     workspace.neovim.save(str(path))
@@ -93,7 +93,7 @@ async def test_a_file_that_no_store_has_is_not_overwritten(tmp_path: Path) -> No
         assert path.read_text() == BOTH
 
 
-async def test_what_the_agent_changed_on_disk_itself_is_known_to_it(tmp_path: Path) -> None:
+async def test_the_agent_knows_its_own_changes_on_disk(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         path = workspace.work / "a.txt"
         path.write_text(OLD)
@@ -107,7 +107,7 @@ async def test_what_the_agent_changed_on_disk_itself_is_known_to_it(tmp_path: Pa
         assert path.read_text() == BOTH
 
 
-async def test_what_it_changes_after_the_save_is_known_to_it_too(tmp_path: Path) -> None:
+async def test_the_agent_knows_its_changes_on_disk_after_the_save(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         path = workspace.work / "a.txt"
         path.write_text(OLD)

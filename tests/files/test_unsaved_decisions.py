@@ -1,7 +1,7 @@
-"""A decision in a buffer with unsaved changes is over when the file has it.
+"""A decision in a buffer with unsaved changes ends when the file has it.
 
-Until then the edits of the file outlive Neovim, another Neovim has them, and they are pending again
-where the buffer is thrown away.
+Until then the edits of the file survive Neovim, other Neovims show them, and they are pending again
+if the buffer is discarded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ class Typed:
 
     @property
     def text(self) -> str:
-        """The buffer's text."""
         return str(self.neovim.neovim.buffers[str(self.path)].text)
 
     @property
@@ -51,25 +50,25 @@ class Typed:
         self.neovim.neovim.type(str(self.path), Text((*lines, line)))
 
     async def reject(self) -> list[str]:
-        """Reject all and return the message to the user."""
+        """Reject everything and return the message to the user."""
         decisions = self.neovim.review.decisions
         return await decisions.files("reject", self.neovim.review.edits.ledger.files())
 
     async def settle(self) -> None:
-        """All that the user did is entered."""
+        """Wait until all changes of the user are processed."""
         await self.neovim.settle(self.path)
         await self.neovim.review.sync_all()
         await self.neovim.review.edits.sync(str(self.path))
         await self.neovim.exchange()
 
 
-async def typed(started: Neovims, *, by_itself: bool = False) -> Typed:
-    """``by_itself``: the agent changes the file on disk, after the user has typed."""
+async def typed(started: Neovims, *, on_disk: bool = False) -> Typed:
+    """``on_disk``: the agent changes the file on disk, after the user has typed."""
     neovim = await started.neovim("first")
     at = Typed(neovim)
     at.path.write_text(OLD)
     neovim.neovim.open(str(at.path))
-    if by_itself:
+    if on_disk:
         await neovim.review.edits.buffers.load(_place(at.path))
         at.type()
         await neovim.begin()
@@ -93,10 +92,10 @@ both_ways = pytest.mark.parametrize("by_itself", [False, True])
 
 
 @both_ways
-async def test_the_next_neovim_has_what_was_rejected_and_not_saved(
-    started: Neovims, by_itself: bool
+async def test_the_next_neovim_shows_an_unsaved_reject_as_pending(
+    started: Neovims, on_disk: bool
 ) -> None:
-    at = await typed(started, by_itself=by_itself)
+    at = await typed(started, on_disk=on_disk)
     assert await at.reject() == [NOT_SAVED]
     assert at.text == OLD + "mine\n"
     assert shown(at.neovim) == {}
@@ -108,8 +107,8 @@ async def test_the_next_neovim_has_what_was_rejected_and_not_saved(
 
 
 @both_ways
-async def test_a_save_ends_the_decision(started: Neovims, by_itself: bool) -> None:
-    at = await typed(started, by_itself=by_itself)
+async def test_a_save_ends_the_decision(started: Neovims, on_disk: bool) -> None:
+    at = await typed(started, on_disk=on_disk)
     await at.reject()
     at.neovim.neovim.save(str(at.path))
     await at.settle()
@@ -121,17 +120,17 @@ async def test_a_save_ends_the_decision(started: Neovims, by_itself: bool) -> No
 
 @both_ways
 @pytest.mark.parametrize("way", ["reload", "wipe"])
-async def test_it_is_pending_again_where_the_buffer_is_thrown_away(
-    started: Neovims, by_itself: bool, way: str
+async def test_a_discarded_buffer_makes_the_edit_pending_again(
+    started: Neovims, on_disk: bool, way: str
 ) -> None:
-    at = await typed(started, by_itself=by_itself)
+    at = await typed(started, on_disk=on_disk)
     await at.reject()
     getattr(at.neovim.neovim, way)(str(at.path))
     await at.settle()
     assert shown(at.neovim) == {"a.txt": ("modified", False, HUNKS)}
 
 
-async def test_one_of_two_hunks(started: Neovims) -> None:
+async def test_an_unsaved_reject_of_one_of_two_hunks(started: Neovims) -> None:
     at = await typed(started)
     said = await at.neovim.review.decisions.hunk("reject", str(at.path), 1)
     assert said == [NOT_SAVED]
@@ -142,7 +141,7 @@ async def test_one_of_two_hunks(started: Neovims) -> None:
     assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
 
 
-async def test_what_was_accepted_is_accepted_on_disk_too(started: Neovims) -> None:
+async def test_an_accept_is_valid_on_disk_too(started: Neovims) -> None:
     at = await typed(started)
     await at.neovim.review.decisions.hunk("reject", str(at.path), 1)
     await at.neovim.review.decisions.hunk("accept", str(at.path), 9)
@@ -152,7 +151,7 @@ async def test_what_was_accepted_is_accepted_on_disk_too(started: Neovims) -> No
     assert shown(second) == {"a.txt": ("modified", False, HUNKS[:1])}
 
 
-async def test_lines_that_the_user_took_out_and_did_not_save(started: Neovims) -> None:
+async def test_an_unsaved_removal_by_the_user_stays_pending(started: Neovims) -> None:
     at = await typed(started)
     at.neovim.neovim.type(str(at.path), parse(OLD))
     await at.settle()
@@ -162,7 +161,7 @@ async def test_lines_that_the_user_took_out_and_did_not_save(started: Neovims) -
     assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
 
 
-async def test_what_the_agent_writes_to_disk_afterwards_is_pending_too(started: Neovims) -> None:
+async def test_later_writes_of_the_agent_on_disk_are_pending_too(started: Neovims) -> None:
     at = await typed(started)
     await at.neovim.begin()
     await at.neovim.review.decisions.hunk("reject", str(at.path), 1)
@@ -199,8 +198,10 @@ async def test_a_rejected_conflict_is_pending_until_the_buffer_is_saved(started:
 
 
 @both_ways
-async def test_another_neovim_has_it_until_it_is_saved(started: Neovims, by_itself: bool) -> None:
-    at = await typed(started, by_itself=by_itself)
+async def test_another_neovim_shows_the_edit_until_the_save(
+    started: Neovims, on_disk: bool
+) -> None:
+    at = await typed(started, on_disk=on_disk)
     other = await started.neovim("other", agents=0)
     other.neovim.open(str(at.path))
     await at.reject()
@@ -217,7 +218,7 @@ async def test_another_neovim_has_it_until_it_is_saved(started: Neovims, by_itse
 
 
 @pytest.mark.parametrize("verdict", ["accept", "reject"])
-async def test_the_other_one_may_decide_it(started: Neovims, verdict: str) -> None:
+async def test_the_other_neovim_may_decide_the_edit(started: Neovims, verdict: str) -> None:
     at = await typed(started)
     other = await started.neovim("other", agents=0)
     other.neovim.open(str(at.path))
@@ -254,7 +255,7 @@ async def test_a_hunk_left_in_another_unsaved_buffer_is_pending_there(started: N
     assert shown(other.neovim) == {"a.txt": ("modified", False, HUNKS)}
 
 
-async def test_what_the_agent_writes_into_the_buffer_afterwards_outlives_the_host(
+async def test_later_writes_of_the_agent_into_the_buffer_survive_the_host(
     started: Neovims,
 ) -> None:
     at = await typed(started)

@@ -1,6 +1,4 @@
-"""Who wrote the lines of files, in the history's database: of several processes, and within
-bounds.
-"""
+"""Authors of lines in the history's database: of several processes, and within limits."""
 
 from __future__ import annotations
 
@@ -30,26 +28,26 @@ def kept(tmp_path: Path) -> Iterator[KeptHistory]:
 
 
 def write(kept: KeptHistory, session: Session, before: str | None, after: str) -> None:
-    """The agent of a session makes one text of another."""
+    """Record a change of a text by the agent of a session."""
     old, new = None if before is None else parse(before), parse(after)
     kept.recorder.wrote(wrote(session, PATH, (old, new, new)))
     kept.recorder.flush()
 
 
-def blamed(kept: KeptHistory, text: str, path: str = PATH) -> Blamed:
+def blame(kept: KeptHistory, text: str, path: str = PATH) -> Blamed:
     return search.blame(kept.database, {path: parse(text)})[path]
 
 
 def words(kept: KeptHistory, text: str) -> list[str]:
-    """For each line the words of the prompt that wrote it."""
-    found = blamed(kept, text)
+    """Return the prompt of each line."""
+    found = blame(kept, text)
     lines = [""] * len(parse(text).lines)
     for first, end, author in found.ranges:
         lines[first:end] = [found.authors[author].words] * (end - first)
     return lines
 
 
-def test_each_line_has_the_prompt_under_which_it_was_written(kept: KeptHistory) -> None:
+def test_each_line_has_the_prompt_that_wrote_it(kept: KeptHistory) -> None:
     session = kept.session()
     begin(session, "Rename it")
     write(kept, session, "a\nb\n", "a\nB\n")
@@ -58,29 +56,31 @@ def test_each_line_has_the_prompt_under_which_it_was_written(kept: KeptHistory) 
     assert words(kept, "user\na\nB\nc\n") == ["", "", "Rename it", "Add one"]
     assert words(kept, "B\nmine\nc\n") == ["Rename it", "", "Add one"]
     assert words(kept, "user\na\nB\nc\n") == ["", "", "Rename it", "Add one"], "nothing was stored"
-    (author,) = blamed(kept, "c\n").authors.values()
+    (author,) = blame(kept, "c\n").authors.values()
     said = [entry for entry in kept.entries() if isinstance(entry, Message)]
     assert (author.agent, author.record, author.sent) == ("agent", 1, said[-1].sent)
 
 
 @pytest.mark.parametrize("name", ["run", "another"])
-def test_lines_of_a_process_that_was_killed_are_its_prompts(kept: KeptHistory, name: str) -> None:
-    """Known by its session's name, or by the agent's where that goes on in an earlier record."""
+def test_lines_of_a_killed_process_have_its_prompts(kept: KeptHistory, name: str) -> None:
+    """Found by the name of its session, or by the agent's id if the session continues in an earlier
+    record.
+    """
     session = kept.session(brings="abc")
     begin(session, "Rename it")
     kept.recorder.flush(final=True)
     uid = f"{kept.name}.1" if name == "run" else name
     prompt = prompt_of(session)
     names = uid, "agent", "abc"
-    for _ in range(2):  # as where it had been told before the kill
+    for _ in range(2):  # as if it had been reported before the kill
         kept.recorder.adopted(adopted(names, prompt, PATH, parse("a\nb\n"), parse("a\nB\n")))
         kept.recorder.flush()
     assert words(kept, "a\nB\n") == ["", "Rename it"]
-    (author,) = blamed(kept, "B\n").authors.values()
+    (author,) = blame(kept, "B\n").authors.values()
     assert (author.agent, author.record, author.sent) == ("agent", 1, prompt[0])
 
 
-def test_those_of_a_session_that_is_in_no_history_are_nobodys(kept: KeptHistory) -> None:
+def test_lines_of_an_unknown_session_have_no_author(kept: KeptHistory) -> None:
     begin(kept.session(), "Rename it")
     kept.recorder.flush()
     names, prompt = ("other.1", "agent", ""), (1.0, 1, "Else")
@@ -89,7 +89,7 @@ def test_those_of_a_session_that_is_in_no_history_are_nobodys(kept: KeptHistory)
     assert words(kept, "a\n") == [""]
 
 
-def test_users_changes_of_an_agents_write_are_theirs(kept: KeptHistory) -> None:
+def test_user_changes_of_an_agents_write_have_no_prompt(kept: KeptHistory) -> None:
     session = kept.session()
     begin(session, "Go")
     texts = parse("a\n"), parse("a\nb\nc\n"), parse("a\nb\nmine\n")
@@ -98,7 +98,7 @@ def test_users_changes_of_an_agents_write_are_theirs(kept: KeptHistory) -> None:
     assert words(kept, "a\nb\nmine\n") == ["", "Go", ""]
 
 
-def test_a_new_file_is_the_agents_and_one_that_comes_back_keeps_its_authors(
+def test_a_new_file_belongs_to_the_agent_and_a_restored_one_keeps_its_authors(
     kept: KeptHistory,
 ) -> None:
     session = kept.session()
@@ -115,15 +115,15 @@ def test_a_moved_file_keeps_its_authors(kept: KeptHistory) -> None:
     write(kept, session, "a\n", "a\nb\n")
     begin(session, "Move")
     new, text = "/work/new.txt", parse("a\nb\n")
-    kept.recorder.wrote(wrote(session, new, (None, text, text)))  # as it looks at first
+    kept.recorder.wrote(wrote(session, new, (None, text, text)))  # its first state
     kept.recorder.wrote(moved(session, PATH, new))
     kept.recorder.wrote(wrote(session, "/work/d.txt", (None, text, text)))
     kept.recorder.wrote(moved(session, "/work/users.txt", "/work/d.txt"))
     kept.recorder.flush()
-    found = blamed(kept, "a\nb\n", new)
+    found = blame(kept, "a\nb\n", new)
     assert [found.authors[author].words for _, _, author in found.ranges] == ["Write"]
     assert found.ranges[0][:2] == (1, 2)
-    assert not blamed(kept, "a\nb\n", "/work/d.txt").ranges
+    assert not blame(kept, "a\nb\n", "/work/d.txt").ranges
 
 
 def test_two_processes_write_one_file(kept: KeptHistory) -> None:
@@ -149,55 +149,55 @@ def test_texts_and_secrets_are_not_stored(kept: KeptHistory, tmp_path: Path) -> 
     assert b"hunter2" not in stored
 
 
-def test_of_a_deleted_session_no_words_are_left(kept: KeptHistory) -> None:
+def test_a_deleted_session_leaves_no_text(kept: KeptHistory) -> None:
     session = kept.session()
     begin(session, "Secretly")
     write(kept, session, "", "a\n")
     kept.recorder.delete(1, f"{kept.name}.1")
     kept.recorder.flush()
-    ((_, author),) = blamed(kept, "a\n").authors.items()
+    ((_, author),) = blame(kept, "a\n").authors.items()
     assert (author.words, author.record, author.agent) == ("", None, "agent")
 
 
-def test_a_write_before_the_session_is_kept_waits_for_that(kept: KeptHistory) -> None:
+def test_a_write_waits_until_its_session_is_stored(kept: KeptHistory) -> None:
     session = kept.session()
     kept.recorder.wrote(wrote(session, PATH, (None, Text(("a",)), Text(("a",)))))
     assert kept.recorder.flush() is not None
-    assert not blamed(kept, "a\n").ranges
+    assert not blame(kept, "a\n").ranges
     begin(session, "Go")
     kept.recorder.flush()
-    assert len(blamed(kept, "a\n").ranges) == 1
+    assert len(blame(kept, "a\n").ranges) == 1
 
 
-def test_old_files_go_and_many_lines_do_not_push_sessions_out(tmp_path: Path) -> None:
+def test_old_files_are_removed_and_many_lines_remove_no_session(tmp_path: Path) -> None:
     old = KeptHistory(tmp_path / "history.db", clock=lambda: time.time() - 100 * DAY_S)
     session = old.session()
     begin(session, "Old")
     write(old, session, "", "a\n")
     old.close()
     kept = KeptHistory(tmp_path / "history.db")
-    assert blamed(kept, "a\n").ranges
+    assert blame(kept, "a\n").ranges
     trim(kept.database, kept.store, 90, 1 << 30)
-    assert not blamed(kept, "a\n").ranges
+    assert not blame(kept, "a\n").ranges
     session = kept.session()
     begin(session, "New")
     write(kept, session, "", "a\nb\n")
     trim(kept.database, kept.store, 90, 1 << 30)
     assert words(kept, "a\nb\n") == ["New", "New"]
     trim(kept.database, kept.store, 90, 32)
-    assert not blamed(kept, "a\nb\n").ranges
+    assert not blame(kept, "a\nb\n").ranges
     assert kept.database.sql.execute("SELECT count(*) FROM authors").fetchone() == (0,)
     assert kept.search("") == ["New"]
     kept.close()
 
 
-def test_an_agent_trace(kept: KeptHistory) -> None:
+def test_blame_is_exported_as_an_agent_trace(kept: KeptHistory) -> None:
     session = kept.session()
     session.id = "s/1"
     begin(session, "One")
     write(kept, session, "a\nb\nc\n", "A\nb\nC\nd\n")
     record = agent_trace.trace(
-        {"a.txt": blamed(kept, "A\nb\nC\nd\n"), "b.txt": blamed(kept, "z\n", "/work/b.txt")},
+        {"a.txt": blame(kept, "A\nb\nC\nd\n"), "b.txt": blame(kept, "z\n", "/work/b.txt")},
         "1.2.3",
         0.0,
     )

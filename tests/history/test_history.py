@@ -1,4 +1,4 @@
-"""The history of a host: when it writes, what it says when it cannot, and that nothing is lost."""
+"""The history of a host: times of its writes, its reports of failures, and that nothing is lost."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 ON = HistorySettings()
 
 
-class Kept:
-    """A host's history, and what it says."""
+class TestedHistory:
+    """A host's history with its messages."""
 
     def __init__(self, path: Path, settings: HistorySettings = ON) -> None:
         self.path = path
@@ -71,13 +71,13 @@ class Kept:
         self.history.wait_written()
 
 
-async def test_what_was_said_is_found_at_once_and_by_the_next_host(tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "history.db")
+async def test_a_transcript_is_found_at_once_and_by_the_next_host(tmp_path: Path) -> None:
+    kept = TestedHistory(tmp_path / "history.db")
     kept.turn(kept.session(), "Fix the parser", "Done.")
     assert await kept.titles("parser") == ["Fix the parser"]
     kept.turn(kept.sessions[1], "Thanks", "Bye")
     kept.end()
-    assert await Kept(tmp_path / "history.db").texts() == [
+    assert await TestedHistory(tmp_path / "history.db").texts() == [
         "Fix the parser",
         "Done.",
         "Thanks",
@@ -86,7 +86,7 @@ async def test_what_was_said_is_found_at_once_and_by_the_next_host(tmp_path: Pat
     assert not kept.lines
 
 
-def test_nothing_is_loaded_with_the_host() -> None:
+def test_the_history_is_not_imported_with_the_host() -> None:
     code = (
         "import sys, acp_nvim.app; "
         "print([n for n in sys.modules if n == 'sqlite3' or n.startswith('acp_nvim.history')])"
@@ -95,16 +95,16 @@ def test_nothing_is_loaded_with_the_host() -> None:
     assert found.stdout.strip() == "[]"
 
 
-async def test_nothing_is_written_before_the_first_prompt_has_gone(tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "history.db")
+async def test_nothing_is_written_before_the_first_prompt(tmp_path: Path) -> None:
+    kept = TestedHistory(tmp_path / "history.db")
     kept.session().notice("info", "Welcome")
     kept.history.noticed()
     kept.end()
     assert not kept.exists
 
 
-async def test_when_it_is_off_nothing_is_written_not_even_later(tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "history.db", HistorySettings(enabled=False))
+async def test_a_disabled_history_writes_nothing(tmp_path: Path) -> None:
+    kept = TestedHistory(tmp_path / "history.db", HistorySettings(enabled=False))
     session = kept.session()
     kept.turn(session, "secret", "words")
     kept.history.configure(ON, kept.path)
@@ -113,8 +113,8 @@ async def test_when_it_is_off_nothing_is_written_not_even_later(tmp_path: Path) 
     kept.end()
 
 
-async def test_it_rests_when_nothing_happens(tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "history.db")
+async def test_an_idle_history_does_no_work(tmp_path: Path) -> None:
+    kept = TestedHistory(tmp_path / "history.db")
     kept.turn(kept.session(), "Hello", "Hi")
     async with asyncio.timeout(PATIENCE_S):
         while kept.history.waits:
@@ -122,10 +122,10 @@ async def test_it_rests_when_nothing_happens(tmp_path: Path) -> None:
     kept.end()
 
 
-async def test_a_damaged_file_is_set_aside_and_all_is_written_again(tmp_path: Path) -> None:
+async def test_a_damaged_file_is_set_aside_and_everything_is_written_again(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     path.write_bytes(b"nonsense" * 1000)
-    kept = Kept(path)
+    kept = TestedHistory(path)
     kept.turn(kept.session(), "Hello", "Hi")
     await kept.until(lambda: bool(kept.lines))
     assert await kept.texts() == ["Hello", "Hi"]
@@ -135,9 +135,7 @@ async def test_a_damaged_file_is_set_aside_and_all_is_written_again(tmp_path: Pa
 
 
 @pytest.mark.parametrize("where", ["beginning", "middle"])
-async def test_a_damaged_file_is_set_aside_by_whoever_reads_first(
-    tmp_path: Path, where: str
-) -> None:
+async def test_the_first_reader_sets_a_damaged_file_aside(tmp_path: Path, where: str) -> None:
     path = tmp_path / "history.db"
     before = KeptHistory(path)
     for number in range(100):
@@ -147,7 +145,7 @@ async def test_a_damaged_file_is_set_aside_by_whoever_reads_first(
     data = bytearray(path.read_bytes())
     data[0 if where == "beginning" else 4096 :] = b"nonsense" * (len(data) // 8)
     path.write_bytes(data)
-    kept = Kept(path)
+    kept = TestedHistory(path)
     assert await kept.titles() == []
     assert await kept.titles("Prompt") == []
     (aside,) = (file for file in kept.files() if "damaged" in file.name)
@@ -157,8 +155,8 @@ async def test_a_damaged_file_is_set_aside_by_whoever_reads_first(
     kept.end()
 
 
-async def test_a_file_that_was_set_aside_by_another_process_is_written_anew(tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "history.db")
+async def test_a_file_that_another_process_set_aside_is_written_again(tmp_path: Path) -> None:
+    kept = TestedHistory(tmp_path / "history.db")
     kept.turn(kept.session(), "Hello", "Hi")
     assert await kept.titles()
     for file in kept.files():
@@ -173,8 +171,8 @@ async def test_a_file_that_was_set_aside_by_another_process_is_written_anew(tmp_
     kept.end()
 
 
-async def test_what_is_handed_over_once_more_is_not_there_twice(tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "history.db")
+async def test_a_repeated_batch_is_stored_once(tmp_path: Path) -> None:
+    kept = TestedHistory(tmp_path / "history.db")
     session = kept.session()
     kept.turn(session, "Hello", "Hi")
     begin(session, "And")
@@ -186,12 +184,12 @@ async def test_what_is_handed_over_once_more_is_not_there_twice(tmp_path: Path) 
     kept.end()
 
 
-async def test_a_file_of_a_newer_version_is_named_once_and_left_alone(tmp_path: Path) -> None:
+async def test_a_history_of_a_newer_version_is_reported_once_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     database = Database(path)
     database.sql.execute("PRAGMA user_version = 999")
     database.close()
-    kept = Kept(path)
+    kept = TestedHistory(path)
     for word in ("one", "two"):
         kept.turn(kept.session(), word, "Yes")
         with pytest.raises(UnreadableError):
@@ -200,9 +198,9 @@ async def test_a_file_of_a_newer_version_is_named_once_and_left_alone(tmp_path: 
     assert kept.lines == [wording.HISTORY_NEWER]
 
 
-async def test_a_folder_that_cannot_be_written_is_named_once(tmp_path: Path) -> None:
+async def test_a_read_only_folder_of_the_history_is_reported_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    kept = Kept(tmp_path / "file" / "history.db")
+    kept = TestedHistory(tmp_path / "file" / "history.db")
     for word in ("one", "two"):
         kept.turn(kept.session(), word, "Yes")
         await kept.until(lambda: bool(kept.lines))
@@ -210,7 +208,7 @@ async def test_a_folder_that_cannot_be_written_is_named_once(tmp_path: Path) -> 
     assert len(kept.lines) == 1
 
 
-def test_a_full_disk_is_named_once_and_nothing_is_lost_when_there_is_room(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_once_and_loses_nothing(tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "tests.support.full_disk", str(tmp_path / "history.db")]
     found = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert found.stderr == ""
@@ -219,15 +217,15 @@ def test_a_full_disk_is_named_once_and_nothing_is_lost_when_there_is_room(tmp_pa
     assert said == [f"prompt{number}" for number in range(40)]
 
 
-async def test_a_kill_right_after_a_prompt_loses_no_word_of_the_user(tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "history.db")
+async def test_a_kill_right_after_a_prompt_does_not_lose_it(tmp_path: Path) -> None:
+    kept = TestedHistory(tmp_path / "history.db")
     session = kept.session()
     kept.history.on_prompt_sent(session, Prompt("Hello"))
     begin(session, "Hello")
     async with asyncio.timeout(PATIENCE_S):
         while not kept.exists:
             await asyncio.to_thread(kept.history.wait_idle)
-        await asyncio.to_thread(kept.history.wait_idle)  # the file is there before its rows
+        await asyncio.to_thread(kept.history.wait_idle)  # the file exists before its rows
     other = KeptHistory(kept.path)  # as the next Neovim finds it
     assert other.said() == ["Hello"]
     other.close()
@@ -235,10 +233,10 @@ async def test_a_kill_right_after_a_prompt_loses_no_word_of_the_user(tmp_path: P
 
 
 @pytest.mark.parametrize("how", ["read-only", "full"])
-async def test_where_nothing_can_be_written_what_was_kept_is_read(tmp_path: Path, how: str) -> None:
+async def test_a_read_only_history_can_be_read(tmp_path: Path, how: str) -> None:
     with small_disk(tmp_path / "disk", 1024) as disk:
         path = disk.path / "acp" / "history.db"
-        before = Kept(path)
+        before = TestedHistory(path)
         before.turn(before.session(), "Hello", "Hi")
         assert await before.titles() == ["Hello"]
         before.end()
@@ -246,7 +244,7 @@ async def test_where_nothing_can_be_written_what_was_kept_is_read(tmp_path: Path
             disk.fill()
         else:
             disk.remount("ro")
-        kept = Kept(path)
+        kept = TestedHistory(path)
         assert await kept.titles("Hi") == ["Hello"]
         kept.turn(kept.session(), "More", "Yes")
         assert await kept.titles() == ["Hello"]
@@ -258,18 +256,18 @@ async def test_where_nothing_can_be_written_what_was_kept_is_read(tmp_path: Path
         else:
             disk.remount("rw")
         kept.end()
-        assert await Kept(path).texts() == ["Hello", "Hi", "More", "Yes"]
+        assert await TestedHistory(path).texts() == ["Hello", "Hi", "More", "Yes"]
 
 
 async def test_a_history_that_could_never_be_written_is_empty(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 1024) as disk:
         (disk.path / "acp").mkdir()
         disk.fill()
-        kept = Kept(disk.path / "acp" / "history.db")
+        kept = TestedHistory(disk.path / "acp" / "history.db")
         kept.turn(kept.session(), "Hello", "Hi")
         assert await kept.titles() == []
         await kept.until(lambda: bool(kept.lines))
         assert len(kept.lines) == 1
         disk.free()
         kept.end()
-        assert await Kept(kept.path).titles() == ["Hello"]
+        assert await TestedHistory(kept.path).titles() == ["Hello"]

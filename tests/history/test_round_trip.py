@@ -1,4 +1,4 @@
-"""What is kept of a session comes back as it was, and is drawn as it was."""
+"""A stored session is read and drawn without a change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.kept_history import KeptHistory, turn
 
 
 def plain(entry: Entry) -> Any:
-    """An entry as a value that can be compared."""
+    """Return an entry as a comparable value."""
     parts = joined(entry.parts) if isinstance(entry, Message) else ()
     content = [part for part in parts if part != ""]
     return clean([encode(record_of(entry)).decode(), content])
@@ -43,7 +43,7 @@ def drawn(entries: list[Entry]) -> list[str]:
 
 @settings(max_examples=30)
 @given(HISTORIES, st.integers(1, 7))
-def test_any_transcript_comes_back_equal_and_is_drawn_alike(history: list[Act], gap: int) -> None:
+def test_any_transcript_is_read_and_drawn_unchanged(history: list[Act], gap: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         kept, chat = KeptHistory(Path(directory) / "history.db"), Chat()
         kept.sessions.append(chat.session)
@@ -61,7 +61,7 @@ def test_any_transcript_comes_back_equal_and_is_drawn_alike(history: list[Act], 
 
 
 def all_kinds(session: Session) -> None:
-    """One entry of each kind, or more."""
+    """Add at least one entry of each kind."""
     transcript = session.transcript
     turn(session, "Do it", "Well.")
     transcript.stream("thought", "Hm.\nHm.", None)
@@ -112,7 +112,7 @@ def all_kinds(session: Session) -> None:
     turn(session, "And now?", "Done.")
 
 
-def test_every_kind_of_entry_comes_back(tmp_path: Path) -> None:
+def test_every_kind_of_entry_is_read_unchanged(tmp_path: Path) -> None:
     kept = KeptHistory(tmp_path / "history.db")
     session = kept.session()
     all_kinds(session)

@@ -1,4 +1,4 @@
-"""What the lists of the history say."""
+"""Texts of the history's lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def table(*used: Used) -> list[list[str]]:
     return [line.split() for line in statistics(used)]
 
 
-def test_what_an_agent_used_on_a_day_is_one_line() -> None:
+def test_the_usage_of_an_agent_on_a_day_is_one_line() -> None:
     rows = table(
         Used("2026-11-25", "aud", "", 1, 0, 0.0),
         Used("2026-11-25", "aud", "USD", 2, 1500, 0.25),

@@ -1,4 +1,4 @@
-"""The history as a file: what is written, by whom, and what happens when it cannot be."""
+"""The file of the history: its contents, its writers, and its failures."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def rows(kept: KeptHistory, table: str) -> int:
     return int(kept.database.sql.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-# -- what is written ------------------------------------------------------------------------------
+# -- contents --------------------------------------------------------------------------------------
 
 
-def test_the_file_is_for_the_user_alone(kept: KeptHistory, path: Path) -> None:
+def test_the_history_is_readable_only_by_the_user(kept: KeptHistory, path: Path) -> None:
     turn(kept.session(), "Hello", "Hi")
     kept.flush()
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}
 
 
-def test_a_prompt_that_was_not_sent_is_no_history(kept: KeptHistory) -> None:
+def test_an_unsent_prompt_is_not_stored(kept: KeptHistory) -> None:
     session = kept.session()
     session.notice("info", "Welcome")
     kept.flush()
@@ -61,7 +61,7 @@ def test_a_prompt_that_was_not_sent_is_no_history(kept: KeptHistory) -> None:
     assert [type(entry).__name__ for entry in kept.entries()][:2] == ["Line", "Message"]
 
 
-def test_a_long_answer_is_appended_to_and_not_written_again(kept: KeptHistory) -> None:
+def test_a_long_answer_is_extended_and_not_written_again(kept: KeptHistory) -> None:
     session = kept.session()
     begin(session, "Tell me")
     for number in range(50):
@@ -95,7 +95,7 @@ def test_output_that_grows_is_written_rarely_while_it_is_long(kept: KeptHistory)
     assert kept.search("x" * 1900)
 
 
-def test_a_message_that_the_agent_rewrites_replaces_the_former_one(kept: KeptHistory) -> None:
+def test_a_rewritten_message_replaces_the_earlier_one(kept: KeptHistory) -> None:
     session = kept.session()
     begin(session, "Hello")
     session.transcript.chunk("agent", "m", "first words")
@@ -109,7 +109,7 @@ def test_a_message_that_the_agent_rewrites_replaces_the_former_one(kept: KeptHis
     assert not kept.search("first")
 
 
-def test_secrets_do_not_stand_in_it_however_they_come(path: Path) -> None:
+def test_secrets_are_never_stored(path: Path) -> None:
     kept = KeptHistory(path, secrets=["hunter2-hunter2", "text"])
     session = kept.session()
     begin(session, "My key: hunter2-hunter2")
@@ -126,10 +126,11 @@ def test_secrets_do_not_stand_in_it_however_they_come(path: Path) -> None:
     assert b"hunter2-hunter2" not in b"".join(p.read_bytes() for p in path.parent.iterdir())
 
 
-# -- what goes on ---------------------------------------------------------------------------------
+# -- continued sessions
+# ------------------------------------------------------------------------------
 
 
-def test_a_session_that_is_loaded_goes_on_in_its_record(kept: KeptHistory) -> None:
+def test_a_loaded_session_continues_in_its_record(kept: KeptHistory) -> None:
     first = kept.session()
     first.id = "s1"
     turn(first, "One", "1")
@@ -145,7 +146,7 @@ def test_a_session_that_is_loaded_goes_on_in_its_record(kept: KeptHistory) -> No
     assert kept.said() == ["One", "1", "Two", "2", "Elsewhere", "3", "Four", "4"]
 
 
-def test_a_session_of_elsewhere_that_is_loaded_is_kept_whole(kept: KeptHistory) -> None:
+def test_a_loaded_foreign_session_is_stored_entirely(kept: KeptHistory) -> None:
     loaded = kept.session(brings="s1")
     replay(loaded, ("One", "1"))
     loaded.status = "idle"
@@ -156,7 +157,7 @@ def test_a_session_of_elsewhere_that_is_loaded_is_kept_whole(kept: KeptHistory) 
     assert kept.said() == ["One", "1", "Late", "2"]
 
 
-def test_a_session_that_is_resumed_goes_on_in_its_record(kept: KeptHistory) -> None:
+def test_a_resumed_session_continues_in_its_record(kept: KeptHistory) -> None:
     first = kept.session()
     first.id = "s1"
     turn(first, "One", "1")
@@ -169,7 +170,7 @@ def test_a_session_that_is_resumed_goes_on_in_its_record(kept: KeptHistory) -> N
     assert kept.said() == ["One", "1", "One", "1 again"]
 
 
-def test_an_id_that_an_agent_gives_twice_is_two_sessions(kept: KeptHistory) -> None:
+def test_a_repeated_session_id_makes_two_records(kept: KeptHistory) -> None:
     for word in ("apple", "pear"):
         session = kept.session()
         session.id = "s1"
@@ -178,7 +179,7 @@ def test_an_id_that_an_agent_gives_twice_is_two_sessions(kept: KeptHistory) -> N
     assert sorted(kept.search("")) == ["apple", "pear"]
 
 
-def test_what_is_deleted_is_gone_and_the_session_goes_on_in_a_new_record(kept: KeptHistory) -> None:
+def test_a_deleted_session_continues_in_a_new_record(kept: KeptHistory) -> None:
     session = kept.session()
     turn(session, "apple", "Yes")
     kept.flush()
@@ -214,10 +215,11 @@ def test_tokens_and_cost_are_counted_once(kept: KeptHistory) -> None:
     assert (day.agent, day.prompts, day.tokens, day.cost) == ("agent", 3, 3500, 1.5)
 
 
-# -- bounds ---------------------------------------------------------------------------------------
+# -- limits
+# ------------------------------------------------------------------------------------------
 
 
-def test_the_oldest_go_first_when_it_is_too_much(kept: KeptHistory) -> None:
+def test_the_oldest_sessions_are_removed_first(kept: KeptHistory) -> None:
     for number in range(6):
         words = " ".join(f"w{number}x{at}" for at in range(20_000))
         turn(kept.session(), f"prompt{number}", words)
@@ -231,7 +233,7 @@ def test_the_oldest_go_first_when_it_is_too_much(kept: KeptHistory) -> None:
     assert not kept.search("w0x17")
 
 
-def test_a_single_session_that_is_too_much_loses_its_oldest_part(kept: KeptHistory) -> None:
+def test_a_single_session_that_is_too_large_loses_its_oldest_part(kept: KeptHistory) -> None:
     session = kept.session()
     for number in range(500):
         turn(session, f"prompt{number}", f"{number} " * 200)
@@ -245,7 +247,7 @@ def test_a_single_session_that_is_too_much_loses_its_oldest_part(kept: KeptHisto
     assert kept.said()[-1] == "Yes"
 
 
-def test_what_is_older_than_its_days_goes_and_a_clock_that_was_set_back_does_no_harm(
+def test_old_sessions_are_removed_despite_a_clock_that_was_set_back(
     path: Path,
 ) -> None:
     import time
@@ -262,7 +264,7 @@ def test_what_is_older_than_its_days_goes_and_a_clock_that_was_set_back_does_no_
     kept.close()
 
 
-def test_what_was_said_while_the_clock_was_a_year_behind_does_not_go_when_it_is_right(
+def test_sessions_stored_with_a_clock_a_year_behind_are_kept(
     path: Path,
 ) -> None:
     import time
@@ -288,7 +290,7 @@ def test_what_was_said_while_the_clock_was_a_year_behind_does_not_go_when_it_is_
 # -- builds, versions, damage ---------------------------------------------------------------------
 
 
-def test_without_full_text_search_it_is_searched_all_the_same(path: Path) -> None:
+def test_a_search_works_without_full_text_support(path: Path) -> None:
     plain = KeptHistory(path, full_text=False)
     turn(plain.session(), "An apple", "Äpfel 100%")
     turn(plain.session(), "A pear", "Yes")
@@ -307,7 +309,7 @@ def test_without_full_text_search_it_is_searched_all_the_same(path: Path) -> Non
     full.close()
 
 
-def test_words_of_any_script_and_sign_are_found(kept: KeptHistory) -> None:
+def test_words_in_any_script_are_found(kept: KeptHistory) -> None:
     turn(kept.session(), "snake_case and camelCase", 'she said "no-one" AND (OR) NEAR *')
     turn(kept.session(), "我喜欢苹果派", "好")
     kept.flush()
@@ -317,7 +319,7 @@ def test_words_of_any_script_and_sign_are_found(kept: KeptHistory) -> None:
     assert kept.search("snake 苹果") == []
 
 
-def test_this_directory_comes_first_however_many_others_there_are(kept: KeptHistory) -> None:
+def test_results_of_this_directory_come_first(kept: KeptHistory) -> None:
     turn(kept.session("/here"), "here", "needle")
     for number in range(search.SESSIONS + 50):
         turn(kept.session("/there"), f"there{number}", "needle")
@@ -327,7 +329,7 @@ def test_this_directory_comes_first_however_many_others_there_are(kept: KeptHist
     assert len(found) == search.SESSIONS + 1
 
 
-def test_with_a_session_its_prompts_go_that_no_other_has(kept: KeptHistory) -> None:
+def test_a_deleted_session_removes_prompts_that_no_other_has(kept: KeptHistory) -> None:
     for prompts in (["Mine", "Both", "Mine again\nand more"], ["Both", "Theirs"]):
         session = kept.session()
         for prompt in prompts:
@@ -354,7 +356,7 @@ def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_migration_keeps_what_is_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_migration_keeps_all_data(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = KeptHistory(path)
     turn(kept.session(), "Hello", "Hi")
     kept.flush()
@@ -416,7 +418,7 @@ def test_two_processes_write_at_once(path: Path) -> None:
     kept.close()
 
 
-def test_a_kill_in_a_batch_loses_nothing_that_was_written(path: Path) -> None:
+def test_a_kill_during_a_batch_loses_no_written_data(path: Path) -> None:
     for number in range(1, 4):
         with writer(path, 200 + number, 100_000) as process:
             assert process.stdout is not None
@@ -431,7 +433,7 @@ def test_a_kill_in_a_batch_loses_nothing_that_was_written(path: Path) -> None:
         kept.close()
 
 
-def test_messages_of_a_process_that_was_killed_are_completed(path: Path) -> None:
+def test_messages_of_a_killed_process_are_completed(path: Path) -> None:
     import time
 
     killed = KeptHistory(path, clock=lambda: time.time() - 1000)

@@ -18,10 +18,10 @@ from tests.support.waiting import until
 
 
 class Words(str):  # noqa: SLOT000 - a weak reference needs more
-    """A text that can be looked after."""
+    """A text that supports weak references."""
 
 
-def test_what_was_written_is_not_kept(tmp_path: Path) -> None:
+def test_written_data_is_not_kept_in_memory(tmp_path: Path) -> None:
     told: list[object] = []
     around = Surroundings(Hidden, lambda: (90.0, 1 << 20), told.append, told.append)
     writer = Writer(tmp_path / "history.db", 1, around)
@@ -36,17 +36,17 @@ def test_what_was_written_is_not_kept(tmp_path: Path) -> None:
 
 
 def prompts(path: Path) -> list[str]:
-    """What another process reads."""
+    """Return the prompts that another process reads."""
     if not path.exists():
         return []
     try:
         with closing(sqlite3.connect(path)) as sql:
             return [text for (text,) in sql.execute("SELECT text FROM prompts")]
-    except sqlite3.OperationalError:  # it is being made
+    except sqlite3.OperationalError:  # the file is being created
         return []
 
 
-def test_what_waits_is_written_when_it_can_be_though_nothing_happens(
+def test_waiting_data_is_written_as_soon_as_that_is_possible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "RETRY_S", (0.01, 0.01))

@@ -1,8 +1,8 @@
-"""A stage on which a hostile agent plays: what it must not reach, and what must be as before.
+"""Stage for a hostile agent: what it must not reach, and what must stay unchanged.
 
-A case is a name and the frames that the agent sends (see `tests/agents/hostile.py`). In the
-frames stand `{witness}`, a file that nobody may make, `{outside}`, a directory that nobody may
-read or change, and `{work}`, the project.
+A case is a name and the frames that the agent sends (see `tests/agents/hostile.py`). The frames may
+contain `{witness}`, a file that must not appear, `{outside}`, a directory that must not be read or
+changed, and `{work}`, the project.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ return {
 
 
 class Stage:
-    """A project with a file that the user edits, beside a directory that is none of the agent's."""
+    """A project with a file that the user edits, beside a directory that the agent must not
+    reach.
+    """
 
     def __init__(self, editor: Editor) -> None:
         self.editor = editor
@@ -60,7 +62,9 @@ class Stage:
         self._disk = self._tree()
 
     def play(self, frames: list[Any]) -> list[dict[str, Any]]:
-        """Have the agent send these frames, refuse what it asks, and return the answers it got."""
+        """Let the agent send these frames, refuse its requests, and return the answers that
+        it got.
+        """
         text = json.dumps(frames)
         for name in ("witness", "outside"):
             text = text.replace("{" + name + "}", str(getattr(self, name)))
@@ -75,7 +79,9 @@ class Stage:
         return [json.loads(note.removeprefix("answer ")) for note in notes]
 
     def look_around(self) -> None:
-        """Use what the agent named, as a user does: windows, lists, and `<CR>` on every row."""
+        """Use everything that the agent named, like a user: windows, lists, and `<CR>` on every
+        row.
+        """
         editor = self.editor
         editor.screen()
         for command in ("Acp info", "Acp log", "Acp plan", "Acp permissions", "Acp edits"):
@@ -96,21 +102,23 @@ class Stage:
         editor.lua("vim.cmd.tabnew() vim.cmd.tabonly()")
 
     def assert_untouched(self) -> None:
-        """Nothing ran, nothing outside is another, and the user's window is as they left it."""
+        """Check that nothing ran, that files outside are unchanged, and that the agent got no
+        secret.
+        """
         assert not self.witness.exists(), self.witness.read_text(errors="replace")
         assert self._tree() == self._disk
         sent = json.dumps([e for e in self.traffic.entries() if e["dir"] == "in"])
         assert SECRET not in sent
 
     def assert_left_alone(self) -> None:
-        """The user's text, cursor, registers, options and tab pages are as before."""
+        """Check that the user's text, cursor, registers, options and tab pages are unchanged."""
         assert self._look() == self._before
 
     def _look(self) -> Any:
         return self.editor.lua(LOOK, self.window)
 
     def _tree(self) -> dict[str, str]:
-        """Every file of the project and beside it that is not of Neovim's own folders."""
+        """Return every file of the project and of the directory beside it."""
         found: dict[str, str] = {}
         for top in (self.outside, self.editor.work):
             for folder, _, names in os.walk(top):

@@ -1,8 +1,8 @@
-"""A repository in which every program is planted that its config or attributes can name.
+"""A repository with a planted program for every key of its config and attributes that can name one.
 
-A `Plant` is an entry of `PLANTS`: what it puts into `.git/config` (`{run}` is its program, `{dir}`
-the work tree), into `.gitattributes`, into other files, and a command that runs it where nobody
-is careful. When its program runs it leaves a file in `Garden.witnesses`.
+A `Plant` is an entry of `PLANTS`: its lines for `.git/config` (`{run}` is its program, `{dir}` the
+work tree), for `.gitattributes` and for other files, and an ordinary command that runs the program.
+A program that runs leaves a file in `Garden.witnesses`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ TOOLS: Final = ("git", "rg", "fd", "find", "python3", "sh")
 
 
 class Plant(msgspec.Struct, frozen=True):
-    """One program, and what has it run. ``proof`` is an ordinary command that does."""
+    """One planted program. ``proof`` is an ordinary command that runs it."""
 
     proof: str
     config: str = ""
     attributes: str = ""
     files: Mapping[str, str] = {}
     prepare: str = ""
-    """Shell commands, run in the work tree before the rest is planted."""
+    """Shell commands that run in the work tree before the planting."""
 
 
 def _filter(key: str) -> Plant:
@@ -43,7 +43,7 @@ def _hook(name: str, proof: str) -> Plant:
 
 
 def _lazy(remote: str, proof: str = "git diff HEAD") -> Plant:
-    """A promisor remote, and an object that is to be fetched from it."""
+    """Plant a promisor remote, and an object to fetch from it."""
     config = (
         "[core]\nrepositoryformatversion = 1\n[extensions]\npartialClone = evil\n"
         f'[remote "evil"]\npromisor = true\n{remote}\n'
@@ -107,11 +107,14 @@ PLANTS: Final[dict[str, Plant]] = {
         "rm -f .git/objects/$(git rev-parse HEAD:sub | sed 's,^..,&/,')",
     ),
 }
-"""A plant whose ``proof`` is empty cannot be made to run here; that it does not is still tested."""
+"""Plants by name.
+
+An empty ``proof`` means that no command here runs the program; it is tested nevertheless.
+"""
 
 
 class Garden:
-    """A work tree with what is planted in it."""
+    """A work tree with planted programs."""
 
     def __init__(self, work: Path, names: Iterable[str] = PLANTS) -> None:
         self.work = work
@@ -145,13 +148,13 @@ class Garden:
             place.chmod(0o755)
 
     def program(self, path: Path, name: str) -> Path:
-        """A program that says that it has run, and then does no harm."""
+        """Make a program that records its run and then does no harm."""
         path.write_text(f"#!/bin/sh\n: >'{self.witnesses}/{name}'\n[ $# = 0 ] && exec cat\n")
         path.chmod(0o755)
         return path
 
-    def in_the_way(self) -> None:
-        """Programs and modules in the work tree, for who looks for any in the current directory."""
+    def plant_in_work_tree(self) -> None:
+        """Plant programs and modules in the work tree for searches of the current directory."""
         for name in TOOLS:
             self.program(self.work / name, f"./{name}".replace("/", "_"))
         for module in ("json", "acp_nvim", "msgspec", "pynvim", "sitecustomize", "usercustomize"):
@@ -159,13 +162,13 @@ class Garden:
             (self.work / f"{module}.py").write_text(code)
 
     def environment(self) -> dict[str, str]:
-        """One in which a careless program finds all that is planted."""
+        """Return an environment in which an ordinary program finds everything that is planted."""
         found = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
         path = f"{self.tools}:{found['PATH']}"
         return found | {"PATH": path, "GIT_CONFIG_GLOBAL": os.devnull, "TERM": "xterm"}
 
     def shell(self, script: str) -> None:
-        """Run an ordinary command in the work tree, whatever comes of it."""
+        """Run an ordinary command in the work tree and ignore its result."""
         who = {f"GIT_{who}_{what}": "a" for who in ("AUTHOR", "COMMITTER") for what in WHAT}
         subprocess.run(
             ["/bin/sh", "-c", script],
@@ -178,11 +181,11 @@ class Garden:
         )
 
     def ran(self) -> list[str]:
-        """The planted programs that have run."""
+        """Return the planted programs that have run."""
         return sorted(path.name for path in self.witnesses.iterdir())
 
     def has_run(self, name: str) -> bool:
-        """Whether one of them has, which is then forgotten."""
+        """Return whether a program has run, and forget that."""
         witness = self.witnesses / name
         found = witness.exists()
         witness.unlink(missing_ok=True)

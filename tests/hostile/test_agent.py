@@ -1,4 +1,4 @@
-"""A hostile agent says things that would run, open or change something if they were believed.
+"""Messages of a hostile agent that would run, open or change something if they were obeyed.
 
 To add a case: a name, and the frames that the agent sends.
 """
@@ -14,7 +14,7 @@ from tests.hostile.agents import INIT, Stage
 from tests.support.editor import Editor
 
 RUN = "call writefile([1],'{witness}')"
-"""An Ex command that leaves the witness; the same as a shell line and as an expression below."""
+"""An Ex command that makes the witness. Below it is a shell line and an expression."""
 SHELL = "touch {witness}"
 EVAL = '%{execute("' + RUN + '")}%{%execute("' + RUN + '")%}%@Foo@x%X%#Error#'
 ESCAPES = "\x1b]52;c;Zm9v\x07\x1b]0;title\x07\x1b[2J\x1bP+q\x1b\\\u202etxt.exe\u2066\x00\r\n\x9b5n"
@@ -33,7 +33,7 @@ BAD = [
 ]
 
 
-def said(text: str, kind: str = "agent_message_chunk") -> dict[str, Any]:
+def chunk(text: str, kind: str = "agent_message_chunk") -> dict[str, Any]:
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
 
 
@@ -53,8 +53,8 @@ def link(uri: str) -> dict[str, Any]:
 
 CASES: dict[str, list[Any]] = {
     "titles": [{"sessionUpdate": "session_info_update", "title": bad} for bad in BAD],
-    "answers": [said(bad) for bad in BAD],
-    "thoughts": [said(bad, "agent_thought_chunk") for bad in BAD],
+    "answers": [chunk(bad) for bad in BAD],
+    "thoughts": [chunk(bad, "agent_thought_chunk") for bad in BAD],
     "tool calls": [call(toolCallId=f"t{n}", title=bad) for n, bad in enumerate(BAD)],
     "raw input": [call(rawInput={bad: bad for bad in BAD}, rawOutput=BAD)],
     "plans": [
@@ -205,7 +205,7 @@ CASES: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_a_hostile_agent_says_is_only_text(edit: Callable[..., Editor], name: str) -> None:
+def test_messages_of_a_hostile_agent_are_only_text(edit: Callable[..., Editor], name: str) -> None:
     stage = Stage(edit(init=INIT))
     answers = stage.play(CASES[name])
     asked = [frame for frame in CASES[name] if isinstance(frame, list)]
@@ -218,7 +218,7 @@ def test_what_a_hostile_agent_says_is_only_text(edit: Callable[..., Editor], nam
 
 
 @pytest.mark.parametrize("name", ["reads outside", "writes outside"])
-def test_what_is_outside_is_refused_with_a_reason(edit: Callable[..., Editor], name: str) -> None:
+def test_files_outside_are_refused_with_a_reason(edit: Callable[..., Editor], name: str) -> None:
     stage = Stage(edit(init=INIT))
     for answer in stage.play(CASES[name]):
         assert answer["error"]["message"].count("\n") == 0

@@ -1,4 +1,4 @@
-"""Files that an agent is not given, or must not change, without a question: by name, link, content.
+"""Files that an agent may read or change only after a question: by name, link or content.
 
 A case is a line in one of the tables.
 """
@@ -59,7 +59,7 @@ claude/settings.json
 
 @pytest.fixture(scope="module")
 def defaults(tmp_path_factory: pytest.TempPathFactory) -> FileOptions:
-    """The globs that hold where the user sets none."""
+    """Return the default globs."""
     script = tmp_path_factory.mktemp("defaults") / "print.lua"
     script.write_text(CODE)
     argv = [nvim_binary(), "--headless", "-u", "NONE", "-l", str(script), str(ROOT)]
@@ -72,7 +72,7 @@ def reason(name: str, verb: Any, options: FileOptions) -> str | None:
     return by_name(Place(f"/work/{name}", f"/work/{name}"), name, verb, options)
 
 
-def test_names_that_ask_and_names_that_do_not(defaults: FileOptions) -> None:
+def test_a_name_decides_whether_a_file_asks(defaults: FileOptions) -> None:
     silent = [name for name in SECRET.split() if reason(name, "read", defaults) != "secret"]
     asked = [name for name in READ_FREELY.split() if reason(name, "read", defaults)]
     assert (silent, asked) == ([], [])
@@ -81,7 +81,7 @@ def test_names_that_ask_and_names_that_do_not(defaults: FileOptions) -> None:
     assert (silent, asked) == ([], [])
 
 
-def test_what_is_executed_is_read_freely(defaults: FileOptions) -> None:
+def test_an_executed_file_is_read_without_a_question(defaults: FileOptions) -> None:
     assert [
         name for name in (".vscode/tasks.json", ".nvim.lua") if reason(name, "read", defaults)
     ] == []
@@ -126,7 +126,7 @@ def test_a_key_is_known_by_its_content(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NO_KEYS)
-def test_what_only_speaks_of_keys_is_none(name: str) -> None:
+def test_a_text_about_keys_is_no_key(name: str) -> None:
     assert not holds_key(NO_KEYS[name])
 
 
@@ -162,21 +162,21 @@ async def test_a_file_with_a_key_asks_before_it_is_written_over(served: AgentFil
     assert len(served.asked) == asked
 
 
-async def test_the_lines_below_its_header_ask_too(served: AgentFiles) -> None:
+async def test_the_lines_below_the_header_of_a_key_ask_too(served: AgentFiles) -> None:
     (served.root / "notes.txt").write_text("x\n" * 9 + KEYS["rsa"])
     served.answer = False
     for line, limit in ((11, 1), (1, 1)):
         assert await served.reason(served.read, "notes.txt", line, limit) == (-32602, "denied")
 
 
-async def test_a_key_far_down_asks_with_the_lines_that_hold_it(served: AgentFiles) -> None:
+async def test_a_key_far_down_asks_only_with_its_lines(served: AgentFiles) -> None:
     (served.root / "log.txt").write_text("x" * 99 + "\n" + "y\n" * 50_000 + KEYS["pkcs8"])
     served.answer = False
     assert await served.read("log.txt", 1, 2) == "x" * 99 + "\ny\n"
     assert await served.reason(served.read, "log.txt") == (-32602, "denied")
 
 
-async def test_what_is_asked_by_name_is_not_asked_again_by_content(served: AgentFiles) -> None:
+async def test_a_file_that_asks_by_name_does_not_ask_again_by_content(served: AgentFiles) -> None:
     (served.root / "id_rsa").write_text(KEYS["rsa"])
     await served.read("id_rsa")
     assert len(served.asked) == 1
@@ -195,7 +195,7 @@ async def test_what_is_asked_by_name_is_not_asked_again_by_content(served: Agent
     ],
 )
 @pytest.mark.parametrize("name", [".git/config", ".git/modules/x/config", ".gitmodules"])
-async def test_a_git_config_asks_where_it_holds_a_password(
+async def test_a_git_config_with_a_password_asks(
     served: AgentFiles, name: str, line: str, asks: bool
 ) -> None:
     path = served.root / name
@@ -242,7 +242,7 @@ async def test_another_name_of_a_hook_asks_before_it_is_written(served: AgentFil
     assert served.asked == [("write", served.path("notes.txt"), "executed")]
 
 
-async def test_a_symbolic_link_to_a_secret_or_by_its_name_asks(served: AgentFiles) -> None:
+async def test_a_symbolic_link_to_a_secret_asks(served: AgentFiles) -> None:
     (served.root / ".env").write_text("X=1\n")
     (served.root / "plain").symlink_to(".env")
     (served.root / ".env.example").symlink_to(".env")
@@ -278,14 +278,14 @@ async def test_links_between_ordinary_files_do_not_ask(served: AgentFiles) -> No
         ("edit", ".env.example", False),
     ],
 )
-def test_no_rule_that_allows_answers_for_such_a_file(
+def test_no_allowing_rule_covers_a_guarded_file(
     tmp_path: Path, defaults: FileOptions, kind: str, name: str, expected: bool
 ) -> None:
     paths = [str(tmp_path / "plain.txt"), str(tmp_path / name)]
     assert asks(kind, paths, [str(tmp_path)], defaults) is expected
 
 
-def test_a_link_to_such_a_file_is_one(tmp_path: Path, defaults: FileOptions) -> None:
+def test_a_link_to_a_guarded_file_is_guarded(tmp_path: Path, defaults: FileOptions) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "plain").symlink_to(".git/config")
     (tmp_path / "folder").symlink_to(".git")
@@ -300,7 +300,7 @@ OPTIONS = [
 ]
 
 
-def test_rules_for_ordinary_edits_do_not_answer_for_them(editor: Editor) -> None:
+def test_rules_for_ordinary_edits_do_not_cover_guarded_files(editor: Editor) -> None:
     traffic = editor.agent("script")
     editor.setup(ALLOW)
     given: list[str] = []
@@ -314,14 +314,14 @@ def test_rules_for_ordinary_edits_do_not_answer_for_them(editor: Editor) -> None
         editor.prompt(f"request session/request_permission {json.dumps(params)}")
         if name != "a.py":
             asked = "(require('acp').state().sessions[1].permissions[1] or {}).tool_call == ..."
-            editor.wait(asked, name)  # the one before it may still stand there
+            editor.wait(asked, name)  # the previous question may still be open
             editor.answer("Acp deny")
         answers = traffic.wait_answers("session/request_permission", len(given) + 1)
         given.append(answers[-1]["result"]["outcome"]["optionId"])
     assert given == ["yes", "no", "no", "no"]
 
 
-def test_the_question_says_that_others_run_the_file(editor: Editor) -> None:
+def test_the_question_says_that_other_programs_run_the_file(editor: Editor) -> None:
     traffic = editor.agent("script")
     editor.setup(ALLOW)
     path = editor.work / ".git" / "hooks" / "pre-commit"
@@ -339,7 +339,7 @@ def test_the_question_says_that_others_run_the_file(editor: Editor) -> None:
     assert not path.exists()
 
 
-def test_what_the_user_attaches_is_not_asked_about(editor: Editor) -> None:
+def test_a_file_that_the_user_attaches_does_not_ask(editor: Editor) -> None:
     editor.agent("script")
     editor.write(".env", "X=1\n")
     editor.cmd("Acp attach .env")
@@ -347,7 +347,7 @@ def test_what_the_user_attaches_is_not_asked_about(editor: Editor) -> None:
     assert editor.session()["permissions"] == []
 
 
-def test_an_edit_that_an_agent_makes_of_such_a_file_by_itself_is_pending(editor: Editor) -> None:
+def test_an_agents_edit_of_a_guarded_file_on_disk_is_pending(editor: Editor) -> None:
     editor.agent("script")
     editor.write(".envrc", "one\n")
     editor.turn("say hello")

@@ -1,4 +1,4 @@
-"""No program runs that a repository names, whatever of ours looks at it."""
+"""Programs that a repository names never run when the product looks at it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROVEN = [name for name, plant in PLANTS.items() if plant.proof]
 
 
 @pytest.mark.parametrize("name", PROVEN)
-def test_what_is_planted_does_run_where_nobody_is_careful(tmp_path: Path, name: str) -> None:
+def test_an_ordinary_command_runs_the_planted_program(tmp_path: Path, name: str) -> None:
     garden = Garden(tmp_path / "work", [name])
     garden.has_run(name)
     (garden.work / "a.txt").write_text("changed\n")
@@ -30,7 +30,7 @@ def test_what_is_planted_does_run_where_nobody_is_careful(tmp_path: Path, name: 
 
 @pytest.fixture
 def careless(monkeypatch: pytest.MonkeyPatch) -> Callable[[Garden], None]:
-    """The environment of a user who has the current directory in PATH."""
+    """Enter the environment of a user who has the current directory in PATH."""
 
     def enter(garden: Garden) -> None:
         for name, value in garden.environment().items():
@@ -42,12 +42,12 @@ def careless(monkeypatch: pytest.MonkeyPatch) -> Callable[[Garden], None]:
 
 
 @pytest.mark.parametrize("name", PLANTS)
-async def test_looks_and_checkpoints_run_nothing(
+async def test_scans_and_checkpoints_run_nothing(
     tmp_path: Path, name: str, careless: Callable[[Garden], None]
 ) -> None:
     garden = Garden(tmp_path / "work", [name])
     garden.has_run(name)
-    garden.in_the_way()
+    garden.plant_in_work_tree()
     careless(garden)
     work, roots, notices = garden.work, [str(garden.work)], list[str]()
     kept = Snapshots(lambda root: tmp_path / "data" / "acp" / store_name(root), notices.append)
@@ -83,7 +83,7 @@ async def test_the_diff_runs_nothing(
 ) -> None:
     garden = Garden(tmp_path / "work", [name])
     garden.has_run(name)
-    garden.in_the_way()
+    garden.plant_in_work_tree()
     careless(garden)
     (garden.work / "a.txt").write_text("changed\n")
     text = await git_changes.diff(str(garden.work), os.environ)
@@ -97,7 +97,7 @@ async def test_the_diff_runs_nothing(
         assert "lost.txt" in text
 
 
-NVIM = [name for name in PLANTS if name != "hooks"]  # it would put the other hooks out of force
+NVIM = [name for name in PLANTS if name != "hooks"]  # it would disable the other hooks
 
 
 def test_a_whole_session_runs_nothing(
@@ -107,10 +107,11 @@ def test_a_whole_session_runs_nothing(
     garden = Garden(tmp_path / "garden" / "work", [n for n in NVIM if n != "sparse-lazy"])
     for name in PLANTS:
         garden.has_run(name)
-    garden.in_the_way()
+    garden.plant_in_work_tree()
     env = garden.environment()
     editor = edit(work=garden.work, env={**env, "PATH": f".::{env['PATH']}"})
-    own = {"PYTHONSAFEPATH": "1", "PATH": os.environ["PATH"]}  # the agent is none of ours
+    # the agent is not part of the product
+    own = {"PYTHONSAFEPATH": "1", "PATH": os.environ["PATH"]}
     editor.agent("script", env=own)
     editor.cmd("AcpPrompt")
     editor.wait("select(2, require('acp.features.prompts.composer.files').list(vim.fn.getcwd()))")

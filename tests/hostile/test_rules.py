@@ -1,4 +1,4 @@
-"""A hostile agent tries to get more out of the user's permission rules than they say."""
+"""A hostile agent tries to get more from the user's permission rules than they allow."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ MAKE = {"action": "allow", "command": "make *"}
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_rules_let_pass_starts_nothing_else(tmp_path: Path, seed: int) -> None:
+def test_permitted_lines_start_only_the_named_programs(tmp_path: Path, seed: int) -> None:
     figures = fuzz_rules.run(seed, 250, tmp_path)
     assert figures["sh"] == 250
     assert figures["sh -c"] > 0
 
 
-def test_the_fuzzer_sees_a_program_that_is_started_besides(
+def test_the_fuzzer_detects_another_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A check that cannot fail would say nothing."""
+    """Shows that the fuzzer's check can fail."""
     monkeypatch.setattr(fuzz_rules, "_difference", lambda *_: None)
     monkeypatch.setattr(fuzz_rules, "wanted", lambda x: fuzz_rules.Wanted(x, [], [], all_run=False))
     sandbox = fuzz_rules.Sandbox(tmp_path)
@@ -50,7 +50,7 @@ def test_the_fuzzer_sees_a_program_that_is_started_besides(
         sandbox.check(["make x", "make $(pwn)", "make y"])
 
 
-def test_the_fuzzer_sees_other_words_and_other_files(tmp_path: Path) -> None:
+def test_the_fuzzer_detects_other_words_and_other_files(tmp_path: Path) -> None:
     sandbox = fuzz_rules.Sandbox(tmp_path)
     one = fuzz_rules.wanted("make 'x y' > out/a")
     assert one.started == [("make", "x y")]
@@ -84,7 +84,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "work"
 
 
-def test_a_link_does_not_carry_an_allowed_path_elsewhere(home: Path) -> None:
+def test_a_link_does_not_extend_an_allowed_path(home: Path) -> None:
     allow = {"action": "allow", "kind": "edit", "path": f"{home}/**"}
     assert verdict(edit(home / "src/a"), home, allow) == "allow"
     (home / "link").symlink_to(home.parent / "outside")
@@ -111,14 +111,14 @@ def test_a_session_in_a_linked_directory_is_allowed_as_the_user_names_it(home: P
     assert verdict(edit(link / "../outside/a"), link, allow) is None
 
 
-def test_a_path_with_a_nul_is_asked_about(home: Path) -> None:
+def test_a_path_with_a_nul_asks(home: Path) -> None:
     assert verdict(edit(f"{home}/a\0b"), home, {"action": "deny", "path": "/etc/**"}) is None
 
 
 @pytest.mark.parametrize(
     "path", ["../outside/x", ".env", "/etc/x", "link", "src/../.env", ".git/hooks/x"]
 )
-def test_an_allowed_line_does_not_write_what_always_asks(home: Path, path: str) -> None:
+def test_an_allowed_line_does_not_write_a_guarded_file(home: Path, path: str) -> None:
     (home / "link").symlink_to(home.parent / "outside" / "x")
     both = [MAKE, {"action": "allow", "kind": "edit", "path": "/**"}]
     more = {"files": {"secret": [".env"], "executed": [".git/**"]}}
@@ -156,7 +156,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 async def asked(agent: TerminalAgent, command: str, *args: str, **more: Any) -> bool:
-    """Whether the user is asked before a command runs; the answer is no."""
+    """Return whether the user is asked before a command runs. The answer is no."""
     found: list[str] = []
 
     async def create() -> None:
@@ -180,7 +180,7 @@ async def asked(agent: TerminalAgent, command: str, *args: str, **more: Any) -> 
 
 @pytest.fixture
 def bin(tmp_path: Path) -> Path:
-    """A folder with a program named make, which says so."""
+    """Make a folder with a program named make, which prints a line."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "make").write_text("#!/bin/sh\necho made\n")
@@ -202,10 +202,10 @@ def bin(tmp_path: Path) -> Path:
     ],
 )
 @pytest.mark.parametrize("rule", [MAKE, {"action": "deny", "command": "rm *"}])
-async def test_what_comes_with_a_command_is_judged_with_it(
+async def test_environment_and_directory_are_judged_with_the_command(
     tmp_path: Path, bin: Path, more: dict[str, Any], rule: dict[str, Any], *, question: bool
 ) -> None:
-    """Also where commands run unless a rule says otherwise; a directory alone hides no program."""
+    """Also if commands run without a rule. A directory alone hides no program."""
     agent = TerminalAgent(tmp_path, **rules(rule))
     agent.env["PATH"] = f"{bin}:{os.environ['PATH']}"
     if "PATH" in more.get("env", {}):
@@ -217,10 +217,10 @@ async def test_what_comes_with_a_command_is_judged_with_it(
 
 
 @linux
-async def test_a_folder_named_like_a_program_and_a_blank_is_no_way_round(
+async def test_a_folder_with_a_blank_in_its_name_does_not_evade_a_rule(
     tmp_path: Path, bin: Path
 ) -> None:
-    """`make ./x` is a program where there is a folder `make .`: what is started is judged."""
+    """`make ./x` is a program if there is a folder `make .`: the program that starts is judged."""
     evil = tmp_path / "make ." / "x"
     evil.parent.mkdir()
     evil.write_text("#!/bin/sh\necho evil\n")
@@ -242,7 +242,7 @@ async def test_the_agent_does_not_choose_the_shell(tmp_path: Path) -> None:
 
 
 @linux
-async def test_a_permission_does_not_cover_what_it_did_not_show(tmp_path: Path) -> None:
+async def test_a_permission_covers_only_what_it_showed(tmp_path: Path) -> None:
     agent = TerminalAgent(tmp_path, **rules({"action": "ask"}))
     option = schema.PermissionOption("yes", "Yes", "allow_once")
     beside: list[dict[str, Any]] = [{"env": {"LD_PRELOAD": "x"}}, {"cwd": "/"}, {}]

@@ -1,6 +1,7 @@
-"""A hostile agent, and a hostile project, try to get a yes for something that is not seen.
+"""A hostile agent or project hides something from the user's permission.
 
-To add a case: what hides (raw input and title of a tool call), and what has to be seen.
+To add a case: the hidden text (raw input and title of a tool call), and the text that the user must
+see.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_an_agent_hides_is_seen_before_the_yes(name: str) -> None:
+def test_text_that_an_agent_hides_is_visible_in_the_question(name: str) -> None:
     fields, seen = CASES[name]
     given = dict(fields)
     option = Option("y", given.pop("option", "Allow"), "allow_once")
@@ -134,7 +135,7 @@ PROJECTS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", PROJECTS)
-def test_what_a_project_hides_is_seen_before_the_yes(tmp_path: Path, name: str) -> None:
+def test_text_that_a_project_hides_is_visible_in_the_question(tmp_path: Path, name: str) -> None:
     entry, seen = PROJECTS[name]
     table = {"mcpServers": {"theirs": {"command": "node", **entry}}}
     (tmp_path / ".mcp.json").write_text(json.dumps(table))

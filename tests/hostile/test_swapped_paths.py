@@ -1,7 +1,7 @@
-"""An agent swaps a path for something else after it was decided what may be done with it.
+"""An agent replaces a path by something else after a decision about it.
 
-To add a case: a function in `SWAPS`, or in `ACTS`. Each act is tried on a file of each swap, all in
-one editor, and on one that nobody swaps.
+To add a case: a function in `SWAPS` or in `ACTS`. Each act runs on a file of each swap, all in one
+editor, and on one file that is not swapped.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from tests.support.waiting import until
 BEFORE, AFTER, OUTSIDE = "before\n", "after\n", "nothing of the agent's\n"
 
 Swap = Callable[[Path, Path], None]
-"""Makes something else of a way `d/e/x` below the first directory; the second is outside."""
+"""Replaces a part of the path `d/e/x` below the first directory.
+
+The second directory is outside.
+"""
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Swap two names at once: whoever looks meanwhile finds the one or the other."""
+    """Swap two names atomically."""
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     here, at_once = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
     names = os.fsencode(one), os.fsencode(other)
@@ -69,10 +72,10 @@ for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
 end
 return lines
 """
-"""The lines of all buffers."""
+"""Returns the lines of all buffers."""
 
 
-STAND_STILL = """
+BLOCK = """
 local stands, goes_on = ...
 io.open(stands, 'w'):close()
 while not vim.uv.fs_stat(goes_on) do vim.uv.sleep(1) end
@@ -80,7 +83,7 @@ while not vim.uv.fs_stat(goes_on) do vim.uv.sleep(1) end
 
 
 class Stage:
-    """A folder for each swap, with a file that is there and one that the agent makes."""
+    """A folder for each swap, with an existing file and one that the agent makes."""
 
     def __init__(self, editor: Editor) -> None:
         self.editor = editor
@@ -95,32 +98,33 @@ class Stage:
         self._outside = self.outside()
 
     def paths(self, name: str = "") -> list[Path]:
-        """The file of each case, by the end of its name."""
+        """Return the file of each case, by the end of its name."""
         work = self.editor.work
         return [work / f"{case}/d/e/{case}{name}.txt" for case in self.folders.values()]
 
     def swap(self) -> None:
-        """Swap all when no turn runs any more."""
+        """Swap all paths after the end of all turns."""
         self.editor.wait(
             "not require('acp.buffers.watch').at_work(...)", str(self.editor.work / "x")
         )
         self.swap_now()
 
     def swap_now(self) -> None:
-        """Swap all, while Neovim stands still: it would wait for ever for a pipe that comes between
-        its look at a file and its reading.
+        """Swap all paths while Neovim is blocked.
+
+        Otherwise it would wait for a pipe that appears between its check of a file and its read.
         """
-        stands, goes_on = self.editor.home / "stands", self.editor.home / "goes on"
-        number = self.editor.rpc.send("nvim_exec_lua", STAND_STILL, [str(stands), str(goes_on)])
-        until(stands.exists)
+        blocked, resume = self.editor.home / "stands", self.editor.home / "resume"
+        number = self.editor.rpc.send("nvim_exec_lua", BLOCK, [str(blocked), str(resume)])
+        until(blocked.exists)
         for name, swap in SWAPS.items():
             case = self.folders[name]
             swap(self.editor.work / case, self.editor.home / "outside" / case)
-        goes_on.touch()
+        resume.touch()
         self.editor.rpc.answer(number)
 
     def outside(self) -> dict[str, tuple[int, int, str]]:
-        """All that is outside: times, modes, texts."""
+        """Return times, modes and texts of all files outside."""
         found: dict[str, tuple[int, int, str]] = {}
         for path in sorted((self.editor.home / "outside").rglob("*")):
             info = path.lstat()
@@ -129,12 +133,12 @@ class Stage:
         return found
 
     def write(self, name: str = "", text: str = AFTER) -> None:
-        """The agent writes the files through the editor."""
+        """Write the files through the editor."""
         lines = [f"write {path} {json.dumps(text)}" for path in self.paths(name)]
         self.editor.turn("\n".join(lines))
 
     def write_on_disk(self, name: str = "", pending: int = 0) -> None:
-        """The agent writes the files by itself; so many edits are pending already."""
+        """Write the files on disk. ``pending``: number of edits that are pending already."""
         lines = [f"edits_disk {path} {json.dumps(AFTER)}" for path in self.paths(name)]
         self.editor.turn("\n".join(lines))
         self.pending(pending + len(self.folders))
@@ -142,20 +146,20 @@ class Stage:
     def pending(self, count: int) -> None:
         self.editor.wait("#require('acp').state().sessions[1].edits == ...", count)
 
-    def said(self, text: str) -> None:
+    def wait_message(self, text: str) -> None:
         self.editor.wait_message(text)
 
-    def left(self, name: str = "") -> None:
-        """It is said of each file that was swapped, in one line, why nothing was done."""
+    def check_unchanged(self, name: str = "") -> None:
+        """Wait for one line for each swapped file that says why it was left unchanged."""
         for swap, path in zip(SWAPS, self.paths(name), strict=False):
-            self.said(f"{path.name} was left unchanged: ")
+            self.wait_message(f"{path.name} was left unchanged: ")
             said = self.editor.messages().split("\n")
             line = next(line for line in said if f"{path.name} was left" in line)
             words = {"it is a pipe": "not a regular file", "it is a directory": "a directory"}
             assert words.get(swap, "has become a symbolic link") in line, (swap, line)
 
-    def refused(self, method: str, reasons: dict[str, str]) -> None:
-        """The last answers to the agent, one for each case."""
+    def check_refused(self, method: str, reasons: dict[str, str]) -> None:
+        """Check the last answers to the agent, one for each case."""
         answers = self.traffic.answers(method)[-len(self.folders) :]
         assert "result" in answers.pop()
         found = [answer["error"]["data"]["reason"] for answer in answers]
@@ -163,14 +167,14 @@ class Stage:
         assert all("\n" not in answer["error"]["message"] for answer in answers)
 
     def check(self) -> None:
-        """Nothing outside was read, changed or deleted, and the editor answers."""
+        """Check that nothing outside was read, changed or deleted, and that the editor answers."""
         assert self.outside() == self._outside
         assert not self.editor.rpc.mode()["blocking"]
         assert OUTSIDE.strip() not in self.editor.lua(SHOWN)
         assert OUTSIDE.strip() not in self.traffic.path.read_text()
 
 
-# ---- what users do
+# ---- acts of users
 
 
 def reject_all(stage: Stage) -> None:
@@ -178,17 +182,17 @@ def reject_all(stage: Stage) -> None:
     stage.write("new")
     stage.swap()
     stage.editor.cmd("Acp reject all")
-    stage.left()
-    stage.left("new")
+    stage.check_unchanged()
+    stage.check_unchanged("new")
     until(lambda: stage.paths()[-1].read_text() == BEFORE)
     until(lambda: not stage.paths("new")[-1].exists())
 
 
-def reject_what_has_no_buffer(stage: Stage) -> None:
+def reject_without_buffers(stage: Stage) -> None:
     stage.write_on_disk()
     stage.swap()
     stage.editor.cmd("Acp reject all")
-    stage.left()
+    stage.check_unchanged()
     until(lambda: stage.paths()[-1].read_text() == BEFORE)
 
 
@@ -196,12 +200,12 @@ def reject_new_files_without_buffers(stage: Stage) -> None:
     stage.write_on_disk("new")
     stage.swap()
     stage.editor.cmd("Acp reject all")
-    stage.left("new")
+    stage.check_unchanged("new")
     until(lambda: not stage.paths("new")[-1].exists())
 
 
 def _in_each(stage: Stage, command: str) -> None:
-    """Run a command in the window of each file, which is there before anything else."""
+    """Run a command in the window of each file, which is opened before the agent's writes."""
     windows: list[int] = []
     for path in stage.paths():
         stage.editor.cmd("tabnew")
@@ -212,7 +216,7 @@ def _in_each(stage: Stage, command: str) -> None:
     for window in windows:
         stage.editor.lua("vim.api.nvim_set_current_win(...)", window)
         stage.editor.cmd(command)
-    stage.left()
+    stage.check_unchanged()
     until(lambda: stage.paths()[-1].read_text() == BEFORE)
 
 
@@ -232,7 +236,7 @@ def unreject(stage: Stage) -> None:
     stage.swap()
     stage.editor.cmd("Acp unreject")
     for path in stage.paths()[:-1]:
-        stage.said(f"{path.name}")
+        stage.wait_message(f"{path.name}")
     until(lambda: stage.paths()[-1].read_text() == AFTER)
 
 
@@ -258,7 +262,7 @@ def accept_conflicts(stage: Stage) -> None:
     stage.write_on_disk()
     stage.swap()
     stage.editor.cmd("Acp accept all")
-    stage.left()
+    stage.check_unchanged()
     stage.editor.wait("vim.fn.getbufline(..., 1)[1] == 'after'", str(stage.paths()[-1]))
 
 
@@ -268,21 +272,21 @@ def restore(stage: Stage) -> None:
     stage.write_on_disk("new", pending=len(stage.folders))
     stage.swap()
     stage.editor.cmd("Acp restore! 1")
-    stage.said("Files restored to before prompt 1")
+    stage.wait_message("Files restored to before prompt 1")
     until(lambda: stage.paths()[-1].read_text() == BEFORE)
 
 
 def undo_a_restore(stage: Stage) -> None:
     stage.write()
     stage.editor.cmd("Acp restore 1")
-    stage.said("Files restored to before prompt 1")
+    stage.wait_message("Files restored to before prompt 1")
     stage.swap()
     stage.editor.cmd("Acp restore!")
-    stage.said("The restore was undone")
+    stage.wait_message("The restore was undone")
     until(lambda: stage.paths()[-1].read_text() == AFTER)
 
 
-# ---- what agents ask for
+# ---- requests of agents
 
 INSIDE = {
     "its directory is a link": "outside",
@@ -298,7 +302,7 @@ def read(stage: Stage) -> None:
     stage.write()
     stage.swap()
     stage.editor.turn("\n".join(f"read {path}" for path in stage.paths()))
-    stage.refused("fs/read_text_file", INSIDE)
+    stage.check_refused("fs/read_text_file", INSIDE)
 
 
 def write(stage: Stage) -> None:
@@ -306,12 +310,12 @@ def write(stage: Stage) -> None:
     stage.write()
     stage.swap()
     stage.write(text="again\n")
-    stage.refused("fs/write_text_file", INSIDE)
+    stage.check_refused("fs/write_text_file", INSIDE)
 
 
 ACTS: list[Callable[[Stage], None]] = [
     reject_all,
-    reject_what_has_no_buffer,
+    reject_without_buffers,
     reject_new_files_without_buffers,
     reject_file,
     reject_hunk,
@@ -329,7 +333,8 @@ ACTS: list[Callable[[Stage], None]] = [
 def test_nothing_outside_is_touched(
     edit: Callable[..., Editor], act: Callable[[Stage], None]
 ) -> None:
-    stage = Stage(edit(init="vim.g.loaded_netrwPlugin = 1"))  # it takes the buffer of a directory
+    # netrw takes the buffer of a directory
+    stage = Stage(edit(init="vim.g.loaded_netrwPlugin = 1"))
     act(stage)
     stage.check()
 
@@ -353,14 +358,14 @@ ASKS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("loaded", [False, True], ids=["no buffer", "a buffer"])
 @pytest.mark.parametrize("ask", ASKS)
-def test_what_is_swapped_while_it_is_asked_about_is_refused(
+def test_a_path_that_is_swapped_during_its_question_is_refused(
     edit: Callable[..., Editor], ask: str, loaded: bool
 ) -> None:
     order, method, options = ASKS[ask]
     editor = edit()
     stage = Stage(editor)
     editor.setup(options)
-    if "outside" in ask:  # the project is another directory than that of the files
+    if "outside" in ask:  # the project is in another directory than the files
         other = editor.home / "project"
         other.mkdir()
         editor.lua("vim.api.nvim_set_current_dir(...)", str(other))
@@ -376,11 +381,11 @@ def test_what_is_swapped_while_it_is_asked_about_is_refused(
             SWAPS[name](editor.work / case, editor.home / "outside" / case)
         editor.answer("Acp allow")
         editor.wait_event("AcpTurnEnd", n + 1)
-    stage.refused(method, dict.fromkeys(SWAPS, "failed") | {"it is a directory": "directory"})
+    stage.check_refused(method, dict.fromkeys(SWAPS, "failed") | {"it is a directory": "directory"})
     stage.check()
 
 
-def test_unsaved_changes_are_not_compared_with_what_is_outside(editor: Editor) -> None:
+def test_unsaved_changes_are_not_compared_with_files_outside(editor: Editor) -> None:
     stage = Stage(editor)
     for path in stage.paths():
         editor.open(path)
@@ -394,7 +399,7 @@ def test_unsaved_changes_are_not_compared_with_what_is_outside(editor: Editor) -
 
 
 def swap_at(stage: Stage, event: str) -> None:
-    """The directory of the first file becomes a link as an autocommand runs."""
+    """Replace the directory of the first file by a link when an autocommand runs."""
     stage.editor.lua(
         "local event, way, outside = ... vim.api.nvim_create_autocmd(event, { callback = "
         "function() vim.uv.fs_rename(way, way .. '.was') vim.uv.fs_symlink(outside, way) end })",
@@ -404,7 +409,7 @@ def swap_at(stage: Stage, event: str) -> None:
     )
 
 
-def test_what_is_swapped_while_a_formatter_runs_is_not_saved(edit: Callable[..., Editor]) -> None:
+def test_a_path_that_is_swapped_during_formatting_is_not_saved(edit: Callable[..., Editor]) -> None:
     stage = Stage(edit())
     path = stage.paths()[0]
     stage.editor.open(path)
@@ -417,7 +422,7 @@ def test_what_is_swapped_while_a_formatter_runs_is_not_saved(edit: Callable[...,
     stage.check()
 
 
-def test_what_is_swapped_while_a_buffer_is_read_again_is_taken_out_of_it(
+def test_text_of_a_path_that_is_swapped_during_a_reload_is_removed(
     edit: Callable[..., Editor],
 ) -> None:
     stage = Stage(edit())
@@ -438,7 +443,7 @@ def test_what_is_swapped_while_a_buffer_is_read_again_is_taken_out_of_it(
     stage.check()
 
 
-def test_what_an_agent_swaps_in_its_turn_leads_no_decision_outside(editor: Editor) -> None:
+def test_a_swap_during_a_turn_leads_no_decision_outside(editor: Editor) -> None:
     stage = Stage(editor)
     orders = StepwiseAgent.at_work(editor)
     for path in (*stage.paths(), *stage.paths("new")):
@@ -451,10 +456,10 @@ def test_what_an_agent_swaps_in_its_turn_leads_no_decision_outside(editor: Edito
         editor.cmd(command)
         editor.turn("say hello")
         stage.check()
-    stage.said("Files restored to before prompt 1")
+    stage.wait_message("Files restored to before prompt 1")
 
 
-def test_a_location_that_is_a_pipe_is_not_waited_for(editor: Editor) -> None:
+def test_a_location_that_is_a_pipe_does_not_block(editor: Editor) -> None:
     editor.agent("script")
     pipe, text = editor.work / "pipe", editor.write("a.txt", "text\n")
     os.mkfifo(pipe)
@@ -469,7 +474,7 @@ def test_a_location_that_is_a_pipe_is_not_waited_for(editor: Editor) -> None:
     ]
 
 
-def test_a_moved_file_that_cannot_go_back_is_not_deleted(editor: Editor) -> None:
+def test_a_moved_file_that_cannot_be_moved_back_is_not_deleted(editor: Editor) -> None:
     editor.agent("script")
     editor.write("d/x.txt", BEFORE * 9)
     outside, moved = editor.home / "outside", editor.work / "d2/x.txt"
@@ -491,7 +496,7 @@ def test_a_moved_file_that_cannot_go_back_is_not_deleted(editor: Editor) -> None
     assert (editor.work / "d/x.txt").read_text() == BEFORE * 9
 
 
-def test_a_file_that_cannot_be_moved_again_stays_where_it_is(editor: Editor) -> None:
+def test_a_file_that_cannot_be_moved_again_stays_in_its_place(editor: Editor) -> None:
     editor.agent("script")
     editor.write("x.txt", BEFORE * 9)
     outside, moved = editor.home / "outside", editor.work / "d/x.txt"

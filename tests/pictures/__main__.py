@@ -1,4 +1,4 @@
-"""`make pictures`: run the product and draw what it shows into docs/gallery/."""
+"""`make pictures`: run the product and draw its screens into docs/gallery/."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ GALLERY = ROOT / "docs/gallery"
 
 
 def draw(size: tuple[int, int], theme: Theme, into: Path) -> None:
-    """All scenes at one size in one theme."""
+    """Draw all scenes at one size in one theme."""
     with tempfile.TemporaryDirectory() as home, run(home, os.environ["PATH"], size, theme) as it:
         for name, shown in scenes(it):
             file = into / f"{name}-{size[0]}x{size[1]}-{theme.name}.svg"
             file.write_text(still(shown), encoding="utf-8")
 
 
-def tell(into: Path) -> None:
-    """The README's moving picture."""
+def draw_story(into: Path) -> None:
+    """Draw the moving picture of the README."""
     path, theme = os.environ["PATH"], THEMES[0]
     with tempfile.TemporaryDirectory() as home, run(home, path, STORY_SIZE, theme) as it:
         shown = list(story(it))
@@ -31,7 +31,7 @@ def tell(into: Path) -> None:
 
 
 def index(gallery: Path) -> str:
-    """The page of the gallery: all pictures, by scene."""
+    """Return the page of the gallery: all pictures by scene."""
     pages = ["# Pictures", "", "Drawn from real runs with the tutor by `make pictures`.", ""]
     for file in sorted(gallery.glob("*.svg")):
         pages += [f"## {file.stem}", "", f"![{file.stem}]({file.name})", ""]
@@ -39,10 +39,10 @@ def index(gallery: Path) -> str:
 
 
 def main(names: list[str]) -> None:
-    """Draw everything, or ``story``, or the pictures of some sizes (``80x24``)."""
+    """Draw everything, or `story`, or the pictures of some sizes (`80x24`)."""
     GALLERY.mkdir(exist_ok=True)
     if not names or "story" in names:
-        tell(GALLERY)
+        draw_story(GALLERY)
     for size in SIZES:
         if not names or f"{size[0]}x{size[1]}" in names:
             for theme in THEMES:

@@ -1,4 +1,4 @@
-"""What the pictures show: a user's way through the product, with the tutor as the agent."""
+"""Scenes of the pictures: a user's way through the product, with the tutor as the agent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.terminal import Terminal
 
 
 class Theme(msgspec.Struct, frozen=True):
-    """A terminal's colours, and what Neovim is told of them."""
+    """Colours of a terminal, and the settings for Neovim."""
 
     name: str
     ink: str
@@ -35,35 +35,34 @@ class Run:
         self._theme = theme
 
     def type(self, keys: str, *awaited: str) -> None:
-        """Type, and wait until all of these are on the screen."""
+        """Type keys, and wait until the screen shows all awaited texts."""
         self.terminal.keys(keys)
         for text in awaited:
             self.terminal.wait(text)
 
     def command(self, line: str, *awaited: str) -> None:
-        """Run an Ex command."""
         self.type(f":{line}\r", *awaited)
 
     def leave(self) -> None:
-        """Go to Normal mode, out of whatever list or mode there is."""
+        """Go to Normal mode from any list or mode."""
         for keys in ("\x03", "\x1c\x0e"):
             self.terminal.keys(keys)
             self.terminal.settle()
 
     def pending(self, count: int) -> None:
-        """Wait until so many hunks are pending."""
+        """Wait until this number of hunks is pending."""
         edits = "((require('acp').state().sessions[1].edits or {})[1] or { hunks = 0 })"
         self.terminal.wait_lua(f"{edits}.hunks", str(count))
 
     def picture(self) -> Picture:
-        """The screen, when nothing is drawn any more."""
+        """Return the screen when drawing has ended."""
         self.terminal.settle()
         return picture(self.terminal.screen, self._theme.ink, self._theme.paper)
 
 
 @contextmanager
 def run(home: str, path: str, size: tuple[int, int], theme: Theme) -> Iterator[Run]:
-    """Start it, and end it as a user would."""
+    """Start `make try`, and end it like a user."""
     env = {"PATH": path, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TZ": "UTC"}
     socket = Path(home) / "nvim"
     argv = [str(ROOT / ".ci/try"), "--listen", str(socket)]
@@ -82,7 +81,7 @@ def run(home: str, path: str, size: tuple[int, int], theme: Theme) -> Iterator[R
 
 
 def scenes(run: Run) -> Iterator[tuple[str, Picture]]:
-    """The pictures of the gallery, in the order of one run."""
+    """Yield the pictures of the gallery in the order of one run."""
     run.command("AcpPrompt /read till.py", "done")
     run.command("AcpPrompt /plan", "done")
     yield "chat", run.picture()
@@ -104,12 +103,12 @@ def scenes(run: Run) -> Iterator[tuple[str, Picture]]:
     run.command("Acp")
     yield "overview", run.picture()
     run.leave()
-    run.command("Acp accept all")  # `make try` would start again for what is pending
+    run.command("Acp accept all")  # otherwise `make try` starts again because of pending edits
     run.pending(0)
 
 
 def story(run: Run) -> Iterator[tuple[Picture, float]]:
-    """The README's moving picture: a prompt, a permission, a review; each with its seconds."""
+    """Yield the moving picture of the README, with seconds: a prompt, a permission, a review."""
     run.type(":AcpPrompt /edit till.py")
     yield run.picture(), 2.0
     run.type("\r", "waiting")

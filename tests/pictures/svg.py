@@ -1,4 +1,4 @@
-"""Screens of a terminal as SVG documents: one, or several one after the other."""
+"""Screens of a terminal as SVG documents with one picture or a sequence."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ NAMED = {
     "cyan": "#8cf8f7",
     "white": "#eef1f8",
 }
-"""The colours of a terminal that names them, as Neovim's default scheme has them."""
+"""Colours by the terminal's names, with the values of Neovim's default scheme."""
 
 
 class Style(msgspec.Struct, frozen=True):
-    """How a cell looks."""
+    """Colours and attributes of a cell."""
 
     ink: str
     paper: str
@@ -36,7 +36,7 @@ class Style(msgspec.Struct, frozen=True):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """A screen as it was: rows of stretches that look the same, each with its column."""
+    """A screen: rows of spans with one style, each with its column."""
 
     columns: int
     rows: tuple[tuple[tuple[int, str, Style], ...], ...]
@@ -45,26 +45,27 @@ class Picture(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> list[str]:
-        """The rows in plain text, trailing blanks removed."""
+        """Return the rows as plain text without trailing blanks."""
         return ["".join(text for _, text, _ in row).rstrip() for row in self.rows]
 
 
 def picture(screen: Screen, ink: str, paper: str) -> Picture:
-    """What a terminal of these colours shows now."""
+    """Return the current picture of a terminal with these colours."""
     rows = tuple(tuple(_stretches(screen, row, ink, paper)) for row in range(screen.lines))
     return Picture(screen.columns, rows, ink, paper)
 
 
 def still(shown: Picture) -> str:
-    """A document of one picture."""
+    """Return a document of one picture."""
     rows = _Rows(shown)
     body = rows.uses(shown)
     return _document(shown, rows, [f"<g>{body}</g>"], "")
 
 
 def film(shown: Sequence[tuple[Picture, float]]) -> str:
-    """A document of pictures, each with how long it is seen (seconds), over and over. Who wants no
-    motion sees the last one.
+    """Return a document with a loop of pictures, each with its seconds.
+
+    With reduced motion only the last one is visible.
     """
     first, total = shown[0][0], sum(seconds for _, seconds in shown)
     rows, parts, style, begun = _Rows(first), [], ["g.f{visibility:hidden}"], 0.0
@@ -86,7 +87,7 @@ def film(shown: Sequence[tuple[Picture, float]]) -> str:
 
 
 class _Rows:
-    """Rows of pictures, each drawn once however often it is seen."""
+    """Rows of pictures. Each is drawn once, however often it is used."""
 
     def __init__(self, of: Picture) -> None:
         self._of = of
@@ -95,7 +96,7 @@ class _Rows:
         self._looks: dict[Style, str] = {}
 
     def uses(self, shown: Picture) -> str:
-        """References to the rows of a picture."""
+        """Return references to the rows of a picture."""
         parts = [] if shown.paper == self._of.paper else [_ground(shown)]
         for number, row in enumerate(shown.rows):
             name = self._name(row)
@@ -104,7 +105,7 @@ class _Rows:
         return "".join(parts)
 
     def style(self) -> str:
-        """The classes of all looks."""
+        """Return the CSS classes of all styles."""
         return "".join(f".{name}{{{_css(look)}}}" for look, name in self._looks.items())
 
     def _name(self, row: tuple[tuple[int, str, Style], ...]) -> str:

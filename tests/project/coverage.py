@@ -1,11 +1,11 @@
 """`python -m tests.project.coverage [RECORD]`: write docs/protocol-coverage.md from schema, sources
-and what tests were seen to exercise.
+and the record of a test run.
 
-RECORD is what a run of the tests with `ACP_RECORD=RECORD` has written (`support/exercised.py`):
+RECORD is the file that a run of the tests with `ACP_RECORD=RECORD` writes (`support/exercised.py`).
 `exercised.json` names a test for each part of the protocol that passed between client and agent in
-it. An empty cell is something that is not done. `tests/project/test_coverage.py` fails when the
-page differs from what is computed, when a test that is named is gone, and when a cell is empty that
-is not explained in `NOT_OURS`.
+that run. An empty cell is a part that is not implemented. `tests/project/test_coverage.py` fails if
+the page is out of date, if a named test does not exist, or if an empty cell is not explained in
+`NOT_OURS`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NOT_OURS = {
     "proxy/initialize": "between a client and proxies; this client starts agents alone",
     "proxy/successor": "between a client and proxies; this client starts agents alone",
 }
-"""What is left out, and why. Rows of these names may have empty cells."""
+"""Parts that are left out, with the reason. Their rows may have empty cells."""
 
 EXERCISED = Path(__file__).parent / "exercised.json"
 SINCE = {
@@ -64,30 +64,30 @@ SINCE = {
     "session_message_chunk": "2026-11-20",
     "subagents": "2026-11-20",
 }
-"""What has become stable, and when, though the schema of the tests may not say so yet."""
+"""Parts that have become stable, with the date. The schema of the tests may be older."""
 
 PROGRESS = "test_over_acp::test_progress_carries_the_ids_of_its_request"
 WITHOUT_NEOVIM = {"1 ask mcp/message": PROGRESS, "2 ask mcp/message": PROGRESS}
-"""Parts that tests without Neovim exercise, whose messages nobody records."""
+"""Parts that tests without Neovim exercise, whose messages are not recorded."""
 
 Row = tuple[str, ...]
 
 
 @cache
 def exercised() -> dict[str, str]:
-    """A test for each part that was seen to be exercised."""
+    """Return a test for each exercised part."""
     found: dict[str, str] = json.loads(EXERCISED.read_text(encoding="utf-8"))
     return {**WITHOUT_NEOVIM, **found}
 
 
 def seen(part: str) -> str:
-    """The test that exercises a part, as a cell."""
+    """Return the test that exercises a part, as a cell."""
     test = exercised().get(part, "")
     return f"`{test}`" if test else ""
 
 
 def reduce_record(record: Path) -> dict[str, str]:
-    """Of all tests that exercise a part the one that exercises least else."""
+    """Return for each part the test that exercises the fewest other parts."""
     best: dict[str, tuple[int, str]] = {}
     for line in record.read_text(encoding="utf-8").splitlines():
         told = json.loads(line)
@@ -99,13 +99,13 @@ def reduce_record(record: Path) -> dict[str, str]:
 
 @cache
 def definitions(name: str = "schema.unstable.json") -> dict[str, Any]:
-    """The types of the schema."""
+    """Return the types of the schema."""
     found: dict[str, Any] = json.loads((SCHEMA / name).read_text(encoding="utf-8"))["$defs"]
     return found
 
 
 def mention(pattern: str, folder: str, *without: str) -> str:
-    """The first file of a folder in which the pattern stands, without the folder's name."""
+    """Return the first file of a folder that matches the pattern, without the folder's name."""
     for path, text in source(folder).items():
         if not path.endswith(without) and re.search(pattern, text):
             return f"`{path.removeprefix('acp_nvim/')}`"
@@ -113,7 +113,7 @@ def mention(pattern: str, folder: str, *without: str) -> str:
 
 
 def old_cells() -> dict[tuple[str, str], str]:
-    """The last column of the page as it is, by section and name."""
+    """Return the last column of the current page, by section and name."""
     found = {}
     section = ""
     for line in PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else ():
@@ -126,7 +126,7 @@ def old_cells() -> dict[tuple[str, str], str]:
 
 
 def stability(stable: bool, name: str = "") -> str:
-    """One word, and since when, where that is newer than the schema of the tests."""
+    """Return the stability, with the date if it is newer than the schema of the tests."""
     if name in SINCE:
         return f"stable ({SINCE[name]})"
     return "stable" if stable else "unstable"
@@ -137,13 +137,13 @@ def stability(stable: bool, name: str = "") -> str:
 
 @cache
 def agent_sources() -> dict[str, str]:
-    """The sources of the methods of `Agent`."""
+    """Return the sources of the methods of `Agent`."""
     found = inspect.getmembers(Agent, inspect.isfunction)
     return {name: inspect.getsource(function) for name, function in found}
 
 
 def asked(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
-    """What we may ask of an agent."""
+    """Yield the requests that the client can send."""
     by = {
         method.name: name
         for method in METHODS
@@ -159,13 +159,13 @@ def asked(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
 
 
 def _caller(name: str) -> str:
-    """Where a request of `Agent` is called: by an agent, not by whatever has a method like it."""
+    """Return the file that calls a request of `Agent`, preferably on a variable `agent`."""
     found = mention(rf"\bagent\.{name}\(", "acp_nvim", "agent/agent.py")
     return found or mention(rf"\.{name}\(", "acp_nvim", "agent/agent.py")
 
 
 def served(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
-    """What an agent asks of us, and tells us."""
+    """Yield the requests and notifications that an agent can send."""
     for method in methods("client"):
         where = mention(quoted(method.name), "acp_nvim/agent", "agent/agent.py")
         done = seen(f"1 serve {method.name}")
@@ -173,7 +173,7 @@ def served(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
 
 
 def methods(side: str) -> list[Method]:
-    """The methods that a side handles, each once."""
+    """Return the methods that a side handles, each once."""
     wanted = (side, "both") if side == "client" else (side, "proxy")
     return list({m.name: m for m in reversed(METHODS) if m.handler in wanted}.values())[::-1]
 
@@ -182,7 +182,7 @@ def methods(side: str) -> list[Method]:
 
 
 def tags(field: str) -> dict[str, type[Any]]:
-    """The schema's structs that a field of that name tells apart, by their tag."""
+    """Return the schema's structs that have this field as their tag, by tag."""
     found = {}
     for kind in vars(schema).values():
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
@@ -193,14 +193,14 @@ def tags(field: str) -> dict[str, type[Any]]:
 
 
 def variants(union: str, field: str, name: str = "schema.unstable.json") -> list[str]:
-    """The tags of a union of the schema, in its order."""
+    """Return the tags of a union of the schema, in its order."""
     found = definitions(name)[union]
     members = found.get("oneOf") or found["anyOf"]
     return [m["properties"][field]["const"] for m in members if field in m.get("properties", {})]
 
 
 def update_rows(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
-    """Every `session/update`."""
+    """Yield every `session/update`."""
     stable = variants("SessionUpdate", "sessionUpdate", "schema.json")
     kinds = tags("sessionUpdate")
     for tag in variants("SessionUpdate", "sessionUpdate"):
@@ -214,7 +214,7 @@ def update_rows(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
 
 
 def effects(function: Any, depth: int = 3) -> set[str]:
-    """What a user sees of an update, by what its function calls."""
+    """Return the visible effects of an update, by the functions that its function calls."""
     text = inspect.getsource(function)
     found = {f"`state` {name}" for name in re.findall(r'\.change\(.*?"(\w+)"', text)}
     found |= {f"`{name}`" for name in re.findall(r'event\(\s*"(Acp\w+)"', text)}
@@ -226,7 +226,9 @@ def effects(function: Any, depth: int = 3) -> set[str]:
 
 
 def _calls(function: Any, text: str) -> Iterator[Any]:
-    """Functions that a function calls: of its module, of modules named there, of the session."""
+    """Yield the functions that a function calls: of its module, of modules named there, of the
+    session.
+    """
     module = inspect.getmodule(function)
     for owner, name in re.findall(r"(?:\b(\w+)\.)?\b(\w+)\(", text):
         home = getattr(module, owner, None) if owner else module
@@ -239,7 +241,7 @@ def _calls(function: Any, text: str) -> Iterator[Any]:
 
 
 def block_rows(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
-    """Every content block."""
+    """Yield every content block."""
     kinds = tags("type")
     for tag in variants("ContentBlock", "type"):
         name = {"resource": "EmbeddedResource"}.get(tag, kinds[tag].__name__)
@@ -249,7 +251,7 @@ def block_rows(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
 
 
 def tool_rows(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
-    """Every kind of content of a tool call."""
+    """Yield every kind of content of a tool call."""
     names = {"content": "Content", "diff": "Diff", "terminal": "Terminal"}
     for tag in variants("ToolCallContent", "type"):
         shown = mention(rf"schema\.{names[tag]}\b", "acp_nvim/render")
@@ -260,13 +262,13 @@ def tool_rows(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
 
 
 def paths(name: str, schema_name: str = "schema.unstable.json") -> Iterator[str]:
-    """The capabilities of a type as dotted paths; what holds others is no capability itself."""
+    """Yield the capabilities of a type as dotted paths, without those that only contain others."""
     for key, value in definitions(schema_name)[name].get("properties", {}).items():
         options = [value, *value.get("anyOf", ()), *value.get("allOf", ())]
         inner = next((o["$ref"].split("/")[-1] for o in options if "$ref" in o), None)
         below = list(paths(inner, schema_name)) if inner else []
         if key == "systemPrompt":
-            below = []  # what it holds are its modes
+            below = []  # its members are its modes
         if key != "_meta":
             yield from [f"{key}.{path}" for path in below] or [key]
 
@@ -291,11 +293,11 @@ PROOFS = {
     "auth.logout": "ask logout",
     "sessionCapabilities.title": "ask session/set_title",
 }
-"""Parts of the protocol that only a capability allows."""
+"""Parts of the protocol that a capability allows."""
 
 
 def allowed(old: str, path: str) -> str:
-    """A test of what a capability allows: one that exercises the part, else one that names it."""
+    """Return a test that exercises the part which a capability allows, or one that names it."""
     last = path.rsplit(".", maxsplit=1)[-1]
     named = f"ask session/{last}" if path.startswith("sessionCapabilities.") else ""
     part = PROOFS.get(path, named)
@@ -305,7 +307,7 @@ def allowed(old: str, path: str) -> str:
 
 
 def advertised(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
-    """What we tell an agent that we can do."""
+    """Yield the capabilities of the client."""
     stable = list(paths("ClientCapabilities", "schema.json"))
     told = json.loads(msgspec.json.encode(client_capabilities(Settings())))
     for path in paths("ClientCapabilities"):
@@ -318,7 +320,7 @@ def advertised(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
 
 
 def acted_on(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
-    """What an agent tells us that it can do."""
+    """Yield the capabilities of an agent that the client uses."""
     stable = list(paths("AgentCapabilities", "schema.json"))
     for path in paths("AgentCapabilities"):
         *_, parent, last = ["", *path.split(".")]
@@ -338,7 +340,7 @@ def acted_on(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
 
 
 def newer_methods(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
-    """Every method of version 2, of either side."""
+    """Yield every method of version 2, of either side."""
     for row in v2_methods.METHODS:
         side = "ask" if row.handler == "agent" else "serve"
         where = "agent" if row.handler == "agent" else row.handler
@@ -346,7 +348,7 @@ def newer_methods(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
 
 
 def newer_updates(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
-    """Every `session/update` of version 2."""
+    """Yield every `session/update` of version 2."""
     text = (SCHEMA.parent / "v2/schema.unstable.json").read_text(encoding="utf-8")
     members = json.loads(text)["$defs"]["SessionUpdate"]["anyOf"]
     for member in members:
@@ -381,13 +383,13 @@ GATED = "only where"
 
 
 def tables() -> dict[str, list[Row]]:
-    """The rows of each section. Empty cells are what is not done."""
+    """Return the rows of each section. Empty cells are parts that are not implemented."""
     old = old_cells()
     return {title: list(rows(old, title)) for title, (_, rows) in SECTIONS.items()}
 
 
 def gaps() -> list[str]:
-    """What is not done and not explained."""
+    """Return the empty cells that are not explained."""
     found = []
     for title, rows in tables().items():
         columns = SECTIONS[title][0]
@@ -402,7 +404,7 @@ def gaps() -> list[str]:
 
 
 def page() -> str:
-    """The whole text of the page."""
+    """Return the whole text of the page."""
     parts = [HEAD]
     for title, rows in tables().items():
         columns = SECTIONS[title][0]
@@ -414,13 +416,13 @@ def page() -> str:
 
 
 def cells(row: Row) -> list[str]:
-    """A row as it is printed."""
+    """Return a row for printing."""
     empty = "–" if row[0].strip("`") in NOT_OURS else ""
     return [cell or empty for cell in row]
 
 
 def line(values: Iterable[str]) -> str:
-    """A line of a Markdown table."""
+    """Return a line of a Markdown table."""
     return "| " + " | ".join(values) + " |"
 
 

@@ -1,4 +1,4 @@
-"""Finds the tests that cover a feature of the protocol, for `docs/protocol-coverage.md`."""
+"""Search for the tests that cover a feature of the protocol, for `docs/protocol-coverage.md`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @cache
 def source(folder: str) -> dict[str, str]:
-    """The Python files below a folder: path from the repository -> text."""
+    """Return the Python files below a folder: path from the repository -> text."""
     return {
         str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
         for path in sorted((ROOT / folder).rglob("*.py"))
@@ -20,20 +20,20 @@ def source(folder: str) -> dict[str, str]:
 
 
 def quoted(text: str) -> str:
-    """The text as a whole string of a source."""
+    """Return a pattern for a string literal with this text."""
     return rf"[\"']{re.escape(text)}[\"']"
 
 
 @cache
 def _tests() -> dict[str, str]:
-    """The test modules: name -> text."""
+    """Return the test modules: name -> text."""
     found = {Path(path).stem: text for path, text in source("tests").items()}
     left_out = ("test_coverage", "test_schema")
     return {n: text for n, text in found.items() if n.startswith("test_") and n not in left_out}
 
 
 def _around(text: str, at: int) -> str:
-    """The name of the test in whose body a place of a module lies; empty where it is in none."""
+    """Return the name of the test around a position of a module, or ""."""
     starts = list(re.finditer(r"^(?:(?:async )?def (\w+)|[A-Za-z_])", text[:at], re.MULTILINE))
     name = starts[-1][1] if starts else None
     return name if name is not None and name.startswith("test_") else ""
@@ -41,7 +41,7 @@ def _around(text: str, at: int) -> str:
 
 @cache
 def _scenarios() -> dict[str, str]:
-    """The scripted agents' functions: name -> source."""
+    """Return the functions of the scripted agents: name -> source."""
     found = {}
     for path, text in source("tests/agents").items():
         for part in re.split(r"^(?=def )", text, flags=re.MULTILINE)[1:]:
@@ -52,7 +52,7 @@ def _scenarios() -> dict[str, str]:
 
 
 def scripted(*patterns: str) -> list[str]:
-    """Patterns for tests that run a scenario in which one of the patterns stands."""
+    """Return patterns for tests that run a scenario which matches one of the patterns."""
     names = [
         name
         for name, text in _scenarios().items()
@@ -62,7 +62,7 @@ def scripted(*patterns: str) -> list[str]:
 
 
 def tested(old: str, *patterns: str) -> str:
-    """A test that mentions one of the patterns: the one of the page as it is, while it does."""
+    """Return a test that matches one of the patterns, if possible the one that the page names."""
     return _mentioned(old, *patterns) or _mentioned(old, *scripted(*patterns))
 
 
@@ -78,7 +78,9 @@ def _mentioned(old: str, *patterns: str) -> str:
 
 
 def _hits(wanted: re.Pattern[str], name: str) -> Iterator[str]:
-    """The tests of a module that mention it, in order; the module itself for what is outside."""
+    """Yield the matching tests of a module in order; the module itself for a match outside of
+    tests.
+    """
     text = _tests().get(name, "")
     for hit in wanted.finditer(text):
         test = _around(text, hit.start())

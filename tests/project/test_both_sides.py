@@ -1,4 +1,4 @@
-"""What Lua and Python both have to know is the same on either side."""
+"""Facts that both Lua and Python contain are the same."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from acp_nvim.session import session
 from tests.support.editor import ROOT, Editor
 
 FROM_NEOVIM = {"stdpath", "neovim", "extensions"}
-"""Fields of `Settings` that are no options."""
+"""Fields of `Settings` that are not options."""
 ONLY_LUAS = {"agents", "files.secret", "files.executed"}
-"""Options whose defaults Python does not need: Lua always sends them."""
+"""Options whose defaults Python does not need, since Lua always sends them."""
 
 
 def leaves(value: msgspec.Struct, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Name, type and value of each option."""
+    """Yield name, type and value of each option."""
     hints = get_type_hints(type(value))
     for field in fields(value):
         name, of = f"{prefix}{field.name}", getattr(value, field.name)
@@ -36,9 +36,9 @@ OPTIONS = [it for it in leaves(settings.Settings()) if it[0] not in FROM_NEOVIM]
 
 def test_options_and_paths_are_the_same_in_lua_and_in_python(editor: Editor) -> None:
     sent = editor.lua("return require('acp.config').for_host()")
-    told = {name: of for name, _, of in leaves(settings.decode(sent))}
+    decoded = {name: of for name, _, of in leaves(settings.decode(sent))}
     usual = {name: of for name, _, of in OPTIONS if name not in ONLY_LUAS}
-    assert {name: told[name] for name in usual} == usual
+    assert {name: decoded[name] for name in usual} == usual
     absent = editor.lua("return require('acp.config').optional")
     for name, _, _ in OPTIONS:
         table = sent
@@ -63,7 +63,7 @@ def test_options_have_the_same_choices_in_lua_and_in_python(editor: Editor) -> N
         assert "one of '" + "', '".join(values) + "'" in mistake
 
 
-def test_the_states_that_lua_documents_are_those_that_python_tells() -> None:
+def test_lua_documents_the_states_that_python_sends() -> None:
     types = (ROOT / "lua/acp/types.lua").read_text(encoding="utf-8")
     for name, states in (("Agent", connection.Status), ("Session", session.Status)):
         (found,) = re.findall(rf"---@class acp\.{name}\n(?:---@.*\n)*?---@field status (.*)", types)

@@ -1,4 +1,6 @@
-"""docs/protocol-coverage.md says what is so, and everything of the protocol is done."""
+"""docs/protocol-coverage.md is up to date, and every part of the protocol is covered or
+explained.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,12 @@ from tests.project import coverage, covering_tests
 from tests.support import exercised
 
 
-def test_the_page_is_what_the_sources_say() -> None:
+def test_the_coverage_page_is_up_to_date() -> None:
     page = coverage.PAGE.read_text(encoding="utf-8")
     assert page == coverage.page(), "out of date; run python -m tests.project.coverage"
 
 
-def test_nothing_of_the_protocol_is_left_out_without_a_word() -> None:
+def test_every_gap_of_the_protocol_is_explained() -> None:
     assert coverage.gaps() == []
 
 
@@ -33,7 +35,7 @@ def test_every_method_of_the_protocol_has_a_row(name: str) -> None:
     assert {*meta["clientMethods"].values(), *meta["protocolMethods"].values()} <= served
 
 
-def test_a_test_that_exercises_a_part_exists() -> None:
+def test_the_recorded_tests_exist() -> None:
     modules = covering_tests.source("tests").items()
     for part, test in coverage.exercised().items():
         stem, _, name = test.partition("::")
@@ -41,7 +43,7 @@ def test_a_test_that_exercises_a_part_exists() -> None:
         assert any(f"def {name}(" in text for text in named), f"{part}: {test} is gone"
 
 
-def test_a_part_passes_in_a_test_when_it_is_answered(tmp_path: Path) -> None:
+def test_a_request_counts_as_exercised_when_it_is_answered(tmp_path: Path) -> None:
     asked = {"id": 1, "method": "session/new", "params": {}}
     update = {"sessionUpdate": "plan_update", "content": []}
     told = {"method": "session/update", "params": {"update": update}}
@@ -61,12 +63,12 @@ def test_a_part_passes_in_a_test_when_it_is_answered(tmp_path: Path) -> None:
     assert coverage.reduce_record(record) == {"x": "b::few", "y": "a::many"}
 
 
-def test_what_is_left_out_exists() -> None:
+def test_the_parts_left_out_exist_in_the_protocol() -> None:
     names = {row[0].strip("`") for rows in coverage.tables().values() for row in rows}
     assert set(coverage.NOT_OURS) <= names
 
 
-def test_an_update_that_nobody_applies_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_update_without_a_function_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: dict[Any, Any] = {
         kind: apply for kind, apply in updates._APPLY.items() if kind.__name__ != "Plan"
     }
@@ -74,7 +76,7 @@ def test_an_update_that_nobody_applies_is_a_gap(monkeypatch: pytest.MonkeyPatch)
     assert "Updates of a session: `plan` has nothing under 'applied by'" in coverage.gaps()
 
 
-def test_a_test_that_is_named_is_kept_while_it_mentions_the_thing() -> None:
+def test_the_page_keeps_a_named_test_while_it_matches() -> None:
     now = covering_tests.tested("", '"session/fork"')
     assert now
     assert covering_tests.tested(now, '"session/fork"') == now

@@ -1,4 +1,4 @@
-"""The help has a tag for every public name, and the names are read from the sources themselves."""
+"""The help has a tag for every public name. The names come from the sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVENT = re.compile(r"""\b(?:event\(|pattern =)\s*["'](Acp[A-Z]\w+)["']""")
 
 pytestmark = pytest.mark.skipif(not HELP.exists(), reason="doc/acp.txt is not written yet")
 
-# Options whose keys are the user's own, or have a table of their own in the help.
+# Options whose keys belong to the user, or that have their own table in the help.
 OPEN = {"agents", "keymaps"}
 
 NAMES = """
@@ -39,12 +39,12 @@ return {
 
 
 def tags() -> set[str]:
-    """The tags that doc/acp.txt defines."""
+    """Return the tags that doc/acp.txt defines."""
     return set(re.findall(r"(?<!\S)\*([^\s*|]+)\*(?!\S)", HELP.read_text(encoding="utf-8")))
 
 
 def leaves(table: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    """The dotted names of all options in a table of defaults."""
+    """Yield the dotted names of all options in a table of defaults."""
     for name, value in table.items():
         if isinstance(value, dict) and value and name not in OPEN:
             yield from leaves(value, f"{prefix}{name}.")
@@ -53,7 +53,7 @@ def leaves(table: dict[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 def events() -> set[str]:
-    """The names of all `User` autocommands that the core or the front gives."""
+    """Return the names of all `User` autocommands of Python and Lua."""
     found: set[str] = set()
     for path in (*ROOT.glob("acp_nvim/**/*.py"), *ROOT.glob("lua/**/*.lua")):
         found |= set(EVENT.findall(path.read_text(encoding="utf-8")))
@@ -94,7 +94,7 @@ def test_every_event_has_its_tag() -> None:
     assert not events() - tags()
 
 
-def test_the_help_names_nothing_that_is_not_there(names: dict[str, Any]) -> None:
+def test_the_help_names_only_existing_things(names: dict[str, Any]) -> None:
     told = tags()
     options = {*leaves(json.loads(names["defaults"])), *names["optional"]}
     subcommands = set(names["subcommands"])
@@ -113,7 +113,7 @@ def test_the_page_on_frames_lists_every_operation() -> None:
     assert told == known
 
 
-def test_the_page_on_security_names_tests_that_are_there() -> None:
+def test_the_page_on_security_names_existing_tests() -> None:
     page = (ROOT / "docs/security.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(tests/[\w/]+\.py)`", page))
     assert len(named) > 15
@@ -121,7 +121,7 @@ def test_the_page_on_security_names_tests_that_are_there() -> None:
 
 
 @pytest.mark.parametrize("page", ["docs/testing.md", "CONTRIBUTING.md", "docs/architecture.md"])
-def test_a_page_names_files_that_are_there(page: str) -> None:
+def test_a_page_names_existing_files(page: str) -> None:
     named = set(
         re.findall(r"`((?:tests|docs|doc|\.ci)/[\w./-]+)`", (ROOT / page).read_text("utf-8"))
     )

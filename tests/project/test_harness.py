@@ -1,4 +1,4 @@
-"""The harness itself: a Neovim that answers, blocks and ends; a scripted agent over its pipe."""
+"""The test harness: a Neovim that answers, blocks and exits; a scripted agent over its pipe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_editor_answers_types_and_shows(editor: Editor) -> None:
     assert editor.processes()
 
 
-def test_a_blocked_editor_is_noticed_and_still_seen(editor: Editor) -> None:
+def test_a_blocked_editor_is_detected_and_its_screen_is_readable(editor: Editor) -> None:
     editor.keys(":echo 'one' | echo 'two'<CR>")
     editor.wait_screen("Press ENTER")
     with pytest.raises(EditorBlocked):
@@ -48,7 +48,7 @@ def test_user_events_are_recorded_with_their_data(editor: Editor) -> None:
     assert len(editor.events()) == 1
 
 
-def test_a_survivor_fails_the_test_and_is_ended(edit: Callable[..., Editor]) -> None:
+def test_a_surviving_process_fails_the_test_and_is_killed(edit: Callable[..., Editor]) -> None:
     editor = edit()
     editor.lua("vim.fn.jobstart({ 'setsid', 'sleep', '600' }, { detach = true })")
     until(lambda: any(process.command == "sleep 600" for process in editor.processes()))
@@ -58,7 +58,7 @@ def test_a_survivor_fails_the_test_and_is_ended(edit: Callable[..., Editor]) -> 
 
 
 class Client:
-    """The other end of a scripted agent, as bare as it gets."""
+    """A minimal client of a scripted agent."""
 
     def __init__(self, tmp_path: Path, *args: str) -> None:
         self.traffic = Traffic(tmp_path / "agent.jsonl")
@@ -153,7 +153,7 @@ def test_an_agent_asks_and_ends_as_cancelled(client: Callable[..., Client]) -> N
         ({"id": None, "method": "session/close", "params": {"sessionId": "s1"}}, "neither number"),
     ],
 )
-def test_what_a_client_may_not_send(frame: dict[str, Any], wrong: str) -> None:
+def test_a_frame_that_breaks_the_rules_is_reported(frame: dict[str, Any], wrong: str) -> None:
     hello = {"id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
     result = {"protocolVersion": 1, "agentCapabilities": {}}
     entries = [

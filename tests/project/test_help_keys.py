@@ -1,4 +1,4 @@
-"""The keys that `:help acp` names are those that there are."""
+"""`:help acp` names exactly the keys that exist."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from tests.support.editor import ROOT, Editor
 
 
-def test_every_default_key_stands_in_the_help(editor: Editor) -> None:
+def test_the_help_names_every_default_key(editor: Editor) -> None:
     text = (ROOT / "doc/acp.txt").read_text(encoding="utf-8")
     section = re.search(r"\*acp-buffer-local-keys\*(.*?)\n=====", text, re.DOTALL)
     assert section is not None

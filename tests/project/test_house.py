@@ -1,4 +1,4 @@
-"""The house rules that a machine can read: rings, circles, sizes, no sleeping in tests."""
+"""Rules that a program can check: rings, import cycles, sizes, no sleeping in tests."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ TESTS = sorted((ROOT / "tests").glob("**/*.py"))
 
 
 def name_of(path: Path) -> str:
-    """The dotted module name of a file of the package."""
+    """Return the dotted module name of a file of the package."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -61,12 +61,15 @@ def tree_of(path: Path) -> ast.Module:
 
 @cache
 def imports_of(path: Path) -> frozenset[str]:
-    """Every module that a file imports, absolute; `from a import b` counts as both a and a.b."""
+    """Return all modules that a file imports, with absolute names.
+
+    `from a import b` yields a and a.b.
+    """
     return frozenset(imported(path))
 
 
 def imported(path: Path) -> Iterator[str]:
-    """The same, one by one."""
+    """Yield the same modules, which may repeat."""
     package = name_of(path) if path.name == "__init__.py" else name_of(path).rpartition(".")[0]
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
@@ -81,7 +84,7 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def ring_of(module: str) -> int | None:
-    """The ring of a module of the package; None for what stands outside the rings."""
+    """Return the ring of a module of the package, or None outside of the rings."""
     parts = module.split(".")
     if parts[0] != "acp_nvim" or len(parts) < 2:
         return None
@@ -103,18 +106,18 @@ def test_a_ring_imports_only_itself_and_lower_ones() -> None:
     assert not upward
 
 
-def test_the_workspace_knows_no_agent_and_no_protocol() -> None:
+def test_files_imports_neither_agent_nor_protocol() -> None:
     for path in MODULES:
         if not name_of(path).startswith("acp_nvim.files"):
             continue
         known = {n.split(".")[1] for n in imports_of(path) if n.startswith("acp_nvim.")}
-        assert known <= {"files", "edits", "tasks", *LENT}, relative(path)
+        assert known <= {"files", "edits", "tasks", *SHARED}, relative(path)
 
 
 ABOVE = {"nvim": ("host", "features"), "host": ("features",), "app": ("features",)}
-"""Rooms of ring 2 that a lower room does not import. The host imports features by name."""
+"""Folders of ring 2 that a lower folder does not import. `app` imports features by name."""
 BRIDGE = ("nvim", "app", "main")
-"""Rooms that import the bridge."""
+"""Folders and modules that may import the bridge."""
 FOLDER_MODULES = 20
 
 
@@ -197,33 +200,31 @@ def test_a_folder_has_few_modules() -> None:
 
 
 def package_imports() -> dict[str, set[str]]:
-    """Modules of the package that each module of its folders imports."""
+    """Return the modules of the package that each module of its folders imports."""
     names = {name_of(path) for path in MODULES} - {"acp_nvim"}
     return {
         name_of(path): set(imports_of(path)) & names for path in MODULES if name_of(path) in names
     }
 
 
-def test_the_tools_know_no_agent() -> None:
-    """They are called over MCP, by agents and by others; the way there is built by the editor."""
+def test_tools_do_not_import_agent() -> None:
+    """Agents and other MCP clients call the tools. `features/tools` connects them."""
     for path in MODULES:
         if name_of(path).startswith("acp_nvim.tools"):
             assert not [n for n in imports_of(path) if n.startswith("acp_nvim.agent")], path
 
 
-LENT = {"session", "render", "wording", "patterns"}
-"""What the workspace borrows of other rooms: how globs are read, how paths are shown, words, and
-regular expressions.
-"""
+SHARED = {"session", "render", "wording", "patterns"}
+"""Other folders that `files` may import: globs, displayed paths, wording, regular expressions."""
 
 
-def test_the_history_knows_sessions_and_no_agent() -> None:
+def test_history_does_not_import_agent() -> None:
     for path in MODULES:
         if name_of(path).startswith("acp_nvim.history"):
             assert not [n for n in imports_of(path) if n.startswith("acp_nvim.agent")], path
 
 
-def test_the_tutor_is_a_peer_and_knows_only_the_protocol() -> None:
+def test_the_tutor_imports_only_the_protocol() -> None:
     for path in MODULES:
         if not name_of(path).startswith("acp_nvim.tutor"):
             continue
@@ -233,17 +234,17 @@ def test_the_tutor_is_a_peer_and_knows_only_the_protocol() -> None:
         assert not outside, relative(path)
 
 
-def test_imports_go_in_no_circle() -> None:
+def test_there_are_no_import_cycles() -> None:
     names = {name_of(path): path for path in MODULES}
     graph = {
         name: {n for n in imports_of(path) if n in names and n != name and not name.startswith(n)}
         for name, path in names.items()
     }
-    assert not circle(graph)
+    assert not cycle(graph)
 
 
-def circle(graph: dict[str, set[str]]) -> str:
-    """The first circle that is found, as one line; empty where there is none."""
+def cycle(graph: dict[str, set[str]]) -> str:
+    """Return the first import cycle as one line, or ""."""
     done: set[str] = set()
 
     def visit(name: str, trail: tuple[str, ...]) -> str:
@@ -260,23 +261,23 @@ def circle(graph: dict[str, set[str]]) -> str:
 
 
 RECORDS = {
-    # What a session is: the modules of its room set its values, `Session.change` says so.
+    # Session: the modules of its folder set its values, see `Session.change`.
     *("session", "transcript", "decision", "prompt"),
-    # Entries of a transcript (dataclasses), which updates fill.
+    # Entries of a transcript (dataclasses), filled by updates.
     *("entry", "plan_entry", "message", "document", "link", "block", "last", "own"),
-    # Of one module or room, and told of nobody: dataclasses and Structs.
+    # Dataclasses and Structs of one module or folder, without observers.
     *("turn", "look", "view", "amendment", "kept", "live"),
 }
-"""Names of plain data, which others may set as well."""
+"""Names of plain data, which other objects may set too."""
 FOREIGN = {"sys", "max_size"}
-"""Modules, and what asyncio's pipes take in no other way."""
+"""Modules, and an attribute of asyncio's pipes that has no other setter."""
 
 
 def foreign_assignments(path: Path) -> set[str]:
-    """Assignments to an attribute of another object, `PATH: target`.
+    """Return assignments to an attribute of another object, as `PATH: target`.
 
-    A function may fill a record, and an object that it has made itself, before anybody else can
-    see it; but with no callback: that is the constructor's.
+    A function may fill a record, and an object that it has made itself and not passed on yet. It
+    may not set a callback: that belongs in the constructor.
     """
     return {
         f"{relative(path)}: {ast.unparse(target)}"
@@ -292,7 +293,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def assignments(
     node: ast.AST, function: Function | None
 ) -> Iterator[tuple[Function | None, ast.Attribute, ast.expr | None]]:
-    """Every attribute that is assigned to, with the function around it and the value."""
+    """Yield every attribute that is assigned, with the function around it and the value."""
     if isinstance(node, Function):
         function = node
     value = getattr(node, "value", None)
@@ -305,28 +306,28 @@ def assignments(
 
 
 def is_own(target: ast.Attribute) -> bool:
-    """Whether an object sets its own attribute, or a module or library is set up."""
+    """Return whether an object sets its own attribute, or a module or library is configured."""
     base = target.value
     name = base.id if isinstance(base, ast.Name) else ""
     return name in ("self", "cls") or bool({name, target.attr} & FOREIGN)
 
 
 def is_callback(target: ast.Attribute, value: ast.expr | None) -> bool:
-    """Whether what is set is to be called by the object."""
+    """Return whether the assigned value is a callback."""
     partial = isinstance(value, ast.Call) and ast.unparse(value.func) == "partial"
     named = target.attr.lstrip("_").startswith("on_")
     return named or partial or isinstance(value, ast.Lambda)
 
 
 def is_record(target: ast.Attribute) -> bool:
-    """Whether a value of plain data is set."""
+    """Return whether a value of plain data is set."""
     base = target.value
     name = base.attr if isinstance(base, ast.Attribute) else ast.unparse(base)
     return name.lstrip("_") in RECORDS
 
 
 def is_fresh(target: ast.Attribute, function: Function | None) -> bool:
-    """Whether the object was made in this function and has been given to nobody before."""
+    """Return whether the object was made in this function and not passed on before."""
     if function is None or not isinstance(target.value, ast.Name):
         return False
     name, nodes = target.value.id, list(ast.walk(function))
@@ -351,23 +352,23 @@ def is_fresh(target: ast.Attribute, function: Function | None) -> bool:
     return since > 0 and not any(since < line < target.lineno for line in given)
 
 
-def test_nobody_sets_what_belongs_to_another_object() -> None:
-    """Who may call whom stands in the signature of a constructor, and not in a callback that is
-    patched in: give it to the constructor, or make it a method.
+def test_no_code_sets_an_attribute_of_another_object() -> None:
+    """Callbacks are constructor arguments or methods, so that signatures show all calls between
+    objects.
     """
     assert not set().union(*map(foreign_assignments, MODULES))
 
 
-FLOORS = ("base", "buffers", "ui", "features", "command")
-"""The rooms of lua/acp, each of which may require itself and those before it."""
-BOTTOM = {"acp.config"}
-"""Beside the rooms: requires `base` only, and any room may require it."""
-WAYS_IN = {"acp", "acp.frame", "acp.wiring", "acp.health"}
-"""Beside the rooms: may require any of them, and none of them requires these."""
+LUA_FOLDERS = ("base", "buffers", "ui", "features", "command")
+"""Folders of lua/acp. Each may require itself and those before it."""
+LUA_BASICS = {"acp.config"}
+"""Modules outside of these folders that require only `base`. Any folder may require them."""
+ENTRY_POINTS = {"acp", "acp.frame", "acp.wiring", "acp.health"}
+"""Modules outside of these folders that may require any of them, and that none of them requires."""
 
 
 def lua_modules() -> dict[str, Path]:
-    """Every module of lua/acp by the name that `require` has for it."""
+    """Return every module of lua/acp by the name that `require` takes."""
     found: dict[str, Path] = {}
     for path in (ROOT / "lua").glob("**/*.lua"):
         parts = path.relative_to(ROOT / "lua").with_suffix("").parts
@@ -376,8 +377,9 @@ def lua_modules() -> dict[str, Path]:
 
 
 def required_by(path: Path) -> set[str]:
-    """Modules of ours that a file names, whether it requires them at once, later, or by a name that
-    it hands on. `acp` alone is a word that agents use, too.
+    """Return the project's modules that a file names, for a `require` now or later.
+
+    `acp` alone does not count, because it is also a word in texts.
     """
     code = re.sub(r"--.*", "", path.read_text(encoding="utf-8"))
     assert not re.search(r"""require\(\s*['"]acp\.['"]\s*\.\.""", code), relative(path)
@@ -385,26 +387,26 @@ def required_by(path: Path) -> set[str]:
     return named | set(re.findall(r"""require\(?\s*['"](acp)['"]""", code))
 
 
-def floor_of(module: str) -> int:
-    if module in BOTTOM:
+def folder_rank(module: str) -> int:
+    if module in LUA_BASICS:
         return 0
     room = module.split(".")[1] if "." in module else ""
-    return FLOORS.index(room) if room in FLOORS else len(FLOORS)
+    return LUA_FOLDERS.index(room) if room in LUA_FOLDERS else len(LUA_FOLDERS)
 
 
-def test_every_lua_module_stands_in_a_room() -> None:
-    beside = {name for name in lua_modules() if floor_of(name) == len(FLOORS)}
-    assert beside == {*WAYS_IN, "acp.types"}
+def test_every_lua_module_is_in_a_known_folder() -> None:
+    beside = {name for name in lua_modules() if folder_rank(name) == len(LUA_FOLDERS)}
+    assert beside == {*ENTRY_POINTS, "acp.types"}
 
 
-def test_a_lua_room_requires_only_itself_and_lower_ones() -> None:
+def test_a_lua_folder_requires_only_itself_and_lower_ones() -> None:
     modules = lua_modules()
     upward = [
         f"{name} -> {other}"
         for name, path in modules.items()
-        if name not in WAYS_IN
+        if name not in ENTRY_POINTS
         for other in required_by(path) & modules.keys()
-        if floor_of(other) > floor_of(name)
+        if folder_rank(other) > folder_rank(name)
     ]
     assert not upward
 
@@ -442,20 +444,20 @@ def test_a_folder_of_lua_has_few_modules() -> None:
     assert not {relative(it) for it in folders if folders.count(it) > FOLDER_MODULES}
 
 
-def test_lua_modules_require_one_another_in_no_circle() -> None:
+def test_there_are_no_require_cycles() -> None:
     modules = lua_modules()
     graph = {name: required_by(path) & modules.keys() - {name} for name, path in modules.items()}
-    assert not circle(graph)
+    assert not cycle(graph)
 
 
-def test_a_file_can_be_read_in_a_sitting() -> None:
-    """A longer one has swallowed a second subject."""
+def test_a_module_is_short() -> None:
+    """A longer module contains a second subject."""
     files = [path for path in [*MODULES, *LUA, *TESTS] if path.name != "schema.py"]
     lines = {relative(path): path.read_text(encoding="utf-8").count("\n") for path in files}
     assert not {path: count for path, count in lines.items() if count > FILE_LINES}
 
 
-def test_a_function_has_one_thing_to_say() -> None:
+def test_a_function_is_short() -> None:
     long = [
         f"{relative(path)}: {node.name}: {node.end_lineno - node.lineno + 1} lines"
         for path in MODULES
@@ -468,7 +470,7 @@ def test_a_function_has_one_thing_to_say() -> None:
 
 
 def test_no_test_imports_a_test() -> None:
-    """What two of them need is in tests/support, which imports no test either."""
+    """Shared helpers are in tests/support, which imports no tests either."""
     for path in TESTS:
         text = path.read_text(encoding="utf-8")
         found = set(imports_of(path))
@@ -477,8 +479,8 @@ def test_no_test_imports_a_test() -> None:
         assert not tests, relative(path)
 
 
-def test_what_tests_share_stands_on_nothing_of_theirs() -> None:
-    """tests/support and the scripted agents import themselves only."""
+def test_shared_test_code_imports_no_tests() -> None:
+    """tests/support and the scripted agents import only each other."""
     allowed = {f"tests.{folder}" for folder in SUPPORT}
     for folder in SUPPORT:
         for path in (ROOT / "tests" / folder).glob("**/*.py"):
@@ -488,7 +490,7 @@ def test_what_tests_share_stands_on_nothing_of_theirs() -> None:
 
 
 def test_tests_wait_for_conditions_and_never_sleep() -> None:
-    """Scripted agents do: they are slow on purpose."""
+    """Scripted agents may sleep, since they are slow on purpose."""
     sleep = re.compile(r"(time|asyncio|anyio)\.sleep|sleep")
     files = [path for path in TESTS if "agents" not in path.relative_to(ROOT).parts]
     sleeping = [

@@ -1,4 +1,4 @@
-"""The map and the pages about internals state facts of the sources: folders, names, orders."""
+"""The map and the pages about internals name facts of the sources: folders, names, orders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PACKAGE = ROOT / "acp_nvim"
 MAP = ROOT / "docs/architecture.md"
 PAGES = [MAP, *sorted((ROOT / "docs/internals").glob("*.md"))]
 LINES = 150
-"""Lines of the map."""
+"""The most lines that the map may have."""
 
 
 def quoted(page: Path, pattern: str) -> set[str]:
@@ -119,7 +119,7 @@ def test_the_page_on_the_journal_lists_all_kinds_of_values() -> None:
 
 
 class WatchedLock:
-    """A lock that notes the locks its task holds whenever it is taken."""
+    """A lock that records which locks its task holds when it acquires it."""
 
     def __init__(self, name: str, lock: anyio.Lock, held: dict[int, list[str]]) -> None:
         self.name = name
@@ -142,7 +142,7 @@ class WatchedLock:
 
 @pytest.fixture
 def locks(monkeypatch: pytest.MonkeyPatch) -> list[WatchedLock]:
-    """All locks that are made from now on, each named by its class and attribute."""
+    """Collect all locks that are made from now on, each named by its class and attribute."""
     make, held, made = anyio.Lock, dict[int, list[str]](), list[WatchedLock]()
 
     def watched(**options: Any) -> WatchedLock:

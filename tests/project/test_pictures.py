@@ -1,4 +1,4 @@
-"""The pictures of the README and the gallery are those of the product as it is."""
+"""The pictures of the README and the gallery are up to date."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def shown(file: Path) -> list[list[str]]:
-    """The words of each picture of a document, row by row."""
+    """Return the words of each picture of a document, row by row."""
     root = ET.parse(file).getroot()
     rows = {row.get("id"): " ".join(text.text or "" for text in row) for row in _defs(root)}
     frames = list(root.findall(f"{SVG}g"))
@@ -33,7 +33,7 @@ def _defs(root: ET.Element) -> list[ET.Element]:
 
 
 def words(rows: list[str]) -> list[str]:
-    """Without what differs in each run: times and durations, and where the project lies."""
+    """Return the words of a screen without times, durations and the path of the project."""
     text = re.sub(r"<?\S*/sample/", "", " ".join(rows))
     return re.sub(r"\d+", "0", text).split()
 
@@ -50,7 +50,7 @@ def test_a_picture_holds_the_text_of_the_screen(tmp_path: Path) -> None:
     assert shown(file) == [["a <b> & c", "red end"]]
 
 
-def test_a_film_draws_a_row_once_that_several_pictures_show(tmp_path: Path) -> None:
+def test_a_film_draws_a_row_of_several_pictures_once(tmp_path: Path) -> None:
     file = tmp_path / "film.svg"
     file.write_text(film([(screen("same", "1"), 1.0), (screen("same", "2"), 2.0)]))
     assert shown(file) == [["same", "1"], ["same", "2"]]
@@ -70,7 +70,7 @@ def test_the_gallery_has_each_scene_in_each_size_and_theme() -> None:
 
 
 @pytest.mark.timeout(120)
-def test_the_readmes_picture_is_what_a_run_shows_now(tmp_path: Path) -> None:
+def test_the_picture_of_the_readme_is_up_to_date(tmp_path: Path) -> None:
     with run(str(tmp_path), os.environ["PATH"], STORY_SIZE, THEMES[0]) as it:
         now = [one for one, _ in story(it)]
     fresh = tmp_path / "story.svg"

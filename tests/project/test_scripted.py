@@ -1,4 +1,4 @@
-"""Every scenario of the scripted agents runs, and says what it is meant to say."""
+"""Every scenario of the scripted agents runs and does what its docstring says."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.waiting import PATIENCE_S
 
 Json = dict[str, Any]
 
-# What a scenario needs to be called with, where its defaults are too big or it has none.
+# Arguments of scenarios without defaults, or with defaults that are too big.
 ARGS: dict[str, tuple[str, ...]] = {
     "announces": ("p1", '{"title": "x"}'),
     "asks_about": ("p1",),
@@ -61,11 +61,11 @@ ENDS = {
     "permission_and_exit": 3,
 }
 CANCELLED = {"wait_for_cancel", "late_cancel", "wrong_cancel"}
-ELSEWHERE = {"write_disk"}  # has a test of its own below
+ELSEWHERE = {"write_disk"}  # has its own test below
 
 
 class Host:
-    """Answers whatever a scripted agent asks, as a plain client would."""
+    """A plain client that answers every request of a scripted agent."""
 
     def __init__(self, log: Path, *args: str) -> None:
         self.traffic = Traffic(log)
@@ -80,11 +80,11 @@ class Host:
 
     def send(self, frame: Json) -> None:
         line = json.dumps({"jsonrpc": "2.0", **frame}).encode() + b"\n"
-        with suppress(BrokenPipeError):  # some agents end while a question is open
+        with suppress(BrokenPipeError):  # some agents exit while a question is open
             os.write(self._in, line)
 
     def run(self, until_id: int) -> Json | None:
-        """Answer requests until the response with that id; None at the end of the output."""
+        """Answer requests until the response with that id. Return None at the end of the output."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             while b"\n" not in self._buffer:
@@ -101,7 +101,7 @@ class Host:
         raise AssertionError("not in time")
 
     def prompt(self, text: str, servers: Sequence[Json] = ()) -> Json | None:
-        """The whole handshake and one prompt; the session has those MCP servers."""
+        """Run the handshake and one prompt, in a session with those MCP servers."""
         self.send({"id": 1, "method": "initialize", "params": {"protocolVersion": 1}})
         assert self.run(1)
         session = {"cwd": "/", "mcpServers": list(servers)}
@@ -169,14 +169,14 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Host]]:
         host.close()
 
 
-def in_turns() -> Iterator[str]:
+def turn_scenarios() -> Iterator[str]:
     modules = {m.__name__ for m in (exits, files, garbage, permissions, turns)}
     for name, entry in sorted(SCENARIOS.items()):
         if not entry.whole and name not in ELSEWHERE and entry.run.__module__ in modules:
             yield name
 
 
-@pytest.mark.parametrize("name", [*in_turns()])
+@pytest.mark.parametrize("name", [*turn_scenarios()])
 def test_a_scenario_runs_to_its_end(name: str, start: Callable[..., Host]) -> None:
     host = start(name, *ARGS.get(name, ()))
     answer = host.prompt(name)
@@ -206,7 +206,7 @@ def test_a_whole_life_serves_prompts(name: str, start: Callable[..., Host]) -> N
     assert host.close() == 0
 
 
-def test_an_agent_that_will_not_die_has_to_be_killed(start: Callable[..., Host]) -> None:
+def test_an_agent_that_ignores_signals_must_be_killed(start: Callable[..., Host]) -> None:
     host = start("will_not_die")
     assert host.prompt("x")
     host.process.terminate()
@@ -216,7 +216,9 @@ def test_an_agent_that_will_not_die_has_to_be_killed(start: Callable[..., Host])
     assert host.process.poll() is None
 
 
-def test_an_agent_writes_past_the_client(start: Callable[..., Host], tmp_path: Path) -> None:
+def test_an_agent_writes_on_disk_without_the_client(
+    start: Callable[..., Host], tmp_path: Path
+) -> None:
     path = tmp_path / "own.txt"
     host = start("write_disk", str(path), '"a\\r\\nb"')
     assert host.prompt("x")

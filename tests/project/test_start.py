@@ -1,4 +1,4 @@
-"""What a host imports before its first prompt: each module of it is a part of what users wait."""
+"""The modules that a host imports before its first prompt. Each delays the user."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LATER = {
     "acp_nvim.features.tools.tool_permissions": "while the first session opens",
     "acp_nvim.protocol.tolerance": "agents with faults",
     "acp_nvim.protocol.v2.schema": "agents of version 2",
-    "acp_nvim.session.transcript.transcript_prompt": "a session that an agent is told anew",
+    "acp_nvim.session.transcript.transcript_prompt": "a session that an agent gets as text",
     "acp_nvim.tools.server.mcp_methods": "when an agent connects",
     "acp_nvim.tools.server.mcp_server": "when an agent connects",
     "acp_nvim.files.checkpoints.git_store": "checkpoints in a repository",
@@ -28,12 +28,12 @@ LATER = {
     "tempfile": "a system without a directory for sockets",
     "unidiff": "patches",
 }
-"""Modules that are imported when somebody needs them."""
+"""Modules that are imported when they are needed, with the time."""
 WITH_FEATURES = """import importlib, acp_nvim.main, acp_nvim.app
 for name in acp_nvim.app.FEATURES: importlib.import_module(f'acp_nvim.features.{name}')
 """
 MOST = 322
-"""Modules of ours. Each takes a fifth of a millisecond."""
+"""Most modules of the package. Each takes a fifth of a millisecond."""
 
 
 def loaded(code: str) -> set[str]:
@@ -42,14 +42,14 @@ def loaded(code: str) -> set[str]:
     return set(run.stdout.split())
 
 
-def test_what_no_first_prompt_needs_is_imported_later() -> None:
+def test_the_first_prompt_imports_only_the_modules_it_needs() -> None:
     found = loaded(WITH_FEATURES)
     assert found & LATER.keys() == set()
     assert len([name for name in found if name.startswith("acp_nvim")]) <= MOST
 
 
-def test_the_early_agent_needs_next_to_nothing() -> None:
-    """A process cannot be started without `subprocess`; what else is there would be waited for."""
+def test_the_early_agent_imports_hardly_any_modules() -> None:
+    """A process cannot be started without `subprocess`. Each other module would delay the agent."""
     found = loaded("import acp_nvim.agent.child.early, acp_nvim.nvim.environment")
     more = found - loaded("import subprocess, __future__")
     assert {name for name in more if not name.startswith("acp_nvim")} == set()

@@ -1,4 +1,4 @@
-"""`make try`: what a stranger types first."""
+"""`make try`, often the first command of a new user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.waiting import until
 
 
 def environment(tmp_path: Path, mark: str) -> dict[str, str]:
-    """A stranger's: nothing of ours, a place for temporary files that can be looked at."""
+    """Return the environment of a new user, with an empty directory for temporary files."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
@@ -100,7 +100,9 @@ def test_the_hint_fits_one_line(terminal: Terminal) -> None:
     assert "A till: adds up a basket" in terminal.lines()[0]
 
 
-def test_edits_that_wait_bring_the_user_back(terminal: Terminal, tmp_path: Path) -> None:
+def test_make_try_offers_a_restart_while_edits_are_pending(
+    terminal: Terminal, tmp_path: Path
+) -> None:
     terminal.wait(":AcpPrompt hello")
     terminal.keys(":AcpPrompt /edit\r")
     terminal.wait_lua(f"#{SESSION}.permissions", "1")
@@ -111,7 +113,7 @@ def test_edits_that_wait_bring_the_user_back(terminal: Terminal, tmp_path: Path)
     terminal.wait("Enter starts Neovim again")
     terminal.keys("\r")
     terminal.wait(":AcpPrompt hello")
-    terminal.wait("for _, count, price in basket[:-1]:")  # what was there, above the hunk
+    terminal.wait("for _, count, price in basket[:-1]:")  # the old line, above the hunk
     terminal.keys(":Acp accept all\r")
     terminal.wait_lua(f"#{SESSION}.edits", "0")
     terminal.keys(":qa!\r")

@@ -1,4 +1,4 @@
-"""The words that a user reads: in one Lua and one Python module, and held to rules."""
+"""Texts for the user: one Lua and one Python module have them all, and they follow rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMMAND = re.compile(r":[A-Z]\w+!|takes no !|#!")
 
 
 def lua_messages() -> dict[str, str]:
-    """Every message of Lua by its name; of a list the first."""
+    """Return every message of Lua by its name; of a list the first one."""
     found: dict[str, str] = {}
     for line in MESSAGES.read_text(encoding="utf-8").splitlines():
         name = re.match(r"  (\w+) = ", line)
@@ -52,12 +52,12 @@ TUTOR = [
 
 
 def wrong(texts: Iterable[tuple[str, str]], is_wrong: Callable[[str, str], object]) -> list[str]:
-    """Those of the named texts that a rule finds fault with."""
+    """Return the named texts that break a rule."""
     return [f"{name}: {text}" for name, text in texts if is_wrong(name, text)]
 
 
 def test_a_text_is_plain_english() -> None:
-    """A permission or a question is no decision, and nobody is a he or a she."""
+    """A permission or a question is no decision, and components are not persons."""
     stiff = re.compile(
         r"(?i:\b(?:he|him|his|she|her)\b)|\bdecisions?\b|" + "|".join(map(re.escape, STIFF))
     )
@@ -65,14 +65,16 @@ def test_a_text_is_plain_english() -> None:
 
 
 def test_a_message_is_one_short_line() -> None:
-    """A period stands between sentences only."""
+    """Only sentences within a text end with a period."""
     assert not wrong(TEXTS, lambda _, text: len(PLACE.sub("a name", text)) > COLUMNS)
     assert not wrong(TEXTS, lambda _, text: re.search(r"\n|[^.]\.$|\.\.$", text))
     assert not wrong(TEXTS, lambda _, text: "!" in COMMAND.sub("", PLACE.sub("", text)))
 
 
-def test_a_message_begins_as_a_sentence_does() -> None:
-    """With a capital letter, a place, a command or a name; a piece of one begins small."""
+def test_a_message_begins_like_a_sentence() -> None:
+    """A text begins with a capital letter, a placeholder, a command or a name; a part of one does
+    not.
+    """
     begins = re.compile(r"[A-Z:⚠\[]|%|\{|1 |\w+\(\) |agents_file|block \{")
 
     def is_wrong(name: str, text: str) -> object:
@@ -101,18 +103,18 @@ NO_WAY_OUT = {
     **dict.fromkeys(("no_file", "no_file_here", "FORM_VALUES"), "says what is missing"),
     "UNKNOWN_VERB": "another version's; a restart of Neovim loads one",
 }
-"""Errors and warnings that name no way out, and why."""
+"""Errors and warnings that do not say how to continue, with the reason."""
 
 
 FIRST_NAMED = re.compile(
     r"local \w+ = require\('acp\.base\.messages'\)\.(\w+)\n"
     r"[^\n]*notify'\)\.(?:error\(|echo\('(?:error|warn)')"
 )
-"""A message of which the next line makes an error."""
+"""A message that the next line shows as an error."""
 
 
 def errors() -> set[str]:
-    """Names of the messages that are shown as errors or warnings."""
+    """Return the names of the messages that are shown as errors or warnings."""
     found = set[str]()
     for path in LUA:
         for name, arguments in lua_calls(path):
@@ -131,7 +133,7 @@ def errors() -> set[str]:
     return found
 
 
-def test_an_error_names_the_way_out() -> None:
+def test_an_error_says_how_to_continue() -> None:
     texts = {**LUA_MESSAGES, **PYTHON_MESSAGES}
     lost = {name for name in errors() & texts.keys() if not WAY_OUT.search(texts[name])}
     assert lost == NO_WAY_OUT.keys()
@@ -145,7 +147,7 @@ SENTENCE = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z{(]")
 
 
 def lua_calls(path: Path) -> Iterator[tuple[str, str]]:
-    """Name and arguments of the calls that show a line."""
+    """Yield name and arguments of the calls that show a line."""
     code = re.sub(r"^\s*--.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     for match in SHOWS.finditer(code):
         depth, at = 1, match.end()
@@ -157,7 +159,7 @@ def lua_calls(path: Path) -> Iterator[tuple[str, str]]:
 
 @cache
 def python_calls(path: Path) -> list[ast.Call]:
-    """The calls that show a line."""
+    """Return the calls that show a line."""
     text = path.read_text(encoding="utf-8")
     if not any(f"{name}(" in text for name in SPEAKS):
         return []
@@ -166,14 +168,14 @@ def python_calls(path: Path) -> list[ast.Call]:
 
 
 def called(call: ast.Call) -> str:
-    """The last name of what is called."""
+    """Return the last name of the called function."""
     function = call.func
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
 
 
-def test_no_message_of_lua_stands_elsewhere() -> None:
+def test_all_messages_of_lua_are_in_one_module() -> None:
     found = [
         f"{path.relative_to(ROOT)}: {text}"
         for path in LUA
@@ -184,7 +186,7 @@ def test_no_message_of_lua_stands_elsewhere() -> None:
     assert not found
 
 
-def test_no_message_of_python_stands_elsewhere() -> None:
+def test_all_messages_of_python_are_in_one_module() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
         for path in PYTHON
@@ -197,7 +199,7 @@ def test_no_message_of_python_stands_elsewhere() -> None:
     assert not found
 
 
-def test_every_message_is_used_and_every_name_is_one() -> None:
+def test_every_message_is_used_and_every_used_name_exists() -> None:
     lua = "\n".join(path.read_text(encoding="utf-8") for path in LUA)
     python = "\n".join(path.read_text(encoding="utf-8") for path in PYTHON)
     used = set(re.findall(r"\bmessages'?\)?\.(\w+)", lua)) - {"lua"}

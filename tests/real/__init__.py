@@ -1,1 +1,1 @@
-"""Real agents of other people, run offline against a scripted model server."""
+"""Real agents by other authors, run offline against a scripted model server."""

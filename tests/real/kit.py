@@ -1,8 +1,8 @@
-"""The kit of real agents: where it is, how each agent is started, the model server they talk to.
+"""The kit of real agents: its place, the commands of the agents, and their model server.
 
-The kit is a folder outside of this repository (`agents.py`, `fake_llm.py`, `install.sh`), named by
-`ACP_AGENT_KIT`, else `../shared/agents` beside the repository. The agents themselves are installed
-by its `install.sh` under `AGENTS_DIR`, default `~/.cache/acp-agents`.
+The kit is a folder outside of this repository (`agents.py`, `fake_llm.py`, `install.sh`):
+`ACP_AGENT_KIT`, or else `../shared/agents` beside the repository. Its `install.sh` installs the
+agents under `AGENTS_DIR`, default `~/.cache/acp-agents`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ NAMES = (
 
 
 class Missing(Exception):
-    """The kit or an agent of it is not here; the message says how to get it."""
+    """The kit or one of its agents is missing. The message says how to get it."""
 
 
 @cache
 def _agents() -> ModuleType:
-    """`agents.py` of the kit."""
+    """Import `agents.py` of the kit."""
     path = KIT / "agents.py"
     if not path.is_file():
         raise Missing(f"no kit of agents in {KIT}; name its folder with ACP_AGENT_KIT")
@@ -49,7 +49,7 @@ def _agents() -> ModuleType:
 
 
 class Model:
-    """The scripted model server (`fake_llm.py`), a process of its own on a port of its own."""
+    """The scripted model server (`fake_llm.py`) in its own process, on a free port."""
 
     def __init__(self, log: Path) -> None:
         log.touch()
@@ -81,7 +81,7 @@ class RealAgent:
         return text
 
     def command(self, home: Path, url: str) -> list[str]:
-        """Its argv. Raises `Missing` when a program or script of it is not installed."""
+        """Return its argv. Raise `Missing` if one of its programs or scripts is not installed."""
         argv = [self._fill(word, home, url) for word in self.spec["cmd"]]
         for word in argv:
             if word.startswith(str(INSTALLED)) and not Path(word).exists():
@@ -89,14 +89,14 @@ class RealAgent:
         return argv
 
     def installed(self) -> bool:
-        """Whether it can be started."""
+        """Return whether it can be started."""
         try:
             return bool(self.command(Path(), ""))
         except Missing:
             return False
 
     def configure(self, editor: Editor, url: str) -> Traffic:
-        """Make it the agent for new sessions, with a home of its own; returns its traffic."""
+        """Make it the agent for new sessions, with its own home, and return its traffic."""
         home = editor.home / "agent-home"
         home.mkdir(parents=True)
         argv = self.command(home, url)
@@ -119,12 +119,12 @@ class RealAgent:
 
 
 def agent(name: str) -> RealAgent:
-    """An agent of the kit by its name there; `Missing` when there is no kit."""
+    """Return an agent of the kit by its name. Raise `Missing` without a kit."""
     return RealAgent(name, _agents().AGENTS[name])
 
 
-def see_through(editor: Editor, text: str, timeout: float = 50.0) -> dict[str, Any]:
-    """Send a prompt and allow whatever is asked; returns the data of its `AcpTurnEnd`."""
+def run_allowed(editor: Editor, text: str, timeout: float = 50.0) -> dict[str, Any]:
+    """Send a prompt and allow every request. Return the data of its `AcpTurnEnd`."""
     ended, asked = len(editor.events("AcpTurnEnd")), len(editor.events("AcpPermissionDone"))
     editor.prompt(text)
     while True:
@@ -145,7 +145,7 @@ def see_through(editor: Editor, text: str, timeout: float = 50.0) -> dict[str, A
 
 
 def chat_text(editor: Editor, n: int | None = None) -> str:
-    """The transcript as one text; empty while there is none."""
+    """Return the transcript as one text, or ""."""
     try:
         return "\n".join(editor.chat(n))
     except KeyError:
@@ -153,5 +153,5 @@ def chat_text(editor: Editor, n: int | None = None) -> str:
 
 
 def wait_chat(editor: Editor, text: str, timeout: float = PATIENCE_S) -> None:
-    """Wait until the transcript holds that text."""
+    """Wait until the transcript contains that text."""
     until(lambda: text in chat_text(editor), timeout, f"{text!r} in the chat")

@@ -1,5 +1,7 @@
-"""`python tee.py LOG PROGRAM [ARG …]`: run an agent and write down what passes, as a scripted one
-does itself (tests/support/traffic.py). Standard library only: it runs as a program of its own.
+"""`python tee.py LOG PROGRAM [ARG …]`: run an agent and record its traffic.
+
+The log has the format of scripted agents (tests/support/traffic.py). This module uses only the
+standard library, since it runs as a separate program.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ _lock = threading.Lock()
 
 
 def record(log: IO[bytes], direction: str, **what: object) -> None:
-    """One entry of the log."""
+    """Write one entry to the log."""
     entry = {"t": time.monotonic(), "dir": direction, **what}
     with _lock:
         log.write(json.dumps(entry).encode() + b"\n")
 
 
 def line_of(log: IO[bytes], direction: str, line: bytes) -> None:
-    """A whole line, as the frame it is or as it stands."""
+    """Record a line as a frame, or as text if it is not JSON."""
     try:
         record(log, direction, frame=json.loads(line))
     except ValueError:
@@ -33,11 +35,11 @@ def line_of(log: IO[bytes], direction: str, line: bytes) -> None:
 
 
 def pump(source: int, target: int, log: IO[bytes], direction: str) -> None:
-    """Pass bytes on as they come, until the end of either side; then close the target."""
+    """Pass bytes on until one side closes, then close the target."""
     rest = b""
     while data := os.read(source, 1 << 16):
         *lines, rest = (rest + data).split(b"\n")
-        for line in lines:  # before it goes on: an answer to it must stand behind it
+        for line in lines:  # first, so that the log has an answer after its request
             line_of(log, direction, line)
         view = memoryview(data)
         try:
@@ -50,7 +52,7 @@ def pump(source: int, target: int, log: IO[bytes], direction: str) -> None:
 
 
 def main(path: str, *command: str) -> int:
-    """Run it; its end is ours."""
+    """Run the agent and return its exit code."""
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     pipe = subprocess.PIPE
     with Path(path).open("ab", buffering=0) as log:

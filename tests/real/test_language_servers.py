@@ -1,7 +1,7 @@
-"""The editor's tools with language servers of other people: basedpyright, TypeScript's and ruff.
+"""The editor's tools with real language servers: basedpyright, TypeScript's and ruff.
 
-npm puts the first two under `AGENTS_DIR` on the first run, with a Node.js that is new enough for
-them; ruff is a dependency of the tests. lua-language-server is in no registry.
+npm installs the first two under `AGENTS_DIR` on the first run, with a Node.js that is new enough
+for them. ruff is a dependency of the tests. lua-language-server is in no registry.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ end
 if not client:supports_method(method) then return warm() end
 client:request(method, params, warm, 0)
 """
-# What the servers are told of documents that are none of Neovim's.
+# Counts the documents outside of Neovim's buffers that the servers get.
 WATCH = """
 _G.opened, _G.closed = {}, {}
 vim.api.nvim_create_autocmd('LspAttach', { callback = function(args)
@@ -121,7 +121,7 @@ CONFIG_TS = {"compilerOptions": {"strict": True, "lib": ["es2020", "dom"], "type
 
 @pytest.fixture(scope="module")
 def programs() -> Path:
-    """The folder with the servers' programs."""
+    """Return the folder with the servers' programs, and install them if necessary."""
     found = PLACE / "node_modules" / ".bin"
     if not (found / "typescript-language-server").exists():
         npm = shutil.which("npm")
@@ -134,7 +134,7 @@ def programs() -> Path:
 
 
 class Project:
-    """Files that a server serves, and an agent that calls tools."""
+    """Files for a language server, and an agent that calls tools."""
 
     def __init__(self, editor: Editor, **files: str) -> None:
         self.editor = editor
@@ -157,8 +157,8 @@ class Project:
     def lines(self, tool: str, **arguments: Any) -> list[str]:
         return self.caller.text(tool, **arguments).split("\n")
 
-    def writes(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool that asks, and allow it; the result."""
+    def call_allowed(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that asks, allow it, and return the result."""
         turns = len(self.editor.events("AcpTurnEnd"))
         self.editor.prompt(f"mcp nvim_{tool} {json.dumps(arguments)}")
         self.editor.wait("#require('acp').state().sessions[1].permissions > 0", timeout=60)
@@ -168,8 +168,10 @@ class Project:
         assert not found.get("isError"), found
         return found
 
-    def proposes(self, path: str, old: str, new: str, words: str) -> None:
-        """The agent asks for an edit; the card says what that would do; nothing is left of it."""
+    def check_proposal(self, path: str, old: str, new: str, words: str) -> None:
+        """Let the agent ask for an edit, check the card for its effect, and check that no trace is
+        left.
+        """
         before = self.editor.lua("return vim.diagnostic.get()")
         edits = {"path": path, "edits": [{"old": old, "new": new}]}
         self.editor.prompt(f"mcp nvim_edit {json.dumps(edits)}")
@@ -223,17 +225,17 @@ def test_basedpyright_answers_each_reading_tool(python: Project) -> None:
     assert "error" not in python.caller.text("diagnostics", path="app.py", wait_ms=30_000)
 
 
-def test_basedpyright_says_what_an_edit_breaks_before_and_after(python: Project) -> None:
+def test_basedpyright_reports_new_errors_before_and_after_an_edit(python: Project) -> None:
     editor = python.editor
     path = editor.work / "app.py"
     assert "error" not in python.caller.text("diagnostics", path="app.py", wait_ms=30_000)
-    python.proposes("app.py", "Box(3)", "Box('3')", "This edit adds 1 error")
+    python.check_proposal("app.py", "Box(3)", "Box('3')", "This edit adds 1 error")
     text = json.dumps(APP.replace("Box(3)", "Box('3')"))
     asked = json.dumps({"path": "app.py", "severity": "error", "wait_ms": 30_000, "since": "turn"})
     editor.turn(f"write {path} {text}\nmcp nvim_diagnostics {asked}", timeout=60)
     said = python.caller.told("diagnostics")[-1]["content"][0]["text"]
     assert said.startswith("+ app.py:5:15 error: Argument of type")
-    python.proposes("app.py", "Box('3')", "Box(4)", "This edit fixes 1 error")
+    python.check_proposal("app.py", "Box('3')", "Box(4)", "This edit fixes 1 error")
 
 
 def test_basedpyright_renames_in_three_files_without_a_false_alarm(python: Project) -> None:
@@ -275,49 +277,54 @@ def test_typescript_answers_each_reading_tool(typescript: Project) -> None:
     assert "lib.ts:2" in typescript.caller.text("definition", **type_at)
 
 
-def test_typescript_says_what_an_edit_breaks_fixes_it_and_formats(typescript: Project) -> None:
+def test_typescript_reports_new_errors_fixes_them_and_formats(typescript: Project) -> None:
     editor = typescript.editor
     editor.open("app.ts")
     assert "error" not in typescript.caller.text("diagnostics", path="app.ts", wait_ms=30_000)
-    typescript.proposes("app.ts", "new Box(3)", 'new Box("3")', "This edit adds 1 error")
-    # An import that is missing, and the fix that the server offers for it.
+    typescript.check_proposal("app.ts", "new Box(3)", 'new Box("3")', "This edit adds 1 error")
+    # a missing import, and the fix that the server offers for it
     edits = {"old": 'import { Box } from "./lib";\n', "new": ""}
-    typescript.writes("edit", path="app.ts", edits=[edits])
+    typescript.call_allowed("edit", path="app.ts", edits=[edits])
     said = typescript.caller.text("diagnostics", path="app.ts", wait_ms=30_000)
     assert "Cannot find name 'Box'" in said
     line = int(said.split("app.ts:")[1].split(":")[0])
     found = typescript.caller.call("code_actions", path="app.ts", line=line)
     actions = found["structuredContent"]["actions"]
     wanted = next(it for it in actions if "import" in it["title"].lower())
-    typescript.writes("apply_code_action", id=wanted["id"])
+    typescript.call_allowed("apply_code_action", id=wanted["id"])
     assert editor.lines(str(editor.work / "app.ts"))[0] == 'import { Box } from "./lib";'
-    typescript.writes("edit", path="app.ts", edits=[{"old": "box = new", "new": "box    =    new"}])
-    typescript.writes("format", path="app.ts")
+    typescript.call_allowed(
+        "edit", path="app.ts", edits=[{"old": "box = new", "new": "box    =    new"}]
+    )
+    typescript.call_allowed("format", path="app.ts")
     assert "\tconst box = new Box(3);" in editor.lines(str(editor.work / "app.ts"))
 
 
 def test_typescript_renames_in_all_files(typescript: Project) -> None:
     at = {"path": "lib.ts", "line": 5, "symbol": "grow", "new_name": "expand"}
-    typescript.writes("rename", **at)
+    typescript.call_allowed("rename", **at)
     assert sorted(edits_by_name(typescript.editor)) == ["app.ts", "lib.ts"]
 
 
-# -- ruff, which is asked for diagnostics ----------------------------------------------------------
+# -- ruff, which uses pull diagnostics
+# ---------------------------------------------------------------
 
 
-def test_ruff_is_asked_about_both_texts_fixes_and_formats(
+def test_ruff_checks_both_texts_fixes_and_formats(
     editor: Editor, programs: Path, find_ruff: Callable[[], str]
 ) -> None:
     project = Project(editor, app__py="import os\n\nprint( os.name )\n")
     project.serve(programs, "python", "app.py", find_ruff(), "server")
-    project.proposes("app.py", "print( os.name )", "print(1)", "This edit adds 1")
-    project.writes("format", path="app.py")
+    project.check_proposal("app.py", "print( os.name )", "print(1)", "This edit adds 1")
+    project.call_allowed("format", path="app.py")
     assert editor.lines(str(editor.work / "app.py"))[2] == "print(os.name)"
-    project.writes("edit", path="app.py", edits=[{"old": "print(os.name)", "new": "print(1)"}])
+    project.call_allowed(
+        "edit", path="app.py", edits=[{"old": "print(os.name)", "new": "print(1)"}]
+    )
     assert "F401" in project.caller.text("diagnostics", path="app.py", wait_ms=30_000)
     found = project.caller.call("code_actions", path="app.py", line=1)["structuredContent"]
     wanted = next(it for it in found["actions"] if "Remove unused import" in it["title"])
-    project.writes("apply_code_action", id=wanted["id"])
+    project.call_allowed("apply_code_action", id=wanted["id"])
     assert editor.lines(str(editor.work / "app.py")) == ["", "print(1)"]
 
 

@@ -1,6 +1,6 @@
-"""The editor's MCP server and the official `@modelcontextprotocol/inspector`, through the relay.
+"""The editor's MCP server with the official `@modelcontextprotocol/inspector`, through the relay.
 
-npm puts it under `AGENTS_DIR` on the first run, with a Node.js that is new enough for it.
+npm installs it under `AGENTS_DIR` on the first run, with a Node.js that is new enough for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PACKAGES = (
 
 @pytest.fixture(scope="module")
 def programs() -> Path:
-    """The folder with the judges' programs."""
+    """Return the folder with the programs, and install them if necessary."""
     found = PLACE / "node_modules" / ".bin"
     if not (found / "mcp-inspector").exists():
         npm = shutil.which("npm")
@@ -41,8 +41,8 @@ def programs() -> Path:
     return found
 
 
-async def judged(programs: Path, *argv: str, folder: Path) -> tuple[int, str]:
-    """Run one of them: its exit code, and what it says."""
+async def run_program(programs: Path, *argv: str, folder: Path) -> tuple[int, str]:
+    """Run a program and return its exit code and output."""
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     program = await asyncio.create_subprocess_exec(
         str(programs / argv[0]),
@@ -63,20 +63,20 @@ async def test_the_inspector_lists_and_calls_through_the_relay(
     async with open_door(tmp_path, [ECHO]) as house:
         env = [it for name, value in house.env().items() for it in ("-e", f"{name}={value}")]
         relay = [sys.executable, "-I", "-S", RELAY]
-        await inspected(programs, tmp_path, *env, "--protocol-era", era, *relay)
+        await inspect_tools(programs, tmp_path, *env, "--protocol-era", era, *relay)
         assert house.session.tools is not None
         assert house.session.tools.calls == 1
         assert not house.door.refused
 
 
-async def inspected(programs: Path, folder: Path, *target: str) -> None:
+async def inspect_tools(programs: Path, folder: Path, *target: str) -> None:
     """List the tools and call one."""
     argv = ["mcp-inspector", "--cli", *target, "--method"]
-    code, said = await judged(programs, *argv, "tools/list", folder=folder)
+    code, said = await run_program(programs, *argv, "tools/list", folder=folder)
     assert code == 0, said
     (tool,) = json.loads(said)["tools"]
     assert tool["name"] == "echo"
     call = ["tools/call", "--tool-name", "echo", "--tool-arg", "text=a"]
-    code, said = await judged(programs, *argv, *call, folder=folder)
+    code, said = await run_program(programs, *argv, *call, folder=folder)
     assert code == 0, said
     assert json.loads(said)["structuredContent"] == {"said": "a"}

@@ -1,6 +1,6 @@
-"""Real agents of other people, in a real Neovim: what a user sees of every kind of turn.
+"""Real agents in a real Neovim: every kind of turn as the user sees it.
 
-The model behind them is a script (`tests/real/kit.py`); what they say and do is their own code.
+Their model is a script (`tests/real/kit.py`); everything else is their own code.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.real import kit
-from tests.real.kit import chat_text, see_through, wait_chat
+from tests.real.kit import chat_text, run_allowed, wait_chat
 from tests.support import conformance
 from tests.support.editor import Editor
 from tests.support.served_language import attached, serve
@@ -29,21 +29,21 @@ EDITED = ["alpha", "BETA (edited)", "gamma"]
 
 @dataclass(frozen=True)
 class Habits:
-    """What sets an agent apart from the others."""
+    """Differences of an agent from the others."""
 
     fs: bool = False  # reads and writes through the editor
     terminal: bool = False  # runs commands through the editor
     plan: bool = True  # sends plans
-    tells_output: bool = True  # says what its own commands printed
-    tells_errors: bool = True  # says what the model's server said
-    makes_files: bool = True  # understands that a file is not there yet
-    asks: frozenset[str] = field(default=frozenset({"shell"}))  # scripts it asks the user about
+    tells_output: bool = True  # shows the output of its own commands
+    tells_errors: bool = True  # shows errors of the model's server
+    makes_files: bool = True  # can create a file
+    asks: frozenset[str] = field(default=frozenset({"shell"}))  # scripts for which it asks the user
 
 
 HABITS = {
     "claude-old": Habits(fs=True, terminal=True, asks=frozenset({"edit", "write", "shell"})),
     "codex-zed": Habits(asks=frozenset({"read", "edit", "write", "shell"})),
-    # It takes any refused read for an unreadable file, whatever the refusal says.
+    # Takes any refused read for an unreadable file, whatever the error says.
     "gemini": Habits(
         fs=True,
         plan=False,
@@ -51,7 +51,7 @@ HABITS = {
         makes_files=False,
         asks=frozenset({"edit", "shell", "plan"}),
     ),
-    # Outside of a git repository it asks before it writes.
+    # Asks before a write outside of a git repository.
     "kimi-code": Habits(
         fs=True, terminal=True, tells_errors=False, asks=frozenset({"edit", "write", "shell"})
     ),
@@ -69,18 +69,18 @@ class Stage:
     notes: Path
 
     def run(self, script: str, stop_reason: str = "end_turn") -> str:
-        """A turn; what is asked is allowed. Returns the transcript."""
-        end = see_through(self.editor, f"SCRIPT:{script}")
+        """Run a turn, allow every request, and return the transcript."""
+        end = run_allowed(self.editor, f"SCRIPT:{script}")
         assert end["stop_reason"] == stop_reason, self.editor.report(repr(end))
         return chat_text(self.editor)
 
-    def asked(self) -> int:
+    def permission_count(self) -> int:
         return len(self.traffic.sent("session/request_permission"))
 
 
 @pytest.fixture
 def stage(edit: Callable[..., Editor], tmp_path: Path) -> Iterator[Callable[[str], Stage]]:
-    """Set up an agent of the kit; at the end every request of it must have been answered."""
+    """Set up an agent of the kit. At the end each of its requests must have an answer."""
     made: list[Stage] = []
     servers: list[kit.Model] = []
 
@@ -106,8 +106,8 @@ def stage(edit: Callable[..., Editor], tmp_path: Path) -> Iterator[Callable[[str
             server.close()
 
 
-def test_the_kit_is_here() -> None:
-    """Without kit and agents all else is skipped: that must not look like success."""
+def test_the_kit_is_installed() -> None:
+    """Fail without kit and agents, because all other tests are skipped then."""
     try:
         agents = [kit.agent(name) for name in kit.NAMES]
     except kit.Missing as missing:
@@ -117,19 +117,19 @@ def test_the_kit_is_here() -> None:
 
 
 def calls(editor: Editor) -> list[dict[str, Any]]:
-    """The session's tool calls."""
+    """Return the session's tool calls."""
     found: list[dict[str, Any]] = editor.session()["tool_calls"]
     return found
 
 
 def sleeping(editor: Editor) -> list[str]:
-    """Processes that still wait for the end of what was cancelled."""
+    """Return the processes of a cancelled command."""
     return [p.command for p in editor.processes() if "sleep 45" in p.command]
 
 
 @models
 def test_hello(stage: Callable[[str], Stage], name: str) -> None:
-    """Two turns of Markdown, word by word; the second after the first."""
+    """Two turns of Markdown, word by word, one after the other."""
     on = stage(name)
     text = on.run("hello")
     assert "Hello from the *fake* LLM." in text
@@ -143,16 +143,16 @@ def test_hello(stage: Callable[[str], Stage], name: str) -> None:
 
 @models
 def test_think(stage: Callable[[str], Stage], name: str) -> None:
-    """Thoughts stand before the answer."""
+    """Thoughts are above the answer."""
     text = stage(name).run("think")
     assert text.index("I am thinking about the question.") < text.index("The thought is over.")
 
 
 @models
 def test_read(stage: Callable[[str], Stage], name: str) -> None:
-    """An agent that reads through the editor sees what is not saved."""
+    """An agent that reads through the editor gets unsaved text."""
     on = stage(name)
-    on.editor.setup({"files": {"unsaved": "ignore"}})  # Gemini puts it right behind the path
+    on.editor.setup({"files": {"unsaved": "ignore"}})  # Gemini puts the list right after the path
     buffer = on.editor.open(on.notes)
     on.editor.lua("vim.api.nvim_buf_set_lines(..., 0, 1, false, { 'alpha unsaved' })", buffer)
     text = on.run(f"read {on.notes}")
@@ -161,12 +161,12 @@ def test_read(stage: Callable[[str], Stage], name: str) -> None:
     assert ("alpha unsaved" in seen) == (on.habits.fs and name != "gemini")
     assert "gamma" in seen
     assert [c["status"] for c in calls(on.editor)] == ["completed"]
-    assert (on.asked() > 0) == ("read" in on.habits.asks)
+    assert (on.permission_count() > 0) == ("read" in on.habits.asks)
 
 
 @models
 def test_edit(stage: Callable[[str], Stage], name: str) -> None:
-    """The buffer that is open shows the edit, and so does the disk; nobody loses a mark."""
+    """The buffer and the file have the edit, and the buffer keeps its marks."""
     on = stage(name)
     buffer = on.editor.open(on.notes)
     on.run(f"edit {on.notes}")
@@ -174,14 +174,14 @@ def test_edit(stage: Callable[[str], Stage], name: str) -> None:
     on.editor.wait(f"table.concat({lines}, '|') == '{'|'.join(EDITED)}'", buffer)
     assert on.notes.read_text() == "\n".join(EDITED) + "\n"
     assert not on.editor.lua("return vim.bo[...].modified", buffer)
-    assert (on.asked() > 0) == ("edit" in on.habits.asks)
+    assert (on.permission_count() > 0) == ("edit" in on.habits.asks)
     assert bool(on.traffic.sent("fs/write_text_file")) == on.habits.fs
     assert {c["status"] for c in calls(on.editor)} == {"completed"}
 
 
 @models
 def test_edit_refused(stage: Callable[[str], Stage], name: str) -> None:
-    """Denied, the file stays as it was, and the session goes on."""
+    """After a refusal the file is unchanged, and the session continues."""
     on = stage(name)
     on.editor.prompt(f"SCRIPT:edit {on.notes}")
     on.editor.wait_event("AcpPermission", timeout=60)
@@ -195,7 +195,7 @@ def test_edit_refused(stage: Callable[[str], Stage], name: str) -> None:
 
 @models
 def test_write(stage: Callable[[str], Stage], name: str) -> None:
-    """A new file: an agent that looks first whether it is there understands that it is not."""
+    """An agent that looks for a new file first gets the error that it does not exist."""
     on = stage(name)
     path = on.editor.work / "new.txt"
     text = on.run(f"write {path}")
@@ -204,18 +204,18 @@ def test_write(stage: Callable[[str], Stage], name: str) -> None:
         assert f"Resource not found: {path}" in text.replace("\n", "")
         return
     assert path.read_text() == "line one\nline two\n"
-    assert (on.asked() > 0) == ("write" in on.habits.asks)
+    assert (on.permission_count() > 0) == ("write" in on.habits.asks)
 
 
 @models
 def test_shell(stage: Callable[[str], Stage], name: str) -> None:
-    """What the command printed stands in the chat; terminals of ours can be opened."""
+    """The chat has the command's output, and the editor's terminals can be opened."""
     on = stage(name)
     text = on.run("shell echo made by hand | tr a-z A-Z; touch made.txt")
     shown = "MADE BY HAND" in text[: text.index("The command printed:")]
     assert shown == on.habits.tells_output
     assert (on.editor.work / "made.txt").exists()
-    assert on.asked() > 0
+    assert on.permission_count() > 0
     terminals = on.editor.session().get("terminals") or []
     assert bool(on.traffic.sent("terminal/create")) == on.habits.terminal
     if on.habits.terminal:
@@ -225,7 +225,7 @@ def test_shell(stage: Callable[[str], Stage], name: str) -> None:
 
 @models
 def test_shell_fails(stage: Callable[[str], Stage], name: str) -> None:
-    """A command that fails is seen to have failed."""
+    """A failed command is shown as failed."""
     on = stage(name)
     text = on.run("shell echo gone wrong | tr a-z A-Z >&2; exit 3")
     shown = "GONE WRONG" in text[: text.index("The command printed:")]
@@ -236,7 +236,7 @@ def test_shell_fails(stage: Callable[[str], Stage], name: str) -> None:
 
 @models
 def test_plan(stage: Callable[[str], Stage], name: str) -> None:
-    """A plan is shown and followed; one that goes by a plain tool is at least a tool call."""
+    """A plan is shown and updated, or is at least a tool call."""
     on = stage(name)
     text = on.run("plan")
     assert "The plan is done." in text
@@ -253,7 +253,7 @@ def test_plan(stage: Callable[[str], Stage], name: str) -> None:
 
 @models
 def test_cancel_a_stream(stage: Callable[[str], Stage], name: str) -> None:
-    """The stream stops, the turn ends as cancelled, the next one works."""
+    """The stream stops, the turn ends as cancelled, and the next one works."""
     on = stage(name)
     on.editor.prompt("SCRIPT:slow 200")
     wait_chat(on.editor, "tick 2", 60)
@@ -265,7 +265,7 @@ def test_cancel_a_stream(stage: Callable[[str], Stage], name: str) -> None:
 
 @models
 def test_cancel_a_command(stage: Callable[[str], Stage], name: str) -> None:
-    """The command is gone soon after the cancel, and with it what it would have printed."""
+    """The command ends soon after the cancel, without its later output."""
     on = stage(name)
     mark = on.editor.work / "late.txt"
     on.editor.prompt(f"SCRIPT:shell echo started; touch begun.txt; sleep 45; touch {mark}")
@@ -282,7 +282,7 @@ def test_cancel_a_command(stage: Callable[[str], Stage], name: str) -> None:
 
 @models
 def test_cancel_a_question(stage: Callable[[str], Stage], name: str) -> None:
-    """A cancel answers the question too; nothing was done, and the session goes on."""
+    """A cancel also answers the question. Nothing was done, and the session continues."""
     on = stage(name)
     on.editor.prompt("SCRIPT:shell touch made.txt")
     on.editor.wait_event("AcpPermission", timeout=60)
@@ -297,7 +297,7 @@ def test_cancel_a_question(stage: Callable[[str], Stage], name: str) -> None:
 
 @models
 def test_an_error_of_the_model(stage: Callable[[str], Stage], name: str) -> None:
-    """It is said somehow, and the next turn works."""
+    """The error is shown, and the next turn works."""
     on = stage(name)
     on.editor.errors_expected = True
     on.editor.prompt("SCRIPT:error")
@@ -308,7 +308,9 @@ def test_an_error_of_the_model(stage: Callable[[str], Stage], name: str) -> None
 
 
 def test_the_typescript_example(stage: Callable[[str], Stage]) -> None:
-    """Tool calls and a permission without any model; ids come again in the second turn."""
+    """The example sends tool calls and a permission without a model, and repeats ids in
+    turn two.
+    """
     on = stage("sdk-example")
     text = on.run("hello")
     assert "Read project files" in text
@@ -320,7 +322,7 @@ def test_the_typescript_example(stage: Callable[[str], Stage]) -> None:
 
 
 def test_the_typescript_example_cancelled(stage: Callable[[str], Stage]) -> None:
-    """It may answer `end_turn` to a cancel; the question is closed all the same."""
+    """The example may answer a cancel with `end_turn`. The question is closed nevertheless."""
     on = stage("sdk-example")
     on.editor.prompt("x")
     on.editor.wait_event("AcpPermission")
@@ -332,7 +334,7 @@ def test_the_typescript_example_cancelled(stage: Callable[[str], Stage]) -> None
 
 @pytest.mark.parametrize("name", ["py-example", "py-echo"])
 def test_the_python_examples(stage: Callable[[str], Stage], name: str) -> None:
-    """They say the prompt again."""
+    """They send the prompt back."""
     on = stage(name)
     text = on.run("hello")
     assert text.count("SCRIPT:hello") == 2
@@ -343,12 +345,12 @@ def test_the_python_examples(stage: Callable[[str], Stage], name: str) -> None:
 
 
 OWN_TOOLS = pytest.mark.parametrize("name", [name for name in HABITS if name != "codex-zed"])
-"""Codex puts them into a namespace, which the scripted model does not name when it calls one."""
+"""Without Codex, which uses a namespace that the scripted model does not name in its calls."""
 
 
 @models
 def test_two_sessions_in_one_process(stage: Callable[[str], Stage], name: str) -> None:
-    """The editor's tools cost neither of them anything, whatever differs in their tokens."""
+    """Both sessions work with the editor's tools, although their tokens differ."""
     on = stage(name)
     assert "Hello from the *fake* LLM." in on.run("hello")
     process = on.editor.state()["agents"][name]["pid"]
@@ -363,7 +365,7 @@ def test_two_sessions_in_one_process(stage: Callable[[str], Stage], name: str) -
 
 @OWN_TOOLS
 def test_mcp_read(stage: Callable[[str], Stage], name: str) -> None:
-    """Every agent that starts MCP servers sees unsaved text, and nobody is asked for that."""
+    """Every agent that starts MCP servers gets unsaved text without a question."""
     on = stage(name)
     buffer = on.editor.open(on.notes)
     on.editor.lua("vim.api.nvim_buf_set_lines(..., 0, 1, false, { 'alpha unsaved' })", buffer)
@@ -378,14 +380,15 @@ def test_mcp_read(stage: Callable[[str], Stage], name: str) -> None:
 
 @OWN_TOOLS
 def test_mcp_diagnostics(stage: Callable[[str], Stage], name: str) -> None:
-    """What the language server says of text that is not saved."""
+    """Diagnostics of unsaved text reach the agent."""
     on = stage(name)
     serve(on.editor, name="words")
     buffer = on.editor.open(on.notes)
     attached(on.editor, "notes.txt")
     on.editor.lua("vim.api.nvim_buf_set_lines(..., 0, 1, false, { 'error: unsaved' })", buffer)
     text = on.run('mcp diagnostics {"path": "notes.txt"}')
-    said = text[text.index("Tool said:") :]  # some agents hand the model the data, not the text
+    # some agents pass the data to the model instead of the text
+    said = text[text.index("Tool said:") :]
     assert re.search(r'notes.txt(:1:|".*"line":1)', said)
     assert "unsaved" in said
     assert "1 error" in text
@@ -393,7 +396,7 @@ def test_mcp_diagnostics(stage: Callable[[str], Stage], name: str) -> None:
 
 @OWN_TOOLS
 def test_mcp_rename(stage: Callable[[str], Stage], name: str) -> None:
-    """A rename is pending in three files, asked for once."""
+    """A rename is pending in three files after one question."""
     on = stage(name)
     serve(on.editor, name="words")
     on.notes.write_text("def beta\n")

@@ -1,7 +1,7 @@
-"""Recorded conversations with real agents, played again: all of it is on the screen.
+"""Recorded conversations with real agents, played again: the chat shows everything.
 
-The user does what the recorder did (prompts, answers, cancels, modes); what is on the screen then
-is compared with what the agent sent.
+The user repeats the recorder's steps (prompts, answers, cancels, modes). Then the chat is compared
+with the messages of the agent.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tests.support.traffic import Traffic
 from tests.support.waiting import until
 
 DATA = Path(__file__).parent.parent / "data" / "transcripts"
-# `init`: only odd requests of the recorder's own, no turn.
+# `init` has only odd requests of the recorder and no turn.
 TRANSCRIPTS = [path for path in sorted(DATA.glob("*.ndjson")) if not path.stem.endswith("-init")]
 NOTES = "alpha\nbeta\ngamma\n"
 
 
 @dataclass
-class Told:
-    """What one run of an agent told, as a user should find it."""
+class Expected:
+    """The expected contents of the chat after one run of an agent."""
 
     texts: list[str] = field(default_factory=list)  # messages and thoughts, whole, in order
     calls: dict[str, dict[str, Any]] = field(default_factory=dict)  # merged, by id
@@ -37,8 +37,8 @@ class Told:
     ends: int = 0
     _open: str = ""
 
-    def take(self, record: Record, prompts: set[str]) -> None:
-        """One record of the agent."""
+    def add(self, record: Record, prompts: set[str]) -> None:
+        """Process one record of the agent."""
         message = record.get("msg") or {}
         if message.get("method") == "session/update":
             self._update(message["params"]["update"])
@@ -50,7 +50,7 @@ class Told:
             self._open = ""
 
     def turn(self) -> None:
-        """The user speaks."""
+        """Begin a turn of the user."""
         self._open = ""
 
     def _update(self, update: dict[str, Any]) -> None:
@@ -74,26 +74,28 @@ class Told:
 
 
 VERB = re.compile(r"^(Read|Edit|Delet|Mov|Search)(e|ing|ed)?:? ")
-"""The chat has it in the tense of the call's status."""
+"""A verb that the chat shows in the tense of the call's status."""
 
 
 def bare(text: str) -> str:
-    """Without white space: how it is wrapped and indented is the client's."""
+    """Return a text without white space, since the client wraps and indents it."""
     return re.sub(r"\s+", "", text)
 
 
-def shown(told: Told, chat: str, work: Path) -> Iterator[str]:
-    """What is missing in the chat, or stands in another order. Titles name files below `work`
-    relative to it. Marks of Markdown around a name, a command or a text are the client's.
+def shown(expected: Expected, chat: str, work: Path) -> Iterator[str]:
+    """Yield the parts that are missing in the chat or in another order.
+
+    Titles name files below `work` relative to it. The client chooses the Markdown around a name, a
+    command or a text.
     """
     at = 0
-    for text in told.texts:
+    for text in expected.texts:
         found = chat.find(bare(text), at)
         if found < 0:
             yield f"text {text!r}"
         else:
             at = found + len(bare(text))
-    for id, call in told.calls.items():
+    for id, call in expected.calls.items():
         title = call.get("title", id)
         if call.get("kind") in ("read", "edit", "delete", "move", "search"):
             title = VERB.sub("", title).replace(f"{work}/", "").replace("`", "")
@@ -106,11 +108,11 @@ def shown(told: Told, chat: str, work: Path) -> Iterator[str]:
             text = (item.get("content") or {}).get("text", "") if item["type"] == "content" else ""
             lines = [line for line in text.splitlines() if not line.startswith("```")]
             yield from (f"line of {id}: {line!r}" for line in lines if bare(line) not in chat)
-    yield from (f"plan entry {entry!r}" for entry in told.plan if bare(entry) not in chat)
+    yield from (f"plan entry {entry!r}" for entry in expected.plan if bare(entry) not in chat)
 
 
 class User:
-    """Does what the recorder did, when the agent waits for it."""
+    """A user who repeats the recorder's steps when the agent waits for them."""
 
     def __init__(self, editor: Editor, traffic: Traffic) -> None:
         self.editor = editor
@@ -119,7 +121,7 @@ class User:
         self._answered = ""
 
     def do(self, index: int, message: dict[str, Any]) -> None:
-        """One message of the recorder that a user causes."""
+        """Repeat one message of the recorder that a user causes."""
         params = message.get("params") or {}
         if not self._begun:
             self._begun = True
@@ -127,7 +129,7 @@ class User:
         self.traffic.wait_note(f"want {index}", 20)
         match message.get("method"):
             case "session/load":
-                return  # a restart does that by itself
+                return  # a restart does that automatically
             case "session/prompt":
                 self.editor.lua("require('acp').prompt(...)", params["prompt"])
             case "session/cancel":
@@ -143,14 +145,14 @@ class User:
                 self._decide(message["result"])
 
     def _choose(self, method: str, command: str) -> None:
-        """Choices are offered once the session is known to Neovim."""
+        """Make a choice. Neovim offers choices once it knows the session."""
         self.editor.wait("local s = require('acp').state() return s.sessions[s.current].id")
         count = len(self.traffic.received(method))
         self.editor.cmd(command)
         self.traffic.wait(method, count + 1)
 
     def _decide(self, result: dict[str, Any]) -> None:
-        """Answer the oldest question; cancelled ones are so by the cancel that follows."""
+        """Answer the oldest question. A cancelled one ends with the cancel that follows."""
         code = (
             "local s = require('acp').state() local one = s.sessions[s.current].{}[1] "
             f"return one and one.id ~= '{self._answered}' and one"
@@ -172,12 +174,12 @@ class User:
 
 
 class Stage:
-    """An editor whose agent plays a transcript, and what it has told so far."""
+    """An editor whose agent plays a transcript, and the expected chat."""
 
     def __init__(self, editor: Editor, path: Path) -> None:
         self.editor, self.path = editor, path
         self.traffic = Traffic(editor.home / "replay.jsonl", "replay")
-        self.told, self.user = Told(), User(editor, self.traffic)
+        self.expected, self.user = Expected(), User(editor, self.traffic)
         editor.traffic.append(self.traffic)
         editor.write("notes.txt", NOTES)
         log = str(self.traffic.path)
@@ -187,39 +189,39 @@ class Stage:
         editor.setup({"agent": "replay", "agents": {"replay": entry}, "chat": chat})
 
     def play(self, number: int = 0) -> None:
-        """See one run of the agent through."""
+        """Play one run of the agent to its end."""
         questions: set[Any] = set()
         prompts: set[str] = set()
         for index, record in runs(self.path, str(self.editor.work))[number]:
             message = record.get("msg") or {}
             if record["dir"] == "a2c":
-                if prompts or number == 0:  # what comes before is the replay of a load
-                    self.told.take(record, prompts)
+                if prompts or number == 0:  # earlier records are the replay of a load
+                    self.expected.add(record, prompts)
                 if message.get("method") in QUESTIONS:
                     questions.add(message["id"])
             elif message.get("method") in BY_THE_USER:
                 if message["method"] == "session/prompt":
                     prompts.add(str(message["id"]))
-                    self.told.turn()
+                    self.expected.turn()
                 self.user.do(index, message)
             elif "method" not in message and message["id"] in questions:
                 self.user.do(index, message)
         until(lambda: self.traffic.notes().count("done") == number + 1, 30, "done")
-        self.editor.wait_event("AcpTurnEnd", max(self.told.ends, 1), 20)
+        self.editor.wait_event("AcpTurnEnd", max(self.expected.ends, 1), 20)
 
     def missing(self) -> list[str]:
-        """What was told and is not in the chat."""
-        return list(shown(self.told, bare("\n".join(self.editor.chat(1))), self.editor.work))
+        """Return the parts that the chat lacks."""
+        return list(shown(self.expected, bare("\n".join(self.editor.chat(1))), self.editor.work))
 
     def check(self) -> None:
-        """All of it is on the screen, and every question was answered."""
+        """Check that the chat shows everything and that every question was answered."""
         until(lambda: not self.missing(), 10, f"{self.path.stem}: {self.missing()}")
-        assert self.told.texts
+        assert self.expected.texts
         assert not conformance.unanswered(self.traffic.entries())
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_all_of_it_is_on_the_screen(editor: Editor, path: Path) -> None:
+def test_the_chat_shows_the_whole_conversation(editor: Editor, path: Path) -> None:
     stage = Stage(editor, path)
     stage.play()
     stage.check()
@@ -227,7 +229,7 @@ def test_all_of_it_is_on_the_screen(editor: Editor, path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["gemini", "codex-zed", "kimi-code"])
 def test_a_restart_shows_nothing_twice(editor: Editor, name: str) -> None:
-    """The agent starts again, tells all that was said before, and goes on."""
+    """The agent starts again, replays the session, and continues."""
     stage = Stage(editor, DATA / f"{name}-load.ndjson")
     stage.play()
     stage.check()

@@ -1,4 +1,4 @@
-"""An agent of the official Python SDK, whose own models read all that is sent to it."""
+"""An agent built with the official Python SDK, whose models validate every frame of the client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.traffic import Traffic
 
 @pytest.fixture
 def traffic(editor: Editor) -> Traffic:
-    """The SDK's agent, the one for new sessions; `editor` checks every frame at its end."""
+    """Configure the SDK's agent for new sessions. `editor` checks every frame at its end."""
     traffic = Traffic(editor.home / "sdk.jsonl", "sdk")
     editor.traffic.append(traffic)
     tee = [sys.executable, str(ROOT / "tests/real/tee.py"), str(traffic.path)]

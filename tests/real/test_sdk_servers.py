@@ -1,6 +1,6 @@
-"""Servers that others wrote: those of the official SDKs, over WebSocket and Streamable HTTP.
+"""Servers built with the official SDKs, over WebSocket and Streamable HTTP.
 
-npm puts the TypeScript SDK under `AGENTS_DIR` on the first run.
+npm installs the TypeScript SDK under `AGENTS_DIR` on the first run.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def taken_up(editor: Editor, server: RemoteServer, prompt: str, turns: int) -> None:
-    """The server is killed in a turn with that prompt, and comes back: the queue goes on."""
+def check_reconnect(editor: Editor, server: RemoteServer, prompt: str, turns: int) -> None:
+    """Kill the server during a turn with that prompt and start it again.
+
+    The queue must continue.
+    """
     editor.prompt(prompt)
     editor.wait("require('acp').state().sessions[1].status == 'running'")
     editor.prompt("after that")
@@ -52,14 +55,16 @@ def taken_up(editor: Editor, server: RemoteServer, prompt: str, turns: int) -> N
 
 
 def python_sdk(*more: str) -> RemoteServer:
-    """The Python SDK's server by hypercorn, with the agent of `tests/agents_sdk/example.py`."""
+    """Return the Python SDK's server on hypercorn, with the agent of
+    `tests/agents_sdk/example.py`.
+    """
     argv = [sys.executable, "-m", "tests.agents_sdk.http_server"]
     return RemoteServer((), server=lambda port: [*argv, str(port), *more])
 
 
 @pytest.fixture(scope="module")
 def typescript() -> Path:
-    """The example server of the TypeScript SDK."""
+    """Return the example server of the TypeScript SDK."""
     program = PLACE / "node_modules/@agentclientprotocol/sdk/dist/examples/http-server.js"
     if not program.exists():
         npm = shutil.which("npm")
@@ -73,7 +78,7 @@ def typescript() -> Path:
 
 @pytest.fixture
 def certified(tmp_path: Path) -> Iterator[tuple[RemoteServer, Path]]:
-    """The Python SDK's server over TLS, and the file with its authority."""
+    """Start the Python SDK's server over TLS, and yield it with the file of its authority."""
     authority = trustme.CA()
     made = authority.issue_cert("localhost", "127.0.0.1")
     certificate, key, root = (tmp_path / name for name in ("cert.pem", "key.pem", "ca.pem"))
@@ -85,7 +90,7 @@ def certified(tmp_path: Path) -> Iterator[tuple[RemoteServer, Path]]:
         yield server, root
 
 
-async def test_certificates_are_verified_and_http_2_is_spoken(
+async def test_certificates_are_verified_and_http_2_is_used(
     certified: tuple[RemoteServer, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, root = certified
@@ -101,7 +106,7 @@ async def test_certificates_are_verified_and_http_2_is_spoken(
 
 
 async def refusal(url: str) -> str:
-    """Why an agent is not reached: told as it starts, or at the first message."""
+    """Return the reason why an agent cannot be reached: at its start, or at the first message."""
     try:
         async with reached(url) as client:
             client.send(id=1, method="initialize", params={"protocolVersion": 1})
@@ -129,7 +134,7 @@ def test_a_day_with_the_python_sdk(editor: Editor, scheme: str) -> None:
         editor.wait("vim.fn.bufnr('acp://chat/1') > 0 and " + WAITS)
         editor.cmd("AcpCancel")
         assert editor.wait_event("AcpTurnEnd", 4)["stop_reason"] == "cancelled"
-        taken_up(editor, server, "wait", 5)
+        check_reconnect(editor, server, "wait", 5)
         assert any("New session" in line for line in editor.chat())
 
 

@@ -1,7 +1,7 @@
-"""Agents of the official SDKs that speak versions 1 and 2 of the protocol: the routers of Python
-and TypeScript, which read every frame with their own models.
+"""Agents of the official Python and TypeScript SDKs that speak versions 1 and 2 of the protocol.
 
-The SDKs are installed under `AGENTS_DIR` on the first run, each in an environment of its own.
+Their models validate every frame. The SDKs are installed under `AGENTS_DIR` on the first run, each
+in its own environment.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PYTHON_SDK = "agent-client-protocol==1.0.0rc3"
 
 @pytest.fixture(scope="module")
 def node() -> Path:
-    """Node.js with the TypeScript SDK."""
+    """Return Node.js with the TypeScript SDK."""
     program = PLACE / "node_modules/.bin/node"
     if not SDK.exists() or not program.exists():
         npm = shutil.which("npm")
@@ -46,7 +46,7 @@ def node() -> Path:
 
 @pytest.fixture(scope="module")
 def python() -> Path:
-    """An interpreter with the Python SDK."""
+    """Return an interpreter with the Python SDK."""
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", str(PLACE / "py")], check=True, timeout=60)
         install = [str(PYTHON), "-m", "pip", "install", "-q", "--pre", PYTHON_SDK]
@@ -55,7 +55,7 @@ def python() -> Path:
 
 
 def configure(editor: Editor, version: int, *argv: object) -> Traffic:
-    """Make it the agent for new sessions; `editor` checks every frame at its end."""
+    """Configure an agent for new sessions. `editor` checks every frame at its end."""
     traffic = Traffic(editor.home / "sdk.jsonl", "sdk")
     editor.traffic.append(traffic)
     tee = [sys.executable, str(ROOT / "tests/real/tee.py"), str(traffic.path)]

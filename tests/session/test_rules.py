@@ -69,7 +69,7 @@ def case(line: str, **more: Any) -> Case:
         ([RM], "sh -c 'not closed", "ask"),
     ],
 )
-def test_a_command(rules: list[Rule], line: str, action: Action | None) -> None:
+def test_a_command_names_these_files(rules: list[Rule], line: str, action: Action | None) -> None:
     assert decide(rules, case(line)) == action
 
 

@@ -72,7 +72,7 @@ def test_the_next_neovim_has_it(edit: Edit, tmp_path: Path, change: str, end: st
 
 @changes
 @pytest.mark.parametrize("way", ["edit!", "bwipeout! | edit a.txt"])
-def test_it_is_pending_again_where_the_buffer_is_thrown_away(
+def test_a_discarded_buffer_makes_the_edit_pending_again(
     editor: Editor, change: str, way: str
 ) -> None:
     path = rejected(editor, change)
@@ -83,7 +83,9 @@ def test_it_is_pending_again_where_the_buffer_is_thrown_away(
 
 
 @changes
-def test_another_neovim_has_it_until_it_is_saved(edit: Edit, tmp_path: Path, change: str) -> None:
+def test_another_neovim_shows_the_edit_until_the_save(
+    edit: Edit, tmp_path: Path, change: str
+) -> None:
     env = {"XDG_DATA_HOME": str(tmp_path / "data")}
     first = edit(env=env)
     path = rejected(first, change)

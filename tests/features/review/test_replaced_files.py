@@ -54,7 +54,7 @@ def opened(project: Editor) -> Replaced:
 
 
 @pytest.mark.parametrize("what", PLACES)
-def test_a_reject_brings_the_file_back_and_can_be_taken_back(
+def test_a_reject_restores_the_file_and_can_be_undone(
     project: Editor, opened: Replaced, what: str
 ) -> None:
     before = opened(what)
@@ -73,7 +73,7 @@ def test_a_reject_brings_the_file_back_and_can_be_taken_back(
 
 
 @pytest.mark.parametrize("what", PLACES)
-def test_a_restore_brings_the_file_back_and_can_be_undone(
+def test_a_checkpoint_restores_the_file_and_can_be_undone(
     project: Editor, opened: Replaced, what: str
 ) -> None:
     before = opened(what)

@@ -1,4 +1,4 @@
-"""Text that the user types while a restore or a decision is carried out is never overwritten."""
+"""Text that the user types during a restore or a decision is never overwritten."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = ("a", "b", "c", "d")
 
 
 async def changed(workspace: FakeWorkspace) -> list[Path]:
-    """Files in buffers that an agent has changed in a turn."""
+    """Return files in buffers that an agent has changed in a turn."""
     paths = [workspace.work / name for name in NAMES]
     for path in paths:
         path.write_text(OLD)
@@ -32,7 +32,7 @@ async def changed(workspace: FakeWorkspace) -> list[Path]:
 
 
 def add_line(workspace: FakeWorkspace, path: Path) -> None:
-    """The user types a line below the ninth."""
+    """Type a line below the ninth as the user."""
     text = workspace.neovim.buffers[str(path)].text
     lines = list(text.lines)
     workspace.neovim.type(str(path), Text((*lines[:9], "mine", *lines[9:])))
@@ -41,7 +41,7 @@ def add_line(workspace: FakeWorkspace, path: Path) -> None:
 def before_call(
     workspace: FakeWorkspace, name: str, act: Callable[[], object], path: Path | None = None
 ) -> None:
-    """Do this once, right before Neovim is asked to do that, to this file."""
+    """Run an act once, right before this call of Neovim, for this file if one is given."""
     ask: Callable[..., Any] = getattr(workspace.neovim, name)
     bufnr = workspace.neovim.buffers[str(path)].bufnr if path else None
 
@@ -93,7 +93,7 @@ async def test_a_line_typed_between_the_file_and_its_buffer_is_merged(tmp_path: 
         assert workspace.pending() == {}
 
 
-async def test_where_both_changed_the_same_line_the_buffer_keeps_the_users(tmp_path: Path) -> None:
+async def test_the_buffer_keeps_the_users_line_in_a_conflict(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         first, *_ = await changed(workspace)
         typed = parse(AGENTS.replace("three\n", "mine\n"))
@@ -107,7 +107,7 @@ async def test_where_both_changed_the_same_line_the_buffer_keeps_the_users(tmp_p
         assert workspace.neovim.buffers[str(first)].text == typed
 
 
-async def test_a_line_typed_while_unsaved_text_comes_back_stays(tmp_path: Path) -> None:
+async def test_a_line_typed_during_the_restore_of_unsaved_text_stays(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         path = workspace.work / "a"
         path.write_text(OLD)
@@ -136,7 +136,7 @@ async def test_a_line_typed_into_a_new_file_while_it_is_rejected_stays(
         assert buffer.modified
 
 
-async def test_a_program_that_writes_a_closed_file_before_its_reject_is_heeded(
+async def test_a_program_that_writes_a_closed_file_stops_its_reject(
     tmp_path: Path,
 ) -> None:
     async with fake_workspace(tmp_path) as workspace:

@@ -1,4 +1,4 @@
-"""Who hears of an agent's change finds its hunks, whatever else goes on at the time."""
+"""Observers of an agent's change find its hunks, whatever else happens at the time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import anyio
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
 
 
-def told(workspace: FakeWorkspace) -> list[tuple[str, list[str]]]:
-    """The `AcpEdit` events that have come, each with what `state().edits` lists."""
+def edit_events(workspace: FakeWorkspace) -> list[tuple[str, list[str]]]:
+    """Return the `AcpEdit` events with the hunks that `state().edits` lists."""
     session = workspace.sessions[0]
     heard = session.changes.take_events(1 << 30)
     edits: list[dict[str, Any]] = session.edits
@@ -19,7 +19,7 @@ def told(workspace: FakeWorkspace) -> list[tuple[str, list[str]]]:
     return [(Path(it.data["path"]).name, names) for it in heard if it.name == "AcpEdit"]
 
 
-async def test_a_write_during_a_long_look_is_listed_at_once(tmp_path: Path) -> None:
+async def test_a_write_during_a_long_scan_is_listed_at_once(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace, anyio.create_task_group() as group:
         looking, done = anyio.Event(), anyio.Event()
 
@@ -31,14 +31,17 @@ async def test_a_write_during_a_long_look_is_listed_at_once(tmp_path: Path) -> N
         group.start_soon(look)
         await looking.wait()
         await workspace.write(workspace.work / "a.txt", "one\n")
-        assert told(workspace) == [("a.txt", ["a.txt"])]
+        assert edit_events(workspace) == [("a.txt", ["a.txt"])]
         done.set()
 
 
-async def test_what_is_shown_together_is_told_when_it_is_listed(tmp_path: Path) -> None:
+async def test_changes_in_one_frame_have_their_events_after_the_list(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         with workspace.review.edits.together():
             await workspace.write(workspace.work / "a.txt", "one\n")
             await workspace.write(workspace.work / "b.txt", "two\n")
-            assert told(workspace) == []
-        assert told(workspace) == [("a.txt", ["a.txt", "b.txt"]), ("b.txt", ["a.txt", "b.txt"])]
+            assert edit_events(workspace) == []
+        assert edit_events(workspace) == [
+            ("a.txt", ["a.txt", "b.txt"]),
+            ("b.txt", ["a.txt", "b.txt"]),
+        ]

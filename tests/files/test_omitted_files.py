@@ -1,4 +1,6 @@
-"""What the stores could not keep: their trees know of it, and do not take it for absent."""
+"""Files that the stores could not keep: their trees have an entry for them and do not report them
+missing.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["git", "plain"])
 def kept(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> GitStore:
-    """A store of `work` that has not looked yet."""
+    """Return a store of `work` without a scan."""
     if request.param == "git":
         repository(work)
     return GitStore(str(work), tmp_path / "home")
@@ -37,7 +39,7 @@ Side = str | None
 
 
 def sides(kept: GitStore, old: str, new: str) -> dict[str, tuple[Side, Side]]:
-    """By name: `kept`, why it is not, or None where no file is."""
+    """Return both sides by name: `kept`, the reason if it is omitted, or None without a file."""
 
     def side(blob: store.Blob | None) -> Side:
         return None if blob is None else blob.why or ("fifo" if blob.fifo else "kept")
@@ -53,14 +55,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MAX_FILE_BYTES", 1000)
 
 
-def test_sockets_are_no_files_that_users_miss(kept: GitStore, work: Path) -> None:
+def test_sockets_are_not_reported_as_omitted(kept: GitStore, work: Path) -> None:
     (work / "log").write_text("x" * 2000)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(work / "s.sock"))
         assert kept.scan().left_out == [str(work / "log")]
 
 
-def test_a_file_that_shrinks_was_there_before(kept: GitStore, work: Path) -> None:
+def test_a_file_that_shrinks_existed_before(kept: GitStore, work: Path) -> None:
     (work / "log").write_text("x" * 2000)
     first = kept.scan().tree
     (work / "log").write_text("x")
@@ -69,7 +71,7 @@ def test_a_file_that_shrinks_was_there_before(kept: GitStore, work: Path) -> Non
     assert len(second.changes) == 1
 
 
-def test_a_file_that_grows_is_still_there(kept: GitStore, work: Path) -> None:
+def test_a_file_that_grows_still_exists(kept: GitStore, work: Path) -> None:
     first = kept.scan().tree
     (work / "a.txt").write_text("x" * 2000)
     second = kept.scan()
@@ -81,7 +83,7 @@ def test_a_file_that_grows_is_still_there(kept: GitStore, work: Path) -> None:
     assert sides(kept, first, third) == {"a.txt": ("kept", "kept")}
 
 
-def test_a_large_file_that_changes_and_one_that_goes_are_seen(kept: GitStore, work: Path) -> None:
+def test_changes_and_deletions_of_large_files_are_found(kept: GitStore, work: Path) -> None:
     for name in ("one", "two", "three"):
         (work / name).write_text("x" * 2000)
     first = kept.scan().tree
@@ -95,7 +97,7 @@ def test_a_large_file_that_changes_and_one_that_goes_are_seen(kept: GitStore, wo
     }
 
 
-def test_what_is_taken_in_later_has_not_changed(
+def test_a_file_that_is_stored_later_has_not_changed(
     kept: GitStore, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MAX_SCAN_BYTES", 1000)
@@ -108,7 +110,7 @@ def test_what_is_taken_in_later_has_not_changed(
     assert set(last.values()) == {(store.NO_ROOM, "kept")}
 
 
-def test_what_changed_last_has_room_before_the_rest(
+def test_recently_changed_files_are_stored_first(
     kept: GitStore, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MAX_SCAN_BYTES", 1000)
@@ -122,7 +124,7 @@ def test_what_changed_last_has_room_before_the_rest(
     assert changes[0].after.is_stored
 
 
-def test_another_process_knows_what_was_left_out(
+def test_another_process_knows_the_omitted_files(
     kept: GitStore, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (work / "log").write_text("x" * 2000)
@@ -134,7 +136,7 @@ def test_another_process_knows_what_was_left_out(
 
 
 @pytest.mark.parametrize("there", ["fifo", "link", "folder", "full folder"])
-def test_what_takes_the_place_of_a_file_is_seen(kept: GitStore, work: Path, there: str) -> None:
+def test_a_replacement_of_a_file_is_found(kept: GitStore, work: Path, there: str) -> None:
     first = kept.scan().tree
     path = work / "a.txt"
     path.unlink()
@@ -176,7 +178,7 @@ def test_a_folder_becomes_a_file(kept: GitStore, work: Path) -> None:
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_files_behind_a_link_are_not_those_that_were_there(
+def test_files_behind_a_link_are_not_the_earlier_ones(
     kept: GitStore, work: Path, tmp_path: Path, named: bool
 ) -> None:
     outside = tmp_path / "outside"
@@ -220,7 +222,7 @@ print(back, gone)
 
 @pytest.mark.parametrize("git", [True, False])
 @pytest.mark.parametrize("hidden", ["new.txt", "new"])
-def test_what_cannot_be_read_is_not_taken_for_gone(git: bool, hidden: str) -> None:
+def test_an_unreadable_file_is_not_reported_missing(git: bool, hidden: str) -> None:
     with tempfile.TemporaryDirectory() as home:
         work = Path(home, "work")
         (work / "new").mkdir(parents=True)
@@ -244,7 +246,7 @@ def test_what_cannot_be_read_is_not_taken_for_gone(git: bool, hidden: str) -> No
     assert done.stdout.endswith("[] []\n")
 
 
-def test_files_that_git_ignored_were_there(work: Path, tmp_path: Path) -> None:
+def test_files_that_git_ignored_existed_before(work: Path, tmp_path: Path) -> None:
     (work / ".gitignore").write_text("*.log\nbuild/\n")
     (work / "d" / ".gitignore").write_text("*.tmp\n")
     repository(work)
@@ -269,7 +271,7 @@ def test_files_that_git_ignored_were_there(work: Path, tmp_path: Path) -> None:
     }
 
 
-def test_files_that_git_ignores_by_now_are_still_there(
+def test_files_that_git_ignores_now_still_exist(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository(work)
@@ -284,9 +286,7 @@ def test_files_that_git_ignores_by_now_are_still_there(
     }
 
 
-def test_files_of_a_repository_inside_that_is_none_any_more_were_there(
-    work: Path, tmp_path: Path
-) -> None:
+def test_files_of_a_former_nested_repository_existed_before(work: Path, tmp_path: Path) -> None:
     repository(work)
     (work / "inner").mkdir()
     (work / "inner" / "i.txt").write_text("mine\n")

@@ -1,4 +1,4 @@
-"""A file that comes back has the mode and the owner that it had."""
+"""A restored file has its old mode and owner."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rights(path: Path) -> tuple[int, int]:
 
 @pytest.fixture(params=["git", "plain"])
 def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
-    """Files of all modes, one of them of another user where that is possible."""
+    """Make files of all modes, if possible with one of another user."""
     for name, mode in MODES.items():
         editor.write(name, f"{name}\n").chmod(mode)
     if request.param == "git":
@@ -38,7 +38,7 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
     return editor
 
 
-def test_a_rejected_deletion_and_a_restored_file_have_their_rights_again(project: Editor) -> None:
+def test_a_rejected_deletion_and_a_restored_file_have_their_mode_and_owner(project: Editor) -> None:
     paths = [project.work / name for name in MODES]
     before = {path: rights(path) for path in paths}
     project.turn("say hello")
@@ -56,8 +56,8 @@ def test_a_rejected_deletion_and_a_restored_file_have_their_rights_again(project
 
 
 @pytest.mark.parametrize("by_agent", [False, True])
-def test_a_file_has_the_mode_that_it_had_last(project: Editor, by_agent: bool) -> None:
-    """Also where it has been looked at before, and nothing but its mode has changed since."""
+def test_a_restored_file_has_its_last_mode(project: Editor, by_agent: bool) -> None:
+    """Also after an earlier scan, if only its mode has changed since."""
     path, other = project.work / "plain", project.work / "other"
     until(lambda: int(time.time()) > int(path.stat().st_ctime))  # git compares whole seconds
     project.turn("runs " + json.dumps("echo new > other"))
@@ -72,14 +72,14 @@ def test_a_file_has_the_mode_that_it_had_last(project: Editor, by_agent: bool) -
     project.cmd("Acp reject all")
     until(lambda: path.exists() and path.read_text() and not other.exists())
     project.wait("#require('acp').state().sessions[1].edits == 0")
-    project.turn("say hello")  # it is found gone
+    project.turn("say hello")  # the scan finds that it is missing
     assert rights(path)[0] == 0o600
     project.cmd("Acp unreject")
     until(lambda: other.exists() and other.read_text() == "new\n")
     assert rights(other)[0] == 0o600
 
 
-def test_a_new_file_of_the_agents_comes_back_with_its_mode(project: Editor) -> None:
+def test_an_unrejected_new_file_has_its_mode(project: Editor) -> None:
     path = project.work / "new"
     project.turn("runs " + json.dumps("echo new > new; chmod 600 new"))
     project.wait("#require('acp').state().sessions[1].edits == 1")
@@ -93,7 +93,7 @@ def test_a_new_file_of_the_agents_comes_back_with_its_mode(project: Editor) -> N
         project.wait("#require('acp').state().sessions[1].edits == 1")
 
 
-def test_no_one_else_can_read_a_private_file_while_it_comes_back(project: Editor) -> None:
+def test_a_private_file_is_never_readable_by_others_during_its_restore(project: Editor) -> None:
     path = project.work / "private"
     project.turn("runs 'rm private'")
     project.wait("#require('acp').state().sessions[1].edits == 1")
@@ -107,7 +107,7 @@ def test_no_one_else_can_read_a_private_file_while_it_comes_back(project: Editor
     assert project.lua("return _G.mode") & 0o777 == 0o600
 
 
-def test_only_what_a_new_file_would_not_get_is_remembered(tmp_path: Path) -> None:
+def test_only_unusual_modes_and_owners_are_stored(tmp_path: Path) -> None:
     unusual = UnusualRights()
     plain, tool, private = (tmp_path / name for name in ("plain", "tool", "private"))
     for path, mode in ((plain, 0o666), (tool, 0o777)):

@@ -1,5 +1,6 @@
-"""An agent's write that Neovim was killed over, before its journal had it, is the agent's in the
-next one; and nothing else is.
+"""A Neovim is killed after an agent's write, before its journal has the write.
+
+The next Neovim attributes exactly that write to the agent.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ async def started(tmp_path: Path) -> AsyncIterator[Neovims]:
 
 @pytest.fixture
 async def first(started: Neovims) -> FakeWorkspace:
-    """A Neovim whose agent has read a file."""
+    """Start a Neovim whose agent has read a file."""
     found = await started.neovim("first")
     path = found.work / "a.txt"
     path.write_text(TEXT)
@@ -46,7 +47,7 @@ def folder(neovim: FakeWorkspace) -> Path:
 
 
 async def reborn(started: Neovims, killed: FakeWorkspace, name: str = "second") -> FakeWorkspace:
-    """That one is killed, before anything else happens; the next one in its place."""
+    """Kill a Neovim at once and start the next one in its place."""
     started.kill(killed)
     return await started.neovim(name, agents=0)
 
@@ -65,7 +66,9 @@ async def test_a_write_that_no_journal_has_is_pending(
     assert (first.work / "a.txt").read_text() == TEXT
 
 
-async def test_so_are_several_writes_and_new_files(started: Neovims, first: FakeWorkspace) -> None:
+async def test_several_writes_and_new_files_that_no_journal_has_are_pending(
+    started: Neovims, first: FakeWorkspace
+) -> None:
     path = first.work / "a.txt"
     await first.write(path, TEXT.replace("line 2\n", "two\n"))
     await first.exchange()
@@ -83,7 +86,7 @@ async def test_so_are_several_writes_and_new_files(started: Neovims, first: Fake
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-async def test_its_lines_are_blamed_on_the_prompt_where_that_is_wanted(
+async def test_lines_of_a_recovered_write_have_their_prompt_in_the_blame(
     started: Neovims, first: FakeWorkspace, wanted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(persistence, "DELAY_S", 60.0)  # the journal has neither write yet
@@ -101,7 +104,7 @@ async def test_its_lines_are_blamed_on_the_prompt_where_that_is_wanted(
     assert sorted(second.adoptions, key=lambda one: one[1]) == (told if wanted else [])
 
 
-async def test_what_the_user_does_with_the_file_then_is_theirs(
+async def test_later_user_edits_of_a_recovered_file_belong_to_the_user(
     started: Neovims, first: FakeWorkspace
 ) -> None:
     path = first.work / "a.txt"
@@ -115,7 +118,7 @@ async def test_what_the_user_does_with_the_file_then_is_theirs(
 
 
 @pytest.mark.parametrize("found", [TEXT, TWO.replace("ten", "10"), "else\n"])
-async def test_lines_that_are_not_there_are_nobodys(
+async def test_lines_of_a_note_that_the_file_lacks_have_no_author(
     started: Neovims, first: FakeWorkspace, found: str
 ) -> None:
     await first.write(first.work / "a.txt", TWO)
@@ -128,7 +131,7 @@ async def test_lines_that_are_not_there_are_nobodys(
     assert [one.name for one in folder(first).iterdir()] == ["lock"], "nobody looks again"
 
 
-async def test_a_write_that_is_refused_is_none(started: Neovims, first: FakeWorkspace) -> None:
+async def test_a_refused_write_is_not_recovered(started: Neovims, first: FakeWorkspace) -> None:
     path = first.work / "a.txt"
     path.write_text(TWO.replace("two", "2"))
     with pytest.raises(Refusal):
@@ -137,11 +140,11 @@ async def test_a_write_that_is_refused_is_none(started: Neovims, first: FakeWork
 
 
 @pytest.mark.parametrize("verdict", ["accept", "reject"])
-async def test_what_is_decided_stays_decided(
+async def test_a_decided_write_is_not_recovered(
     started: Neovims, first: FakeWorkspace, verdict: str
 ) -> None:
     path = first.work / "a.txt"
-    await first.write(first.work / "b.txt", "other\n")  # the journal stays
+    await first.write(first.work / "b.txt", "other\n")  # keeps the journal
     await first.exchange()
     await first.write(path, TWO)
     entry = first.review.edits.ledger.get(str(path))
@@ -152,7 +155,7 @@ async def test_what_is_decided_stays_decided(
     assert "a.txt" not in shown(second)
 
 
-async def test_the_notes_go_once_the_journal_has_the_write(
+async def test_notes_are_removed_once_the_journal_has_the_write(
     started: Neovims, first: FakeWorkspace
 ) -> None:
     def notes() -> list[int]:
@@ -172,7 +175,7 @@ async def test_the_notes_go_once_the_journal_has_the_write(
     assert [one.name for one in folder(first).iterdir()] == ["lock"]
 
 
-async def test_nobody_takes_those_of_a_neovim_that_lives(
+async def test_notes_of_a_running_neovim_are_not_recovered(
     started: Neovims, first: FakeWorkspace
 ) -> None:
     path = first.work / "a.txt"
@@ -187,7 +190,7 @@ async def test_nobody_takes_those_of_a_neovim_that_lives(
     assert shown(await reborn(started, first, "third")) == {}
 
 
-async def test_a_write_stands_where_it_cannot_be_noted(
+async def test_a_write_succeeds_although_its_note_fails(
     started: Neovims, first: FakeWorkspace
 ) -> None:
     folder(first).parent.mkdir(parents=True, exist_ok=True)
@@ -198,7 +201,7 @@ async def test_a_write_stands_where_it_cannot_be_noted(
     assert len(first.told) == 1, first.told
 
 
-async def test_a_long_write_costs_no_long_note(started: Neovims, first: FakeWorkspace) -> None:
+async def test_a_long_write_has_a_short_note(started: Neovims, first: FakeWorkspace) -> None:
     long = "".join(f"{n} {'x' * 100}\n" for n in range(20_000))
     await first.write(first.work / "long", long)
     await first.write(first.work / "a.txt", TWO)

@@ -1,7 +1,7 @@
-"""What an agent writes stands, whatever became of its earlier text: rejected, restored, deleted.
+"""Writes of an agent are complete, even if its earlier text was rejected, restored or deleted.
 
-A write that is answered with success is in buffer and file. `tests/features/files` has what only a
-real Neovim can do to a text.
+After a successful write buffer and file have the text. `tests/features/files` tests changes that
+need a real Neovim.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Project:
         self.agent = workspace.sessions[0]
 
     async def write(self, text: str, path: Path | None = None) -> str:
-        """The agent writes a text: `ok`, or why not."""
+        """Write a text as the agent and return `ok` or the reason of a refusal."""
         try:
             await self.workspace.write(path or self.path, text, self.agent)
         except Refusal as error:
@@ -40,7 +40,7 @@ class Project:
         return "ok"
 
     async def read(self, path: Path | None = None) -> str:
-        """The same of a read."""
+        """Read the file as the agent and return its text or the reason of a refusal."""
         try:
             await self.workspace.read(path or self.path, self.agent)
         except Refusal as error:
@@ -48,11 +48,11 @@ class Project:
         return "ok"
 
     def open(self, path: Path | None = None) -> None:
-        """A window shows the file."""
+        """Open the file in a window."""
         self.workspace.neovim.open(str(path or self.path))
 
     async def type(self, text: str) -> None:
-        """The user makes this of the shown file, and saves it."""
+        """Change the open file as the user, and save it."""
         neovim = self.workspace.neovim
         neovim.refresh(str(self.path))
         neovim.type(str(self.path), parse(text))
@@ -64,12 +64,12 @@ class Project:
         await self.workspace.settle(self.path)
 
     def shown(self, path: Path | None = None) -> str | None:
-        """What a buffer of the file holds."""
+        """Return the text of the file's buffer."""
         buffer = self.workspace.neovim.buffers.get(str(path or self.path))
         return None if buffer is None else str(buffer.text)
 
-    def holds(self, text: str, path: Path | None = None) -> None:
-        """Buffer and file have this text, and nothing is unsaved."""
+    def check(self, text: str, path: Path | None = None) -> None:
+        """Check that buffer and file have this text, and that nothing is unsaved."""
         where = path or self.path
         assert where.read_text() == text
         assert self.shown(where) in (None, text)
@@ -79,7 +79,7 @@ class Project:
 
 @asynccontextmanager
 async def project(root: Path, *, is_open: bool = False, agents: int = 1) -> AsyncIterator[Project]:
-    """A project in `root`, with `a.txt` in a window or not."""
+    """Yield a project in `root`, with `a.txt` in a window or not."""
     async with fake_workspace(root, agents) as workspace:
         found = Project(workspace)
         if is_open:
@@ -100,13 +100,13 @@ async def test_a_rejected_new_file_is_written_again_by_the_same_write(
         assert not path.exists()
         for text in ("a\nb\nc\n", "a\nb\nc\nd\n"):
             assert await it.write(text, path) == "ok"
-            it.holds(text, path)
+            it.check(text, path)
         told = it.workspace.events("AcpEdit")
         assert [one["kind"] for one in told] == ["created", "created", "modified"]
         assert {one["source"] for one in told} == {"fs"}
 
 
-async def test_what_was_restored_is_written_again_after_a_new_prompt(tmp_path: Path) -> None:
+async def test_a_restored_text_is_written_again_after_a_new_prompt(tmp_path: Path) -> None:
     async with project(tmp_path) as it:
         created = it.workspace.work / "new.txt"
         await it.workspace.turn()
@@ -117,11 +117,11 @@ async def test_what_was_restored_is_written_again_after_a_new_prompt(tmp_path: P
         assert it.workspace.pending() == {}
         await it.workspace.turn()
         assert await it.write(NEW) == await it.write("a\nb\nc\n", created) == "ok"
-        it.holds(NEW)
-        it.holds("a\nb\nc\n", created)
+        it.check(NEW)
+        it.check("a\nb\nc\n", created)
 
 
-async def test_a_restore_that_is_undone_is_what_the_agent_had_written(tmp_path: Path) -> None:
+async def test_an_undone_restore_has_the_agents_text(tmp_path: Path) -> None:
     async with project(tmp_path) as it:
         await it.workspace.turn()
         assert await it.write(NEW) == "ok"
@@ -133,12 +133,12 @@ async def test_a_restore_that_is_undone_is_what_the_agent_had_written(tmp_path: 
         await it.workspace.turn()
         another = NEW.replace("agent\n", "another\n")
         assert await it.write(another) == "ok"
-        it.holds(another)
+        it.check(another)
 
 
 @pytest.mark.parametrize("again", [NEW, MORE], ids=["the same", "more"])
 @pytest.mark.parametrize("scope", ["hunk", "all"])
-async def test_a_rejected_hunk_is_written_again_beside_what_the_user_typed(
+async def test_a_rejected_hunk_is_written_again_beside_user_text(
     tmp_path: Path, again: str, scope: str
 ) -> None:
     async with project(tmp_path, is_open=True) as it:
@@ -156,10 +156,10 @@ async def test_a_rejected_hunk_is_written_again_beside_what_the_user_typed(
         await it.type(typed.replace("line 1\n", "after\n"))
         assert await it.write(again.replace("line 12", "user")) == "ok"
         mine = again.replace("line 12", "user").replace("line 6\n", "typed\n")
-        it.holds(mine.replace("line 1\n", "after\n"))
+        it.check(mine.replace("line 1\n", "after\n"))
 
 
-async def test_what_the_user_typed_after_a_reject_is_no_agents_to_change(tmp_path: Path) -> None:
+async def test_an_agent_does_not_overwrite_text_typed_after_a_reject(tmp_path: Path) -> None:
     async with project(tmp_path, is_open=True) as it:
         assert await it.write(NEW) == "ok"
         await it.workspace.decide("reject")
@@ -170,15 +170,15 @@ async def test_what_the_user_typed_after_a_reject_is_no_agents_to_change(tmp_pat
 
 
 async def test_typing_is_no_reject(tmp_path: Path) -> None:
-    """A line of the agent's that the user has deleted by hand stays away."""
+    """A line of the agent that the user has deleted by hand stays away."""
     async with project(tmp_path, is_open=True) as it:
         assert await it.write(NEW) == "ok"
         await it.type(OLD)
         assert await it.write(MORE) == "ok"
-        it.holds(OLD.replace("line 9\n", "nine\n"))
+        it.check(OLD.replace("line 9\n", "nine\n"))
 
 
-async def test_a_reject_that_was_taken_back_is_what_the_agent_had_written(tmp_path: Path) -> None:
+async def test_an_undone_reject_has_the_agents_text(tmp_path: Path) -> None:
     async with project(tmp_path, is_open=True) as it:
         assert await it.write(NEW) == "ok"
         await it.workspace.decide("reject")
@@ -186,10 +186,10 @@ async def test_a_reject_that_was_taken_back_is_what_the_agent_had_written(tmp_pa
         assert it.path.read_text() == NEW
         another = NEW.replace("agent\n", "another\n")
         assert await it.write(another) == "ok"
-        it.holds(another)
+        it.check(another)
 
 
-async def test_what_the_user_took_back_after_the_agent_read_stays(tmp_path: Path) -> None:
+async def test_an_undo_by_the_user_after_the_agents_read_stays(tmp_path: Path) -> None:
     async with project(tmp_path, is_open=True) as it:
         assert await it.write(NEW) == "ok"
         await it.workspace.decide("reject")
@@ -197,7 +197,7 @@ async def test_what_the_user_took_back_after_the_agent_read_stays(tmp_path: Path
         await it.unreject()
         assert it.path.read_text() == NEW
         assert await it.write(OLD.replace("line 9\n", "nine\n")) == "ok"
-        it.holds(MORE)
+        it.check(MORE)
 
 
 @pytest.mark.parametrize("is_open", [False, True])
@@ -209,25 +209,25 @@ async def test_a_file_that_was_deleted_is_missing_and_written_again(
         it.path.unlink()
         assert await it.read() == "missing"
         assert await it.write(OLD) == "ok"
-        it.holds(OLD)
+        it.check(OLD)
         it.path.unlink()
         assert await it.write(NEW) == "ok"
-        it.holds(NEW)
+        it.check(NEW)
 
 
 @pytest.mark.parametrize("is_open", [False, True])
-async def test_what_another_program_wrote_since_is_merged(tmp_path: Path, is_open: bool) -> None:
+async def test_later_writes_of_another_program_are_merged(tmp_path: Path, is_open: bool) -> None:
     async with project(tmp_path, is_open=is_open) as it:
         assert await it.read() == "ok"
         assert await it.write(NEW) == "ok"
         it.path.write_text(NEW.replace("line 12\n", "elsewhere\n"))
         assert await it.write(MORE) == "ok"
-        it.holds(MORE.replace("line 12\n", "elsewhere\n"))
+        it.check(MORE.replace("line 12\n", "elsewhere\n"))
         it.path.write_text(MORE.replace("agent\n", "mine\n"))
         assert await it.write(MORE.replace("agent\n", "its\n")) == "conflict"
 
 
-async def test_a_file_that_came_in_place_of_a_deleted_one_is_not_overwritten(
+async def test_a_file_in_place_of_a_deleted_one_is_not_overwritten(
     tmp_path: Path,
 ) -> None:
     async with project(tmp_path) as it:
@@ -239,7 +239,7 @@ async def test_a_file_that_came_in_place_of_a_deleted_one_is_not_overwritten(
         assert it.path.read_text() == "precious\n"
 
 
-async def test_two_agents_write_again_what_the_user_rejected_of_both(tmp_path: Path) -> None:
+async def test_two_agents_write_their_rejected_texts_again(tmp_path: Path) -> None:
     async with project(tmp_path, is_open=True, agents=2) as it:
         first, second = it.workspace.sessions
         assert await it.write(NEW) == "ok"
@@ -249,14 +249,14 @@ async def test_two_agents_write_again_what_the_user_rejected_of_both(tmp_path: P
         await it.workspace.decide("reject")
         assert it.path.read_text() == OLD
         assert await it.write(MORE) == "ok"
-        it.holds(MORE)
+        it.check(MORE)
         it.agent = first
         assert await it.write(NEW) == "ok"
-        it.holds(MORE)
+        it.check(MORE)
 
 
 @pytest.mark.parametrize("left", ["", "\n", "mine\n"])
-async def test_a_text_that_the_user_took_out_is_a_conflict_until_it_is_read(
+async def test_a_text_that_the_user_removed_is_a_conflict_until_a_read(
     tmp_path: Path, left: str
 ) -> None:
     async with project(tmp_path) as at:
@@ -271,7 +271,7 @@ async def test_a_text_that_the_user_took_out_is_a_conflict_until_it_is_read(
         assert at.path.read_text() == NEW
 
 
-async def test_what_the_user_took_out_in_part_stays_out(tmp_path: Path) -> None:
+async def test_text_that_the_user_removed_in_part_stays_removed(tmp_path: Path) -> None:
     async with project(tmp_path) as at:
         assert await at.read() == "ok"
         assert await at.write(NEW) == "ok"
@@ -281,7 +281,7 @@ async def test_what_the_user_took_out_in_part_stays_out(tmp_path: Path) -> None:
         assert at.path.read_text() == NEW.replace("line 5\n", "")
 
 
-async def test_an_agent_that_empties_an_empty_file_is_answered_with_success(tmp_path: Path) -> None:
+async def test_emptying_an_empty_file_succeeds(tmp_path: Path) -> None:
     async with project(tmp_path) as at:
         assert await at.read() == "ok"
         at.open()

@@ -1,4 +1,4 @@
-"""A store that another process of the same Neovim has begun: what that kept is known."""
+"""A store that an earlier process has begun: its contents are known."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def opened(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> Open:
     return lambda: GitStore(str(work), tmp_path / "home")
 
 
-def test_trees_of_the_process_before_can_be_brought_back(
+def test_trees_of_an_earlier_process_can_be_restored(
     opened: Open, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = opened()
@@ -57,7 +57,7 @@ def test_trees_of_the_process_before_can_be_brought_back(
     assert [Path(change.path).name for change in middle] == ["a.txt", "new.txt"]
 
 
-def test_git_that_was_killed_holds_nobody_up(
+def test_a_killed_git_delays_nothing(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository(work)
@@ -70,7 +70,7 @@ def test_git_that_was_killed_holds_nobody_up(
     assert GitStore(str(work), home).scan().tree
 
 
-def test_a_content_that_was_torn_is_lost(work: Path, tmp_path: Path) -> None:
+def test_a_torn_content_is_lost(work: Path, tmp_path: Path) -> None:
     store = GitStore(str(work), tmp_path / "home")
     before = store.scan().tree
     (work / "a.txt").write_text("two\n")
@@ -84,7 +84,7 @@ def test_a_content_that_was_torn_is_lost(work: Path, tmp_path: Path) -> None:
     assert store.contents([(change.path, change.before)]) == {}
 
 
-def test_a_tree_that_is_gone_is_an_error(work: Path, tmp_path: Path) -> None:
+def test_a_missing_tree_is_an_error(work: Path, tmp_path: Path) -> None:
     store = GitStore(str(work), tmp_path / "home")
     trees = [store.scan().tree]
     (work / "a.txt").write_text("two\n")
