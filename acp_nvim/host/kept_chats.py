@@ -43,6 +43,17 @@ def opened(host: Host, kept: Kept) -> Conversation | None:
     return None
 
 
+async def open_kept(host: Host, kept: Kept) -> None:
+    """Show a stored session: its open chat, else a read-only one."""
+    live = opened(host, kept)
+    if live is not None:
+        host.sessions.show(live)
+        return
+    entries: Sequence[Entry] | None = await read(host, "entries", kept.id)
+    if entries is not None:
+        read_only(host, kept, entries)
+
+
 def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     """Show a stored session as a read-only chat, and return it. A prompt there continues it."""
     there = host.history.chat_of(kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_nvim.features.history.history_lists import statistics
+from acp_nvim.features.history.statistics import statistics
 from acp_nvim.history.search import Used
 
 

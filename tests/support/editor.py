@@ -89,7 +89,8 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Editor:
-    """One Neovim with the plugin on 'runtimepath', a screen, and a project directory `work`.
+    """One Neovim with the plugin, which is in `root`, on 'runtimepath', a screen, and a project
+    directory `work`.
 
     Everything it writes lies in `home`. `close` fails the test when a process of it survives, when
     a scripted agent was sent a frame against the schema, or when an error stands in `:messages`
@@ -105,6 +106,7 @@ class Editor:
         screen: tuple[int, int] | None = (120, 40),
         env: Mapping[str, str] | None = None,
         work: Path | None = None,
+        root: Path = ROOT,
     ) -> None:
         self.home = home
         self.work = work or home / "work"
@@ -115,7 +117,7 @@ class Editor:
         self.errors_expected = False
         self.grid = Grid(*(screen or (80, 24)))
         config = home / "init.lua"
-        config.write_text(INIT.format(root=str(ROOT), extra=init), encoding="utf-8")
+        config.write_text(INIT.format(root=str(root), extra=init), encoding="utf-8")
         argv = [nvim_binary(), "--embed", "-n", "-i", "NONE", "-u", str(config), *args]
         if screen is None:
             argv.append("--headless")

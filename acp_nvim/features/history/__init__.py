@@ -12,9 +12,7 @@ def install(app: Host) -> None:
     app.verbs.add(
         "acp_nvim.features.history.verbs",
         "history",
-        "last_chat",
         "history_stats",
         "history_ask",
         "history_do",
-        "prompts",
     )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from acp_nvim import wording
 from acp_nvim.app import Host
-from acp_nvim.features.history import history_lists
-from acp_nvim.host import kept_chats
+from acp_nvim.features.history.statistics import statistics
+from acp_nvim.host import kept_chats, kept_lists
 from acp_nvim.host.exports import written
 from acp_nvim.render.in_full import markdown_of
 from acp_nvim.session.transcript.entries import Entry
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from acp_nvim.history.search import Kept
 
 ACTIONS = ("open", "continue", "export", "delete")
-PROMPTS = 500
-"""Most earlier prompts that a composer gets."""
 
 
 @verb("history")
@@ -36,30 +34,16 @@ async def history(host: Host, args: Args) -> None:
         host.echo("info", said.format(words=words))
         return
     now = time.time()
-    items = [history_lists.item(kept, cwd, now) for kept in found]
+    items = [kept_lists.item(kept, cwd, now) for kept in found]
     at = await host.choose("History", items, "history")
     if at is None:
         return
     action = args.get("action")
     if action is None:
-        chosen = await host.choose(history_lists.name(found[at]), ACTIONS, "history_action")
+        chosen = await host.choose(kept_lists.name(found[at]), ACTIONS, "history_action")
         action = None if chosen is None else ACTIONS[chosen]
     if action is not None:
         await _act(host, found[at], str(action))
-
-
-@verb("last_chat")
-async def last_chat(host: Host, args: Args) -> None:
-    """Offer the last session of a directory if no session is current."""
-    cwd = str(args["cwd"])
-    found: Sequence[Kept] = await kept_chats.read(host, "search", "", cwd, silent=True) or ()
-    last = next((kept for kept in found[:1] if kept.cwd == cwd), None)
-    if last is None:
-        host.echo("info", wording.NO_SESSION)
-        return
-    items = [history_lists.item(last, cwd, time.time())]
-    if await host.choose(wording.LAST_CHAT, items, "last_chat") is not None:
-        await _act(host, last, "open")
 
 
 @verb("history_stats")
@@ -71,7 +55,7 @@ async def stats(host: Host, args: Args) -> None:
     if not used:
         host.echo("info", wording.HISTORY_UNUSED)
         return
-    host.screen.push("show", "acp://history-stats", "acpinfo", history_lists.statistics(used))
+    host.screen.push("show", "acp://history-stats", "acpinfo", statistics(used))
 
 
 @verb("history_ask")
@@ -85,7 +69,7 @@ async def ask(host: Host, args: Args) -> None:
         cwd = str(args["cwd"])
         found = await kept_chats.read(host, "search", str(args.get("search") or ""), cwd) or []
         now = time.time()
-        reply = [history_lists.item(kept, cwd, now) for kept in found]
+        reply = [kept_lists.item(kept, cwd, now) for kept in found]
     host.screen.push("reply", args["id"], reply)
 
 
@@ -99,15 +83,6 @@ async def do(host: Host, args: Args) -> None:
         await _act(host, kept, str(args["action"]))
 
 
-@verb("prompts")
-async def prompts(host: Host, args: Args) -> None:
-    """Send the earlier prompts of all Neovims to the composer."""
-    texts = (
-        await kept_chats.read(host, "prompts", PROMPTS, silent=True) if host.history.enabled else []
-    )
-    host.screen.push("prompts", texts or [])
-
-
 async def _act(host: Host, kept: Kept, action: str) -> None:
     live = kept_chats.opened(host, kept)
     if action == "delete":
@@ -115,17 +90,18 @@ async def _act(host: Host, kept: Kept, action: str) -> None:
         prompts = await kept_chats.read(host, "own_prompts", kept.id)
         host.history.delete(kept.id, uid)
         host.screen.push("forget_prompts", prompts or [])
-        host.echo("info", wording.HISTORY_DELETED.format(session=history_lists.name(kept)))
+        host.echo("info", wording.HISTORY_DELETED.format(session=kept_lists.name(kept)))
         return
-    if live is not None and action in ("open", "continue"):
+    if action == "open":
+        await kept_chats.open_kept(host, kept)
+        return
+    if live is not None and action == "continue":
         host.sessions.show(live)
         return
     entries: Sequence[Entry] | None = await kept_chats.read(host, "entries", kept.id)
     if entries is None:
         return
     match action:
-        case "open":
-            kept_chats.read_only(host, kept, entries)
         case "continue":
             kept_chats.go_on(host, kept, entries)
         case "export":

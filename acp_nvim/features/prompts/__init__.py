@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def install(app: Host) -> None:
-    app.verbs.add("acp_nvim.features.prompts.verbs", "prompt", "send", "begin", "cancel", "queue")
+    app.verbs.add(
+        "acp_nvim.features.prompts.verbs", "prompt", "send", "begin", "cancel", "queue", "prompts"
+    )
     app.verbs.add("acp_nvim.features.prompts.attach", "attach")
     sent = SentPrompts(app.problem)
     app.observers.on_setup.append(sent.on_setup)

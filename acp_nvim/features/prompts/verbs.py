@@ -10,6 +10,7 @@ from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
 from acp_nvim.features.prompts.attach import is_empty, prompt_of
+from acp_nvim.host import kept_chats
 from acp_nvim.session import queue as waiting
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
@@ -17,6 +18,9 @@ from acp_nvim.verbs import Args, verb
 
 if TYPE_CHECKING:
     from acp_nvim.history.search import Kept
+
+PROMPTS = 500
+"""Most earlier prompts that a composer gets."""
 
 
 @verb("prompt")
@@ -183,10 +187,9 @@ def _meant(host: Host, args: Args) -> Conversation:
 
 def _gone_on(host: Host, chat: Conversation, kept: Kept) -> Conversation:
     """Continue a stored session, because a prompt was written in its read-only chat."""
-    from acp_nvim.host.kept_chats import go_on
 
     entries = list(chat.session.transcript.entries)
-    found = go_on(host, kept, entries)
+    found = kept_chats.go_on(host, kept, entries)
     chat.session.heir = found.session.n
     return found
 
@@ -314,3 +317,12 @@ def _counted(known: Counter[str], label: str) -> bool:
     there = known[label] > 0
     known[label] -= there
     return there
+
+
+@verb("prompts")
+async def prompts(host: Host, args: Args) -> None:
+    """Send the earlier prompts of all Neovims to the composer."""
+    texts = (
+        await kept_chats.read(host, "prompts", PROMPTS, silent=True) if host.history.enabled else []
+    )
+    host.screen.push("prompts", texts or [])

@@ -1,0 +1,32 @@
+"""A feature is a folder: it can be deleted, and a new one can be added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from acp_nvim import wording
+from tests.support.editor import HURRIED_HOST, Editor
+from tests.support.tree_copy import copy_tree, delete_feature
+
+
+@pytest.mark.parametrize(("name", "verb"), [("history", "history_stats"), ("blame", "blame")])
+def test_a_turn_works_without_a_feature(
+    name: str, verb: str, edit: Callable[..., Editor], tmp_path: Path
+) -> None:
+    root = copy_tree(tmp_path / "copy")
+    delete_feature(root, name)
+    editor = edit(root=root, env=HURRIED_HOST)
+    editor.agent("echo")
+    editor.write("a.txt", "one\n")
+    editor.open("a.txt")
+    assert editor.turn("hello")["stop_reason"] == "end_turn"
+    assert "hello" in "\n".join(editor.chat())
+    assert editor.messages() == ""
+    editor.cmd("Acp info")
+    editor.wait("vim.fn.bufexists('acp://info') == 1")
+    assert "problems" not in editor.lines("acp://info")
+    editor.lua("require('acp.base.host').notify(...)", verb, {})
+    editor.wait_message(wording.UNKNOWN_VERB.format(verb=verb))
