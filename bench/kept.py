@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 
-from acp_nvim.history.changes import Begin, Change, Facts, Grow, Put, Settle
+from acp_nvim.history.changes import Begin, Change, Completion, EntryState, Extension, Facts
 from acp_nvim.history.database import Database
-from acp_nvim.history.records import Call, Said
+from acp_nvim.history.records import Call, MessageRecord
 from acp_nvim.history.store import Store
 from acp_nvim.protocol import schema
 
@@ -62,13 +62,13 @@ class _Talk:
         for turn in range(10):
             special = f" {RARE}" if n == 100 and turn == 5 else " zebra" if n % 100 == 7 else ""
             for role, words in (("user", 30), ("thought", 60), ("agent", 200)):
-                record = Said(role, None, None, 1.0)
-                yield Grow(n, at, record, [self._text(words) + special])
-                yield Settle(n, at)
+                record = MessageRecord(role, None, None, 1.0)
+                yield Extension(n, at, record, [self._text(words) + special])
+                yield Completion(n, at)
                 at += 1
             for _ in range(4):
                 text = schema.Content(schema.TextContent(self._text(120)))
-                yield Put(n, at, _call(f"c{at}", self._text(4), [text]))
+                yield EntryState(n, at, _call(f"c{at}", self._text(4), [text]))
                 at += 1
 
 

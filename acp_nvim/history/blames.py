@@ -58,7 +58,7 @@ def write(sql: sqlite3.Connection, wrote: Wrote, author: int, now: float) -> Non
     blame = follow(blame, digests(wrote.agents), author)
     if wrote.after != wrote.agents:
         blame = follow(blame, digests(wrote.after))
-    _put(sql, wrote.path, blame, now)
+    _store_lines(sql, wrote.path, blame, now)
 
 
 def move(sql: sqlite3.Connection, moved: Moved, now: float) -> None:
@@ -67,10 +67,10 @@ def move(sql: sqlite3.Connection, moved: Moved, now: float) -> None:
     if blame is None:
         sql.execute("DELETE FROM blames WHERE path = ?", (moved.new,))
     else:
-        _put(sql, moved.new, blame, now)
+        _store_lines(sql, moved.new, blame, now)
 
 
-def _put(sql: sqlite3.Connection, path: str, blame: Blame, now: float) -> None:
+def _store_lines(sql: sqlite3.Connection, path: str, blame: Blame, now: float) -> None:
     lines, runs = "".join(blame.lines).encode("latin-1"), msgspec.json.encode(blame.runs)
     sql.execute(
         "INSERT INTO blames VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from acp_nvim.edits.text import Text
-from acp_nvim.history.records import Record, Said
+from acp_nvim.history.records import MessageRecord, Record
 from acp_nvim.session.transcript.entries import Part
 
 
@@ -47,7 +47,7 @@ class Begin(Struct, frozen=True):
     """Start of a recording, in a new record (`uid`) or an existing one.
 
     The existing record is `record`, or that of the agent's session that was loaded or resumed
-    (`brought`). It already has the first `shown` entries.
+    (`is_loaded`). It already has the first `recorded` entries.
     """
 
     n: int
@@ -55,19 +55,19 @@ class Begin(Struct, frozen=True):
     facts: Facts
     parent: int | None = None
     record: int | None = None
-    brought: bool = False
-    shown: int = 0
+    is_loaded: bool = False
+    recorded: int = 0
     replay: Replay | None = None
 
 
-class Know(Struct, frozen=True):
+class FactsChange(Struct, frozen=True):
     """Changed facts of a session."""
 
     n: int
     facts: Facts
 
 
-class Put(Struct, frozen=True, gc=False):
+class EntryState(Struct, frozen=True, gc=False):
     """Present state of an entry."""
 
     n: int
@@ -75,17 +75,17 @@ class Put(Struct, frozen=True, gc=False):
     record: Record
 
 
-class Grow(Struct, frozen=True, gc=False):
+class Extension(Struct, frozen=True, gc=False):
     """Content that is appended to a message or replaces its content."""
 
     n: int
     place: int
-    record: Said
+    record: MessageRecord
     parts: Sequence[Part]
-    anew: bool = False
+    replaces: bool = False
 
 
-class Settle(Struct, frozen=True, gc=False):
+class Completion(Struct, frozen=True, gc=False):
     """Completion of a message, which may still be extended."""
 
     n: int
@@ -142,4 +142,15 @@ class Moved(Struct, frozen=True):
     new: str
 
 
-Change = Begin | Know | Put | Grow | Settle | Prompted | Delete | Wrote | Adopted | Moved
+Change = (
+    Begin
+    | FactsChange
+    | EntryState
+    | Extension
+    | Completion
+    | Prompted
+    | Delete
+    | Wrote
+    | Adopted
+    | Moved
+)

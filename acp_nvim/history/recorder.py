@@ -16,18 +16,18 @@ from acp_nvim.history.changes import (
     Adopted,
     Begin,
     Change,
+    Completion,
     Delete,
+    EntryState,
+    Extension,
     Facts,
-    Grow,
-    Know,
+    FactsChange,
     Moved,
     Prompted,
-    Put,
     Replay,
-    Settle,
     Wrote,
 )
-from acp_nvim.history.records import Call, OneShell, Said, joined, record_of
+from acp_nvim.history.records import Call, MessageRecord, OneShell, joined, record_of
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.text import clean_text
 from acp_nvim.session import index
@@ -60,17 +60,17 @@ LATEST_S: Final = 5.0
 
 
 @dataclass(slots=True)
-class _Kept:
+class _Recording:
     """State of a recorded session."""
 
     record: int | None = None
-    shown: int = 0
+    recorded: int = 0
     begun: bool = False
     facts: Facts | None = None
     topic: str = ""
     skipped: int = 0
     """Number of entries at the beginning that are not recorded."""
-    seen: int = 0
+    placed: int = 0
     """Number of entries with a place, including skipped ones."""
     changed: float = 0.0
     """Time of the last change of a replay."""
@@ -98,15 +98,15 @@ class Recorder:
         self._uid = uid
         self._write = write
         self._clock = clock
-        self._kept: dict[int, _Kept] = {}
+        self._recordings: dict[int, _Recording] = {}
         self._ignored: set[int] = set()
         self._pending: list[Change] = []
         self._wrote: list[Wrote | Moved] = []
         self._generation = 0
 
-    def follow(self, session: Session, record: int | None, shown: int) -> None:
-        """Continue a session in an existing record that has its first ``shown`` entries."""
-        self._kept[session.n] = _Kept(record, shown)
+    def follow(self, session: Session, record: int | None, recorded: int) -> None:
+        """Continue a session in an existing record that has its first ``recorded`` entries."""
+        self._recordings[session.n] = _Recording(record, recorded)
 
     def ignore(self, session: Session) -> None:
         """Ignore a read-only chat of the history."""
@@ -140,15 +140,15 @@ class Recorder:
 
     def _skip(self, session: Session) -> None:
         session.transcript.unsaved.clear()
-        self._kept[session.n] = _Kept(skipped=len(session.transcript.entries))
+        self._recordings[session.n] = _Recording(skipped=len(session.transcript.entries))
 
     def again(self, generation: int) -> None:
         """Pass on everything again, because the history was replaced or has lost changes."""
         self._generation = generation
         for session in self._sessions():
-            kept = self._kept.get(session.n)
-            if kept is not None:
-                self._kept[session.n] = _Kept(kept.record, kept.shown)
+            recording = self._recordings.get(session.n)
+            if recording is not None:
+                self._recordings[session.n] = _Recording(recording.record, recording.recorded)
             session.transcript.unsaved.clear()  # in the order of places, which matters
             session.transcript.unsaved.update(dict.fromkeys(session.transcript.entries))
 
@@ -158,140 +158,149 @@ class Recorder:
         `final`: this is the last call.
         """
         changes, self._pending = self._pending, []
-        waits = [self._take(session, changes, final) for session in self._sessions()]
-        changes += self._take_wrote()
+        waits = [self._collect(session, changes, final) for session in self._sessions()]
+        changes += self._recorded_writes()
         if changes:
             self._write(self._generation, changes)
         if self._wrote:
             waits.append(GAP_S)
         return min((seconds for seconds in waits if seconds is not None), default=None)
 
-    def _take_wrote(self) -> Sequence[Wrote | Moved]:
+    def _recorded_writes(self) -> Sequence[Wrote | Moved]:
         """Remove and return the writes of recorded sessions."""
         wrote, self._wrote = self._wrote, []
-        begun = {n for n, kept in self._kept.items() if kept.begun}
+        begun = {n for n, recording in self._recordings.items() if recording.begun}
         self._wrote = [one for one in wrote if one.n not in begun]
         return [one for one in wrote if one.n in begun]
 
-    def _take(self, session: Session, changes: list[Change], final: bool) -> float | None:
+    def _collect(self, session: Session, changes: list[Change], final: bool) -> float | None:
         unsaved = session.transcript.unsaved
         if session.n in self._ignored:
             unsaved.clear()
             return None
-        kept = self._kept.get(session.n)
-        if kept is None:
+        recording = self._recordings.get(session.n)
+        if recording is None:
             if not unsaved:
                 return None
-            kept = self._kept[session.n] = _Kept()
-        if not kept.begun:
-            wait = 0.0 if final else self._wait(session, kept)
+            recording = self._recordings[session.n] = _Recording()
+        if not recording.begun:
+            wait = 0.0 if final else self._wait(session, recording)
             if wait > 0:
                 return wait
             if not _is_worth_it(session):
                 return None
         before = len(changes)
-        self._add_facts(session, kept, changes)
-        more = self._entries(session, kept, changes, final)
-        self._settle(session, kept, changes, final)
+        self._add_facts(session, recording, changes)
+        more = self._entries(session, recording, changes, final)
+        self._settle(session, recording, changes, final)
         if more:
             return NEXT_S
         if len(changes) > before or unsaved:
             return GAP_S
         return LULL_S if session.is_running else None
 
-    def _wait(self, session: Session, kept: _Kept) -> float:
+    def _wait(self, session: Session, recording: _Recording) -> float:
         """Return the seconds to wait for the end of an agent's replay, or 0 if it has ended."""
         root = session.root
-        if not root.brings or kept.record is not None:
+        if not root.brings or recording.record is not None:
             return 0.0
         if root.replaying or root.status == "starting":
             return REPLAYED_S
         now = self._clock()
-        if len(session.transcript.entries) != kept.seen:
-            kept.seen, kept.changed = len(session.transcript.entries), now
-        if root.turn == 0 and now - kept.changed < REPLAYED_S:
+        if len(session.transcript.entries) != recording.placed:
+            recording.placed, recording.changed = len(session.transcript.entries), now
+        if root.turn == 0 and now - recording.changed < REPLAYED_S:
             return REPLAYED_S
         return 0.0
 
-    def _add_facts(self, session: Session, kept: _Kept, changes: list[Change]) -> None:
-        facts = _facts(session, kept)
-        if not kept.begun:
-            kept.begun, kept.seen = True, kept.skipped
-            changes.append(self._begin(session, kept, facts))
-        elif facts != kept.facts or session.transcript.unsaved:
-            changes.append(Know(session.n, facts))
-        kept.facts = facts
+    def _add_facts(self, session: Session, recording: _Recording, changes: list[Change]) -> None:
+        facts = _facts(session, recording)
+        if not recording.begun:
+            recording.begun, recording.placed = True, recording.skipped
+            changes.append(self._begin(session, recording, facts))
+        elif facts != recording.facts or session.transcript.unsaved:
+            changes.append(FactsChange(session.n, facts))
+        recording.facts = facts
 
-    def _begin(self, session: Session, kept: _Kept, facts: Facts) -> Begin:
-        brought = bool(session.root.brings) and kept.record is None
+    def _begin(self, session: Session, recording: _Recording, facts: Facts) -> Begin:
+        is_loaded = bool(session.root.brings) and recording.record is None
         return Begin(
             session.n,
             self._uid(session),
             facts,
             getattr(session, "parent", None),
-            kept.record,
-            brought,
-            kept.shown,
-            _replay(session) if brought else None,
+            recording.record,
+            is_loaded,
+            recording.recorded,
+            _replay(session) if is_loaded else None,
         )
 
     # -- entries ----------------------------------------------------------------------------------
 
-    def _entries(self, session: Session, kept: _Kept, changes: list[Change], final: bool) -> bool:
+    def _entries(
+        self, session: Session, recording: _Recording, changes: list[Change], final: bool
+    ) -> bool:
         """Collect changed entries in the order of their places. Return whether more are left."""
         transcript, unsaved = session.transcript, session.transcript.unsaved
-        fresh = transcript.entries[kept.seen : kept.seen + AT_ONCE]
-        for place, entry in enumerate(fresh, kept.seen):
-            kept.places[entry] = place
-        kept.seen += len(fresh)
+        fresh = transcript.entries[recording.placed : recording.placed + AT_ONCE]
+        for place, entry in enumerate(fresh, recording.placed):
+            recording.places[entry] = place
+        recording.placed += len(fresh)
         now, taken = self._clock(), 0
         for entry in list(unsaved):
-            at = kept.places.get(entry)
+            at = recording.places.get(entry)
             if at is None:
-                if kept.seen == len(transcript.entries):
+                if recording.placed == len(transcript.entries):
                     del unsaved[entry]
                 continue
-            if kept.due and kept.due.get(entry, 0.0) > now and not final:
+            if recording.due and recording.due.get(entry, 0.0) > now and not final:
                 continue
             if taken >= AT_ONCE:
                 return True
             taken += 1
             del unsaved[entry]
             if isinstance(entry, Message):
-                self._message(session, kept, entry, at, changes)
+                self._message(session, recording, entry, at, changes)
             else:
                 record = record_of(entry)
-                changes.append(Put(session.n, at, record))
-                self._next(kept, entry, record, now)
-        return kept.seen < len(transcript.entries)
+                changes.append(EntryState(session.n, at, record))
+                self._next(recording, entry, record, now)
+        return recording.placed < len(transcript.entries)
 
-    def _next(self, kept: _Kept, entry: Entry, record: object, now: float) -> None:
+    def _next(self, recording: _Recording, entry: Entry, record: object, now: float) -> None:
         """Delay the next write of a long growing entry."""
         if _goes_on(entry):
-            kept.due[entry] = now + min(_weight(record) / RATE, LATEST_S)
-        elif kept.due:
-            kept.due.pop(entry, None)
+            recording.due[entry] = now + min(_weight(record) / RATE, LATEST_S)
+        elif recording.due:
+            recording.due.pop(entry, None)
 
     def _message(
-        self, session: Session, kept: _Kept, message: Message, place: int, changes: list[Change]
+        self,
+        session: Session,
+        recording: _Recording,
+        message: Message,
+        place: int,
+        changes: list[Change],
     ) -> None:
-        count, dropped = kept.read.get(message, (0, -1))
-        anew = dropped != message.dropped
-        parts = message.parts if anew else message.parts[count:]
-        kept.read[message] = len(message.parts), message.dropped
-        kept.open[message] = None
+        count, dropped = recording.read.get(message, (0, -1))
+        replaces = dropped != message.dropped
+        parts = message.parts if replaces else message.parts[count:]
+        recording.read[message] = len(message.parts), message.dropped
+        recording.open[message] = None
         record = record_of(message)
-        assert isinstance(record, Said)
-        changes.append(Grow(session.n, place, record, joined(parts), anew))
+        assert isinstance(record, MessageRecord)
+        changes.append(Extension(session.n, place, record, joined(parts), replaces))
 
-    def _settle(self, session: Session, kept: _Kept, changes: list[Change], final: bool) -> None:
+    def _settle(
+        self, session: Session, recording: _Recording, changes: list[Change], final: bool
+    ) -> None:
         """Mark messages as complete that are closed or do not grow at present."""
         rests = final or not session.is_running
-        done = [message for message in kept.open if rests or message.closed]
+        done = [message for message in recording.open if rests or message.closed]
         for message in done:
             if message not in session.transcript.unsaved:
-                del kept.open[message]
-                changes.append(Settle(session.n, kept.places[message]))
+                del recording.open[message]
+                changes.append(Completion(session.n, recording.places[message]))
 
 
 def prompt_of(session: Session) -> tuple[float, int, str]:
@@ -337,17 +346,17 @@ def _is_worth_it(session: Session) -> bool:
     )
 
 
-def _facts(session: Session, kept: _Kept) -> Facts:
+def _facts(session: Session, recording: _Recording) -> Facts:
     usage = session.usage
     cost = schema.given(usage.cost) if usage is not None else None
-    if not kept.topic and not session.title:
-        kept.topic = _topic(session)
+    if not recording.topic and not session.title:
+        recording.topic = _topic(session)
     return Facts(
         session.agent,
         session.id,
         clean_text(session.cwd),
         clean_text(session.title or ""),
-        clean_text(kept.topic),
+        clean_text(recording.topic),
         session.stop_reason,
         session.turn,
         session.spent,

@@ -30,7 +30,7 @@ class Record(Struct, array_like=True, frozen=True, gc=False):
     """Base of the records. No record refers to itself."""
 
 
-class Said(Record, tag=1, frozen=True):
+class MessageRecord(Record, tag=1, frozen=True):
     """Message without its content, which grows and is stored separately as a list of parts."""
 
     role: str
@@ -46,7 +46,7 @@ class Heading(Record, tag=2, frozen=True):
     name: str
 
 
-class Asked(Record, frozen=True):
+class AskedCall(Record, frozen=True):
     """Tool call at the time of the user's answer."""
 
     title: str
@@ -77,9 +77,9 @@ class Answer(Record, frozen=True):
     completed: bool
     guarded: dict[str, str]
     form: schema.ElicitationFormMode | schema.ElicitationUrlMode | None = None
-    asked: Asked | None = None
+    asked: AskedCall | None = None
     """The call at the time of the answer, or None if it is unchanged since."""
-    covers: Sequence[Asked] = ()
+    covers: Sequence[AskedCall] = ()
     """Open calls that the answer may have allowed."""
 
 
@@ -203,7 +203,7 @@ class Unknown(Record, tag=13, frozen=True):
 
 
 AnyRecord = (
-    Said
+    MessageRecord
     | Heading
     | Call
     | OneShell
@@ -264,8 +264,8 @@ def _joined(parts: Sequence[Part]) -> list[Part]:
     return [*told, "".join(texts)] if texts else told
 
 
-def _message_record(entry: entries.Message) -> Said:
-    return Said(entry.role, entry.message_id, entry.author, entry.sent, entry.prompt)
+def _message_record(entry: entries.Message) -> MessageRecord:
+    return MessageRecord(entry.role, entry.message_id, entry.author, entry.sent, entry.prompt)
 
 
 def _call(entry: entries.ToolEntry) -> Call:
@@ -312,15 +312,15 @@ def _answer(decision: Decision, call: ToolCall | None = None) -> Answer:
         decision.completed,
         dict(decision.guarded),
         request if isinstance(request, forms) else None,
-        _asked(decision.record) if call and differs_from_answer(decision, call) else None,
-        [_asked(one) for one in decision.covers],
+        _asked_call(decision.record) if call and differs_from_answer(decision, call) else None,
+        [_asked_call(one) for one in decision.covers],
     )
 
 
-def _asked(call: ToolCall) -> Asked:
+def _asked_call(call: ToolCall) -> AskedCall:
     content, own = list(call.content), call.own
     told = (call.title, call.name, call.kind, content, call.locations, call.raw_input, call.meta)
-    return Asked(*told, own)
+    return AskedCall(*told, own)
 
 
 def _option(option: Option) -> tuple[str, str, str]:
@@ -380,7 +380,7 @@ def decode(data: bytes, parts: Iterable[bytes] = (), index: int = 0) -> Entry:
     `msgspec.DecodeError`.
     """
     record = _DECODER.decode(data)
-    if isinstance(record, Said):
+    if isinstance(record, MessageRecord):
         content = joined([part for run in parts for part in _PARTS.decode(run)])
         role, sent = cast("entries.Role", record.role), record.sent
         message = entries.Message(role, record.message_id, content, True, record.author, sent)
@@ -439,7 +439,7 @@ def _decision(it: Answer, call: str | None = None) -> Decision:
     )
 
 
-def _as_asked(it: Asked, id: str) -> ToolCall:
+def _as_asked(it: AskedCall, id: str) -> ToolCall:
     fields = {name: getattr(it, name) for name in it.__struct_fields__}
     return ToolCall(id, **fields)
 
@@ -519,7 +519,7 @@ def _of_call(it: Call) -> Iterable[str]:
     return found
 
 
-def _of_told(it: Call | Asked) -> list[str]:
+def _of_told(it: Call | AskedCall) -> list[str]:
     found = [it.own or it.title]
     if it.raw_input.__class__ is dict:
         found += [value for value in it.raw_input.values() if value.__class__ is str]

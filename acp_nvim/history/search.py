@@ -134,13 +134,13 @@ def _hits(database: Database, text: str, cwd: str) -> Iterator[tuple[int, str]]:
     here = f"directory : {directory_word(cwd)} AND "
     whole = "text : (" + " AND ".join(f'"{token}"' for token in tokens) + ")"
     seen: set[int] = set()
-    yield from _found(database.sql, here + whole, seen)
-    yield from _found(database.sql, whole, seen)
+    yield from _matches(database.sql, here + whole, seen)
+    yield from _matches(database.sql, whole, seen)
     if len(seen) < SESSIONS and len(tokens[-1]) >= BEGINNING:
         begun = whole[:-1] + " *)"
         with suppress(sqlite3.OperationalError), _limited(database.sql):
-            yield from _found(database.sql, here + begun, seen)
-            yield from _found(database.sql, begun, seen)
+            yield from _matches(database.sql, here + begun, seen)
+            yield from _matches(database.sql, begun, seen)
 
 
 @contextmanager
@@ -154,7 +154,7 @@ def _limited(sql: sqlite3.Connection) -> Iterator[None]:
         sql.set_progress_handler(None, 0)
 
 
-def _found(sql: sqlite3.Connection, match: str, seen: set[int]) -> Iterator[tuple[int, str]]:
+def _matches(sql: sqlite3.Connection, match: str, seen: set[int]) -> Iterator[tuple[int, str]]:
     """Yield new records with their matching texts, and add them to `seen`."""
     rows = sql.execute(
         "SELECT owners.session, owners.id FROM words JOIN owners ON owners.id = words.rowid"

@@ -17,15 +17,15 @@ from acp_nvim.history.changes import (
     Adopted,
     Begin,
     Change,
+    Completion,
     Delete,
+    EntryState,
+    Extension,
     Facts,
-    Grow,
-    Know,
+    FactsChange,
     Moved,
     Prompted,
-    Put,
     Replay,
-    Settle,
     Wrote,
 )
 from acp_nvim.history.database import Database, directory_word, packed, unpacked
@@ -57,7 +57,7 @@ class _Live(Struct):
     """Highest place of an entry of this writer."""
     tokens: int = 0
     prompts: int = 0
-    gone: bool = False
+    is_deleted: bool = False
     held: dict[int, str] = field(default_factory=dict)
     """Ends of messages that may be the beginning of a secret, by place."""
     late: dict[int, list[Part]] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Store:
     def write(self, changes: Sequence[Change]) -> None:
         """Write changes in their order, all or none. Raise `sqlite3.Error`."""
         before = {n: replace(live, held=dict(live.held)) for n, live in self._live.items()}
-        self._settled = {(it.n, it.place) for it in changes if it.__class__ is Settle}
+        self._settled = {(it.n, it.place) for it in changes if it.__class__ is Completion}
         try:
             with self._database.transaction():
                 self._rows.begin()
@@ -106,8 +106,8 @@ class Store:
 
     def _begin(self, begin: Begin) -> None:
         facts = begin.facts
-        found = self._found(begin)
-        first = begin.shown
+        found = self._existing_record(begin)
+        first = begin.recorded
         if found is None:
             found, first = self._new(begin), 0
         elif begin.replay is not None:
@@ -119,14 +119,14 @@ class Store:
         )
         top = -1 if top is None else top
         self._live[begin.n] = _Live(found, writer, directory, first, top)
-        self._know(Know(begin.n, facts))
+        self._know(FactsChange(begin.n, facts))
 
-    def _found(self, begin: Begin) -> int | None:
+    def _existing_record(self, begin: Begin) -> int | None:
         """Return the existing record of a session, if any."""
         facts = begin.facts
         if begin.record is not None:
             found = self._one("SELECT id FROM sessions WHERE id = ?", begin.record)
-        elif begin.brought:
+        elif begin.is_loaded:
             found = self._one(
                 "SELECT id FROM sessions WHERE agent = ? AND agent_id = ? ORDER BY updated DESC",
                 facts.agent,
@@ -175,13 +175,13 @@ class Store:
                 assert isinstance(message, Message)
                 yield message.text()
 
-    def _know(self, know: Know) -> None:
+    def _know(self, know: FactsChange) -> None:
         live, facts = self._live[know.n], know.facts
         before = self._row(
             "SELECT used, cost, currency, title FROM sessions WHERE id = ?", live.record
         )
         if before is None:  # deleted, here or by another process
-            live.gone = True
+            live.is_deleted = True
             return
         hidden, prompts = self._hidden(), facts.prompts - live.prompts
         self._spend(live, facts, prompts, before)
@@ -225,33 +225,33 @@ class Store:
 
     # -- entries ----------------------------------------------------------------------------------
 
-    def _put(self, put: Put) -> None:
+    def _put(self, put: EntryState) -> None:
         live = self._target(put)
         if live is None:
             return
         data = encode(put.record)
-        shown = self._hidden().data(data)
-        text = words_of(put.record) if shown is data else words(shown)
-        found = self._known(live, put.place)
+        visible = self._hidden().data(data)
+        text = words_of(put.record) if visible is data else words(visible)
+        found = self._stored_entry(live, put.place)
         if found is None:
             row = self._texts.first(live.record, live.directory, text)
-            self._add(live, put.place, shown, row)
+            self._add(live, put.place, visible, row)
         else:
-            self._change(found, shown)
-            self._texts.put(found[0], live.record, live.directory, text)
+            self._change(found, visible)
+            self._texts.replace(found[0], live.record, live.directory, text)
 
-    def _grow(self, grow: Grow) -> None:
+    def _grow(self, grow: Extension) -> None:
         live = self._target(grow)
         if live is None:
             return
         data = self._hidden().data(encode(grow.record))
-        found = self._known(live, grow.place)
+        found = self._stored_entry(live, grow.place)
         if found is None:
             entry = self._add(live, grow.place, data, None)
         else:
             entry = found[0]
             self._change(found, data)
-        if grow.anew and found is not None:
+        if grow.replaces and found is not None:
             live.held.pop(grow.place, None)
             live.late.pop(grow.place, None)
             self._sql.execute("UPDATE entries SET content = NULL WHERE id = ?", (entry,))
@@ -260,19 +260,19 @@ class Store:
             held = live.held.pop(grow.place, "")
             live.late.setdefault(grow.place, []).extend([held, *grow.parts])
         else:
-            self._append(entry, self._shown(live, grow.place, grow.parts))
+            self._append(entry, self._without_open_secret(live, grow.place, grow.parts))
 
-    def _shown(self, live: _Live, place: int, parts: Sequence[Part]) -> list[Part]:
+    def _without_open_secret(self, live: _Live, place: int, parts: Sequence[Part]) -> list[Part]:
         """Return parts without an end that may be the beginning of a secret."""
         hidden = self._hidden()
-        shown = joined([live.held.pop(place, ""), *parts])
-        last = shown.pop() if shown and isinstance(shown[-1], str) else ""
+        visible = joined([live.held.pop(place, ""), *parts])
+        last = visible.pop() if visible and isinstance(visible[-1], str) else ""
         assert isinstance(last, str)
         last = hidden.text(last)
         held = hidden.held(last)
         if held:
             last, live.held[place] = last[:-held], last[-held:]
-        return [part for part in (*shown, last) if part != ""]
+        return [part for part in (*visible, last) if part != ""]
 
     def _append(self, entry: int, parts: Sequence[Part]) -> None:
         if not parts:
@@ -286,15 +286,15 @@ class Store:
         for live in self._live.values():
             late, live.late = live.late, {}
             for place, parts in late.items():
-                found = self._known(live, place)
-                if found is not None and not live.gone:
-                    self._append(found[0], self._shown(live, place, parts))
+                found = self._stored_entry(live, place)
+                if found is not None and not live.is_deleted:
+                    self._append(found[0], self._without_open_secret(live, place, parts))
 
-    def _settle(self, settle: Settle) -> None:
+    def _settle(self, settle: Completion) -> None:
         live = self._target(settle)
         if live is None:
             return
-        found = self._known(live, settle.place)
+        found = self._stored_entry(live, settle.place)
         if found is None:
             return
         more = [live.held.pop(settle.place, ""), *live.late.pop(settle.place, ())]
@@ -322,7 +322,7 @@ class Store:
         text = text_of(parts) if content is data else hidden.text(text_of(parts))
         row = (packed(content), entry)
         self._sql.execute("UPDATE entries SET content = ? WHERE id = ?", row)
-        self._texts.put(entry, record, directory, clean_text(text))
+        self._texts.replace(entry, record, directory, clean_text(text))
 
     def _content(self, entry: int) -> Iterable[bytes]:
         content = self._one("SELECT content FROM entries WHERE id = ?", entry)
@@ -335,7 +335,7 @@ class Store:
             ).fetchall()
         )
 
-    def _known(self, live: _Live, place: int) -> tuple[int, bytes] | None:
+    def _stored_entry(self, live: _Live, place: int) -> tuple[int, bytes] | None:
         """Return number and data of an entry, or None if it is new."""
         if place > live.top:
             return None
@@ -360,10 +360,10 @@ class Store:
         if found[1] != stored:
             self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, found[0]))
 
-    def _target(self, change: Put | Grow | Settle) -> _Live | None:
+    def _target(self, change: EntryState | Extension | Completion) -> _Live | None:
         """Return the session of a change, or None if its record has the change or is deleted."""
         live = self._live[change.n]
-        return None if live.gone or change.place < live.first else live
+        return None if live.is_deleted or change.place < live.first else live
 
     # -- prompts ----------------------------------------------------------------------------------
 
@@ -381,7 +381,7 @@ class Store:
     def _wrote(self, wrote: Wrote) -> None:
         """Record the authors of a file's lines, unless the session is deleted."""
         live = self._live[wrote.n]
-        if not live.gone:
+        if not live.is_deleted:
             self._attribute(live.record, wrote)
 
     def _adopted(self, adopted: Adopted) -> None:
@@ -415,7 +415,7 @@ class Store:
             self._sql.execute("DELETE FROM sessions WHERE id = ?", (record,))
             blames.forget_words(self._sql, record)
             for live in self._live.values():
-                live.gone = live.gone or live.record == record
+                live.is_deleted = live.is_deleted or live.record == record
 
     def _children(self, record: int) -> list[int]:
         rows = self._sql.execute("SELECT id FROM sessions WHERE parent = ?", (record,)).fetchall()
@@ -476,10 +476,10 @@ def _gist(text: str) -> str:
 
 _DO: Final[dict[type, Callable[[Store, Any], None]]] = {
     Begin: Store._begin,
-    Know: Store._know,
-    Put: Store._put,
-    Grow: Store._grow,
-    Settle: Store._settle,
+    FactsChange: Store._know,
+    EntryState: Store._put,
+    Extension: Store._grow,
+    Completion: Store._settle,
     Prompted: Store._prompted,
     Delete: Store._delete,
     Wrote: Store._wrote,

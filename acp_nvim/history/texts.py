@@ -25,7 +25,7 @@ class Texts:
         text = _searched(text)
         return self._rows.text(record, directory, text) if text else None
 
-    def put(self, entry: int, record: int, directory: str, text: str) -> None:
+    def replace(self, entry: int, record: int, directory: str, text: str) -> None:
         """Replace the text of an entry by a text that may be empty."""
         self._rows.write()
         text = _searched(text)

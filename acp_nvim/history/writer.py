@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from acp_nvim import wording
 from acp_nvim.edits import text
-from acp_nvim.history.changes import Adopted, Change, Grow, Wrote
+from acp_nvim.history.changes import Adopted, Change, Extension, Wrote
 from acp_nvim.history.hiding import Hidden
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ TRIMMED: Final = 200
 """Number of writes after which the limits are checked again."""
 
 
-class Surroundings(Struct, frozen=True):
+class Callbacks(Struct, frozen=True):
     """Callbacks of the thread. They are called in the thread."""
 
     hidden: Callable[[], Hidden]
@@ -50,7 +50,7 @@ class Surroundings(Struct, frozen=True):
 class Writer:
     """Queue of changes for the thread."""
 
-    def __init__(self, path: Path, number: int, around: Surroundings) -> None:
+    def __init__(self, path: Path, number: int, around: Callbacks) -> None:
         """``number`` is unique to this process. The first change starts the thread."""
         self._path = path
         self._number = number
@@ -95,7 +95,7 @@ class _Run:
     """Work of the thread."""
 
     def __init__(
-        self, path: Path, number: int, around: Surroundings, tasks: queue.SimpleQueue[_Task]
+        self, path: Path, number: int, around: Callbacks, tasks: queue.SimpleQueue[_Task]
     ) -> None:
         self._path, self._number, self._around, self._tasks = path, number, around, tasks
         self._database: Database | None = None
@@ -247,6 +247,6 @@ def _size(change: Change) -> int:
         change = change.wrote
     if isinstance(change, Wrote):
         return SMALL + text.size(change.after)
-    if not isinstance(change, Grow):
+    if not isinstance(change, Extension):
         return SMALL
     return SMALL + sum(len(part) for part in change.parts if isinstance(part, str))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from acp_nvim.history.hiding import Hidden
     from acp_nvim.history.recorder import Recorder
     from acp_nvim.history.search import Kept
-    from acp_nvim.history.writer import Surroundings, Writer
+    from acp_nvim.history.writer import Callbacks, Writer
 
 GAP_S: Final = 0.3
 """Seconds from a change to its transfer to the writer."""
@@ -93,15 +93,15 @@ class History:
         if began and any(session.transcript.entries for session in self._sessions()):
             self._begun().skip()
 
-    def follow(self, session: Session, record: int | None, shown: int) -> None:
+    def follow(self, session: Session, record: int | None, recorded: int) -> None:
         """Continue a session in an existing record, or in the record of its agent's session.
 
-        The record already has the first `shown` entries.
+        The record already has the first `recorded` entries.
         """
         if self._recorder is None:
-            self._followed.append((session, record, shown))
+            self._followed.append((session, record, recorded))
         else:
-            self._recorder.follow(session, record, shown)
+            self._recorder.follow(session, record, recorded)
 
     def show(self, session: Session, kept: Kept) -> None:
         """Mark a session as a read-only chat of a stored transcript."""
@@ -128,19 +128,19 @@ class History:
 
             assert self._path is not None
             number = int.from_bytes(os.urandom(7))
-            self._writer = Writer(self._path, number, self._surroundings())
+            self._writer = Writer(self._path, number, self._callbacks())
             self._recorder = Recorder(self._sessions, self.uid, self._write)
             for followed in self._followed:
                 self._recorder.follow(*followed)
             self._followed.clear()
         return self._recorder
 
-    def _surroundings(self) -> Surroundings:
+    def _callbacks(self) -> Callbacks:
         from acp_nvim.history.hiding import Hidden
-        from acp_nvim.history.writer import Surroundings
+        from acp_nvim.history.writer import Callbacks
 
         call = self._loop.call_soon_threadsafe
-        return Surroundings(
+        return Callbacks(
             hidden=lambda: self._hidden or Hidden(),
             bounds=lambda: (self._settings.days, self._settings.bytes),
             tell=lambda line: call(self._tell, line),

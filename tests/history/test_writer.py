@@ -13,7 +13,7 @@ import pytest
 from acp_nvim.history import writer as module
 from acp_nvim.history.changes import Prompted
 from acp_nvim.history.hiding import Hidden
-from acp_nvim.history.writer import Surroundings, Writer
+from acp_nvim.history.writer import Callbacks, Writer
 from tests.support.waiting import until
 
 
@@ -23,7 +23,7 @@ class Words(str):  # noqa: SLOT000 - a weak reference needs more
 
 def test_written_data_is_not_kept_in_memory(tmp_path: Path) -> None:
     told: list[object] = []
-    around = Surroundings(Hidden, lambda: (90.0, 1 << 20), told.append, told.append)
+    around = Callbacks(Hidden, lambda: (90.0, 1 << 20), told.append, told.append)
     writer = Writer(tmp_path / "history.db", 1, around)
     text = Words("What is said once.")
     known = weakref.ref(text)
@@ -51,7 +51,7 @@ def test_waiting_data_is_written_as_soon_as_that_is_possible(
 ) -> None:
     monkeypatch.setattr(module, "RETRY_S", (0.01, 0.01))
     told: list[object] = []
-    around = Surroundings(Hidden, lambda: (90.0, 1 << 20), told.append, told.append)
+    around = Callbacks(Hidden, lambda: (90.0, 1 << 20), told.append, told.append)
     in_the_way = tmp_path / "acp"
     in_the_way.write_text("")
     writer = Writer(in_the_way / "history.db", 1, around)
