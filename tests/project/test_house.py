@@ -501,3 +501,47 @@ def test_tests_wait_for_conditions_and_never_sleep() -> None:
         if isinstance(node, ast.Call) and sleep.fullmatch(ast.unparse(node.func))
     ]
     assert not sleeping
+
+
+CHUNK_LINES = 3
+"""Lua of more lines is in a file `lua/NAME.lua` beside the test, where the linters see it."""
+CHUNKS_LEFT = {"files": 1, "hostile": 3, "project": 1, "real": 3, "torture": 8}
+"""Longer chunks that are left in each folder of tests; no number may grow, and 0 is the goal."""
+IS_LUA = re.compile(r"\bvim\.\w|\brequire\(|\b_G\.")
+
+
+def lua_chunks(path: Path) -> Iterator[tuple[int, int]]:
+    """Yield line and number of lines of each string with Lua code."""
+    tree = tree_of(path)
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    parts = {
+        id(value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for value in node.values
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant | ast.JoinedStr) or id(node) in docstrings | parts:
+            continue
+        constants = [node] if isinstance(node, ast.Constant) else node.values
+        text = "".join(str(it.value) for it in constants if isinstance(it, ast.Constant))
+        source = 0 if "\n" in text else (node.end_lineno or 0) - node.lineno + 1
+        if IS_LUA.search(text):
+            yield node.lineno, max(source, len([it for it in text.splitlines() if it.strip()]))
+
+
+def test_long_chunks_of_lua_are_in_files() -> None:
+    found: dict[str, list[str]] = {}
+    for path in TESTS:
+        if path != Path(__file__):
+            lines = [f"{relative(path)}:{line}" for line, n in lua_chunks(path) if n > CHUNK_LINES]
+            found.setdefault(path.relative_to(ROOT).parts[1], []).extend(lines)
+    assert not {name: it for name, it in found.items() if len(it) > CHUNKS_LEFT.get(name, 0)}
+
+
+def test_lua_of_tests_requires_modules_that_exist_and_is_used() -> None:
+    for path in (ROOT / "tests").glob("**/lua/*.lua"):
+        required = set(re.findall(r"require\('(acp[\w.]*)'\)", path.read_text(encoding="utf-8")))
+        assert not required - lua_modules().keys(), relative(path)
+        users = [it.read_text(encoding="utf-8") for it in path.parent.parent.glob("*.py")]
+        assert any(f'"{path.stem}"' in text or f"'{path.stem}'" in text for text in users), path

@@ -17,6 +17,7 @@ import pytest
 
 from tests.support import conformance
 from tests.support.grid import Grid
+from tests.support.lua import lua_call, lua_chunk
 from tests.support.processes import MARK, Process, marked, outlasting
 from tests.support.rpc import Connection, EditorBlocked, EditorError, EditorGone
 from tests.support.traffic import Traffic
@@ -28,47 +29,15 @@ PROTOCOL = int(os.environ.get("ACP_TEST_PROTOCOL", "1"))
 HURRIED_HOST = {"PYTHONPATH": ""}
 """The environment of an editor whose host sends a prompt although it still looks at the files."""
 
-INIT = """
-vim.opt.runtimepath:prepend({root!r})
-vim.g.loaded_python3_provider = 0 -- else the first .py file starts a Python or two to look for it
-_G.acp_events = {{}}
-vim.api.nvim_create_autocmd('User', {{
-  pattern = 'Acp*',
-  callback = function(args)
-    table.insert(_G.acp_events, {{ name = args.match, data = args.data }})
-  end,
-}})
-{extra}
-"""
-
 CHECK = """
 local code = ...
 local condition = loadstring('return ' .. code) or assert(loadstring(code))
 return { pcall(condition, select(2, ...)) }
 """
 
-BUFFER_LINES = """
-for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
-  if vim.api.nvim_buf_get_name(buffer) == ... then
-    return vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
-  end
-end
-"""
-
-QUESTION_SHOWN = """
-local question = require('acp.features.permissions.float')
-local seen = require('acp.features.permissions.seen')
-local oldest, here = seen.meant(), question.here()
-if here and not question.options(here) then here = nil end -- it waits behind others
-return oldest and seen.shown_ms(oldest) ~= nil and (not here or seen.shown_ms(here) ~= nil)
-"""
-
-LATER = """
-local clock, ms = require('acp.features.permissions.clock'), ...
-_G.acp_clock = _G.acp_clock or { ms = clock.ms, ahead = 0 }
-_G.acp_clock.ahead = _G.acp_clock.ahead + ms
-clock.ms = function() return _G.acp_clock.ms() + _G.acp_clock.ahead end
-"""
+BUFFER_LINES = lua_chunk(__file__, "buffer_lines")
+QUESTION_SHOWN = lua_chunk(__file__, "is_question_shown")
+LATER = lua_chunk(__file__, "advance_clock")
 
 
 @cache
@@ -117,7 +86,8 @@ class Editor:
         self.errors_expected = False
         self.grid = Grid(*(screen or (80, 24)))
         config = home / "init.lua"
-        config.write_text(INIT.format(root=str(root), extra=init), encoding="utf-8")
+        first = lua_call(__file__, "init", f"[[{root}]]")
+        config.write_text(f"{first}\n{init}\n", encoding="utf-8")
         argv = [nvim_binary(), "--embed", "-n", "-i", "NONE", "-u", str(config), *args]
         if screen is None:
             argv.append("--headless")

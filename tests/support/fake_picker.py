@@ -11,27 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
-PICKER = """
-_G.acp_asked, _G.acp_answers = {}, {}
-local function note(prompt, kind, items)
-  table.insert(_G.acp_asked, { prompt = prompt, kind = kind, items = items })
-  return table.remove(_G.acp_answers, 1)
-end
-vim.ui.select = function(items, opts, on_choice)
-  local labels = vim.tbl_map(opts.format_item or tostring, items)
-  local wanted = note(opts.prompt, opts.kind, labels)
-  for index, label in ipairs(labels) do
-    if wanted and (label == wanted or label:find(wanted .. '  (', 1, true) == 1) then
-      return on_choice(items[index], index)
-    end
-  end
-  on_choice(nil, nil)
-end
-vim.ui.input = function(opts, on_confirm)
-  on_confirm(note(opts.prompt, 'input', { opts.default }))
-end
-"""
+PICKER = lua_chunk(__file__, "fake_picker")
 
 
 def install_picker(editor: Editor) -> None:

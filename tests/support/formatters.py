@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.support.lua import lua_call
+
 LINES = "".join(f"line {n}\n" for n in range(1, 21)).replace("line 8\n", "line   8\n")
 """The formatter has something to do in line 8: it leaves one blank of several."""
 
@@ -23,15 +25,5 @@ FORMATTERS = {
         endfunction
         autocmd BufWritePost *.txt call Formatted()
     """,
-    "after": """
-        lua << END
-        vim.api.nvim_create_autocmd('BufWritePost', { pattern = '*.txt', callback = function(args)
-          vim.defer_fn(function()
-            vim.api.nvim_buf_call(args.buf, function()
-              vim.cmd([[silent! keepjumps %s/  \\+/ /g | noautocmd update]])
-            end)
-          end, 5)
-        end })
-END
-    """,
+    "after": f"lua {lua_call(__file__, 'tidy_after_save')}",
 }

@@ -14,26 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
-HOST = """
-_G.sent = {}
-_G.host = { running = true, takes = true }
-package.loaded['acp.base.host'] = {
-  notify = function(verb, args)
-    table.insert(_G.sent, { verb, args })
-    return _G.host.takes
-  end,
-  running = function() return _G.host.running end,
-  usable = function() return true end,
-  setup = function()
-    if _G.host.running then
-      table.insert(_G.sent, { 'setup', require('acp.config').for_host() })
-    end
-  end,
-}
-require('acp.wiring')
-_G.told = {}
-"""
+HOST = lua_chunk(__file__, "fake_host")
 
 RECORD_NOTIFY = "vim.notify = function(text, level) table.insert(_G.told, { text, level }) end\n"
 
@@ -124,14 +107,7 @@ def show_cards(editor: Editor, asked: list[dict[str, Any]], n: int, behind: int 
 
 def float_lines(editor: Editor) -> list[str] | None:
     """Lines of the float of decisions in the current tab page, None when there is none."""
-    lines: list[str] | None = editor.lua(
-        """for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-          local buf = vim.api.nvim_win_get_buf(win)
-          if vim.bo[buf].filetype == 'acppermission' then
-            return vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-          end
-        end"""
-    )
+    lines: list[str] | None = editor.lua(lua_chunk(__file__, "card_lines"))
     return lines
 
 

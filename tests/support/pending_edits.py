@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
 LINES = "".join(f"line {n}\n" for n in range(1, 21))
 """A file of twenty lines, for agents to change."""
@@ -62,13 +63,7 @@ def wait_count(editor: Editor, count: int) -> dict[str, dict[str, Any]]:
 
 def wait_edits(editor: Editor, **kinds: str) -> None:
     """Wait until exactly these files, by name without `.txt`, have edits of these kinds."""
-    editor.wait(
-        "local want, found = ..., vim.empty_dict() "
-        "for _, edit in ipairs(require('acp').state().sessions[1].edits or {}) do "
-        "  found[vim.fs.basename(edit.path):gsub('%.txt$', '')] = edit.kind "
-        "end return vim.deep_equal(found, vim.tbl_extend('force', vim.empty_dict(), want))",
-        kinds,
-    )
+    editor.wait(lua_chunk(__file__, "has_kinds"), kinds)
 
 
 def wait_hunks(editor: Editor, *counts: int) -> None:

@@ -14,34 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
-MARKS = """
-local ns = vim.api.nvim_create_namespace('acp.hunks')
-local lines = vim.api.nvim_create_namespace('acp.hunks.lines')
-local washes = {}
-for _, m in ipairs(vim.api.nvim_buf_get_extmarks(..., lines, 0, -1, { details = true })) do
-  washes[m[2]] = m[4].hl_group
-end
-return vim.tbl_map(function(m)
-  local d = m[4]
-  return {
-    first = m[2], last = d.end_row or m[2], line = d.line_hl_group or washes[m[2]],
-    sign = d.sign_hl_group,
-    removed = vim.tbl_map(function(chunks)
-      return vim.trim(table.concat(vim.tbl_map(function(c) return c[1] end, chunks)))
-    end, d.virt_lines or {}),
-    above = d.virt_lines_above, id = m[1],
-  }
-end, vim.api.nvim_buf_get_extmarks(..., ns, 0, -1, { details = true }))
-"""
-
-WORDS = """
-local buffer = ...
-local ns = vim.api.nvim_create_namespace('acp.hunks.words')
-return vim.tbl_map(function(m)
-  return vim.api.nvim_buf_get_text(buffer, m[2], m[3], m[4].end_row, m[4].end_col, {})[1]
-end, vim.api.nvim_buf_get_extmarks(buffer, ns, 0, -1, { details = true }))
-"""
+MARKS = lua_chunk(__file__, "hunk_marks")
+WORDS = lua_chunk(__file__, "changed_words")
 
 
 def apply(editor: Editor, *ops: list[Any]) -> int:
@@ -74,22 +50,7 @@ def marks(editor: Editor, buffer: int = 0) -> list[dict[str, Any]]:
     return found
 
 
-COUNT = """
-_G.marks_set = 0
-local set, ours = vim.api.nvim_buf_set_extmark, {}
-local function is_ours(ns)
-  if ours[ns] == nil then
-    for name, number in pairs(vim.api.nvim_get_namespaces()) do
-      ours[number] = vim.startswith(name, 'acp.hunks')
-    end
-  end
-  return ours[ns]
-end
-vim.api.nvim_buf_set_extmark = function(bufnr, ns, ...)
-  _G.marks_set = _G.marks_set + (is_ours(ns) and 1 or 0)
-  return set(bufnr, ns, ...)
-end
-"""
+COUNT = lua_chunk(__file__, "count_marks")
 
 
 def count_marks(editor: Editor) -> None:
@@ -123,18 +84,8 @@ def changed(editor: Editor, name: str = "a.txt") -> Path:
 
 BUFFERS = "return vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())"
 TABS = "return #vim.api.nvim_list_tabpages()"
-DIFFS = """
-return vim.tbl_filter(function(w)
-  local o = vim.wo[w]
-  return o.diff or o.scrollbind or o.cursorbind or o.foldmethod == 'diff' or o.winbar ~= ''
-end, vim.api.nvim_list_wins())
-"""
-SIDES = """
-local t = vim.api.nvim_tabpage_list_wins(0)
-return vim.tbl_map(function(w)
-  return { vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(w)), vim.wo[w].diff }
-end, t)
-"""
+DIFFS = lua_chunk(__file__, "windows_with_diff_options")
+SIDES = lua_chunk(__file__, "windows_of_tab")
 
 
 def entry(path: Path, base: list[str], kind: str = "modified", **more: Any) -> dict[str, Any]:

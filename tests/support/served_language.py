@@ -9,22 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.editor import ROOT, Editor
+from tests.support.lua import lua_chunk
 
-SERVE = """
-local name, argv, root, pattern = ...
-vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
-  pattern = pattern,
-  callback = function(args)
-    vim.lsp.start({
-      name = name,
-      cmd = argv,
-      cmd_env = { PYTHONPATH = root },
-      root_dir = vim.fn.getcwd(),
-      flags = { debounce_text_changes = 0 },
-    }, { bufnr = args.buf })
-  end,
-})
-"""
+SERVE = lua_chunk(__file__, "start_server")
 BEGIN = "require('acp.base.host.async_calls').begin(...)"
 REPLY = """
 for _, sent in ipairs(_G.sent) do

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
+from tests.support.windows import chat_bar
 
-BAR = """
-(function()
-  local win = vim.fn.win_findbuf(require('acp').state().sessions[1].chat_bufnr)[1]
-  return vim.api.nvim_eval_statusline(vim.wo[win].winbar, { winid = win, use_winbar = true }).str
-end)()
-"""
+BAR = f"{chat_bar()}.str"
 ENDED = re.compile(r" Scripted · done in \d+ s ")
 
 
@@ -150,12 +147,7 @@ def test_the_agents_name_comes_first_then_who_waits_for_whom(editor: Editor) -> 
     shows(editor, f"{name} · done in ")
 
 
-TOLD = """
-vim.api.nvim_create_autocmd('User', { pattern = 'AcpState', callback = function()
-  local session = require('acp').state().sessions[1] or {}
-  _G.told = _G.told or #(session.permissions or {}) > 0
-end })
-"""
+TOLD = lua_chunk(__file__, "note_permission")
 """`AcpState` comes a moment after the screen; until then the time counts as the agent's."""
 
 
@@ -177,8 +169,7 @@ def test_how_much_is_used_and_what_it_has_cost(editor: Editor) -> None:
     used = '{"sessionUpdate": "usage_update", "used": %d, "size": 200000, "cost": %s}'
     editor.turn("update " + used % (1, '{"amount": 0.123, "currency": "USD"}'))
     shows(editor, "$0.12 · 1% ")
-    warned = BAR.replace(".str", ".highlights").replace("use_", "highlights = true, use_")
-    groups = f"vim.iter({warned}):map(function(it) return it.group end):totable()"
+    groups = f"vim.iter({chat_bar()}.highlights):map(function(it) return it.group end):totable()"
     assert "AcpWarning" not in editor.lua(f"return {groups}")
     editor.turn("update " + used % (170_000, '{"amount": 3, "currency": "credits"}'))
     shows(editor, "3.00 credits · 85% ")

@@ -11,31 +11,10 @@ from hypothesis import strategies as st
 from tests.support.chat_histories import HISTORIES, Act, Chat
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, Start, session
+from tests.support.lua import lua_chunk
 
 APPLY = "return require('acp.frame').apply(...).errors"
-SHOWN = """
-local chat = require('acp.ui.chats').of(require('acp.ui.chats').bufnr(1))
-local win = vim.fn.win_findbuf(chat.bufnr)[1]
-local rows = vim.api.nvim_buf_line_count(chat.bufnr)
-local looks, targets, levels = {}, {}, {}
-for row = 1, rows do
-  looks[row] = chat.looks[row] or vim.NIL
-  targets[row] = require('acp.features.chat.marks').at(chat, row - 1) or vim.NIL
-  levels[row] = vim.api.nvim_win_call(win, function() return vim.fn.foldlevel(row) end)
-end
-for _, kept in ipairs({ chat.looks, chat.targets }) do
-  for row in pairs(kept) do
-    assert(row >= 1 and row <= rows, 'kept for no row')
-  end
-end
-return {
-  lines = vim.api.nvim_buf_get_lines(chat.bufnr, 0, -1, true),
-  looks = looks,
-  targets = targets,
-  levels = levels,
-  folds = vim.tbl_map(function(fold) return { fold.first, fold.last } end, chat.folds),
-}
-"""
+SHOWN = lua_chunk(__file__, "drawn_chat")
 
 
 class Told(Chat):
@@ -99,15 +78,7 @@ def test_rows_and_folds_are_where_the_host_has_them(
     assert shown["levels"] == [sum(a <= row <= b for a, b in folds) for row in rows]
 
 
-COLOURS = """
-vim.cmd.redraw()
-local at = vim.fn.screenpos(vim.fn.bufwinid('acp://chat/1'), 1, 1)
-local found = {}
-for col = 0, 8 do
-  found[#found + 1] = vim.fn.screenattr(at.row, at.col + col)
-end
-return found
-"""
+COLOURS = lua_chunk(__file__, "first_row_colours")
 
 
 def colours(front: Editor) -> str:

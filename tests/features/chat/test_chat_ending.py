@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_call
 
-SHOWS_END = """
-(function()
-  local win = vim.fn.bufwinid('acp://chat/1')
-  return vim.fn.line('w$', win) == vim.fn.line('$', win)
-end)()
-"""
+SHOWS_END = lua_call(__file__, "shows_last_line")
 WORDS = " ".join(f"word{n}" for n in range(40))
 
 

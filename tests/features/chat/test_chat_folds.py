@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
 CALL = {
@@ -17,13 +18,7 @@ CALL = {
     "status": "pending",
     "locations": [{"path": "/tmp/a.txt", "line": 3}],
 }
-FOLD = """
-local win = vim.fn.win_findbuf(require('acp').state().sessions[1].chat_bufnr)[1]
-return vim.api.nvim_win_call(win, function()
-  local head = vim.fn.search('^[^u].*Read a file', 'cw')
-  return { head, vim.fn.foldclosed(head), vim.fn.foldclosedend(head) }
-end)
-"""
+FOLD = lua_chunk(__file__, "fold_of_call")
 
 
 def content(count: int) -> list[dict[str, object]]:
@@ -53,12 +48,12 @@ def test_a_fold_holds_what_comes_into_its_tool_call_later(
     editor.prompt(f"{call}\nuntil_there '{gate}'\n{last}\nsay the end")
     editor.wait_event("AcpToolCall")
     until(lambda: "  /tmp/a.txt:3" in editor.chat())
-    head, start, end = editor.lua(FOLD)
+    head, start, end = editor.lua(FOLD, "Read a file")
     assert (start, end) == (head, head + first + 2)
     gate.touch()
     editor.wait_event("AcpTurnEnd")
     until(lambda: "the end" in editor.chat()[-1])
-    head, start, end = editor.lua(FOLD)
+    head, start, end = editor.lua(FOLD, "Read a file")
     assert (start, end) == (head, head + then + 2), editor.chat()
 
 
@@ -94,7 +89,7 @@ def test_a_fold_that_the_user_opened_stays_open(editor: Editor) -> None:
     gate.touch()
     editor.wait_event("AcpTurnEnd")
     until(lambda: "the end" in editor.chat()[-1])
-    head = editor.lua(FOLD)[0]
+    head = editor.lua(FOLD, "Read a file")[0]
     assert editor.lua("return vim.fn.foldclosed(...)", head) == -1
     levels = editor.lua("return vim.tbl_map(vim.fn.foldlevel, vim.fn.range(...))", head, head + 7)
     assert levels == [1, 1, 1, 1, 1, 1, 1, 0]
@@ -120,7 +115,7 @@ def test_enter_on_the_head_of_a_closed_fold_opens_it_first(editor: Editor) -> No
     editor.agent("script")
     editor.turn(f"update {json.dumps(call)}\nsay the end")
     until(lambda: "the end" in editor.chat()[-1])
-    head, closed, _ = editor.lua(FOLD)
+    head, closed, _ = editor.lua(FOLD, "Read a file")
     assert closed == head
     editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
     editor.cmd(f"{head}")
@@ -140,13 +135,7 @@ def test_a_chat_that_follows_is_full_also_when_its_last_lines_went_into_a_fold(
     editor.prompt("\n".join(["chunks 600", *calls, "say the end"]))
     editor.wait_event("AcpTurnEnd")
     until(lambda: "the end" in editor.chat()[-1])
-    bottom = """
-    local win = vim.fn.win_findbuf(require('acp').state().sessions[1].chat_bufnr)[1]
-    vim.cmd.redraw()
-    return vim.api.nvim_win_call(win, function()
-      return { vim.fn.winline(), vim.api.nvim_win_get_height(win) }
-    end)
-    """
+    bottom = lua_chunk(__file__, "cursor_row_and_height")
     line, height = editor.lua(bottom)
     assert line >= height - 2  # what is above the first row takes two
 
@@ -164,7 +153,7 @@ def test_a_question_that_was_answered_folds_as_its_tool_call_in_a_chat_that_is_s
     editor.cmd("Acp chat")
     editor.wait("#vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1')) == 0")
     editor.cmd("Acp chat")
-    head, start, end = editor.lua(FOLD.replace("Read a file", "Edited "))
+    head, start, end = editor.lua(FOLD, "Edited ")
     assert start == head
     assert editor.chat()[end - 1] == ""
     assert any("word 0" in line for line in editor.chat()[end:])
@@ -190,7 +179,7 @@ def test_what_a_key_opens_comes_into_view(editor: Editor, lines: int, whole: boo
     call = CALL | {"content": content(lines)}
     editor.turn(f"chunks 400\nupdate {json.dumps(call)}\nsay .the end")
     editor.cmd("wincmd l")
-    head, _, _ = editor.lua(FOLD)
+    head, _, _ = editor.lua(FOLD, "Read a file")
     last = editor.lua("vim.fn.cursor(..., 1) return vim.fn.foldclosedend('.')", head)
     editor.keys("<CR>")
     line, top, bottom = editor.lua(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
 
 def thought(text: str) -> str:
@@ -117,26 +118,7 @@ def test_no_width_cuts_a_character_in_two(editor: Editor) -> None:
     editor.agent("script")
     editor.turn(thought("日本 words") + "\n" + call("日本 a b c d e f g"))
     editor.wait_screen("✓ 日本 a b c d e f g")
-    cut = """
-    local found = {}
-    vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))
-    vim.wo.winfixwidth = false
-    for _, head in ipairs({ '▸ Thought', '✓' }) do
-      local row = vim.fn.search('^' .. head)
-      for width = 4, 60 do
-        vim.api.nvim_win_set_width(0, width)
-        local chunks = require('acp.features.chat.foldtext').of(row)
-        local texts = vim.tbl_map(function(c) return c[1] end, chunks)
-        for _, text in ipairs(texts) do
-          if vim.fn.strtrans(text) ~= text then
-            return { width, texts }
-          end
-        end
-        found[#found + 1] = vim.fn.strdisplaywidth(table.concat(texts)) <= width
-      end
-    end
-    return found
-    """
+    cut = lua_chunk(__file__, "fold_text_widths")
     assert editor.lua(cut) == [True] * 2 * 57
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor, has_parser
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
 CODE = """Look:
@@ -30,18 +31,7 @@ import os
 
 - item, see [the manual](https://x.org) or [http://a.b](https://c.d)
 """
-COLOURS = """
-local chat = require('acp.ui.chats').of(vim.fn.bufnr('acp://chat/1'))
-local found = {}
-for row, spans in pairs(chat.colours) do
-  local line = vim.api.nvim_buf_get_lines(chat.bufnr, row - 1, row, true)[1]
-  for i = 1, #spans, 3 do
-    local text = line:sub(spans[i] + 1, spans[i + 1])
-    found[#found + 1] = { text, vim.fn.synIDattr(spans[i + 2], 'name') }
-  end
-end
-return found
-"""
+COLOURS = lua_chunk(__file__, "code_colours")
 TO = "vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1')) return vim.fn.search(...)"
 SYNTAX = {"@keyword": "luaStatement", "@keyword.return": "luaStatement", "@comment": "luaComment"}
 
@@ -91,12 +81,7 @@ def test_the_users_words_are_ruled_and_the_agents_name_stands_once(editor: Edito
     until(lambda: any(row.startswith("┃ ## You") for row in rows(editor)))
 
 
-LOOK = """
-local top = ...
-vim.api.nvim_win_call(vim.fn.bufwinid('acp://chat/1'), function()
-  vim.fn.winrestview({ topline = top, lnum = top, col = 0 })
-end)
-"""
+LOOK = lua_chunk(__file__, "scroll_chat")
 COLUMN = "return vim.wo[vim.fn.bufwinid('acp://chat/1')].statuscolumn"
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import ROOT, Editor, has_parser
+from tests.support.lua import lua_call
 from tests.support.waiting import until
 
 PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
@@ -22,13 +23,6 @@ SETUP = {
     "render-markdown": "{ file_types = { 'markdown', 'acpchat' } }",
     "markview": "{ preview = { filetypes = { 'markdown', 'acpchat' }, ignore_buftypes = {} } }",
 }
-INIT = """
-vim.opt.runtimepath:append('{plugin}')
-vim.cmd.runtime('plugin/{name}.lua')
-{register}
-require('{name}').setup({setup})
-"""
-REGISTER = "vim.treesitter.language.register('markdown', 'acpchat')"
 MARKDOWN = """# Heading
 
 ```lua
@@ -55,12 +49,12 @@ TO_CHAT = "vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))"
 Start = Callable[..., Editor]
 
 
-def start(edit: Start, name: str, register: str = REGISTER) -> Editor:
+def start(edit: Start, name: str, register: str = "true") -> Editor:
     """An editor with that plugin, as a user sets it up for chats."""
     plugin = next(iter(PLUGINS.glob(f"{name}*")), None)
     if plugin is None:
         pytest.skip(f"no {name} in {PLUGINS}; name its folder with ACP_PLUGINS")
-    init = INIT.format(plugin=plugin, name=name, register=register, setup=SETUP[name])
+    init = lua_call(__file__, "set_up_plugin", f"[[{plugin}]]", f"'{name}'", SETUP[name], register)
     editor = edit(init=init, screen=(120, 60))
     if not (has_parser(editor, "markdown") and has_parser(editor, "lua")):
         pytest.skip("both plugins need parsers of Markdown and Lua")
@@ -155,7 +149,7 @@ def test_a_question_of_an_edit_is_ours(edit: Start, name: str) -> None:
 @pytest.mark.parametrize("name", SETUP)
 def test_what_a_plugin_without_a_parser_hides_is_shown_by_us(edit: Start, name: str) -> None:
     """It sets 'conceallevel' 3 and draws nothing: no mark may be gone without a trace."""
-    editor = start(edit, name, register="")
+    editor = start(edit, name, register="false")
     editor.agent("script")
     editor.turn(everything(editor))
     seen(editor, "the end")

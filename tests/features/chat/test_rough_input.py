@@ -9,6 +9,7 @@ import pytest
 from acp_nvim import wording
 from tests.support.editor import Editor
 from tests.support.front_without_host import Start
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
 COUNTED = {
@@ -180,19 +181,7 @@ def test_the_text_of_a_command_is_shown_as_it_was_printed(editor: Editor) -> Non
     assert lines[at : at + 3] == ["red", "100 %", "new text"]
 
 
-LOOKS = """
-local bufnr, found = vim.fn.bufnr('acp://chat/1'), {}
-for row, line in ipairs(vim.api.nvim_buf_get_lines(bufnr, 0, -1, true)) do
-  local look = require('acp.features.chat.marks').look(bufnr, row - 1)
-  for i = 1, #look, 3 do
-    local from, to = look[i] + 1, look[i + 1]
-    if look[i + 2]:match('^Acp[RGYBMC]%l+$') then
-      table.insert(found, line:sub(from, to) .. ' ' .. look[i + 2])
-    end
-  end
-end
-return found
-"""
+LOOKS = lua_chunk(__file__, "coloured_output")
 
 
 @pytest.mark.parametrize("part", ["content", "rawOutput"])

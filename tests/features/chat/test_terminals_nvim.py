@@ -13,19 +13,12 @@ import pytest
 
 from acp_nvim.features.terminals.live_terminals import MOST
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
-CHOOSE = """
-_G.chosen = {}
-local answers = { ... }
-vim.ui.select = function(items, opts, on_choice)
-  table.insert(_G.chosen, vim.tbl_map(opts.format_item or tostring, items))
-  local index = table.remove(answers, 1) or 1
-  on_choice(items[index], index)
-end
-"""
+CHOOSE = lua_chunk(__file__, "answer_choices")
 
 HAS = """
 local name, text = ...
@@ -339,15 +332,7 @@ def test_enter_on_its_line_opens_it_also_when_it_is_unknown(editor: Editor) -> N
     editor.wait("vim.api.nvim_buf_get_name(0) == ...", f"acp://terminal/1/{id}")
 
 
-WRITTEN = """
-_G.longest, _G.total = 0, 0
-local terminal = require('acp.features.terminals.view')
-local write = terminal.write
-terminal.write = function(n, id, text)
-  _G.longest, _G.total = math.max(_G.longest, #text), _G.total + #text
-  return write(n, id, text)
-end
-"""
+WRITTEN = lua_chunk(__file__, "note_terminal_writes")
 
 
 def test_a_flood_is_looked_at_piece_by_piece_with_keys_between(editor: Editor) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
 
 @pytest.fixture
@@ -157,30 +158,13 @@ def test_an_open_buffer_costs_one_small_question(opened: AgentFilesInNvim) -> No
 
 def test_a_write_changes_only_what_differs(opened: AgentFilesInNvim) -> None:
     lua = opened.editor.lua
-    lua("""
-      local ns = vim.api.nvim_create_namespace('t')
-      for id, row in ipairs({ 4, 49, 79 }) do
-        vim.api.nvim_buf_set_extmark(0, ns, row, 5, { id = id })
-      end
-      vim.api.nvim_buf_set_mark(0, 'm', 60, 0, {})
-      vim.wo.foldmethod = 'manual'
-      vim.cmd('90,95fold')
-      vim.api.nvim_win_set_cursor(0, { 70, 3 })
-      vim.cmd('normal! zt')
-    """)
+    lua(lua_chunk(__file__, "set_marks_and_folds"))
     opened.read("a.txt")
     text = NUMBERED.replace("line 10\n", "line 10\nadded\nadded\n").replace(
         "line 50\n", "line 50 changed\n"
     )
     opened.write("a.txt", text)
-    marks = lua("""
-      local ns = vim.api.nvim_create_namespace('t')
-      local rows = vim.tbl_map(function(id)
-        return vim.api.nvim_buf_get_extmark_by_id(0, ns, id, {})
-      end, { 1, 2, 3 })
-      return { rows, vim.api.nvim_buf_get_mark(0, 'm'), vim.fn.foldclosed(92),
-        vim.fn.foldclosedend(92), vim.api.nvim_win_get_cursor(0), vim.fn.line('w0') }
-    """)
+    marks = lua(lua_chunk(__file__, "marks_and_folds"))
     assert marks == [[[4, 5], [51, 5], [81, 5]], [62, 0], 92, 97, [72, 3], 72]
     assert opened.bytes("a.txt") == text.encode()
     assert opened.editor.lua("return vim.bo.modified") is False
@@ -194,13 +178,7 @@ def test_other_windows_show_what_they_showed(opened: AgentFilesInNvim) -> None:
       vim.cmd('wincmd w | normal! 80Gzt')
       vim.cmd('tabnew | edit other.txt | normal! Ihello')
     """)
-    look = """
-      return vim.tbl_map(function(w)
-        return vim.api.nvim_win_call(w, function()
-          return { vim.fn.getline('w0'), vim.fn.getline('.'), vim.fn.col('.') }
-        end)
-      end, vim.api.nvim_list_wins())
-    """
+    look = lua_chunk(__file__, "window_views")
     before = lua(look), lua("return vim.api.nvim_get_current_win()")
     opened.write("a.txt", "first\n" * 7 + NUMBERED.replace("line 60\n", ""))
     assert (lua(look), lua("return vim.api.nvim_get_current_win()")) == before

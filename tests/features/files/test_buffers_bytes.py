@@ -11,6 +11,7 @@ from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.file_format import BinaryError, clean, decode
 from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
 FILES: dict[str, bytes] = {
     "unix": b"one\ntwo\nthree\n",
@@ -196,17 +197,7 @@ def test_a_file_decodes_as_neovim_decodes_it(live: AgentFilesInNvim, formats: st
             found = decode(data, fileformats=formats)
         except BinaryError:
             continue
-        theirs = live.editor.lua(
-            """
-            local b = vim.fn.bufadd(...)
-            vim.fn.bufload(b)
-            local bo = vim.bo[b]
-            local bytes = vim.api.nvim_buf_call(b, vim.fn.wordcount).bytes
-            return { vim.api.nvim_buf_get_lines(b, 0, -1, true), bo.fileencoding, bo.bomb,
-              bo.fileformat, bo.eol and bytes > 0, bo.readonly }
-            """,
-            str(path),
-        )
+        theirs = live.editor.lua(lua_chunk(__file__, "buffer_format"), str(path))
         if theirs.pop():
             continue  # cut off in a character by its end: Neovim shows `?` and protects it
         ours = [list(found.text.lines), found.format.encoding, found.format.bomb]

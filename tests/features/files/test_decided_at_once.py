@@ -6,17 +6,12 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import LINES, wait_edits
 from tests.support.script_lines import shell
 from tests.support.waiting import until
 
-AT_ONCE = """
-vim.api.nvim_create_autocmd('User', {
-  pattern = 'AcpTurnEnd',
-  once = true,
-  callback = function() vim.cmd('{command}') end,
-})
-"""
+AT_TURN_END = lua_chunk(__file__, "run_at_turn_end")
 
 
 @pytest.fixture
@@ -33,7 +28,7 @@ def project(editor: Editor) -> Editor:
 
 def edit_and(project: Editor, command: str) -> None:
     """The agent changes two files, and the command runs as soon as the turn has ended."""
-    project.lua(AT_ONCE.replace("{command}", command))
+    project.lua(AT_TURN_END, command)
     project.turn(shell("sed -i 's/line 5$/five/' a.txt; echo new > n.txt"))
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import LINES, edits_by_name, reject_all, wait_count, wait_edits
 from tests.support.script_lines import shell, silently
 from tests.support.stepwise_agent import StepwiseAgent
@@ -83,13 +84,7 @@ def test_a_write_through_the_editor_is_counted_once(project: Editor) -> None:
 
 def wait_hunks(project: Editor, count: int) -> None:
     """Wait until so many hunks of one file are pending: its changes come one by one."""
-    project.wait(
-        "local found = {} "
-        "for _, edit in ipairs(require('acp').state().sessions[1].edits or {}) do "
-        "  table.insert(found, edit.hunks) "
-        "end return vim.deep_equal(found, { ... })",
-        count,
-    )
+    project.wait(lua_chunk(__file__, "has_hunks"), count)
 
 
 def test_both_ways_of_writing_the_same_file(project: Editor) -> None:

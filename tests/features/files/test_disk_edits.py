@@ -6,23 +6,13 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import LINES, edits_by_name, reject_all, wait_count, wait_edits
 from tests.support.script_lines import shell, silently
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
-MARKS = """
-local ns = vim.api.nvim_create_namespace('test')
-local found = {}
-for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-  local at = vim.api.nvim_buf_get_extmark_by_id(bufnr, ns, 1, {})
-  if at[1] then
-    local name = vim.fs.basename(vim.api.nvim_buf_get_name(bufnr))
-    found[name] = vim.api.nvim_buf_get_lines(bufnr, at[1], at[1] + 1, true)[1]:sub(at[2] + 1)
-  end
-end
-return found
-"""
+MARKS = lua_chunk(__file__, "text_at_marks")
 
 
 @pytest.fixture(params=["git", "plain"])

@@ -13,6 +13,7 @@ from acp_nvim.files.changes.entered_change import EMPTIED_NS
 from tests.support.editor import Editor
 from tests.support.git import repository
 from tests.support.killed_host import HOST_PID
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import LINES, edits_by_name, wait_edits
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
@@ -20,35 +21,11 @@ from tests.support.waiting import until
 BOM = b"\xef\xbb\xbf"
 DOS = LINES.replace("\n", "\r\n").encode()
 CHANGED = LINES.replace("line 4\n", "four\n")
-MEANWHILE = """
-local outside, new, path = require('acp.buffers.disk_changes'), ...
-local part = outside.part
-function outside.part(bufnr)
-  outside.part = part
-  assert(vim.uv.fs_copyfile(new, path))
-  part(bufnr)
-end
-"""
+MEANWHILE = lua_chunk(__file__, "copy_before_part")
 """The agent's program writes the file just as Neovim is told of a conflict with what was there."""
-ANEW = """
-local path, new = ...
-vim.fn.writefile({}, path)
-vim.cmd('edit!')
-assert(vim.uv.fs_copyfile(new, path))
-vim.cmd('checktime')
-"""
+ANEW = lua_chunk(__file__, "reload_emptied_file")
 """Neovim reads the file between the two steps of the agent's program."""
-TELL_AGE = """
-local path = ...
-vim.api.nvim_create_autocmd('User', {
-  pattern = 'AcpEdit',
-  once = true,
-  callback = function()
-    local now, mtime = vim.uv.clock_gettime('realtime'), vim.uv.fs_stat(path).mtime
-    _G.age = (now.sec - mtime.sec) * 1000000000 + now.nsec - mtime.nsec
-  end,
-})
-"""
+TELL_AGE = lua_chunk(__file__, "note_age_at_edit")
 """How old a file is, in nanoseconds, when its change is told."""
 
 

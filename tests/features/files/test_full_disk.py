@@ -11,21 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
 OLD, NEW = "old\n" * 100, "new\n" * 50_000
 
-LIMIT = """
-local ffi, room = require('ffi'), ...
-pcall(ffi.cdef, [[
-  typedef void (*acp_handler)(int);
-  acp_handler signal(int, acp_handler);
-  struct acp_limit { unsigned long soft, hard; };
-  int setrlimit(int, const struct acp_limit *);
-]])
-ffi.C.signal(25, ffi.cast('acp_handler', 1)) -- SIGXFSZ, SIG_IGN
-local limit = ffi.new('struct acp_limit', room or -1, -1)
-assert(ffi.C.setrlimit(1, limit) == 0) -- RLIMIT_FSIZE
-"""
+LIMIT = lua_chunk(__file__, "limit_file_size")
 """No file of Neovim's gets more bytes than this from now on; as on a full disk the first are
 written."""
 

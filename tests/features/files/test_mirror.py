@@ -13,14 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
-COUNT = """
-local live = require('acp.buffers.live')
-local read = live.read
-_G.reads = 0
-live.read = function(...) _G.reads = _G.reads + 1 return read(...) end
-"""
+COUNT = lua_chunk(__file__, "count_reads")
 IN_ONE_TURN = """
 local code, text = ...
 load(code)()
@@ -189,12 +185,7 @@ CHANGES = (
     *("noautocmd undo 0", "0read #", "retab!", "normal! ggVGgU"),
 )
 """Commands that change a buffer, or how it stands to its file."""
-SHOWN = """
-local lines = vim.api.nvim_buf_get_lines(0, 0, -1, true)
-local ends = vim.bo.endofline or (vim.bo.fixendofline and not vim.bo.binary)
-if vim.fn.wordcount().bytes == 0 then return '' end
-return table.concat(lines, '\\n') .. (ends and '\\n' or '')
-"""
+SHOWN = lua_chunk(__file__, "buffer_as_file")
 
 
 def test_whatever_changes_a_buffer_is_in_the_next_read(editor: Editor, opened: Path) -> None:
@@ -217,14 +208,7 @@ def test_whatever_changes_a_buffer_is_in_the_next_read(editor: Editor, opened: P
         other.unlink(missing_ok=True)
 
 
-RECORD = """
-local notify = vim.rpcnotify
-_G.verbs = {}
-vim.rpcnotify = function(channel, kind, verb, ...)
-  if verb ~= 'journal_changed' then table.insert(_G.verbs, verb) end -- the host writes at any time
-  return notify(channel, kind, verb, ...)
-end
-"""
+RECORD = lua_chunk(__file__, "note_verbs")
 
 
 @pytest.mark.parametrize("verb", ["prompt", "cancel", "decide"])
@@ -239,28 +223,8 @@ def test_whatever_the_user_does_is_told_after_their_changes(
     assert editor.lua("return _G.verbs") == ["edited", verb, "edited"]
 
 
-STANDING_CLOCK = """
-vim.uv.gettimeofday = function() return 0, 0 end
-_G.reloads = 0
-local function count() _G.reloads = _G.reloads + 1 end
-vim.api.nvim_create_autocmd('BufReadPost', { callback = count })
-"""
-CHANGED_IN_THE_SAME_TICK = """
-local path, old, new = ...
-local stat = vim.uv.fs_stat(path)
-local file = assert(io.open(path, 'r+b'))
-local bytes = file:read('*a'):gsub(old, new)
-file:seek('set')
-file:write(bytes)
-file:close()
-os.execute(("touch -d @%d.%09d '%s'"):format(stat.mtime.sec, stat.mtime.nsec, path))
-_G.reloads = 0
-local live, lines = require('acp.buffers.live'), nil
-for _ = 1, 2 do
-  lines = vim.api.nvim_buf_get_lines(live.buffer(path), 0, -1, true)
-end
-return { lines, _G.reloads }
-"""
+STANDING_CLOCK = lua_chunk(__file__, "count_reloads")
+CHANGED_IN_THE_SAME_TICK = lua_chunk(__file__, "write_with_old_mtime")
 
 
 @pytest.mark.parametrize(
@@ -282,14 +246,7 @@ def test_a_change_of_the_same_tick_is_read_and_nothing_else_is_read_again(
         assert found == [["ä", new], reloads]
 
 
-STANDING_STAMPS = """
-local fs_stat = vim.uv.fs_stat
-vim.uv.fs_stat = function(...)
-  local stat, err, name = fs_stat(...)
-  if stat then stat.mtime = { sec = 1, nsec = 0 } end
-  return stat, err, name
-end
-"""
+STANDING_STAMPS = lua_chunk(__file__, "constant_mtime")
 
 
 FOUND = """

@@ -8,33 +8,15 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_call, lua_chunk
 from tests.support.pending_edits import choose_first, lines, reject_all, wait_edits, wait_hunks
 
-RECORD = """
-local files = require('acp.buffers.disk_changes')
-_G.calls = {}
-for _, name in ipairs({ 'turns', 'unsaved' }) do
-  local call = files[name]
-  files[name] = function(...)
-    table.insert(_G.calls, name)
-    return call(...)
-  end
-end
-"""
-CHANGED = """
-local path, text, prompt = ...
-local file = assert(io.open(path, 'w'))
-file:write(text)
-file:close()
-require('acp').prompt(prompt)
-"""
-SAVED = """
-local path, text, prompt = ...
-local bufnr, rows = vim.fn.bufnr(path), vim.split(text, '\\n', { trimempty = true })
-vim.api.nvim_buf_set_lines(bufnr, 0, -1, true, rows)
-vim.api.nvim_buf_call(bufnr, function() vim.cmd('silent write') end)
-require('acp').prompt(prompt)
-"""
+RECORD = lua_chunk(__file__, "note_reads")
+ARGUMENTS = "local path, text, prompt = ... "
+PROMPT = "require('acp').prompt(prompt) "
+CHANGE = lua_call(__file__, "write_file", "path", "text")
+SAVE = lua_call(__file__, "write_buffer", "path", "text")
+CHANGED, SAVED = f"{ARGUMENTS} {CHANGE} {PROMPT}", f"{ARGUMENTS} {SAVE} {PROMPT}"
 
 
 @pytest.fixture
@@ -114,10 +96,7 @@ def test_a_save_while_the_prompt_is_under_way_is_told(warm: Editor) -> None:
     """Right after the prompt, before the host can have said that a turn runs."""
     path = warm.work / "a.txt"
     mine = lines(l5="mine")
-    code = "local path, text, prompt = ... require('acp').prompt(prompt)\n" + SAVED.replace(
-        "require('acp').prompt(prompt)", ""
-    ).replace("local path, text, prompt = ...", "")
-    turn(warm, code, mine, "say three")
+    turn(warm, f"{ARGUMENTS} {PROMPT} {SAVE}", mine, "say three")
     warm.turn("say four")
     wait_edits(warm)
     assert path.read_text(encoding="utf-8") == mine

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import LINES, edits_by_name, lines, reject_all, wait_count
 from tests.support.script_lines import shell, silently
 from tests.support.waiting import until
@@ -81,20 +82,7 @@ def test_edits_elsewhere_are_merged_before_they_are_saved(project: Editor) -> No
     assert (project.work / "a.txt").read_text() == lines(l16="mine")
 
 
-CHANGED_IN_THE_SAME_TICK = """
-vim.uv.gettimeofday = function() return 0, 0 end
-vim.fn.setline(16, 'mine')
-vim.cmd.write()
-local path = vim.api.nvim_buf_get_name(0)
-local stat = vim.uv.fs_stat(path)
-local file = assert(io.open(path, 'r+b'))
-local content = file:read('*a'):gsub('line 4\\n', 'LINE 4\\n')
-file:seek('set')
-file:write(content)
-file:close()
-os.execute(("touch -d @%d.%09d '%s'"):format(stat.mtime.sec, stat.mtime.nsec, path))
-vim.fn.setline(12, 'more')
-"""
+CHANGED_IN_THE_SAME_TICK = lua_chunk(__file__, "write_with_same_mtime")
 
 
 def test_a_change_within_the_tick_of_the_users_last_save(project: Editor) -> None:
@@ -140,14 +128,7 @@ def test_what_the_user_writes_elsewhere_is_theirs(project: Editor) -> None:
     assert list(edits_by_name(project)) == ["a.txt"]  # by the agent, afterwards
 
 
-SLOW_FRAMES = """
-local frame = require('acp.frame')
-local apply = frame.apply
-frame.apply = function(ops)
-  vim.wait(20000, function() return _G.go_on end, 5)
-  return apply(ops)
-end
-"""
+SLOW_FRAMES = lua_chunk(__file__, "delay_frames")
 
 
 def test_a_save_as_soon_as_the_agent_has_the_prompt(editor: Editor) -> None:

@@ -9,50 +9,14 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_call, lua_chunk
 from tests.support.rpc import EditorGone
 from tests.support.waiting import PATIENCE_S
 
 LINES = "".join(f"line {n}\n" for n in range(1, 11))
 
-STATE = """
-local names = {}
-for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-  if vim.bo[bufnr].buftype == '' and vim.bo[bufnr].buflisted then
-    names[#names + 1] = vim.fs.basename(vim.api.nvim_buf_get_name(bufnr))
-  end
-end
-local tree = vim.fn.undotree()
-return {
-  names = names,
-  current = vim.fs.basename(vim.api.nvim_buf_get_name(0)),
-  alternate = vim.fs.basename(vim.fn.bufname('#')),
-  lines = vim.api.nvim_buf_get_lines(0, 0, -1, false),
-  modified = vim.bo.modified,
-  readonly = vim.bo.readonly,
-  fileformat = vim.bo.fileformat,
-  fileencoding = vim.bo.fileencoding,
-  marks = { vim.fn.getpos("'["), vim.fn.getpos("']"), vim.fn.getpos("'.") },
-  cursor = vim.fn.getpos('.'),
-  undo = { tree.seq_cur, tree.seq_last, tree.save_cur, tree.save_last },
-  errmsg = vim.v.errmsg,
-  last = vim.fn.execute('1messages'):gsub('%d+ seconds? ago', 'ago'),
-  windows = #vim.api.nvim_list_wins(),
-}
-"""
-
-EVENTS = """
-_G.fired = {}
-vim.api.nvim_create_autocmd({
-  'BufWritePre', 'BufWritePost', 'BufWriteCmd', 'FileWritePre', 'FileWritePost', 'FileAppendPre',
-  'FileAppendPost', 'FileChangedShell', 'FileChangedShellPost', 'BufFilePre', 'BufFilePost',
-  'BufReadPost', 'BufUnload', 'BufModifiedSet',
-}, {
-  pattern = '*.txt',
-  callback = function(args)
-    table.insert(_G.fired, args.event .. ' ' .. vim.fs.basename(args.match))
-  end,
-})
-"""
+STATE = lua_chunk(__file__, "visible_state")
+EVENTS = lua_chunk(__file__, "note_file_events")
 
 FORMATTER = """
 vim.api.nvim_create_autocmd('BufWritePre', { callback = function()
@@ -60,13 +24,7 @@ vim.api.nvim_create_autocmd('BufWritePre', { callback = function()
 end })
 """
 
-OWN_WRITE = """
-vim.bo.buftype = 'acwrite'
-vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = 0, callback = function(args)
-  vim.fn.writefile({ 'by the plugin' }, 'other.txt')
-  vim.bo[args.buf].modified = false
-end })
-"""
+OWN_WRITE = lua_call(__file__, "write_by_plugin")
 
 PCALL = "lua local ok, err = pcall(vim.cmd.write) _G.outcome = { ok, tostring(err) }"
 
@@ -116,7 +74,7 @@ CASES: dict[str, list[str]] = {
     "undo": ["call setline(3, 'x')", "w", "undo", "w", "redo"],
     "earlier": ["call setline(3, 'x')", "w", "call setline(4, 'y')", "w", "earlier 1f"],
     "formatter": ["lua " + FORMATTER.replace("\n", " "), "w"],
-    "own": ["lua " + OWN_WRITE.replace("\n", " "), "w"],
+    "own": [f"lua {OWN_WRITE}", "w"],
     "global": ["g/line [12]$/w! b.txt"],
     "changed elsewhere first": ["w", "call setline(2, 'y')", "w", "w"],
 }

@@ -9,17 +9,12 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import git, repository
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import LINES, edits_by_name, wait_edits
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
-SELECT = """
-_G.asked = {}
-vim.ui.select = function(items, opts, on_choice)
-  table.insert(_G.asked, { prompt = opts.prompt, kind = opts.kind, items = items })
-  on_choice(items[_G.answer], _G.answer)
-end
-"""
+SELECT = lua_chunk(__file__, "answer_select")
 
 
 @pytest.fixture

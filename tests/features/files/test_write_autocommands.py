@@ -12,6 +12,7 @@ import pytest
 from acp_nvim.protocol.errors import RequestError
 from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import LINES, edits_by_name, wait_edits
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
@@ -121,17 +122,12 @@ SWAPS = {
     "a link": "vim.uv.fs_symlink(name .. '.was', name)",
     "another file": "vim.fn.writefile({ 'theirs' }, name)",
 }
-SWAP = """
-local name, event = ...
-local pattern = '*/' .. vim.fs.basename(name)
-vim.api.nvim_create_autocmd(event, { once = true, pattern = pattern, callback =
-  function() vim.uv.fs_rename(name, name .. '.was') %s end })
-"""
+SWAP = lua_chunk(__file__, "swap_at_event")
 """What an agent makes of a file while a formatter runs."""
 
 
 def swap_at(editor: Editor, event: str, path: Path, swap: str) -> None:
-    editor.lua(SWAP % SWAPS[swap], str(path), event)
+    editor.lua(SWAP, str(path), event, SWAPS[swap])
 
 
 def same(path: Path, swap: str) -> bool:
@@ -208,12 +204,7 @@ def test_a_decision_writes_into_no_pipe(editor: Editor, verb: str, swap: str) ->
     assert not editor.rpc.mode()["blocking"]
 
 
-AGAIN = """
-local roots = ...
-vim.api.nvim_create_autocmd('BufWritePre', { callback = function()
-  for _, these in ipairs(roots) do require('acp.buffers.disk_changes').turns(these) end
-end })
-"""
+AGAIN = lua_chunk(__file__, "read_turns_before_write")
 """The host tells of turns while an autocommand of a write waits for a program."""
 
 

@@ -15,14 +15,8 @@ import pytest
 
 from tests.support import killed_host
 from tests.support.editor import ROOT, Editor
+from tests.support.lua import lua_call
 from tests.support.waiting import until
-
-INIT = """
-vim.opt.runtimepath:remove({repository!r})
-vim.opt.runtimepath:prepend({root!r})
-vim.g.loaded_python3_provider = nil
-vim.g.python3_host_prog = {python!r}
-"""
 
 
 @pytest.fixture
@@ -35,7 +29,8 @@ def classic(edit: Callable[..., Editor], tmp_path: Path) -> Editor:
     for part in ("lua", "plugin", "acp_nvim", "pyproject.toml"):
         (root / part).symlink_to(ROOT / part)
     shutil.copytree(ROOT / "rplugin", root / "rplugin")  # Neovim looks for it past no symlink
-    editor = edit(init=INIT.format(repository=str(ROOT), root=str(root), python=sys.executable))
+    paths = [f"[[{path}]]" for path in (ROOT, root, sys.executable)]
+    editor = edit(init=lua_call(__file__, "use_copy_of_plugin", *paths))
     editor.cmd("silent UpdateRemotePlugins")
     editor.cmd("execute 'source' stdpath('data') .. '/rplugin.vim'")
     return editor

@@ -20,6 +20,7 @@ from tests.support.killed_host import (
     kill_host_once_written,
     wait_host,
 )
+from tests.support.lua import lua_chunk
 from tests.support.review_frames import marks
 from tests.support.waiting import PATIENCE_S, until
 
@@ -28,15 +29,7 @@ COUNT = """
 local session = require('acp').state().sessions[1]
 return ((session and session.edits[1] or {}).hunks or 0) == ...
 """
-KILL_BOTH = """
-local name, host = ...
-vim.api.nvim_create_autocmd('User', { pattern = 'AcpEdit', callback = function(args)
-  if vim.fs.basename(args.data.path) == name then
-    vim.uv.kill(host, 'sigkill')
-    vim.uv.kill(vim.fn.getpid(), 'sigkill')
-  end
-end })
-"""
+KILL_BOTH = lua_chunk(__file__, "kill_at_edit")
 STOPPED = "return require('acp').state().host == 'stopped'"
 
 

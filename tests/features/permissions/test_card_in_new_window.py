@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
-CLOSED = """
-local win = vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))[1]
-return vim.api.nvim_win_call(win, function()
-  local found = {}
-  for line = 1, vim.fn.line('$') do
-    if vim.fn.foldclosed(line) == line then
-      table.insert(found, vim.fn.getline(line))
-    end
-  end
-  return found
-end)
-"""
+CLOSED = lua_chunk(__file__, "closed_folds")
 
 
 def test_a_card_is_open_in_a_chat_that_is_shown_again(editor: Editor) -> None:

@@ -5,30 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_call
+from tests.support.windows import CARD_STATE
 
-HEIGHT = """
-(function()
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acppermission' then
-      return vim.api.nvim_win_get_height(win)
-    end
-  end
-end)()
-"""
-HIDDEN = """
-(function()
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acppermission' then
-      return vim.api.nvim_win_get_config(win).hide and 'hidden' or 'shown'
-    end
-  end
-  return 'none'
-end)()
-"""
+HEIGHT = lua_call(__file__, "card_height")
 
 
 def float_is(editor: Editor, state: str) -> None:
-    editor.wait(f"{HIDDEN} == ...", state)
+    editor.wait(f"{CARD_STATE} == ...", state)
 
 
 def test_the_float_is_hidden_while_the_chat_shows_the_card(editor: Editor) -> None:
@@ -56,14 +40,7 @@ def test_the_float_covers_no_chat_where_there_is_room_elsewhere(editor: Editor) 
     editor.wait_event("AcpPermission")
     editor.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/1'), { 1, 0 })")
     float_is(editor, "shown")
-    ends = editor.wait(
-        """(function()
-          for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-            local at = vim.api.nvim_win_get_config(win)
-            if at.relative ~= '' then return { at.anchor, at.col, at.width } end
-          end
-        end)()"""
-    )
+    ends = editor.wait(lua_call(__file__, "float_position"))
     chat = editor.lua("return vim.fn.win_screenpos(vim.fn.bufwinid('acp://chat/1'))[2]")
     assert ends[0][1] == "E"
     assert ends[1] < chat
@@ -131,7 +108,7 @@ def test_a_hidden_float_is_there_for_who_asks_for_it(editor: Editor) -> None:
     float_is(editor, "hidden")
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
-    assert editor.lua(f"return {HIDDEN}") == "shown"
+    assert editor.lua(f"return {CARD_STATE}") == "shown"
     editor.press("y")
     editor.wait_event("AcpTurnEnd")
     float_is(editor, "none")

@@ -8,16 +8,9 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, OPTIONS, RECORD_NOTIFY, Start
+from tests.support.lua import lua_call
 
-FLOAT = """
-for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-  if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acppermission' then
-    local at = vim.api.nvim_win_get_position(win)
-    return { at[1] + 1, at[2] + 1, vim.api.nvim_win_get_width(win) + 2,
-      vim.api.nvim_win_get_height(win) + 2 }
-  end
-end
-"""
+FLOAT = lua_call(__file__, "card_area")
 
 
 @pytest.fixture
@@ -38,7 +31,7 @@ def hidden(editor: Editor) -> bool:
     """Whether the float lies over the cursor, once Neovim has come to rest."""
     return bool(
         editor.lua(
-            f"vim.cmd.redraw() local f = (function() {FLOAT} end)() "
+            f"vim.cmd.redraw() local f = {FLOAT} "
             "local row, col = vim.fn.screenrow(), vim.fn.screencol() "
             "return row >= f[1] and row < f[1] + f[4] and col >= f[2] and col < f[2] + f[3]"
         )
@@ -47,7 +40,7 @@ def hidden(editor: Editor) -> bool:
 
 def place(editor: Editor) -> list[Any]:
     """Row and column (from 1), width and height of the float, its border included."""
-    found: list[Any] = editor.lua(FLOAT)
+    found: list[Any] = editor.lua(f"return {FLOAT}")
     return found
 
 
@@ -55,7 +48,7 @@ def test_the_float_makes_way_for_the_cursor_and_stays_there(front: Editor) -> No
     ask(front, 30)
     assert place(front)[0] > 3, "below the lines that the user reads"
     front.keys("22G$")
-    front.wait("(function() " + FLOAT + " end)()[1] == 1")
+    front.wait(f"{FLOAT}[1] == 1")
     assert not hidden(front)
     above = place(front)
     front.keys("2k0")
@@ -68,14 +61,14 @@ def test_the_float_makes_way_for_what_is_typed(front: Editor) -> None:
     ask(front, 30)
     assert place(front)[0] == 1
     front.keys("i" + "typed " * 12)
-    front.wait("(function() " + FLOAT + " end)()[1] > 1")
+    front.wait(f"{FLOAT}[1] > 1")
     assert not hidden(front)
 
 
 def test_the_float_leaves_a_composer_free(front: Editor) -> None:
     ask(front, 30)
     front.lua("vim.cmd('topleft 14new') vim.bo.filetype = 'acpcomposer'")
-    front.wait("(function() " + FLOAT + " end)()[1] > 14")
+    front.wait(f"{FLOAT}[1] > 14")
     row, _, _, height = place(front)
     assert row + height <= 24
 
@@ -84,10 +77,10 @@ def test_what_does_not_fit_is_counted_and_read_on_the_whole_screen(front: Editor
     ask(front, 60)
     front.wait_screen(" :Acp allow · :Acp deny · +48 lines, :Acp permissions ")
     front.cmd("Acp permissions")
-    front.wait("(function() " + FLOAT + " end)()[4] == 22")
+    front.wait(f"{FLOAT}[4] == 22")
     front.wait_screen("y allow · n deny · 1-3 choose")
     front.cmd("wincmd p")
-    front.wait("(function() " + FLOAT + " end)()[4] == 14")
+    front.wait(f"{FLOAT}[4] == 14")
 
 
 def test_what_fits_is_not_counted(front: Editor) -> None:
@@ -103,10 +96,10 @@ def test_the_float_leaves_a_bar_at_the_top_free(front: Editor) -> None:
     ask(front, 5)
     assert place(front)[0] == 2
     front.cmd("tabnew | tabprevious")
-    front.wait("(function() " + FLOAT + " end)()[1] == 3")
+    front.wait(f"{FLOAT}[1] == 3")
     front.lua("vim.wo.winbar = ''")
     front.cmd("tabnext | tabprevious")
-    front.wait("(function() " + FLOAT + " end)()[1] == 2")
+    front.wait(f"{FLOAT}[1] == 2")
 
 
 @pytest.mark.parametrize(
@@ -125,9 +118,9 @@ def test_what_breaks_at_words_is_seen_to_its_last_line(front: Editor, option: st
 def test_who_closes_its_tab_page_has_not_closed_the_float(front: Editor, closing: str) -> None:
     front.cmd("tabnew")
     ask(front, 3)
-    front.wait(f"(function() {FLOAT} end)() ~= nil")
+    front.wait(f"{FLOAT} ~= nil")
     front.cmd(closing)
-    front.wait(f"#vim.api.nvim_list_tabpages() == 1 and (function() {FLOAT} end)() ~= nil")
+    front.wait(f"#vim.api.nvim_list_tabpages() == 1 and {FLOAT} ~= nil")
 
 
 def test_who_closes_the_float_has_closed_it_in_all_tab_pages(front: Editor) -> None:
@@ -135,6 +128,6 @@ def test_who_closes_the_float_has_closed_it_in_all_tab_pages(front: Editor) -> N
     ask(front, 3)
     front.cmd("Acp permissions")
     front.keys("q")
-    front.wait(f"(function() {FLOAT} end)() == nil")
+    front.wait(f"{FLOAT} == nil")
     front.cmd("tabclose")
-    assert front.lua(FLOAT) is None
+    assert front.lua(f"return {FLOAT}") is None

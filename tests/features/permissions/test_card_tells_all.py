@@ -10,18 +10,11 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
 METHOD = "session/request_permission"
-FLOAT = """
-for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-  local config = vim.api.nvim_win_get_config(win)
-  if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acppermission' and not config.hide then
-    local at = vim.api.nvim_win_get_position(win)
-    return { at[1], at[2], vim.api.nvim_win_get_height(win), vim.api.nvim_win_get_width(win) }
-  end
-end
-"""
+FLOAT = lua_chunk(__file__, "visible_card_area")
 IN_VIEW = """
 local cards = { { id = require('acp').state().sessions[1].permissions[1].id } }
 return require('acp.features.permissions.in_view').where(cards)

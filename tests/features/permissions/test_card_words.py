@@ -9,18 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.windows import CARD_STATE
 
-FLOAT = """
-(function()
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    local config = vim.api.nvim_win_get_config(win)
-    if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acppermission' then
-      return config.hide and 'hidden' or 'shown'
-    end
-  end
-  return 'none'
-end)()
-"""
 Start = Callable[..., Editor]
 
 
@@ -43,7 +33,7 @@ def edit_of(editor: Editor) -> dict[str, Any]:
 
 
 def float_is(editor: Editor, state: str) -> None:
-    editor.wait(f"{FLOAT} == ...", state)
+    editor.wait(f"{CARD_STATE} == ...", state)
 
 
 def said(editor: Editor, text: str) -> int:

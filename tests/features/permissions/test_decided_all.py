@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_call
 from tests.support.waiting import until
 
 
@@ -39,14 +40,7 @@ def test_what_was_taken_back_is_said(editor: Editor) -> None:
     until(lambda: "acp: Nothing was rejected" in editor.messages())
 
 
-SHOWN = """
-(function()
-  for _, line in ipairs(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://review'), 0, -1, false)) do
-    local name = line:match('^▸ M (%S+)')
-    if name then return name end
-  end
-end)()
-"""
+SHOWN = lua_call(__file__, "first_file_in_review")
 
 
 @pytest.mark.parametrize("keys", [",A", ",a"])

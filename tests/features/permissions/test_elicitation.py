@@ -9,6 +9,7 @@ import pytest
 
 from tests.agents.elicit import EVERY
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
 
@@ -42,17 +43,7 @@ def answer(editor: Editor, choice: str | None, content: Any = None, at: int = 0)
 
 def choosing(editor: Editor, index: int) -> None:
     """Whatever `vim.ui.select` offers, take the choice of that number; its prompts are kept."""
-    editor.lua(
-        """
-        local index = ...
-        _G.asked = {}
-        vim.ui.select = function(items, opts, on_choice)
-          table.insert(_G.asked, opts.prompt)
-          on_choice(items[index], index)
-        end
-        """,
-        index,
-    )
+    editor.lua(lua_chunk(__file__, "answer_select"), index)
 
 
 def opened(editor: Editor) -> None:

@@ -9,17 +9,8 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.waiting import until
+from tests.support.windows import DIFF_WINDOWS
 
-SIDES = """
-local found = {}
-for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-  if vim.wo[win].diff then
-    local buf = vim.api.nvim_win_get_buf(win)
-    table.insert(found, vim.api.nvim_buf_get_lines(buf, 0, -1, false))
-  end
-end
-return found
-"""
 UNIFIED = "@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
 ENVELOPE = """*** Begin Patch
 *** Update File: a.txt
@@ -70,7 +61,7 @@ class Asked:
 
     @property
     def sides(self) -> list[list[str]]:
-        found: list[list[str]] = self.editor.lua(SIDES)
+        found: list[list[str]] = self.editor.lua(DIFF_WINDOWS)
         return found
 
     def codex(self) -> dict[str, Any]:

@@ -8,19 +8,10 @@ from tests.agents.loop import EARLIER_SESSION
 from tests.support.editor import Editor
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
+from tests.support.windows import DIFF_WINDOWS
 
 LINES = [f"line {n}" for n in range(1, 13)]
 TEXT = "\n".join(LINES) + "\n"
-SIDES = """
-local found = {}
-for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-  local buf = vim.api.nvim_win_get_buf(win)
-  if vim.wo[win].diff then
-    table.insert(found, vim.api.nvim_buf_get_lines(buf, 0, -1, false))
-  end
-end
-return found
-"""
 
 
 class Project:
@@ -48,7 +39,7 @@ class Project:
 
     @property
     def sides(self) -> list[list[str]]:
-        found: list[list[str]] = self.editor.lua(SIDES)
+        found: list[list[str]] = self.editor.lua(DIFF_WINDOWS)
         return found
 
     def ended(self, turns: int = 1) -> None:

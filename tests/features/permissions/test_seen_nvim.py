@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.asking_agent import Asking
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
@@ -213,18 +214,7 @@ def test_a_question_of_another_session_is_not_allowed_in_its_place(edit: Any) ->
     assert len(mine.answers(METHOD)) == 1
 
 
-HOLD = """
-local keys, times = ...
-_G.acp_pressed = 0
-local timer = vim.uv.new_timer()
-timer:start(0, 30, function()
-  vim.schedule(function()
-    if _G.acp_pressed == times then return timer:close() end
-    _G.acp_pressed = _G.acp_pressed + 1
-    vim.api.nvim_input(keys)
-  end)
-end)
-"""
+HOLD = lua_chunk(__file__, "press_keys_often")
 TIMES = 50
 HELD = ["y", "Y", "n", "1", "<F5>", "<F6>"]
 

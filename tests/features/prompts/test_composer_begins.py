@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
 COMMANDS = "#((require('acp').state().sessions[1] or {}).commands or {}) > 0"
@@ -60,12 +61,7 @@ def test_the_end_of_neovim_right_after_it_leaves_no_process(editor: Editor) -> N
 
 def test_keys_that_a_user_sets_for_a_filetype_win(editor: Editor) -> None:
     """In buffers that they write into: by a filetype plugin, or by an autocommand."""
-    editor.lua(
-        "vim.api.nvim_create_autocmd('FileType', { pattern = { 'acpcomposer', 'acpqueue' },"
-        " callback = function(args)"
-        "   vim.keymap.set('n', 'g?', '<Nop>', { buffer = args.buf, desc = 'mine' })"
-        " end })"
-    )
+    editor.lua(lua_chunk(__file__, "map_help_key"))
     editor.agent("script")
     editor.prompt("wait_for_cancel")
     editor.wait_event("AcpTurnStart")

@@ -6,14 +6,9 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, session
+from tests.support.lua import lua_chunk
 
-WHERE = """
-return vim.tbl_map(function(win)
-  local at = vim.fn.win_screenpos(win)
-  local name = vim.fn.fnamemodify(vim.fn.bufname(vim.api.nvim_win_get_buf(win)), ':.')
-  return { name, at[2] > 1 and 'right' or 'left', vim.api.nvim_win_get_config(win).relative }
-end, vim.api.nvim_tabpage_list_wins(0))
-"""
+WHERE = lua_chunk(__file__, "window_places")
 BESIDE = [["a.txt", "left", ""], ["acp://chat/1", "right", ""], ["acp://composer/1", "right", ""]]
 
 

@@ -6,13 +6,9 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, sent, session
+from tests.support.lua import lua_chunk
 
-SHOWN = """
-return vim.tbl_map(function(win)
-  local o = vim.wo[win]
-  return { vim.fn.bufname(vim.api.nvim_win_get_buf(win)), o.winfixbuf, o.winfixheight, o.number }
-end, vim.api.nvim_tabpage_list_wins(0))
-"""
+SHOWN = lua_chunk(__file__, "window_options")
 
 
 @pytest.fixture

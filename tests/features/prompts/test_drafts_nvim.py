@@ -15,6 +15,7 @@ from tests.features.prompts.drafts_on_disk import SharedWorkspace, composer, run
 from tests.support.editor import Editor
 from tests.support.front_without_host import float_lines
 from tests.support.killed_host import kill_host
+from tests.support.lua import lua_call
 from tests.support.stalled_agent import stalled_agent
 from tests.support.waiting import until
 
@@ -99,16 +100,9 @@ def test_nothing_is_read_at_start_and_no_timer_runs_when_nothing_changes(
     assert not shared.directory.exists()
     write(editor, "hello")
     shared.wait("hello")
-    timers = """
-      local count = 0
-      vim.uv.walk(function(handle)
-        local active = handle:get_type() == 'timer' and handle:is_active()
-        count = count + (active and 1 or 0)
-      end)
-      return count
-    """
+    timers = lua_call(__file__, "count_timers")
     if editor.lua("return vim.fn.has('nvim-0.11') == 1"):  # 0.10 aborts in vim.uv.walk()
-        editor.wait(timers.replace("return count", "return count == 0"))
+        editor.wait(f"{timers} == 0")
 
 
 def test_attached_files_and_lines_come_back_and_go_along(shared: SharedWorkspace) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.editor import HURRIED_HOST, Editor
 from tests.support.git import repository
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import choose_first, counts, edits, reject_all
 from tests.support.stalled_agent import let_answer, stalled_agent
 from tests.support.waiting import until
@@ -206,15 +207,7 @@ def test_another_session_at_work_has_not_made_what_changes_meanwhile(
     until(lambda: [Path(it["path"]).name for it in edits(slow, 2)] == ["b.txt"])
 
 
-SAVES = """
-local watch = require('acp.buffers.watch')
-local expect = watch.expect
-function watch.expect(n)
-  watch.expect = expect
-  vim.cmd('silent write')
-  return expect(n)
-end
-"""
+SAVES = lua_chunk(__file__, "write_before_expect")
 """The user saves just before a prompt goes, from which on Neovim knows of the turn."""
 
 

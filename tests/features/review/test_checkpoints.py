@@ -10,6 +10,7 @@ import pytest
 from tests.support.checkpoints import COMPLETED, FIRST, LIST, contents, run
 from tests.support.editor import Editor
 from tests.support.git import git, repository
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
 
@@ -51,15 +52,7 @@ def test_a_line_typed_while_a_restore_runs_stays(project: Editor) -> None:
         project.open(name)
     run(project, "sed -i 's/two/TWO/' a.txt b.txt")
     project.wait("vim.fn.getline(2) == 'TWO'")
-    project.lua("""
-        local changes = require('acp.buffers.disk_changes')
-        local take = changes.take
-        changes.take = function(...)
-            changes.take = take
-            vim.fn.append('$', 'mine')
-            return take(...)
-        end
-    """)
+    project.lua(lua_chunk(__file__, "type_before_take"))
     project.cmd("Acp restore 1")
     project.wait_message("b.txt was left unchanged: it has changed meanwhile")
     assert project.lines(str(project.work / "b.txt")) == ["one", "TWO", "three", "mine"]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import git, repository
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import LINES, edits_by_name
 from tests.support.script_lines import shell
 from tests.support.stepwise_agent import StepwiseAgent
@@ -35,13 +36,7 @@ def agent(project: Editor) -> StepwiseAgent:
 
 def wait_pending(editor: Editor, *names: str) -> None:
     """Until these files, and no others, have pending edits."""
-    editor.wait(
-        "local found = {} "
-        "for _, edit in ipairs(require('acp').state().sessions[1].edits or {}) do "
-        "  found[#found + 1] = vim.fs.basename(edit.path) "
-        "end table.sort(found) return vim.deep_equal(found, ...)",
-        list(names),
-    )
+    editor.wait(lua_chunk(__file__, "has_edits_of"), list(names))
 
 
 def noticed(editor: Editor, work: Path) -> None:

@@ -7,22 +7,10 @@ import math
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
-DEFINE = """
-local scheme, background, full = ...
-vim.o.termguicolors, vim.o.background = full, background
-vim.cmd.colorscheme(scheme)
-require('acp.ui.highlights').define()
-"""
-COLOURS = """
-local function of(name) return vim.api.nvim_get_hl(0, { name = name, link = false }) end
-local normal = of('Normal').bg or (vim.o.background == 'dark' and 0x14161b or 0xe0e2ea)
-local found = { normal }
-for _, name in ipairs({ 'Add', 'Word', 'Remove', 'RemoveWord', 'Change' }) do
-  table.insert(found, of('AcpHunk' .. name).bg)
-end
-return found
-"""
+DEFINE = lua_chunk(__file__, "set_colorscheme")
+COLOURS = lua_chunk(__file__, "hunk_backgrounds")
 
 
 def rgb(colour: int) -> tuple[int, int, int]:
@@ -101,11 +89,5 @@ def test_every_group_is_a_link_again_after_the_colours_are_cleared(
 ) -> None:
     editor.lua(DEFINE, "habamax", "dark", full)
     editor.cmd("highlight clear")
-    links = editor.lua(
-        "local groups, found = require('acp.ui.highlights').groups, {}"
-        " for name, link in pairs(groups) do"
-        "   local now = vim.api.nvim_get_hl(0, { name = name })"
-        "   if link ~= 'Normal' and now.link ~= link then table.insert(found, name) end"
-        " end return found"
-    )
+    links = editor.lua(lua_chunk(__file__, "changed_links"))
     assert links == []

@@ -11,6 +11,7 @@ import pytest
 from tests.support.checkpoints import LIST
 from tests.support.editor import Editor
 from tests.support.front_without_host import Start
+from tests.support.lua import lua_call
 from tests.support.odd_names import ODD_NAMES, make_odd_files
 from tests.support.pending_edits import choose_first
 from tests.support.script_lines import shell
@@ -23,17 +24,7 @@ for folder, _, names in os.walk({work!r}):
     for name in names:
         Path(folder, name).write_text("one\\nagent\\n")
 """
-SIDES = """
-local found = { diff = true }
-for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-  local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
-  if name ~= 'acp://review' then
-    found.diff = found.diff and vim.wo[win].diff
-    found[name:match('^acp://base/1//') and 'base' or 'live'] = name
-  end
-end
-return found
-"""
+SIDES = lua_call(__file__, "diff_windows")
 
 
 @pytest.fixture
@@ -53,7 +44,7 @@ def odd(edit: Start) -> Editor:
 def sides(editor: Editor, path: Path | str) -> dict[str, Any]:
     """The windows of the review once it shows a file."""
     wanted = {"diff": True, "base": f"acp://base/1//{path}", "live": str(path)}
-    editor.wait(f"return vim.deep_equal((function() {SIDES} end)(), ...)", wanted)
+    editor.wait(f"return vim.deep_equal({SIDES}, ...)", wanted)
     return wanted
 
 
@@ -62,7 +53,7 @@ def test_each_file_is_reviewed_in_diff_mode(odd: Editor) -> None:
     odd.cmd("Acp review")
     odd.wait("vim.api.nvim_buf_get_name(0) == ...", paths[0])
     for path in paths:
-        found = odd.lua(SIDES)
+        found = odd.lua(f"return {SIDES}")
         assert found == {"diff": True, "base": f"acp://base/1//{path}", "live": path}
         bar = odd.lua("return vim.api.nvim_eval_statusline(vim.wo.winbar, { maxwidth = 120 }).str")
         shown = odd.lua("return require('acp.base.paths').shown(...)", path)

@@ -10,6 +10,7 @@ import pytest
 
 from acp_nvim.edits.hunks import Hunk, apply, diff, invert
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import wait_hunks
 from tests.support.review_frames import count_marks, marks_set
 from tests.support.waiting import until
@@ -65,13 +66,7 @@ def agents_version(rng: random.Random, lines: list[str], turn: int) -> list[str]
     return found or ["empty"]
 
 
-SETTLED = """
-local path, hunks = ...
-for _, edit in ipairs(require('acp').state().sessions[1].edits or {}) do
-  if edit.path == path then return edit.hunks == hunks end
-end
-return hunks == 0
-"""
+SETTLED = lua_chunk(__file__, "has_hunks")
 
 
 def saved(path: Path, model: Model) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, last, sent
+from tests.support.lua import lua_chunk
 from tests.support.review_frames import (
     LINES,
     apply,
@@ -328,13 +329,7 @@ def test_of_fifty_hunks_only_what_changes_is_drawn_again(front: Editor) -> None:
     assert len(marks(front)) == 49
 
 
-CLOCK = """
-local now = 0
-vim.uv.hrtime = function() -- a tenth of a millisecond whenever somebody looks
-  now = now + 1e5
-  return now
-end
-"""
+CLOCK = lua_chunk(__file__, "slow_clock")
 MOST = 100  # those on the screen, and one slice
 APPLY = """
 local answer = require('acp.frame').apply(...)

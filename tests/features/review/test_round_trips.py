@@ -7,27 +7,10 @@ import json
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
-COUNT = """
-_G.asked = {}
-for _, name in ipairs({ 'acp.buffers.live', 'acp.buffers.disk_changes' }) do
-  for key, value in pairs(require(name)) do
-    if type(value) == 'function' then
-      require(name)[key] = function(...)
-        table.insert(_G.asked, key)
-        return value(...)
-      end
-    end
-  end
-end
-local host = require('acp.base.host')
-local notify = host.notify
-host.notify = function(verb, args)
-  table.insert(_G.asked, verb)
-  return notify(verb, args)
-end
-"""
+COUNT = lua_chunk(__file__, "note_requests")
 TEXT = "".join(f"line {n}\n" for n in range(1, 21))
 NEW = TEXT.replace("line 3\n", "three\n").replace("line 15\n", "fifteen\n")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
 
 def told(editor: Editor, name: str) -> list[dict[str, Any]]:
@@ -42,28 +43,7 @@ def test_the_data_of_every_event_is_a_table(editor: Editor) -> None:
     assert set(editor.lua("return vim.tbl_values(_G.kinds)")) == {"table"}
 
 
-HEARD = """
-vim.api.nvim_clear_autocmds({ event = 'User' }) -- the fixture's, which hears all
-local heard, group = {}, vim.api.nvim_create_augroup('test.heard', {})
-local hear
-function hear(name, more)
-  vim.api.nvim_create_autocmd('User', { group = group, pattern = name, callback = function(args)
-    table.insert(heard, args.match .. ' ' .. args.data.id)
-    _G.last = args.data
-    if more then hear(more) end
-    if more then return true end
-  end })
-end
-hear('AcpPermission', 'AcpToolCall')
-local offered = { { { id = 'yes', name = 'Yes', kind = 'allow_once' } } }
-require('acp.base.events').fire_all(3, {
-  'calls', { 'a', 'pending' }, 'asked', 'd1', 'a', 'Run a', 1,
-  'calls', { 'b', 'pending', 'a', 'completed' }, 'asked', 'd2', false, 'Run b', 1,
-  'done', 'd1', 'selected', 'yes',
-}, offered)
-vim.api.nvim_del_augroup_by_id(group)
-return heard
-"""
+HEARD = lua_chunk(__file__, "fire_events")
 
 
 def test_of_many_events_each_is_heard_by_whoever_listens_at_its_time(editor: Editor) -> None:

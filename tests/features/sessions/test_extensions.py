@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
 
 def answer(editor: Editor, line: str) -> dict[str, Any]:
@@ -122,13 +123,7 @@ def test_names_without_underscore_are_the_protocols(editor: Editor) -> None:
 
 # ---- the user's own requests
 
-ASK = """
-local method, params, opts = ...
-_G.answers = _G.answers or {}
-require('acp').request(method, params, function(result, err)
-  table.insert(_G.answers, { result = result, err = err })
-end, opts)
-"""
+ASK = lua_chunk(__file__, "send_request")
 
 
 def test_the_user_asks_an_agent_and_hears_once(editor: Editor) -> None:

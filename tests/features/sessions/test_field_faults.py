@@ -12,14 +12,10 @@ from tests.support.editor import Editor
 from tests.support.fake_picker import install_picker, pick
 from tests.support.stored_sessions import storing_agent
 from tests.support.waiting import until
+from tests.support.windows import chat_bar
 
 CLOSED = "require('acp').state().sessions[1].status == 'closed'"
-BAR = """
-(function()
-  local win = vim.fn.win_findbuf(require('acp').state().sessions[1].chat_bufnr)[1]
-  return vim.api.nvim_eval_statusline(vim.wo[win].winbar, { winid = win, use_winbar = true }).str
-end)()
-"""
+BAR = f"{chat_bar()}.str"
 
 
 @pytest.fixture
@@ -108,7 +104,7 @@ def test_model_and_usage_stand_in_the_bar(editor: Editor) -> None:
     ended: dict[str, Any] = editor.wait_event("AcpTurnEnd", 2)
     assert ended["usage"] == {"total": 1234, "input": 1000, "output": 234}
     assert editor.session(2)["turn_usage"]["total"] == 1234
-    bar = BAR.replace("sessions[1]", "sessions[2]")
+    bar = f"{chat_bar(2)}.str"
     editor.wait(f"{bar}:find('1.2k tokens', 1, true)")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
 
@@ -15,16 +16,7 @@ METHOD = "session/request_permission"
 
 def allowing(editor: Editor) -> None:
     """Answer every permission as it comes, by its first option."""
-    editor.lua(
-        """
-        vim.api.nvim_create_autocmd('User', {
-          pattern = 'AcpPermission',
-          callback = function(args)
-            require('acp').answer(args.data.id, args.data.options[1].id)
-          end,
-        })
-        """
-    )
+    editor.lua(lua_chunk(__file__, "answer_permissions"))
 
 
 def calls(editor: Editor) -> list[tuple[str, str, str]]:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.agents.subagents import CHILD
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.traffic import Traffic
 
 DRIVING = ("session/new", "session/load", "session/resume", "session/prompt", "session/close")
@@ -30,15 +31,7 @@ def child_of(editor: Editor, n: int = 2) -> dict[str, Any]:
 
 def test_neovim_gets_many_children_in_small_steps(editor: Editor) -> None:
     editor.agent("script")
-    editor.lua("""
-    local frame = require('acp.frame')
-    local apply = frame.apply
-    _G.most = 0
-    frame.apply = function(ops)
-      local new = vim.iter(ops):filter(function(op) return op[1] == 'session' end):totable()
-      _G.most = math.max(_G.most, #new)
-      return apply(ops)
-    end""")
+    editor.lua(lua_chunk(__file__, "count_new_sessions"))
     editor.turn("subagents 3000")
     assert editor.wait("vim.tbl_count(require('acp').state().sessions) == 202")
     assert editor.lua("return _G.most") <= 11

@@ -10,22 +10,10 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST
+from tests.support.lua import lua_chunk
 from tests.support.served_language import LuaError, attached, call, received, serve
 
-CONFORM = """
-package.loaded['conform.runner'] = {
-  format_lines_async = function(bufnr, formatters, range, lines, opts, callback)
-    _G.formatted = { bufnr = bufnr, range = range }
-    vim.schedule(function()
-      if _G.fails then return callback({ message = 'broken: line 1' }) end
-      callback(nil, vim.tbl_map(vim.trim, lines), false)
-    end)
-  end,
-}
-package.loaded['conform'] = {
-  list_formatters_to_run = function() return { { name = 'trim' } }, false end,
-}
-"""
+CONFORM = lua_chunk(__file__, "fake_conform")
 OBSTACLES = "return require('acp.buffers.live').obstacles(...)"
 
 

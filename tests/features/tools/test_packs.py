@@ -15,6 +15,7 @@ import pytest
 
 from acp_nvim.tools.server.user_tools import input_schema
 from tests.support.editor import ROOT, Editor
+from tests.support.lua import lua_chunk
 from tests.support.tool_caller import Caller
 from tests.support.tool_schemas import faults
 
@@ -36,148 +37,10 @@ for _, name in ipairs({ 'nvim-dap', 'neotest', 'nvim-nio', 'plenary.nvim' }) do
 end
 """
 
-DAP_STAND_IN = """
-local path = ...
-local function frame(id, name, line)
-  return { id = id, name = name, line = line, column = 1, source = { path = path } }
-end
-local answers = {
-  stackTrace = { stackFrames = { frame(10, 'add', 2), frame(11, 'main', 5) } },
-  scopes = { scopes = { { name = 'Locals', variablesReference = 1, expensive = false } } },
-}
-local variables = {
-  {
-    { name = 'total', type = 'int', value = '3', variablesReference = 0 },
-    { name = 'box', type = 'Box', value = '<Box>', variablesReference = 2 },
-  },
-  {
-    { name = 'size', type = 'int', value = '7', variablesReference = 0 },
-    { name = 'lazy', value = '', variablesReference = 3, presentationHint = { lazy = true } },
-  },
-}
-local session = {
-  id = 1,
-  initialized = true,
-  stopped_thread_id = 1,
-  current_frame = frame(10, 'add', 2),
-  config = { name = 'Launch', type = 'fake' },
-  children = {},
-  request = function(_, command, arguments, callback)
-    vim.schedule(function()
-      local body = answers[command] or { variables = variables[arguments.variablesReference] }
-      callback(nil, body)
-    end)
-  end,
-}
-package.loaded['dap.breakpoints'] = {
-  get = function() return { [vim.fn.bufnr(path)] = { { line = 2, condition = 'total > 2' } } } end,
-}
-package.loaded.dap = {
-  session = function() return session end,
-  sessions = function() return { session } end,
-}
-"""
-DAP_PLUGIN = """
-local path, python, root = ...
-local dap = require('dap')
-dap.adapters.fake = {
-  type = 'executable',
-  command = python,
-  args = { '-m', 'tests.support.debug_adapter' },
-  options = { cwd = root },
-}
-require('dap.breakpoints').set({ condition = 'total > 2' }, vim.fn.bufnr(path), 2)
-dap.run({ type = 'fake', request = 'launch', name = 'Launch', program = path })
-"""
-
-NEOTEST_STAND_IN = """
-local cwd = ...
-local file = cwd .. '/test_app.py'
-local listed = {
-  { id = cwd, path = cwd, name = 'project', type = 'dir' },
-  { id = file, path = file, name = 'test_app.py', type = 'file', range = { 0, 0, 9, 0 } },
-  { id = file .. '::good', path = file, name = 'good', type = 'test', range = { 0, 0, 1, 0 } },
-  { id = file .. '::bad', path = file, name = 'bad', type = 'test', range = { 3, 0, 4, 0 } },
-}
-local function tree(all)
-  return {
-    data = function() return all[1] end,
-    iter = function() return ipairs(all) end,
-    get_key = function(_, id)
-      local found = vim.tbl_filter(function(one) return vim.startswith(one.id, id) end, all)
-      return found[1] and tree(found) or nil
-    end,
-  }
-end
-local adapter = {
-  name = 'fake',
-  results = function()
-    return {
-      [file .. '::good'] = { status = 'passed' },
-      [file .. '::bad'] = { status = 'failed', errors = { { message = 'no: 1 == 2', line = 4 } } },
-    }
-  end,
-}
-package.loaded['neotest.config'] = { adapters = { adapter } }
-package.loaded.nio = {
-  run = function(func, callback)
-    vim.schedule(function()
-      local ok, err = pcall(func)
-      if callback then callback(ok, err) end
-    end)
-  end,
-}
-local started = false
-package.loaded.neotest = {
-  run = {
-    run = function()
-      _G.runs = (_G.runs or 0) + 1
-      adapter.results()
-    end,
-    stop = function() end,
-    get_tree_from_args = function() started = true end,
-  },
-  state = {
-    adapter_ids = function() return started and { 'fake:' .. cwd } or {} end,
-    positions = function() return tree(listed) end,
-  },
-}
-"""
-NEOTEST_PLUGIN = """
-local cwd = ...
-local adapter = { name = 'fake' }
-function adapter.root() return cwd end
-function adapter.filter_dir() return true end
-function adapter.is_test_file(path) return vim.endswith(path, 'test_app.py') end
-function adapter.discover_positions(path)
-  local function at(name, row)
-    return { id = path .. '::' .. name, path = path, name = name, type = 'test',
-      range = { row, 0, row + 1, 0 } }
-  end
-  local name = 'test_app.py'
-  local file = { id = path, path = path, name = name, type = 'file', range = { 0, 0, 9, 0 } }
-  return require('neotest.types').Tree.from_list(
-    { file, { at('good', 0) }, { at('bad', 3) } },
-    function(one) return one.id end
-  )
-end
-function adapter.build_spec(args)
-  _G.runs = (_G.runs or 0) + 1
-  return { command = { 'true' } }
-end
-function adapter.results(_, _, tree)
-  local found = {}
-  for _, one in tree:iter() do
-    if one.name == 'good' then found[one.id] = { status = 'passed' } end
-    if one.name == 'bad' then
-      found[one.id] = { status = 'failed', errors = { { message = 'no: 1 == 2', line = 4 } } }
-    end
-  end
-  return found
-end
-require('neotest').setup({ adapters = { adapter }, quickfix = { enabled = false },
-  output = { enabled = false }, log_level = vim.log.levels.OFF })
-"""
+DAP_STAND_IN = lua_chunk(__file__, "fake_dap")
+DAP_PLUGIN = lua_chunk(__file__, "start_dap")
+NEOTEST_STAND_IN = lua_chunk(__file__, "fake_neotest")
+NEOTEST_PLUGIN = lua_chunk(__file__, "start_neotest")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.served_language import attached, received, serve
 from tests.support.waiting import until
 
@@ -124,12 +125,7 @@ def test_a_request_of_the_user_comes_first(editor: Editor) -> None:
     project.edit("three", "error: new")
     until(lambda: project.hidden("didOpen"))
     # The server would find the word in the hidden document as well.
-    editor.lua(
-        "local params = vim.lsp.util.make_position_params(0, 'utf-16')\n"
-        "params.context = { includeDeclaration = true }\n"
-        "vim.lsp.buf_request(0, 'textDocument/references', params, function(_, found)\n"
-        "_G.found = found end)"
-    )
+    editor.lua(lua_chunk(__file__, "find_references"))
     editor.wait("_G.found")
     assert [it["uri"] for it in editor.lua("return _G.found")] == [project.path.as_uri()]
     Path(hold).touch()
@@ -161,12 +157,7 @@ def test_a_server_that_is_asked_and_one_that_dies(editor: Editor) -> None:
 def test_what_a_server_says_of_other_files_meanwhile_is_not_shown(editor: Editor) -> None:
     """A server that takes the proposal for a double of the file says so at the file as well."""
     project = Project(editor, doubles=True)
-    editor.lua(
-        "_G.said = {}\n"
-        "vim.api.nvim_create_autocmd('DiagnosticChanged', { callback = function(args)\n"
-        "for _, one in ipairs(args.data.diagnostics) do\n"
-        "table.insert(_G.said, one.message) end end })"
-    )
+    editor.lua(lua_chunk(__file__, "note_diagnostics"))
     project.edit("three", "error: new\ndef three")
     editor.wait_screen("This edit adds 1 error")
     project.closed()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.served_language import attached, received, serve
 from tests.support.tool_caller import Caller
 from tests.support.waiting import until
@@ -211,16 +212,7 @@ def test_many_diagnostics(editor: Editor, caller: Caller) -> None:
     assert lines[3] == "… 9997 more"
 
 
-MANY = """
-local namespace, found = vim.api.nvim_create_namespace('lint'), {}
-local lines = {}
-for i = 1, 3000 do
-  lines[i] = 'line ' .. i
-  found[i] = { lnum = 3000 - i, col = 0, severity = 1 + i % 2, message = 'no. ' .. i }
-end
-vim.api.nvim_buf_set_lines(0, 0, -1, false, lines)
-vim.diagnostic.set(namespace, 0, found)
-"""
+MANY = lua_chunk(__file__, "set_many_diagnostics")
 
 
 def test_the_first_of_many_by_their_places_and_none_of_them_changed(

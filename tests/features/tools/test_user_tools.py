@@ -9,13 +9,9 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.killed_host import kill_host
+from tests.support.lua import lua_chunk
 
-PUT = """
-local name, body, more = ...
-local run = assert(loadstring('local args, ctx = ... ' .. body))
-local spec = vim.tbl_extend('keep', { run = run }, more, { description = 'Helps.' })
-require('acp').tool(name, spec)
-"""
+PUT = lua_chunk(__file__, "register_tool")
 REFUSED = "local ok, why = pcall(require('acp').tool, ...) assert(not ok) return why"
 
 

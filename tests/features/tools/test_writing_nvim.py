@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import ROOT, Editor
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import edits_by_name, wait_count
 from tests.support.served_language import attached, serve
 from tests.support.waiting import until
@@ -326,15 +327,7 @@ def test_a_file_is_formatted_by_the_server(project: Project) -> None:
 
 PLUGINS = os.environ.get("ACP_PLUGINS") or str(ROOT.parent / "shared/plugins")
 PLUGIN = Path(PLUGINS, "conform.nvim")
-SETUP = """
-vim.opt.runtimepath:prepend(...)
-require('conform').setup({
-  formatters = { upper = { format = function(_, _, lines, callback)
-    callback(nil, vim.tbl_map(string.upper, lines))
-  end } },
-  formatters_by_ft = { text = { 'upper' } },
-})
-"""
+SETUP = lua_chunk(__file__, "set_up_conform")
 
 
 @pytest.mark.skipif(not PLUGIN.exists(), reason=f"{PLUGIN} is not there")
@@ -350,15 +343,7 @@ def test_a_file_is_formatted_by_conform(project: Project) -> None:
     assert project.disk("a.txt") == A.upper()
 
 
-EXPRESSION = """
-function _G.Formatted()
-  local first, last = vim.v.lnum, vim.v.lnum + vim.v.count - 1
-  local lines = vim.api.nvim_buf_get_lines(0, first - 1, last, false)
-  vim.api.nvim_buf_set_lines(0, first - 1, last, false, vim.tbl_map(string.upper, lines))
-  return 1 -- Neovim may format it, too
-end
-vim.bo.formatexpr = 'v:lua.Formatted()'
-"""
+EXPRESSION = lua_chunk(__file__, "set_formatexpr")
 
 
 def test_a_file_without_formatters_is_formatted_by_its_options(editor: Editor) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import ROOT, Editor
+from tests.support.lua import lua_chunk
 from tests.support.rpc import EditorError
 from tests.support.waiting import until
 
@@ -252,13 +253,7 @@ def test_install_makes_anew_what_is_broken_and_keeps_what_works(
     assert "--clear" in made or env == {"UV_VENV_CLEAR": "1"}
 
 
-READ_ONLY = """
-local root, access = ..., vim.uv.fs_access
-vim.uv.fs_access = function(path, mode)
-  if mode == 'W' and path == root then return false end
-  return access(path, mode)
-end
-"""
+READ_ONLY = lua_chunk(__file__, "refuse_write_access")
 """Tests may run as root, for whom every directory can be written."""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.rpc import EditorError
 from tests.support.waiting import until
 
@@ -112,17 +113,7 @@ def test_an_interpreter_that_lacks_packages_says_so_and_the_prompt_is_not_lost(
     assert editor.lines("acp://composer/1") == ["hello"]
 
 
-DEAD = """
-local id = require('acp.base.host').channel()
-local pid = vim.fn.jobpid(id)
-vim.uv.kill(pid, 'sigkill')
-while not vim.fn.readfile(('/proc/%d/stat'):format(pid))[1]:find(') Z ', 1, true) do
-end
-vim.schedule(function()
-  vim.fn.chanclose(id, 'rpc')
-  require('acp.base.host').notify('refresh', vim.empty_dict())
-end)
-"""
+DEAD = lua_chunk(__file__, "kill_host_before_channel")
 
 
 def test_the_end_of_a_host_is_told_also_where_a_verb_comes_between(editor: Editor) -> None:

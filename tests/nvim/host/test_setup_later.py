@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
 KEYS = "return #vim.api.nvim_buf_get_keymap(vim.fn.bufnr('acp://chat/1'), 'n')"
-MARKS = """
-local found = {}
-for _, name in ipairs({ 'acp.hunks', 'acp.hunks.lines' }) do
-  local ns = vim.api.nvim_create_namespace(name)
-  vim.list_extend(found, vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true }))
-end
-return found
-"""
+MARKS = lua_chunk(__file__, "hunk_marks")
 
 
 def lines_shown(editor: Editor) -> int:

@@ -8,55 +8,10 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start
+from tests.support.lua import lua_chunk
 
-ODD = """{
-  false, true, 0, -1, 0.5, 1 / 0, -1 / 0, 0 / 0, '', 'x', '\\nx', 'auto', {}, { 1 }, { 'x' },
-  { {} }, { x = 1 }, { [2] = 'x' }, { [1.5] = {} }, { [true] = true }, vim.NIL, function() end,
-  vim.empty_dict(),
-}"""
-
-PLACES = """
-local config = require('acp.config')
-local paths = { 'agents.mine', 'agents.mine.env', 'agents.mine.options', 'agents.mine.protocol',
-  'agents.mine.system_prompt', 'agents.mine.system_prompt.mode', 'agents.mine.mcp_servers',
-  'agents.mine.meta', 'agents.mine.command', 'agents.mine.cwd', 'agents.mine.url',
-  'agents.mine.headers', 'agents.mine.headers.X-Key', 'permission.rules',
-  'permission.rules.1', 'permission.rules.1.action', 'permission.rules.1.kind',
-  'keymaps.chat.<CR>', 'keymaps.chat.<CR>.mode', 'agents_file', 'python', 'no.such.option', 'no' }
-local function walk(defaults, prefix)
-  for name, value in pairs(defaults) do
-    paths[#paths + 1] = prefix .. name
-    if type(value) == 'table' and not vim.islist(value) and name ~= 'agents' then
-      walk(value, prefix .. name .. '.')
-    end
-  end
-end
-walk(config.defaults, '')
-return paths
-"""
-
-AT_PLACE = f"""
-local path = ...
-local config, raised, many = require('acp.config'), {{}}, {{}}
-local odd = {ODD}
-for i = 1, 23 do
-  local opts = odd[i]
-  for _, name in ipairs(vim.fn.reverse(vim.split(path, '.', {{ plain = true }}))) do
-    opts = {{ [tonumber(name) or name] = opts }}
-  end
-  local ok, err = pcall(config.setup, opts)
-  if not ok then
-    raised[#raised + 1] = ('%s, value %d: %s'):format(path, i, err)
-  end
-  for _, mistake in ipairs(config.mistakes) do
-    if mistake:find('\\n') then
-      many[#many + 1] = mistake
-    end
-  end
-end
-config.setup({{}})
-return {{ raised, many }}
-"""
+PLACES = lua_chunk(__file__, "option_paths")
+AT_PLACE = lua_chunk(__file__, "set_odd_values")
 
 
 @pytest.fixture

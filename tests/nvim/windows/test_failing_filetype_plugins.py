@@ -7,14 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
-FAILS = """
-vim.api.nvim_create_autocmd('FileType', {
-  pattern = 'acpsample',
-  callback = function() error('no parser of this language') end,
-})
-vim.filetype.add({ extension = { sample = 'acpsample' } })
-"""
+FAILS = lua_chunk(__file__, "failing_filetype")
 LEFT_SIDE = "vim.fn.bufexists(...) == 1 and vim.bo[vim.fn.bufnr(...)].filetype == 'acpsample'"
 
 

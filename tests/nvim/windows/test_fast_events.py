@@ -6,18 +6,9 @@ import re
 from typing import Any
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
-TIMER = """
-local code = ...
-local timer = vim.uv.new_timer()
-_G.fast = nil
-timer:start(0, 0, function()
-  timer:close()
-  local was = vim.in_fast_event()
-  local ok, why = pcall(loadstring(code))
-  _G.fast = { was, ok, ok and '' or why, ok and why or nil }
-end)
-"""
+TIMER = lua_chunk(__file__, "run_in_fast_event")
 
 
 def fast(editor: Editor, code: str) -> Any:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_call
 
-BOTTOM = """
-(function()
-  local win = vim.fn.bufwinid('acp://chat/1')
-  return vim.api.nvim_win_get_position(win)[1] + vim.api.nvim_win_get_height(win) + 1
-end)()
-"""
+BOTTOM = lua_call(__file__, "row_below_chat")
 
 
 def test_a_pane_at_the_bottom_is_seen_below_the_float(editor: Editor) -> None:

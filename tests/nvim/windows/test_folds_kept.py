@@ -8,49 +8,12 @@ import pytest
 
 from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
 LINES = [f"line {n}" for n in range(1, 41)]
 
-SETUP = """
-vim.cmd('silent! only!')
-for _, at in ipairs({ { 11, 12 }, { 12, 20 }, { 8, 9 } }) do
-  vim.cmd('split')
-  vim.cmd('setlocal foldmethod=manual scrolloff=0 | normal! zE')
-  vim.cmd('11,15fold')
-  vim.fn.winrestview({ topline = at[1], lnum = at[2], col = 3 })
-end
-vim.cmd('normal! zR')
-for n, lnum in ipairs({ 10, 11, 15, 16 }) do
-  vim.api.nvim_buf_set_mark(0, string.char(96 + n), lnum, 2, {})
-end
-vim.cmd.redraw()
-"""
-
-LOOK = """
-local lines = vim.api.nvim_buf_get_lines(0, 0, -1, true)
-local found = { marks = {}, windows = {} }
-for n = 1, 4 do
-  local at = vim.api.nvim_buf_get_mark(0, string.char(96 + n))
-  found.marks[n] = { lines[at[1]] or '', at[2] }
-end
-for i = 1, 3 do
-  vim.api.nvim_win_call(vim.fn.win_getid(i), function()
-    local folded = {}
-    for lnum, line in ipairs(lines) do
-      folded[#folded + 1] = vim.fn.foldlevel(lnum) > 0 and line or nil
-    end
-    local view = vim.fn.winsaveview()
-    found.windows[i] = {
-      folded = folded,
-      closed = vim.fn.foldclosed(vim.fn.search('line 12$', 'nw')) > 0,
-      top = lines[view.topline],
-      line = lines[view.lnum],
-      col = view.col,
-    }
-  end)
-end
-return found
-"""
+SETUP = lua_chunk(__file__, "fold_three_windows")
+LOOK = lua_chunk(__file__, "folds_and_views")
 
 CHANGES: dict[str, tuple[int, int, list[str]]] = {
     "a line above the fold": (10, 10, ["new"]),
@@ -131,19 +94,7 @@ def test_the_cursor_in_the_first_line_of_a_fold_goes_with_its_text(live: AgentFi
     assert live.editor.lua("return vim.fn.getline('.'):sub(vim.fn.col('.'))") == "11"
 
 
-MARKS = """
-local ns = vim.api.nvim_create_namespace('test')
-for col = 0, 7 do
-  for _, right in ipairs({ true, false }) do
-    vim.api.nvim_buf_set_extmark(0, ns, 10, col, { right_gravity = right })
-  end
-  vim.api.nvim_buf_set_extmark(0, ns, 10, 0, { end_col = col, hl_group = 'Error' })
-  vim.api.nvim_buf_set_extmark(0, ns, 9, 1, { end_row = 10, end_col = col })
-  vim.api.nvim_buf_set_extmark(0, ns, 10, col, { end_row = 11, end_col = 2, sign_text = 'E' })
-end
-local column = { virt_text = { { 'here', 'Error' } }, virt_text_win_col = 50 }
-vim.api.nvim_buf_set_extmark(0, ns, 10, 2, column)
-"""
+MARKS = lua_chunk(__file__, "set_marks_of_plugins")
 
 MARKED = """
 local ns = vim.api.nvim_create_namespace('test')

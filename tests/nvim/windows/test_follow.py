@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, told
+from tests.support.lua import lua_chunk
 from tests.support.review_frames import apply
 
 STATUS = "return (require('acp.features.follow.window').status())"
@@ -16,12 +17,7 @@ local _, win = require('acp.features.follow.window').status()
 local b = vim.api.nvim_win_get_buf(win)
 return vim.fs.basename(vim.api.nvim_buf_get_name(b)) .. ':' .. vim.api.nvim_win_get_cursor(win)[1]
 """
-COUNT = """
-_G.fired = {}
-vim.api.nvim_create_autocmd({'WinEnter', 'WinLeave', 'BufEnter', 'BufReadPost', 'FileType'}, {
-  callback = function(args) table.insert(_G.fired, args.event) end,
-})
-"""
+COUNT = lua_chunk(__file__, "note_window_events")
 
 
 @pytest.fixture

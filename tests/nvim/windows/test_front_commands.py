@@ -18,6 +18,7 @@ from tests.support.front_without_host import (
     session,
     told,
 )
+from tests.support.lua import lua_chunk
 
 
 @pytest.fixture
@@ -230,19 +231,7 @@ def test_nothing_is_set_in_a_session_that_is_closed(front: Editor) -> None:
 
 def test_what_a_subcommand_of_the_list_needs_is_asked_for(front: Editor) -> None:
     front.open(front.write("a.txt", "one\n"))
-    front.lua("""
-    vim.ui.select = function(items, _, done)
-      for i, item in ipairs(items) do
-        if item[1] == 'comment' then
-          return done(item, i)
-        end
-      end
-    end
-    vim.ui.input = function(opts, done)
-      _G.prompt = opts.prompt
-      done('why | not "that"')
-    end
-    """)
+    front.lua(lua_chunk(__file__, "choose_comment"))
     front.cmd("Acp")
     assert last(front)[0] == "comment"
     assert last(front)[1]["text"] == 'why | not "that"'
@@ -286,12 +275,7 @@ def test_agents_to_choose_from_are_those_that_are_there_first(front: Editor) -> 
 
 
 def test_a_bare_acp_lists_what_each_subcommand_does(front: Editor) -> None:
-    front.lua("""
-    vim.ui.select = function(items, opts, done)
-      _G.items = vim.tbl_map(opts.format_item, items)
-      done(items[2], 2)
-    end
-    """)
+    front.lua(lua_chunk(__file__, "choose_second"))
     front.cmd("Acp")
     lines = front.lua("return _G.items")
     assert lines[1] == "Talk      cancel       cancel the turn"

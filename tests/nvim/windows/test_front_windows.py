@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, sent, session
+from tests.support.lua import lua_chunk
 
 
 @pytest.fixture
@@ -30,12 +31,7 @@ def test_a_window_beside_leaves_focus_layout_and_diff_alone(front: Editor) -> No
 
 
 def test_a_window_that_is_refused_opens_as_soon_as_it_may(front: Editor) -> None:
-    front.lua(
-        """vim.keymap.set('i', '<F2>', function()
-          require('acp.ui.window').open_beside(vim.api.nvim_create_buf(false, true))
-          return 'x'
-        end, { expr = true })"""
-    )
+    front.lua(lua_chunk(__file__, "map_window_opening"))
     front.keys("i<F2>")
     front.wait("vim.fn.winnr('$') == 2")
     assert front.lua("return vim.fn.mode() .. vim.api.nvim_get_current_line()") == "ix"
@@ -87,13 +83,7 @@ def test_a_window_of_ours_is_fixed_again_when_it_has_company(front: Editor) -> N
 def test_a_chat_that_comes_up_in_the_window_of_another_is_not_gone_to(front: Editor) -> None:
     for n in range(1, 7):
         session(front, n)
-    front.lua(
-        """_G.entered = 0
-        vim.api.nvim_create_autocmd({ 'BufEnter', 'WinEnter' }, {
-          callback = function() _G.entered = _G.entered + 1 end,
-        })
-        for n = 1, 6 do require('acp.features.chat.view').open(n) end"""
-    )
+    front.lua(lua_chunk(__file__, "open_six_chats"))
     shown = front.lua("return vim.tbl_map(vim.fn.bufname, vim.fn.tabpagebuflist())")
     assert "acp://chat/6" in shown
     assert "acp://chat/1" not in shown
@@ -102,17 +92,7 @@ def test_a_chat_that_comes_up_in_the_window_of_another_is_not_gone_to(front: Edi
 
 
 def test_a_window_at_the_bottom_has_its_height_whatever_stands_above(front: Editor) -> None:
-    heights = front.lua("""
-    local window, heights = require('acp.ui.window'), {}
-    local chat = window.open_beside(0, { layout = 'right' })
-    window.open_beside(0, { layout = 'bottom', size = 8, under = chat })
-    for i = 1, 2 do
-      local win = window.open_beside(0, { layout = 'bottom', size = 10 })
-      heights[i] = vim.api.nvim_win_get_height(win)
-      window.close(win)
-    end
-    return heights
-    """)
+    heights = front.lua(lua_chunk(__file__, "window_heights"))
     assert heights == [10, 10]
 
 
@@ -227,13 +207,7 @@ def test_below_a_chat_that_floats_a_plan_stays_on_the_screen(front: Editor) -> N
         lines,
     )
     front.cmd("AcpPrompt")
-    boxes = front.lua("""
-    return vim.tbl_map(function(name)
-      local win = vim.fn.bufwinid(name)
-      local at, config = vim.api.nvim_win_get_position(win), vim.api.nvim_win_get_config(win)
-      return { at[1], at[1] + config.height + 2 }
-    end, { 'acp://chat/1', 'acp://composer/1', 'acp://plan/1' })
-    """)
+    boxes = front.lua(lua_chunk(__file__, "float_rows"))
     ends = [end for _, end in sorted(boxes)]
     starts = [start for start, _ in sorted(boxes)]
     assert all(end <= start for end, start in zip(ends, starts[1:], strict=False)), boxes
@@ -367,13 +341,7 @@ def test_many_chats_do_not_squeeze_one_another_to_nothing(front: Editor) -> None
     for n in range(1, 7):
         session(front, n)
         front.lua("require('acp.features.chat.view').open(...)", n)
-    shown = front.lua(
-        """return vim.tbl_map(function(win)
-          local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
-          local o = vim.wo[win]
-          return { name, vim.api.nvim_win_get_width(win), o.number, o.winfixbuf }
-        end, vim.api.nvim_list_wins())"""
-    )
+    shown = front.lua(lua_chunk(__file__, "window_options"))
     assert all(width >= 20 for _, width, _, _ in shown), shown
     assert shown[0][0] == "", "the user's own window"
     chats = {name: (number, fixed) for name, _, number, fixed in shown[1:]}

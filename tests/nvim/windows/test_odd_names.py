@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start
+from tests.support.lua import lua_chunk
 from tests.support.odd_names import BYTES, ODD_NAMES, make_odd_files
 from tests.support.pending_edits import wait_count
 from tests.support.review_frames import apply
@@ -19,14 +20,7 @@ CARD = {
     "spans": [],
     "options": [{"id": "yes", "name": "Yes", "kind": "allow_once"}],
 }
-SIDES = """
-local found = {}
-for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-  local buf = vim.api.nvim_win_get_buf(win)
-  if vim.wo[win].diff then found[#found + 1] = vim.b[buf].acp_path end
-end
-return found
-"""
+SIDES = lua_chunk(__file__, "diffed_paths")
 
 
 def test_a_proposal_of_each_name_is_shown_in_diff_mode(edit: Start) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
 MODES = {
@@ -14,12 +15,7 @@ MODES = {
     }
 }
 IN_MODE = "require('acp').state().sessions[1].modes.current == ..."
-KEEPS = """
-_G.calls = {}
-vim.ui.select = function(items, opts, on_choice)
-  table.insert(_G.calls, { items = items, on_choice = on_choice })
-end
-"""
+KEEPS = lua_chunk(__file__, "note_select")
 
 
 @pytest.fixture

@@ -9,16 +9,9 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.fake_picker import asked, install_picker
+from tests.support.lua import lua_chunk
 
-MAPS = """
-local found = {}
-for _, mode in ipairs({ 'n', 'x' }) do
-  for _, map in ipairs(vim.api.nvim_get_keymap(mode)) do
-    if (map.desc or ''):match('^ACP: ') then found[mode .. ' ' .. map.lhs] = map.rhs end
-  end
-end
-return found
-"""
+MAPS = lua_chunk(__file__, "acp_keymaps")
 
 
 def setup(editor: Editor, keymaps: Any) -> None:

@@ -13,6 +13,7 @@ import pytest
 from acp_nvim.protocol.errors import RequestError
 from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor, serves_while_it_asks
+from tests.support.lua import lua_chunk
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
@@ -22,18 +23,7 @@ TWO = "new 1\nnew 2\nline 2\n"
 WAYS = ["disk", "fs"]
 
 
-TRIED = """
-local function note(module, name)
-  local action = module[name]
-  module[name] = function(...)
-    local answer = action(...)
-    _G.tried = true
-    return answer
-  end
-end
-note(require('acp.buffers.live'), 'write')
-note(require('acp.buffers.disk_changes'), 'take')
-"""
+TRIED = lua_chunk(__file__, "note_attempts")
 """Note that the host has tried to put the agent's hunks into a buffer."""
 
 
@@ -312,12 +302,7 @@ def test_a_reload_brings_no_lines_above_what_the_user_has_begun(
     agent.end()
 
 
-MARKS = """
-return {
-  vim.fn.getpos("'["), vim.fn.getpos("']"), vim.fn.getpos("'."), vim.fn.getpos("'^"),
-  vim.fn.getchangelist()[1],
-}
-"""
+MARKS = lua_chunk(__file__, "change_marks")
 
 
 FORMATTER = """vim.api.nvim_create_autocmd('BufWritePre', { callback = function()

@@ -1,0 +1,12 @@
+vim.uv.gettimeofday = function() return 0, 0 end
+vim.fn.setline(16, 'mine')
+vim.cmd.write()
+local path = vim.api.nvim_buf_get_name(0)
+local stat = vim.uv.fs_stat(path)
+local file = assert(io.open(path, 'r+b'))
+local content = file:read('*a'):gsub('line 4\n', 'LINE 4\n')
+file:seek('set')
+file:write(content)
+file:close()
+os.execute(("touch -d @%d.%09d '%s'"):format(stat.mtime.sec, stat.mtime.nsec, path))
+vim.fn.setline(12, 'more')

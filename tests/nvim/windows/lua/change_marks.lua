@@ -1,0 +1,7 @@
+return {
+  vim.fn.getpos("'["),
+  vim.fn.getpos("']"),
+  vim.fn.getpos("'."),
+  vim.fn.getpos("'^"),
+  vim.fn.getchangelist()[1],
+}

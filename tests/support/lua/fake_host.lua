@@ -1,0 +1,15 @@
+_G.sent = {}
+_G.host = { running = true, takes = true }
+package.loaded['acp.base.host'] = {
+  notify = function(verb, args)
+    table.insert(_G.sent, { verb, args })
+    return _G.host.takes
+  end,
+  running = function() return _G.host.running end,
+  usable = function() return true end,
+  setup = function()
+    if _G.host.running then table.insert(_G.sent, { 'setup', require('acp.config').for_host() }) end
+  end,
+}
+require('acp.wiring')
+_G.told = {}
