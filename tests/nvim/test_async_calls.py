@@ -1,4 +1,4 @@
-"""Functions of Lua that answer the host later."""
+"""Lua functions that answer the host later."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from acp_nvim.nvim.async_calls import AsyncCalls
 from acp_nvim.nvim.bridge import NvimError
 
 
-class Neovim:
-    """Notes what is called; answers nothing by itself."""
+class RecordingNeovim:
+    """Neovim that records calls and never answers by itself."""
 
     def __init__(self) -> None:
         self.called: list[tuple[Any, ...]] = []
@@ -29,8 +29,8 @@ class Neovim:
         self.told.append(args)
 
 
-async def begun(neovim: Neovim, calls: AsyncCalls) -> asyncio.Task[Any]:
-    """A call that waits for its answer."""
+async def begin_call(neovim: RecordingNeovim, calls: AsyncCalls) -> asyncio.Task[Any]:
+    """Begin a call that waits for its answer."""
     task = asyncio.create_task(calls.call("acp.x", "f", 1))
     while not neovim.called:
         await anyio.lowlevel.checkpoint()
@@ -38,9 +38,9 @@ async def begun(neovim: Neovim, calls: AsyncCalls) -> asyncio.Task[Any]:
 
 
 async def test_an_answer_goes_to_its_call() -> None:
-    neovim = Neovim()
+    neovim = RecordingNeovim()
     calls = AsyncCalls(neovim)
-    task = await begun(neovim, calls)
+    task = await begin_call(neovim, calls)
     assert neovim.called == [("acp.base.host.async_calls", "begin", 1, "acp.x", "f", 1)]
     calls.replied(2, "of another", None)
     calls.replied(1, {"a": 1}, None)
@@ -49,19 +49,19 @@ async def test_an_answer_goes_to_its_call() -> None:
     calls.replied(1, "late", None)
 
 
-async def test_an_error_is_raised_with_its_words() -> None:
-    neovim = Neovim()
+async def test_an_error_is_raised_with_its_message() -> None:
+    neovim = RecordingNeovim()
     calls = AsyncCalls(neovim)
-    task = await begun(neovim, calls)
+    task = await begin_call(neovim, calls)
     calls.replied(1, None, "no such server")
     with pytest.raises(NvimError, match="no such server"):
         await task
 
 
-async def test_who_waits_no_more_cancels_it_in_neovim() -> None:
-    neovim = Neovim()
+async def test_a_cancelled_call_is_cancelled_in_neovim() -> None:
+    neovim = RecordingNeovim()
     calls = AsyncCalls(neovim)
-    task = await begun(neovim, calls)
+    task = await begin_call(neovim, calls)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -69,7 +69,7 @@ async def test_who_waits_no_more_cancels_it_in_neovim() -> None:
 
 
 async def test_a_closing_neovim_refuses() -> None:
-    neovim = Neovim()
+    neovim = RecordingNeovim()
     neovim.refuses = "channel closed"
     with pytest.raises(NvimError, match="channel closed"):
         await AsyncCalls(neovim).call("acp.x", "f")

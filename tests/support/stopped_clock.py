@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, last, sent, session
+from tests.support.lua import lua_chunk
 
 NEW = "acp: New question: press again"
 OVER = "acp: That question is over"
@@ -26,17 +27,7 @@ require('acp.features.chat.view').begin(1)
 require('acp.features.chat.view').open(1)
 vim.cmd.wincmd('l')
 """
-ROWS = """
-local first, last, ids = ...
-local rows, targets = {}, {}
-for i, id in ipairs(ids) do
-  rows[i] = id == '' and 'text' or 'card ' .. id
-  if id ~= '' then
-    vim.list_extend(targets, { i - 1, { decision = id, first = true, last = true } })
-  end
-end
-require('acp.features.chat.view').replace(1, first, last, rows, { {}, {}, targets })
-"""
+ROWS = lua_chunk(__file__, "draw_cards")
 
 
 def start(edit: Start, screen: tuple[int, int] | None = (100, 30)) -> Editor:

@@ -1,13 +1,13 @@
-"""The lines of tool calls of real agents, on the screen."""
+"""Lines that the chat shows for tool calls, with updates recorded from real agents."""
 
 from __future__ import annotations
 
 from tests.support.editor import Editor
 
-ASKED = "#require('acp').state().sessions[1].permissions > 0"
+HAS_PERMISSION = "#require('acp').state().sessions[1].permissions > 0"
 
 
-def test_a_command_is_in_the_line_of_its_call(editor: Editor) -> None:
+def test_the_line_of_a_call_shows_its_command(editor: Editor) -> None:
     editor.agent("field_commands")
     editor.turn("go")
     screen = "\n".join(editor.screen())
@@ -24,10 +24,10 @@ def test_a_command_is_in_the_line_of_its_call(editor: Editor) -> None:
     )
 
 
-def test_a_file_is_in_the_line_of_its_call_and_no_json(editor: Editor) -> None:
+def test_the_line_of_a_call_shows_its_file_and_no_json(editor: Editor) -> None:
     editor.agent("field_files")
     editor.prompt("go")
-    editor.wait(ASKED)
+    editor.wait(HAS_PERMISSION)
     editor.wait_screen("Scripted wants to edit one.txt (+1 -1)")
     editor.wait_screen("apply_patch")
     screen = "\n".join(editor.screen())
@@ -35,9 +35,9 @@ def test_a_file_is_in_the_line_of_its_call_and_no_json(editor: Editor) -> None:
     for line in ("✓ Read pi.txt", "✓ Read two.txt (read_text_file)", "✓ Read one.txt (read_files)"):
         assert line in screen, editor.report(line)
     for count in (1, 2, 3):
-        editor.wait(ASKED)
-        [asked] = editor.session()["permissions"]
-        editor.lua("require('acp').answer(..., 'allow')", asked["id"])
+        editor.wait(HAS_PERMISSION)
+        [permission] = editor.session()["permissions"]
+        editor.lua("require('acp').answer(..., 'allow')", permission["id"])
         editor.wait_event("AcpPermissionDone", count)
     editor.wait_event("AcpTurnEnd")
     chat = editor.chat()
@@ -46,14 +46,14 @@ def test_a_file_is_in_the_line_of_its_call_and_no_json(editor: Editor) -> None:
     assert [line for line in chat if "↳" in line] == ["  ↳ Allow · 3 times"]
 
 
-def test_an_edit_is_said_once(editor: Editor) -> None:
+def test_an_edit_is_shown_once(editor: Editor) -> None:
     editor.write("one.txt", "beta\n")
     editor.agent("field_edits")
     editor.prompt("go")
-    editor.wait(ASKED)
+    editor.wait(HAS_PERMISSION)
     editor.wait_screen("Scripted wants to edit one.txt (+1 -1)")
     assert "replaceAll" not in "\n".join(editor.screen())
-    [asked] = editor.session()["permissions"]
-    editor.lua("require('acp').answer(..., 'allow')", asked["id"])
+    [permission] = editor.session()["permissions"]
+    editor.lua("require('acp').answer(..., 'allow')", permission["id"])
     editor.wait_event("AcpTurnEnd")
     assert [line for line in editor.chat() if "one.txt" in line] == ["✓ Edited one.txt +1 -1"]

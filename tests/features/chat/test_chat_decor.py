@@ -1,4 +1,4 @@
-"""What is laid over the rows of a chat in Neovim is what the host tells, whatever comes."""
+"""Highlights, targets and folds of chat rows in Neovim, compared with the host's model of them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.support.front_without_host import HOST, Start, session
 from tests.support.lua import lua_chunk
 
 APPLY = "return require('acp.frame').apply(...).errors"
-SHOWN = lua_chunk(__file__, "drawn_chat")
+DRAWN = lua_chunk(__file__, "drawn_chat")
 
 
-class Told(Chat):
-    """A chat whose frames are kept."""
+class RecordedChat(Chat):
+    """Chat that records its frames."""
 
     def __init__(self, thoughts: str) -> None:
         super().__init__(thoughts)
@@ -32,7 +32,7 @@ class Told(Chat):
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """An editor without a host, with an empty chat."""
+    """Return an editor without a host, with an empty chat."""
     editor = edit(init=HOST, screen=(100, 30))
     session(editor)
     editor.lua(
@@ -41,12 +41,12 @@ def front(edit: Start) -> Editor:
     return editor
 
 
-def spans(look: list[Any] | None) -> set[tuple[Any, ...]]:
-    return set(zip(*[iter(look or [])] * 3, strict=True))
+def spans(spans_of_row: list[Any] | None) -> set[tuple[Any, ...]]:
+    return set(zip(*[iter(spans_of_row or [])] * 3, strict=True))
 
 
-def meaning(targets: list[Any]) -> Any:
-    """The row's last target, as `<CR>` finds it."""
+def last_target(targets: list[Any]) -> Any:
+    """Return the target of a row that `<CR>` uses: the last one."""
     data = targets[-1] if targets else None
     return {"kind": "tool", "call": data} if isinstance(data, int) else data
 
@@ -59,19 +59,19 @@ def meaning(targets: list[Any]) -> Any:
     suppress_health_check=list(HealthCheck),
 )
 @given(HISTORIES, st.sampled_from(["fold", "show"]))
-def test_rows_and_folds_are_where_the_host_has_them(
+def test_rows_and_folds_match_the_hosts_model(
     front: Editor, history: list[Act], thoughts: str
 ) -> None:
-    chat = Told(thoughts)
+    chat = RecordedChat(thoughts)
     for act in history:
         act(chat)
     chat.finish()
     for ops in [[["reset_chat", 1]], *chat.frames]:
         assert front.lua(APPLY, ops) == []
-    shown, picture = front.lua(SHOWN), chat.picture
+    shown, picture = front.lua(DRAWN), chat.picture
     assert shown["lines"] == picture.lines
-    assert [spans(look) for look in shown["looks"]] == picture.spans
-    assert shown["targets"] == [meaning(targets) for targets in picture.targets]
+    assert [spans(spans_of_row) for spans_of_row in shown["looks"]] == picture.spans
+    assert shown["targets"] == [last_target(targets) for targets in picture.targets]
     folds = [*chat.at_once().fold_lines(), *picture.group_lines()]
     assert sorted(map(tuple, shown["folds"])) == sorted(folds)
     rows = range(len(picture.lines))
@@ -82,12 +82,12 @@ COLOURS = lua_chunk(__file__, "first_row_colours")
 
 
 def colours(front: Editor) -> str:
-    """A letter for each column of the chat's first row, the same where the colour is the same."""
+    """Return a letter for each column of the first chat row; equal letters are equal colours."""
     found = front.lua(COLOURS)
     return "".join("abcdefghi"[found.index(colour)] for colour in found)
 
 
-def test_looks_are_drawn_also_in_a_closed_fold(front: Editor) -> None:
+def test_highlights_are_drawn_in_a_closed_fold_too(front: Editor) -> None:
     decor = [[[0, 2, "AcpError", 4, 6, "AcpHeading"]], [0, 1], []]
     replace = "require('acp.frame').apply({ { 'chat', 1, 0, 1, ... } })"
     front.lua(replace, ["abcdefgh", "more", ""], decor)
@@ -101,12 +101,12 @@ def test_looks_are_drawn_also_in_a_closed_fold(front: Editor) -> None:
     assert colours(front) == "aaaaaaaaa"
 
 
-def test_a_buffer_that_is_gone_takes_its_looks_along(front: Editor) -> None:
+def test_a_deleted_chat_buffer_loses_its_highlights(front: Editor) -> None:
     apply = "require('acp.frame').apply({ { 'chat', 1, 0, 1, { 'abc' }, ... } })"
     front.lua(apply, [[[0, 2, "AcpError"]], [0, 1], [0, 7]])
     front.cmd("bwipeout! acp://chat/1")
     front.lua(
         "require('acp.features.chat.view').begin(1) require('acp.features.chat.view').open(1)"
     )
-    shown = front.lua(SHOWN)
+    shown = front.lua(DRAWN)
     assert (shown["lines"], shown["looks"], shown["targets"]) == ([""], [None], [None])

@@ -1,4 +1,4 @@
-"""A chat whose window gets fewer rows shows its end as before."""
+"""View of a chat whose window gets fewer rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SHOWS_END = lua_call(__file__, "shows_last_line")
 WORDS = " ".join(f"word{n}" for n in range(40))
 
 
-def test_a_chat_of_few_lines_that_break_shows_its_end_above_a_composer(editor: Editor) -> None:
+def test_a_chat_of_a_few_wrapped_lines_shows_its_end_above_a_composer(editor: Editor) -> None:
     editor.agent("script")
     editor.turn(f"say '{WORDS}\\n\\n{WORDS}'")
     editor.wait(SHOWS_END)
@@ -21,7 +21,7 @@ def test_a_chat_of_few_lines_that_break_shows_its_end_above_a_composer(editor: E
     editor.wait(SHOWS_END)
 
 
-def test_who_reads_further_up_is_left_there(editor: Editor) -> None:
+def test_a_chat_that_is_scrolled_up_stays_where_it_is(editor: Editor) -> None:
     editor.agent("script")
     editor.turn(f"say '{WORDS}\\n\\n{WORDS}'")
     editor.cmd("wincmd l | normal! gg")

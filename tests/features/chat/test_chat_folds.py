@@ -1,4 +1,4 @@
-"""Folds of the chat, in a real window: they go on holding all of what they fold."""
+"""Folds of the chat in a real window."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ FOLD = lua_chunk(__file__, "fold_of_call")
 
 
 def content(count: int) -> list[dict[str, object]]:
-    """Content of so many lines."""
+    """Return tool call content with this number of lines."""
     text = "\n".join(f"line {number}" for number in range(count))
     return [{"type": "content", "content": {"type": "text", "text": text}}]
 
 
 def update(**fields: object) -> str:
-    """A line of a script: what changes of the call."""
+    """Return a script line that updates the call."""
     given = {"sessionUpdate": "tool_call_update", "toolCallId": "c1", **fields}
     return f"update {json.dumps(given)}"
 
@@ -38,7 +38,7 @@ def update(**fields: object) -> str:
     [(0, 5), (5, 1), (2, 6)],
     ids=["content comes", "content shrinks", "content grows"],
 )
-def test_a_fold_holds_what_comes_into_its_tool_call_later(
+def test_a_fold_includes_content_that_its_tool_call_gets_later(
     editor: Editor, first: int, then: int
 ) -> None:
     gate = editor.home / "go on"
@@ -57,7 +57,7 @@ def test_a_fold_holds_what_comes_into_its_tool_call_later(
     assert (start, end) == (head, head + then + 2), editor.chat()
 
 
-def test_a_reader_in_the_chat_stays_where_they_read(editor: Editor) -> None:
+def test_the_chat_does_not_scroll_under_a_reader(editor: Editor) -> None:
     editor.agent("script")
     gate = editor.home / "go on"
     below = "chunks 600"
@@ -124,7 +124,7 @@ def test_enter_on_the_head_of_a_closed_fold_opens_it_first(editor: Editor) -> No
     assert editor.lua("return vim.fn.bufname()") == "acp://chat/1"
 
 
-def test_a_chat_that_follows_is_full_also_when_its_last_lines_went_into_a_fold(
+def test_a_chat_that_follows_fills_its_window_after_its_last_lines_fold(
     editor: Editor,
 ) -> None:
     editor.agent("script")
@@ -137,10 +137,10 @@ def test_a_chat_that_follows_is_full_also_when_its_last_lines_went_into_a_fold(
     until(lambda: "the end" in editor.chat()[-1])
     bottom = lua_chunk(__file__, "cursor_row_and_height")
     line, height = editor.lua(bottom)
-    assert line >= height - 2  # what is above the first row takes two
+    assert line >= height - 2  # the winbar and the head of the fold take two rows
 
 
-def test_a_question_that_was_answered_folds_as_its_tool_call_in_a_chat_that_is_shown_again(
+def test_an_answered_question_folds_with_its_call_in_a_reopened_chat(
     editor: Editor,
 ) -> None:
     editor.agent("script")
@@ -159,8 +159,8 @@ def test_a_question_that_was_answered_folds_as_its_tool_call_in_a_chat_that_is_s
     assert any("word 0" in line for line in editor.chat()[end:])
 
 
-def test_the_last_row_of_a_chat_that_follows_is_in_view(editor: Editor) -> None:
-    """What stands above the chat takes one of the window's rows."""
+def test_the_last_row_of_a_chat_that_follows_is_visible(editor: Editor) -> None:
+    """The winbar takes one of the window's rows."""
     editor.agent("script")
     call = f"update {json.dumps(CALL | {'content': content(20)})}"
     done = update(status="completed", content=content(2))
@@ -173,7 +173,9 @@ def test_the_last_row_of_a_chat_that_follows_is_in_view(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize(("lines", "whole"), [(7, True), (60, False)], ids=["short", "long"])
-def test_what_a_key_opens_comes_into_view(editor: Editor, lines: int, whole: bool) -> None:
+def test_content_that_a_key_unfolds_is_scrolled_into_view(
+    editor: Editor, lines: int, whole: bool
+) -> None:
     editor.setup({"chat": {"tool_lines": 100}})
     editor.agent("script")
     call = CALL | {"content": content(lines)}

@@ -1,4 +1,4 @@
-"""What a closed fold of the chat shows in its one line."""
+"""Text of a closed fold in the chat."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.support.lua import lua_chunk
 
 
 def thought(text: str) -> str:
-    """A line of a script: a piece of a thought."""
+    """Return a script line that sends a piece of a thought."""
     content = {"type": "text", "text": text}
     return f"update {json.dumps({'sessionUpdate': 'agent_thought_chunk', 'content': content})}"
 
 
 def call(title: str, status: str = "completed") -> str:
-    """A line of a script: a tool call with something to fold."""
+    """Return a script line that sends a tool call with content to fold."""
     text = {"type": "content", "content": {"type": "text", "text": "what it found"}}
     update = {
         "sessionUpdate": "tool_call",
@@ -32,7 +32,7 @@ def call(title: str, status: str = "completed") -> str:
 
 
 def chat_rows(editor: Editor) -> list[str]:
-    """The rows of the screen that the chat's window has."""
+    """Return the screen rows of the chat's window."""
     column = editor.lua(
         "return vim.fn.win_screenpos(vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))[1])[2]"
     )
@@ -40,7 +40,7 @@ def chat_rows(editor: Editor) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", [80, 200])
-def test_a_closed_thought_says_how_it_begins(edit: Callable[..., Editor], columns: int) -> None:
+def test_a_closed_thought_shows_its_beginning(edit: Callable[..., Editor], columns: int) -> None:
     editor = edit(screen=(columns, 24))
     editor.agent("script")
     editor.turn(thought("**The cause**\n\nNobody flushes the buffer.") + "\nsay .that was it")
@@ -49,7 +49,7 @@ def test_a_closed_thought_says_how_it_begins(edit: Callable[..., Editor], column
     assert not any(row.startswith("Nobody") for row in chat_rows(editor))
 
 
-def test_a_thought_that_begins_says_so_as_it_comes(editor: Editor) -> None:
+def test_the_beginning_of_a_thought_is_shown_as_it_arrives(editor: Editor) -> None:
     gate, last = editor.home / "go on", editor.home / "end"
     editor.agent("script")
     steps = [thought("First"), f"until_there '{gate}'", thought(" of all"), f"until_there '{last}'"]
@@ -65,7 +65,7 @@ def test_a_thought_that_begins_says_so_as_it_comes(editor: Editor) -> None:
     "title",
     ["x" * 100, "日本語" * 20, "mcp__server__a_rather_long_name_of_a_tool_that_has_no_blank"],
 )
-def test_a_title_without_a_blank_is_cut_and_not_left_out(
+def test_a_title_without_spaces_is_cut_and_not_dropped(
     edit: Callable[..., Editor], title: str
 ) -> None:
     editor = edit(screen=(80, 24))
@@ -77,7 +77,7 @@ def test_a_title_without_a_blank_is_cut_and_not_left_out(
     assert len(row) > len("✓ ") + 6
 
 
-def test_a_title_that_fits_is_as_it_is_when_open(editor: Editor) -> None:
+def test_a_title_that_fits_looks_as_in_an_open_fold(editor: Editor) -> None:
     editor.agent("script")
     editor.turn(call("make it", "failed"))
     editor.wait_screen("✗ make it · failed")
@@ -91,7 +91,7 @@ def test_a_title_that_fits_is_as_it_is_when_open(editor: Editor) -> None:
     assert groups[-1] == [" · failed", "AcpToolFailed"]
 
 
-def test_a_fold_is_cut_to_the_window_that_shows_it(editor: Editor) -> None:
+def test_a_fold_is_cut_to_the_width_of_its_window(editor: Editor) -> None:
     editor.agent("script")
     editor.turn(call("one two three four five six seven eight nine ten"))
     editor.wait_screen("✓ one two three")
@@ -102,7 +102,7 @@ def test_a_fold_is_cut_to_the_window_that_shows_it(editor: Editor) -> None:
     editor.wait_screen("✓ one two three f…")
 
 
-def test_a_small_fold_closes_whatever_the_user_has_set_for_their_own(
+def test_a_small_fold_closes_whatever_fold_options_the_user_has_set(
     edit: Callable[..., Editor],
 ) -> None:
     editor = edit(init="vim.o.foldminlines = 9 vim.o.foldtext = 'getline(1)' vim.o.wrap = false")
@@ -114,7 +114,7 @@ def test_a_small_fold_closes_whatever_the_user_has_set_for_their_own(
     assert not any(row.startswith("  what it found") for row in rows), rows
 
 
-def test_no_width_cuts_a_character_in_two(editor: Editor) -> None:
+def test_no_width_cuts_a_wide_character_in_two(editor: Editor) -> None:
     editor.agent("script")
     editor.turn(thought("日本 words") + "\n" + call("日本 a b c d e f g"))
     editor.wait_screen("✓ 日本 a b c d e f g")
@@ -122,7 +122,7 @@ def test_no_width_cuts_a_character_in_two(editor: Editor) -> None:
     assert editor.lua(cut) == [True] * 2 * 57
 
 
-def test_where_all_but_the_status_fits_the_mark_alone_says_it(edit: Callable[..., Editor]) -> None:
+def test_a_status_that_does_not_fit_is_shown_by_its_sign_alone(edit: Callable[..., Editor]) -> None:
     editor = edit(screen=(80, 24))
     editor.agent("script")
     editor.turn(call("a title of 19 cells"))
@@ -131,7 +131,7 @@ def test_where_all_but_the_status_fits_the_mark_alone_says_it(edit: Callable[...
     assert row == "✓ a title of 19 cells"
 
 
-def test_a_title_is_cut_before_the_file_and_what_has_changed_in_it(
+def test_a_title_is_cut_before_the_file_and_its_change_counts(
     edit: Callable[..., Editor],
 ) -> None:
     editor = edit(screen=(80, 24))

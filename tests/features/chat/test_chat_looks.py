@@ -1,4 +1,4 @@
-"""How a chat looks: who speaks, what was done, code in colours; and what it says as a text."""
+"""Highlights, rules and signs of a chat on the screen, and the plain text of its buffer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SYNTAX = {"@keyword": "luaStatement", "@keyword.return": "luaStatement", "@comme
 
 
 def lua_group(editor: Editor, capture: str) -> str:
-    """Return the highlight group of Lua code: of its parser, or of its syntax file."""
+    """Return the highlight group for Lua code, from the parser or from the syntax file."""
     return f"{capture}.lua" if has_parser(editor, "lua") else SYNTAX[capture]
 
 
@@ -59,12 +59,12 @@ def diff(path: str, old: str, new: str) -> list[dict[str, Any]]:
 
 
 def rows(editor: Editor) -> list[str]:
-    """The rows of the screen that the chat's window has."""
+    """Return the screen rows of the chat's window."""
     left = editor.lua("return vim.fn.win_screenpos(vim.fn.bufwinid('acp://chat/1'))[2] - 1")
     return [line[left:].rstrip() for line in editor.screen()]
 
 
-def test_the_users_words_are_ruled_and_the_agents_name_stands_once(editor: Editor) -> None:
+def test_a_rule_marks_the_users_rows_and_the_agents_name_is_shown_once(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("say one\nthink why\nsay two")
     until(lambda: editor.chat()[-1].startswith("two"))
@@ -81,33 +81,33 @@ def test_the_users_words_are_ruled_and_the_agents_name_stands_once(editor: Edito
     until(lambda: any(row.startswith("┃ ## You") for row in rows(editor)))
 
 
-LOOK = lua_chunk(__file__, "scroll_chat")
+SCROLL = lua_chunk(__file__, "scroll_chat")
 COLUMN = "return vim.wo[vim.fn.bufwinid('acp://chat/1')].statuscolumn"
 
 
-def test_the_rule_goes_and_comes_back_with_the_users_rows_and_no_text_moves(
+def test_the_rule_shows_only_beside_the_users_rows_and_text_does_not_move(
     editor: Editor,
 ) -> None:
     editor.agent("script")
     editor.turn(say("\n".join(f"line {n}" for n in range(90))))
     until(
         lambda: "  line 89" in rows(editor) and editor.lua(COLUMN) == ""
-    )  # with it all is redrawn
+    )  # all rows are redrawn together
     assert not any("┃" in row for row in rows(editor))
-    editor.lua(LOOK, 1)
-    until(lambda: sum(row.startswith("┃ ") for row in rows(editor)) > 4)  # broken rows, too
+    editor.lua(SCROLL, 1)
+    until(lambda: sum(row.startswith("┃ ") for row in rows(editor)) > 4)  # wrapped rows, too
     assert "  line 5" in rows(editor)
-    editor.lua(LOOK, 50)
+    editor.lua(SCROLL, 50)
     until(lambda: editor.lua(COLUMN) == "")
     assert "  line 60" in rows(editor)
     editor.lua("vim.wo[vim.fn.bufwinid('acp://chat/1')].statuscolumn = '>> '")
-    editor.lua(LOOK, 1)
+    editor.lua(SCROLL, 1)
     assert ">> line 5" in rows(editor)
-    editor.lua(LOOK, 50)
+    editor.lua(SCROLL, 50)
     assert ">> line 60" in rows(editor)
 
 
-def test_marks_of_markdown_are_concealed_and_tables_aligned(editor: Editor) -> None:
+def test_markdown_marks_are_concealed_and_tables_aligned(editor: Editor) -> None:
     editor.agent("script")
     editor.turn(say(CODE) + "\n" + say("end"))
     for text in ("│ a      │ bold it │", "│ longer │ x       │", "▎ said"):
@@ -124,7 +124,7 @@ def test_marks_of_markdown_are_concealed_and_tables_aligned(editor: Editor) -> N
     assert "| longer | x |" in editor.chat()
 
 
-def test_plans_have_the_signs_of_tool_calls_and_tables_that_are_too_wide_a_rule(
+def test_plans_have_signs_like_tool_calls_and_wide_tables_a_cut_rule(
     editor: Editor,
 ) -> None:
     editor.agent("script")
@@ -137,7 +137,7 @@ def test_plans_have_the_signs_of_tool_calls_and_tables_that_are_too_wide_a_rule(
     until(lambda: f"  ┼───┼{'─' * (room - 8)}┼" in rows(editor))
 
 
-def test_code_gets_the_colours_of_its_language_once_it_is_complete(editor: Editor) -> None:
+def test_code_is_highlighted_once_its_block_is_complete(editor: Editor) -> None:
     editor.agent("script")
     gate = editor.home / "go on"
     editor.prompt("\n".join([say(CODE[:30]), f"until_there '{gate}'", say(CODE[30:])]))
@@ -150,7 +150,7 @@ def test_code_gets_the_colours_of_its_language_once_it_is_complete(editor: Edito
     assert ["-- one", lua_group(editor, "@comment")] in found
 
 
-def test_a_diff_has_lines_around_colours_and_the_words_that_differ(editor: Editor) -> None:
+def test_a_diff_shows_context_syntax_colours_and_the_words_that_differ(editor: Editor) -> None:
     path = str(editor.work / "a.lua")
     editor.agent("script")
     old, new = "-- a\nlocal b = 1\nreturn b\n", "-- a\nlocal b = 22\nreturn b\n"
@@ -193,7 +193,7 @@ def test_a_patch_opens_in_diff_mode_too(editor: Editor, where: str) -> None:
     assert {"local b = 1", "local b = 22"} <= set(editor.lua(f"return {lines}"))
 
 
-def test_calls_of_a_kind_become_one_line_that_opens(editor: Editor) -> None:
+def test_calls_of_one_kind_are_grouped_in_one_line_that_opens(editor: Editor) -> None:
     editor.agent("script")
     calls = [call(n, f"Read {n}.py") for n in range(3)]
     failed = call(3, "make test", "execute", "failed", rawOutput={"exitCode": 2})
@@ -213,7 +213,7 @@ def test_calls_of_a_kind_become_one_line_that_opens(editor: Editor) -> None:
     editor.wait_screen("✓ Read 3 files")
 
 
-def test_a_gathered_call_that_goes_on_is_seen_again(editor: Editor) -> None:
+def test_a_grouped_call_that_changes_leaves_its_group(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("\n".join([*(call(n, f"Read {n}.py") for n in range(3)), "say .end"]))
     editor.wait_screen("✓ Read 3 files")
@@ -224,7 +224,7 @@ def test_a_gathered_call_that_goes_on_is_seen_again(editor: Editor) -> None:
     editor.wait("vim.fn.foldclosed('.') == -1")
 
 
-def test_code_in_a_tool_call_has_its_colours_and_leads_to_its_line(editor: Editor) -> None:
+def test_code_in_a_tool_call_is_highlighted_and_leads_to_its_line(editor: Editor) -> None:
     editor.write("a.lua", "-- a\nlocal b = 1\n")
     path = str(editor.work / "a.lua")
     read = [{"type": "content", "content": {"type": "text", "text": "1→-- a\n2→local b = 1"}}]
@@ -247,7 +247,7 @@ def test_code_in_a_tool_call_has_its_colours_and_leads_to_its_line(editor: Edito
     assert ["-- a", lua_group(editor, "@comment")] in editor.lua(COLOURS)
     assert not any("→" in text for text, _ in editor.lua(COLOURS))
     editor.lua(TO, "local b = 1$")
-    editor.cmd("filetype plugin off")  # it fails without a parser that fits
+    editor.cmd("filetype plugin off")  # the plugin fails without a matching parser
     editor.keys("<CR>")
     editor.wait("vim.fn.bufname():find('a.lua', 1, true) ~= nil")
     assert editor.lua("return vim.fn.line('.')") == 2

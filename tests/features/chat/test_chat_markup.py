@@ -1,4 +1,4 @@
-"""How the text of an agent looks on the screen."""
+"""Markdown of an agent's message on the screen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.editor import ROOT, Editor
 from tests.support.waiting import until
 
 
-def test_marks_of_emphasis_are_not_shown_but_in_the_cursors_line(editor: Editor) -> None:
+def test_emphasis_marks_are_shown_in_the_cursor_line_only(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("say 'so **very bold** and *leaning* here `**code**`'\nsay '\\nthe end'")
     until(lambda: "the end" in editor.chat()[-1])
@@ -24,7 +24,7 @@ def test_marks_of_emphasis_are_not_shown_but_in_the_cursors_line(editor: Editor)
     assert editor.lua(bold) is True
 
 
-def test_every_group_that_is_drawn_with_is_defined() -> None:
+def test_every_highlight_group_in_use_is_defined() -> None:
     defined = set(re.findall(r"(\bAcp\w+) = ", (ROOT / "lua/acp/ui/highlights.lua").read_text()))
     drawn: set[str] = set()
     for path in Path(ROOT / "acp_nvim/render").glob("**/*.py"):
@@ -34,7 +34,7 @@ def test_every_group_that_is_drawn_with_is_defined() -> None:
     assert groups <= defined
 
 
-def test_what_wraps_stands_below_the_text_and_not_below_its_mark(editor: Editor) -> None:
+def test_wrapped_rows_are_indented_below_the_text(editor: Editor) -> None:
     editor.agent("script")
     title = "word " * 12 + "end-of-title"
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": title, "status": "completed"}
@@ -45,4 +45,4 @@ def test_what_wraps_stands_below_the_text_and_not_below_its_mark(editor: Editor)
     rows = [line[left + 2 :] for line in editor.screen()]
     for first in ("✓ word", "▎ quoted", "• listed"):
         at = next(n for n, row in enumerate(rows) if row.startswith(first))
-        assert re.match(r" {2,4}\S", rows[at + 1]), rows  # 0.10 counts bytes of the mark
+        assert re.match(r" {2,4}\S", rows[at + 1]), rows  # 0.10 counts the bytes of the mark

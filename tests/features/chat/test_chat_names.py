@@ -1,4 +1,4 @@
-"""What agents call files is never more than the name of a file: nothing runs when it is opened."""
+"""File names from agents: opening one never runs a command."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.support.lua import lua_chunk
 ENTER = lua_chunk(__file__, "press_enter_on_line")
 
 
-def name(editor: Editor, path: str) -> None:
-    """A tool call with this path as its location and in a diff."""
+def send_call(editor: Editor, path: str) -> None:
+    """Send a tool call with this path as its location and in a diff."""
     call = {
         "sessionUpdate": "tool_call",
         "toolCallId": path,
@@ -27,14 +27,14 @@ def name(editor: Editor, path: str) -> None:
 
 
 @pytest.mark.parametrize("follow", [False, True])
-def test_a_name_that_would_run_a_command_runs_none(editor: Editor, follow: bool) -> None:
+def test_a_path_that_looks_like_a_command_runs_nothing(editor: Editor, follow: bool) -> None:
     editor.agent("script")
     editor.setup({"follow": follow})
     editor.write("a.txt", "one\n")
     editor.open("a.txt")
-    # A file that the name would stand for as a relative path, so that following it is tempting.
+    # As a relative path, the name is a file that exists.
     editor.write("term:/touch ran", "text\n")
-    name(editor, "term://touch ran")
+    send_call(editor, "term://touch ran")
     editor.wait("require('acp').state().sessions[1].status == 'idle'")
     opened = editor.lua(ENTER, " +1 -1")
     assert opened == f"{editor.work}/term:/touch ran"
@@ -50,18 +50,18 @@ def test_a_name_that_would_run_a_command_runs_none(editor: Editor, follow: bool)
 
 
 @pytest.mark.parametrize("path", ["", "/a\0b"])
-def test_a_name_that_is_none_is_said_to_be_none(editor: Editor, path: str) -> None:
+def test_a_path_that_is_no_path_is_refused(editor: Editor, path: str) -> None:
     editor.agent("script")
-    name(editor, path)
+    send_call(editor, path)
     editor.lua(ENTER, " +1 -1")
     editor.wait(
         "vim.api.nvim_exec2('messages', { output = true }).output:find('is not a file path')"
     )
 
 
-def test_a_relative_name_is_below_the_directory_of_its_session(editor: Editor) -> None:
+def test_a_relative_path_is_below_the_directory_of_its_session(editor: Editor) -> None:
     editor.agent("script")
     path = editor.write("deep/a.txt", "one\n")
-    name(editor, "deep/a.txt")
+    send_call(editor, "deep/a.txt")
     editor.cmd("cd /")
     assert editor.lua(ENTER, " +1 -1") == str(path)

@@ -1,4 +1,4 @@
-"""Content of every kind, in messages and tool calls: what is shown, and what `<CR>` opens."""
+"""Content blocks of every kind in messages and tool calls: their rows, and what `<CR>` opens."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ OPEN = "vim.ui.open = function(what) _G.opened = what end\n"
 
 @pytest.fixture
 def chat(edit: Any) -> Editor:
-    """An editor that notes what it would open, with a scripted agent."""
+    """Return an editor with a scripted agent, where `vim.ui.open` is recorded."""
     editor: Editor = edit(init=OPEN)
     editor.agent("script")
     return editor
 
 
 def message(editor: Editor, *blocks: dict[str, Any]) -> list[str]:
-    """The chat after an agent's message of these blocks."""
+    """Return the chat after a message with these blocks."""
     lines = [
         "update " + json.dumps({"sessionUpdate": "agent_message_chunk", "content": block})
         for block in blocks
@@ -34,7 +34,7 @@ def message(editor: Editor, *blocks: dict[str, Any]) -> list[str]:
 
 
 def enter(editor: Editor, text: str) -> None:
-    """`<CR>` on the last line of the chat that holds the text; the fold there is opened before."""
+    """Press `<CR>` on the last chat line with this text, after opening its fold."""
     n = editor.lua("return require('acp').state().current")
     editor.lua(
         "vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr(...))[1])", f"acp://chat/{n}"
@@ -47,13 +47,13 @@ def enter(editor: Editor, text: str) -> None:
     editor.keys("<CR>")
 
 
-def shown(editor: Editor, name: str = "acp://content/1") -> list[str]:
-    """The lines of a window that opened something in full."""
+def lines_in_full(editor: Editor, name: str = "acp://content/1") -> list[str]:
+    """Return the lines of the window that shows a block in full."""
     editor.wait(f"#vim.fn.win_findbuf(vim.fn.bufnr('{name}')) > 0")
     return editor.lines(name)
 
 
-def opened(editor: Editor) -> str:
+def opened_path(editor: Editor) -> str:
     editor.wait("_G.opened ~= nil")
     path: str = editor.lua("local o = _G.opened _G.opened = nil return o")
     return path
@@ -62,19 +62,19 @@ def opened(editor: Editor) -> str:
 # -- rows -----------------------------------------------------------------------------------------
 
 
-def test_an_image_opens_from_a_file_of_the_cache(chat: Editor) -> None:
+def test_an_image_opens_from_a_file_in_the_cache(chat: Editor) -> None:
     lines = message(chat, {"type": "image", "data": IMAGE, "mimeType": "image/png"})
     assert "[image image/png, 70 B]" in lines
     enter(chat, "[image")
-    path = Path(opened(chat))
+    path = Path(opened_path(chat))
     assert path.suffix == ".png"
     assert path.read_bytes() == base64.b64decode(IMAGE)
     assert chat.home in path.parents
     enter(chat, "[image")
-    assert opened(chat) == str(path)
+    assert opened_path(chat) == str(path)
 
 
-def test_sound_and_documents_open_anything_else_is_only_written(chat: Editor) -> None:
+def test_audio_and_documents_open_and_other_types_are_only_written(chat: Editor) -> None:
     data = base64.b64encode(b"#!/bin/sh\nrm -rf /\n").decode()
     message(
         chat,
@@ -88,9 +88,9 @@ def test_sound_and_documents_open_anything_else_is_only_written(chat: Editor) ->
         {"type": "image", "data": data, "mimeType": "image/svg+xml"},
     )
     enter(chat, "[audio")
-    assert opened(chat).endswith((".wav", ".oga"))
+    assert opened_path(chat).endswith((".wav", ".oga"))
     enter(chat, "[resource x:doc")
-    assert opened(chat).endswith(".pdf")
+    assert opened_path(chat).endswith(".pdf")
     for name in ("[resource x:run.sh", "[resource x:app.desktop", "[image image/svg"):
         chat.cmd("messages clear")
         enter(chat, name)
@@ -117,13 +117,13 @@ def test_links_lead_to_the_line_and_to_the_web(chat: Editor) -> None:
     chat.wait("vim.api.nvim_buf_get_name(0) == ... ", str(path))
     chat.wait("vim.api.nvim_win_get_cursor(0)[1] == 2")
     enter(chat, "the doc")
-    assert opened(chat) == "https://x.org/doc"
+    assert opened_path(chat) == "https://x.org/doc"
     enter(chat, "a trap")
-    assert '"uri": "vscode://run"' in "\n".join(shown(chat))
+    assert '"uri": "vscode://run"' in "\n".join(lines_in_full(chat))
     assert chat.lua("return _G.opened") is None
 
 
-def test_an_embedded_resource_is_folded_cut_and_opens_whole(chat: Editor) -> None:
+def test_an_embedded_resource_is_folded_and_cut_and_opens_whole(chat: Editor) -> None:
     text = "".join(f"line {n}\n" for n in range(100))
     message(
         chat,
@@ -142,7 +142,7 @@ def test_an_embedded_resource_is_folded_cut_and_opens_whole(chat: Editor) -> Non
     assert chat.lua(folds, head) == [-1, -1]
     assert chat.lua(folds, head + 11) == [-1, -1]
     enter(chat, "… +92 lines")
-    assert shown(chat) == text.splitlines()
+    assert lines_in_full(chat) == text.splitlines()
     assert chat.lua("return vim.bo[vim.fn.bufnr('acp://content/1')].filetype") == "python"
 
 
@@ -155,7 +155,7 @@ def test_text_for_the_model_alone_is_set_apart(chat: Editor) -> None:
     assert lines[at : at + 4] == ["Hello", "text · for the agent", "  psst", "world"]
 
 
-def test_every_block_of_a_message_and_of_a_tool_call(chat: Editor) -> None:
+def test_every_block_type_is_shown_in_messages_and_tool_calls(chat: Editor) -> None:
     chat.turn("blocks\ntool_contents")
     lines = [line.strip() for line in chat.chat()]
     for line in (
@@ -196,7 +196,7 @@ def test_a_tool_call_opens_in_full(chat: Editor) -> None:
     assert any("Work (run_it)" in line for line in chat.chat())
     assert "  … +12 lines" in chat.chat()
     enter(chat, "Work (run_it)")
-    lines = shown(chat)
+    lines = lines_in_full(chat)
     assert "  id t, tool run_it" in lines
     assert "### raw input" in lines
     assert '    "list": [' in lines
@@ -215,14 +215,14 @@ def test_the_line_of_a_call_leads_to_its_file(chat: Editor) -> None:
     chat.wait("vim.api.nvim_buf_get_name(0) == ...", path)
     chat.wait("vim.api.nvim_win_get_cursor(0)[1] == 2")
     enter(chat, "… +12 lines")
-    assert shown(chat).count("b") + shown(chat).count("  b") == 20
+    assert lines_in_full(chat).count("b") + lines_in_full(chat).count("  b") == 20
 
 
-def test_a_wide_line_says_so_and_opens(chat: Editor) -> None:
+def test_a_wide_line_is_marked_and_opens(chat: Editor) -> None:
     text = "x" * 5000
     chat.turn(call(content=[{"type": "content", "content": {"type": "text", "text": text}}]))
     enter(chat, "x … 1000 characters … x")
-    assert text in [line.strip() for line in shown(chat)]
+    assert text in [line.strip() for line in lines_in_full(chat)]
 
 
 def test_a_block_of_a_tool_call_opens(chat: Editor) -> None:
@@ -232,7 +232,7 @@ def test_a_block_of_a_tool_call_opens(chat: Editor) -> None:
     ]
     chat.turn(call(content=[{"type": "content", "content": block} for block in blocks]))
     enter(chat, "[image")
-    assert opened(chat).endswith(".png")
+    assert opened_path(chat).endswith(".png")
 
 
 def test_diffs_of_several_files_lead_to_their_lines(chat: Editor) -> None:
@@ -250,7 +250,7 @@ def test_diffs_of_several_files_lead_to_their_lines(chat: Editor) -> None:
     chat.wait("vim.api.nvim_buf_get_name(0) == ...", str(two))
 
 
-def test_content_is_replaced_not_added_to(chat: Editor) -> None:
+def test_new_content_replaces_the_old(chat: Editor) -> None:
     chat.turn("tool_patch")
     lines = "\n".join(chat.chat())
     assert "new output" in lines

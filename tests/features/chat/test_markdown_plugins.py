@@ -1,7 +1,7 @@
-"""Chats beside the plugins that draw Markdown, with their real code.
+"""Chats beside Markdown rendering plugins, with their real code.
 
-The folder of their clones is named by `ACP_PLUGINS`, else it is `../shared/plugins` beside the
-repository. A plugin that is not there is skipped.
+`ACP_PLUGINS` names the folder of their clones; the default is `../shared/plugins` beside the
+repository. A test is skipped if its plugin is not there.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Start = Callable[..., Editor]
 
 
 def start(edit: Start, name: str, register: str = "true") -> Editor:
-    """An editor with that plugin, as a user sets it up for chats."""
+    """Return an editor with the plugin, set up for chats as its manual says."""
     plugin = next(iter(PLUGINS.glob(f"{name}*")), None)
     if plugin is None:
         pytest.skip(f"no {name} in {PLUGINS}; name its folder with ACP_PLUGINS")
@@ -69,8 +69,8 @@ def say(text: str) -> str:
     return update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
 
 
-def everything(editor: Editor) -> str:
-    """A prompt that makes the agent show text, a read and an edit with its diff."""
+def long_prompt(editor: Editor) -> str:
+    """Return a prompt that makes the agent send text, a read, and an edit with its diff."""
     path = str(editor.work / "a.lua")
     call = {"sessionUpdate": "tool_call", "status": "completed"}
     change = {"type": "diff", "path": path, "oldText": "local b = 1\n", "newText": "local b = 2\n"}
@@ -85,27 +85,27 @@ def everything(editor: Editor) -> str:
 
 
 def rows(editor: Editor) -> list[str]:
-    """The rows of the screen that the chat's window has."""
+    """Return the screen rows of the chat's window."""
     left = editor.lua("return vim.fn.win_screenpos(vim.fn.bufwinid('acp://chat/1'))[2] - 1")
     return [line[left:].rstrip() for line in editor.screen()]
 
 
-def seen(editor: Editor, *texts: str) -> None:
-    """Wait until the chat shows these."""
+def wait_rows(editor: Editor, *texts: str) -> None:
+    """Wait until the chat's rows contain each text."""
     until(lambda: all(any(t in row for row in rows(editor)) for t in texts), what=f"{texts}")
 
 
 @pytest.mark.parametrize("name", SETUP)
-def test_it_draws_the_chat_once_and_leaves_its_text_alone(edit: Start, name: str) -> None:
+def test_the_plugin_draws_the_chat_once_and_leaves_its_text_alone(edit: Start, name: str) -> None:
     editor = start(edit, name)
     editor.agent("script")
-    editor.turn(everything(editor))
+    editor.turn(long_prompt(editor))
     until(lambda: "the end" in editor.chat())
-    seen(editor, "✓ Edited a.lua +1 -1", "the end")
+    wait_rows(editor, "✓ Edited a.lua +1 -1", "the end")
     editor.lua(TO_CHAT)
     until(lambda: editor.lua(MARKS, DRAWN[name]) > 10, what=f"{name} draws")
     until(lambda: editor.lua(MARKS, "acp.chat.tables") == 0, what="our columns are gone")
-    seen(editor, "Heading", "local x = 1 -- one", "item")
+    wait_rows(editor, "Heading", "local x = 1 -- one", "item")
     shown = rows(editor)
     shown = shown[next(n for n, row in enumerate(shown) if row.endswith("Scripted")) :]
     assert not any("▎ said" in row or "• item" in row or "###" in row for row in shown), shown
@@ -113,17 +113,17 @@ def test_it_draws_the_chat_once_and_leaves_its_text_alone(edit: Start, name: str
     assert "✓ Read a.lua" in "\n".join(shown)
     text = "\n".join(editor.chat())
     assert MARKDOWN.rstrip() in text
-    # what came while the user is elsewhere is drawn by somebody
+    # Text that arrives while another window is current is drawn too.
     editor.cmd("wincmd p")
     editor.turn(say("> later\n\n- last\n"))
     until(lambda: "- last" in editor.chat())
-    seen(editor, "later", "last")
+    wait_rows(editor, "later", "last")
     assert not any(row.rstrip().endswith(("> later", "- last")) for row in rows(editor))
-    composed(editor)
+    send_from_composer(editor)
 
 
-def composed(editor: Editor) -> None:
-    """The composer under that chat takes words in Insert mode and sends them."""
+def send_from_composer(editor: Editor) -> None:
+    """Type a prompt into the composer under the chat and send it."""
     editor.cmd("AcpPrompt")
     editor.wait("vim.bo.filetype == 'acpcomposer' and vim.fn.mode() == 'i'")
     editor.keys("say 'from the | composer'<C-s>")
@@ -132,30 +132,32 @@ def composed(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("name", SETUP)
-def test_a_question_of_an_edit_is_ours(edit: Start, name: str) -> None:
+def test_the_acp_plugin_draws_a_question_about_an_edit(edit: Start, name: str) -> None:
     editor = start(edit, name)
     editor.agent("script")
     path = editor.write("a.lua", "local b = 1\n")
     editor.prompt(f"propose fs {path} 'local b = 1' 'local b = 2'")
     editor.wait_event("AcpPermission")
-    seen(editor, "- local b = 1", "+ local b = 2", "1. Allow", "4. Always reject")
+    wait_rows(editor, "- local b = 1", "+ local b = 2", "1. Allow", "4. Always reject")
     editor.lua(TO_CHAT)
-    seen(editor, "y allow")
+    wait_rows(editor, "y allow")
     editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     assert "rror" not in editor.messages()
 
 
 @pytest.mark.parametrize("name", SETUP)
-def test_what_a_plugin_without_a_parser_hides_is_shown_by_us(edit: Start, name: str) -> None:
-    """It sets 'conceallevel' 3 and draws nothing: no mark may be gone without a trace."""
+def test_marks_that_a_plugin_without_a_parser_hides_are_drawn_by_the_acp_plugin(
+    edit: Start, name: str
+) -> None:
+    """Without a parser it sets 'conceallevel' to 3 and draws nothing."""
     editor = start(edit, name, register="false")
     editor.agent("script")
-    editor.turn(everything(editor))
-    seen(editor, "the end")
+    editor.turn(long_prompt(editor))
+    wait_rows(editor, "the end")
     editor.wait("vim.wo[vim.fn.bufwinid('acp://chat/1')].conceallevel == 3")
-    seen(editor, "▎ said", "• item", "| longer | x    |")
+    wait_rows(editor, "▎ said", "• item", "| longer | x    |")
     editor.lua(TO_CHAT)
     editor.lua("vim.fn.search('^- item')")
-    seen(editor, "• item" if name == "markview" else "- item")
+    wait_rows(editor, "• item" if name == "markview" else "- item")
     assert "rror" not in editor.messages()

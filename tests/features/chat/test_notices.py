@@ -1,4 +1,4 @@
-"""What an agent tells beside its words: notices, compaction, usage and cost, session info, plans of
+"""Updates beside an agent's messages: notices, compaction, usage and cost, session info, plans of
 several kinds, suggestions.
 """
 
@@ -12,8 +12,8 @@ import pytest
 from tests.support.editor import Editor
 
 
-def told(editor: Editor, *updates: dict[str, Any], more: str = "") -> list[str]:
-    """Let the agent send these updates in one turn; returns the chat."""
+def send_updates(editor: Editor, *updates: dict[str, Any], more: str = "") -> list[str]:
+    """Send these updates in one turn and return the agent's part of the chat."""
     if not editor.traffic:
         editor.agent("script")
     lines = [f"update {json.dumps(update)}" for update in updates]
@@ -39,9 +39,11 @@ def text(words: str) -> dict[str, str]:
         ("cosmic", "—", "AcpMuted"),
     ],
 )
-def test_a_notice(editor: Editor, severity: str, sign: str, group: str) -> None:
+def test_a_notice_is_shown_by_severity(
+    editor: Editor, severity: str, sign: str, group: str
+) -> None:
     notice = {"sessionUpdate": "notice", "severity": severity, "title": "Quota low"}
-    chat = told(editor, {**notice, "description": "10 left\nrenews at noon"})
+    chat = send_updates(editor, {**notice, "description": "10 left\nrenews at noon"})
     assert f"{sign} Quota low" in chat
     at = chat.index(f"{sign} Quota low")
     assert chat[at + 1 : at + 3] == ["  10 left", "  renews at noon"]
@@ -63,15 +65,15 @@ def test_a_notice(editor: Editor, severity: str, sign: str, group: str) -> None:
     assert group in groups
 
 
-def test_an_error_notice_fails_nothing(editor: Editor) -> None:
+def test_an_error_notice_does_not_end_the_turn(editor: Editor) -> None:
     notice = {"sessionUpdate": "notice", "severity": "error", "title": "Tool server is down"}
-    told(editor, notice, more="say still here")
+    send_updates(editor, notice, more="say still here")
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
     session = editor.session()
     assert (session["status"], session.get("error")) == ("idle", None)
 
 
-def test_a_notice_outside_of_a_turn(editor: Editor) -> None:
+def test_a_notice_outside_a_turn_is_shown(editor: Editor) -> None:
     editor.agent("script")
     editor.turn(
         "stop end_turn\nupdate "
@@ -94,10 +96,10 @@ def chunk(words: str) -> dict[str, Any]:
     return {**update, "content": text(words)}
 
 
-def test_a_compaction_stays_at_its_place_and_the_past_stays(editor: Editor) -> None:
+def test_a_compaction_stays_in_its_place_and_earlier_text_remains(editor: Editor) -> None:
     message = {"sessionUpdate": "agent_message_chunk", "content": text("before\n")}
     after = {"sessionUpdate": "agent_message_chunk", "content": text("after\n")}
-    chat = told(
+    chat = send_updates(
         editor,
         message,
         compaction("in_progress"),
@@ -137,10 +139,10 @@ def test_a_compaction_stays_at_its_place_and_the_past_stays(editor: Editor) -> N
         ),
     ],
 )
-def test_absent_keeps_and_null_clears(
+def test_an_absent_field_keeps_a_value_and_null_clears_it(
     editor: Editor, updates: list[dict[str, Any]], shown: list[str]
 ) -> None:
-    chat = told(editor, *updates)
+    chat = send_updates(editor, *updates)
     assert [line for line in chat if line] == shown
 
 
@@ -151,18 +153,18 @@ def usage(used: int, size: int, **cost: Any) -> dict[str, Any]:
     return {"sessionUpdate": "usage_update", "used": used, "size": size, **cost}
 
 
-def test_usage_and_cost(editor: Editor) -> None:
-    told(editor, usage(34000, 200000, cost={"amount": 0.25, "currency": "USD"}))
+def test_usage_and_cost_are_in_the_snapshot(editor: Editor) -> None:
+    send_updates(editor, usage(34000, 200000, cost={"amount": 0.25, "currency": "USD"}))
     assert editor.session()["usage"] == {
         "used": 34000,
         "size": 200000,
         "cost": {"amount": 0.25, "currency": "USD"},
     }
     assert "34k/200k" in editor.lua("return require('acp').statusline()")
-    told(editor, usage(40000, 200000, cost=None), usage(41000, 200000))
+    send_updates(editor, usage(40000, 200000, cost=None), usage(41000, 200000))
     assert editor.session()["usage"]["used"] == 41000
     assert editor.session()["usage"]["cost"] == {"amount": 0.25, "currency": "USD"}
-    told(editor, usage(250000, 200000, cost={"amount": 3, "currency": "credits"}))
+    send_updates(editor, usage(250000, 200000, cost={"amount": 3, "currency": "credits"}))
     assert editor.session()["usage"] == {
         "used": 250000,
         "size": 200000,
@@ -171,7 +173,7 @@ def test_usage_and_cost(editor: Editor) -> None:
 
 
 def test_the_cost_is_in_the_report(editor: Editor) -> None:
-    told(editor, usage(34000, 200000, cost={"amount": 0.25, "currency": "USD"}))
+    send_updates(editor, usage(34000, 200000, cost={"amount": 0.25, "currency": "USD"}))
     editor.cmd("Acp info")
     editor.wait_screen("context: 34000 of 200000 tokens, 0.25 USD so far")
 
@@ -180,11 +182,13 @@ def test_the_cost_is_in_the_report(editor: Editor) -> None:
 
 
 def test_a_title_is_set_kept_and_cleared(editor: Editor) -> None:
-    told(editor, {"sessionUpdate": "session_info_update", "title": "A title"})
+    send_updates(editor, {"sessionUpdate": "session_info_update", "title": "A title"})
     assert editor.session()["title"] == "A title"
-    told(editor, {"sessionUpdate": "session_info_update", "updatedAt": "2026-01-02T03:04:05Z"})
+    send_updates(
+        editor, {"sessionUpdate": "session_info_update", "updatedAt": "2026-01-02T03:04:05Z"}
+    )
     assert editor.session()["title"] == "A title"
-    told(editor, {"sessionUpdate": "session_info_update", "title": None})
+    send_updates(editor, {"sessionUpdate": "session_info_update", "title": None})
     assert "title" not in editor.session()
 
 
@@ -199,9 +203,9 @@ def removed(id: str) -> dict[str, Any]:
     return {"sessionUpdate": "plan_removed", "planId": id}
 
 
-def test_plans_of_several_kinds(editor: Editor) -> None:
+def test_plans_of_several_kinds_are_shown(editor: Editor) -> None:
     entries = [{"content": "Look", "priority": "high", "status": "completed"}]
-    chat = told(
+    chat = send_updates(
         editor,
         plan("items", "i", entries=entries),
         plan("markdown", "m", content="# Steps\n\n1. go"),
@@ -213,7 +217,7 @@ def test_plans_of_several_kinds(editor: Editor) -> None:
     assert "# Steps" in chat
     assert "→ file:///tmp/plan.md" in chat
     assert "— Update of an unknown kind: plan_update hologram" in chat
-    chat = told(
+    chat = send_updates(
         editor, removed("i"), plan("markdown", "m", content="# Other"), removed("f"), removed("x")
     )
     assert editor.session()["plan"] == []
@@ -223,12 +227,12 @@ def test_plans_of_several_kinds(editor: Editor) -> None:
     assert "— Plan withdrawn" in whole
 
 
-def test_suggestions_are_asked_for_and_are_no_part_of_the_chat(editor: Editor) -> None:
+def test_suggestions_are_requested_and_are_not_in_the_chat(editor: Editor) -> None:
     update = {
         "sessionUpdate": "prompt_suggestions_update",
         "suggestions": [{"prompt": [text("Go on")]}],
     }
-    chat = told(editor, update, more="say hello")
+    chat = send_updates(editor, update, more="say hello")
     assert [line for line in chat if line] == ["hello"]
     sent = editor.traffic[0].received("initialize")[0]["params"]["clientCapabilities"]["session"]
     assert sent["promptSuggestions"] == {}

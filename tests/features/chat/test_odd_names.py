@@ -1,4 +1,4 @@
-"""Files of odd names in the chat: shown on one line, and opened as what they are."""
+"""Files with odd names in the chat: shown on one line, and opened by their real name."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ AT = lua_chunk(__file__, "open_name_in_chat")
 
 
 @pytest.mark.parametrize("key", ["act", "open_file"])
-def test_a_location_of_an_odd_name_is_opened(editor: Editor, key: str) -> None:
+def test_a_location_with_an_odd_name_opens(editor: Editor, key: str) -> None:
     make_odd_files(editor.work, "one\ntwo\n")
     editor.agent("script")
-    names = [name for name in ODD_NAMES if name != BYTES]  # JSON has no such name
+    names = [name for name in ODD_NAMES if name != BYTES]  # JSON cannot contain this name
     calls = [
         {
             "sessionUpdate": "tool_call",
@@ -43,7 +43,7 @@ def test_a_location_of_an_odd_name_is_opened(editor: Editor, key: str) -> None:
     assert wrong == {}
 
 
-def test_gf_in_the_chat_opens_what_the_text_names(editor: Editor) -> None:
+def test_gf_in_the_chat_opens_the_file_that_the_text_names(editor: Editor) -> None:
     path = editor.write("sub/a.txt", "one\ntwo\nthree\n")
     editor.agent("script")
     editor.open(editor.write("b.txt", "b\n"))
@@ -63,7 +63,7 @@ def test_gf_in_the_chat_opens_what_the_text_names(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("command", ["AcpPrompt", "Acp info"])
-def test_gf_works_in_other_windows_of_ours(editor: Editor, command: str) -> None:
+def test_gf_works_in_the_plugins_other_windows(editor: Editor, command: str) -> None:
     path = editor.write("sub/a.txt", "one\n")
     editor.agent("script")
     editor.open(editor.write("b.txt", "b\n"))
@@ -79,7 +79,7 @@ def test_gf_works_in_other_windows_of_ours(editor: Editor, command: str) -> None
 
 
 @pytest.mark.parametrize("key", ["gf", "gF"])
-def test_gf_in_the_composer_opens_what_a_mention_names(editor: Editor, key: str) -> None:
+def test_gf_in_the_composer_opens_the_file_of_a_mention(editor: Editor, key: str) -> None:
     make_odd_files(editor.work, "one\ntwo\n")
     editor.write("@a b/c.txt", "one\n")
     editor.write("a b/c.txt", "one\n")
@@ -97,7 +97,7 @@ def test_gf_in_the_composer_opens_what_a_mention_names(editor: Editor, key: str)
 
 
 def opened_from(editor: Editor, line: str, key: str, col: int) -> str:
-    """The file that a key opens from a column of a line in the composer."""
+    """Return the file that a key opens from a column of a line in the composer."""
     editor.cmd("AcpPrompt")
     editor.wait("vim.bo.filetype == 'acpcomposer'")
     editor.keys("<Esc>")

@@ -1,4 +1,4 @@
-"""Whatever an agent writes is survived, counted and shown by `:Acp info` (issue: rough input)."""
+"""Malformed and unusual input from agents: survived, counted, and listed by `:Acp info`."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ COUNTED = {
 
 
 def info(editor: Editor) -> list[str]:
-    """The lines of `:Acp info`, asked for anew."""
+    """Run `:Acp info` and return its lines."""
     editor.cmd("Acp info")
     editor.wait("#vim.fn.win_findbuf(vim.fn.bufnr('acp://info')) > 0")
     return editor.lines("acp://info")
 
 
 @pytest.mark.parametrize(("scenario", "kind"), COUNTED.items())
-def test_it_is_survived_and_counted(editor: Editor, scenario: str, kind: str) -> None:
+def test_malformed_input_is_survived_and_counted(editor: Editor, scenario: str, kind: str) -> None:
     editor.agent("script")
     editor.turn(scenario)
     assert editor.turn("say still here")["stop_reason"] == "end_turn"
@@ -59,7 +59,7 @@ def test_two_requests_with_one_id_get_an_answer_each(editor: Editor) -> None:
     assert any("duplicate" in line for line in info(editor))
 
 
-def test_a_line_over_the_limit_is_skipped_and_named(editor: Editor) -> None:
+def test_a_line_over_the_limit_is_skipped_and_counted(editor: Editor) -> None:
     editor.agent("script")
     editor.setup({"limits": {"message_bytes": 200_000}})
     editor.turn("oversize 300000")
@@ -67,7 +67,7 @@ def test_a_line_over_the_limit_is_skipped_and_named(editor: Editor) -> None:
     assert any("oversize" in line for line in info(editor))
 
 
-def test_a_line_of_megabytes_is_shown_by_its_beginning_and_exported_whole(editor: Editor) -> None:
+def test_a_line_of_megabytes_is_cut_in_the_chat_and_exported_whole(editor: Editor) -> None:
     editor.agent("script")
     size = 5_000_000
     editor.turn(f"chunks 1 {size}")
@@ -80,7 +80,7 @@ def test_a_line_of_megabytes_is_shown_by_its_beginning_and_exported_whole(editor
     assert line in (editor.work / "out.md").read_text().split("\n")
 
 
-def test_text_that_streams_is_not_torn_by_what_is_remarked_meanwhile(editor: Editor) -> None:
+def test_a_notice_does_not_split_text_that_streams(editor: Editor) -> None:
     editor.agent("script")
     editor.setup({"limits": {"message_bytes": 200_000}})
     editor.turn("say one wo\noversize 300000\nsay rd")
@@ -114,13 +114,13 @@ def test_late_updates_are_shown(editor: Editor) -> None:
     assert any("update outside of a turn" in line for line in info(editor))
 
 
-def test_split_writes_make_no_difference(editor: Editor) -> None:
+def test_messages_split_over_several_writes_are_read(editor: Editor) -> None:
     editor.agent("split_writes")
     assert editor.turn("hello")["stop_reason"] == "end_turn"
 
 
 def test_reading_stops_while_the_editor_is_behind(editor: Editor) -> None:
-    """With a screen that takes nothing, an agent's flood stays in its pipe."""
+    """While no frames are taken, a flood of updates stays in the agent's pipe."""
     editor.agent("chunks", "20000", "100")
     editor.setup({"limits": {"pending_bytes": 100_000}})
     end = editor.turn("hello")
@@ -129,8 +129,8 @@ def test_reading_stops_while_the_editor_is_behind(editor: Editor) -> None:
     assert words.count("word ") == 20000
 
 
-def test_requests_of_a_session_that_is_only_just_opened(editor: Editor) -> None:
-    """Its `session/new` may not be answered yet, or its answer has not been thought about."""
+def test_requests_are_answered_before_the_session_is_open(editor: Editor) -> None:
+    """The agent sends them before and right after its answer to `session/new`."""
     path = editor.write("a.txt", "one\n")
     agent = editor.agent("early_requests", str(path))
     assert editor.turn("hello")["stop_reason"] == "end_turn"
@@ -138,7 +138,7 @@ def test_requests_of_a_session_that_is_only_just_opened(editor: Editor) -> None:
     assert [answer.get("result") for answer in answers] == [{"content": "one\n"}] * 2
 
 
-def test_a_prompt_may_hold_bytes_that_are_no_utf_8(editor: Editor) -> None:
+def test_a_prompt_may_contain_invalid_utf8(editor: Editor) -> None:
     agent = editor.agent("script")
     editor.lua(r"require('acp').prompt('say caf\xe9 and \xff')")
     editor.wait_event("AcpTurnEnd")
@@ -150,7 +150,9 @@ def test_a_prompt_may_hold_bytes_that_are_no_utf_8(editor: Editor) -> None:
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "agent_thought_chunk"])
 @pytest.mark.parametrize("version", [1, 2])
-def test_an_emoji_that_is_cut_in_two_is_whole(edit: Start, kind: str, version: int) -> None:
+def test_an_emoji_split_over_two_chunks_is_shown_whole(
+    edit: Start, kind: str, version: int
+) -> None:
     editor = edit()
     editor.agent("script", protocol=version)
     chunks = [
@@ -164,7 +166,7 @@ def test_an_emoji_that_is_cut_in_two_is_whole(edit: Start, kind: str, version: i
     )
 
 
-def test_the_text_of_a_command_is_shown_as_it_was_printed(editor: Editor) -> None:
+def test_output_of_a_command_is_shown_as_a_terminal_would_print_it(editor: Editor) -> None:
     editor.agent("script")
     text = "\x1b[31mred\x1b[0m\r\n 10 %\r 99 %\r100 %\x1b[K\nold text\rnew\n"
     call = {
@@ -181,11 +183,11 @@ def test_the_text_of_a_command_is_shown_as_it_was_printed(editor: Editor) -> Non
     assert lines[at : at + 3] == ["red", "100 %", "new text"]
 
 
-LOOKS = lua_chunk(__file__, "coloured_output")
+COLOURED_OUTPUT = lua_chunk(__file__, "coloured_output")
 
 
 @pytest.mark.parametrize("part", ["content", "rawOutput"])
-def test_the_output_of_a_command_has_its_colours(editor: Editor, part: str) -> None:
+def test_output_of_a_command_keeps_its_colours(editor: Editor, part: str) -> None:
     editor.agent("script")
     text = "\x1b[31mred\x1b[0m \x1b[1;92mé green\n 10 %\r100 %\nstill\x1b[m plain\n"
     content = [{"type": "content", "content": {"type": "text", "text": text}}]
@@ -201,16 +203,16 @@ def test_the_output_of_a_command_has_its_colours(editor: Editor, part: str) -> N
     lines = [line.strip() for line in editor.chat(1)]
     at = lines.index("red é green")
     assert lines[at : at + 3] == ["red é green", "100 %", "still plain"]
-    assert editor.lua(LOOKS) == ["red AcpRed", "é green AcpGreen", "still AcpGreen"]
+    assert editor.lua(COLOURED_OUTPUT) == ["red AcpRed", "é green AcpGreen", "still AcpGreen"]
 
 
-def test_an_agents_name_is_on_one_line(editor: Editor) -> None:
+def test_the_name_of_an_agent_is_on_one_line(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("say hello")
     editor.lua(
         "require('acp.base.state').set({ 'agents', 'script', 'info', 'title' }, ...)",
         "two\nlines\x1b",
     )
-    said = editor.lua("return require('acp').statusline()")
-    assert "\n" not in said
-    assert said.isprintable()
+    statusline = editor.lua("return require('acp').statusline()")
+    assert "\n" not in statusline
+    assert statusline.isprintable()

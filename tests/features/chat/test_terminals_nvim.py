@@ -1,4 +1,6 @@
-"""Agents' terminals in a real Neovim: live, coloured, stopped, and gone when they should be."""
+"""Agents' terminals in a real Neovim: live output, colours, stopping, and the end of their
+processes.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,12 @@ HOSTILE = (
 
 
 def create(name: str, command: str, **more: Any) -> str:
-    """The line of a script that creates a terminal."""
+    """Return a script line that creates a terminal."""
     return f"term_create {name} {json.dumps({'command': command, **more})}"
 
 
 def start(editor: Editor, command: str, **more: Any) -> str:
-    """Run a command in a terminal of a turn that ends at once; returns the terminal's id."""
+    """Run a command in a terminal of a turn that ends at once; return the terminal's id."""
     before = len((editor.session() or {}).get("terminals", [])) if editor.state()["sessions"] else 0
     editor.turn(f"{create('t1', command, **more)}\nterm_embed t1")
     terminals = editor.wait(
@@ -48,15 +50,15 @@ def start(editor: Editor, command: str, **more: Any) -> str:
 
 
 def open_terminal(editor: Editor, *choices: int) -> str:
-    """`:Acp terminals` and these choices; returns the name of the buffer it leads to."""
+    """Run `:Acp terminals` and pick these items; return the name of the buffer it opens."""
     editor.lua(CHOOSE, *choices)
     editor.cmd("Acp terminals")
     editor.wait("vim.bo.filetype == 'acpterminal'")
     return str(editor.lua("return vim.api.nvim_buf_get_name(0)"))
 
 
-def ended(editor: Editor) -> dict[str, Any]:
-    """Wait until the newest terminal of session 1 has ended; returns it."""
+def wait_ended(editor: Editor) -> dict[str, Any]:
+    """Wait until the newest terminal of session 1 has ended, and return it."""
     code = "local t = require('acp').state().sessions[1].terminals t = t[#t]"
     found: dict[str, Any] = editor.wait(f"{code} return t and not t.running and t")
     return found
@@ -64,7 +66,7 @@ def ended(editor: Editor) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def script(editor: Editor) -> None:
-    """The agent runs the lines of each prompt."""
+    """Return an editor whose agent runs the lines of each prompt."""
     editor.agent("script")
 
 
@@ -86,7 +88,7 @@ def test_a_command_is_run_and_shown(editor: Editor) -> None:
     }
 
 
-def test_the_capability_is_told_and_can_be_turned_off(editor: Editor) -> None:
+def test_the_capability_is_announced_and_can_be_turned_off(editor: Editor) -> None:
     editor.turn("title T")
     capabilities = editor.traffic[0].wait("initialize")["params"]["clientCapabilities"]
     assert capabilities["terminal"] is True
@@ -117,16 +119,16 @@ def test_output_is_live_in_the_tool_call_and_stays_after_release(editor: Editor)
     assert f"$ {command}" not in chat, "what a tool call shows is not shown above it as well"
 
 
-def test_escape_sequences_are_not_for_the_chat(editor: Editor) -> None:
+def test_escape_sequences_are_not_shown_in_the_chat(editor: Editor) -> None:
     start(editor, HOSTILE + r"; printf '50%%\r100%%\n'")
-    ended(editor)
+    wait_ended(editor)
     until(lambda: "  red plain" in editor.chat())
     chat = editor.chat()
     assert chat[chat.index("  red plain") + 1] == "  100%"
     assert not any(c < " " or "\x7f" <= c < "\xa0" for line in chat for c in line)
 
 
-def test_directory_and_environment_are_shown_but_no_secret(editor: Editor) -> None:
+def test_directory_and_environment_are_shown_without_secrets(editor: Editor) -> None:
     env = [{"name": "API_TOKEN", "value": "s3cret"}, {"name": "X", "value": "1"}]
     start(editor, "true", cwd="/", env=env)
     until(
@@ -137,7 +139,7 @@ def test_directory_and_environment_are_shown_but_no_secret(editor: Editor) -> No
     assert "s3cret" not in "\n".join(editor.chat()[editor.chat().index("## Scripted") :])
 
 
-def test_terminals_that_agents_run_themselves(editor: Editor) -> None:
+def test_terminals_that_an_agent_runs_itself_are_shown(editor: Editor) -> None:
     editor.turn(
         "term_told_call c9 make\n"
         'term_told c9 {"terminal_output": {"terminal_id": "c9", "data": "one\\n\\u001b[31mtw"}}\n'
@@ -201,13 +203,13 @@ def test_a_cancelled_turn_answers_the_question(editor: Editor) -> None:
 # -- the buffer
 
 
-def test_the_buffer_shows_colours_and_nothing_that_reaches_out(editor: Editor) -> None:
+def test_the_buffer_shows_colours_and_drops_unsafe_sequences(editor: Editor) -> None:
     editor.lua(
         "_G.requests = 0 vim.api.nvim_create_autocmd('TermRequest', { callback = function() "
         "_G.requests = _G.requests + 1 end })"
     )
     id = start(editor, HOSTILE)
-    ended(editor)
+    wait_ended(editor)
     name = open_terminal(editor)
     assert name == f"acp://terminal/1/{id}"
     assert editor.lua("return { vim.bo.filetype, vim.bo.buftype, vim.bo.modeline }") == [
@@ -227,7 +229,7 @@ def test_the_buffer_shows_colours_and_nothing_that_reaches_out(editor: Editor) -
     assert red != plain
 
 
-def test_what_was_written_while_no_window_showed_it_comes_with_the_next(editor: Editor) -> None:
+def test_output_that_no_window_showed_appears_in_the_next_window(editor: Editor) -> None:
     start(editor, 'stty -echo; while read line; do echo "got $line"; done')
     name = open_terminal(editor)
     editor.keys("ione<CR>")
@@ -245,7 +247,7 @@ def test_what_was_written_while_no_window_showed_it_comes_with_the_next(editor: 
     editor.wait(HAS, name, "got one\ngot two")
 
 
-def test_a_deleted_buffer_is_no_error_and_comes_back_whole(editor: Editor) -> None:
+def test_a_deleted_buffer_is_no_error_and_opens_again_in_full(editor: Editor) -> None:
     start(editor, "echo first; i=0; while :; do i=$((i+1)); echo line $i; sleep 0.01; done")
     name = open_terminal(editor)
     editor.wait(HAS, name, "line 5")
@@ -258,12 +260,12 @@ def test_a_deleted_buffer_is_no_error_and_comes_back_whole(editor: Editor) -> No
     editor.wait(HAS, name, "first\nline 1\n")
 
 
-def test_ctrl_c_in_the_buffer_ends_what_runs(editor: Editor) -> None:
+def test_ctrl_c_in_the_buffer_ends_the_command(editor: Editor) -> None:
     start(editor, "echo up; sleep 600")
     name = open_terminal(editor)
     editor.wait(HAS, name, "up")
     editor.keys("<C-c>")
-    assert ended(editor)["signal"] == "SIGTERM"
+    assert wait_ended(editor)["signal"] == "SIGTERM"
     editor.wait(HAS, name, "[SIGTERM]")
     editor.keys("<C-c>")
     editor.wait_message("Nothing is running")
@@ -273,9 +275,9 @@ def test_ctrl_c_in_the_buffer_ends_what_runs(editor: Editor) -> None:
     assert not any("<C-c> stops" in row for row in editor.screen())
 
 
-def test_the_picker_lists_all_and_opens_the_one_that_is_chosen(editor: Editor) -> None:
+def test_the_picker_lists_all_terminals_and_opens_the_chosen_one(editor: Editor) -> None:
     start(editor, "echo old")
-    ended(editor)
+    wait_ended(editor)
     id = start(editor, "sleep 600")
     assert open_terminal(editor) == f"acp://terminal/1/{id}"
     assert editor.lua("return _G.chosen") == [["sleep 600 · running", "echo old · exit code 0"]]
@@ -285,13 +287,13 @@ def test_the_picker_lists_all_and_opens_the_one_that_is_chosen(editor: Editor) -
     editor.wait_screen("stop the command in the terminal")
     editor.keys("q")
     editor.keys("<C-c>")
-    assert ended(editor)["signal"] == "SIGTERM"
+    assert wait_ended(editor)["signal"] == "SIGTERM"
 
 
 AT_END = "vim.fn.line('.') == vim.fn.line('$') and vim.fn.line('w$') == vim.fn.line('$')"
 
 
-def test_a_terminal_is_opened_at_its_end_and_stays_there(editor: Editor) -> None:
+def test_a_terminal_is_opened_at_its_end_and_follows(editor: Editor) -> None:
     fifo = editor.work / "fifo"
     os.mkfifo(fifo)
     start(editor, f"seq 1 300; cat {fifo}; sleep 600")
@@ -309,14 +311,14 @@ def test_a_terminal_is_opened_at_its_end_and_stays_there(editor: Editor) -> None
     editor.wait_screen("the last")
 
 
-def test_without_terminals_the_command_says_so(editor: Editor) -> None:
+def test_the_command_says_that_there_are_no_terminals(editor: Editor) -> None:
     assert editor.cmd("Acp terminals") == "acp: No terminals"
     editor.turn("title T")
     editor.cmd("Acp terminals")
     editor.wait_message("No terminals")
 
 
-def test_enter_on_its_line_opens_it_also_when_it_is_unknown(editor: Editor) -> None:
+def test_enter_on_the_line_of_a_terminal_opens_it_also_if_it_is_unknown(editor: Editor) -> None:
     id = start(editor, "echo hi")
     editor.turn("tool_contents")
     go = """
@@ -335,7 +337,7 @@ def test_enter_on_its_line_opens_it_also_when_it_is_unknown(editor: Editor) -> N
 WRITTEN = lua_chunk(__file__, "note_terminal_writes")
 
 
-def test_a_flood_is_looked_at_piece_by_piece_with_keys_between(editor: Editor) -> None:
+def test_a_flood_of_output_is_written_in_pieces_with_keys_handled_between(editor: Editor) -> None:
     start(editor, "yes | head -c 8000000; echo THE END")
     editor.lua(WRITTEN)
     name = open_terminal(editor)
@@ -346,25 +348,25 @@ def test_a_flood_is_looked_at_piece_by_piece_with_keys_between(editor: Editor) -
     assert longest <= MOST + 200 < total, "a key waits for one piece and its notes at most"
 
 
-# -- the end of everything
+# -- the end of Neovim, host and agent
 
 STUBBORN = "trap '' TERM HUP INT; echo up; while :; do sleep 1; done"
 
 
-def test_quitting_leaves_nothing(editor: Editor) -> None:
+def test_quitting_neovim_leaves_no_process(editor: Editor) -> None:
     start(editor, STUBBORN)
     start(editor, "trap '' HUP; sleep 600 & echo done")
     editor.quit()
     until(lambda: editor.processes() == [])
 
 
-def test_a_killed_neovim_leaves_nothing(editor: Editor) -> None:
+def test_killing_neovim_leaves_no_process(editor: Editor) -> None:
     start(editor, STUBBORN)
     editor.kill()
     until(lambda: editor.processes() == [])
 
 
-def test_a_killed_host_leaves_nothing(editor: Editor) -> None:
+def test_killing_the_host_leaves_no_process(editor: Editor) -> None:
     start(editor, STUBBORN)
     (host,) = [p for p in editor.processes() if p.command.endswith("-m acp_nvim")]
     os.kill(host.pid, signal.SIGKILL)
@@ -372,8 +374,8 @@ def test_a_killed_host_leaves_nothing(editor: Editor) -> None:
     editor.errors_expected = True
 
 
-def test_a_terminated_host_ends_all_before_itself(editor: Editor) -> None:
-    """Neovim ends its jobs by SIGTERM, and that may come before the end of the pipe."""
+def test_a_terminated_host_ends_its_processes_before_itself(editor: Editor) -> None:
+    """Neovim ends its jobs by SIGTERM, possibly before the end of the pipe."""
     start(editor, "sleep 600")
     (host,) = [p for p in editor.processes() if p.command.endswith("-m acp_nvim")]
     os.kill(host.pid, signal.SIGTERM)
@@ -382,11 +384,11 @@ def test_a_terminated_host_ends_all_before_itself(editor: Editor) -> None:
     editor.errors_expected = True
 
 
-def test_an_agent_that_ends_takes_its_terminals_with_it(editor: Editor) -> None:
+def test_terminals_end_with_their_agent(editor: Editor) -> None:
     start(editor, "sleep 600")
     editor.prompt("exit 3")
     editor.wait_event("AcpAgentExit")
-    assert ended(editor)["signal"] == "SIGTERM"
+    assert wait_ended(editor)["signal"] == "SIGTERM"
     until(lambda: not [p for p in editor.processes() if "sleep 600" in p.command])
 
 
@@ -404,22 +406,22 @@ def running(editor: Editor, text: str) -> bool:
     return any(text in process.command for process in editor.processes())
 
 
-def waits(editor: Editor) -> None:
+def wait_waiting(editor: Editor) -> None:
     """Wait until the agent waits for a cancel."""
     editor.wait_event("AcpTurnStart", len(editor.events("AcpTurnEnd")) + 1)
     until(lambda: "waiting" in editor.chat())
 
 
 def cancel(editor: Editor, *lines: str) -> None:
-    """Run a script in a turn until it waits for a cancel, and cancel it."""
+    """Run a script in a turn until it waits for a cancel, then cancel it."""
     turns = len(editor.events("AcpTurnEnd"))
     editor.prompt("\n".join([*lines, "wait_for_cancel"]))
-    waits(editor)
+    wait_waiting(editor)
     editor.cmd("AcpCancel")
     assert editor.wait_event("AcpTurnEnd", turns + 1)["stop_reason"] == "cancelled"
 
 
-def test_a_cancel_ends_what_the_turn_leaves_running(editor: Editor) -> None:
+def test_a_cancel_ends_commands_that_the_turn_leaves_running(editor: Editor) -> None:
     editor.setup({"timeouts": {"cancel_s": 0.5, "kill_s": 0.5}})
     start(editor, "echo earlier; sleep 601")
     cancel(
@@ -452,7 +454,9 @@ def test_a_cancel_ends_what_the_turn_leaves_running(editor: Editor) -> None:
     assert answers[-1]["result"]["exitStatus"]["signal"] == "SIGTERM"
 
 
-def test_who_waits_for_what_a_cancel_ends_is_answered_once(editor: Editor) -> None:
+def test_waiting_requests_are_answered_once_when_a_cancel_ends_their_terminal(
+    editor: Editor,
+) -> None:
     editor.setup({"timeouts": {"cancel_s": 0.3}})
     cancel(editor, create("a", "sleep 600"), "term_wait_later a")
     (answer,) = editor.traffic[0].wait_answers("terminal/wait_for_exit", 1)
@@ -462,7 +466,7 @@ def test_who_waits_for_what_a_cancel_ends_is_answered_once(editor: Editor) -> No
 
 
 @pytest.mark.parametrize("by", ["term_kill a", "term_release a"])
-def test_what_the_agent_ended_itself_is_not_told(editor: Editor, by: str) -> None:
+def test_a_terminal_that_the_agent_ended_itself_is_not_reported(editor: Editor, by: str) -> None:
     editor.setup({"timeouts": {"cancel_s": 0.3}})
     cancel(editor, create("a", "sleep 600"), create("b", "sleep 700"), by)
     until(lambda: any("Stopped with the cancelled turn" in line for line in editor.chat()))
@@ -471,7 +475,7 @@ def test_what_the_agent_ended_itself_is_not_told(editor: Editor, by: str) -> Non
     assert "sleep 600" not in line
 
 
-def test_a_cancel_leaves_the_terminals_of_other_sessions_and_later_turns(editor: Editor) -> None:
+def test_a_cancel_leaves_terminals_of_other_sessions_and_later_turns(editor: Editor) -> None:
     editor.setup({"timeouts": {"cancel_s": 1}})
     start(editor, "sleep 601")
     editor.cmd("Acp new")
@@ -484,10 +488,10 @@ def test_a_cancel_leaves_the_terminals_of_other_sessions_and_later_turns(editor:
     assert running(editor, "sleep 603")
 
 
-def test_nothing_is_started_for_a_turn_that_is_being_cancelled(editor: Editor) -> None:
+def test_no_command_is_started_for_a_turn_that_is_being_cancelled(editor: Editor) -> None:
     made = editor.work / "made"
     editor.prompt(f"say waiting\nafter_cancel {create('a', f'touch {made}')}")
-    waits(editor)
+    wait_waiting(editor)
     editor.cmd("AcpCancel")
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
     (answer,) = editor.traffic[0].answers("terminal/create")

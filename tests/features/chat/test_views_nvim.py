@@ -1,4 +1,4 @@
-"""Views and reports in a real Neovim: what the user does to their buffers takes nothing away."""
+"""Views and reports in a real Neovim."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.editor import Editor
 
 
 @pytest.mark.parametrize("command", ["export", "log save"])
-def test_a_file_that_cannot_be_written_is_told_and_ends_nothing(
+def test_a_file_that_cannot_be_written_is_reported_and_nothing_ends(
     editor: Editor, command: str
 ) -> None:
     editor.errors_expected = True
@@ -49,7 +49,7 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_edit_takes_nothing_out_of_a_view(editor: Editor, name: str) -> None:
+def test_edit_keeps_the_content_of_a_view(editor: Editor, name: str) -> None:
     opener, text = VIEWS[name]
     editor.agent("script")
     editor.turn("say hello")
@@ -58,8 +58,8 @@ def test_edit_takes_nothing_out_of_a_view(editor: Editor, name: str) -> None:
     editor.wait_event("AcpTurnStart", 3)
     editor.prompt("later")
     editor.wait("#require('acp').state().sessions[1].queue == 1")
-    said = "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1, true))"
-    editor.wait(f"{said}:find('waiting', 1, true)")
+    chat = "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1, true))"
+    editor.wait(f"{chat}:find('waiting', 1, true)")
     if opener:
         editor.cmd(opener)
     find = "local n = ... return vim.iter(vim.api.nvim_list_wins()):find(function(w) return"
@@ -74,7 +74,7 @@ def test_edit_takes_nothing_out_of_a_view(editor: Editor, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["acp://chat/1", "acp://plan/1"])
-def test_keys_are_commands_in_a_view_that_is_entered_in_insert_mode(
+def test_keys_are_commands_in_a_view_that_is_entered_from_insert_mode(
     editor: Editor, name: str
 ) -> None:
     editor.agent("script")
@@ -91,7 +91,7 @@ def test_keys_are_commands_in_a_view_that_is_entered_in_insert_mode(
         assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
 
 
-def test_a_plan_says_the_state_and_the_priority_of_each_entry_once(editor: Editor) -> None:
+def test_a_plan_shows_state_and_priority_of_each_entry_once(editor: Editor) -> None:
     editor.agent("plan")
     editor.turn("go")
     editor.cmd("Acp plan")
@@ -102,7 +102,7 @@ def test_a_plan_says_the_state_and_the_priority_of_each_entry_once(editor: Edito
     ]
 
 
-def test_an_empty_queue_is_told(editor: Editor) -> None:
+def test_an_empty_queue_is_reported(editor: Editor) -> None:
     editor.agent("echo")
     editor.turn("hi")
     for action in ("run", "clear"):
@@ -167,7 +167,7 @@ def test_a_chat_is_opened_at_its_end_and_follows(editor: Editor) -> None:
     assert "three" in "\n".join(editor.screen())
 
 
-def test_keys_of_the_chat_go_from_turn_to_turn(editor: Editor) -> None:
+def test_keys_of_the_chat_move_from_turn_to_turn(editor: Editor) -> None:
     editor.agent("script")
     for text in ("one", "two", "three"):
         editor.turn(f"say {text}")

@@ -1,4 +1,4 @@
-"""Projects that most tests of this room begin with; a test file may have a `project` of its own."""
+"""Projects that most tests of this folder start from; a test file may define its own `project`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tests.support.stepwise_agent import StepwiseAgent
 
 @pytest.fixture(params=["git", "plain"])
 def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
-    """`a.txt` of twenty lines, in a repository or not, and the scripted agent."""
+    """Return an editor with `a.txt` of twenty lines, in a repository or not, and the scripted
+    agent.
+    """
     editor.write("a.txt", LINES)
     if request.param == "git":
         repository(editor.work)
@@ -22,7 +24,7 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
 
 @pytest.fixture
 def plain(editor: Editor) -> Editor:
-    """`a.txt` of twenty lines in no repository, and the scripted agent."""
+    """Return an editor with `a.txt` of twenty lines in no repository, and the scripted agent."""
     editor.write("a.txt", LINES)
     editor.agent("script")
     return editor
@@ -30,5 +32,5 @@ def plain(editor: Editor) -> Editor:
 
 @pytest.fixture
 def agent(project: Editor) -> StepwiseAgent:
-    """The agent of `project`: its turn has begun, and it waits for orders."""
+    """Return the agent of `project`, whose turn has begun and which waits for steps."""
     return StepwiseAgent.at_work(project)

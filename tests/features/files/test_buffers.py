@@ -34,7 +34,7 @@ NUMBERED = "".join(f"line {n}\n" for n in range(1, 101))
 
 @pytest.fixture
 def opened(live: AgentFilesInNvim) -> AgentFilesInNvim:
-    """a.txt with 100 lines, open in the window."""
+    """Show a.txt, of 100 lines, in the window."""
     live.editor.write("a.txt", NUMBERED)
     live.editor.open("a.txt")
     return live
@@ -76,7 +76,7 @@ def test_a_buffer_is_found_by_a_link_after_its_file_was_replaced(opened: AgentFi
     assert opened.read("link", 1, 1) == "unsaved line 1\n"
 
 
-def test_links_that_lead_in_a_circle_are_called_that(opened: AgentFilesInNvim) -> None:
+def test_a_circle_of_links_is_reported_as_one(opened: AgentFilesInNvim) -> None:
     work = opened.editor.work
     (work / "one").symlink_to(work / "two")
     (work / "two").symlink_to(work / "one")
@@ -86,7 +86,7 @@ def test_links_that_lead_in_a_circle_are_called_that(opened: AgentFilesInNvim) -
 
 
 @pytest.mark.parametrize("name", ["[1].txt", "{1,2}.txt", "a*.txt", "a b%#.txt", "$HOME.txt"])
-def test_a_name_is_no_pattern(live: AgentFilesInNvim, name: str) -> None:
+def test_a_name_is_not_used_as_a_pattern(live: AgentFilesInNvim, name: str) -> None:
     for other in ["1.txt", "1", "2.txt", "abc.txt", name]:
         live.editor.write(other, f"{other}\n")
         live.editor.lua("vim.fn.bufload(vim.fn.bufadd(...))", live.path(other))
@@ -98,7 +98,7 @@ def test_a_name_is_no_pattern(live: AgentFilesInNvim, name: str) -> None:
     assert live.reason(live.read, "a.txt") == (-32002, "missing")
 
 
-def test_a_clean_buffer_whose_file_changed_is_brought_up_to_date(opened: AgentFilesInNvim) -> None:
+def test_a_clean_buffer_whose_file_changed_is_reloaded(opened: AgentFilesInNvim) -> None:
     for autoread in ("autoread", "noautoread"):
         opened.editor.cmd(f"set {autoread}")
         opened.editor.write("a.txt", f"{autoread}\n")
@@ -108,7 +108,7 @@ def test_a_clean_buffer_whose_file_changed_is_brought_up_to_date(opened: AgentFi
 
 @pytest.mark.parametrize("ignored", ["all", "User", "FileChangedShell", "BufRead"])
 @pytest.mark.parametrize("autoread", ["autoread", "noautoread"])
-def test_events_that_are_ignored_hold_up_nothing(
+def test_ignored_events_do_not_hold_up_a_read(
     opened: AgentFilesInNvim, ignored: str, autoread: str
 ) -> None:
     opened.editor.cmd(f"set {autoread} eventignore={ignored}")
@@ -135,7 +135,7 @@ def test_reading_a_closed_file_loads_nothing(live: AgentFilesInNvim) -> None:
     assert live.editor.lua("return #vim.api.nvim_list_bufs()") == before
 
 
-def test_a_buffer_older_than_its_file_is_read_without_a_question(live: AgentFilesInNvim) -> None:
+def test_a_buffer_older_than_its_file_is_read_without_a_prompt(live: AgentFilesInNvim) -> None:
     live.editor.open("new.txt")
     assert live.read("new.txt") == ""
     live.editor.write("new.txt", "made by somebody\n")
@@ -144,7 +144,7 @@ def test_a_buffer_older_than_its_file_is_read_without_a_question(live: AgentFile
     assert live.bytes("new.txt") == b"made by the agent\n"
 
 
-def test_an_open_buffer_costs_one_small_question(opened: AgentFilesInNvim) -> None:
+def test_an_open_buffer_costs_one_small_request(opened: AgentFilesInNvim) -> None:
     opened.read("a.txt")
     opened.bridge.calls.clear()
     opened.read("a.txt", 10, 5)
@@ -171,7 +171,7 @@ def test_a_write_changes_only_what_differs(opened: AgentFilesInNvim) -> None:
     assert "".join(line + "\n" for line in lines(opened)) == text
 
 
-def test_other_windows_show_what_they_showed(opened: AgentFilesInNvim) -> None:
+def test_other_windows_keep_their_view(opened: AgentFilesInNvim) -> None:
     lua = opened.editor.lua
     lua("""
       vim.cmd('split | normal! 40Gzt')
@@ -237,7 +237,7 @@ def test_changes_of_the_same_lines_are_refused_and_named(opened: AgentFilesInNvi
     assert not opened.writes
 
 
-def test_writing_what_was_read_does_nothing(opened: AgentFilesInNvim) -> None:
+def test_writing_the_text_that_was_read_does_nothing(opened: AgentFilesInNvim) -> None:
     text = opened.read("a.txt")
     path = opened.editor.work / "a.txt"
     before = opened.editor.lua("return vim.b.changedtick"), path.stat().st_mtime_ns
@@ -246,7 +246,7 @@ def test_writing_what_was_read_does_nothing(opened: AgentFilesInNvim) -> None:
     assert not opened.writes
 
 
-def test_a_write_tries_again_when_the_buffer_moved(opened: AgentFilesInNvim) -> None:
+def test_a_write_is_repeated_if_the_buffer_changed_meanwhile(opened: AgentFilesInNvim) -> None:
     opened.read("a.txt")
     left = ["80GSeighty<Esc>", "90GSninety<Esc>"]
 

@@ -1,4 +1,4 @@
-"""Bytes on disk, one by one, whatever the file's format, with the file open and closed."""
+"""Bytes on disk after reads and writes, for files of every format, open and closed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ State = Callable[[AgentFilesInNvim], None]
 
 @each
 @states
-def test_writing_what_was_read_changes_no_byte(
+def test_writing_the_text_that_was_read_changes_no_byte(
     live: AgentFilesInNvim, data: bytes, state: State
 ) -> None:
     path = live.editor.write("f", data)
@@ -123,7 +123,9 @@ def test_any_text_over_any_file_reads_back(live: AgentFilesInNvim, data: bytes) 
 
 
 @states
-def test_a_final_newline_comes_and_goes_as_asked(live: AgentFilesInNvim, state: State) -> None:
+def test_a_final_newline_is_added_and_removed_as_asked(
+    live: AgentFilesInNvim, state: State
+) -> None:
     live.editor.write("f", b"one\ntwo\n")
     state(live)
     for content in ("one\ntwo", "one\ntwo\n", "one\nTWO", "", "\n", "", "x"):
@@ -169,7 +171,9 @@ def test_bytes_that_are_no_text_survive_beside_an_edit(live: AgentFilesInNvim) -
 
 
 @pytest.mark.parametrize("command", ["edit ++ff=mac f", "set fileformats+=mac | edit f"])
-def test_a_file_whose_lines_end_in_carriage_returns(live: AgentFilesInNvim, command: str) -> None:
+def test_a_file_whose_lines_end_in_carriage_returns_keeps_them(
+    live: AgentFilesInNvim, command: str
+) -> None:
     live.editor.write("f", b"one\rtwo\rthree\r")
     live.editor.cmd(command)
     assert live.read("f") == "one\ntwo\nthree\n"
@@ -184,7 +188,7 @@ def test_a_file_whose_lines_end_in_carriage_returns(live: AgentFilesInNvim, comm
 
 @pytest.mark.parametrize("formats", ["unix,dos", "unix,dos,mac", "dos,mac", "mac,unix", "mac"])
 def test_a_file_decodes_as_neovim_decodes_it(live: AgentFilesInNvim, formats: str) -> None:
-    """Random bytes: the same lines, encoding, byte order mark, format and final newline."""
+    """For random bytes, lines, encoding, byte order mark, format and final newline are the same."""
     live.editor.cmd(f"set fileformats={formats}")
     chance = random.Random(7)
     parts = [b"a", b"\n", b"\r\n", b"\r", b"\xe9", "é€😀".encode(), b"\xef\xbb\xbf", b"\xff\xfe"]
@@ -199,12 +203,12 @@ def test_a_file_decodes_as_neovim_decodes_it(live: AgentFilesInNvim, formats: st
             continue
         theirs = live.editor.lua(lua_chunk(__file__, "buffer_format"), str(path))
         if theirs.pop():
-            continue  # cut off in a character by its end: Neovim shows `?` and protects it
+            continue  # ends in the middle of a character: Neovim shows `?` and protects the file
         ours = [list(found.text.lines), found.format.encoding, found.format.bomb]
         ours += [found.format.fileformat, found.text.eol]
         if len(theirs[0]) == 1 and not theirs[4]:
             if formats == "dos,mac":
                 continue  # a ^Z that is the whole file
-            theirs[3] = ours[3]  # what a file without line ends is by default is of no matter
+            theirs[3] = ours[3]  # the format of a file without line ends is a default
         shown = clean(Text(tuple(theirs[0])))
         assert ours == [list(shown.lines), *theirs[1:]], data

@@ -1,4 +1,4 @@
-"""Saving after an agent's write in a real Neovim: policy, autocommands, what stands in its way."""
+"""Saving after an agent's write in a real Neovim: policy, autocommands, obstacles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT = "one\ntwo\nthree\n"
 
 @pytest.fixture
 def live(editor: Editor) -> Iterator[AgentFilesInNvim]:
-    """f is open and clean."""
+    """Return an editor in which f is open and clean."""
     live = AgentFilesInNvim(editor)
     editor.write("f", TEXT)
     editor.open("f")
@@ -40,7 +40,7 @@ def modified(live: AgentFilesInNvim) -> bool:
 
 
 def refused(live: AgentFilesInNvim, reason: str, code: int = -32603) -> None:
-    """A write is refused for that reason, and has changed nothing."""
+    """Check that a write is refused for this reason and has changed nothing."""
     before = text(live), live.bytes("f"), modified(live)
     assert live.reason(live.write, "f", CHANGED) == (code, reason)
     assert (text(live), live.bytes("f"), modified(live)) == before
@@ -71,7 +71,7 @@ def test_a_write_is_saved_by_policy(
     assert modified(live) is not saved
 
 
-def test_what_a_formatter_made_is_read_and_written_against(live: AgentFilesInNvim) -> None:
+def test_text_that_a_formatter_changed_is_read_and_written_against(live: AgentFilesInNvim) -> None:
     live.editor.cmd("autocmd BufWritePre f %s/two/formatted/e | $s/$/;/")
     live.write("f", "one\ntwo\nTHREE\n")
     assert live.read("f") == "one\nformatted\nTHREE;\n"
@@ -84,7 +84,7 @@ def test_what_a_formatter_made_is_read_and_written_against(live: AgentFilesInNvi
     assert live.read("f") == "one\nformatted!\nthree;\n"
 
 
-def test_a_write_made_without_reading_back_fits_what_a_formatter_made(
+def test_a_write_without_another_read_fits_a_formatters_text(
     live: AgentFilesInNvim,
 ) -> None:
     live.editor.cmd("autocmd BufWritePre f silent %s/^\\(\\l*\\)$/\\1;/e")
@@ -105,7 +105,7 @@ def test_the_formatters_edits_are_in_the_same_undo_step(live: AgentFilesInNvim) 
     assert text(live) == TEXT
 
 
-def test_autocommands_can_be_left_out(live: AgentFilesInNvim) -> None:
+def test_autocommands_can_be_turned_off(live: AgentFilesInNvim) -> None:
     live.options.autocmds = False
     live.editor.cmd("autocmd BufWritePre,BufWritePost f let g:ran = 1")
     live.write("f", CHANGED)
@@ -113,7 +113,7 @@ def test_autocommands_can_be_left_out(live: AgentFilesInNvim) -> None:
     assert live.editor.lua("return vim.g.ran") is None
 
 
-def test_a_save_that_fails_takes_the_edit_back(live: AgentFilesInNvim) -> None:
+def test_a_failed_save_undoes_the_edit(live: AgentFilesInNvim) -> None:
     live.editor.cmd("autocmd BufWritePre f $s/$/;/ | throw 'no, not today'")
     error = live.refused(live.write, "f", CHANGED)
     assert (error.code, error.data["reason"]) == (-32603, "failed")
@@ -124,7 +124,7 @@ def test_a_save_that_fails_takes_the_edit_back(live: AgentFilesInNvim) -> None:
     assert live.bytes("f").decode() == CHANGED
 
 
-def test_a_save_that_fails_takes_the_edit_back_without_undo_too(live: AgentFilesInNvim) -> None:
+def test_a_failed_save_undoes_the_edit_without_undo_levels_too(live: AgentFilesInNvim) -> None:
     live.editor.cmd("set undolevels=-1 | setlocal undolevels=-1")
     live.editor.cmd("autocmd BufWritePre f $s/$/;/ | throw 'no'")
     refused(live, "failed")
@@ -137,7 +137,9 @@ def test_an_error_after_the_save_is_no_failure(live: AgentFilesInNvim) -> None:
 
 
 @pytest.mark.parametrize("word", ["bwipeout!", "bdelete!", "bunload!"])
-def test_a_buffer_that_goes_with_its_save_has_been_saved(live: AgentFilesInNvim, word: str) -> None:
+def test_a_buffer_that_is_closed_by_its_save_has_been_saved(
+    live: AgentFilesInNvim, word: str
+) -> None:
     live.editor.cmd(f"autocmd BufWritePost f ++nested {word}")
     live.write("f", CHANGED)
     assert live.bytes("f").decode() == CHANGED
@@ -163,7 +165,7 @@ def test_a_protected_buffer_or_file_is_refused_before_any_change(live: AgentFile
     assert live.editor.cmd("messages") == ""
 
 
-def test_a_readonly_buffer_is_edited_when_nothing_is_to_be_saved(live: AgentFilesInNvim) -> None:
+def test_a_readonly_buffer_is_edited_if_nothing_is_to_be_saved(live: AgentFilesInNvim) -> None:
     live.options.save = "never"
     live.editor.cmd("setlocal readonly")
     live.write("f", CHANGED)
@@ -196,7 +198,7 @@ def test_a_file_changed_between_check_and_write_is_merged(live: AgentFilesInNvim
 
 
 @pytest.mark.parametrize("autoread", ["autoread", "noautoread"])
-def test_unsaved_edits_and_a_changed_file_are_never_saved_over(
+def test_unsaved_edits_are_never_saved_over_a_changed_file(
     live: AgentFilesInNvim, autoread: str
 ) -> None:
     live.options.save = "always"
@@ -221,7 +223,7 @@ def test_a_deleted_file_is_written_again(live: AgentFilesInNvim) -> None:
     assert live.writes[-1][3] == "created"
 
 
-def test_a_file_written_twice_within_the_clocks_grain_is_read_anew(live: AgentFilesInNvim) -> None:
+def test_a_file_written_twice_within_one_clock_tick_is_read_again(live: AgentFilesInNvim) -> None:
     live.read("f")
     stat = Path(live.path("f")).stat()
     live.editor.write("f", "other\n")
@@ -247,7 +249,7 @@ def test_a_buffer_that_is_no_file_is_not_written(live: AgentFilesInNvim, buftype
     assert live.editor.lua("return vim.fn.getline(1)") == "in buffer"
 
 
-def test_a_swap_file_is_no_question(live: AgentFilesInNvim, edit: Callable[..., Editor]) -> None:
+def test_a_swap_file_causes_no_prompt(live: AgentFilesInNvim, edit: Callable[..., Editor]) -> None:
     live.editor.write("g", "one\n")
     for editor in (other := edit(work=live.editor.work), live.editor):
         editor.cmd("set updatecount=200 directory=.")
@@ -263,7 +265,9 @@ def test_a_swap_file_is_no_question(live: AgentFilesInNvim, edit: Callable[..., 
 
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
-def test_what_cannot_be_loaded_is_written_directly(live: AgentFilesInNvim, ending: bytes) -> None:
+def test_a_file_that_cannot_be_loaded_is_written_directly(
+    live: AgentFilesInNvim, ending: bytes
+) -> None:
     live.editor.cmd("autocmd BufReadPre,BufNewFile * throw 'never'")
     path = live.editor.write("g", b"\xef\xbb\xbfone" + ending + b"two")
     path.chmod(0o640)
@@ -276,7 +280,7 @@ def test_what_cannot_be_loaded_is_written_directly(live: AgentFilesInNvim, endin
     assert sorted(p.name for p in live.editor.work.iterdir()) == ["f", "g", "sub"]
 
 
-def test_an_unwritable_swap_directory_is_no_hindrance(live: AgentFilesInNvim) -> None:
+def test_an_unwritable_swap_directory_does_not_prevent_a_write(live: AgentFilesInNvim) -> None:
     live.editor.cmd("set updatecount=200 directory=/nowhere/at/all")
     live.editor.write("g", "one\n")
     live.write("g", "ONE\n")
@@ -360,7 +364,7 @@ def test_a_write_waits_for_a_substitution_that_asks(live: AgentFilesInNvim) -> N
     assert text(live) == "zero\none\ntwo\n3\n"
 
 
-def test_options_are_as_they_were(live: AgentFilesInNvim) -> None:
+def test_a_write_leaves_options_as_they_were(live: AgentFilesInNvim) -> None:
     names = ["shortmess", "confirm", "modeline", "fileencodings", "autoread", "hidden"]
     look = "return vim.tbl_map(function(n) return { vim.go[n], vim.o[n] } end, ...)"
     live.editor.cmd("set confirm nohidden")

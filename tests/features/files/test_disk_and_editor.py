@@ -1,4 +1,4 @@
-"""What an agent writes on disk and through the editor: none is lost, each is told once."""
+"""Writes of one agent both on disk and through the editor: none is lost, each is reported once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def wait_counts(editor: Editor, name: str, *counts: int) -> None:
 
 
 @pytest.mark.parametrize("opened", [False, True])
-def test_a_write_after_an_edit_on_disk(project: Editor, opened: bool) -> None:
+def test_a_write_after_an_edit_on_disk_keeps_both(project: Editor, opened: bool) -> None:
     path = project.work / "a.txt"
     if opened:
         project.open("a.txt")
@@ -38,14 +38,14 @@ def test_a_write_after_an_edit_on_disk(project: Editor, opened: bool) -> None:
     assert path.read_text() == LINES
 
 
-def test_a_write_into_a_file_made_on_disk(project: Editor) -> None:
+def test_a_write_into_a_file_made_on_disk_is_part_of_its_creation(project: Editor) -> None:
     path = project.work / "new.txt"
     project.turn(silently("printf 'one\\ntwo\\n' > new.txt") + f"\nreplace {path} two TWO")
     wait_counts(project, "new.txt", 1, 2, 0)
     assert edits_by_name(project)["new.txt"]["kind"] == "created"
 
 
-def test_a_write_that_the_agent_takes_back_on_disk(project: Editor) -> None:
+def test_a_write_that_the_agent_undoes_on_disk_leaves_nothing_pending(project: Editor) -> None:
     path, new = project.work / "a.txt", project.work / "new.txt"
     undo = "sed -i 's/^three$/line 3/' a.txt; rm new.txt"
     project.open("a.txt")
@@ -56,11 +56,11 @@ def test_a_write_that_the_agent_takes_back_on_disk(project: Editor) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\xef\xbb\xbfone\ntwo\n", b"\xef\xbb\xbfone\r\ntwo\r\n"])
-def test_a_buffer_of_bytes_keeps_them(editor: Editor, data: bytes) -> None:
-    """A BOM and carriage returns are text where a file is edited with 'binary'."""
+def test_a_binary_buffer_keeps_its_bytes(editor: Editor, data: bytes) -> None:
+    """With 'binary', a BOM and carriage returns are text."""
     editor.agent("script")
     orders = StepwiseAgent.at_work(editor)
-    path = editor.write("b.txt", data)  # nobody has looked at it
+    path = editor.write("b.txt", data)  # not scanned yet
     editor.lua("vim.cmd('edit ++bin ' .. vim.fn.fnameescape(...))", str(path))
     lines = editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")
     orders.ask("read", str(path))
@@ -83,11 +83,11 @@ def test_a_write_through_the_editor_is_counted_once(project: Editor) -> None:
 
 
 def wait_hunks(project: Editor, count: int) -> None:
-    """Wait until so many hunks of one file are pending: its changes come one by one."""
+    """Wait until one file has this number of pending hunks; its changes arrive one by one."""
     project.wait(lua_chunk(__file__, "has_hunks"), count)
 
 
-def test_both_ways_of_writing_the_same_file(project: Editor) -> None:
+def test_writes_on_disk_and_through_the_editor_can_alternate(project: Editor) -> None:
     path = project.work / "a.txt"
     project.open("a.txt")
     project.turn(
@@ -101,8 +101,8 @@ def test_both_ways_of_writing_the_same_file(project: Editor) -> None:
     until(lambda: path.read_text() == LINES)
 
 
-def test_an_unwatched_file_that_is_read_changed_and_then_written(project: Editor) -> None:
-    """What the agent did to it by itself is pending as well, though no store keeps the file."""
+def test_an_ignored_file_that_is_read_changed_and_then_written_is_pending(project: Editor) -> None:
+    """Although no store keeps the file, the agent's change on disk is pending as well."""
     path = project.write("node_modules/x.txt", LINES)
     project.write(".gitignore", "node_modules\n")
     project.turn("hello")
@@ -117,7 +117,7 @@ def test_an_unwatched_file_that_is_read_changed_and_then_written(project: Editor
     until(lambda: path.read_text() == LINES)
 
 
-def test_on_disk_what_it_has_written_through_the_editor(
+def test_a_write_that_is_repeated_on_disk_is_counted_once(
     project: Editor, agent: StepwiseAgent
 ) -> None:
     """The buffer has unsaved edits, so the write did not reach the disk."""
@@ -137,7 +137,7 @@ def test_on_disk_what_it_has_written_through_the_editor(
 
 
 def test_a_new_file_that_the_user_undoes_is_empty(project: Editor, agent: StepwiseAgent) -> None:
-    """Neovim's byte offsets are those of before the undo for a while."""
+    """For a while Neovim's byte offsets are those from before the undo."""
     path = str(project.work / "n.txt")
     agent.ask("write", path, json.dumps("one\ntwo\n"))
     wait_edits(project, n="created")
@@ -149,8 +149,10 @@ def test_a_new_file_that_the_user_undoes_is_empty(project: Editor, agent: Stepwi
     assert agent.traffic.answers("fs/read_text_file")[-1]["result"] == {"content": ""}
 
 
-def test_a_save_that_ends_the_file_with_a_newline(project: Editor, agent: StepwiseAgent) -> None:
-    """'fixendofline' does; what the agent writes afterwards does not take it away."""
+def test_a_later_write_keeps_the_newline_that_a_save_added(
+    project: Editor, agent: StepwiseAgent
+) -> None:
+    """The save adds it because of 'fixendofline'."""
     path = project.write("b.txt", "one\ntwo\nthree")
     project.open("b.txt")
     agent.ask("read", str(path))
@@ -164,8 +166,8 @@ def test_a_save_that_ends_the_file_with_a_newline(project: Editor, agent: Stepwi
     assert path.read_text() == "mine\ntwo\nthree\n"
 
 
-def test_an_undo_after_a_save_that_ends_the_file_with_a_newline(project: Editor) -> None:
-    """The newline is the user's, also where the agent has changed the line above the last one."""
+def test_an_undo_after_a_save_that_added_a_newline_leaves_nothing_pending(project: Editor) -> None:
+    """The newline is the user's, although the agent changed the line above the last one."""
     path = project.write("b.txt", "one\ntwo\nthree")
     project.open("b.txt")
     agent = StepwiseAgent(project)
@@ -208,18 +210,18 @@ def test_a_write_is_one_event(editor: Editor, old: str | None, new: str) -> None
     agent.ask("runs", "true")
     agent.end()
     editor.wait("not require('acp.buffers.watch').at_work(...)", path)
-    editor.turn("hello")  # all events until its end have come
+    editor.turn("hello")  # all events up to the end of this turn have arrived
     kind = "modified" if old else "created"
-    told = {"session": 1, "path": path, "kind": kind, "source": "fs", "conflict": False}
-    assert [event["data"] for event in editor.events("AcpEdit")] == [told]
+    expected = {"session": 1, "path": path, "kind": kind, "source": "fs", "conflict": False}
+    assert [event["data"] for event in editor.events("AcpEdit")] == [expected]
     assert (editor.work / "a.txt").read_bytes() == new.encode()
     assert edits_by_name(editor)["a.txt"]["kind"] == kind
 
 
-def test_a_bom_that_was_written_is_one_and_what_the_agent_makes_of_it_is_told(
+def test_a_bom_that_the_agent_writes_and_removes_is_reported_each_time(
     editor: Editor,
 ) -> None:
-    """The buffer has it as an option, as if the file had been opened."""
+    """The buffer has it as an option, as if the file had been opened with it."""
     path = str(editor.work / "a.txt")
     editor.write("a.txt", "a\n")
     editor.open("a.txt")
@@ -234,8 +236,8 @@ def test_a_bom_that_was_written_is_one_and_what_the_agent_makes_of_it_is_told(
     agent.end()
     editor.wait("not require('acp.buffers.watch').at_work(...)", path)
     editor.turn("hello")
-    told = [event["data"]["source"] for event in editor.events("AcpEdit")]
-    assert told == ["fs", "disk"]
+    sources = [event["data"]["source"] for event in editor.events("AcpEdit")]
+    assert sources == ["fs", "disk"]
     reject_all(editor)
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     assert (editor.work / "a.txt").read_bytes() == b"a\n"

@@ -1,4 +1,4 @@
-"""Decisions on what an agent did on disk, and what it then does to the same file."""
+"""Decisions on an agent's changes on disk, and later changes to the same file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
 
-def test_deleted_again_after_a_reject(project: Editor, agent: StepwiseAgent) -> None:
+def test_a_file_that_is_deleted_again_after_a_reject_is_pending(
+    project: Editor, agent: StepwiseAgent
+) -> None:
     path = project.work / "a.txt"
     agent.ask("runs", "rm a.txt")
     wait_edits(project, a="deleted")
@@ -27,10 +29,10 @@ def test_deleted_again_after_a_reject(project: Editor, agent: StepwiseAgent) -> 
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])
-def test_the_hunk_that_the_user_saw_is_decided(
+def test_a_key_decides_the_hunk_that_the_user_saw(
     project: Editor, agent: StepwiseAgent, verb: str
 ) -> None:
-    """The agent moves it just before the user's key, on disk, where another comes to its place."""
+    """Just before the key, the agent moves the hunk on disk, and another one takes its place."""
     path = project.work / "a.txt"
     project.open("a.txt")
     agent.ask("runs", "sed -i 's/^line 5$/five/; s/^line 10$/ten/' a.txt")
@@ -50,7 +52,7 @@ def test_the_hunk_that_the_user_saw_is_decided(
 
 
 @pytest.mark.parametrize("scope", ["file", "all"])
-def test_what_the_user_has_not_seen_is_not_accepted(
+def test_changes_that_the_user_has_not_seen_are_not_accepted(
     project: Editor, agent: StepwiseAgent, scope: str
 ) -> None:
     project.open("a.txt")
@@ -68,10 +70,10 @@ def test_what_the_user_has_not_seen_is_not_accepted(
 
 
 @pytest.mark.parametrize("command", ["edit!", "bwipeout! | edit a.txt"])
-def test_a_reject_that_is_not_saved_is_given_up(
+def test_discarding_an_unsaved_reject_makes_the_hunk_pending_again(
     project: Editor, agent: StepwiseAgent, command: str
 ) -> None:
-    """On disk the agent's line stands still: it is pending again."""
+    """The file on disk still has the agent's line."""
     path = project.work / "a.txt"
     project.open("a.txt")
     project.cmd("call setline(16, 'mine')")
@@ -89,7 +91,7 @@ def test_a_reject_that_is_not_saved_is_given_up(
     assert path.read_text() == LINES
 
 
-def test_a_file_that_the_buffer_still_shows_is_deleted_and_comes_back(project: Editor) -> None:
+def test_a_file_that_a_window_shows_is_deleted_and_restored(project: Editor) -> None:
     project.open("a.txt")
     project.turn(shell("rm a.txt"))
     assert wait_count(project, 1)["a.txt"]["kind"] == "deleted"
@@ -113,7 +115,7 @@ def test_a_created_file_that_the_user_changed_is_kept(plain: Editor) -> None:
     assert (plain.work / "new.txt").read_text() == "one\ntwo\nmine\n"
 
 
-def test_a_deletion_that_is_pending_again_while_a_window_shows_the_file(plain: Editor) -> None:
+def test_a_deletion_is_pending_again_while_a_window_shows_the_file(plain: Editor) -> None:
     path = plain.work / "a.txt"
     plain.open("a.txt")
     plain.turn(shell("rm a.txt"))

@@ -1,4 +1,4 @@
-"""Edits that an agent makes on disk by itself, in a real Neovim: found, shown, merged."""
+"""Edits that an agent makes on disk, in a real Neovim: found, shown, merged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ MARKS = lua_chunk(__file__, "text_at_marks")
 
 @pytest.fixture(params=["git", "plain"])
 def five(request: pytest.FixtureRequest, editor: Editor) -> Editor:
-    """Five files of twenty lines, in a repository or not, and the scripted agent."""
+    """Return an editor with five files of twenty lines, in a repository or not, and the scripted
+    agent.
+    """
     for n in range(5):
         editor.write(f"f{n}.txt", LINES)
     editor.write("other.txt", "other\n")
@@ -28,7 +30,7 @@ def five(request: pytest.FixtureRequest, editor: Editor) -> Editor:
 
 
 def mark(editor: Editor, name: str, row: int) -> None:
-    """An extmark at the number of a line."""
+    """Set an extmark at the number in a line."""
     editor.lua(
         "local bufnr, row = ... vim.api.nvim_buf_set_extmark(bufnr, "
         "vim.api.nvim_create_namespace('test'), row, 5, { id = 1 })",
@@ -38,7 +40,7 @@ def mark(editor: Editor, name: str, row: int) -> None:
 
 
 def text(editor: Editor, name: str) -> str:
-    """The text of the buffer."""
+    """Return the text of the buffer."""
     return "\n".join(editor.lines(str(editor.work / name)))
 
 
@@ -65,7 +67,7 @@ def test_sed_on_five_files_is_reviewable_at_once(five: Editor) -> None:
     assert len(events) == 5
 
 
-def test_what_an_agent_keeps_for_itself_is_not_pending_and_outlives_a_reject(five: Editor) -> None:
+def test_an_agents_own_folder_is_not_pending_and_survives_a_reject(five: Editor) -> None:
     lines = "mkdir -p .script/a/.locks && echo 1 > .script/a/.locks/x && echo 2 > .script/kept"
     five.turn(silently(lines))
     assert set(wait_count(five, 1)) == {"kept"}
@@ -77,7 +79,7 @@ def test_what_an_agent_keeps_for_itself_is_not_pending_and_outlives_a_reject(fiv
     assert (five.work / ".script/a/.locks/x").read_text() == "3\n"
 
 
-def test_what_no_tool_call_tells_is_found_when_the_turn_ends(five: Editor) -> None:
+def test_changes_that_no_tool_call_names_are_found_when_the_turn_ends(five: Editor) -> None:
     five.turn(silently("rm f0.txt; echo new > new.txt; mv other.txt moved.txt"))
     found = wait_count(five, 3)
     assert {name: e["kind"] for name, e in found.items()} == {
@@ -117,7 +119,7 @@ def test_unsaved_edits_elsewhere_are_merged(plain: Editor) -> None:
     assert (plain.work / "a.txt").read_text() == LINES + "mine\n"
 
 
-def test_an_ignored_file_that_the_tool_call_names(project: Editor) -> None:
+def test_an_ignored_file_that_the_tool_call_names_is_pending(project: Editor) -> None:
     name = "node_modules/x.txt"
     project.write(".gitignore", "node_modules\n")
     path = project.write(name, "one\ntwo\n")
@@ -127,14 +129,14 @@ def test_an_ignored_file_that_the_tool_call_names(project: Editor) -> None:
     assert (wait_count(project, 1)["x.txt"]["added"], path.read_text()) == (1, "one\nTWO\n")
 
 
-def test_binary_files_are_no_review(plain: Editor) -> None:
+def test_binary_files_have_no_review(plain: Editor) -> None:
     plain.turn(shell("printf 'a\\0b' > data.bin"))
     plain.wait_event("AcpEdit")
     assert edits_by_name(plain) == {}
 
 
 @pytest.mark.parametrize("autoread", [True, False])
-def test_no_prompt_while_the_turn_runs(plain: Editor, autoread: bool) -> None:
+def test_neovim_does_not_prompt_during_a_turn(plain: Editor, autoread: bool) -> None:
     plain.lua("vim.o.autoread = ...", autoread)
     mark(plain, "a.txt", 14)
     plain.prompt(silently("sed -i '2i added' a.txt") + f"\nuntil_there {plain.work}/go")
@@ -150,15 +152,15 @@ def test_no_prompt_while_the_turn_runs(plain: Editor, autoread: bool) -> None:
     assert "added" in (plain.work / "a.txt").read_text()
 
 
-def test_no_policy_of_ours_is_left_after_the_turn(plain: Editor) -> None:
+def test_no_setting_of_the_plugin_remains_after_the_turn(plain: Editor) -> None:
     plain.open("a.txt")
     plain.turn(shell("sed -i '2i added' a.txt"))
     wait_count(plain, 1)
     plain.wait("#vim.api.nvim_get_autocmds({ event = 'FileChangedShell' }) == 0")
 
 
-def test_an_undo_of_what_the_agent_left_on_disk_is_unsaved(plain: Editor) -> None:
-    """Else `:x` would leave the agent's text in the file, without a word."""
+def test_undoing_an_agents_change_on_disk_leaves_the_buffer_modified(plain: Editor) -> None:
+    """Otherwise `:x` would silently leave the agent's text in the file."""
     path = plain.work / "a.txt"
     plain.open("a.txt")
     plain.keys("Gomine<Esc>:w<CR>")
@@ -174,7 +176,7 @@ def test_an_undo_of_what_the_agent_left_on_disk_is_unsaved(plain: Editor) -> Non
     assert not plain.rpc.mode()["blocking"]
 
 
-def test_a_rename_is_told_on_both_sides(project: Editor) -> None:
+def test_a_rename_is_reported_on_both_sides(project: Editor) -> None:
     project.turn(silently("mv a.txt b.txt"))
     project.wait("#require('acp').state().sessions[1].edits == 1")
     told = [
@@ -185,7 +187,7 @@ def test_a_rename_is_told_on_both_sides(project: Editor) -> None:
 
 
 @pytest.mark.parametrize("command", ["rm run.sh", "mv run.sh moved.sh"])
-def test_a_program_comes_back_as_one(project: Editor, command: str) -> None:
+def test_a_rejected_deletion_of_a_program_keeps_its_mode(project: Editor, command: str) -> None:
     path = project.write("run.sh", "#!/bin/sh\necho one\n")
     path.chmod(0o755)
     project.turn(silently(command))
@@ -202,18 +204,18 @@ def test_a_program_comes_back_as_one(project: Editor, command: str) -> None:
 
 
 def held(editor: Editor) -> None:
-    """Neovim answers nobody until the file `go` is there."""
+    """Block Neovim until the file `go` exists."""
     code = "vim.wait(20000, function() return vim.uv.fs_stat(...) end, 5, true)"
     editor.rpc.notify("nvim_exec_lua", code.replace("...", f"'{editor.home}/go'"), [])
 
 
 def wait_scanned(editor: Editor, name: str) -> None:
-    """Until the store has taken in a file of that name."""
+    """Wait until the store contains a file with this name."""
     kept = editor.home / "data/nvim/acp/checkpoints"
     until(lambda: any(name.encode() in it.read_bytes() for it in kept.rglob("index-*[0-9]")))
 
 
-def test_gone_before_it_was_taken_up(editor: Editor) -> None:
+def test_a_file_that_is_deleted_before_it_was_scanned_is_not_pending(editor: Editor) -> None:
     editor.write("a.txt", LINES)
     repository(editor.work)
     editor.agent("script")
@@ -238,7 +240,7 @@ def test_gone_before_it_was_taken_up(editor: Editor) -> None:
     "parts", [["cp a.txt b.txt", "rm a.txt"], ["mv a.txt ../", "mv ../a.txt b.txt"]]
 )
 @pytest.mark.parametrize("edited", [False, True])
-def test_a_move_that_is_seen_bit_by_bit(
+def test_a_move_that_is_seen_in_parts_is_pending_as_one(
     project: Editor, agent: StepwiseAgent, parts: list[str], edited: bool
 ) -> None:
     if edited:

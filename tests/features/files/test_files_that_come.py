@@ -1,4 +1,4 @@
-"""Files that come, or come back, where a buffer of their name is shown already."""
+"""Files that appear, or return, while a buffer with their name is shown."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ HOW = "return { vim.bo.fileencoding, vim.bo.modified, vim.api.nvim_buf_get_lines
 SHOWN = ["latin1", False, ["café", "thé"]]
 
 
-def test_an_agent_makes_a_file_that_is_not_in_utf_8(editor: Editor) -> None:
-    """As Neovim would read it: `:edit` says so afterwards."""
+def test_a_new_file_in_another_encoding_is_shown_as_neovim_reads_it(editor: Editor) -> None:
+    """`:edit` afterwards confirms it."""
     path = editor.work / "new.txt"
     editor.agent("script")
     editor.cmd(f"edit {path}")
@@ -27,7 +27,7 @@ def test_an_agent_makes_a_file_that_is_not_in_utf_8(editor: Editor) -> None:
     assert path.read_bytes() == LATIN1
 
 
-def test_a_restored_file_is_read_as_it_lies(editor: Editor) -> None:
+def test_a_restored_file_is_read_in_its_own_format(editor: Editor) -> None:
     path = editor.write("old.txt", LATIN1)
     editor.agent("script")
     agent = StepwiseAgent.at_work(editor)

@@ -1,4 +1,4 @@
-"""Files that are formatted when they are saved: in the buffer before, or on disk after it."""
+"""Files that are formatted when they are saved, in the buffer before or on disk afterwards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IN_BACKGROUND = """
 
 
 def started(editor: Editor, formatter: str) -> Editor:
-    """A file of twenty lines is open, and an agent waits for orders."""
+    """Return an editor that shows a file of twenty lines, with an agent that waits for steps."""
     editor.write("a.txt", LINES)
     repository(editor.work)
     editor.lua("vim.api.nvim_exec2(..., {})", formatter)
@@ -41,13 +41,13 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
 
 
 def lines(**changed: str) -> str:
-    """The file, formatted."""
+    """Return the text of the formatted file, with these lines changed."""
     numbers = {int(key[1:]): value for key, value in changed.items()}
     return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
 
 
-def both(editor: Editor, wanted: str) -> None:
-    """Until the file, and its buffer, hold this."""
+def wait_text(editor: Editor, wanted: str) -> None:
+    """Wait until the file and its buffer have this text."""
     path = editor.work / "a.txt"
     until(lambda: path.read_text() == wanted, what=f"{path.read_text()}")
     editor.wait(
@@ -55,49 +55,51 @@ def both(editor: Editor, wanted: str) -> None:
     )
 
 
-def saves(editor: Editor, line: int, text: str) -> None:
-    """The user changes a line and saves."""
+def save_line(editor: Editor, line: int, text: str) -> None:
+    """Change a line as the user and save."""
     editor.keys(f"{line}G0C{text}<Esc>:silent write<CR>")
 
 
-def over(editor: Editor, agent: StepwiseAgent) -> None:
+def end_turn(editor: Editor, agent: StepwiseAgent) -> None:
     agent.end()
     editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
     editor.wait("require('acp.buffers.disk_changes').settled()")
 
 
-def test_what_the_user_saves_meanwhile_is_theirs(project: Editor, agent: StepwiseAgent) -> None:
-    saves(project, 3, "mine  all")
-    both(project, lines(l3="mine all"))
+def test_text_that_the_user_saves_during_a_turn_is_theirs(
+    project: Editor, agent: StepwiseAgent
+) -> None:
+    save_line(project, 3, "mine  all")
+    wait_text(project, lines(l3="mine all"))
     agent.ask("runs", "true")
-    saves(project, 9, "mine  too")
-    both(project, lines(l3="mine all", l9="mine too"))
-    over(project, agent)
+    save_line(project, 9, "mine  too")
+    wait_text(project, lines(l3="mine all", l9="mine too"))
+    end_turn(project, agent)
     assert edits_by_name(project) == {}
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])
 @pytest.mark.parametrize("ended", [False, True])
-def test_what_the_agent_writes_through_the_editor(
+def test_formatting_of_the_agents_lines_is_part_of_its_hunks(
     project: Editor, agent: StepwiseAgent, verb: str, ended: bool
 ) -> None:
     """What is formatted in its lines is in its hunks, what is formatted elsewhere is nobody's."""
     path = str(project.work / "a.txt")
     agent.ask("replace", path, "line 12\n", "twelve  all\n")
-    both(project, lines(l12="twelve all"))
-    saves(project, 17, "mine  too")
-    both(project, lines(l12="twelve all", l17="mine too"))
+    wait_text(project, lines(l12="twelve all"))
+    save_line(project, 17, "mine  too")
+    wait_text(project, lines(l12="twelve all", l17="mine too"))
     agent.ask("replace", path, "line 2\n", "two  all\n")
-    both(project, lines(l2="two all", l12="twelve all", l17="mine too"))
+    wait_text(project, lines(l2="two all", l12="twelve all", l17="mine too"))
     if ended:
-        over(project, agent)
+        end_turn(project, agent)
     project.wait("require('acp').state().sessions[1].edits[1].hunks == 2")
     project.cmd(f"Acp {verb} all")
     wait_edits(project)
     kept = {"l2": "two all", "l12": "twelve all"} if verb == "accept" else {}
-    both(project, lines(l17="mine too", **kept))
+    wait_text(project, lines(l17="mine too", **kept))
     if not ended:
-        over(project, agent)
+        end_turn(project, agent)
     assert edits_by_name(project) == {}
 
 
@@ -110,30 +112,30 @@ def test_what_the_agent_changes_on_disk(
     agent.ask("runs", "sed -i 's/^line 12$/twelve  all/' a.txt")
     wait_edits(project, a="modified")
     project.wait("vim.fn.getline(12) == 'twelve  all'")
-    saves(project, 17, "mine  too")
-    both(project, lines(l12="twelve all", l17="mine too"))
+    save_line(project, 17, "mine  too")
+    wait_text(project, lines(l12="twelve all", l17="mine too"))
     if ended:
-        over(project, agent)
+        end_turn(project, agent)
     project.wait("require('acp').state().sessions[1].edits[1].hunks == 1")
     project.cmd(f"Acp {verb} all")
     wait_edits(project)
     kept = {"l12": "twelve all"} if verb == "accept" else {}
-    both(project, lines(l17="mine too", **kept))
+    wait_text(project, lines(l17="mine too", **kept))
     if not ended:
-        over(project, agent)
+        end_turn(project, agent)
     assert edits_by_name(project) == {}
 
 
 def test_a_reject_that_is_formatted_and_taken_back(project: Editor, agent: StepwiseAgent) -> None:
     agent.ask("runs", "sed -i 's/^line 12$/twelve  all/' a.txt")
     wait_edits(project, a="modified")
-    over(project, agent)
+    end_turn(project, agent)
     project.cmd("Acp reject all")
     wait_edits(project)
-    both(project, lines())
+    wait_text(project, lines())
     project.cmd("Acp unreject")
     wait_edits(project, a="modified")
-    both(project, lines(l12="twelve all"))
+    wait_text(project, lines(l12="twelve all"))
     assert edits_by_name(project)["a.txt"]["hunks"] == 1
     project.cmd("Acp accept all")
     wait_edits(project)
@@ -156,7 +158,7 @@ def test_a_new_file_that_is_formatted_is_still_the_agent_s_alone(
     if looked_at:
         project.open("n.txt")
         project.cmd("silent update")
-    over(project, agent)
+    end_turn(project, agent)
     wait_edits(project, n="created")
     project.cmd("Acp reject all")
     wait_edits(project)
@@ -174,15 +176,15 @@ def test_a_formatter_in_the_background(editor: Editor, verb: str) -> None:
     agent.traffic.wait("session/prompt")
     path = str(project.work / "a.txt")
     agent.ask("replace", path, "line 12\n", "twelve  all\n")
-    both(project, lines(l12="twelve all"))
-    saves(project, 17, "mine  too")
-    both(project, lines(l12="twelve all", l17="mine too"))
-    over(project, agent)
+    wait_text(project, lines(l12="twelve all"))
+    save_line(project, 17, "mine  too")
+    wait_text(project, lines(l12="twelve all", l17="mine too"))
+    end_turn(project, agent)
     wait_edits(project, a="modified")
     project.cmd(f"Acp {verb} all")
     wait_edits(project)
     kept = {"l12": "twelve all"} if verb == "accept" else {}
-    both(project, lines(l17="mine too", **kept))
+    wait_text(project, lines(l17="mine too", **kept))
     assert edits_by_name(project) == {}
 
 
@@ -198,9 +200,9 @@ def test_what_the_agent_does_on_disk_at_once(editor: Editor, formatter: str) -> 
     project.wait("vim.fn.getline(3) == 'mine all'")
     agent.ask("runs", "a.txt", "sleep .01; sed -i 's/^line 12$/twelve/' a.txt")
     os.kill(host, signal.SIGCONT)
-    over(project, agent)
-    both(project, lines(l3="mine all", l12="twelve"))
+    end_turn(project, agent)
+    wait_text(project, lines(l3="mine all", l12="twelve"))
     until(lambda: counts(project) == [(1, 1, 1)])
     project.cmd("Acp reject all")
     wait_edits(project)
-    both(project, lines(l3="mine all"))
+    wait_text(project, lines(l3="mine all"))

@@ -1,4 +1,4 @@
-"""A full disk under a real Neovim: what cannot be written leaves what was there."""
+"""A full disk under a real Neovim: a write that fails leaves the old content."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from tests.support.lua import lua_chunk
 OLD, NEW = "old\n" * 100, "new\n" * 50_000
 
 LIMIT = lua_chunk(__file__, "limit_file_size")
-"""No file of Neovim's gets more bytes than this from now on; as on a full disk the first are
-written."""
+"""Limits the size of files that Neovim writes; as on a full disk, the first bytes are written."""
 
 MANNERS = {
     "as by default": "set backupcopy=auto backupskip= writebackup",
@@ -33,7 +32,7 @@ MANNERS = {
 def full(
     request: pytest.FixtureRequest, tmp_path: Path, edit: Callable[..., Editor]
 ) -> Iterator[Editor]:
-    """An editor in a project in which no file of 200 KB has room."""
+    """Return an editor in a project in which no file of 200 KB has room."""
     if request.param == "limit":
         editor = edit()
         editor.agent("script")
@@ -65,7 +64,7 @@ def refused(editor: Editor, path: Path, turn: int) -> None:
     assert "\n" not in answer["error"]["message"]
 
 
-def test_a_refused_write_leaves_the_file_the_buffer_and_the_directory_as_they_were(
+def test_a_failed_write_leaves_file_buffer_and_directory_as_they_were(
     full: Editor,
 ) -> None:
     path, other = full.work / "a.txt", full.work / "b.txt"
@@ -92,6 +91,6 @@ def test_a_refused_write_leaves_the_file_the_buffer_and_the_directory_as_they_we
     assert full.lua("return vim.o.writebackup")
 
 
-def test_a_refused_new_file_is_not_there(full: Editor) -> None:
+def test_a_failed_new_file_does_not_exist(full: Editor) -> None:
     refused(full, full.work / "new.txt", 0)
     assert [path.name for path in full.work.iterdir()] == []

@@ -1,6 +1,4 @@
-"""Reads of buffers that Neovim is not asked for again: no change that an agent can know of is
-missing.
-"""
+"""Reads of buffers that the host knows without asking Neovim again: no change is missing."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ require('acp').prompt(text)
 
 @pytest.fixture
 def opened(editor: Editor) -> Path:
-    """A file of three lines in a buffer that the host knows, older than the clock's grain."""
+    """Return a file of three lines in a buffer that the host knows, older than a clock tick."""
     path = editor.write("a.txt", "one\ntwo\nthree\n")
     os.utime(path, (time.time() - 60,) * 2)
     until(lambda: time.time_ns() - path.stat().st_ctime_ns > 50_000_000)
@@ -37,31 +35,29 @@ def opened(editor: Editor) -> Path:
     return path
 
 
-def told(editor: Editor) -> str:
-    """What the agent read last."""
+def last_read(editor: Editor) -> str:
+    """Return the text that the agent read last."""
     quoted = [line for line in editor.chat() if line.startswith('"')]
     content: str = json.loads(quoted[-1])
     return content
 
 
-def asked(editor: Editor) -> int:
+def reads(editor: Editor) -> int:
     count: int = editor.lua("return _G.reads")
     return count
 
 
-def test_a_buffer_that_rests_is_not_asked_for_again(editor: Editor, opened: Path) -> None:
-    before = asked(editor)
+def test_a_buffer_without_changes_is_not_requested_again(editor: Editor, opened: Path) -> None:
+    before = reads(editor)
     editor.turn(f"reads {opened} 200")
     editor.turn(f"read {opened}")
-    assert told(editor) == "one\ntwo\nthree\n"
-    assert asked(editor) == before
+    assert last_read(editor) == "one\ntwo\nthree\n"
+    assert reads(editor) == before
 
 
-def test_changes_of_the_same_turn_of_the_loop_come_before_the_prompt(
-    editor: Editor, opened: Path
-) -> None:
-    """Neovim tells of a change when it has time; the prompt is sent in the midst of it."""
-    before = asked(editor)
+def test_changes_just_before_a_prompt_are_in_its_reads(editor: Editor, opened: Path) -> None:
+    """The prompt is sent in the same iteration of Neovim's loop as the change."""
+    before = reads(editor)
     for n in range(25):
         code = f"vim.api.nvim_buf_set_lines(0, {n % 3}, {n % 3}, true, {{ 'typed {n}' }})"
         count = len(editor.events("AcpTurnEnd"))
@@ -69,12 +65,12 @@ def test_changes_of_the_same_turn_of_the_loop_come_before_the_prompt(
         editor.wait_event("AcpTurnEnd", count + 1)
         lines = editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")
         assert f"typed {n}" in lines
-        assert told(editor) == "".join(f"{line}\n" for line in lines)
-    assert asked(editor) == before, "they are known without asking"
+        assert last_read(editor) == "".join(f"{line}\n" for line in lines)
+    assert reads(editor) == before, "they are known without asking"
 
 
-def test_a_storm_of_keys_and_reads(editor: Editor, opened: Path) -> None:
-    """Each read has all of the one before it, and the last one all keys before its prompt."""
+def test_reads_during_fast_typing_miss_no_key(editor: Editor, opened: Path) -> None:
+    """Each read contains the one before it, and the last one all keys before its prompt."""
     editor.keys("Go")
     typed = ""
     for round_ in range(6):
@@ -87,16 +83,16 @@ def test_a_storm_of_keys_and_reads(editor: Editor, opened: Path) -> None:
         editor.wait_event("AcpTurnEnd", count + 1)
         editor.wait("vim.api.nvim_get_current_line() == ...", typed)
         editor.turn(f"read {opened}")
-        assert told(editor) == f"one\ntwo\nthree\n{typed}\n"
+        assert last_read(editor) == f"one\ntwo\nthree\n{typed}\n"
 
 
-def changed_on_disk(editor: Editor, path: Path) -> str:
+def write_on_disk(editor: Editor, path: Path) -> str:
     path.write_text("of another program\n", encoding="utf-8")
     return "of another program\n"
 
 
-def changed_within_the_grain(editor: Editor, path: Path) -> str:
-    """By the agent, several times, always the same size, and read each time."""
+def write_on_disk_within_a_tick(editor: Editor, path: Path) -> str:
+    """Let the agent write several times, always the same size, with a read after each write."""
     steps = [f'write_disk {path} "line {n}\\n"\nread {path}' for n in range(10)]
     editor.turn("\n".join(steps))
     quoted = [json.loads(line) for line in editor.chat() if line.startswith('"')]
@@ -104,75 +100,75 @@ def changed_within_the_grain(editor: Editor, path: Path) -> str:
     return "line 9\n"
 
 
-def without_end(editor: Editor, path: Path) -> str:
+def remove_end_of_line(editor: Editor, path: Path) -> str:
     editor.cmd("set noeol nofixeol")
     return "one\ntwo\nthree"
 
 
-def edited_anew(editor: Editor, path: Path) -> str:
+def reload(editor: Editor, path: Path) -> str:
     path.write_text("anew\n", encoding="utf-8")
     editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'unsaved' })")
     editor.cmd("edit!")
     return "anew\n"
 
 
-def wiped(editor: Editor, path: Path) -> str:
+def wipe(editor: Editor, path: Path) -> str:
     editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'unsaved' })")
     editor.cmd("bwipeout!")
     return "one\ntwo\nthree\n"
 
 
-def of_another_name(editor: Editor, path: Path) -> str:
+def rename_buffer(editor: Editor, path: Path) -> str:
     editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'unsaved' })")
     editor.cmd(f"keepalt file {path}.other")
     return "one\ntwo\nthree\n"
 
 
-def undone(editor: Editor, path: Path) -> str:
+def undo(editor: Editor, path: Path) -> str:
     editor.keys("dd")
     editor.turn(f"read {path}")
-    assert told(editor) == "two\nthree\n"
+    assert last_read(editor) == "two\nthree\n"
     editor.keys("u")
     return "one\ntwo\nthree\n"
 
 
-def saved_by_a_formatter(editor: Editor, path: Path) -> str:
+def save_with_formatter(editor: Editor, path: Path) -> str:
     editor.cmd("autocmd BufWritePre <buffer> %s/$/;/")
     editor.keys("dd")
     editor.cmd("write")
     return "two;\nthree;\n"
 
 
-def gone(editor: Editor, path: Path) -> str:
+def delete_file(editor: Editor, path: Path) -> str:
     editor.lua("vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'unsaved' })")
     path.unlink()
     return "unsaved\ntwo\nthree\n"
 
 
-def emptied(editor: Editor, path: Path) -> str:
+def empty_buffer(editor: Editor, path: Path) -> str:
     editor.cmd("%delete")
     return ""
 
 
-def emptied_and_filled(editor: Editor, path: Path) -> str:
+def empty_and_fill_buffer(editor: Editor, path: Path) -> str:
     editor.cmd("%delete | put ='x' | 1delete")
     return "x\n"
 
 
 EVENTS = (
-    *(emptied, emptied_and_filled),
-    *(changed_on_disk, changed_within_the_grain, without_end, edited_anew, wiped, of_another_name),
-    *(undone, saved_by_a_formatter, gone),
+    *(empty_buffer, empty_and_fill_buffer),
+    *(write_on_disk, write_on_disk_within_a_tick, remove_end_of_line, reload, wipe, rename_buffer),
+    *(undo, save_with_formatter, delete_file),
 )
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
-def test_what_becomes_of_the_buffer_is_in_the_next_read(
+def test_the_next_read_follows_each_event(
     editor: Editor, opened: Path, event: Callable[[Editor, Path], str]
 ) -> None:
     expected = event(editor, opened)
     editor.turn(f"read {opened}")
-    assert told(editor) == expected
+    assert last_read(editor) == expected
 
 
 CHANGES = (
@@ -184,17 +180,17 @@ CHANGES = (
     *("set noeol nofixeol", "wundo! /dev/null | 1delete", "global/./move 0", "%join", "earlier 3f"),
     *("noautocmd undo 0", "0read #", "retab!", "normal! ggVGgU"),
 )
-"""Commands that change a buffer, or how it stands to its file."""
-SHOWN = lua_chunk(__file__, "buffer_as_file")
+"""Commands that change a buffer, or its relation to the file."""
+AS_FILE = lua_chunk(__file__, "buffer_as_file")
 
 
-def test_whatever_changes_a_buffer_is_in_the_next_read(editor: Editor, opened: Path) -> None:
+def test_the_next_read_follows_each_command(editor: Editor, opened: Path) -> None:
     editor.write("other.txt", "other\n")
     editor.cmd("edit other.txt | edit #")
     for change in CHANGES:
         editor.cmd(f"silent! {change}")
         editor.turn(f"read {opened}")
-        assert told(editor) == editor.lua(SHOWN), change
+        assert last_read(editor) == editor.lua(AS_FILE), change
     other = opened.with_name("renamed.txt")
     for change in ("saveas!", "noautocmd saveas!", "noautocmd keepalt file"):
         opened.write_text("kept\n", encoding="utf-8")
@@ -203,7 +199,7 @@ def test_whatever_changes_a_buffer_is_in_the_next_read(editor: Editor, opened: P
         editor.cmd(f"silent {change} {other}")
         editor.turn(f"read {opened}\nread {other}")
         quoted = [json.loads(line) for line in editor.chat() if line.startswith('"')]
-        assert quoted[-2:] == ["kept\n", editor.lua(SHOWN)], change
+        assert quoted[-2:] == ["kept\n", editor.lua(AS_FILE)], change
         editor.cmd("bwipeout!")
         other.unlink(missing_ok=True)
 
@@ -212,7 +208,7 @@ RECORD = lua_chunk(__file__, "note_verbs")
 
 
 @pytest.mark.parametrize("verb", ["prompt", "cancel", "decide"])
-def test_whatever_the_user_does_is_told_after_their_changes(
+def test_changes_are_sent_before_and_after_the_users_action(
     editor: Editor, opened: Path, verb: str
 ) -> None:
     editor.lua(RECORD)
@@ -230,15 +226,15 @@ CHANGED_IN_THE_SAME_TICK = lua_chunk(__file__, "write_with_old_mtime")
 @pytest.mark.parametrize(
     "layout", ["", "set ff=dos", "set fenc=utf-16le bomb", "set noeol nofixeol"]
 )
-def test_a_change_of_the_same_tick_is_read_and_nothing_else_is_read_again(
+def test_a_change_within_one_clock_tick_is_read_and_causes_no_other_reload(
     editor: Editor, opened: Path, layout: str
 ) -> None:
-    """The clock of files stands still: the time of a change proves nothing."""
+    """The file clock stands still, so modification times prove nothing."""
     editor.cmd(layout)
     editor.lua(STANDING_CLOCK)
     editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'ä', 'b' }) vim.cmd.write()")
     editor.turn(f"read {opened}")
-    editor.turn(f"write {opened} {json.dumps(told(editor).replace('b', 'w'))}")
+    editor.turn(f"write {opened} {json.dumps(last_read(editor).replace('b', 'w'))}")
     editor.turn(f"read {opened}\nread {opened}")
     assert editor.lua("return _G.reloads") == 0
     for old, new, reloads in (("w", "w", 0), ("w", "v", 1), ("v", "u", 1)):
@@ -255,26 +251,26 @@ return { vim.api.nvim_buf_get_lines(bufnr, 1, 2, true)[1], _G.reloads }
 """
 
 
-def test_what_the_user_has_saved_is_not_read_again(editor: Editor, opened: Path) -> None:
-    """The save has the time of the text that was there before."""
+def test_text_that_the_user_saved_is_not_read_again(editor: Editor, opened: Path) -> None:
+    """The saved file has the modification time of its earlier text."""
     editor.lua(STANDING_CLOCK + STANDING_STAMPS)
     assert editor.lua(FOUND, str(opened)) == ["two", 0]
     editor.lua("vim.fn.setline(2, 'longer') vim.cmd.write()")
     assert editor.lua(FOUND, str(opened)) == ["longer", 0]
 
 
-def test_a_file_that_has_only_been_emptied_yet_is_not_read_into_its_buffer(
+def test_a_file_that_is_still_empty_is_not_read_into_its_buffer(
     editor: Editor, opened: Path
 ) -> None:
-    """A program that writes a file in place empties it first."""
+    """A program that writes a file in place truncates it first."""
     editor.cmd("set ff=dos | write")
     editor.lua(STANDING_CLOCK)
     content = opened.read_bytes()
     opened.write_bytes(b"")
     editor.turn(f"read {opened}")
-    assert told(editor) == ""
+    assert last_read(editor) == ""
     assert editor.lua("return _G.reloads") == 0
     opened.write_bytes(content + b"four\r\n")
     editor.turn(f"read {opened}")
-    assert told(editor) == "one\ntwo\nthree\nfour\n"
+    assert last_read(editor) == "one\ntwo\nthree\nfour\n"
     assert editor.lua("return vim.bo.fileformat") == "dos"

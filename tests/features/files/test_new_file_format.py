@@ -1,4 +1,4 @@
-"""The format of files that an agent creates, and of files that are open as binary."""
+"""Format of files that an agent creates, and of files that are open as binary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.pending_edits import wait_count
 DOS = "vim.o.fileformats = 'dos,unix' vim.go.bomb = true vim.go.fileencoding = 'utf-16le'"
 
 
-def test_a_file_that_an_agent_creates_is_plain(edit: Start) -> None:
+def test_a_file_that_an_agent_creates_has_no_special_format(edit: Start) -> None:
     editor = edit(init=DOS)
     editor.agent("script")
     editor.turn(f"write {editor.work}/new.txt 'one\u00e9 two'")
@@ -32,7 +32,7 @@ def test_a_file_that_an_agent_creates_is_plain(edit: Start) -> None:
     ]
 
 
-def test_editorconfig_says_otherwise(edit: Start) -> None:
+def test_editorconfig_sets_the_format(edit: Start) -> None:
     editor = edit()
     editor.write(".editorconfig", "root = true\n[*]\nend_of_line = crlf\ncharset = utf-8-bom\n")
     editor.agent("script")

@@ -1,4 +1,4 @@
-"""Changes beside the session's directory, in the same work tree: pending, rejected, restored."""
+"""Changes outside the session's directory but in its work tree: pending, rejected, restored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.waiting import until
 
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
-    """A repository with a folder for the session and another one beside it."""
+    """Return a repository with a folder for the session and another one beside it."""
     top = tmp_path / "top"
     for folder in ("sub", "beside"):
         (top / folder).mkdir(parents=True)
@@ -32,8 +32,8 @@ def top(tmp_path: Path) -> Path:
     return top
 
 
-def begun(edit: Callable[..., Editor], top: Path, **options: object) -> Editor:
-    """A session in a folder of the repository that has had a turn."""
+def open_session(edit: Callable[..., Editor], top: Path, **options: object) -> Editor:
+    """Return an editor with a session in a folder of the repository that has had a turn."""
     editor = edit(work=top / "sub", **options)
     editor.agent("script")
     editor.turn("say hello")
@@ -42,10 +42,10 @@ def begun(edit: Callable[..., Editor], top: Path, **options: object) -> Editor:
 
 @pytest.fixture
 def project(edit: Callable[..., Editor], top: Path) -> Editor:
-    return begun(edit, top)
+    return open_session(edit, top)
 
 
-def test_they_are_pending_and_rejected(project: Editor, top: Path) -> None:
+def test_outer_changes_are_pending_and_can_be_rejected(project: Editor, top: Path) -> None:
     (top / "beside" / "mine.txt").write_text("mine\n")  # before the turn
     agent = StepwiseAgent.at_work(project)
     agent.ask("runs", f"cd ..; sed -i 's/line 5$/five/' a.txt; echo new > {top}/beside/n.txt")
@@ -62,7 +62,7 @@ def test_they_are_pending_and_rejected(project: Editor, top: Path) -> None:
     assert (top / "beside" / "mine.txt").read_text() == "mine\n"
 
 
-def test_a_save_of_the_users_is_theirs(project: Editor, top: Path) -> None:
+def test_a_save_by_the_user_is_theirs(project: Editor, top: Path) -> None:
     agent = StepwiseAgent.at_work(project)
     agent.ask("runs", "true")
     project.open(str(top / "a.txt"))
@@ -72,7 +72,7 @@ def test_a_save_of_the_users_is_theirs(project: Editor, top: Path) -> None:
     wait_edits(project, n="created")
 
 
-def test_a_checkout_of_the_users_is_nobodys(project: Editor, top: Path) -> None:
+def test_a_checkout_by_the_user_is_not_pending(project: Editor, top: Path) -> None:
     git(top, "checkout", "-q", "-b", "other")
     (top / "a.txt").write_text("other\n")
     git(top, "commit", "-q", "-a", "-m", "other")
@@ -85,7 +85,7 @@ def test_a_checkout_of_the_users_is_nobodys(project: Editor, top: Path) -> None:
     wait_edits(project, x="created", y="created")
 
 
-def test_a_restore_brings_them_back(project: Editor, top: Path) -> None:
+def test_a_restore_includes_outer_files(project: Editor, top: Path) -> None:
     agent = StepwiseAgent.at_work(project)
     agent.ask("runs", "sed -i 's/line 5$/five/' ../a.txt; echo new > ../n.txt")
     agent.end()
@@ -96,8 +96,10 @@ def test_a_restore_brings_them_back(project: Editor, top: Path) -> None:
     until(lambda: not (top / "n.txt").exists())
 
 
-def test_of_a_tree_that_is_too_large_one_line_tells(edit: Callable[..., Editor], top: Path) -> None:
-    project = begun(edit, top, env={"ACP_TEST_LIMITS": '{"MAX_AROUND": 0}'})
+def test_a_tree_that_is_too_large_is_reported_in_one_line(
+    edit: Callable[..., Editor], top: Path
+) -> None:
+    project = open_session(edit, top, env={"ACP_TEST_LIMITS": '{"MAX_AROUND": 0}'})
     agent = StepwiseAgent.at_work(project)
     agent.ask("silently", "sed -i 's/line 5$/five/' ../a.txt; echo new > ../beside/n.txt")
     agent.end()

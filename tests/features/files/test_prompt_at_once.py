@@ -1,4 +1,4 @@
-"""A prompt that waits for nothing: whose changes are whose is as if it had waited for a look."""
+"""Prompts that are sent before the scan: changes are attributed as if the prompt had waited."""
 
 from __future__ import annotations
 
@@ -21,45 +21,47 @@ CHANGED, SAVED = f"{ARGUMENTS} {CHANGE} {PROMPT}", f"{ARGUMENTS} {SAVE} {PROMPT}
 
 @pytest.fixture
 def warm(project: Editor) -> Iterator[Editor]:
-    """A session that has had turns, so that the next one could begin without a look."""
+    """Return a session that has had turns, so that the next turn can begin without a scan."""
     project.setup({"files": {"unsaved": "ignore"}})
     project.open("a.txt")
     project.turn("say one")
     project.turn("say two")
-    rests(project)
+    wait_scanned(project)
     yield project
     assert not project.events("AcpNotice")
 
 
-def rests(editor: Editor) -> None:
-    """Wait until the last look of the last turn is done."""
+def wait_scanned(editor: Editor) -> None:
+    """Wait until the last scan of the last turn is done."""
     path = str(editor.work / "a.txt")
     editor.wait("not require('acp.buffers.watch').at_work(...)", path)
 
 
 def turn(editor: Editor, code: str, text: str, prompt: str) -> None:
-    """Change the file in Neovim's main loop, and in the same breath send a prompt."""
+    """Change the file in Neovim's main loop and send a prompt in the same iteration."""
     count = len(editor.events("AcpTurnEnd"))
     editor.lua(code, str(editor.work / "a.txt"), text, prompt)
     editor.wait_event("AcpTurnEnd", count + 1)
 
 
-@pytest.mark.parametrize("way", [CHANGED, SAVED], ids=["another program", "saved here"])
-def test_what_changed_in_the_same_millisecond_is_the_users(warm: Editor, way: str) -> None:
-    """The agent changes the same file as soon as it has the prompt: undone, the user's is left."""
+@pytest.mark.parametrize("code", [CHANGED, SAVED], ids=["another program", "saved here"])
+def test_a_change_in_the_same_millisecond_is_the_users(warm: Editor, code: str) -> None:
+    """The agent changes the same file as soon as it has the prompt. Rejected, only the user's
+    change remains.
+    """
     path = warm.work / "a.txt"
     for n in range(6):
         users, both = lines(l2=f"user {n}"), lines(l2=f"user {n}", l19=f"agent {n}")
-        turn(warm, way, users, f"write_disk {path} {json.dumps(both)}")
+        turn(warm, code, users, f"write_disk {path} {json.dumps(both)}")
         wait_hunks(warm, 1)
         reject_all(warm)
         wait_edits(warm)
         assert path.read_text(encoding="utf-8") == users
         warm.turn("say nothing")
-        rests(warm)  # else the change may be one of the turn that has just ended
+        wait_scanned(warm)  # otherwise the change may be part of the turn that has just ended
 
 
-def test_what_changed_when_nobody_looked_is_the_users(warm: Editor) -> None:
+def test_a_change_between_turns_is_the_users(warm: Editor) -> None:
     (warm.work / "b.txt").write_text("of the user\n", encoding="utf-8")
     (warm.work / "new").mkdir()
     (warm.work / "new/c.txt").write_text("of the user\n", encoding="utf-8")
@@ -70,7 +72,7 @@ def test_what_changed_when_nobody_looked_is_the_users(warm: Editor) -> None:
     wait_edits(warm, c="modified")
 
 
-def test_a_warm_prompt_asks_neovim_nothing(warm: Editor) -> None:
+def test_a_prompt_after_a_scan_sends_no_request_to_neovim(warm: Editor) -> None:
     warm.lua(RECORD)
     warm.turn("say three")
     warm.wait("#_G.calls == 2")
@@ -84,7 +86,7 @@ def test_a_warm_prompt_asks_neovim_nothing(warm: Editor) -> None:
     assert warm.lines(str(warm.work / "a.txt"))[0] == "unsaved", "the checkpoint has it"
 
 
-def test_much_unsaved_text_is_asked_for(warm: Editor) -> None:
+def test_large_unsaved_text_is_requested(warm: Editor) -> None:
     warm.lua(RECORD)
     warm.lua("vim.api.nvim_buf_set_lines(0, 0, 1, true, { ('unsaved '):rep(10000) })")
     warm.turn("say three")
@@ -92,8 +94,8 @@ def test_much_unsaved_text_is_asked_for(warm: Editor) -> None:
     assert warm.lua("return _G.calls") == ["unsaved", "unsaved", "turns"]
 
 
-def test_a_save_while_the_prompt_is_under_way_is_told(warm: Editor) -> None:
-    """Right after the prompt, before the host can have said that a turn runs."""
+def test_a_save_just_after_the_prompt_is_the_users(warm: Editor) -> None:
+    """The host has not reported the turn to Neovim yet."""
     path = warm.work / "a.txt"
     mine = lines(l5="mine")
     turn(warm, f"{ARGUMENTS} {PROMPT} {SAVE}", mine, "say three")

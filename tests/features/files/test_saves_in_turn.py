@@ -1,5 +1,5 @@
-"""What the user saves while an agent is at work: Neovim asks nothing, no text is lost, and the
-user's own saves are not the agent's.
+"""Saves by the user while an agent is at work: Neovim does not prompt, no text is lost, and the
+user's saves are not the agent's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from tests.support.waiting import until
 
 @pytest.fixture
 def project(editor: Editor) -> Editor:
-    """A turn in which the agent waits for `go`, then changes line 4 by itself and waits again."""
+    """Return an editor in a turn where the agent waits for `go`, changes line 4 on disk, and waits
+    again.
+    """
     editor.write("a.txt", LINES)
     repository(editor.work)
     editor.agent("script")
@@ -31,7 +33,7 @@ def project(editor: Editor) -> Editor:
 
 
 def change(editor: Editor) -> None:
-    """The agent makes its change."""
+    """Let the agent make its change."""
     (editor.home / "go").touch()
     until((editor.home / "changed").exists)
 
@@ -42,7 +44,7 @@ def end(editor: Editor) -> None:
 
 
 def save(editor: Editor, done: str) -> None:
-    """`:w`, typed; waits until it is carried out."""
+    """Type `:w` and wait until it is done."""
     editor.cmd("autocmd BufWritePost * ++once lua _G.written = true")
     editor.keys(":w<CR>")
     editor.wait("not vim.bo.modified and " + done)
@@ -52,7 +54,7 @@ def save(editor: Editor, done: str) -> None:
 WRITTEN = "_G.written"
 
 
-def test_a_buffer_without_edits(project: Editor) -> None:
+def test_saving_an_unchanged_buffer_takes_the_agents_change(project: Editor) -> None:
     change(project)
     save(project, WRITTEN)
     assert (project.work / "a.txt").read_text() == lines(l4="four")
@@ -61,7 +63,7 @@ def test_a_buffer_without_edits(project: Editor) -> None:
     assert edits_by_name(project)["a.txt"]["hunks"] == 1
 
 
-def test_a_buffer_that_neovim_has_read_again(project: Editor) -> None:
+def test_saving_a_reloaded_buffer_leaves_the_change_pending(project: Editor) -> None:
     change(project)
     project.cmd("checktime")
     project.wait("vim.fn.getline(4) == 'four'")
@@ -85,8 +87,8 @@ def test_edits_elsewhere_are_merged_before_they_are_saved(project: Editor) -> No
 CHANGED_IN_THE_SAME_TICK = lua_chunk(__file__, "write_with_same_mtime")
 
 
-def test_a_change_within_the_tick_of_the_users_last_save(project: Editor) -> None:
-    """The file has the stamp that it had after the save."""
+def test_a_change_within_the_clock_tick_of_the_users_last_save_is_merged(project: Editor) -> None:
+    """The file has the same modification time as after the save."""
     project.lua(CHANGED_IN_THE_SAME_TICK)
     save(project, WRITTEN)
     assert (project.work / "a.txt").read_text() == lines(l4="LINE 4", l12="more", l16="mine")
@@ -96,7 +98,7 @@ def test_a_change_within_the_tick_of_the_users_last_save(project: Editor) -> Non
     assert edits_by_name(project)["a.txt"]["hunks"] == 1
 
 
-def test_a_save_over_a_conflict_that_nobody_told_of_keeps_it_listed(project: Editor) -> None:
+def test_a_save_over_an_unreported_conflict_keeps_it_listed(project: Editor) -> None:
     project.lua("vim.fn.setline(4, 'mine')")
     change(project)
     save(project, "vim.fn.execute('messages'):find('the same lines on disk')")
@@ -108,7 +110,7 @@ def test_a_save_over_a_conflict_that_nobody_told_of_keeps_it_listed(project: Edi
     project.wait("#require('acp').state().sessions[1].edits == 0")
 
 
-def test_what_the_user_writes_elsewhere_is_theirs(project: Editor) -> None:
+def test_files_that_the_user_writes_elsewhere_are_theirs(project: Editor) -> None:
     project.lua("vim.fn.setline(1, 'é')")
     for command in (
         "w copy.txt",
@@ -125,14 +127,14 @@ def test_what_the_user_writes_elsewhere_is_theirs(project: Editor) -> None:
     (project.home / "go").touch()
     project.wait_event("AcpTurnEnd")
     project.wait("#require('acp').state().sessions[1].edits > 0")
-    assert list(edits_by_name(project)) == ["a.txt"]  # by the agent, afterwards
+    assert list(edits_by_name(project)) == ["a.txt"]  # changed by the agent afterwards
 
 
 SLOW_FRAMES = lua_chunk(__file__, "delay_frames")
 
 
-def test_a_save_as_soon_as_the_agent_has_the_prompt(editor: Editor) -> None:
-    """However late the screen is, Neovim tells of saves from when the agent may change files."""
+def test_a_save_as_soon_as_the_agent_has_the_prompt_is_the_users(editor: Editor) -> None:
+    """Saves are reported from the start of the turn, however late frames are drawn."""
     editor.write("a.txt", LINES)
     repository(editor.work)
     editor.agent("script")
@@ -157,7 +159,7 @@ def test_a_save_as_soon_as_the_agent_has_the_prompt(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("again", ["touch -d '1 hour ago' a.txt", "cp a.txt x; mv x a.txt"])
-def test_a_file_that_is_another_one_of_the_same_text(editor: Editor, again: str) -> None:
+def test_a_touched_or_replaced_file_with_the_same_text_is_saved(editor: Editor, again: str) -> None:
     editor.write("a.txt", LINES)
     repository(editor.work)
     editor.agent("script")
@@ -174,10 +176,10 @@ def test_a_file_that_is_another_one_of_the_same_text(editor: Editor, again: str)
 
 @pytest.mark.parametrize("again", ["touch -d '1 hour ago' a.txt", "cp a.txt x; mv x a.txt"])
 @pytest.mark.parametrize("first", [False, True])
-def test_saved_after_the_turn_in_which_it_became_another_one_of_the_same_text(
+def test_a_file_touched_or_replaced_in_an_earlier_turn_is_saved(
     editor: Editor, again: str, first: bool
 ) -> None:
-    """The user has typed before it did, or types afterwards."""
+    """The user types before that, or afterwards."""
     editor.write("a.txt", LINES)
     repository(editor.work)
     editor.agent("script")
@@ -192,9 +194,11 @@ def test_saved_after_the_turn_in_which_it_became_another_one_of_the_same_text(
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
 
 
-@pytest.mark.parametrize("over", [False, True])
-def test_a_file_that_no_store_keeps_is_not_written_over_unasked(editor: Editor, over: bool) -> None:
-    """What it held before the agent changed it is not known: Neovim asks, as it does by itself."""
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_file_that_no_store_keeps_is_not_overwritten_without_a_prompt(
+    editor: Editor, ended: bool
+) -> None:
+    """Its content before the agent's change is unknown, so Neovim prompts as usual."""
     editor.write(".gitignore", "a.txt\n")
     repository(editor.work)
     path = editor.write("a.txt", LINES)
@@ -205,7 +209,7 @@ def test_a_file_that_no_store_keeps_is_not_written_over_unasked(editor: Editor, 
     change = json.dumps(f"sed -i 's/^line 4$/four/' a.txt; touch {home}/changed")
     editor.prompt(f"silently {change}\nuntil_there {home}/end")
     until((home / "changed").exists)
-    if over:
+    if ended:
         end(editor)
         editor.wait("not require('acp.buffers.watch').at_work(...)", str(path))
         editor.wait("require('acp.buffers.disk_changes').settled()")
@@ -221,8 +225,8 @@ def test_a_file_that_no_store_keeps_is_not_written_over_unasked(editor: Editor, 
     editor.errors_expected = True
 
 
-def test_the_file_of_a_conflict_changes_again(project: Editor) -> None:
-    """A save after another change of the agent's asks nothing either."""
+def test_a_save_after_another_change_to_a_conflicting_file_is_merged(project: Editor) -> None:
+    """This save does not prompt either."""
     project.lua("vim.fn.setline(4, 'mine')")
     change(project)
     save(project, "vim.fn.execute('messages'):find('the same lines on disk')")
@@ -237,10 +241,9 @@ def test_the_file_of_a_conflict_changes_again(project: Editor) -> None:
 
 @pytest.mark.parametrize("read", ["edit", "checktime"])
 @pytest.mark.parametrize("then", ["", "silent write"])
-def test_the_user_reads_the_change_and_types_before_anybody_looks(
+def test_a_change_that_neovim_reads_before_the_scan_is_the_agents(
     project: Editor, read: str, then: str
 ) -> None:
-    """What Neovim has read by itself is the agent's all the same."""
     change(project)
     project.lua("vim.cmd(...) vim.fn.setline(16, 'mine') vim.cmd(select(2, ...))", read, then)
     end(project)
@@ -253,10 +256,10 @@ def test_the_user_reads_the_change_and_types_before_anybody_looks(
 
 
 @pytest.mark.parametrize("row", [5, 12])
-def test_the_agent_goes_on_after_neovim_has_read_and_the_user_typed(
+def test_a_second_change_after_neovim_read_the_first_is_no_conflict(
     project: Editor, row: int
 ) -> None:
-    """All before anybody looks: what Neovim has read is the agent's, and no conflict."""
+    """All of it happens before a scan."""
     change(project)
     more = f"sed -i 's/^line {row}$/more/' a.txt"
     project.lua(
@@ -278,8 +281,10 @@ def test_the_agent_goes_on_after_neovim_has_read_and_the_user_typed(
 
 @pytest.mark.parametrize("command", ["sed -i 's/^line 4$/four/' a.txt", "rm a.txt"])
 @pytest.mark.parametrize("watched", [False, True])
-def test_saved_just_before_the_prompt(editor: Editor, command: str, watched: bool) -> None:
-    """The agent is quicker than the look at the files before its turn."""
+def test_a_save_just_before_the_prompt_is_the_users(
+    editor: Editor, command: str, watched: bool
+) -> None:
+    """The agent changes the file before the scan at the start of its turn."""
     editor.write("a.txt", LINES)
     repository(editor.work)
     editor.agent("script")
@@ -297,7 +302,7 @@ def test_saved_just_before_the_prompt(editor: Editor, command: str, watched: boo
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
 
 
-def test_what_the_user_saves_while_a_turn_runs_is_theirs(plain: Editor) -> None:
+def test_text_that_the_user_saves_during_a_turn_is_theirs(plain: Editor) -> None:
     plain.write("b.txt", LINES)
     plain.open("a.txt")
     plain.prompt(f"until_there {plain.work}/go\n" + shell("sed -i '3s/.*/theirs/' b.txt"))
@@ -313,7 +318,7 @@ def test_what_the_user_saves_while_a_turn_runs_is_theirs(plain: Editor) -> None:
     assert set(found) == {"b.txt", "go"}
 
 
-def test_a_save_and_then_the_agent_on_the_same_file(plain: Editor) -> None:
+def test_a_later_change_of_the_agent_to_a_saved_file_is_pending_alone(plain: Editor) -> None:
     plain.open("a.txt")
     plain.prompt(f"until_there {plain.work}/go\n" + shell("sed -i '3s/.*/theirs/' a.txt"))
     until(lambda: "waiting" in plain.traffic[0].notes())
@@ -325,9 +330,9 @@ def test_a_save_and_then_the_agent_on_the_same_file(plain: Editor) -> None:
     assert (found["a.txt"]["hunks"], found["a.txt"]["added"]) == (1, 1)
 
 
-@pytest.mark.parametrize("way", ["write", "edit b.txt"])
+@pytest.mark.parametrize("command", ["write", "edit b.txt"])
 def test_a_save_is_merged_with_the_write_of_an_agent_that_read_nothing(
-    editor: Editor, way: str
+    editor: Editor, command: str
 ) -> None:
     path = editor.write("a.txt", LINES)
     editor.write("b.txt", "b\n")
@@ -339,7 +344,7 @@ def test_a_save_is_merged_with_the_write_of_an_agent_that_read_nothing(
     editor.prompt(f"until_there {editor.home}/go\nwrite {path} {content}")
     editor.wait("require('acp').state().sessions[1].status == 'running'")
     editor.lua("vim.fn.setline(16, 'mine')")
-    editor.cmd(way)
+    editor.cmd(command)
     (editor.home / "go").touch()
     editor.wait_event("AcpTurnEnd")
     assert path.read_text() == lines(l4="four", l16="mine")

@@ -1,4 +1,4 @@
-"""Saving while a turn runs is Neovim's own: the same files, messages, errors, marks as without."""
+"""Saves during a turn behave as without one: the same files, messages, errors and marks."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ CASES: dict[str, list[str]] = {
 }
 
 UNTOLD = {"noautocmd", "own"}
-"""Neovim tells nobody of these: what is written so during a turn counts as the agent's."""
+"""Neovim triggers no event for these, so such a write during a turn counts as the agent's."""
 
 
 def run(editor: Editor, commands: list[str]) -> dict[str, Any]:
-    """The commands, and how everything is afterwards."""
+    """Run the commands and return the state afterwards."""
     editor.lua(EVENTS)
     editor.cmd("let v:errmsg = '' | messages clear")
     editor.keys("3Gccmine<Esc>")
@@ -112,8 +112,7 @@ def prepare(editor: Editor) -> None:
     editor.errors_expected = True
 
 
-def at_work(editor: Editor) -> None:
-    """A turn runs."""
+def begin_turn(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt(f"until_there {editor.home}/end")
     editor.traffic[0].wait_note("waiting")
@@ -121,29 +120,31 @@ def at_work(editor: Editor) -> None:
 
 
 def end(editor: Editor) -> None:
-    """The turn ends; nothing in it was the agent's."""
+    """End the turn, in which the agent changed nothing."""
     (editor.home / "end").touch()
     editor.wait_event("AcpTurnEnd")
     assert not editor.session().get("edits")
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_as_without_a_turn(edit: Callable[..., Editor], name: str) -> None:
+def test_a_save_during_a_turn_is_like_one_without(edit: Callable[..., Editor], name: str) -> None:
     plain, busy = edit(), edit()
     prepare(plain)
     expected = run(plain, CASES[name])
     prepare(busy)
-    at_work(busy)
+    begin_turn(busy)
     assert run(busy, CASES[name]) == expected
     if name not in UNTOLD:
         end(busy)
 
 
 @pytest.mark.parametrize("command", [":wq", ":x", ":wqa", "ZZ", ":wall | quitall"])
-def test_the_end(edit: Callable[..., Editor], command: str) -> None:
+def test_leaving_during_a_turn_is_like_leaving_without(
+    edit: Callable[..., Editor], command: str
+) -> None:
     editor = edit()
     prepare(editor)
-    at_work(editor)
+    begin_turn(editor)
     with suppress(EditorGone):
         editor.keys("3Gccmine<Esc>" + (command if command == "ZZ" else f"{command}<CR>"))
     assert editor.rpc.process.wait(PATIENCE_S) == 0

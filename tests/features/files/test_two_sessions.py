@@ -1,4 +1,4 @@
-"""Two sessions at work in one directory: whose a change on disk is, and that none is lost."""
+"""Two sessions at work in one directory: attribution of changes on disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.waiting import until
 
 @pytest.fixture(params=["git", "plain"])
 def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
-    """Two sessions of two agents."""
+    """Return an editor with two sessions of two agents."""
     for name in ("a.txt", "b.txt", "c.txt"):
         editor.write(name, LINES)
     if request.param == "git":
@@ -30,7 +30,7 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
 
 
 def prompt(editor: Editor, n: int, *lines: str) -> None:
-    """Send a prompt whose turn ends with the file `end`; wait until its agent is there."""
+    """Send a prompt whose turn ends with the file `end`, and wait until its agent has it."""
     text = "\n".join([*lines, f"until_there {editor.home}/end"])
     editor.lua("require('acp').prompt(...)", text, {"session": n})
     editor.wait(f"require('acp').state().sessions[{n}].status == 'running'")
@@ -41,8 +41,8 @@ def sed(line: int, name: str) -> str:
 
 
 def end(editor: Editor, *wanted: list[str]) -> None:
-    """End both turns, and wait until these files have pending edits of the first session and of the
-    second. The last look may be over before Neovim is told what it found.
+    """End both turns, and wait for the files with pending edits of the first and of the second
+    session. The last scan may be over before Neovim has its result.
     """
     (editor.home / "end").touch()
     editor.wait_event("AcpTurnEnd", 3)
@@ -51,11 +51,11 @@ def end(editor: Editor, *wanted: list[str]) -> None:
 
 
 def pending(editor: Editor, n: int) -> list[str]:
-    """The names of the files with pending edits of a session."""
+    """Return the names of files with pending edits of a session."""
     return sorted(Path(edit["path"]).name for edit in edits(editor, n))
 
 
-def test_the_one_whose_tool_call_names_the_file(project: Editor) -> None:
+def test_a_change_belongs_to_the_session_whose_tool_call_names_the_file(project: Editor) -> None:
     home, work = project.home, project.work
     prompt(project, 1, f"runs {work}/a.txt " + json.dumps(f"touch {home}/1"))
     until((home / "1").exists)
@@ -69,21 +69,21 @@ def test_the_one_whose_tool_call_names_the_file(project: Editor) -> None:
     end(project, ["a.txt"], ["b.txt", "c.txt"])
 
 
-def test_the_only_one_that_runs_a_tool_call(project: Editor) -> None:
+def test_a_change_belongs_to_the_only_session_that_runs_a_tool_call(project: Editor) -> None:
     prompt(project, 1)
     prompt(project, 2, "runs " + json.dumps(sed(3, "b.txt")))
     project.wait("#(require('acp').state().sessions[2].edits or {}) == 1")
     end(project, [], ["b.txt"])
 
 
-def test_else_the_older_one(project: Editor) -> None:
+def test_a_change_without_a_tool_call_belongs_to_the_older_session(project: Editor) -> None:
     prompt(project, 1)
     prompt(project, 2, "silently " + json.dumps(sed(3, "b.txt")))
     until(lambda: "changed" in (project.work / "b.txt").read_text())
     end(project, ["b.txt"], [])
 
 
-def test_a_new_file_of_one_that_the_other_renames_is_of_both(project: Editor) -> None:
+def test_a_new_file_that_the_other_session_renames_belongs_to_both(project: Editor) -> None:
     home, work = project.home, project.work
     prompt(project, 2, f"runs {work}/n.txt " + json.dumps("echo new > n.txt"))
     project.wait("#(require('acp').state().sessions[2].edits or {}) == 1")
@@ -93,8 +93,8 @@ def test_a_new_file_of_one_that_the_other_renames_is_of_both(project: Editor) ->
     end(project, ["m.txt"], ["m.txt"])
 
 
-def test_the_one_that_changed_it_last_while_its_buffer_could_not_be(project: Editor) -> None:
-    """An operator of the user waits for its motion until both have."""
+def test_a_change_belongs_to_the_later_session_while_the_buffer_is_busy(project: Editor) -> None:
+    """An operator of the user waits for its motion until both have changed the file."""
     work = project.work
     done = "require('acp').state().sessions[{}].tool_calls"
     project.open("a.txt")
@@ -110,7 +110,7 @@ def test_the_one_that_changed_it_last_while_its_buffer_could_not_be(project: Edi
     until(lambda: pending(project, 2) == ["a.txt"])
 
 
-def test_stamps_outlive_the_turn_of_another_session(editor: Editor) -> None:
+def test_file_stamps_outlive_the_turn_of_another_session(editor: Editor) -> None:
     path = editor.write("a.txt", LINES)
     repository(editor.work)
     editor.agent("script")

@@ -1,4 +1,4 @@
-"""Changes on disk during a turn that the agent has not named: listed apart, and asked about."""
+"""Changes on disk during a turn that the agent did not name: listed apart, with a question."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SELECT = lua_chunk(__file__, "answer_select")
 
 @pytest.fixture
 def project(editor: Editor) -> Editor:
-    """Files in a repository, and a user who leaves pending what they are asked about."""
+    """Return an editor with files in a repository, and a user who leaves such changes pending."""
     for name in ("a.txt", "b.txt", "c.txt", "sub/d.txt"):
         editor.write(name, LINES)
     repository(editor.work)
@@ -31,7 +31,7 @@ def project(editor: Editor) -> Editor:
 
 @pytest.fixture
 def agent(project: Editor) -> StepwiseAgent:
-    """At work for long enough that what changes now is later than the prompt."""
+    """Return an agent that has been at work for long enough to tell changes from earlier ones."""
     agent = StepwiseAgent.at_work(project)
     agent.ask("runs", "true")
     return agent
@@ -50,12 +50,12 @@ def chat(editor: Editor) -> str:
     return "\n".join(editor.lines("acp://chat/1"))
 
 
-def asked(editor: Editor) -> list[dict[str, Any]]:
+def questions(editor: Editor) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = editor.lua("return _G.asked")
     return found
 
 
-def test_another_editors_save_is_apart_and_asked_about(
+def test_a_save_of_another_editor_is_listed_apart_with_a_question(
     project: Editor, agent: StepwiseAgent
 ) -> None:
     agent.ask("runs", "sed -i 's/line 5$/five/' a.txt")
@@ -68,7 +68,7 @@ def test_another_editors_save_is_apart_and_asked_about(
     wait_edits(project, b="modified", new="created")
     assert (project.work / "a.txt").read_text() == LINES
     assert "theirs" in (project.work / "b.txt").read_text()
-    [question] = asked(project)
+    [question] = questions(project)
     assert question["prompt"] == "Changed during the turn, not named by the agent: b.txt, new.txt"
     project.wait_message("Rejected 1 hunk in a.txt; not named by the agent and left pending: 2")
     project.lua("_G.answer = 1")
@@ -110,7 +110,7 @@ def test_a_path_in_a_command_counts_as_named(
     assert named(project) == {name: True}
     project.cmd("Acp reject all")
     wait_edits(project)
-    assert asked(project) == []
+    assert questions(project) == []
 
 
 def test_a_terminals_command_names_files(project: Editor, agent: StepwiseAgent) -> None:
@@ -122,7 +122,7 @@ def test_a_terminals_command_names_files(project: Editor, agent: StepwiseAgent) 
     assert named(project) == {"n 1.txt": True, "m.txt": False}
 
 
-def test_a_script_changes_files_that_it_does_not_name(
+def test_files_that_a_script_changes_without_naming_them_are_unnamed(
     project: Editor, agent: StepwiseAgent
 ) -> None:
     (project.work / "fix.sh").write_text("sed -i 's/line 5$/five/' a.txt\n")
@@ -132,7 +132,7 @@ def test_a_script_changes_files_that_it_does_not_name(
     assert named(project) == {"a.txt": False, "fix.sh": True}
 
 
-def test_a_name_that_comes_after_the_change_counts(project: Editor, agent: StepwiseAgent) -> None:
+def test_a_name_that_follows_the_change_counts(project: Editor, agent: StepwiseAgent) -> None:
     agent.ask("silently", "sed -i 's/line 5$/five/' a.txt")
     agent.ask("runs", "true")
     wait_edits(project, a="modified")
@@ -149,7 +149,9 @@ def test_a_write_through_the_editor_names_the_file(project: Editor, agent: Stepw
     assert named(project) == {"a.txt": True}
 
 
-def test_it_is_said_in_review_quickfix_and_chat(project: Editor, agent: StepwiseAgent) -> None:
+def test_review_quickfix_and_chat_mark_unnamed_changes(
+    project: Editor, agent: StepwiseAgent
+) -> None:
     (project.work / "b.txt").write_text(LINES.replace("line 9\n", "theirs\n"))
     agent.end()
     wait_edits(project, b="modified")
@@ -165,12 +167,14 @@ def test_it_is_said_in_review_quickfix_and_chat(project: Editor, agent: Stepwise
     until(lambda: said in screen(project), what="the review")
 
 
-# -- git of the user's ----------------------------------------------------------------------------
+# -- the user's git
 
 
 @pytest.fixture
 def branches(project: Editor) -> Editor:
-    """Another branch, on which `a.txt` is another text, `c.txt` is gone and `n.txt` is new."""
+    """Return a project with another branch, where `a.txt` is another text, `c.txt` is deleted and
+    `n.txt` is new.
+    """
     work = project.work
     git(work, "checkout", "-q", "-b", "other")
     (work / "a.txt").write_text(LINES.replace("line 3\n", "other\n"))
@@ -182,15 +186,15 @@ def branches(project: Editor) -> Editor:
     return project
 
 
-def at_work(editor: Editor) -> StepwiseAgent:
+def begin_turn(editor: Editor) -> StepwiseAgent:
     agent = StepwiseAgent.at_work(editor)
     agent.ask("runs", "sed -i 's/line 5$/five/' b.txt")
     wait_edits(editor, b="modified")
     return agent
 
 
-def edited_last(editor: Editor, agent: StepwiseAgent) -> None:
-    """The agent changes one more file, and its turn ends: all that was changed before is known."""
+def end_after_edit(editor: Editor, agent: StepwiseAgent) -> None:
+    """Let the agent change one more file and end its turn; all earlier changes are then known."""
     agent.ask("runs", "echo x > last.txt")
     agent.end()
     editor.wait(
@@ -199,15 +203,15 @@ def edited_last(editor: Editor, agent: StepwiseAgent) -> None:
     )
 
 
-def test_a_checkout_of_the_users_is_nobodys_edit(branches: Editor) -> None:
+def test_a_checkout_by_the_user_is_not_pending(branches: Editor) -> None:
     branches.open("a.txt")
-    agent = at_work(branches)
+    agent = begin_turn(branches)
     git(branches.work, "checkout", "-q", "other")
-    edited_last(branches, agent)
+    end_after_edit(branches, agent)
     wait_edits(branches, b="modified", last="created")
     branches.cmd("Acp reject all")
     wait_edits(branches)
-    assert asked(branches) == []
+    assert questions(branches) == []
     assert (branches.work / "n.txt").read_text() == "other\n"
     assert not (branches.work / "c.txt").exists()
     assert "other" in (branches.work / "a.txt").read_text()
@@ -215,16 +219,16 @@ def test_a_checkout_of_the_users_is_nobodys_edit(branches: Editor) -> None:
     branches.wait("vim.fn.getbufline('a.txt', 3)[1] == 'other'")
 
 
-def test_a_checkout_there_and_back(branches: Editor) -> None:
-    agent = at_work(branches)
+def test_a_checkout_and_its_return_are_not_pending(branches: Editor) -> None:
+    agent = begin_turn(branches)
     git(branches.work, "checkout", "-q", "other")
     git(branches.work, "checkout", "-q", "-")
-    edited_last(branches, agent)
+    end_after_edit(branches, agent)
     wait_edits(branches, b="modified", last="created")
 
 
-def test_a_checkout_right_before_the_end_of_the_turn(branches: Editor) -> None:
-    agent = at_work(branches)
+def test_a_checkout_just_before_the_end_of_the_turn_is_not_pending(branches: Editor) -> None:
+    agent = begin_turn(branches)
     git(branches.work, "checkout", "-q", "other")
     agent.end()
     until((branches.work / "n.txt").exists)
@@ -233,33 +237,33 @@ def test_a_checkout_right_before_the_end_of_the_turn(branches: Editor) -> None:
     wait_edits(branches, b="modified")
 
 
-def test_a_commit_of_another_editors_work(branches: Editor) -> None:
-    agent = at_work(branches)
+def test_a_commit_of_another_editors_work_is_not_pending(branches: Editor) -> None:
+    agent = begin_turn(branches)
     (branches.work / "a.txt").write_text("theirs\n")
     git(branches.work, "commit", "-q", "-m", "theirs", "a.txt")
-    edited_last(branches, agent)
+    end_after_edit(branches, agent)
     wait_edits(branches, b="modified", last="created")
 
 
-def test_a_pull(branches: Editor) -> None:
-    agent = at_work(branches)
+def test_a_pull_is_not_pending(branches: Editor) -> None:
+    agent = begin_turn(branches)
     git(branches.work, "pull", "-q", "--ff-only", ".", "other")
-    edited_last(branches, agent)
+    end_after_edit(branches, agent)
     wait_edits(branches, b="modified", last="created")
 
 
-def test_a_stash(branches: Editor) -> None:
+def test_a_stash_is_not_pending(branches: Editor) -> None:
     (branches.work / "a.txt").write_text("mine\n")
-    agent = at_work(branches)
+    agent = begin_turn(branches)
     git(branches.work, "stash", "push", "-q", "a.txt")
-    edited_last(branches, agent)
+    end_after_edit(branches, agent)
     wait_edits(branches, b="modified", last="created")
 
 
-def test_a_checkout_of_the_agents_is_pending(branches: Editor) -> None:
-    agent = at_work(branches)
+def test_a_checkout_by_the_agent_is_pending(branches: Editor) -> None:
+    agent = begin_turn(branches)
     agent.ask("runs", "git checkout -q other")
-    edited_last(branches, agent)
+    end_after_edit(branches, agent)
     wait_edits(branches, a="modified", b="modified", c="deleted", n="created", last="created")
     assert {name for name, is_named in named(branches).items() if not is_named} == {
         "a.txt",
@@ -268,8 +272,8 @@ def test_a_checkout_of_the_agents_is_pending(branches: Editor) -> None:
     }
 
 
-def test_a_checkout_while_the_agent_runs_something_else(branches: Editor) -> None:
-    agent = at_work(branches)
+def test_a_checkout_while_the_agent_runs_something_else_is_not_pending(branches: Editor) -> None:
+    agent = begin_turn(branches)
     done = branches.home / "done"
     waiting = agent.order("runs", f"while [ ! -e {done} ]; do sleep 0.01; done")
     branches.wait("vim.tbl_count(require('acp').state().sessions[1].tool_calls) >= 2")
@@ -280,16 +284,16 @@ def test_a_checkout_while_the_agent_runs_something_else(branches: Editor) -> Non
     git(branches.work, "checkout", "-q", "other")
     done.touch()
     until(lambda: waiting in agent.traffic.notes())
-    edited_last(branches, agent)
+    end_after_edit(branches, agent)
     wait_edits(branches, b="modified", last="created")
 
 
-def test_what_a_checkout_overwrites_of_the_agents_is_parked(branches: Editor) -> None:
-    agent = at_work(branches)
+def test_agents_text_that_a_checkout_overwrites_is_set_aside(branches: Editor) -> None:
+    agent = begin_turn(branches)
     agent.ask("runs", "sed -i 's/line 9$/nine/' a.txt")
     wait_edits(branches, a="modified", b="modified")
     git(branches.work, "checkout", "-q", "-f", "other")
-    edited_last(branches, agent)
+    end_after_edit(branches, agent)
     wait_edits(branches, last="created")
     branches.cmd("Acp edits parked")
     branches.wait("#vim.fn.getqflist() == 2")

@@ -1,4 +1,4 @@
-"""Option `files.unsaved`: what an agent that reads files on disk learns of unsaved text."""
+"""Option `files.unsaved`: unsaved text in prompts to agents that read files on disk."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ LINES = "one\ntwo\nthree\n"
 
 
 def change(editor: Editor, row: int, text: str) -> None:
-    """The user changes a line, and does not save."""
+    """Change a line as the user, without a save."""
     editor.lua("vim.api.nvim_buf_set_lines(0, ...)", row, row + 1, True, [text])
 
 
-def sent(editor: Editor, agent: Any, text: str) -> list[str]:
-    """The texts that went with a prompt, besides its words."""
+def sent_texts(editor: Editor, agent: Any, text: str) -> list[str]:
+    """Return the texts of a prompt besides the user's own."""
     before = len(agent.received("session/prompt"))
     editor.turn(text)
     blocks = agent.wait("session/prompt", before + 1)["params"]["prompt"]
@@ -29,65 +29,73 @@ def sent(editor: Editor, agent: Any, text: str) -> list[str]:
 
 @pytest.fixture
 def agent(editor: Editor) -> Any:
-    """One that reads nothing through the editor; a file is open, its second line is not saved."""
+    """Return an agent that reads nothing through the editor; the open file has an unsaved second
+    line.
+    """
     started = editor.agent("script")
     editor.open(editor.write("a.txt", LINES))
     change(editor, 1, "TWO")
     return started
 
 
-def test_the_changes_go_along_as_a_diff_each_once(editor: Editor, agent: Any) -> None:
-    [first] = sent(editor, agent, "say one")
+def test_each_unsaved_change_is_sent_once_as_a_diff(editor: Editor, agent: Any) -> None:
+    [first] = sent_texts(editor, agent, "say one")
     assert "--- a/a.txt\n+++ b/a.txt" in first
     assert "-two\n+TWO" in first
-    assert sent(editor, agent, "say two") == []
+    assert sent_texts(editor, agent, "say two") == []
     change(editor, 2, "THREE")
-    [third] = sent(editor, agent, "say three")
+    [third] = sent_texts(editor, agent, "say three")
     assert "-three\n+THREE" in third
     assert "+TWO" not in third
 
 
-def test_what_is_saved_is_not_told_and_what_is_given_up_is(editor: Editor, agent: Any) -> None:
-    sent(editor, agent, "say one")
+def test_saved_changes_are_not_sent_and_discarded_ones_are(editor: Editor, agent: Any) -> None:
+    sent_texts(editor, agent, "say one")
     editor.cmd("silent write")
-    assert sent(editor, agent, "say two") == []
+    assert sent_texts(editor, agent, "say two") == []
     change(editor, 0, "ONE")
-    assert "+ONE" in "".join(sent(editor, agent, "say three"))
+    assert "+ONE" in "".join(sent_texts(editor, agent, "say three"))
     editor.cmd("edit!")
-    assert "-ONE\n+one" in "".join(sent(editor, agent, "say four"))
-    assert sent(editor, agent, "say five") == []
+    assert "-ONE\n+one" in "".join(sent_texts(editor, agent, "say four"))
+    assert sent_texts(editor, agent, "say five") == []
 
 
-def test_an_agent_that_reads_through_the_editor_is_told_nothing(editor: Editor, agent: Any) -> None:
+def test_nothing_is_sent_to_an_agent_that_reads_through_the_editor(
+    editor: Editor, agent: Any
+) -> None:
     editor.turn(f"read {editor.work}/a.txt")
     change(editor, 2, "THREE")
-    assert sent(editor, agent, "say more") == []
+    assert sent_texts(editor, agent, "say more") == []
 
 
-def test_one_that_takes_no_resources_is_told_when_it_is_known_not_to_read(editor: Editor) -> None:
-    """To it they are text among the user's words."""
+def test_an_agent_without_resources_gets_changes_once_it_is_known_not_to_read(
+    editor: Editor,
+) -> None:
+    """For it they are text among the user's words."""
     agent = editor.agent("hello", capabilities={"promptCapabilities": {}})
     editor.open(editor.write("a.txt", LINES))
     change(editor, 1, "TWO")
-    assert sent(editor, agent, "one") == []
-    assert "+TWO" in "".join(sent(editor, agent, "two"))
+    assert sent_texts(editor, agent, "one") == []
+    assert "+TWO" in "".join(sent_texts(editor, agent, "two"))
 
 
-def test_one_that_reads_by_the_editors_tool_is_told_nothing(editor: Editor, agent: Any) -> None:
+def test_nothing_is_sent_to_an_agent_that_reads_by_the_editors_tool(
+    editor: Editor, agent: Any
+) -> None:
     editor.turn('mcp nvim_read {"path": "a.txt"}')
     change(editor, 2, "THREE")
-    assert sent(editor, agent, "say more") == []
+    assert sent_texts(editor, agent, "say more") == []
 
 
-def test_one_that_reads_both_ways_is_told(editor: Editor, agent: Any) -> None:
-    """It reads by itself, and its edits read through the editor."""
+def test_an_agent_that_reads_both_ways_gets_the_changes(editor: Editor, agent: Any) -> None:
+    """It reads on disk, and its edits read through the editor."""
     path = editor.work / "a.txt"
     other = editor.write("b.txt", LINES)
     editor.turn(f"read {other}\nreads_call {path} disk")
     change(editor, 2, "THREE")
-    assert "+THREE" in "".join(sent(editor, agent, f"read {other}"))
+    assert "+THREE" in "".join(sent_texts(editor, agent, f"read {other}"))
     change(editor, 0, "ONE")
-    assert "+ONE" in "".join(sent(editor, agent, "say more"))
+    assert "+ONE" in "".join(sent_texts(editor, agent, "say more"))
 
 
 def test_calls_that_read_through_the_editor_are_no_reads_on_disk(
@@ -96,10 +104,10 @@ def test_calls_that_read_through_the_editor_are_no_reads_on_disk(
     path = editor.work / "a.txt"
     editor.turn(f"reads_call {path} editor\nreads_call {editor.work / 'gone.txt'} editor")
     change(editor, 2, "THREE")
-    assert sent(editor, agent, "say more") == []
+    assert sent_texts(editor, agent, "say more") == []
 
 
-def test_secrets_and_files_elsewhere_are_left_alone(editor: Editor, agent: Any) -> None:
+def test_secrets_and_files_elsewhere_are_not_sent(editor: Editor, agent: Any) -> None:
     editor.cmd("silent write")
     editor.open(editor.write(".env", "KEY=1\n"))
     change(editor, 0, "KEY=2")
@@ -107,28 +115,30 @@ def test_secrets_and_files_elsewhere_are_left_alone(editor: Editor, agent: Any) 
     outside.write_text("x\n")
     editor.open(outside)
     change(editor, 0, "y")
-    assert sent(editor, agent, "say one") == []
+    assert sent_texts(editor, agent, "say one") == []
 
 
-def test_with_the_variable_diff_they_go_once(editor: Editor, agent: Any) -> None:
+def test_the_variable_diff_sends_the_changes_once(editor: Editor, agent: Any) -> None:
     repository(editor.work)
     editor.turn("say {diff}")
     blocks = agent.wait("session/prompt")["params"]["prompt"]
     assert sum("+TWO" in str(block) for block in blocks) == 1
-    assert sent(editor, agent, "say one") == []
+    assert sent_texts(editor, agent, "say one") == []
 
 
-def test_they_are_saved(editor: Editor, agent: Any) -> None:
+def test_the_option_save_saves_the_files(editor: Editor, agent: Any) -> None:
     editor.setup({"files": {"unsaved": "save"}})
-    assert sent(editor, agent, "say one") == []
+    assert sent_texts(editor, agent, "say one") == []
     assert (editor.work / "a.txt").read_text() == "one\nTWO\nthree\n"
     assert editor.lua("return vim.bo.modified") is False
 
 
-def test_what_cannot_be_saved_is_told_and_goes_along(editor: Editor, agent: Any) -> None:
+def test_a_file_that_cannot_be_saved_is_reported_and_its_changes_sent(
+    editor: Editor, agent: Any
+) -> None:
     editor.setup({"files": {"unsaved": "save"}})
     editor.cmd("set readonly")
-    assert "+TWO" in "".join(sent(editor, agent, "say one"))
+    assert "+TWO" in "".join(sent_texts(editor, agent, "say one"))
     assert any("a.txt is not saved: the buffer is 'readonly'" in row for row in editor.chat())
     assert (editor.work / "a.txt").read_text() == LINES
 
@@ -136,7 +146,7 @@ def test_what_cannot_be_saved_is_told_and_goes_along(editor: Editor, agent: Any)
 @pytest.mark.parametrize(
     ("choice", "goes", "saved"), [(1, True, False), (2, False, True), (3, False, False)]
 )
-def test_the_user_is_asked(
+def test_the_option_ask_asks_the_user(
     editor: Editor, agent: Any, choice: int, goes: bool, saved: bool
 ) -> None:
     editor.setup({"files": {"unsaved": "ask"}})
@@ -145,11 +155,11 @@ def test_the_user_is_asked(
         "_G.asked = opts.prompt done(items[n], n) end",
         choice,
     )
-    assert bool(sent(editor, agent, "say one")) is goes
+    assert bool(sent_texts(editor, agent, "say one")) is goes
     assert "a.txt" in editor.lua("return _G.asked")
     assert ((editor.work / "a.txt").read_text() != LINES) is saved
 
 
-def test_they_are_left_out(editor: Editor, agent: Any) -> None:
+def test_the_option_ignore_sends_nothing(editor: Editor, agent: Any) -> None:
     editor.setup({"files": {"unsaved": "ignore"}})
-    assert sent(editor, agent, "say one") == []
+    assert sent_texts(editor, agent, "say one") == []

@@ -1,4 +1,4 @@
-"""Which prompt wrote a line: seen in the buffer, opened in the chat, there in the next Neovim."""
+"""Blame: the prompt that wrote a line, in the buffer, in the chat, and in the next Neovim."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.support.editor import Editor
 from tests.support.git import git, repository
 from tests.support.script_lines import shell
 
-SEEN = """
+MARKS = """
 local ns = vim.api.nvim_create_namespace('acp.blame')
 local marks = vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true })
 return vim.tbl_map(function(mark) return { mark[2] + 1, mark[4].virt_text[1][1] } end, marks)
 """
-"""Line and text of what blame shows."""
+"""Returns the line and the text of each blame mark."""
 
 
 def start(edit: Callable[..., Editor], home: Path, **options: Any) -> Editor:
@@ -26,10 +26,10 @@ def start(edit: Callable[..., Editor], home: Path, **options: Any) -> Editor:
     return editor
 
 
-def shows(editor: Editor, line: int, words: str) -> None:
-    """Blame shows these words at the line once the cursor is there, and at no other."""
+def wait_blame(editor: Editor, line: int, words: str) -> None:
+    """Wait until blame shows these words at the cursor's line and at no other."""
     editor.keys(f"{line}G")
-    condition = "(function(...) local seen = (function() " + SEEN + " end)()"
+    condition = "(function(...) local seen = (function() " + MARKS + " end)()"
     condition += " local line, words = ..."
     condition += " if words == '' then return #seen == 0 end"
     condition += " return #seen == 1 and seen[1][1] == line and seen[1][2]:find(words, 1, true)"
@@ -37,12 +37,12 @@ def shows(editor: Editor, line: int, words: str) -> None:
 
 
 def below_cursor(editor: Editor) -> str:
-    """The two lines below the cursor."""
+    """Return the two lines below the cursor."""
     row = editor.lua("return vim.api.nvim_win_get_cursor(0)[1]")
     return " ".join(editor.lua("return vim.api.nvim_buf_get_lines(0, ..., ... + 2, false)", row))
 
 
-def test_the_prompt_of_a_line(edit: Callable[..., Editor], tmp_path: Path) -> None:
+def test_blame_shows_the_prompt_of_a_line(edit: Callable[..., Editor], tmp_path: Path) -> None:
     first = start(edit, tmp_path)
     path = first.write("a.txt", "one\ntwo\nthree\n")
     first.cmd(f"edit {path}")
@@ -50,26 +50,26 @@ def test_the_prompt_of_a_line(edit: Callable[..., Editor], tmp_path: Path) -> No
     first.turn("say hello")
     first.turn(f"replace {path} two TWO")
     first.cmd("Acp blame")
-    shows(first, 2, "script, just now · replace")
-    shows(first, 1, "")
+    wait_blame(first, 2, "script, just now · replace")
+    wait_blame(first, 1, "")
 
-    # The user types: above, and in an agent's line.
+    # The user types above an agent's line, and in one.
     first.keys("ggOnew<Esc>")
-    shows(first, 3, "replace")
-    shows(first, 1, "")
+    wait_blame(first, 3, "replace")
+    wait_blame(first, 1, "")
     first.keys("3GAx<Esc>")
-    shows(first, 3, "")
+    wait_blame(first, 3, "")
     first.keys("u")
-    shows(first, 3, "replace")
+    wait_blame(first, 3, "replace")
 
-    # The agent goes on, on disk and over unsaved text; the buffer asks again by itself.
+    # The agent changes the file on disk and over unsaved text; blame is updated by itself.
     first.cmd("write")
     first.turn(shell(f"sed -i s/three/THREE/ {path}", path))
-    shows(first, 4, "runs")
-    shows(first, 3, "replace")
+    wait_blame(first, 4, "runs")
+    wait_blame(first, 3, "replace")
     assert first.lines(str(path)) == ["new", "one", "TWO", "THREE"]
 
-    # <CR> elsewhere is the user's; on an agent's line it goes to the prompt.
+    # <CR> keeps its meaning elsewhere; on an agent's line it opens the prompt.
     first.keys("1G7<CR>")
     first.wait("vim.g.mine == 7")
     first.keys("3G<CR>")
@@ -78,14 +78,14 @@ def test_the_prompt_of_a_line(edit: Callable[..., Editor], tmp_path: Path) -> No
     assert "replace" in below_cursor(first)
     first.cmd("wincmd p")
     first.cmd("Acp blame")
-    assert first.lua(SEEN) == []
+    assert first.lua(MARKS) == []
     assert "let g:mine" in first.cmd("nmap <buffer> <CR>"), "the user's map is back"
     first.kill()
 
     second = start(edit, tmp_path)
     second.cmd(f"edit {path}")
     second.cmd("Acp blame")
-    shows(second, 3, "replace")
+    wait_blame(second, 3, "replace")
     second.keys("<CR>")
     second.wait("vim.api.nvim_buf_get_name(0):match('^acp://chat/') ~= nil")
     second.wait("vim.api.nvim_get_current_line():find('## You') ~= nil")
@@ -105,27 +105,29 @@ def test_the_prompt_of_a_line(edit: Callable[..., Editor], tmp_path: Path) -> No
     ]
 
 
-def test_notes_on_the_commit_in_use(edit: Callable[..., Editor], tmp_path: Path) -> None:
+def test_git_notes_on_the_commit_in_use_name_the_prompt(
+    edit: Callable[..., Editor], tmp_path: Path
+) -> None:
     editor = start(edit, tmp_path, blame_export="notes")
     path = editor.write("a.txt", "one\ntwo\nthree\n")
     editor.turn(f"replace {path} two TWO")
     editor.cmd("Acp blame export")
     editor.wait_message("No git repository here to put notes in")
     repository(editor.work)
-    editor.turn(f"replace {path} one ONE")  # is in no commit yet
+    editor.turn(f"replace {path} one ONE")  # not in a commit yet
     editor.cmd("Acp blame export")
     editor.wait_message("Agent trace noted on commit")
     note = json.loads(git(editor.work, "notes", "--ref=refs/notes/acp", "show", "HEAD"))
     assert note["vcs"] == {"type": "git", "revision": git(editor.work, "rev-parse", "HEAD").strip()}
     (file,) = note["files"]
     assert [one["ranges"] for one in file["conversations"]] == [[{"start_line": 2, "end_line": 2}]]
-    editor.cmd(f"Acp blame export {tmp_path / 'trace.json'}")  # where a file is named
+    editor.cmd(f"Acp blame export {tmp_path / 'trace.json'}")  # where a path is typed
     editor.wait_message("Agent trace exported to")
     assert "vcs" not in json.loads((tmp_path / "trace.json").read_text())
     assert git(editor.work, "status", "--porcelain").split() == ["M", "a.txt"]
 
 
-def test_blame_that_is_off(editor: Editor) -> None:
+def test_blame_can_be_turned_off(editor: Editor) -> None:
     editor.agent("script")
     path = editor.write("a.txt", "one\n")
     editor.turn(f"replace {path} one ONE")

@@ -1,6 +1,4 @@
-"""The classic route: `:UpdateRemotePlugins`, then the same plugin in Neovim's shared Python
-host.
-"""
+"""Classic remote plugin: `:UpdateRemotePlugins`, then the plugin in Neovim's shared Python host."""
 
 from __future__ import annotations
 
@@ -21,14 +19,14 @@ from tests.support.waiting import until
 
 @pytest.fixture
 def classic(edit: Callable[..., Editor], tmp_path: Path) -> Editor:
-    """An editor on a copy of the plugin that has no `.venv`, with the manifest written and
+    """Return an editor on a copy of the plugin without `.venv`, with the manifest written and
     sourced.
     """
     root = tmp_path / "plugin"
     root.mkdir()
     for part in ("lua", "plugin", "acp_nvim", "pyproject.toml"):
         (root / part).symlink_to(ROOT / part)
-    shutil.copytree(ROOT / "rplugin", root / "rplugin")  # Neovim looks for it past no symlink
+    shutil.copytree(ROOT / "rplugin", root / "rplugin")  # Neovim does not find it through a symlink
     paths = [f"[[{path}]]" for path in (ROOT, root, sys.executable)]
     editor = edit(init=lua_call(__file__, "use_copy_of_plugin", *paths))
     editor.cmd("silent UpdateRemotePlugins")
@@ -46,7 +44,7 @@ def test_a_turn_by_the_classic_host(classic: Editor) -> None:
     assert info["client"]["type"] == "host", "the shared host of remote plugins, not one of our own"
 
 
-def test_its_health_is_that_it_answers(classic: Editor) -> None:
+def test_health_reports_that_the_classic_host_answers(classic: Editor) -> None:
     classic.agent("script")
     classic.turn("say hello")
     classic.cmd("checkhealth acp")
@@ -56,7 +54,7 @@ def test_its_health_is_that_it_answers(classic: Editor) -> None:
     assert "not answering" not in report
 
 
-def test_its_commands_are_those_of_lua(classic: Editor) -> None:
+def test_the_commands_are_the_same_as_in_lua(classic: Editor) -> None:
     classic.agent("permission")
     classic.prompt("ask me")
     classic.wait("#require('acp').state().sessions[1].permissions == 1")
@@ -65,7 +63,7 @@ def test_its_commands_are_those_of_lua(classic: Editor) -> None:
     assert classic.session(1)["status"] == "idle"
 
 
-def test_at_the_end_nothing_is_left(classic: Editor) -> None:
+def test_quitting_leaves_no_process(classic: Editor) -> None:
     classic.agent("grandchildren")
     classic.turn("hello")
     assert len(classic.processes()) > 3
@@ -73,15 +71,15 @@ def test_at_the_end_nothing_is_left(classic: Editor) -> None:
     until(lambda: not classic.processes())
 
 
-def test_the_end_of_a_killed_neovim(classic: Editor) -> None:
+def test_killing_neovim_leaves_no_process(classic: Editor) -> None:
     classic.agent("grandchildren")
     classic.turn("hello")
     classic.kill()
     until(lambda: not classic.processes())
 
 
-def test_a_shared_host_that_was_killed_is_replaced_by_one_of_our_own(classic: Editor) -> None:
-    """Neovim starts it once only."""
+def test_a_killed_shared_host_is_replaced_by_the_plugins_own(classic: Editor) -> None:
+    """Neovim starts it only once."""
     classic.agent("script")
     path = classic.write("a.txt", "one\ntwo\n")
     classic.turn(f'write {path} "one\\nTWO\\n"')

@@ -1,4 +1,4 @@
-"""What was said comes back with the next Neovim: found, read, gone on with, deleted."""
+"""Stored sessions in a later Neovim: found, read, continued, deleted."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ return vim.tbl_map(function(it) return it.text end, earlier.list())
 
 
 def chat_lines(editor: Editor, n: int) -> list[str]:
-    """A chat, without the line below the user's last turn that says how a session came to be."""
+    """Return the lines of a chat without the last one, which says how the session was opened."""
     return [line for line in editor.chat(n) if line.strip()]
 
 
-def opened(editor: Editor, n: int) -> None:
+def wait_chat(editor: Editor, n: int) -> None:
     editor.wait("#vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/' .. ...)) > 0", n)
 
 
-def test_a_users_day(days: Days) -> None:
+def test_a_users_days_with_the_history(days: Days) -> None:
     first = days.start()
     first.turn(f'say the zebra is in {KEY}\nthink well\ntools 3\nplan\nshell "echo stripes"')
     cost = {"amount": 0.5, "currency": "USD"}
@@ -58,7 +58,7 @@ def test_a_users_day(days: Days) -> None:
     (question, actions) = pick(second, "Acp history zebra", title, "open")
     assert question["items"] == [f"{title}  (script, now)"], "the title holds the line found"
     assert actions["items"] == ["open", "continue", "export", "delete"]
-    opened(second, 1)
+    wait_chat(second, 1)
     expected = [line.replace(KEY, "«redacted»") for line in before]
     second.wait("vim.api.nvim_buf_line_count(vim.fn.bufnr('acp://chat/1')) >= ...", len(expected))
     assert chat_lines(second, 1) == expected
@@ -70,7 +70,7 @@ def test_a_users_day(days: Days) -> None:
     assert second.session(1)["usage"] == usage
     assert not second.state()["agents"], "to look starts no agent"
 
-    second.turn("say back again")  # in the chat that was opened: it goes on
+    second.turn("say back again")  # it continues in the opened chat
     session = second.session(2)
     assert session["status"] == "idle"
     prompt = second.traffic[0].received("session/prompt")[-1]
@@ -112,7 +112,7 @@ def test_a_users_day(days: Days) -> None:
 
 
 @pytest.mark.parametrize("way", ["resume", "load"])
-def test_a_session_goes_on_at_an_agent_that_remembers_it(days: Days, way: str) -> None:
+def test_a_session_continues_at_an_agent_that_remembers_it(days: Days, way: str) -> None:
     resumes: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
     capabilities = {"loadSession": True} if way == "load" else resumes
     first = days.start(capabilities=capabilities)
@@ -136,7 +136,7 @@ def test_a_session_goes_on_at_an_agent_that_remembers_it(days: Days, way: str) -
     assert days.records() == ["say one"]
 
 
-def test_one_key_opens_the_last_session_in_neovims_own_list(edit: Any, tmp_path: Path) -> None:
+def test_one_key_opens_the_last_session_from_neovims_own_list(edit: Any, tmp_path: Path) -> None:
     days = Days(edit, tmp_path)
     first = days.start()
     assert first.cmd("Acp chat") == "acp: No session yet. :AcpPrompt starts one"
@@ -150,7 +150,7 @@ def test_one_key_opens_the_last_session_in_neovims_own_list(edit: Any, tmp_path:
         second.wait_screen("No session yet. Open the last one of this directory?")
         second.wait_screen("say the okapi")
         second.keys(key)
-    opened(second, 1)
+    wait_chat(second, 1)
     assert "the okapi" in second.chat(1)
     second.quit()
 
@@ -159,11 +159,11 @@ def test_one_key_opens_the_last_session_in_neovims_own_list(edit: Any, tmp_path:
     third.keys(":Acp chat<CR>")
     third.wait_screen("No session yet. Open the last one")
     third.keys("<CR>")
-    opened(third, 1)
+    wait_chat(third, 1)
 
 
 @pytest.mark.parametrize("way", ["open", "resume", "load"])
-def test_the_chat_keeps_what_was_asked_in_the_next_neovim(days: Days, way: str) -> None:
+def test_answered_questions_are_shown_in_the_next_neovim(days: Days, way: str) -> None:
     resumes: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
     capabilities = resumes if way == "resume" else {"loadSession": True}
     first = days.start(capabilities=capabilities)
@@ -182,7 +182,7 @@ def test_the_chat_keeps_what_was_asked_in_the_next_neovim(days: Days, way: str) 
 
     second = days.start(capabilities=capabilities)
     pick(second, "Acp history ls -la", "say hello", "open" if way == "open" else "continue")
-    opened(second, 1)
+    wait_chat(second, 1)
     second.wait("vim.api.nvim_buf_line_count(vim.fn.bufnr('acp://chat/1')) > 5")
     assert after_answer(second) == before
     if way != "open":
@@ -195,7 +195,7 @@ def after_answer(editor: Editor) -> list[str]:
     return rows[rows.index("↳ Allow") + 1 :]
 
 
-def test_a_session_goes_on_in_its_record_when_the_host_is_killed(days: Days) -> None:
+def test_a_session_continues_in_its_record_when_the_host_is_killed(days: Days) -> None:
     editor = days.start()
     editor.turn("say one")
     until(lambda: days.records() == ["say one"] and days.said() == ["say one", "one"])
@@ -208,7 +208,7 @@ def test_a_session_goes_on_in_its_record_when_the_host_is_killed(days: Days) -> 
     assert days.records() == ["say one"]
 
 
-def test_what_was_said_before_neovim_was_killed_is_there(days: Days) -> None:
+def test_messages_from_before_neovim_was_killed_are_stored(days: Days) -> None:
     editor = days.start()
     editor.prompt("slow 1000 0.1")
     editor.wait_screen("tick 7")
@@ -222,7 +222,7 @@ def test_what_was_said_before_neovim_was_killed_is_there(days: Days) -> None:
     second.quit()
 
 
-def test_earlier_prompts_come_back_and_are_searched(days: Days) -> None:
+def test_earlier_prompts_are_recalled_and_searched(days: Days) -> None:
     first = days.start()
     first.turn("say apple")
     first.turn("say pear\nsay plum")
@@ -250,24 +250,24 @@ def test_earlier_prompts_come_back_and_are_searched(days: Days) -> None:
     second.quit()
 
 
-def test_a_subagent_of_the_past_opens_from_the_chat(days: Days) -> None:
+def test_an_earlier_subagent_opens_from_the_chat(days: Days) -> None:
     first = days.start("subagent")
     first.turn("go")
     first.quit()
     second = days.start("subagent")
     for _ in range(2):  # the second time it is there already
         pick(second, "Acp history Explorer", "go", "open")
-        opened(second, 1)
+        wait_chat(second, 1)
         second.wait("vim.fn.getbufline('acp://chat/1', 1, '$')[9] ~= nil")
     assert len(second.state()["sessions"]) == 1
     second.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))[1])")
     second.wait("vim.fn.search('Explorer') > 0")
     second.keys("<CR>")
-    opened(second, 2)
+    wait_chat(second, 2)
     second.wait_screen("I am looking")
 
 
-def test_pickers_of_the_users_own_search_as_they_type(days: Days) -> None:
+def test_the_users_picker_searches_as_they_type(days: Days) -> None:
     editor = days.start()
     editor.turn("say zebra")
     editor.lua(
@@ -284,7 +284,7 @@ def test_pickers_of_the_users_own_search_as_they_type(days: Days) -> None:
     assert "## You" in editor.lua("return _G.lines")
     editor.cmd("enew | only")
     editor.lua("require('acp').history({ open = ... })", found["id"])
-    opened(editor, 1)
+    wait_chat(editor, 1)
     assert len(editor.state()["sessions"]) == 1, "it is open here: its own chat is shown"
 
 
@@ -300,13 +300,13 @@ def test_the_next_neovim_offers_the_last_session_of_its_directory(days: Days) ->
     [question] = pick(second, "Acp chat", "say the okapi")
     assert question["prompt"] == "No session yet. Open the last one of this directory?"
     assert [item.partition("  ")[0] for item in question["items"]] == ["say the okapi"]
-    opened(second, 1)
+    wait_chat(second, 1)
     assert "the okapi" in second.chat(1)
     second.turn("say go on")
     assert second.session()["status"] == "idle"
 
 
-def test_without_a_session_of_this_directory_there_is_nothing_to_offer(days: Days) -> None:
+def test_nothing_is_offered_without_a_session_of_this_directory(days: Days) -> None:
     first = days.start()
     first.turn("say the zebra")
     first.quit()
@@ -319,12 +319,12 @@ def test_without_a_session_of_this_directory_there_is_nothing_to_offer(days: Day
     assert not second.state()["sessions"]
 
 
-def test_a_chat_that_was_never_begun_starts_nothing(editor: Editor) -> None:
+def test_opening_an_empty_chat_starts_nothing(editor: Editor) -> None:
     assert "No session yet. :AcpPrompt starts one" in editor.cmd("Acp chat")
     assert editor.state()["host"] == "stopped"
 
 
-def test_the_chat_keeps_the_open_calls_that_a_question_showed(days: Days) -> None:
+def test_a_stored_question_includes_the_open_calls_it_showed(days: Days) -> None:
     first = days.start()
     first.turn("say hello")
     call = {"title": "terminal", "kind": "execute", "rawInput": {"command": "ls -la"}}
@@ -341,6 +341,6 @@ def test_the_chat_keeps_the_open_calls_that_a_question_showed(days: Days) -> Non
 
     second = days.start()
     pick(second, "Acp history ls -la", "say hello", "open")
-    opened(second, 1)
+    wait_chat(second, 1)
     second.wait("vim.api.nvim_buf_line_count(vim.fn.bufnr('acp://chat/1')) > 5")
     assert after_answer(second) == before

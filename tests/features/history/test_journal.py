@@ -1,4 +1,4 @@
-"""What Neovim leaves on disk when it ends or is killed, and what the next one makes of it."""
+"""Journal of pending edits: written when Neovim ends or is killed, read by the next one."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ KILL_BOTH = lua_chunk(__file__, "kill_at_edit")
 STOPPED = "return require('acp').state().host == 'stopped'"
 
 
-def wrote(editor: Editor) -> Path:
-    """The agent has changed two places of a file, and the journal has it."""
+def write_two_hunks(editor: Editor) -> Path:
+    """Let the agent change two places of a file, and wait until the journal has them."""
     editor.agent("script")
     path = editor.write("a.txt", "one\ntwo\nthree\n")
     editor.turn(f'write {path} "one\\nTWO\\nthree\\nfour\\n"')
@@ -44,14 +44,14 @@ def wrote(editor: Editor) -> Path:
 
 
 def same_data(tmp_path: Path) -> dict[str, str]:
-    """The environment of Neovims of one user."""
+    """Return an environment that several Neovims of one user share."""
     return {"XDG_DATA_HOME": str(tmp_path / "data")}
 
 
-def test_a_neovim_that_is_killed_with_its_host_loses_nothing(edit: Edit, tmp_path: Path) -> None:
+def test_killing_neovim_with_its_host_loses_nothing(edit: Edit, tmp_path: Path) -> None:
     env = same_data(tmp_path)
     first = edit(env=env)
-    path = wrote(first)
+    path = write_two_hunks(first)
     journal = journal_path(first)
     assert stat.S_IMODE(journal.stat().st_mode) == 0o600
     assert stat.S_IMODE(journal.parent.stat().st_mode) == 0o700
@@ -81,7 +81,7 @@ def test_a_neovim_that_is_killed_with_its_host_loses_nothing(edit: Edit, tmp_pat
     until(lambda: path.read_text() == "one\ntwo\nthree\n")
 
 
-def test_what_is_shown_is_kept_already(edit: Edit, tmp_path: Path) -> None:
+def test_edits_are_in_the_journal_before_they_are_shown(edit: Edit, tmp_path: Path) -> None:
     env = same_data(tmp_path)
     first = edit(env=env)
     first.agent("script")
@@ -99,7 +99,7 @@ def test_what_is_shown_is_kept_already(edit: Edit, tmp_path: Path) -> None:
     assert kinds == {"a.txt": "modified", "b.txt": "created"}
 
 
-def test_a_write_is_the_agents_though_its_journal_was_never_written(
+def test_a_write_is_the_agents_although_its_journal_was_never_written(
     edit: Edit, tmp_path: Path
 ) -> None:
     env = same_data(tmp_path)
@@ -109,7 +109,7 @@ def test_a_write_is_the_agents_though_its_journal_was_never_written(
     journal = journal_path(first)
     journal.parent.mkdir(parents=True)
     lock = os.open(journal.parent / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)  # no process gets to write its journal
+    fcntl.flock(lock, fcntl.LOCK_EX)  # no process can write its journal
     first.turn(f'write {path} "one\\nTWO\\nthree\\nfour\\n"')
     first.wait(COUNT, 2)
     kill_both(first)
@@ -125,10 +125,10 @@ def test_a_write_is_the_agents_though_its_journal_was_never_written(
     until(lambda: path.read_text() == "one\ntwo\nthree\n")
 
 
-def test_after_quitting_a_command_may_be_what_asks_first(edit: Edit, tmp_path: Path) -> None:
+def test_a_command_may_be_the_first_to_read_the_journal(edit: Edit, tmp_path: Path) -> None:
     env = same_data(tmp_path)
     first = edit(env=env)
-    wrote(first)
+    write_two_hunks(first)
     first.quit()
     second = edit(env=env, work=first.work)
     second.cmd("Acp edits")
@@ -142,11 +142,11 @@ def test_after_quitting_a_command_may_be_what_asks_first(edit: Edit, tmp_path: P
     assert third.lua(STOPPED)
 
 
-def test_unsaved_text_that_neovim_gives_up_is_parked_and_listed(edit: Edit, tmp_path: Path) -> None:
+def test_discarded_unsaved_text_is_set_aside_and_listed(edit: Edit, tmp_path: Path) -> None:
     env = same_data(tmp_path)
     first = edit(env=env)
     first.setup({"files": {"save": "never"}})
-    path = wrote(first)
+    path = write_two_hunks(first)
     assert path.read_text() == "one\ntwo\nthree\n"
     first.quit()
     second = edit(env=env, work=first.work)
@@ -161,10 +161,10 @@ def test_unsaved_text_that_neovim_gives_up_is_parked_and_listed(edit: Edit, tmp_
     second.wait_message("No edits are parked")
 
 
-def test_two_neovims_show_the_same_and_decide_once(edit: Edit, tmp_path: Path) -> None:
+def test_two_neovims_show_the_same_edits_and_decide_once(edit: Edit, tmp_path: Path) -> None:
     env = same_data(tmp_path)
     first = edit(env=env)
-    path = wrote(first)
+    path = write_two_hunks(first)
     second = edit(env=env, work=first.work)
     second.open("a.txt")
     second.wait(COUNT, 2)
@@ -183,8 +183,8 @@ def test_two_neovims_show_the_same_and_decide_once(edit: Edit, tmp_path: Path) -
     second.wait(COUNT, 1)
 
 
-def test_one_that_somebody_removes_is_written_again(editor: Editor) -> None:
-    path = wrote(editor)
+def test_a_deleted_journal_is_written_again(editor: Editor) -> None:
+    path = write_two_hunks(editor)
     journal = journal_path(editor)
     journal.unlink()
     editor.turn("hello")
@@ -196,7 +196,7 @@ def test_one_that_somebody_removes_is_written_again(editor: Editor) -> None:
     assert editor.events("AcpNotice") == []
 
 
-def test_where_a_file_is_in_its_way_that_is_told_once(editor: Editor) -> None:
+def test_a_file_in_the_way_of_the_journal_is_reported_once(editor: Editor) -> None:
     data = Path(editor.lua("return vim.fn.stdpath('data')"))
     data.mkdir(parents=True, exist_ok=True)
     (data / "acp").mkdir(exist_ok=True)
@@ -217,7 +217,7 @@ def test_where_a_file_is_in_its_way_that_is_told_once(editor: Editor) -> None:
     assert path.read_text() == "one\nThree\n"
 
 
-def test_it_grows_by_what_changes(editor: Editor) -> None:
+def test_the_journal_grows_by_the_size_of_changes(editor: Editor) -> None:
     lines = [f"line {n}" for n in range(10_000)]
     path = editor.write("big.txt", "\n".join(lines) + "\n")
     editor.agent("script")
@@ -235,5 +235,5 @@ def test_it_grows_by_what_changes(editor: Editor) -> None:
 
 
 def bases(editor: Editor) -> list[str]:
-    """The beginnings of the base texts in the journal."""
+    """Return the first bytes of the base texts in the journal."""
     return ["".join(one.base.lines[19:20]) for one in journaled_edits(editor).values() if one.base]

@@ -1,4 +1,4 @@
-"""Pending edits outlive the host: it is killed, and the next one decides them."""
+"""Pending edits after the host is killed: the next host shows and decides them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ TWO = "\n".join(["line 1", "two", *LINES[2:9], "ten", *LINES[10:]]) + "\n"
 
 @pytest.fixture
 def project(editor: Editor) -> Editor:
-    """`a.txt` of twenty lines, open; the agent has changed two of them, as the journal has it."""
+    """Return an editor that shows `a.txt`; the agent has changed two of its twenty lines, and the
+    journal has it.
+    """
     path = editor.write("a.txt", TEXT)
     editor.agent("script")
     editor.open("a.txt")
@@ -50,25 +52,25 @@ def disk(editor: Editor, name: str = "a.txt") -> str:
     return (editor.work / name).read_text()
 
 
-def hunks(editor: Editor, count: int, n: int = 1) -> None:
+def wait_hunks(editor: Editor, count: int, n: int = 1) -> None:
     code = "local n, h = ... local s = require('acp').state().sessions[n] local c = 0 "
     code += "for _, e in ipairs(s.edits) do c = c + e.hunks end return c == h"
     editor.wait(code, n, count)
 
 
-def shown(editor: Editor) -> list[tuple[int, list[str]]]:
+def marks_and_removed(editor: Editor) -> list[tuple[int, list[str]]]:
     return [(mark["first"], mark["removed"]) for mark in marks(editor)]
 
 
-def test_marks_and_counts_stay_and_are_those_of_the_next_host(project: Editor) -> None:
-    before, counted = shown(project), edits(project)
+def test_marks_and_counts_stay_under_the_next_host(project: Editor) -> None:
+    before, counted = marks_and_removed(project), edits(project)
     assert before == [(1, ["line 2"]), (9, ["line 10"])]
     kill_host_once_written(project)
     assert "with the pending edits of 1 file" in project.messages()
-    assert (shown(project), edits(project)) == (before, counted)
+    assert (marks_and_removed(project), edits(project)) == (before, counted)
     project.cmd("Acp edits")
     project.wait("#vim.fn.getqflist() == 2")
-    assert (shown(project), edits(project)) == (before, counted)
+    assert (marks_and_removed(project), edits(project)) == (before, counted)
 
 
 @pytest.mark.parametrize("verdict", ["accept", "reject"])
@@ -76,15 +78,15 @@ def test_a_decision_may_be_the_first_command(project: Editor, verdict: str) -> N
     kill_host_once_written(project)
     project.cmd("10")
     project.cmd(f"Acp {verdict}")
-    hunks(project, 1)
+    wait_hunks(project, 1)
     line = "ten" if verdict == "accept" else "line 10"
     assert buffer(project)[9] == line
     until(lambda: disk(project).split("\n")[9] == line)
     reject_all(project)
-    hunks(project, 0)
+    wait_hunks(project, 0)
     assert buffer(project) == [*LINES[:9], line, *LINES[10:]]
     project.cmd("Acp unreject")
-    hunks(project, 1)
+    wait_hunks(project, 1)
     assert buffer(project)[1] == "two"
 
 
@@ -95,73 +97,73 @@ def test_the_review_may_be_the_first_command(project: Editor) -> None:
     assert project.lines(f"acp://base/1//{project.work / 'a.txt'}") == LINES
 
 
-def test_what_the_user_did_meanwhile_is_theirs(project: Editor) -> None:
+def test_text_that_the_user_types_meanwhile_is_theirs(project: Editor) -> None:
     kill_host_once_written(project)
     project.lua("vim.api.nvim_buf_set_lines(0, 4, 5, true, {'mine', 'too'})")
     project.lua("vim.api.nvim_buf_set_lines(0, 0, 0, true, {'first'})")
     project.cmd("Acp edits")
     project.wait("#vim.fn.getqflist() == 2")
-    assert shown(project) == [(2, ["line 2"]), (11, ["line 10"])]
+    assert marks_and_removed(project) == [(2, ["line 2"]), (11, ["line 10"])]
     reject_all(project)
-    hunks(project, 0)
+    wait_hunks(project, 0)
     assert buffer(project) == ["first", *LINES[:4], "mine", "too", *LINES[5:]]
 
 
-def test_what_the_user_changed_inside_of_a_hunk_belongs_to_it(project: Editor) -> None:
+def test_text_that_the_user_types_in_a_hunk_belongs_to_it(project: Editor) -> None:
     kill_host_once_written(project)
     project.lua("vim.api.nvim_buf_set_lines(0, 1, 2, true, {'two of mine'})")
     project.cmd("Acp edits")
     project.wait("#vim.fn.getqflist() == 2")
     project.cmd("2")
     project.cmd("Acp reject")
-    hunks(project, 1)
+    wait_hunks(project, 1)
     assert buffer(project)[1] == "line 2"
 
 
-def test_an_undo_meanwhile_and_its_redo(project: Editor) -> None:
+def test_an_undo_without_a_host_and_its_redo_are_followed(project: Editor) -> None:
     kill_host_once_written(project)
     project.cmd("undo")
     assert buffer(project) == LINES
     project.cmd("Acp edits")
     wait_host(project)
-    hunks(project, 0)
+    wait_hunks(project, 0)
     project.cmd("redo")
-    hunks(project, 2)
+    wait_hunks(project, 2)
     kill_host_once_written(project)
     project.cmd("undo")
     project.cmd("Acp edits")
-    hunks(project, 0)
+    wait_hunks(project, 0)
 
 
-def test_a_reject_before_is_taken_back_after(project: Editor) -> None:
+def test_an_earlier_reject_can_be_undone(project: Editor) -> None:
     project.cmd("2")
     project.cmd("Acp reject")
-    hunks(project, 1)
+    wait_hunks(project, 1)
     project.cmd("Acp accept all")
-    hunks(project, 0)
+    wait_hunks(project, 0)
     kill_host_once_written(project)
     project.cmd("Acp unreject")
-    hunks(project, 1)
+    wait_hunks(project, 1)
     assert buffer(project)[1] == "two"
     until(lambda: disk(project).split("\n")[1] == "two")
     project.cmd("Acp unreject")
     project.wait_message("Nothing was rejected")
 
 
-def test_twice(project: Editor) -> None:
+def test_the_host_may_be_killed_twice(project: Editor) -> None:
     kill_host_once_written(project)
     project.cmd("Acp edits")
     project.wait("#vim.fn.getqflist() == 2")
     project.cmd("2")
     project.cmd("Acp accept")
-    hunks(project, 1)
+    wait_hunks(project, 1)
     kill_host_once_written(project)
     reject_all(project)
-    hunks(project, 0)
+    wait_hunks(project, 0)
     assert buffer(project) == ["line 1", "two", *LINES[2:]]
 
 
-def test_files_that_no_buffer_shows_were_created_or_deleted(editor: Editor) -> None:
+def test_edits_of_files_without_a_buffer_are_decided(editor: Editor) -> None:
     gone = editor.write("gone.sh", b"\xef\xbb\xbfgone\r\nfor good\r\n")
     gone.chmod(0o755)
     was, kept_bytes = gone.read_bytes(), editor.write("kept.txt", TEXT)
@@ -187,25 +189,25 @@ def test_files_that_no_buffer_shows_were_created_or_deleted(editor: Editor) -> N
     assert disk(editor, "kept.txt") == TWO
 
 
-def test_what_became_of_closed_files_meanwhile_is_the_users(project: Editor) -> None:
+def test_changes_to_closed_files_meanwhile_are_the_users(project: Editor) -> None:
     kill_host_once_written(project)
     project.cmd("bwipeout! a.txt")
     (project.work / "a.txt").write_text(TWO.replace("line 15", "mine"))
     reject_all(project)
-    hunks(project, 0)
+    wait_hunks(project, 0)
     until(lambda: disk(project) == TEXT.replace("line 15", "mine"))
 
 
-def test_a_file_that_is_gone_is_decided(project: Editor) -> None:
+def test_the_edits_of_a_deleted_file_are_gone(project: Editor) -> None:
     kill_host_once_written(project)
     project.cmd("bwipeout! a.txt")
     (project.work / "a.txt").unlink()
     project.cmd("Acp edits")
-    hunks(project, 0)
+    wait_hunks(project, 0)
     assert not (project.work / "a.txt").exists()
 
 
-def test_sessions_idle_running_and_closed(editor: Editor) -> None:
+def test_edits_of_idle_running_and_closed_sessions_are_pending(editor: Editor) -> None:
     install_picker(editor)
     editor.agent("script")
     paths = [editor.write(f"{n}.txt", "one\n") for n in (1, 2, 3)]
@@ -235,7 +237,7 @@ def test_sessions_idle_running_and_closed(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("command", ["Acp accept all", "Acp reject all", "w", "Acp edits"])
-def test_a_conflict(editor: Editor, command: str) -> None:
+def test_a_conflict_can_be_settled(editor: Editor, command: str) -> None:
     path = editor.write("a.txt", TEXT)
     editor.agent("script")
     editor.open("a.txt")
@@ -263,7 +265,7 @@ def test_a_conflict(editor: Editor, command: str) -> None:
     assert not agents or "not saved yet" not in editor.messages()
 
 
-def test_what_could_not_be_read_is_told_and_the_rest_decided(project: Editor) -> None:
+def test_a_damaged_entry_is_reported_and_the_rest_can_be_decided(project: Editor) -> None:
     other = project.write("b.txt", TEXT)
     project.turn(f"write {other} {json.dumps(TWO)}")
     project.wait("#require('acp').state().sessions[1].edits == 2")
@@ -277,7 +279,7 @@ def test_what_could_not_be_read_is_told_and_the_rest_decided(project: Editor) ->
 
 
 def damage(editor: Editor, pattern: bytes) -> None:
-    """Change the last byte of each place like this."""
+    """Flip the last byte of each match in the journal."""
     path = journal_path(editor)
     data = bytearray(path.read_bytes())
     for found in re.finditer(pattern, bytes(data), re.DOTALL):
@@ -285,8 +287,8 @@ def damage(editor: Editor, pattern: bytes) -> None:
     path.write_bytes(data)
 
 
-def test_of_a_host_that_is_killed_while_it_writes_little_is_lost(project: Editor) -> None:
-    """Whenever that is: what is pending then is what Neovim showed, or a moment older."""
+def test_a_host_that_is_killed_during_a_write_leaves_a_readable_journal(project: Editor) -> None:
+    """It has the state that Neovim showed, or a slightly earlier one."""
     path = project.work / "a.txt"
     kill_host(project)
     assert all(found == str(path) for found in journaled_edits(project))
@@ -294,7 +296,7 @@ def test_of_a_host_that_is_killed_while_it_writes_little_is_lost(project: Editor
     wait_host(project)
 
 
-def test_an_open_review_goes_on(project: Editor) -> None:
+def test_an_open_review_stays_usable(project: Editor) -> None:
     project.cmd("Acp review")
     project.wait("#vim.api.nvim_list_tabpages() == 2")
     project.wait("vim.wo.diff")
@@ -304,13 +306,13 @@ def test_an_open_review_goes_on(project: Editor) -> None:
     project.keys("do")
     project.wait("vim.fn.getline(10) == 'line 10'")
     project.cmd("Acp edits")
-    hunks(project, 1)
+    wait_hunks(project, 1)
     project.cmd("Acp accept file")
-    hunks(project, 0)
+    wait_hunks(project, 0)
     assert disk(project).split("\n")[1] == "two"
 
 
-def test_a_turn_that_was_cut_holds_no_save_up(project: Editor) -> None:
+def test_saves_do_not_wait_for_a_turn_that_was_cut(project: Editor) -> None:
     project.prompt("wait_for_cancel")
     project.wait("require('acp').state().sessions[1].status == 'running'")
     project.wait("require('acp.buffers.watch').at_work(...)", str(project.work / "a.txt"))
@@ -323,7 +325,7 @@ def test_a_turn_that_was_cut_holds_no_save_up(project: Editor) -> None:
     assert disk(project).startswith("line 1mine\n")
 
 
-def test_a_file_that_was_renamed(editor: Editor) -> None:
+def test_a_renamed_file_stays_pending(editor: Editor) -> None:
     editor.write("old.txt", TEXT)
     editor.agent("script")
     editor.turn("hello")
@@ -335,27 +337,27 @@ def test_a_file_that_was_renamed(editor: Editor) -> None:
     wait_host(editor)
     assert edits(editor) == before
     reject_all(editor)
-    hunks(editor, 0)
+    wait_hunks(editor, 0)
     until((editor.work / "old.txt").exists)
     assert disk(editor, "old.txt") == TEXT
     assert not (editor.work / "new.txt").exists()
 
 
-def test_an_undo_of_a_reject_meanwhile_makes_it_pending_again(project: Editor) -> None:
+def test_undoing_a_reject_without_a_host_makes_it_pending_again(project: Editor) -> None:
     reject_all(project)
-    hunks(project, 0)
+    wait_hunks(project, 0)
     project.wait("vim.fn.getline(2) == 'line 2'")
     kill_host_once_written(project)
     project.cmd("undo")
     project.cmd("Acp edits")
-    hunks(project, 2)
+    wait_hunks(project, 2)
     assert buffer(project)[1] == "two"
 
 
-def test_what_the_user_saves_under_the_next_host_is_theirs(project: Editor) -> None:
-    """In a buffer that the one before it knew."""
+def test_text_that_the_user_saves_under_the_next_host_is_theirs(project: Editor) -> None:
+    """The previous host knew the buffer."""
     project.cmd("Acp accept all")
-    hunks(project, 0)
+    wait_hunks(project, 0)
     kill_host_once_written(project)
     project.turn("hello")
     ready, path = project.home / "ready", project.work / "a.txt"
@@ -368,33 +370,33 @@ def test_what_the_user_saves_under_the_next_host_is_theirs(project: Editor) -> N
     until(lambda: "mine" in disk(project))
     ready.touch()
     project.wait_event("AcpTurnEnd", 3)
-    hunks(project, 1)
-    assert shown(project) == [(14, ["line 15"])]
+    wait_hunks(project, 1)
+    assert marks_and_removed(project) == [(14, ["line 15"])]
 
 
 @pytest.mark.parametrize("when", ["while no host runs", "under the next one"])
-def test_a_commit_accepts(editor: Editor, when: str) -> None:
+def test_a_commit_accepts_edits(editor: Editor, when: str) -> None:
     path = editor.write("a.txt", TEXT)
     repository(editor.work)
     editor.agent("script")
     editor.turn(f"write {path} {json.dumps(TWO)}")
-    hunks(editor, 2)
+    wait_hunks(editor, 2)
     until(lambda: any(kind == "head" for kind, _ in read_journal(editor)))
     kill_host_once_written(editor)
     if when == "under the next one":
         editor.cmd("Acp edits")
         wait_host(editor)
-        hunks(editor, 2)
+        wait_hunks(editor, 2)
     git(editor.work, "commit", "-q", "-am", "x")
     if when == "under the next one":
         editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
     else:
         editor.cmd("Acp edits")
-    hunks(editor, 0)
+    wait_hunks(editor, 0)
     assert disk(editor) == TWO
 
 
-def test_a_commit_of_an_agent_that_was_cut_stays_pending(editor: Editor) -> None:
+def test_a_commit_by_an_agent_whose_turn_was_cut_accepts_nothing(editor: Editor) -> None:
     path, done = editor.write("a.txt", TEXT), editor.work / "done"
     repository(editor.work)
     editor.agent("script")
@@ -402,20 +404,20 @@ def test_a_commit_of_an_agent_that_was_cut_stays_pending(editor: Editor) -> None
     write = f"write {path} {json.dumps(TWO)}"
     editor.prompt(f"{write}\nsilently {json.dumps(commit)}\nuntil_there {editor.work}/never")
     until(done.exists)
-    hunks(editor, 2)
+    wait_hunks(editor, 2)
     kill_host_once_written(editor)
     editor.cmd("Acp edits")
     editor.wait("#vim.fn.getqflist() == 2")
     editor.turn("hello")
-    hunks(editor, 2)
+    wait_hunks(editor, 2)
 
 
 MANY = 40
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_while_an_agent_writes_one_file_after_the_other(editor: Editor, seed: int) -> None:
-    """At any moment: what is pending then is what the agent did, to the last of it."""
+def test_the_host_may_be_killed_while_an_agent_writes_many_files(editor: Editor, seed: int) -> None:
+    """All of the agent's writes are pending afterwards."""
     rng = random.Random(seed)
     paths = [editor.write(f"{n}.txt", f"one {n}\ntwo\n") for n in range(MANY)]
     editor.agent("script")

@@ -1,4 +1,4 @@
-"""What a reject under the next host brings back is the file as it was, byte for byte."""
+"""Rejects under the next host restore the file byte for byte."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.waiting import until
     ids=["dos", "bom", "mac", "latin1", "noeol", "empty lines"],
 )
 @pytest.mark.parametrize("change", ["rm f.txt", "printf 'new\\n' > f.txt"])
-def test_bytes(editor: Editor, content: bytes, change: str) -> None:
+def test_a_reject_restores_the_bytes(editor: Editor, content: bytes, change: str) -> None:
     editor.lua("vim.opt.fileformats:append('mac')")
     path = editor.write("f.txt", content)
     editor.agent("script")
@@ -39,7 +39,7 @@ def test_bytes(editor: Editor, content: bytes, change: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["one\\ntwo\\n", "one\\nTWO\\n"])
-def test_a_layout_that_the_agent_has_changed(editor: Editor, text: str) -> None:
+def test_a_reject_restores_the_format_that_the_agent_changed(editor: Editor, text: str) -> None:
     was = b"one\r\ntwo\r\n"
     path = editor.write("f.txt", was)
     editor.agent("script")

@@ -1,4 +1,4 @@
-"""Checkpoints outlive the process of the plugin: files are as before a dead one's prompts again."""
+"""Checkpoints after the host is killed: the next host restores files from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.waiting import until
 
 @pytest.fixture(params=["git", "plain"])
 def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
-    """Two files, in a repository or not."""
+    """Return an editor with two files, in a repository or not."""
     editor.write("a.txt", FIRST)
     editor.write("b.txt", FIRST)
     editor.write(".gitignore", "node_modules\n")
@@ -26,7 +26,7 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
     return editor
 
 
-def test_files_that_were_not_open_come_back(project: Editor) -> None:
+def test_files_without_a_buffer_are_restored(project: Editor) -> None:
     before = contents(project)
     run(project, "sed -i 's/two/TWO/' a.txt; rm b.txt; echo new > c.txt")
     between = contents(project)
@@ -47,7 +47,7 @@ def test_files_that_were_not_open_come_back(project: Editor) -> None:
     assert contents(project) == between
 
 
-def test_a_restore_is_undone_by_the_next_host(project: Editor) -> None:
+def test_the_next_host_undoes_a_restore(project: Editor) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt; rm b.txt")
     after = contents(project)
     project.cmd("Acp restore 1")
@@ -60,7 +60,7 @@ def test_a_restore_is_undone_by_the_next_host(project: Editor) -> None:
     project.wait("#require('acp').state().sessions[1].edits == 2")
 
 
-def test_the_list_goes_on_and_so_do_the_numbers(project: Editor) -> None:
+def test_the_list_and_its_numbers_continue(project: Editor) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt")
     kill_host_once_written(project)
     project.cmd("Acp checkpoints")
@@ -78,7 +78,7 @@ def test_the_list_goes_on_and_so_do_the_numbers(project: Editor) -> None:
     assert contents(project)["a.txt"] == FIRST
 
 
-def test_ignored_files_and_unsaved_text(project: Editor) -> None:
+def test_ignored_files_and_unsaved_text_are_restored(project: Editor) -> None:
     ignored = project.write("node_modules/x.js", "one\n")
     project.open("a.txt")
     project.keys("Gounsaved<Esc>")
@@ -93,7 +93,7 @@ def test_ignored_files_and_unsaved_text(project: Editor) -> None:
     assert contents(project)["a.txt"] == FIRST
 
 
-def test_what_the_user_changed_while_no_host_ran_stays_unless_all_is_asked_for(
+def test_the_users_changes_without_a_host_stay_unless_all_files_are_restored(
     project: Editor,
 ) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt")
@@ -112,8 +112,8 @@ def test_what_the_user_changed_while_no_host_ran_stays_unless_all_is_asked_for(
     assert contents(project)["b.txt"] == "mine\n"
 
 
-def test_a_prompt_that_was_cut(project: Editor) -> None:
-    """It has changed files by itself, and nobody has looked at them since."""
+def test_a_prompt_that_was_cut_can_be_restored(project: Editor) -> None:
+    """The agent changed files on disk, which have not been scanned since."""
     there = project.work / "there"
     command = f"sed -i s/two/TWO/ a.txt; touch {there}"
     project.prompt(f"silently {json.dumps(command)}\nuntil_there {project.work / 'never'}")

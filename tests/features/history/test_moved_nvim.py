@@ -18,9 +18,7 @@ return ((session and session.edits[1] or {}).hunks or 0) == ...
 """
 
 
-def test_what_was_undecided_stays_under_the_old_path(
-    edit: Callable[..., Editor], tmp_path: Path
-) -> None:
+def test_pending_edits_stay_under_the_old_path(edit: Callable[..., Editor], tmp_path: Path) -> None:
     days = Days(edit, tmp_path)
     first = days.start()
     path = first.write("a.txt", "one\ntwo\nthree\n")

@@ -1,4 +1,4 @@
-"""`:Acp rewind` after Neovim has ended: the prompts of before are offered, with their files."""
+"""`:Acp rewind` in a later Neovim: it lists earlier prompts with their files."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def days(edit: Callable[..., Editor], tmp_path: Path) -> Days:
     return Days(edit, tmp_path)
 
 
-def edits(editor: Editor, word: str, said: str) -> None:
-    """A turn that changes a line and says something."""
+def edit_line(editor: Editor, word: str, said: str) -> None:
+    """Run a turn that changes a line and sends a message."""
     command = shell(f"sed -i 's/{word}/{word.upper()}/' a.txt")
     editor.turn(f"{command}\nsay {said}")
 
 
 def first_day(days: Days, **agent: Any) -> Editor:
-    """Two turns, each of which changes a line and says something."""
+    """Run two turns that each change a line and send a message."""
     editor = days.start(**agent)
     editor.write("a.txt", FIRST)
-    edits(editor, "two", "the second line")
-    edits(editor, "three", "the third line")
+    edit_line(editor, "two", "the second line")
+    edit_line(editor, "three", "the third line")
     editor.wait("require('acp').state().sessions[1].edits[1].added == 2")
     assert contents(editor)["a.txt"] == BOTH
     return editor
@@ -50,12 +50,12 @@ def current(editor: Editor) -> int:
     return n
 
 
-def idle(editor: Editor, n: int) -> None:
+def wait_idle(editor: Editor, n: int) -> None:
     editor.wait("(require('acp').state().sessions[...] or {}).status == 'idle'", n)
 
 
 def offered(question: dict[str, Any]) -> list[tuple[str, bool]]:
-    """The numbers of the prompts that are offered, and whether they are those of the first day."""
+    """Return the numbers of the listed prompts, and whether they are those of the first day."""
     lines = ("the third line", "the second line")
     return [
         (item.split()[0], line in item)
@@ -63,7 +63,7 @@ def offered(question: dict[str, Any]) -> list[tuple[str, bool]]:
     ]
 
 
-def test_without_a_session_the_prompts_before_a_kill_are_offered(days: Days) -> None:
+def test_prompts_from_before_a_kill_are_listed_without_a_session(days: Days) -> None:
     first = first_day(days)
     until(lambda: is_written(first))
     until(lambda: days.said()[-1:] == ["the third line"])
@@ -78,7 +78,7 @@ def test_without_a_session_the_prompts_before_a_kill_are_offered(days: Days) -> 
     second.wait_message("Files restored to before prompt 2: 1 file changed")
     assert contents(second) == {"a.txt": FIRST_ONLY, "mine.txt": "written meanwhile\n"}
     n = current(second)
-    idle(second, n)
+    wait_idle(second, n)
     chat = "\n".join(second.chat(n))
     assert "the second line" in chat
     assert "the third line" not in chat
@@ -99,7 +99,7 @@ def test_without_a_session_the_prompts_before_a_kill_are_offered(days: Days) -> 
 
 
 @pytest.mark.parametrize("way", ["load", "resume", "continue", "open"])
-def test_a_session_that_is_opened_again_knows_its_prompts(days: Days, way: str) -> None:
+def test_a_reopened_session_knows_its_prompts(days: Days, way: str) -> None:
     first_day(days, capabilities=ALL).quit()
     second = days.start(capabilities=ALL)
     list_of = "Acp history" if way in ("continue", "open") else "Acp sessions"
@@ -109,8 +109,8 @@ def test_a_session_that_is_opened_again_knows_its_prompts(days: Days, way: str) 
     if way == "open":
         second.wait_screen("the third line")
     else:
-        idle(second, n)
-        edits(second, "one", "the first line")
+        wait_idle(second, n)
+        edit_line(second, "one", "the first line")
         assert contents(second)["a.txt"] == "ONE\nTWO\nTHREE\n"
     before = len(asked(second))
     (question,) = pick(second, "Acp rewind", "nothing")
@@ -124,7 +124,7 @@ def test_a_session_that_is_opened_again_knows_its_prompts(days: Days, way: str) 
     assert contents(second)["a.txt"] == FIRST_ONLY
     second.wait("require('acp').state().current ~= ...", old)
     n = current(second)
-    idle(second, n)
+    wait_idle(second, n)
     second.turn("say again")
     prompt = second.traffic[0].received("session/prompt")[-1]
     assert "the second line" in told(prompt)
@@ -135,7 +135,7 @@ def test_a_session_that_is_opened_again_knows_its_prompts(days: Days, way: str) 
     assert contents(second)["a.txt"] == (BOTH if way == "open" else "ONE\nTWO\nTHREE\n")
 
 
-def test_it_forks_at_a_message_of_before(days: Days) -> None:
+def test_a_session_can_be_forked_at_an_earlier_message(days: Days) -> None:
     first = days.start(capabilities=FORKS)
     first.turn("messages")
     first.turn("say the end")
@@ -148,7 +148,7 @@ def test_it_forks_at_a_message_of_before(days: Days) -> None:
     second.cmd("Acp rewind 2")
     second.wait("require('acp').state().current ~= ...", old)
     n = current(second)
-    idle(second, n)
+    wait_idle(second, n)
     fork = second.traffic[0].wait("session/fork")
     assert (fork["params"]["sessionId"], fork["params"]["_meta"]) == (
         "s1",
@@ -158,7 +158,7 @@ def test_it_forks_at_a_message_of_before(days: Days) -> None:
     assert "the end" not in "\n".join(second.chat(n))
 
 
-def test_prompts_are_known_when_the_host_was_killed(days: Days) -> None:
+def test_prompts_are_known_after_the_host_was_killed(days: Days) -> None:
     editor = first_day(days)
     until(lambda: days.said()[-1:] == ["the third line"])
     kill_host_once_written(editor)
@@ -169,11 +169,11 @@ def test_prompts_are_known_when_the_host_was_killed(days: Days) -> None:
     assert contents(editor)["a.txt"] == FIRST
 
 
-def test_files_come_back_where_no_history_is_kept(days: Days) -> None:
+def test_files_are_restored_without_a_history(days: Days) -> None:
     first = days.start()
     first.setup({"history": {"enabled": False}})
     first.write("a.txt", FIRST)
-    edits(first, "two", "the second line")
+    edit_line(first, "two", "the second line")
     until(lambda: is_written(first))
     first.kill()
     second = days.start()

@@ -1,4 +1,4 @@
-"""The process of the plugin dies; its sessions go on in the next one, in the same chats."""
+"""Sessions after the host dies: they continue under the next host, in the same chats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def picker(editor: Editor) -> Editor:
     return editor
 
 
-def said(editor: Editor, *words: str) -> list[str]:
+def chat_lines(editor: Editor, *words: str) -> list[str]:
     return [line for line in editor.chat(1) if line in words]
 
 
@@ -29,7 +29,7 @@ def test_the_next_prompt_resumes_the_session_in_its_chat(picker: Editor) -> None
     buffer = picker.session(1)["chat_bufnr"]
     kill_host(picker)
     assert picker.turn("say two")["session"] == 1
-    assert said(picker, "one", "two") == ["one", "two"]
+    assert chat_lines(picker, "one", "two") == ["one", "two"]
     assert any("The session was resumed" in line for line in picker.chat(1))
     assert picker.session(1)["id"] == "s1"
     assert picker.session(1)["chat_bufnr"] == buffer
@@ -37,25 +37,30 @@ def test_the_next_prompt_resumes_the_session_in_its_chat(picker: Editor) -> None
     assert len(traffic.received("session/new")) == 1
 
 
-def test_without_resume_it_is_loaded_and_drawn_once(picker: Editor) -> None:
+def test_without_resume_the_session_is_loaded_and_drawn_once(picker: Editor) -> None:
     traffic = storing_agent(picker, {}, without="resume")
     picker.turn("say one")
     kill_host(picker)
     picker.turn("say two")
     assert len(traffic.received("session/load")) == 1
-    assert said(picker, "say one", "one", "say two", "two") == ["say one", "one", "say two", "two"]
+    assert chat_lines(picker, "say one", "one", "say two", "two") == [
+        "say one",
+        "one",
+        "say two",
+        "two",
+    ]
 
 
-def test_else_a_new_session_in_the_same_chat_with_the_reason(picker: Editor) -> None:
+def test_otherwise_a_new_session_in_the_same_chat_says_why(picker: Editor) -> None:
     storing_agent(picker, {}, without="resume loadSession")
     picker.turn("say one")
     kill_host(picker)
     assert picker.turn("say two")["session"] == 1
     assert any("can neither resume nor load" in line for line in picker.chat(1))
-    assert said(picker, "one", "two") == ["one", "two"]
+    assert chat_lines(picker, "one", "two") == ["one", "two"]
 
 
-def test_a_turn_that_was_cut_ends_and_its_prompt_comes_back(picker: Editor) -> None:
+def test_a_turn_that_was_cut_ends_and_its_prompt_returns(picker: Editor) -> None:
     storing_agent(picker, {})
     picker.prompt("wait_for_cancel")
     picker.wait("require('acp').state().sessions[1].status == 'running'")
@@ -71,7 +76,7 @@ def test_a_turn_that_was_cut_ends_and_its_prompt_comes_back(picker: Editor) -> N
     assert any("host ended" in line for line in picker.chat(1))
 
 
-def test_mode_and_options_are_as_they_were(picker: Editor) -> None:
+def test_mode_and_options_are_restored(picker: Editor) -> None:
     traffic = storing_agent(picker, {}, new_session=MODES)
     picker.turn("say one")
     picker.cmd("Acp mode code")
@@ -84,7 +89,7 @@ def test_mode_and_options_are_as_they_were(picker: Editor) -> None:
     assert len(traffic.received("session/set_mode")) == 2
 
 
-def test_each_session_keeps_its_number_and_the_current_one_its_place(picker: Editor) -> None:
+def test_sessions_keep_their_numbers_and_the_current_one_stays_current(picker: Editor) -> None:
     storing_agent(picker, {})
     picker.turn("say one")
     picker.cmd("AcpPrompt! say other")
@@ -99,7 +104,7 @@ def test_each_session_keeps_its_number_and_the_current_one_its_place(picker: Edi
     assert picker.wait_event("AcpTurnEnd", 6)["session"] == 3
 
 
-def test_an_old_question_is_over_and_a_new_one_is_another(picker: Editor) -> None:
+def test_an_old_question_is_over_and_a_new_one_is_separate(picker: Editor) -> None:
     picker.agent("script")
     picker.prompt("permission")
     asked = picker.wait_event("AcpPermission")
@@ -128,17 +133,17 @@ def test_the_whole_chat_can_be_drawn_again(picker: Editor) -> None:
     assert picker.chat(1)[: len(before)] == before
 
 
-def test_twice(picker: Editor) -> None:
+def test_the_host_may_die_twice(picker: Editor) -> None:
     storing_agent(picker, {})
     picker.turn("say one")
     kill_host(picker)
     picker.turn("say two")
     kill_host(picker)
     assert picker.turn("say three")["session"] == 1
-    assert said(picker, "one", "two", "three") == ["one", "two", "three"]
+    assert chat_lines(picker, "one", "two", "three") == ["one", "two", "three"]
 
 
-def test_a_restart_reopens_what_is_left(picker: Editor) -> None:
+def test_a_restart_reopens_the_remaining_sessions(picker: Editor) -> None:
     storing_agent(picker, {})
     picker.turn("say one")
     kill_host(picker)
@@ -148,7 +153,7 @@ def test_a_restart_reopens_what_is_left(picker: Editor) -> None:
     assert any("The session was resumed" in line for line in picker.chat(1))
 
 
-def test_a_newline_that_a_save_adds_while_no_host_runs_is_known(picker: Editor) -> None:
+def test_a_newline_that_a_save_adds_without_a_host_is_known(picker: Editor) -> None:
     picker.agent("script")
     path = picker.write("a.txt", "one\ntwo")
     picker.open(path)

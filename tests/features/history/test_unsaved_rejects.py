@@ -1,4 +1,6 @@
-"""A text that was rejected in a buffer with unsaved changes is pending until the file lacks it."""
+"""Rejects in a buffer with unsaved changes: the text is pending until it is removed from the
+file.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,8 @@ LINES = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), ' ')"
 MESSAGE = "a.txt: rejected in the buffer, not saved yet"
 
 
-def rejected(editor: Editor, change: str) -> Path:
-    """The agent has changed a file in that way, whose buffer has unsaved changes; all of it is
-    rejected.
-    """
+def reject_unsaved(editor: Editor, change: str) -> Path:
+    """Let the agent change a file whose buffer has unsaved changes, and reject all of it."""
     editor.agent("script")
     editor.cmd("set noswapfile")
     path = editor.write("a.txt", OLD)
@@ -54,10 +54,10 @@ changes = pytest.mark.parametrize("change", ["write", "write_disk"])
 
 @changes
 @pytest.mark.parametrize("end", ["qa!", "kill"])
-def test_the_next_neovim_has_it(edit: Edit, tmp_path: Path, change: str, end: str) -> None:
+def test_the_next_neovim_shows_the_edits(edit: Edit, tmp_path: Path, change: str, end: str) -> None:
     env = {"XDG_DATA_HOME": str(tmp_path / "data")}
     first = edit(env=env)
-    path = rejected(first, change)
+    path = reject_unsaved(first, change)
     until(lambda: len(journaled_edits(first)[str(path)].hunks) == 2)
     if end == "kill":
         kill_both(first)
@@ -71,24 +71,24 @@ def test_the_next_neovim_has_it(edit: Edit, tmp_path: Path, change: str, end: st
 
 
 @changes
-@pytest.mark.parametrize("way", ["edit!", "bwipeout! | edit a.txt"])
-def test_a_discarded_buffer_makes_the_edit_pending_again(
-    editor: Editor, change: str, way: str
+@pytest.mark.parametrize("command", ["edit!", "bwipeout! | edit a.txt"])
+def test_the_edits_are_pending_again_when_the_buffer_is_discarded(
+    editor: Editor, change: str, command: str
 ) -> None:
-    path = rejected(editor, change)
-    editor.cmd(way)
+    path = reject_unsaved(editor, change)
+    editor.cmd(command)
     editor.wait(COUNT, 2)
     reject_all(editor)
     until(lambda: path.read_text() == OLD)
 
 
 @changes
-def test_another_neovim_shows_the_edit_until_the_save(
+def test_another_neovim_shows_the_edits_until_the_file_is_saved(
     edit: Edit, tmp_path: Path, change: str
 ) -> None:
     env = {"XDG_DATA_HOME": str(tmp_path / "data")}
     first = edit(env=env)
-    path = rejected(first, change)
+    path = reject_unsaved(first, change)
     second = edit(env=env, work=first.work)
     second.open("a.txt")
     second.wait(COUNT, 2)

@@ -1,4 +1,4 @@
-"""Questions about files outside of the session: what is asked, and what is remembered."""
+"""Questions about files outside the project: their text, and remembered answers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from tests.support.editor import Editor
 
 
 def allow_always(editor: Editor, title: str) -> None:
-    """Allow what is asked for the whole session."""
+    """Allow the pending question for the whole session."""
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
-    [asked] = editor.session()["permissions"]
-    assert asked["title"] == title
-    editor.lua("require('acp').answer(..., 'allow_always')", asked["id"])
+    [permission] = editor.session()["permissions"]
+    assert permission["title"] == title
+    editor.lua("require('acp').answer(..., 'allow_always')", permission["id"])
     editor.wait("#require('acp').state().sessions[1].permissions == 0")
 
 
@@ -22,7 +22,7 @@ def outside(editor: Editor, name: str) -> Path:
     return path
 
 
-def test_a_file_is_allowed_however_its_path_is_spelled(editor: Editor) -> None:
+def test_a_file_is_allowed_under_every_spelling_of_its_path(editor: Editor) -> None:
     agent = editor.agent("script")
     path = outside(editor, "shown")
     link = editor.work / "link"
@@ -35,7 +35,7 @@ def test_a_file_is_allowed_however_its_path_is_spelled(editor: Editor) -> None:
     assert [answer["result"] for answer in answers] == [{"content": "shown\n"}] * 3
 
 
-def test_a_link_says_where_it_leads_and_allows_nothing_else_later(editor: Editor) -> None:
+def test_a_question_about_a_link_names_its_target_and_allows_only_that(editor: Editor) -> None:
     agent = editor.agent("script")
     shown, kept = outside(editor, "shown"), outside(editor, "kept")
     link = editor.work / "link"

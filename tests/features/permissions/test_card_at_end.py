@@ -1,4 +1,4 @@
-"""A question at the end of a chat, answered from where a chat that follows has its cursor."""
+"""A question at the end of a chat that follows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ return { vim.fn.getline(head), vim.fn.foldclosed(head) == head }
 """
 
 
-def test_keys_answer_from_the_last_row_and_what_was_asked_folds(editor: Editor) -> None:
+def test_keys_answer_from_the_last_row_and_the_question_then_folds(editor: Editor) -> None:
     editor.agent("script")
     path = editor.write("a.txt", "old\n")
     editor.prompt(f"propose none {path} old new")

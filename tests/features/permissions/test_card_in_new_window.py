@@ -1,4 +1,4 @@
-"""A question stands open wherever its chat is shown."""
+"""A question in a chat that is shown in a new window."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.support.lua import lua_chunk
 CLOSED = lua_chunk(__file__, "closed_folds")
 
 
-def test_a_card_is_open_in_a_chat_that_is_shown_again(editor: Editor) -> None:
+def test_a_card_is_unfolded_in_a_chat_that_is_shown_again(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("tool_contents")
     editor.prompt("permission")

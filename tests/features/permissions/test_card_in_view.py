@@ -1,4 +1,4 @@
-"""The float of decisions gives way where the user has them in view."""
+"""The permission float hides while the chat shows its cards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.windows import CARD_STATE
 HEIGHT = lua_call(__file__, "card_height")
 
 
-def float_is(editor: Editor, state: str) -> None:
+def wait_float(editor: Editor, state: str) -> None:
     editor.wait(f"{CARD_STATE} == ...", state)
 
 
@@ -20,26 +20,26 @@ def test_the_float_is_hidden_while_the_chat_shows_the_card(editor: Editor) -> No
     editor.turn("chunks 500")
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.cmd("wincmd l")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.keys("gg")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
     editor.keys("G")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.cmd("wincmd p")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.cmd("Acp chat")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
 
 
-def test_the_float_covers_no_chat_where_there_is_room_elsewhere(editor: Editor) -> None:
+def test_the_float_covers_no_chat_if_there_is_room_elsewhere(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("chunks 500")
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
     editor.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/1'), { 1, 0 })")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
     ends = editor.wait(lua_call(__file__, "float_position"))
     chat = editor.lua("return vim.fn.win_screenpos(vim.fn.bufwinid('acp://chat/1'))[2]")
     assert ends[0][1] == "E"
@@ -47,29 +47,29 @@ def test_the_float_covers_no_chat_where_there_is_room_elsewhere(editor: Editor) 
     assert ends[2] + 2 <= ends[1]
 
 
-def test_a_card_in_part_is_not_in_view(editor: Editor) -> None:
+def test_a_card_that_is_partly_visible_is_not_in_view(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("chunks 500")
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
     editor.cmd("wincmd l")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.lua("vim.fn.search('^  1. ', 'b') vim.cmd('normal! zb')")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
     editor.cmd("normal! G")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.lua("vim.fn.search('wants to run', 'b') vim.cmd('foldclose')")
     editor.keys("j")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
 
 
-def test_a_card_whose_lines_do_not_wrap_is_not_in_view(editor: Editor) -> None:
+def test_a_card_with_unwrapped_lines_is_not_in_view(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.cmd("wincmd l | setlocal nowrap | wincmd h")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
 
 
 @pytest.mark.parametrize(("columns", "state"), [(30, "shown"), (1, "hidden")])
@@ -79,7 +79,7 @@ def test_a_card_in_the_chat_that_a_float_covers_is_not_in_view(
     editor.agent("script")
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.lua(
         """
         local config = { relative = 'editor', row = 5, col = 119, anchor = 'NE', height = 3 }
@@ -88,33 +88,33 @@ def test_a_card_in_the_chat_that_a_float_covers_is_not_in_view(
         """,
         columns,
     )
-    float_is(editor, state)
+    wait_float(editor, state)
 
 
-def test_all_that_is_asked_has_to_be_in_view(editor: Editor) -> None:
+def test_the_float_hides_only_if_all_cards_are_in_view(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("permissions 40")
     editor.wait_event("AcpPermission", 40)
     editor.cmd("wincmd l")
     editor.keys("G")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
 
 
-def test_a_hidden_float_is_there_for_who_asks_for_it(editor: Editor) -> None:
+def test_acp_permissions_shows_a_hidden_float(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
     editor.cmd("wincmd l")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
     assert editor.lua(f"return {CARD_STATE}") == "shown"
     editor.press("y")
     editor.wait_event("AcpTurnEnd")
-    float_is(editor, "none")
+    wait_float(editor, "none")
 
 
-def test_the_float_does_not_stand_before_the_edits_that_it_asks_about(editor: Editor) -> None:
+def test_the_float_does_not_cover_the_edits_it_asks_about(editor: Editor) -> None:
     editor.agent("script")
     path = editor.write("a.txt", "old\n")
     editor.prompt(f"propose none {path} old new")
@@ -122,66 +122,66 @@ def test_the_float_does_not_stand_before_the_edits_that_it_asks_about(editor: Ed
     editor.cmd("wincmd l")
     editor.cmd("Acp review")
     editor.wait("vim.fn.tabpagenr('$') == 2")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.cmd("Acp permissions")
     editor.wait_screen("y allow · n deny · d diff")
     editor.cmd("wincmd p")
     editor.cmd("tabprevious")
     editor.cmd("wincmd h")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.cmd("Acp chat")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
     editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
 
 
-def test_the_float_does_not_stand_before_the_form_that_it_asks_for(editor: Editor) -> None:
+def test_the_float_does_not_cover_the_form_it_asks_for(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt('elicit_form {"name": {"type": "string"}}')
     editor.wait_event("AcpElicitation")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.cmd("Acp chat")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
     editor.cmd("Acp permissions")
     editor.press("y")
     editor.wait("vim.bo.filetype == 'acpform'")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.cmd("1wincmd w")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd")
 
 
-def test_the_float_comes_and_goes_with_what_a_chat_beside_shows(editor: Editor) -> None:
+def test_the_float_follows_scrolling_in_another_window(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("chunks 500")
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/1'), { 1, 0 })")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
     editor.wait(f"{HEIGHT} > 3")
     editor.lua("local w = vim.fn.bufwinid('acp://chat/1') vim.fn.win_execute(w, 'normal! G')")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.cmd("Acp permissions")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
     editor.keys("G")
     editor.cmd("wincmd p")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.cmd("tabnew")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
     editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd", 2)
 
 
-def test_the_float_says_whose_each_is_where_several_ask(editor: Editor) -> None:
+def test_the_float_names_the_session_of_each_card(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
     editor.agent("script", name="other")
     editor.cmd("AcpPrompt! permission")
     editor.wait_event("AcpPermission", 2)
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.cmd("Acp permissions")
     editor.wait_screen("│session 1")
     editor.wait_screen("│Scripted wants to run p1")
@@ -191,12 +191,12 @@ def test_the_float_says_whose_each_is_where_several_ask(editor: Editor) -> None:
         editor.wait_event("AcpTurnEnd", count)
 
 
-def test_looking_at_a_chat_beside_leaves_a_selection_alone(editor: Editor) -> None:
+def test_checking_a_chat_in_another_window_keeps_the_selection(editor: Editor) -> None:
     editor.agent("script")
     editor.open(editor.write("a.txt", "one two three\nfour five six\nseven\n"))
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.keys("wve")
     editor.keys("j")
     editor.wait("vim.fn.line('.') == 2")

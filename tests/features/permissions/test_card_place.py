@@ -1,4 +1,4 @@
-"""Where the float of decisions stands: never over what the user writes."""
+"""Position of the permission float: never over the text that the user writes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ FLOAT = lua_call(__file__, "card_area")
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """A small terminal with long lines in it; the host is a record."""
+    """Return an editor without a host, with long lines in a small terminal."""
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(80, 24))
     editor.open(editor.write("a.txt", ("x" * 70 + "\n") * 40))
     return editor
 
 
 def ask(editor: Editor, lines: int) -> None:
-    """A decision of so many lines."""
+    """Show a card with this number of lines."""
     found = {"id": 1, "lines": [f"line {n}" for n in range(lines)], "spans": [], "options": OPTIONS}
     editor.lua("require('acp.features.permissions.float').set(1, ...)", [found])
 
 
-def hidden(editor: Editor) -> bool:
-    """Whether the float lies over the cursor, once Neovim has come to rest."""
+def covers_cursor(editor: Editor) -> bool:
+    """Return whether the float covers the cursor once Neovim is idle."""
     return bool(
         editor.lua(
             f"vim.cmd.redraw() local f = {FLOAT} "
@@ -39,33 +39,33 @@ def hidden(editor: Editor) -> bool:
 
 
 def place(editor: Editor) -> list[Any]:
-    """Row and column (from 1), width and height of the float, its border included."""
+    """Return row and column (from 1), width and height of the float with its border."""
     found: list[Any] = editor.lua(f"return {FLOAT}")
     return found
 
 
-def test_the_float_makes_way_for_the_cursor_and_stays_there(front: Editor) -> None:
+def test_the_float_moves_away_from_the_cursor_and_stays_there(front: Editor) -> None:
     ask(front, 30)
     assert place(front)[0] > 3, "below the lines that the user reads"
     front.keys("22G$")
     front.wait(f"{FLOAT}[1] == 1")
-    assert not hidden(front)
+    assert not covers_cursor(front)
     above = place(front)
     front.keys("2k0")
     front.lua("vim.cmd.redraw()")
     assert place(front) == above
 
 
-def test_the_float_makes_way_for_what_is_typed(front: Editor) -> None:
+def test_the_float_moves_away_from_typed_text(front: Editor) -> None:
     front.open(front.write("b.txt", "\n"))
     ask(front, 30)
     assert place(front)[0] == 1
     front.keys("i" + "typed " * 12)
     front.wait(f"{FLOAT}[1] > 1")
-    assert not hidden(front)
+    assert not covers_cursor(front)
 
 
-def test_the_float_leaves_a_composer_free(front: Editor) -> None:
+def test_the_float_does_not_cover_a_composer(front: Editor) -> None:
     ask(front, 30)
     front.lua("vim.cmd('topleft 14new') vim.bo.filetype = 'acpcomposer'")
     front.wait(f"{FLOAT}[1] > 14")
@@ -73,7 +73,7 @@ def test_the_float_leaves_a_composer_free(front: Editor) -> None:
     assert row + height <= 24
 
 
-def test_what_does_not_fit_is_counted_and_read_on_the_whole_screen(front: Editor) -> None:
+def test_hidden_lines_are_counted_and_shown_on_the_whole_screen(front: Editor) -> None:
     ask(front, 60)
     front.wait_screen(" :Acp allow · :Acp deny · +48 lines, :Acp permissions ")
     front.cmd("Acp permissions")
@@ -83,14 +83,14 @@ def test_what_does_not_fit_is_counted_and_read_on_the_whole_screen(front: Editor
     front.wait(f"{FLOAT}[4] == 14")
 
 
-def test_what_fits_is_not_counted(front: Editor) -> None:
+def test_a_card_that_fits_has_no_count(front: Editor) -> None:
     ask(front, 5)
     front.wait_screen(" :Acp allow · :Acp deny · ")
     assert not any(" lines" in row for row in front.screen())
     assert place(front)[3] == 7
 
 
-def test_the_float_leaves_a_bar_at_the_top_free(front: Editor) -> None:
+def test_the_float_does_not_cover_a_tabline_or_winbar(front: Editor) -> None:
     front.keys("20G")
     front.lua("vim.wo.winbar = 'what is going on'")
     ask(front, 5)
@@ -105,8 +105,8 @@ def test_the_float_leaves_a_bar_at_the_top_free(front: Editor) -> None:
 @pytest.mark.parametrize(
     "option", ["r" * 200, "some words " * 20, "漢" * 90, "a" * 75 + " " + "b" * 80]
 )
-def test_what_breaks_at_words_is_seen_to_its_last_line(front: Editor, option: str) -> None:
-    """Words that do not fit take the whole of the next row."""
+def test_a_card_that_wraps_at_words_is_shown_to_its_last_line(front: Editor, option: str) -> None:
+    """A word that does not fit takes all of the next row."""
     found = {"id": 1, "lines": ["what", f"  1. {option}", "  2. Last"], "spans": []}
     front.lua(
         "require('acp.features.permissions.float').set(1, ...)", [{**found, "options": OPTIONS}]
@@ -115,7 +115,7 @@ def test_what_breaks_at_words_is_seen_to_its_last_line(front: Editor, option: st
 
 
 @pytest.mark.parametrize("closing", ["tabclose", "quit"])
-def test_who_closes_its_tab_page_has_not_closed_the_float(front: Editor, closing: str) -> None:
+def test_closing_a_tab_page_does_not_close_the_float(front: Editor, closing: str) -> None:
     front.cmd("tabnew")
     ask(front, 3)
     front.wait(f"{FLOAT} ~= nil")
@@ -123,7 +123,7 @@ def test_who_closes_its_tab_page_has_not_closed_the_float(front: Editor, closing
     front.wait(f"#vim.api.nvim_list_tabpages() == 1 and {FLOAT} ~= nil")
 
 
-def test_who_closes_the_float_has_closed_it_in_all_tab_pages(front: Editor) -> None:
+def test_closing_the_float_closes_it_in_all_tab_pages(front: Editor) -> None:
     front.cmd("tabnew")
     ask(front, 3)
     front.cmd("Acp permissions")

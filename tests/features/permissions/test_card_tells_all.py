@@ -1,4 +1,4 @@
-"""Beginning and end of what a question would do are on the screen wherever one can say yes."""
+"""A question shows beginning and end of its action wherever the user can answer it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCRIPT = "cat <<X\n" + "\n".join(f"line {n}" for n in range(200)) + "\nX\nrm -rf
 
 
 def ask(editor: Editor, raw: Any, title: str = "Run tests", **more: Any) -> Any:
-    """Let the agent ask about a call with this raw input; returns its traffic."""
+    """Let the agent ask about a call with this raw input; return its traffic."""
     call = {"toolCallId": "t", "title": title, "kind": "execute", "rawInput": raw, **more}
     options = [
         {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
@@ -40,8 +40,8 @@ def ask(editor: Editor, raw: Any, title: str = "Run tests", **more: Any) -> Any:
     return agent
 
 
-def shown(editor: Editor) -> str | None:
-    """The text that the float has on the screen, as one line; None without one."""
+def float_text(editor: Editor) -> str | None:
+    """Return the visible text of the float as one line, or None without a float."""
     place = editor.lua("vim.cmd.redraw() " + FLOAT)
     if place is None:
         return None
@@ -50,11 +50,11 @@ def shown(editor: Editor) -> str | None:
     return " ".join("".join("".join(r[column + 1 : column + 1 + width]).split("\n")) for r in rows)
 
 
-def seen(editor: Editor, *texts: str) -> None:
-    """Wait until the float shows these texts, blanks aside."""
+def wait_float(editor: Editor, *texts: str) -> None:
+    """Wait until the float shows these texts, ignoring blanks."""
 
     def found() -> bool:
-        text = re.sub(r"\s", "", shown(editor) or "")
+        text = re.sub(r"\s", "", float_text(editor) or "")
         return all(re.sub(r"\s", "", each) in text for each in texts)
 
     try:
@@ -66,16 +66,16 @@ def seen(editor: Editor, *texts: str) -> None:
 @pytest.mark.parametrize("size", [(80, 24), (50, 12), (40, 10)])
 @pytest.mark.parametrize("chat", [True, False], ids=["chat", "no chat"])
 @pytest.mark.parametrize("command", [LONG, ONE_WORD, BLANKS], ids=["words", "word", "blanks"])
-def test_both_ends_are_seen_in_few_rows(
+def test_both_ends_are_visible_in_few_rows(
     edit: Callable[..., Editor], size: tuple[int, int], command: str, chat: bool
 ) -> None:
     editor = edit(screen=size)
     editor.setup({"chat": {"open": chat}})
     ask(editor, {"command": command})
-    if not chat or size[1] > 12:  # else there is no room for the float beside the chat
-        seen(editor, command[:10], "rm -rf ~")
+    if not chat or size[1] > 12:  # otherwise there is no room for the float beside the chat
+        wait_float(editor, command[:10], "rm -rf ~")
     editor.cmd("Acp permissions")
-    seen(editor, command[:10], "rm -rf ~")
+    wait_float(editor, command[:10], "rm -rf ~")
     if chat:
         editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
         assert not editor.lua(IN_VIEW), "a part of the card in the chat is not all of it"
@@ -85,7 +85,7 @@ def test_both_ends_are_seen_in_few_rows(
 
 @pytest.mark.parametrize("size", [(80, 24), (50, 12)])
 @pytest.mark.parametrize("command", [LONG, BLANKS, SCRIPT], ids=["words", "blanks", "script"])
-def test_both_ends_of_an_open_call_are_seen(
+def test_both_ends_of_an_open_call_are_visible(
     edit: Callable[..., Editor], size: tuple[int, int], command: str
 ) -> None:
     editor = edit(screen=size)
@@ -93,9 +93,9 @@ def test_both_ends_of_an_open_call_are_seen(
     call = {"title": "terminal", "kind": "execute", "rawInput": {"command": command}}
     editor.agent("confirms", json.dumps(call))
     editor.prompt("go")
-    seen(editor, "May allow: run " + command[:7], "rm -rf ~")
+    wait_float(editor, "May allow: run " + command[:7], "rm -rf ~")
     editor.cmd("Acp permissions")
-    seen(editor, "May allow: run " + command[:7], "rm -rf ~")
+    wait_float(editor, "May allow: run " + command[:7], "rm -rf ~")
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd")
 
@@ -104,46 +104,46 @@ def test_both_ends_of_an_open_call_are_seen(
 @pytest.mark.parametrize(
     "command", [LONG, ONE_WORD, BLANKS, SCRIPT], ids=["words", "word", "blanks", "script"]
 )
-def test_a_long_command_is_seen_at_both_ends(
+def test_both_ends_of_a_long_command_are_visible(
     edit: Callable[..., Editor], size: tuple[int, int], command: str
 ) -> None:
     editor = edit(screen=size)
     agent = ask(editor, {"command": command})
     ends = (command[:10], "rm -rf ~", "1. Allow", "2. Reject")
-    seen(editor, "lines between", *ends)
+    wait_float(editor, "lines between", *ends)
     editor.cmd("Acp permissions")
-    seen(editor, "Scripted wants to run " + command[:10], "Run tests", *ends)
+    wait_float(editor, "Scripted wants to run " + command[:10], "Run tests", *ends)
     editor.press("n")
     assert agent.wait_answers(METHOD)[0]["result"]["outcome"]["optionId"] == "no"
 
 
-def test_one_line_that_is_left_out_is_named_in_the_singular(editor: Editor) -> None:
+def test_a_single_hidden_line_is_named_in_the_singular(editor: Editor) -> None:
     card = {"lines": ["word " * 30 + "end"], "head": 1, "options": []}
     lua = "return require('acp.features.permissions.fitted').card(..., 40, 3, false).lines[1]"
     assert "… 1 line between …" in editor.lua(lua, card)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_command_that_a_screen_holds_is_not_cut(
+def test_a_command_that_fits_on_the_screen_is_not_cut(
     edit: Callable[..., Editor], size: tuple[int, int]
 ) -> None:
     editor = edit(screen=size)
     editor.setup({"chat": {"open": False}})
     ask(editor, {"command": "echo begins; " + "echo more words; " * 30 + "rm -rf ~"})
-    seen(editor, "echo begins; " + "echo more words; " * 30 + "rm -rf ~", "2. Reject")
-    assert "between" not in (shown(editor) or "")
+    wait_float(editor, "echo begins; " + "echo more words; " * 30 + "rm -rf ~", "2. Reject")
+    assert "between" not in (float_text(editor) or "")
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd")
 
 
-def test_the_end_of_a_diff_is_seen_too_and_all_of_it_opens(editor: Editor) -> None:
+def test_the_end_of_a_diff_is_visible_and_all_of_it_opens(editor: Editor) -> None:
     new = "".join(f"line {n}\n" for n in range(300))
     diff = {"type": "diff", "path": str(editor.work / "a"), "oldText": None, "newText": new}
     ask(editor, None, "Write a", kind="edit", content=[diff])
     editor.cmd("1wincmd w")
-    seen(editor, "+ line 0", "lines between", "+ line 299")
+    wait_float(editor, "+ line 0", "lines between", "+ line 299")
     editor.cmd("Acp permissions")
-    seen(editor, "+ line 0", "lines between, <CR> shows all", "+ line 299")
+    wait_float(editor, "+ line 0", "lines between, <CR> shows all", "+ line 299")
     editor.keys("<CR>")
     editor.wait("vim.api.nvim_buf_get_name(0):match('^acp://question/')")
     lines = editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
@@ -152,7 +152,7 @@ def test_the_end_of_a_diff_is_seen_too_and_all_of_it_opens(editor: Editor) -> No
     editor.wait_event("AcpTurnEnd")
 
 
-def test_a_diff_without_the_lines_around_it_leaves_no_blank_rows(
+def test_a_diff_without_context_lines_leaves_no_blank_rows(
     edit: Callable[..., Editor],
 ) -> None:
     editor = edit(screen=(80, 24))
@@ -162,7 +162,7 @@ def test_a_diff_without_the_lines_around_it_leaves_no_blank_rows(
     diff = {"type": "diff", "path": str(editor.work / "a"), "oldText": old, "newText": new}
     editor.setup({"chat": {"open": False}})
     ask(editor, None, "Write a", kind="edit", content=[diff])
-    seen(editor, "+ four", "+ last", "2. Reject")
+    wait_float(editor, "+ four", "+ last", "2. Reject")
     place = editor.lua("vim.cmd.redraw() " + FLOAT)
     rows = [editor.grid.cells[row] for row in range(place[0] + 1, place[0] + 1 + place[2])]
     texts = ["".join(row[place[1] + 1 : place[1] + 1 + place[3]]).strip() for row in rows]
@@ -192,12 +192,12 @@ def test_a_review_of_edits_does_not_hide_a_command_beside_them(editor: Editor) -
     ask(editor, {"command": "rm -rf ~"}, "Edit a.txt", kind="edit", content=[diff])
     editor.cmd("Acp review")
     editor.wait("vim.fn.tabpagenr('$') == 2")
-    seen(editor, "$ rm -rf ~")
+    wait_float(editor, "$ rm -rf ~")
     editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
 
 
-def test_an_agents_command_is_asked_with_its_lines_and_variables(
+def test_the_question_about_an_agents_command_shows_its_lines_and_variables(
     edit: Callable[..., Editor],
 ) -> None:
     editor = edit()
@@ -208,13 +208,13 @@ def test_an_agents_command_is_asked_with_its_lines_and_variables(
     params = {"command": "sh", "args": ["-c", "ls\nrm -rf ~"], "env": env}
     editor.agent("term_create", "t", json.dumps(params))
     editor.prompt("go")
-    seen(
+    wait_float(
         editor,
         "Scripted wants to run sh -c 'ls",
         "rm -rf ~'",
         value,
         "API_KEY=**** (11 characters)",
     )
-    assert "sk-12345678" not in (shown(editor) or "")
+    assert "sk-12345678" not in (float_text(editor) or "")
     editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")

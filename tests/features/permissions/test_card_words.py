@@ -1,4 +1,4 @@
-"""What a question says and where: who wants what, and the keys that answer; at most twice."""
+"""Text and place of a question: its subject and its keys, shown at most twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Start = Callable[..., Editor]
 
 
 def ask(editor: Editor, **call: Any) -> None:
-    """The agent asks about a tool call, and waits for the answer."""
+    """Let the agent ask about a tool call and wait for the answer."""
     options = [
         {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
         {"optionId": "no", "name": "Reject", "kind": "reject_once"},
@@ -32,16 +32,16 @@ def edit_of(editor: Editor) -> dict[str, Any]:
     return {"content": [{"type": "diff", "path": str(path), **texts}]}
 
 
-def float_is(editor: Editor, state: str) -> None:
+def wait_float(editor: Editor, state: str) -> None:
     editor.wait(f"{CARD_STATE} == ...", state)
 
 
-def said(editor: Editor, text: str) -> int:
-    """How many messages say it."""
+def count_messages(editor: Editor, text: str) -> int:
+    """Return the number of messages with this text."""
     return sum(text in line for line in editor.messages().splitlines())
 
 
-def test_a_card_says_who_wants_what_then_the_diff_then_the_answers(editor: Editor) -> None:
+def test_a_card_shows_agent_and_action_then_the_diff_then_the_answers(editor: Editor) -> None:
     ask(editor, **edit_of(editor))
     editor.wait_screen("  2. Reject")
     chat = editor.chat()
@@ -52,22 +52,22 @@ def test_a_card_says_who_wants_what_then_the_diff_then_the_answers(editor: Edito
     editor.wait_event("AcpTurnEnd")
 
 
-def test_what_the_chat_shows_is_said_by_no_float_and_no_message(editor: Editor) -> None:
+def test_a_question_in_the_chat_has_no_float_and_no_message(editor: Editor) -> None:
     ask(editor, **edit_of(editor))
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.wait_screen("  :Acp allow · :Acp deny")
-    assert said(editor, "wants to") == 0
+    assert count_messages(editor, "wants to") == 0
     editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
 
 
-def test_what_no_window_shows_is_said_by_the_float_and_one_message(editor: Editor) -> None:
+def test_a_question_in_no_window_has_a_float_and_one_message(editor: Editor) -> None:
     editor.setup({"chat": {"open": False}})
     ask(editor, **edit_of(editor))
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
     editor.wait_screen("╭ Scripted wants to edit a.txt (+1 -1) ─")
     editor.wait_message("acp: Scripted wants to edit a.txt (+1 -1)")
-    assert said(editor, "wants to") == 1
+    assert count_messages(editor, "wants to") == 1
     rows = [row for row in editor.screen() if "wants to" in row and "acp:" not in row]
     assert len(rows) == 1, "its title is not repeated in it"
     editor.answer("Acp deny")
@@ -75,18 +75,18 @@ def test_what_no_window_shows_is_said_by_the_float_and_one_message(editor: Edito
 
 
 @pytest.mark.parametrize("opened", [True, False])
-def test_who_is_in_another_program_is_told_once(editor: Editor, opened: bool) -> None:
+def test_a_user_in_another_program_gets_one_message(editor: Editor, opened: bool) -> None:
     editor.setup({"chat": {"open": opened}})
     editor.cmd("doautocmd FocusLost")
     ask(editor, **edit_of(editor))
     editor.wait_message("acp: Scripted wants to edit a.txt (+1 -1)")
-    float_is(editor, "hidden" if opened else "shown")
-    assert said(editor, "wants to") == 1
+    wait_float(editor, "hidden" if opened else "shown")
+    assert count_messages(editor, "wants to") == 1
     editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
 
 
-def test_the_keys_below_a_card_are_those_that_work_where_the_cursor_is(editor: Editor) -> None:
+def test_the_keys_below_a_card_are_those_that_work_at_the_cursor(editor: Editor) -> None:
     ask(editor, **edit_of(editor))
     editor.wait_screen("  :Acp allow · :Acp deny")
     editor.cmd("wincmd l")
@@ -103,7 +103,7 @@ def test_the_keys_below_a_card_are_those_that_work_where_the_cursor_is(editor: E
     editor.wait_event("AcpTurnEnd")
 
 
-def test_keys_of_the_users_own_are_named(editor: Editor) -> None:
+def test_the_users_own_keys_are_named(editor: Editor) -> None:
     editor.cmd("nmap gy <Plug>(acp-allow)")
     editor.setup({"chat": {"open": False}, "keymaps": {"preset": ";"}})
     ask(editor, **edit_of(editor))
@@ -114,7 +114,7 @@ def test_keys_of_the_users_own_are_named(editor: Editor) -> None:
     editor.wait_event("AcpTurnEnd")
 
 
-def test_how_to_map_a_key_is_told_with_the_first_question_alone(editor: Editor) -> None:
+def test_a_hint_about_maps_is_shown_with_the_first_question_only(editor: Editor) -> None:
     editor.setup({"chat": {"open": False}})
     editor.agent("script")
     editor.prompt("permission")
@@ -125,7 +125,7 @@ def test_how_to_map_a_key_is_told_with_the_first_question_alone(editor: Editor) 
     editor.wait_screen(" :Acp allow · :Acp deny ╯")
 
 
-def test_only_the_question_that_the_command_answers_names_it(editor: Editor) -> None:
+def test_only_the_question_that_the_command_answers_names_the_command(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("permissions 2")
     editor.wait_event("AcpPermission", 2)
@@ -136,7 +136,7 @@ def test_only_the_question_that_the_command_answers_names_it(editor: Editor) -> 
     editor.wait_event("AcpTurnEnd")
 
 
-def test_a_float_covers_no_chat_where_only_chats_are_open(edit: Start) -> None:
+def test_a_float_covers_no_chat_if_only_chats_are_open(edit: Start) -> None:
     editor = edit(screen=(80, 24))
     editor.agent("script")
     editor.turn("chunks 300")
@@ -147,26 +147,24 @@ def test_a_float_covers_no_chat_where_only_chats_are_open(edit: Start) -> None:
     editor.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/2'), { 1, 0 })")
     editor.cmd("AcpPrompt permission")
     editor.wait_event("AcpPermission")
-    float_is(editor, "hidden")
+    wait_float(editor, "hidden")
     editor.wait_message("acp: Scripted wants to run p1 · :Acp allow · :Acp deny")
-    assert said(editor, "wants to") == 1
+    assert count_messages(editor, "wants to") == 1
     editor.cmd("Acp permissions")
-    float_is(editor, "shown")
+    wait_float(editor, "shown")
     editor.wait_screen("╭ Scripted wants to run p1 ─")
     editor.press("y")
     editor.wait_event("AcpTurnEnd", 3)
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "mark"),
     [("/etc/hosts", "outside the project: /etc/hosts"), (".env", "a secret file: .env")],
 )
-def test_a_file_that_is_always_asked_about_is_named_as_such(
-    editor: Editor, name: str, said: str
-) -> None:
+def test_a_protected_file_is_marked_on_the_card(editor: Editor, name: str, mark: str) -> None:
     path = str(editor.work / name)
     ask(editor, kind="read", title="Look at it", locations=[{"path": path}])
     editor.wait_screen("Scripted wants to read")
-    assert f"○ Scripted wants to read {said}" in editor.chat()
+    assert f"○ Scripted wants to read {mark}" in editor.chat()
     editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")

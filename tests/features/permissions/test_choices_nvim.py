@@ -1,4 +1,4 @@
-"""A question with choices, as a user answers it."""
+"""A question with choices."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import pytest
 from tests.support.editor import Editor
 
 METHOD = "session/request_permission"
-ASKED = "#require('acp').state().sessions[1].permissions > 0"
+HAS_QUESTION = "#require('acp').state().sessions[1].permissions > 0"
 
 
-def answered(editor: Editor) -> Any:
+def wait_answer(editor: Editor) -> Any:
     editor.wait_event("AcpTurnEnd")
     return editor.traffic[0].wait_answers(METHOD)[0]["result"]
 
 
 @pytest.mark.parametrize("by", ["command", "key", "lua"])
-def test_one_of_the_choices_is_the_answer(editor: Editor, by: str) -> None:
+def test_the_chosen_option_is_the_answer(editor: Editor, by: str) -> None:
     editor.agent("field_choices")
     editor.prompt("go")
-    asked = editor.wait(f"{ASKED} and require('acp').state().sessions[1].permissions[1]")
+    asked = editor.wait(f"{HAS_QUESTION} and require('acp').state().sessions[1].permissions[1]")
     assert [it["id"] for it in asked["options"]] == ["Red", "Blue", "cancel"]
     editor.wait_screen("Scripted asks: Shade: Which colour?")
     editor.wait_screen("1. Red — the red one")
@@ -41,7 +41,7 @@ def test_one_of_the_choices_is_the_answer(editor: Editor, by: str) -> None:
     else:
         editor.lua("require('acp').answer(..., 'Blue')", asked["id"])
     selected = {"outcome": "selected", "optionId": "proceed_once"}
-    assert answered(editor) == {"outcome": selected, "answers": {"0": "Blue"}}
+    assert wait_answer(editor) == {"outcome": selected, "answers": {"0": "Blue"}}
     assert "  ↳ Blue" in editor.chat()
 
 
@@ -49,13 +49,13 @@ def test_a_refusal_has_no_answer(editor: Editor) -> None:
     editor.agent("field_choices")
     editor.setup({"permission": {"rules": [{"action": "allow"}]}})
     editor.prompt("go")
-    editor.wait(ASKED)
+    editor.wait(HAS_QUESTION)
     editor.wait_screen("Which colour?")
     editor.answer("Acp deny")
-    assert answered(editor) == {"outcome": {"outcome": "selected", "optionId": "cancel"}}
+    assert wait_answer(editor) == {"outcome": {"outcome": "selected", "optionId": "cancel"}}
 
 
-def test_several_questions_are_a_form(editor: Editor) -> None:
+def test_several_questions_are_shown_as_a_form(editor: Editor) -> None:
     editor.agent("field_choices", "several")
     editor.prompt("go")
     asked = editor.wait(
@@ -63,4 +63,4 @@ def test_several_questions_are_a_form(editor: Editor) -> None:
     )
     content = {"0": "Red", "1": ["Small", "Huge"]}
     editor.lua("require('acp').answer(...)", asked["id"], "accept", content)
-    assert answered(editor)["answers"] == {"0": "Red", "1": "Small, Huge"}
+    assert wait_answer(editor)["answers"] == {"0": "Red", "1": "Small, Huge"}

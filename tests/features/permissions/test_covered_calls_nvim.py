@@ -1,4 +1,4 @@
-"""Permissions that say nothing: what the user sees of the open calls, and what rules answer."""
+"""Permissions that name no action: the open calls on the card, and rules about them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RUN: dict[str, Any] = {
 }
 CONFIRM: dict[str, Any] = {"title": "Confirm Agent Actions", "kind": "other", "status": "pending"}
 NEW = "acp: New question: press again"
-UNSAID = "The agent does not say what this allows"
+NOTHING_NAMED = "The agent does not say what this allows"
 ALLOW_READS = {"action": "allow", "kind": ["read", "edit"]}
 
 
@@ -46,13 +46,13 @@ def test_the_float_shows_the_open_calls(asking: Asking) -> None:
     asking.end()
 
 
-def test_the_float_says_that_the_agent_says_nothing(asking: Asking) -> None:
+def test_the_float_warns_that_the_request_names_nothing(asking: Asking) -> None:
     asking.ask("confirmation", CONFIRM)
-    asking.editor.wait_screen(UNSAID)
+    asking.editor.wait_screen(NOTHING_NAMED)
     asking.end()
 
 
-def test_an_open_call_that_changes_makes_it_a_new_question(asking: Asking) -> None:
+def test_a_change_of_an_open_call_makes_a_new_question(asking: Asking) -> None:
     editor = asking.editor
     asking.announce("a", **read_of(editor))
     asking.ask("confirmation", CONFIRM)
@@ -69,14 +69,14 @@ def test_an_open_call_that_changes_makes_it_a_new_question(asking: Asking) -> No
     asking.end()
 
 
-def asks_with(editor: Editor, *rules: dict[str, Any]) -> Asking:
+def start_with_rules(editor: Editor, *rules: dict[str, Any]) -> Asking:
     editor.setup({"chat": {"open": False}, "permission": {"rules": [*rules]}})
     return Asking(editor)
 
 
 @pytest.mark.parametrize("kind", ["other", "read", "edit"])
 def test_a_rule_for_reads_and_edits_allows_no_command(editor: Editor, kind: str) -> None:
-    asking = asks_with(editor, ALLOW_READS)
+    asking = start_with_rules(editor, ALLOW_READS)
     asking.announce("a", **read_of(editor))
     asking.announce("b", **RUN)
     asking.ask("confirmation", {**CONFIRM, "kind": kind})
@@ -85,7 +85,7 @@ def test_a_rule_for_reads_and_edits_allows_no_command(editor: Editor, kind: str)
 
 
 def test_a_rule_for_reads_allows_reads(editor: Editor) -> None:
-    asking = asks_with(editor, ALLOW_READS)
+    asking = start_with_rules(editor, ALLOW_READS)
     asking.announce("a", **read_of(editor))
     asking.agent.ask("asks_about", "confirmation", json.dumps(CONFIRM))
     asking.answered("allow")
@@ -94,7 +94,7 @@ def test_a_rule_for_reads_allows_reads(editor: Editor) -> None:
 
 def test_a_rule_for_reads_allows_no_secret(editor: Editor) -> None:
     editor.write(".env", "KEY=1\n")
-    asking = asks_with(editor, ALLOW_READS)
+    asking = start_with_rules(editor, ALLOW_READS)
     asking.announce("a", **read_of(editor, ".env"))
     asking.ask("confirmation", CONFIRM)
     editor.wait_screen("May allow: read a secret file: .env")
@@ -102,15 +102,15 @@ def test_a_rule_for_reads_allows_no_secret(editor: Editor) -> None:
 
 
 def test_a_rule_denies_the_command_of_an_open_call(editor: Editor) -> None:
-    asking = asks_with(editor, {"action": "deny", "command": "rm *"}, {"action": "allow"})
+    asking = start_with_rules(editor, {"action": "deny", "command": "rm *"}, {"action": "allow"})
     asking.announce("a", **RUN)
     asking.agent.ask("asks_about", "confirmation", json.dumps(CONFIRM))
     asking.answered("reject")
     asking.end()
 
 
-def test_a_rule_that_denies_applies_to_what_an_open_call_becomes(editor: Editor) -> None:
-    asking = asks_with(editor, {"action": "deny", "command": "rm *"})
+def test_a_rule_that_denies_applies_to_changes_of_an_open_call(editor: Editor) -> None:
+    asking = start_with_rules(editor, {"action": "deny", "command": "rm *"})
     asking.announce("a", **read_of(editor))
     asking.ask("confirmation", CONFIRM)
     asking.tell("a", **RUN)
@@ -118,7 +118,7 @@ def test_a_rule_that_denies_applies_to_what_an_open_call_becomes(editor: Editor)
     asking.end()
 
 
-def test_the_chat_keeps_what_each_question_of_a_turn_asked(editor: Editor) -> None:
+def test_the_chat_keeps_the_calls_that_each_question_asked_about(editor: Editor) -> None:
     agent = editor.agent("confirms", json.dumps(read_of(editor)), json.dumps(RUN))
     editor.prompt("go")
     editor.answer("Acp allow")

@@ -1,4 +1,4 @@
-"""A decision on files of which maybe none is in view says what it did."""
+"""Messages about decisions on several files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.waiting import until
 
 
 @pytest.mark.parametrize("verdict", ["accept", "reject"])
-def test_all_is_said_in_numbers(editor: Editor, verdict: str) -> None:
+def test_a_decision_on_all_reports_its_numbers(editor: Editor, verdict: str) -> None:
     editor.agent("script")
     one = editor.write("one.txt", "a\nsame\nb\n")
     two = editor.write("two.txt", "a\n")
@@ -26,7 +26,7 @@ def test_all_is_said_in_numbers(editor: Editor, verdict: str) -> None:
     until(lambda: f"acp: {verdict.capitalize()}ed 1 hunk in one.txt" in editor.messages())
 
 
-def test_what_was_taken_back_is_said(editor: Editor) -> None:
+def test_an_undone_reject_is_reported(editor: Editor) -> None:
     editor.agent("script")
     one = editor.write("one.txt", "a\n")
     editor.turn(f'write {one} "A\\n"')
@@ -40,21 +40,21 @@ def test_what_was_taken_back_is_said(editor: Editor) -> None:
     until(lambda: "acp: Nothing was rejected" in editor.messages())
 
 
-SHOWN = lua_call(__file__, "first_file_in_review")
+FIRST_FILE = lua_call(__file__, "first_file_in_review")
 
 
 @pytest.mark.parametrize("keys", [",A", ",a"])
-def test_after_a_file_the_review_goes_on_with_the_next_one(editor: Editor, keys: str) -> None:
+def test_after_a_decision_the_review_shows_the_next_file(editor: Editor, keys: str) -> None:
     editor.lua("vim.g.maplocalleader = ','")
     editor.agent("script")
     paths = [editor.write(f"{name}.txt", "a\n") for name in ("one", "two", "three")]
     editor.turn("\n".join(f'write {path} "A\\n"' for path in paths))
     editor.wait("#require('acp').state().sessions[1].edits == 3")
     editor.cmd("Acp review")
-    editor.wait(f"{SHOWN} == 'one.txt'")
+    editor.wait(f"{FIRST_FILE} == 'one.txt'")
     editor.keys("]f")
-    editor.wait(f"{SHOWN} == 'two.txt'")
+    editor.wait(f"{FIRST_FILE} == 'two.txt'")
     editor.keys(keys)
-    editor.wait(f"{SHOWN} == 'three.txt'")
+    editor.wait(f"{FIRST_FILE} == 'three.txt'")
     editor.keys(keys)
-    editor.wait(f"{SHOWN} == 'one.txt'")
+    editor.wait(f"{FIRST_FILE} == 'one.txt'")

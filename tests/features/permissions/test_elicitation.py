@@ -1,4 +1,4 @@
-"""Questions with forms and addresses, in a real Neovim (v1/elicitation)."""
+"""Elicitation with forms and addresses, in a real Neovim (v1/elicitation)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tests.support.waiting import until
 METHOD = "elicitation/create"
 
 
-def pending(editor: Editor, count: int = 1) -> list[dict[str, Any]]:
-    """Wait until session 1 has so many questions; returns them."""
+def wait_pending(editor: Editor, count: int = 1) -> list[dict[str, Any]]:
+    """Wait until session 1 has this number of questions, and return them."""
     editor.wait(f"#require('acp').state().sessions[1].elicitations == {count}")
     found: list[dict[str, Any]] = editor.session(1)["elicitations"]
     return found
 
 
-def asked(editor: Editor, line: str, count: int = 1) -> Traffic:
-    """Let the agent run a line of script that asks."""
+def ask(editor: Editor, line: str, count: int = 1) -> Traffic:
+    """Let the agent run a script line that asks."""
     traffic = editor.agent("script")
     editor.prompt(line)
-    pending(editor, count)
+    wait_pending(editor, count)
     return traffic
 
 
@@ -36,35 +36,35 @@ def results(traffic: Traffic, count: int = 1) -> list[Any]:
 
 
 def answer(editor: Editor, choice: str | None, content: Any = None, at: int = 0) -> None:
-    """Answer by `require('acp').answer`."""
-    id = pending(editor, at + 1)[at]["id"]
+    """Answer with `require('acp').answer`."""
+    id = wait_pending(editor, at + 1)[at]["id"]
     editor.lua("local id, c, v = ... require('acp').answer(id, c, v)", id, choice, content)
 
 
-def choosing(editor: Editor, index: int) -> None:
-    """Whatever `vim.ui.select` offers, take the choice of that number; its prompts are kept."""
+def choose(editor: Editor, index: int) -> None:
+    """Make `vim.ui.select` choose this index, and record its prompts."""
     editor.lua(lua_chunk(__file__, "answer_select"), index)
 
 
-def opened(editor: Editor) -> None:
-    """Open the form of the only card, from the float."""
+def open_form(editor: Editor) -> None:
+    """Open the form of the only card from the float."""
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
     editor.keys("<CR>")
     editor.wait("vim.bo.filetype == 'acpform'")
 
 
-def browser(editor: Editor) -> None:
-    """Catch what `vim.ui.open` is asked for."""
+def record_opened(editor: Editor) -> None:
+    """Record calls of `vim.ui.open`."""
     editor.lua("_G.opened = {} vim.ui.open = function(url) table.insert(_G.opened, url) end")
 
 
-def test_allow_says_what_a_form_waits_for_and_answers_nothing(editor: Editor) -> None:
-    traffic = asked(editor, "elicit_every")
+def test_allow_names_the_fields_of_a_form_and_answers_nothing(editor: Editor) -> None:
+    traffic = ask(editor, "elicit_every")
     editor.answer("Acp allow")
     editor.wait_message(":Acp permissions opens the form")
     assert traffic.answers(METHOD) == []
-    opened(editor)
+    open_form(editor)
     editor.answer("Acp allow")
     editor.wait_message("Fill in the form, then :w for a summary")
     assert traffic.answers(METHOD) == []
@@ -75,8 +75,8 @@ def test_allow_says_what_a_form_waits_for_and_answers_nothing(editor: Editor) ->
 
 
 def test_allow_opens_no_address(editor: Editor) -> None:
-    browser(editor)
-    traffic = asked(editor, "elicit_url")
+    record_opened(editor)
+    traffic = ask(editor, "elicit_url")
     editor.answer("Acp allow")
     editor.wait_message(":Acp permissions shows the address")
     assert traffic.answers(METHOD) == []
@@ -87,7 +87,7 @@ def test_allow_opens_no_address(editor: Editor) -> None:
 
 @pytest.mark.parametrize("line", ["elicit_every", "elicit_form {}", "elicit_url"])
 def test_deny_declines_a_question(editor: Editor, line: str) -> None:
-    traffic = asked(editor, line)
+    traffic = ask(editor, line)
     editor.answer("Acp deny")
     assert results(traffic) == [{"action": "decline"}]
     editor.wait_event("AcpTurnEnd")
@@ -98,22 +98,22 @@ def test_deny_declines_a_question(editor: Editor, line: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["code", "form"])
-def test_the_key_that_denies_declines_a_form(editor: Editor, place: str) -> None:
-    traffic = asked(editor, "elicit_every")
+def test_the_deny_key_declines_a_form(editor: Editor, place: str) -> None:
+    traffic = ask(editor, "elicit_every")
     editor.cmd("nmap gn <Plug>(acp-deny)")
     if place == "form":
-        opened(editor)
+        open_form(editor)
     editor.press("gn")
     assert results(traffic) == [{"action": "decline"}]
 
 
-def test_deny_in_a_form_declines_that_one(editor: Editor) -> None:
-    traffic = asked(editor, "elicit_cancel", 2)
+def test_deny_in_a_form_declines_that_form(editor: Editor) -> None:
+    traffic = ask(editor, "elicit_cancel", 2)
     second = editor.session(1)["elicitations"][1]
     assert second["mode"] == "url"
     editor.answer("Acp deny")
     assert results(traffic, 1) == [{"action": "decline"}]
-    pending(editor, 1)
+    wait_pending(editor, 1)
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd")
 
@@ -123,7 +123,7 @@ def test_deny_takes_a_permission_before_a_question_unless_the_user_is_in_its_for
 ) -> None:
     traffic = editor.agent("elicit_and_permission")
     editor.prompt("go")
-    pending(editor)
+    wait_pending(editor)
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
@@ -139,7 +139,7 @@ def test_deny_takes_a_permission_before_a_question_unless_the_user_is_in_its_for
     assert permission["result"]["outcome"] == {"outcome": "selected", "optionId": "reject"}
 
 
-# ---- questions that name a request
+# ---- questions about a request
 
 
 def unscoped(editor: Editor) -> list[dict[str, Any]]:
@@ -153,7 +153,7 @@ def test_a_question_about_a_login_ends_with_the_login(editor: Editor) -> None:
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
     assert results(traffic) == [{"action": "cancel"}]
     assert unscoped(editor) == []
-    # The message that it was asked may stand in the last row.
+    # The message about the question may be in the last row.
     until(lambda: not any("Please tell" in row for row in editor.screen()[:-1]))
 
 
@@ -171,10 +171,10 @@ def test_a_question_about_a_login_ends_by_a_command(
     editor.wait("#require('acp').state().elicitations == 0")
 
 
-def test_a_question_that_names_the_prompt_is_its_sessions_and_ends_with_the_turn(
+def test_a_question_about_the_prompt_belongs_to_its_session_and_ends_with_the_turn(
     editor: Editor,
 ) -> None:
-    traffic = asked(editor, "elicit_of_prompt")
+    traffic = ask(editor, "elicit_of_prompt")
     assert unscoped(editor) == []
     assert editor.wait_event("AcpElicitation")["session"] == 1
     answer(editor, "accept", {"name": "Ada"})
@@ -182,26 +182,26 @@ def test_a_question_that_names_the_prompt_is_its_sessions_and_ends_with_the_turn
     editor.wait_event("AcpTurnEnd")
     editor.turn("elicit_of_prompt end")
     assert results(traffic, 2)[1] == {"action": "cancel"}
-    pending(editor, 0)
+    wait_pending(editor, 0)
     assert "↳ cancelled (request ended)" in "\n".join(editor.chat())
 
 
-def test_a_cancel_ends_a_question_that_names_the_prompt(editor: Editor) -> None:
-    traffic = asked(editor, "elicit_of_prompt cancel")
+def test_a_cancel_ends_a_question_about_the_prompt(editor: Editor) -> None:
+    traffic = ask(editor, "elicit_of_prompt cancel")
     editor.cmd("AcpCancel")
     assert results(traffic) == [{"action": "cancel"}]
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
     assert len(traffic.answers(METHOD)) == 1
 
 
-def test_a_question_about_a_request_that_is_over_is_not_asked(editor: Editor) -> None:
+def test_a_question_about_a_finished_request_is_not_asked(editor: Editor) -> None:
     traffic = editor.agent("script")
     editor.turn("elicit_of_prompt over")
     assert results(traffic) == [{"action": "cancel"}]
     assert editor.events("AcpElicitation") == []
 
 
-def test_a_question_about_a_request_that_was_never_made_can_be_answered(editor: Editor) -> None:
+def test_a_question_about_an_unknown_request_can_be_answered(editor: Editor) -> None:
     traffic = editor.agent("script")
     editor.prompt("elicit_of_prompt unknown")
     question = editor.wait("require('acp').state().elicitations[1]")
@@ -219,7 +219,7 @@ def test_both_modes_are_advertised(editor: Editor) -> None:
 
 def test_a_form_is_asked_without_taking_the_focus(editor: Editor) -> None:
     before = editor.lua("return vim.api.nvim_get_current_win()")
-    traffic = asked(editor, "elicit_every")
+    traffic = ask(editor, "elicit_every")
     event = editor.wait_event("AcpElicitation")
     [question] = editor.session()["elicitations"]
     assert question == {"id": event["id"], "mode": "form", "message": "Please tell"}
@@ -239,8 +239,8 @@ def test_a_form_is_asked_without_taking_the_focus(editor: Editor) -> None:
 
 
 def test_a_form_is_filled_in_reviewed_and_sent(editor: Editor) -> None:
-    traffic = asked(editor, "elicit_every")
-    opened(editor)
+    traffic = ask(editor, "elicit_every")
+    open_form(editor)
     lines = editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
     assert lines[0] == "│ Scripted asks: Please tell"
     assert "(x) green" in lines
@@ -249,7 +249,7 @@ def test_a_form_is_filled_in_reviewed_and_sent(editor: Editor) -> None:
     editor.keys("/Large<CR><CR>")
     editor.keys("/\\] b$<CR><CR>")
     editor.keys("/\\] yes<CR><CR>")
-    choosing(editor, 1)
+    choose(editor, 1)
     editor.cmd("write")
     [result] = results(traffic)
     assert result == {
@@ -275,10 +275,10 @@ def test_a_form_is_filled_in_reviewed_and_sent(editor: Editor) -> None:
     assert editor.session()["elicitations"] == []
 
 
-def test_what_is_wrong_is_said_at_its_place(editor: Editor) -> None:
-    traffic = asked(editor, "elicit_every")
-    opened(editor)
-    choosing(editor, 1)
+def test_mistakes_are_shown_at_their_fields(editor: Editor) -> None:
+    traffic = ask(editor, "elicit_every")
+    open_form(editor)
+    choose(editor, 1)
     editor.keys("/^3$<CR>Clots<Esc>")
     editor.cmd("write")
     found = editor.wait("#vim.diagnostic.get(0) > 0 and vim.diagnostic.get(0)")
@@ -299,20 +299,20 @@ def test_what_is_wrong_is_said_at_its_place(editor: Editor) -> None:
 
 
 def test_keep_editing_sends_nothing_and_decline_declines(editor: Editor) -> None:
-    traffic = asked(editor, 'elicit_form {"name": {"type": "string", "default": "Ada"}}')
-    opened(editor)
-    choosing(editor, 2)
+    traffic = ask(editor, 'elicit_form {"name": {"type": "string", "default": "Ada"}}')
+    open_form(editor)
+    choose(editor, 2)
     editor.cmd("write")
     editor.wait("#_G.asked == 1")
     assert traffic.answers(METHOD) == []
-    choosing(editor, 3)
+    choose(editor, 3)
     editor.cmd("write")
     assert results(traffic) == [{"action": "decline"}]
 
 
 @pytest.mark.parametrize(("keys", "action"), [("n", "decline"), ("2", "decline"), ("3", "cancel")])
 def test_keys_on_the_card(editor: Editor, keys: str, action: str) -> None:
-    traffic = asked(editor, "elicit_every")
+    traffic = ask(editor, "elicit_every")
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
     editor.press(keys)
@@ -320,7 +320,7 @@ def test_keys_on_the_card(editor: Editor, keys: str, action: str) -> None:
 
 
 def test_enter_in_the_chat_opens_the_form(editor: Editor) -> None:
-    traffic = asked(editor, "elicit_every")
+    traffic = ask(editor, "elicit_every")
     editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
     editor.keys("/Fill in<CR><CR>")
     editor.wait("vim.bo.filetype == 'acpform'")
@@ -330,8 +330,8 @@ def test_enter_in_the_chat_opens_the_form(editor: Editor) -> None:
     assert results(traffic) == [{"action": "cancel"}]
 
 
-def test_answer_from_lua_is_held_against_the_form(editor: Editor) -> None:
-    traffic = asked(editor, "elicit_every")
+def test_an_answer_from_lua_is_checked_against_the_form(editor: Editor) -> None:
+    traffic = ask(editor, "elicit_every")
     answer(editor, "accept", {"name": "Ada", "count": 12})
     editor.wait_message("count: at most 9")
     answer(editor, "accept", {"name": "Ada", "nam": "x"})
@@ -347,15 +347,15 @@ def test_answer_from_lua_is_held_against_the_form(editor: Editor) -> None:
 
 
 def test_a_form_without_fields_is_accepted_by_a_key(editor: Editor) -> None:
-    traffic = asked(editor, "elicit_form {}")
+    traffic = ask(editor, "elicit_form {}")
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
     editor.press("y")
     assert results(traffic) == [{"action": "accept", "content": {}}]
 
 
-def test_a_form_of_a_tool_call_stands_under_it(editor: Editor) -> None:
-    traffic = asked(editor, "elicit_for_tool")
+def test_a_form_of_a_tool_call_is_shown_under_it(editor: Editor) -> None:
+    traffic = ask(editor, "elicit_for_tool")
     chat = editor.chat()
     assert any("Deploy" in line for line in chat)
     question = next(line for line in chat if "Scripted asks" in line)
@@ -367,9 +367,9 @@ def test_a_form_of_a_tool_call_stands_under_it(editor: Editor) -> None:
 # ---- addresses
 
 
-def test_an_address_is_opened_only_on_consent(editor: Editor) -> None:
-    browser(editor)
-    traffic = asked(editor, "elicit_url")
+def test_an_address_is_opened_only_after_consent(editor: Editor) -> None:
+    record_opened(editor)
+    traffic = ask(editor, "elicit_url")
     [question] = editor.session()["elicitations"]
     assert question["url"] == "https://example.org/login?x=1"
     chat = "\n".join(editor.chat())
@@ -386,8 +386,8 @@ def test_an_address_is_opened_only_on_consent(editor: Editor) -> None:
 
 @pytest.mark.parametrize("choice", ["decline", None])
 def test_an_address_that_is_declined_is_not_opened(editor: Editor, choice: str | None) -> None:
-    browser(editor)
-    traffic = asked(editor, "elicit_url")
+    record_opened(editor)
+    traffic = ask(editor, "elicit_url")
     answer(editor, choice)
     assert results(traffic) == [{"action": choice or "cancel"}]
     editor.wait_event("AcpTurnEnd")
@@ -404,7 +404,7 @@ def test_an_address_that_is_declined_is_not_opened(editor: Editor, choice: str |
     ],
 )
 def test_a_deceiving_address_is_named(editor: Editor, url: str, warning: str) -> None:
-    traffic = asked(editor, f"elicit_url {url}")
+    traffic = ask(editor, f"elicit_url {url}")
     chat = "\n".join(editor.chat())
     assert url in chat
     assert warning in chat
@@ -412,9 +412,9 @@ def test_a_deceiving_address_is_named(editor: Editor, url: str, warning: str) ->
     assert results(traffic) == [{"action": "decline"}]
 
 
-def test_what_is_no_web_address_is_never_opened(editor: Editor) -> None:
-    browser(editor)
-    traffic = asked(editor, "elicit_url file:///etc/passwd")
+def test_an_address_that_is_not_on_the_web_is_never_opened(editor: Editor) -> None:
+    record_opened(editor)
+    traffic = ask(editor, "elicit_url file:///etc/passwd")
     answer(editor, "accept")
     editor.wait_message("not opened")
     assert traffic.answers(METHOD) == []
@@ -427,7 +427,7 @@ def test_what_is_no_web_address_is_never_opened(editor: Editor) -> None:
 
 
 def test_a_cancel_answers_all_questions_once(editor: Editor) -> None:
-    traffic = asked(editor, "elicit_cancel", 2)
+    traffic = ask(editor, "elicit_cancel", 2)
     opened_form = editor.lua("return require('acp').state().sessions[1].elicitations[1].id")
     editor.lua("require('acp').answer(..., 'open')", opened_form)
     editor.wait("vim.fn.bufexists('acp://form/' .. ...) == 1", opened_form)
@@ -440,8 +440,8 @@ def test_a_cancel_answers_all_questions_once(editor: Editor) -> None:
     assert len(traffic.answers(METHOD)) == 2
 
 
-def test_what_was_typed_stays_when_the_question_is_taken_back(editor: Editor) -> None:
-    asked(editor, "elicit_cancel", 2)
+def test_typed_text_stays_when_the_question_is_withdrawn(editor: Editor) -> None:
+    ask(editor, "elicit_cancel", 2)
     editor.lua(
         "require('acp').answer(require('acp').state().sessions[1].elicitations[1].id, 'open')"
     )
@@ -467,24 +467,24 @@ def test_a_question_in_a_cancelled_turn_is_answered_at_once(editor: Editor) -> N
     assert editor.events("AcpElicitation") == []
 
 
-def test_a_question_taken_back_is_answered_all_the_same(editor: Editor) -> None:
+def test_a_withdrawn_question_is_answered_all_the_same(editor: Editor) -> None:
     traffic = editor.agent("elicit_taken_back")
     editor.turn("go")
     assert results(traffic) == [{"action": "cancel"}]
     assert editor.session()["elicitations"] == []
 
 
-def test_the_end_of_the_agent_takes_its_questions_away(editor: Editor) -> None:
+def test_the_end_of_the_agent_removes_its_questions(editor: Editor) -> None:
     traffic = editor.agent("elicit_and_exit")
     editor.prompt("go")
     editor.wait_event("AcpAgentExit")
-    pending(editor, 0)
+    wait_pending(editor, 0)
     assert traffic.answers(METHOD) == []
     editor.wait("vim.tbl_isempty(require('acp').state().sessions[1].elicitations)")
 
 
 @pytest.mark.parametrize("which", ["mode", "scope", "session"])
-def test_what_was_not_advertised_is_refused(editor: Editor, which: str) -> None:
+def test_a_mode_that_was_not_advertised_is_refused(editor: Editor, which: str) -> None:
     traffic = editor.agent("script")
     editor.turn(f"elicit_odd {which}")
     [frame] = traffic.answers(METHOD)
@@ -512,8 +512,8 @@ def test_a_question_about_a_login_needs_no_session(editor: Editor) -> None:
 
 
 def test_every_type_of_property_is_in_the_form(editor: Editor) -> None:
-    asked(editor, "elicit_every")
-    opened(editor)
+    ask(editor, "elicit_every")
+    open_form(editor)
     heads = [
         line
         for line in editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")

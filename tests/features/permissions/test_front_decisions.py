@@ -1,4 +1,4 @@
-"""The float of pending decisions, and the keys that answer."""
+"""The float of pending permissions, and the keys that answer."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def test_keys_in_the_float_answer_the_card_under_the_cursor(
     assert last(front) == ["choose", {"id": 2, "option": choice}]
 
 
-def test_the_float_counts_as_the_line_above_the_chat_does(front: Editor) -> None:
+def test_the_float_counts_like_the_bar_of_the_chat(front: Editor) -> None:
     cards(front, 1)
     front.wait_screen("╭ question ─")
     cards(front, 1, 2)
     front.wait_screen("╭ 2 questions ─")
 
 
-def test_a_question_that_moves_up_is_no_news(front: Editor) -> None:
+def test_a_question_that_moves_up_causes_no_message(front: Editor) -> None:
     front.lua("vim.g.acp_focused = false")
     cards(front, 1, 2, behind=3)
     front.wait("#_G.told == 1")
@@ -73,7 +73,7 @@ def test_a_question_that_moves_up_is_no_news(front: Editor) -> None:
     assert (float_lines(front) or [])[-1] == "… and 3 more"
 
 
-def test_who_goes_to_the_cards_asks_for_those_behind(front: Editor) -> None:
+def test_entering_the_float_requests_the_cards_behind(front: Editor) -> None:
     cards(front, 1, 2, behind=3)
     assert sent(front) == []
     front.cmd("Acp permissions")
@@ -86,7 +86,7 @@ def test_who_goes_to_the_cards_asks_for_those_behind(front: Editor) -> None:
     assert [verb for verb, _ in sent(front)] == ["cards", "choose"]
 
 
-def test_the_keys_that_the_float_lists_are_its_own(front: Editor) -> None:
+def test_the_float_maps_the_keys_that_it_lists(front: Editor) -> None:
     cards(front, 1)
     front.cmd("Acp permissions")
     front.keys("g?")
@@ -106,7 +106,7 @@ def test_a_kind_that_is_not_offered_answers_nothing(front: Editor) -> None:
     assert sent(front) == []
 
 
-def test_a_key_is_not_taken_by_the_card_that_has_just_moved_there(front: Editor) -> None:
+def test_a_card_that_has_just_moved_under_the_cursor_takes_no_key(front: Editor) -> None:
     cards(front, 1, 2)
     front.cmd("Acp permissions")
     front.see_question()
@@ -184,7 +184,7 @@ LONG = ["Charge for the whole basket"] + [f"  line {n}" for n in range(30)] + ["
 
 
 def tall_card(front: Editor) -> None:
-    """A card with a long diff, of which two lines are changed."""
+    """Show a card with a long diff of which two lines are changed."""
     spans = [[row, 0, 4, "AcpDiffContext"] for row in range(1, 31)]
     card = {
         "id": 1,
@@ -196,13 +196,13 @@ def tall_card(front: Editor) -> None:
     front.lua("require('acp.features.permissions.float').set(1, { ... })", card)
 
 
-def test_what_a_diff_changes_goes_before_the_lines_around_it(front: Editor) -> None:
+def test_changed_lines_of_a_diff_are_shown_before_its_context(front: Editor) -> None:
     tall_card(front)
     shown = float_lines(front)
     assert shown == [LONG[0], "- old", "+ new", "1. Yes", "2. Always", "3. No"]
 
 
-def test_how_the_current_window_wraps_cuts_no_question(front: Editor) -> None:
+def test_wrap_options_of_the_current_window_cut_no_question(front: Editor) -> None:
     front.cmd("set showbreak=>>>>>>>>>>>>>>>> | 12vsplit")
     tall_card(front)
     shown = float_lines(front)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import Start, cards, float_lines, last
+from tests.support.lua import lua_chunk
 from tests.support.stopped_clock import (
     CHAT,
     answers_after_400_ms,
@@ -61,16 +62,7 @@ def test_a_card_under_another_float_is_not_on_the_screen(front: Editor) -> None:
     answers_at_second_press(front, "gy")
 
 
-COVER = """
-local config = { relative = 'editor', row = 30, col = 100, anchor = 'SE', zindex = 50 }
-config.width, config.height = 100, 30
-vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, config)
-local function press()
-  _G.ms = _G.ms + 9000
-  vim.api.nvim_input('gy')
-end
-vim.api.nvim_create_autocmd('SafeState', { once = true, callback = vim.schedule_wrap(press) })
-"""
+COVER = lua_chunk(__file__, "cover_and_press")
 
 
 @pytest.mark.parametrize("glimpsed", [True, False])

@@ -13,28 +13,28 @@ from tests.support.traffic import Traffic
 METHOD = "session/request_permission"
 
 
-def pending(editor: Editor, count: int = 1, n: int = 1) -> list[dict[str, Any]]:
-    """Wait until session n has so many pending permissions; returns them."""
+def wait_pending(editor: Editor, count: int = 1, n: int = 1) -> list[dict[str, Any]]:
+    """Wait until session n has this number of pending permissions, and return them."""
     editor.wait(f"#require('acp').state().sessions[{n}].permissions == {count}")
     found: list[dict[str, Any]] = editor.session(n)["permissions"]
     return found
 
 
-def asked(editor: Editor, scenario: str = "permission", *args: str, count: int = 1) -> Traffic:
-    """Let the agent ask."""
+def ask(editor: Editor, scenario: str = "permission", *args: str, count: int = 1) -> Traffic:
+    """Run a scenario that asks, and wait for the permissions."""
     traffic = editor.agent(scenario, *args)
     editor.prompt("ask")
-    pending(editor, count)
+    wait_pending(editor, count)
     return traffic
 
 
 def outcomes(traffic: Traffic, count: int = 1) -> list[str]:
-    """What the agent was answered: optionIds, or `cancelled`."""
+    """Return the agent's answers: option ids, or `cancelled`."""
     answers = [frame["result"]["outcome"] for frame in traffic.wait_answers(METHOD, count)]
     return [answer.get("optionId", answer["outcome"]) for answer in answers]
 
 
-def cursor_on_card(editor: Editor) -> None:
+def move_to_card(editor: Editor) -> None:
     """Enter the chat and put the cursor on the first option of a pending permission."""
     editor.lua(
         """
@@ -58,17 +58,17 @@ def cursor_on_card(editor: Editor) -> None:
     ],
 )
 def test_keys_on_the_card_in_the_chat(editor: Editor, keys: str, option: str) -> None:
-    traffic = asked(editor)
-    cursor_on_card(editor)
+    traffic = ask(editor)
+    move_to_card(editor)
     editor.press(keys)
     assert outcomes(traffic) == [option]
     done = editor.wait_event("AcpPermissionDone")
     assert (done["outcome"], done["option"]) == ("selected", option)
-    assert pending(editor, 0) == []
+    assert wait_pending(editor, 0) == []
 
 
-def test_elsewhere_in_the_chat_the_keys_are_neovims(editor: Editor) -> None:
-    traffic = asked(editor)
+def test_keys_keep_their_meaning_elsewhere_in_the_chat(editor: Editor) -> None:
+    traffic = ask(editor)
     editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
     editor.keys("ggyy")
     assert editor.lua("return vim.fn.getreg('\"')") == "## You\n"
@@ -78,7 +78,7 @@ def test_elsewhere_in_the_chat_the_keys_are_neovims(editor: Editor) -> None:
 
 
 def test_keys_in_the_float(editor: Editor) -> None:
-    traffic = asked(editor)
+    traffic = ask(editor)
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
     editor.press("n")
@@ -94,8 +94,8 @@ def test_keys_in_the_float(editor: Editor) -> None:
         ("Acp deny never", "never"),
     ],
 )
-def test_commands(editor: Editor, command: str, option: str) -> None:
-    traffic = asked(editor)
+def test_commands_answer(editor: Editor, command: str, option: str) -> None:
+    traffic = ask(editor)
     editor.answer(command)
     assert outcomes(traffic) == [option]
 
@@ -109,8 +109,8 @@ def test_commands(editor: Editor, command: str, option: str) -> None:
         ("deny-always", "never"),
     ],
 )
-def test_plug_maps(editor: Editor, plug: str, option: str) -> None:
-    traffic = asked(editor)
+def test_plug_maps_answer(editor: Editor, plug: str, option: str) -> None:
+    traffic = ask(editor)
     editor.cmd(f"nmap <F5> <Plug>(acp-{plug})")
     editor.press("<F5>")
     assert outcomes(traffic) == [option]
@@ -118,7 +118,7 @@ def test_plug_maps(editor: Editor, plug: str, option: str) -> None:
 
 @pytest.mark.parametrize(("choice", "outcome"), [("never", "never"), (None, "cancelled")])
 def test_answer_from_lua(editor: Editor, choice: str | None, outcome: str) -> None:
-    traffic = asked(editor)
+    traffic = ask(editor)
     event = editor.wait_event("AcpPermission")
     assert [option["id"] for option in event["options"]] == ["allow", "always", "reject", "never"]
     editor.lua("local id, choice = ... require('acp').answer(id, choice)", event["id"], choice)
@@ -126,7 +126,7 @@ def test_answer_from_lua(editor: Editor, choice: str | None, outcome: str) -> No
 
 
 def test_an_unknown_option_answers_nothing(editor: Editor) -> None:
-    traffic = asked(editor)
+    traffic = ask(editor)
     with pytest.raises(EditorError, match="nonsense"):
         editor.answer("Acp allow nonsense")
     assert traffic.answers(METHOD) == []
@@ -136,7 +136,7 @@ def test_an_unknown_option_answers_nothing(editor: Editor) -> None:
 
 @pytest.mark.parametrize("which", ["two_always", "none", "free_text", "unknown_kind", "many"])
 def test_all_options_are_shown_whatever_their_kind(editor: Editor, which: str) -> None:
-    traffic = asked(editor, "permission_odd", which)
+    traffic = ask(editor, "permission_odd", which)
     options = editor.session(1)["permissions"][0]["options"]
     sent = traffic.sent(METHOD)[0]["params"]["options"]
     assert [option["id"] for option in options] == [option["optionId"] for option in sent]
@@ -146,8 +146,8 @@ def test_all_options_are_shown_whatever_their_kind(editor: Editor, which: str) -
     assert outcomes(traffic) == ["cancelled"]
 
 
-def test_bare_allow_never_picks_another_kind(editor: Editor) -> None:
-    traffic = asked(editor, "permission_odd", "two_always")
+def test_allow_without_a_name_never_picks_another_kind(editor: Editor) -> None:
+    traffic = ask(editor, "permission_odd", "two_always")
     editor.answer("Acp allow")
     editor.wait("vim.fn.execute('messages'):find('folder, everywhere, no') ~= nil")
     assert traffic.answers(METHOD) == []
@@ -155,16 +155,16 @@ def test_bare_allow_never_picks_another_kind(editor: Editor) -> None:
     assert outcomes(traffic) == ["no"]
 
 
-def test_the_line_of_the_call_that_asks_takes_the_keys(editor: Editor) -> None:
-    traffic = asked(editor)
-    cursor_on_card(editor)
+def test_the_line_of_the_call_takes_the_keys(editor: Editor) -> None:
+    traffic = ask(editor)
+    move_to_card(editor)
     editor.lua("vim.fn.search('wants to run', 'bw')")
     editor.press("n")
     assert outcomes(traffic) == ["reject"]
 
 
-def test_everything_it_would_do_is_shown(editor: Editor) -> None:
-    asked(editor, "permission_rich")
+def test_the_whole_action_is_shown(editor: Editor) -> None:
+    ask(editor, "permission_rich")
     chat = "\n".join(editor.chat(1))
     assert " && ".join(f"echo step {n}" for n in range(30)) in chat
     assert "in /tmp" in chat
@@ -175,59 +175,59 @@ def test_everything_it_would_do_is_shown(editor: Editor) -> None:
     editor.answer("Acp deny")
 
 
-def test_many_at_once_half_of_them_taken_back(editor: Editor) -> None:
+def test_many_permissions_of_which_half_are_withdrawn_are_answered(editor: Editor) -> None:
     traffic = editor.agent("permissions_half_cancelled", "50")
     editor.prompt("ask")
     editor.wait_event("AcpPermissionDone", 25)
-    pending(editor, 25)
+    wait_pending(editor, 25)
     for left in reversed(range(25)):
         editor.answer("Acp allow")
-        pending(editor, left)
+        wait_pending(editor, left)
     answers = outcomes(traffic, 50)
     assert answers == ["allow", "cancelled"] * 25
     editor.wait_event("AcpPermissionDone", 50)
 
 
-def test_a_cancel_answers_all(editor: Editor) -> None:
-    traffic = asked(editor, "permissions", "5", count=5)
+def test_a_cancel_answers_all_permissions(editor: Editor) -> None:
+    traffic = ask(editor, "permissions", "5", count=5)
     editor.cmd("AcpCancel")
     assert outcomes(traffic, 5) == ["cancelled"] * 5
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
-    assert pending(editor, 0) == []
+    assert wait_pending(editor, 0) == []
 
 
-def test_the_agents_exit_resolves_what_it_asked(editor: Editor) -> None:
+def test_the_end_of_the_agent_resolves_its_permissions(editor: Editor) -> None:
     editor.agent("permission_and_exit", "3")
     editor.prompt("ask")
     done = editor.wait_event("AcpPermissionDone")
     assert done["outcome"] == "cancelled"
     editor.wait_event("AcpTurnEnd")
-    assert pending(editor, 0) == []
+    assert wait_pending(editor, 0) == []
 
 
-def test_an_answer_after_the_end_of_the_turn(editor: Editor) -> None:
-    traffic = asked(editor, "permission_ignores_answer")
+def test_an_answer_after_the_end_of_the_turn_is_refused(editor: Editor) -> None:
+    traffic = ask(editor, "permission_ignores_answer")
     editor.wait_event("AcpTurnEnd")
     editor.answer("Acp allow")
     assert outcomes(traffic) == ["allow"]
 
 
-def test_without_any_window_of_ours(editor: Editor) -> None:
+def test_permissions_work_without_any_window_of_the_plugin(editor: Editor) -> None:
     editor.setup({"chat": {"open": False}})
-    traffic = asked(editor)
+    traffic = ask(editor)
     editor.see_question()
     editor.cmd("silent! only!")
     editor.cmd("Acp allow")
     assert outcomes(traffic) == ["allow"]
 
 
-def test_nobody_loses_focus_mode_or_text(editor: Editor) -> None:
+def test_a_permission_changes_no_focus_mode_or_text(editor: Editor) -> None:
     editor.write("a.txt", "one\n")
     editor.open("a.txt")
     traffic = editor.agent("permission")
     editor.keys("onew ")
     editor.lua("require('acp').prompt('ask')")
-    pending(editor)
+    wait_pending(editor)
     editor.keys("text")
     assert editor.lua("return vim.api.nvim_get_mode().mode") == "i"
     assert editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)") == ["one", "new text"]
@@ -247,16 +247,16 @@ def test_rules_answer_without_a_question(editor: Editor, action: str, option: st
 
 def test_a_rule_that_does_not_match_leaves_the_question(editor: Editor) -> None:
     editor.setup({"permission": {"rules": [{"action": "allow", "kind": "read"}]}})
-    traffic = asked(editor)
+    traffic = ask(editor)
     editor.answer("Acp deny")
     assert outcomes(traffic) == ["reject"]
 
 
-def test_a_command_that_is_not_told_is_asked_about_where_a_rule_refuses_some(
+def test_a_hidden_command_needs_an_answer_if_a_rule_denies_some_commands(
     editor: Editor,
 ) -> None:
     refused, allowed = {"action": "deny", "command": "rm *"}, {"action": "allow", "kind": "execute"}
     editor.setup({"permission": {"rules": [refused, allowed]}})
-    traffic = asked(editor)
+    traffic = ask(editor)
     editor.answer("Acp deny")
     assert outcomes(traffic) == ["reject"]

@@ -1,4 +1,4 @@
-"""Only a question that the user has seen is answered: agents that ask, take back and change."""
+"""Only a question that the user has seen is answered: agents that ask, withdraw and change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def asking(editor: Editor) -> Asking:
     return Asking(editor)
 
 
-def test_a_question_that_is_swapped_while_a_command_is_typed_is_not_allowed(
+def test_a_question_that_is_replaced_while_a_command_is_typed_is_not_allowed(
     asking: Asking,
 ) -> None:
     editor = asking.editor
@@ -42,7 +42,7 @@ def test_a_question_that_is_swapped_while_a_command_is_typed_is_not_allowed(
     asking.end()
 
 
-def test_the_second_press_in_the_chat_allows_nothing(edit: Any) -> None:
+def test_a_second_key_press_in_the_chat_allows_nothing(edit: Any) -> None:
     editor: Editor = edit()
     asking = Asking(editor)
     asking.agent.ask("asks_about", "one", "{}")
@@ -62,7 +62,7 @@ def test_the_second_press_in_the_chat_allows_nothing(edit: Any) -> None:
     asking.end()
 
 
-def test_a_review_that_closed_hands_its_answer_to_no_other_proposal(asking: Asking) -> None:
+def test_the_answer_in_a_closed_review_answers_no_other_proposal(asking: Asking) -> None:
     editor = asking.editor
     path = editor.write("a.txt", "one\n")
 
@@ -89,7 +89,7 @@ def test_a_review_that_closed_hands_its_answer_to_no_other_proposal(asking: Aski
     asking.end()
 
 
-# ---- an agent that changes what it asks about
+# ---- an agent that changes the subject of its question
 
 
 CHANGES: dict[str, dict[str, Any]] = {
@@ -105,7 +105,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_call_that_changes_is_a_new_question(asking: Asking, what: str) -> None:
+def test_a_changed_call_is_a_new_question(asking: Asking, what: str) -> None:
     editor = asking.editor
     asking.ask("p1", {"rawInput": {"command": "ls"}})
     before = asking.permission()
@@ -139,7 +139,7 @@ SAME: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("what", SAME)
-def test_a_status_changes_no_card(asking: Asking, what: str) -> None:
+def test_a_status_change_does_not_change_the_card(asking: Asking, what: str) -> None:
     editor = asking.editor
     asking.ask("p1", {"rawInput": {"command": "ls"}})
     before = asking.permission()
@@ -157,7 +157,7 @@ def test_a_status_changes_no_card(asking: Asking, what: str) -> None:
     asking.end()
 
 
-def test_a_rule_that_denies_applies_to_what_a_call_becomes(edit: Any) -> None:
+def test_a_rule_that_denies_applies_to_the_changed_call(edit: Any) -> None:
     editor: Editor = edit()
     rules = [{"action": "deny", "command": "rm *"}]
     editor.setup({"chat": {"open": False}, "permission": {"rules": rules}})
@@ -168,7 +168,7 @@ def test_a_rule_that_denies_applies_to_what_a_call_becomes(edit: Any) -> None:
     asking.end()
 
 
-def test_the_card_says_that_a_call_has_become_one_on_a_secret(asking: Asking) -> None:
+def test_the_card_warns_when_a_call_now_names_a_secret(asking: Asking) -> None:
     editor = asking.editor
     readme, secret = editor.write("README.md", "x\n"), editor.write(".env", "KEY=1\n")
     asking.ask("p1", {"kind": "read", "locations": [{"path": str(readme)}]})
@@ -177,7 +177,7 @@ def test_the_card_says_that_a_call_has_become_one_on_a_secret(asking: Asking) ->
     asking.end()
 
 
-def test_the_chat_keeps_what_was_asked_when_it_was_answered(editor: Editor) -> None:
+def test_the_chat_keeps_the_question_as_it_was_answered(editor: Editor) -> None:
     asking = Asking(editor)
     asking.agent.ask("asks_about", "p1", json.dumps({"rawInput": {"command": "ls -la"}}))
     editor.answer("Acp allow")
@@ -193,7 +193,7 @@ def test_the_chat_keeps_what_was_asked_when_it_was_answered(editor: Editor) -> N
     asking.end()
 
 
-def test_a_question_of_another_session_is_not_allowed_in_its_place(edit: Any) -> None:
+def test_a_question_of_another_session_is_not_allowed_instead(edit: Any) -> None:
     editor: Editor = edit()
     editor.setup({"chat": {"open": False}})
     other = editor.agent("permission", name="other")
@@ -221,7 +221,7 @@ HELD = ["y", "Y", "n", "1", "<F5>", "<F6>"]
 
 @pytest.mark.parametrize("key", HELD)
 def test_a_key_held_down_for_1500_ms_answers_one_question(edit: Any, key: str) -> None:
-    """As a terminal repeats a key: each 30 ms. The next question comes at once."""
+    """A terminal repeats a key every 30 ms. The next question arrives at once."""
     editor: Editor = edit()
     editor.setup({"chat": {"open": False}})
     traffic = editor.agent("script")

@@ -19,7 +19,7 @@ from tests.support.waiting import until
 
 
 class SharedWorkspace:
-    """A workspace, and the state that its Neovims share."""
+    """Workspace and stored state that several Neovims share."""
 
     def __init__(self, edit: Callable[..., Editor], home: Path) -> None:
         self.work = home / "work"
@@ -27,7 +27,7 @@ class SharedWorkspace:
         self._edit = edit
 
     def start(self, *, agent: str = "script", work: Path | None = None, **more: Any) -> Editor:
-        """One more Neovim."""
+        """Start one more Neovim."""
         env = {"XDG_STATE_HOME": str(self.state), **more.pop("env", {})}
         editor = self._edit(work=work or self.work, env=env, **more)
         editor.agent(agent)
@@ -40,8 +40,8 @@ class SharedWorkspace:
     def files(self) -> list[Path]:
         return sorted(self.directory.glob("*.json"))
 
-    def kept(self) -> list[dict[str, Any]]:
-        """What is in them."""
+    def entries(self) -> list[dict[str, Any]]:
+        """Return the content of all draft files."""
         found = []
         for path in self.files():
             try:
@@ -51,13 +51,13 @@ class SharedWorkspace:
         return found
 
     def drafts(self) -> list[str]:
-        return [draft["text"] for kept in self.kept() for draft in kept["drafts"]]
+        return [draft["text"] for kept in self.entries() for draft in kept["drafts"]]
 
     def queued(self) -> list[str]:
-        return [prompt["text"] for kept in self.kept() for prompt in kept["queue"]]
+        return [prompt["text"] for kept in self.entries() for prompt in kept["queue"]]
 
     def wait(self, *drafts: str, queue: list[str] | None = None) -> None:
-        """Wait until exactly these are on disk."""
+        """Wait until exactly these drafts are on disk."""
         wanted = (list(drafts), queue or [])
         try:
             until(lambda: (self.drafts(), self.queued()) == wanted)
@@ -74,11 +74,11 @@ def write(editor: Editor, text: str) -> None:
 
 
 def composer(editor: Editor) -> list[str]:
-    """Open the composer; its lines."""
+    """Open the composer and return its lines."""
     editor.cmd("AcpPrompt")
     return editor.lines("acp://composer/1")
 
 
 def run(editor: Editor, command: str) -> None:
-    """Type a command; what it says is in `:messages` then."""
+    """Type a command; its output is then in `:messages`."""
     editor.keys(f":{command}<CR>")

@@ -1,4 +1,4 @@
-"""What goes along with a prompt, each kind only to agents that take it."""
+"""Attachments of a prompt: each kind only for agents that accept it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL = {"promptCapabilities": {"embeddedContext": True, "image": True, "audio": T
 
 
 def blocks(agent: Traffic, count: int = 1) -> list[dict[str, Any]]:
-    """The content blocks of the `count`-th prompt."""
+    """Return the content blocks of the prompt with this number."""
     found: list[dict[str, Any]] = agent.wait("session/prompt", count)["params"]["prompt"]
     return found
 
@@ -32,7 +32,7 @@ def wait_attached(editor: Editor, count: int, n: int = 1) -> list[str]:
 
 
 @pytest.mark.parametrize("capabilities", [ALL, NOTHING])
-def test_each_kind_of_file_as_the_agent_takes_it(
+def test_each_kind_of_file_is_sent_as_the_agent_accepts_it(
     editor: Editor, capabilities: dict[str, Any]
 ) -> None:
     agent = editor.agent("hello", capabilities=capabilities)
@@ -69,7 +69,7 @@ def test_each_kind_of_file_as_the_agent_takes_it(
     ]
 
 
-def test_attachments_go_once_and_show_in_the_composer(editor: Editor) -> None:
+def test_attachments_are_sent_once_and_shown_in_the_composer(editor: Editor) -> None:
     agent = editor.agent("hello")
     editor.write("a.py", "1\n")
     editor.cmd("AcpPrompt")
@@ -82,7 +82,7 @@ def test_attachments_go_once_and_show_in_the_composer(editor: Editor) -> None:
     assert not any("+ a.py" in row for row in editor.screen())
 
 
-def test_what_was_attached_can_be_taken_off(editor: Editor) -> None:
+def test_an_attachment_can_be_removed(editor: Editor) -> None:
     agent = editor.agent("hello")
     for name in ("a.py", "b.py"):
         editor.write(name, name)
@@ -96,7 +96,7 @@ def test_what_was_attached_can_be_taken_off(editor: Editor) -> None:
     assert [b["resource"]["text"] for b in blocks(agent)[1:]] == ["b.py"]
 
 
-def test_unsaved_text_is_what_is_attached(editor: Editor) -> None:
+def test_the_unsaved_text_of_a_buffer_is_attached(editor: Editor) -> None:
     agent = editor.agent("hello")
     path = editor.write("a.py", "old\n")
     editor.open(path)
@@ -110,7 +110,7 @@ def test_unsaved_text_is_what_is_attached(editor: Editor) -> None:
     ("name", "size", "limit"),
     [("big.txt", TEXT_BYTES + 1, "256 KiB"), ("big.png", IMAGE_BYTES + 1, "5.0 MiB")],
 )
-def test_what_is_too_large_is_a_link_and_says_so(
+def test_an_attachment_that_is_too_large_is_sent_as_a_link_with_a_notice(
     editor: Editor, name: str, size: int, limit: str
 ) -> None:
     agent = editor.agent("hello")
@@ -124,7 +124,7 @@ def test_what_is_too_large_is_a_link_and_says_so(
     assert limit in editor.messages()
 
 
-def test_several_ranges_go_from_the_composer(editor: Editor) -> None:
+def test_several_ranges_are_sent_from_the_composer(editor: Editor) -> None:
     agent = editor.agent("hello")
     path = editor.write("a.py", "1\n2\n3\n4\n")
     editor.open(path)
@@ -137,7 +137,7 @@ def test_several_ranges_go_from_the_composer(editor: Editor) -> None:
     assert texts == [(f"{uri}#L1-L2", "1\n2"), (f"{uri}#L4-L4", "4")]
 
 
-def test_a_directory_that_is_mentioned_is_a_link(editor: Editor) -> None:
+def test_a_mentioned_directory_is_a_link(editor: Editor) -> None:
     agent = editor.agent("hello")
     editor.write("src/a.py", "1\n")
     editor.turn("look into @src please")
@@ -175,7 +175,7 @@ def test_variables_are_resolved_when_the_prompt_is_sent(
         assert "diagnostics:\n```\n" in rest[3]["text"]
 
 
-def test_the_diff_is_gits_and_what_is_unsaved(editor: Editor) -> None:
+def test_the_diff_includes_gits_changes_and_unsaved_text(editor: Editor) -> None:
     agent = editor.agent("hello")
     path = editor.write("a.py", "one\n")
     git = "git -c user.name=a -c user.email=a@b -c commit.gpgsign=false"
@@ -194,7 +194,7 @@ def test_the_diff_is_gits_and_what_is_unsaved(editor: Editor) -> None:
     assert "-first\n+second" in diff
 
 
-def test_a_slash_command_stands_last(editor: Editor) -> None:
+def test_a_slash_command_is_last(editor: Editor) -> None:
     agent = editor.agent("hello")
     editor.write("a.py", "1\n")
     editor.cmd("Acp attach a.py")
@@ -202,7 +202,7 @@ def test_a_slash_command_stands_last(editor: Editor) -> None:
     assert [b["type"] for b in blocks(agent)] == ["resource", "text"]
 
 
-def test_the_image_of_the_clipboard(edit: Any, tmp_path: Path) -> None:
+def test_the_image_of_the_clipboard_is_sent(edit: Any, tmp_path: Path) -> None:
     tool = tmp_path / "bin" / "xclip"
     tool.parent.mkdir()
     image = tmp_path / "clip.png"
@@ -226,7 +226,7 @@ def test_the_image_of_the_clipboard(edit: Any, tmp_path: Path) -> None:
     editor.wait_message("No image in the clipboard")
 
 
-def test_blocks_from_lua_are_checked_and_fitted(editor: Editor) -> None:
+def test_blocks_from_lua_are_checked_and_converted(editor: Editor) -> None:
     agent = editor.agent("hello", capabilities=NOTHING)
     editor.lua(
         "require('acp').prompt(...)",
@@ -247,7 +247,7 @@ def test_blocks_from_lua_are_checked_and_fitted(editor: Editor) -> None:
     assert len(agent.prompts()) == 1
 
 
-def test_meta_goes_along(editor: Editor) -> None:
+def test_meta_is_sent(editor: Editor) -> None:
     editor.setup({"meta": {"traceparent": "00-1-2-01", "mine": {"a": 1}}})
     agent = editor.agent("hello", meta={"theirs": True})
     editor.lua("require('acp').prompt('hi', { meta = { baggage = 'x=1' } })")
@@ -258,7 +258,7 @@ def test_meta_goes_along(editor: Editor) -> None:
     assert prompt == {"traceparent": "00-1-2-01", "baggage": "x=1"}
 
 
-def test_a_prompt_that_comes_back_brings_what_was_attached(editor: Editor) -> None:
+def test_a_returned_prompt_has_its_attachments(editor: Editor) -> None:
     agent = editor.agent("script")
     path = editor.write("a.py", "1\n2\n3\n")
     editor.write("b.py", "b\n")
@@ -275,7 +275,7 @@ def test_a_prompt_that_comes_back_brings_what_was_attached(editor: Editor) -> No
     assert [b["resource"]["uri"] for b in second[1:]] == [b["resource"]["uri"] for b in first[1:]]
 
 
-def test_variables_complete_with_and_without_their_at(editor: Editor) -> None:
+def test_variables_complete_with_and_without_at_sign(editor: Editor) -> None:
     editor.cmd("AcpPrompt")
     for text, word in (("see {dia", "{diagnostics}"), ("see @{dia", "@{diagnostics}")):
         editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, {...})", text)

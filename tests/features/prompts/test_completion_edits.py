@@ -1,4 +1,4 @@
-"""What `:Acp review` completes."""
+"""Completion of `:Acp review`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.support.editor import Editor
 COMPLETION = "return vim.fn.getcompletion(..., 'cmdline')"
 
 
-def test_files_with_pending_edits_come_alone(editor: Editor) -> None:
+def test_only_files_with_pending_edits_are_completed(editor: Editor) -> None:
     editor.agent("script")
     one, two = editor.write("one.txt", "one\n"), editor.write("two.txt", "two\n")
     assert editor.lua(COMPLETION, "Acp review ") == ["one.txt", "two.txt"]

@@ -1,4 +1,4 @@
-"""The composer starts its agent and session: what there is before the first prompt."""
+"""The composer starts its agent and session before the first prompt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.waiting import until
 COMMANDS = "#((require('acp').state().sessions[1] or {}).commands or {}) > 0"
 
 
-def test_commands_and_modes_are_there_before_the_first_prompt(editor: Editor) -> None:
+def test_commands_and_modes_are_known_before_the_first_prompt(editor: Editor) -> None:
     editor.cmd("AcpPrompt")
     editor.wait(COMMANDS)
     editor.wait_screen("Message Tutor · Ask first ")
@@ -23,7 +23,7 @@ def test_commands_and_modes_are_there_before_the_first_prompt(editor: Editor) ->
 
 
 @pytest.mark.parametrize("keys", ["say hi<C-s>", "<Esc>:AcpPrompt say hi<CR>"])
-def test_a_prompt_sent_at_once_does_not_start_it_twice(editor: Editor, keys: str) -> None:
+def test_a_prompt_sent_at_once_does_not_start_a_second_session(editor: Editor, keys: str) -> None:
     agent = editor.agent("script")
     editor.keys(":AcpPrompt<CR>" + keys)
     editor.wait_event("AcpTurnEnd")
@@ -32,7 +32,7 @@ def test_a_prompt_sent_at_once_does_not_start_it_twice(editor: Editor, keys: str
     assert len(editor.state()["sessions"]) == 1
 
 
-def test_one_for_a_new_session_is_that_sessions(editor: Editor) -> None:
+def test_a_composer_for_a_new_session_belongs_to_that_session(editor: Editor) -> None:
     agent = editor.agent("script")
     editor.turn("say one")
     editor.cmd("AcpPrompt!")
@@ -42,7 +42,7 @@ def test_one_for_a_new_session_is_that_sessions(editor: Editor) -> None:
     assert len(agent.received("session/new")) == 2
 
 
-def test_an_agent_that_cannot_start_is_named_in_the_bar_alone(editor: Editor) -> None:
+def test_an_agent_that_cannot_start_is_named_in_the_bar_only(editor: Editor) -> None:
     editor.agent("script")
     editor.setup({"agent": "gone", "agents": {"gone": {"command": ["no-such-program"]}}})
     editor.keys(":AcpPrompt<CR>precious")
@@ -52,15 +52,14 @@ def test_an_agent_that_cannot_start_is_named_in_the_bar_alone(editor: Editor) ->
     assert editor.messages() == ""
 
 
-def test_the_end_of_neovim_right_after_it_leaves_no_process(editor: Editor) -> None:
+def test_quitting_right_after_it_leaves_no_process(editor: Editor) -> None:
     editor.agent("script")
     editor.cmd("AcpPrompt")
     until(editor.processes)
     editor.quit()
 
 
-def test_keys_that_a_user_sets_for_a_filetype_win(editor: Editor) -> None:
-    """In buffers that they write into: by a filetype plugin, or by an autocommand."""
+def test_maps_that_a_user_sets_for_a_filetype_win(editor: Editor) -> None:
     editor.lua(lua_chunk(__file__, "map_help_key"))
     editor.agent("script")
     editor.prompt("wait_for_cancel")

@@ -1,4 +1,4 @@
-"""Ways to write and close that a user's fingers know, in the composer."""
+"""Usual ways to write and close a buffer, in the composer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COMPOSERS = "#vim.fn.win_findbuf(vim.fn.bufnr('acp://composer/1'))"
 
 @pytest.fixture
 def composer(editor: Editor) -> Editor:
-    """A composer with a prompt in it."""
+    """Return an editor with a prompt in the composer."""
     editor.agent("script")
     editor.cmd("AcpPrompt")
     editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'say hi' })")
@@ -35,7 +35,7 @@ def test_write_and_close_sends_once_and_closes(composer: Editor, keys: str) -> N
     assert composer.traffic[-1].prompts() == ["say hi"]
 
 
-def test_write_and_close_of_a_script_sends_once(composer: Editor) -> None:
+def test_write_and_close_from_a_script_sends_once(composer: Editor) -> None:
     composer.lua("vim.cmd('wq')")
     composer.wait_event("AcpTurnEnd")
     assert composer.traffic[-1].prompts() == ["say hi"]
@@ -57,7 +57,7 @@ def test_exit_with_a_name_writes_that_file(composer: Editor) -> None:
         *(":x<C-c>", "/x<CR>", ":<C-u>exe 'x'<CR>"),
     ],
 )
-def test_nothing_else_sends(composer: Editor, keys: str) -> None:
+def test_other_keys_do_not_send(composer: Editor, keys: str) -> None:
     composer.keys(keys)
     composer.cmd("AcpPrompt")
     assert composer.lines("acp://composer/1") == ["say hi"]
@@ -65,7 +65,7 @@ def test_nothing_else_sends(composer: Editor, keys: str) -> None:
     assert not composer.traffic[-1].pids()
 
 
-def test_an_empty_one_is_closed(composer: Editor) -> None:
+def test_an_empty_composer_is_closed(composer: Editor) -> None:
     composer.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, {})")
     composer.cmd("new")
     composer.lua(
@@ -75,7 +75,7 @@ def test_an_empty_one_is_closed(composer: Editor) -> None:
     composer.wait(f"{COMPOSERS} == 0")
 
 
-def test_the_key_of_completion_is_shown_and_can_be_another(editor: Editor) -> None:
+def test_the_completion_key_is_shown_and_can_be_changed(editor: Editor) -> None:
     editor.lua(
         "require('acp').setup({ keymaps = { composer = {"
         " ['<C-g>'] = { 'complete', mode = 'i' }, ['<C-x><C-o>'] = false } } })"
@@ -87,7 +87,7 @@ def test_the_key_of_completion_is_shown_and_can_be_another(editor: Editor) -> No
     editor.wait_screen("complete /command, @file (i)")
 
 
-def test_an_autosave_sends_nothing_half_written(composer: Editor) -> None:
+def test_an_autosave_does_not_send_an_unfinished_prompt(composer: Editor) -> None:
     composer.cmd("autocmd InsertLeave,TextChanged * ++nested silent! write")
     composer.keys("A and<Esc>")
     composer.wait("vim.fn.mode() == 'n'")

@@ -1,4 +1,4 @@
-"""A composer whose number was given to a session that has ended."""
+"""A composer whose session number was given to a session that has ended."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.support.editor import Editor
 from tests.support.fake_picker import install_picker, pick
 
 
-def test_the_draft_goes_on_in_the_composer_of_a_new_session(editor: Editor) -> None:
+def test_the_draft_continues_in_the_composer_of_a_new_session(editor: Editor) -> None:
     install_picker(editor)
     agent = editor.agent("script")
     editor.turn("say first")

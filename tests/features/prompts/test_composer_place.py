@@ -1,4 +1,4 @@
-"""Where a composer opens: below its chat, whichever of both comes first."""
+"""Place of a composer: below its chat, whichever of the two is opened first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BESIDE = [["a.txt", "left", ""], ["acp://chat/1", "right", ""], ["acp://composer
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """An editor with a file."""
+    """Return an editor without a host that shows a file."""
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(120, 40))
     editor.open(editor.write("a.txt", "one\n"))
     return editor
@@ -33,7 +33,7 @@ def test_a_composer_that_is_opened_first_opens_its_chat_above_it(
     assert front.lua("return vim.fn.bufname()").endswith("a.txt")
 
 
-def test_the_chat_above_it_is_that_of_the_session_that_comes(editor: Editor) -> None:
+def test_the_chat_above_it_is_that_of_the_next_session(editor: Editor) -> None:
     editor.agent("script")
     editor.cmd("AcpPrompt")
     chat = editor.lua("return vim.fn.bufnr('acp://chat/1')")
@@ -45,7 +45,7 @@ def test_the_chat_above_it_is_that_of_the_session_that_comes(editor: Editor) -> 
     assert editor.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 3
 
 
-def test_a_chat_that_is_opened_later_stands_above_its_composer(front: Editor) -> None:
+def test_a_chat_that_is_opened_later_is_above_its_composer(front: Editor) -> None:
     session(front)
     front.setup({"chat": {"open": False}})
     front.cmd("AcpPrompt")
@@ -58,7 +58,7 @@ def test_a_chat_that_is_opened_later_stands_above_its_composer(front: Editor) ->
     assert front.lines("acp://composer/1") == ["half a prompt"]
 
 
-def test_a_chat_that_comes_back_stands_above_its_composer(front: Editor) -> None:
+def test_a_reopened_chat_is_above_its_composer(front: Editor) -> None:
     session(front)
     front.cmd("AcpPrompt")
     for _ in range(2):
@@ -66,7 +66,7 @@ def test_a_chat_that_comes_back_stands_above_its_composer(front: Editor) -> None
     assert front.lua(WHERE) == BESIDE
 
 
-def test_a_chat_that_floats_takes_its_composer_along(front: Editor) -> None:
+def test_a_floating_chat_has_its_composer_with_it(front: Editor) -> None:
     session(front)
     front.setup({"chat": {"open": False, "layout": "float"}})
     front.cmd("AcpPrompt")
@@ -77,7 +77,7 @@ def test_a_chat_that_floats_takes_its_composer_along(front: Editor) -> None:
     ]
 
 
-def test_q_closes_the_chat_and_can_be_taken_away(front: Editor) -> None:
+def test_q_closes_the_chat_and_can_be_unmapped(front: Editor) -> None:
     session(front)
     front.lua("require('acp.features.chat.view').open(1)")
     front.cmd("wincmd l")

@@ -1,4 +1,4 @@
-"""The line above a composer, what an empty one says, and the completion that pops up in it."""
+"""The winbar of a composer, its placeholder, and the completion menu."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN = "vim.fn.pumvisible() == 1"
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """An editor with a file, and a session."""
+    """Return an editor without a host that shows a file, with a session."""
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(120, 40))
     editor.write("alpha.py", "")
     session(editor)
@@ -28,12 +28,12 @@ def front(edit: Start) -> Editor:
 
 
 def type_one_by_one(front: Editor, text: str) -> None:
-    """As a person types: the editor has time for each key."""
+    """Type one key at a time, so that the editor handles each."""
     for key in text:
         front.keys(key)
 
 
-def test_an_empty_composer_says_what_can_be_typed(front: Editor) -> None:
+def test_an_empty_composer_shows_a_placeholder(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.wait_screen("Ask anything. @ file  / command  { context")
     front.wait_screen("<C-s> send · g? keys")
@@ -43,7 +43,7 @@ def test_an_empty_composer_says_what_can_be_typed(front: Editor) -> None:
     until(lambda: not any("/ command" in row for row in front.screen()))
 
 
-def test_a_line_that_is_too_narrow_leaves_out_keys_first(front: Editor) -> None:
+def test_a_narrow_bar_drops_the_keys_first(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.cmd("vertical resize 30")
     front.wait_screen(" Message Claude · Ask")
@@ -56,7 +56,7 @@ def test_a_prompt_for_a_running_session_is_queued(front: Editor) -> None:
     front.wait_screen("<C-s> queue · g? keys")
 
 
-def test_the_line_is_there_with_one_statusline_for_all(front: Editor) -> None:
+def test_the_bar_is_shown_with_a_global_statusline(front: Editor) -> None:
     front.cmd("set laststatus=3")
     front.cmd("AcpPrompt")
     front.wait_screen(" Message Claude · Ask")
@@ -72,7 +72,7 @@ def test_commands_pop_up_and_are_filtered(front: Editor) -> None:
     assert composer(front) == ["/init "]
 
 
-def test_files_pop_up_after_a_sign_that_starts_a_word(front: Editor) -> None:
+def test_files_pop_up_after_an_at_sign_that_starts_a_word(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.wait("#require('acp.features.prompts.composer.files').list(vim.fn.getcwd()) == 1")
     type_one_by_one(front, "me@")
@@ -87,7 +87,7 @@ def test_files_pop_up_after_a_sign_that_starts_a_word(front: Editor) -> None:
 @pytest.mark.parametrize(
     ("key", "text"), [("<CR>", ["/", ""]), ("<Esc>", ["/"]), ("<Space>", ["/ "])]
 )
-def test_no_key_chooses_by_itself(front: Editor, key: str, text: list[str]) -> None:
+def test_no_key_selects_an_item_by_itself(front: Editor, key: str, text: list[str]) -> None:
     before = front.lua("return { vim.o.completeopt, vim.o.shortmess }")
     front.cmd("AcpPrompt")
     type_one_by_one(front, "/")
@@ -98,7 +98,7 @@ def test_no_key_chooses_by_itself(front: Editor, key: str, text: list[str]) -> N
     assert front.lua("return { vim.o.completeopt, vim.o.shortmess }") == before
 
 
-def test_a_prompt_is_sent_while_it_is_up(front: Editor) -> None:
+def test_a_prompt_is_sent_while_the_menu_is_open(front: Editor) -> None:
     front.cmd("AcpPrompt")
     type_one_by_one(front, "/rev")
     front.wait(SHOWN)
@@ -108,7 +108,7 @@ def test_a_prompt_is_sent_while_it_is_up(front: Editor) -> None:
     assert composer(front) == ["next"]
 
 
-def test_commands_that_are_told_later_pop_up_then(front: Editor) -> None:
+def test_commands_that_arrive_later_pop_up_then(front: Editor) -> None:
     session(front, commands=[])
     front.cmd("AcpPrompt")
     type_one_by_one(front, "/")
@@ -126,7 +126,7 @@ def test_commands_that_are_told_later_pop_up_then(front: Editor) -> None:
         "package.loaded['blink.cmp'] = {}",
     ],
 )
-def test_it_leaves_the_composer_to_a_plugin_of_the_users(front: Editor, off: str) -> None:
+def test_the_menu_is_off_beside_a_completion_plugin(front: Editor, off: str) -> None:
     front.cmd("AcpPrompt")
     front.lua(off)
     type_one_by_one(front, "/")

@@ -1,4 +1,4 @@
-"""How many rows a composer has when other windows come and go."""
+"""Height of a composer when other windows open and close."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEIGHT = "vim.fn.winheight(vim.fn.bufwinid('acp://composer/1'))"
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """An editor with a chat beside a file, and its composer below it."""
+    """Return an editor without a host, with a chat beside a file and its composer below it."""
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(120, 40))
     session(editor)
     editor.lua("require('acp.features.chat.view').open(1)")
@@ -23,7 +23,7 @@ def front(edit: Start) -> Editor:
 
 
 @pytest.mark.parametrize("focus", ["file", "composer"])
-def test_a_composer_stays_as_high_when_a_window_below_comes_and_goes(
+def test_a_composer_keeps_its_height_when_a_window_below_opens_and_closes(
     front: Editor, focus: str
 ) -> None:
     if focus == "file":
@@ -37,7 +37,9 @@ def test_a_composer_stays_as_high_when_a_window_below_comes_and_goes(
 
 
 @pytest.mark.parametrize("focus", ["file", "composer"])
-def test_a_composer_stays_as_high_when_the_queue_comes_and_goes(front: Editor, focus: str) -> None:
+def test_a_composer_keeps_its_height_when_the_queue_opens_and_closes(
+    front: Editor, focus: str
+) -> None:
     session(front, queue=["one", "two"])
     if focus == "file":
         front.cmd("wincmd h")
@@ -48,7 +50,7 @@ def test_a_composer_stays_as_high_when_the_queue_comes_and_goes(front: Editor, f
         front.wait(f"vim.fn.winnr('$') == 3 and {HEIGHT} == 6")
 
 
-def test_it_has_the_rows_that_its_user_gave_it(front: Editor) -> None:
+def test_a_composer_keeps_the_height_that_the_user_sets(front: Editor) -> None:
     front.lua(
         f"""vim.api.nvim_create_autocmd('WinResized', {{
           callback = function() vim.g.told = {HEIGHT} end,
@@ -62,7 +64,7 @@ def test_it_has_the_rows_that_its_user_gave_it(front: Editor) -> None:
     front.wait(f"vim.fn.winnr('$') == 3 and {HEIGHT} == 14")
 
 
-def test_it_takes_what_nobody_else_can(front: Editor) -> None:
+def test_a_composer_takes_rows_that_no_other_window_can(front: Editor) -> None:
     front.cmd("wincmd k | quit")
     front.wait(f"{HEIGHT} > 30")
     front.cmd("wincmd h | quit")
@@ -70,7 +72,7 @@ def test_it_takes_what_nobody_else_can(front: Editor) -> None:
     assert front.lua("return vim.o.cmdheight") == 1
 
 
-def test_the_next_one_is_as_high_as_its_user_made_the_last(front: Editor) -> None:
+def test_the_next_composer_has_the_height_that_the_user_gave_the_last(front: Editor) -> None:
     front.cmd("close")
     front.cmd("AcpPrompt")
     front.wait(f"{HEIGHT} == 6")
@@ -84,7 +86,7 @@ def test_the_next_one_is_as_high_as_its_user_made_the_last(front: Editor) -> Non
     front.wait(f"{HEIGHT} == 11")
 
 
-def test_a_height_of_the_users_own(front: Editor) -> None:
+def test_an_option_sets_the_height(front: Editor) -> None:
     front.cmd("close")
     front.setup({"composer": {"height": 4}})
     front.cmd("AcpPrompt")

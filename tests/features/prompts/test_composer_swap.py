@@ -1,4 +1,4 @@
-"""The composer that stands below a chat is that chat's, and says so where there are several."""
+"""The composer below a chat belongs to that chat, and says so if there are several sessions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN = lua_chunk(__file__, "window_options")
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """A small screen with a chat beside a file, and its composer below it."""
+    """Return a small screen without a host, with a chat beside a file and its composer below it."""
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
     editor.cmd("set number")
     session(editor)
@@ -22,24 +22,24 @@ def front(edit: Start) -> Editor:
     return editor
 
 
-def told(editor: Editor, **more: str) -> None:
-    """A second session is known, as after a frame."""
+def add_session(editor: Editor, **more: str) -> None:
+    """Add a second session, as a frame would."""
     session(editor, 2, **more)
     editor.lua("require('acp.base.state').changed()")
 
 
-def another(editor: Editor) -> None:
-    """A second session comes up; there is no room for its chat but in the first one's window."""
+def open_second_chat(editor: Editor) -> None:
+    """Open a second session; its chat only has room in the first one's window."""
     session(editor, 2)
     editor.cmd("wincmd p | wincmd t")
     editor.lua("vim.api.nvim_win_set_height(vim.fn.bufwinid('acp://composer/1'), 12)")
     editor.lua("require('acp.features.chat.view').open(2)")
 
 
-def test_a_chat_takes_the_window_of_another_and_its_composer_the_others(front: Editor) -> None:
+def test_a_chat_that_takes_anothers_window_brings_its_composer(front: Editor) -> None:
     front.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'half a prompt' })")
     front.wait_screen("Claude · composer ")
-    another(front)
+    open_second_chat(front)
     front.lua("require('acp.base.state').changed()")
     front.wait_screen("Claude · composer 2 ")
     shown = front.lua(SHOWN)
@@ -55,8 +55,8 @@ def test_a_chat_takes_the_window_of_another_and_its_composer_the_others(front: E
     assert sent(front)[-1][1]["session"] == 2
 
 
-def test_a_composer_in_which_the_user_is_stays(front: Editor) -> None:
-    told(front)
+def test_a_composer_that_the_user_is_in_stays(front: Editor) -> None:
+    add_session(front)
     front.lua("vim.api.nvim_win_set_height(0, 12)")
     front.lua("require('acp.features.chat.view').open(2)")
     assert [name for name, *_ in front.lua(SHOWN)][1:] == ["acp://chat/2", "acp://composer/1"]
@@ -65,7 +65,7 @@ def test_a_composer_in_which_the_user_is_stays(front: Editor) -> None:
 
 @pytest.fixture
 def tall(edit: Start) -> Editor:
-    """A screen with room for a second chat below the first, which has its composer."""
+    """Return a screen with room for a second chat below the first, which has its composer."""
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, 44))
     session(editor)
     editor.lua("require('acp.features.chat.view').open(1)")
@@ -89,7 +89,7 @@ def test_chats_and_composers_do_not_stack_up(tall: Editor) -> None:
     assert tall.lines("acp://composer/1") == ["half a prompt"]
 
 
-def test_who_opens_another_composer_leaves_the_one_they_are_in(tall: Editor) -> None:
+def test_opening_another_composer_keeps_the_current_one(tall: Editor) -> None:
     tall.cmd("AcpPrompt!")
     assert names(tall) == ["acp://chat/2", "acp://composer/2"]
     assert tall.lua("return vim.fn.bufname()") == "acp://composer/2"
@@ -97,16 +97,16 @@ def test_who_opens_another_composer_leaves_the_one_they_are_in(tall: Editor) -> 
     tall.keys("<C-c>")
 
 
-def test_a_chat_that_comes_while_the_user_writes_goes_below(tall: Editor) -> None:
+def test_a_chat_that_opens_while_the_user_writes_is_below(tall: Editor) -> None:
     session(tall, 2)
     tall.lua("require('acp.features.chat.view').open(2)")
     assert names(tall) == ["acp://chat/1", "acp://composer/1", "acp://chat/2"]
     assert tall.lua("return vim.fn.bufname()") == "acp://composer/1"
 
 
-def test_a_composer_names_its_session_where_there_are_several(front: Editor) -> None:
+def test_a_composer_names_its_session_if_there_are_several(front: Editor) -> None:
     front.wait_screen("Message Claude · Ask")
-    told(front)
+    add_session(front)
     front.wait_screen("Message Claude · session 1 · Ask")
-    told(front, status="closed")
+    add_session(front, status="closed")
     front.wait_screen("Message Claude · Ask")

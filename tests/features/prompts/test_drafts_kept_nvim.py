@@ -1,5 +1,5 @@
-"""Drafts on a full disk, those of a newer version of the plugin, and one that stands behind an
-earlier prompt: nothing of them is lost.
+"""Drafts on a full disk, drafts of a newer version of the plugin, and a draft behind an earlier
+prompt: none is lost.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tests.support.editor import Editor
 from tests.support.small_disk import small_disk
 
 
-def test_a_file_of_a_newer_version_is_left_alone(
+def test_a_file_of_a_newer_version_is_left_unchanged(
     edit: Callable[..., Editor], tmp_path: Path
 ) -> None:
     shared = SharedWorkspace(edit, tmp_path)
@@ -32,7 +32,7 @@ def test_a_file_of_a_newer_version_is_left_alone(
     assert [(p.name, p.read_text()) for p in shared.directory.iterdir()] == [(path.name, content)]
 
 
-def test_a_draft_is_kept_once_a_full_disk_has_room(
+def test_a_draft_is_saved_once_a_full_disk_has_room(
     edit: Callable[..., Editor], tmp_path: Path
 ) -> None:
     with small_disk(tmp_path / "state", 256) as disk:
@@ -50,7 +50,7 @@ def test_a_draft_is_kept_once_a_full_disk_has_room(
         first.kill()
 
 
-def test_a_draft_is_kept_behind_an_earlier_prompt(
+def test_a_draft_is_saved_behind_an_earlier_prompt(
     edit: Callable[..., Editor], tmp_path: Path
 ) -> None:
     shared = SharedWorkspace(edit, tmp_path)

@@ -115,7 +115,9 @@ def test_attached_files_and_lines_come_back_and_go_along(shared: SharedWorkspace
     first.keys("say ok<Esc>")
     shared.wait("say ok")
     until(
-        lambda: shared.kept()[0]["drafts"][0]["ranges"] and shared.kept()[0]["drafts"][0]["paths"]
+        lambda: (
+            shared.entries()[0]["drafts"][0]["ranges"] and shared.entries()[0]["drafts"][0]["paths"]
+        )
     )
     first.kill()
     path.write_text("changed\n")
@@ -174,7 +176,7 @@ def test_of_several_drafts_that_of_the_current_session_is_offered_first(
     first.wait("require('acp').state().current == 2")
     write(first, "to two")
     until(lambda: sorted(shared.drafts()) == ["to one", "to two"])
-    until(lambda: shared.kept()[0]["current"] == 2)
+    until(lambda: shared.entries()[0]["current"] == 2)
     first.kill()
     second = shared.start()
     assert composer(second) == ["to two"]
@@ -191,7 +193,7 @@ def test_comments_come_back_and_go_with_the_next_prompt(
     first.open(path)
     first.cmd("2")
     first.cmd("Acp comment why two?")
-    until(lambda: [r.get("lines") for k in shared.kept() for r in k["remarks"]] == [["two"]])
+    until(lambda: [r.get("lines") for k in shared.entries() for r in k["remarks"]] == [["two"]])
     first.kill()
     path.write_text("changed\n")
     second = shared.start(agent="hello")
@@ -208,7 +210,7 @@ def test_comments_come_back_and_go_with_the_next_prompt(
     sent = second.traffic[0].received("session/prompt")[-1]["params"]["prompt"]
     assert sent[0]["text"] == "say ok\n\nRemarks on your edits:\n- a.txt:2: why two?\n"
     assert sent[1]["resource"]["text"] == "two"
-    until(lambda: shared.kept() == [])
+    until(lambda: shared.entries() == [])
     second.kill()
     third = shared.start()
     third.cmd("AcpPrompt")

@@ -1,4 +1,4 @@
-"""The composer: sending, giving back, drafts, history, completion."""
+"""The composer: sending, returned prompts, drafts, history, completion."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_keys_that_send(front: Editor, keys: str) -> None:
     assert last(front)[1]["session"] == 1
 
 
-def test_a_prompt_that_the_host_does_not_take_stays(front: Editor) -> None:
+def test_a_prompt_that_the_host_does_not_accept_stays(front: Editor) -> None:
     front.lua("_G.host.takes = false")
     front.cmd("AcpPrompt")
     front.keys("hello<C-s>")
     assert composer(front) == ["hello"]
 
 
-def test_a_prompt_that_died_with_the_host_comes_back(front: Editor) -> None:
+def test_a_prompt_that_was_lost_with_the_host_returns(front: Editor) -> None:
     front.lua("require('acp.base.state').set({'host'}, 'starting')")
     front.cmd("AcpPrompt")
     front.keys("hello<C-s>more<Esc>")
@@ -56,7 +56,7 @@ def test_a_prompt_that_died_with_the_host_comes_back(front: Editor) -> None:
     assert composer(front) == ["hello", "more"]
 
 
-def test_what_the_host_has_taken_does_not_come_back(front: Editor) -> None:
+def test_a_prompt_that_the_host_has_accepted_does_not_return(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.keys("hello<C-s><Esc>")
     front.lua("require('acp.frame').apply({ { 'taken', 1 } })")
@@ -65,7 +65,7 @@ def test_what_the_host_has_taken_does_not_come_back(front: Editor) -> None:
     assert composer(front) == [""]
 
 
-def test_text_given_back_stands_in_front_and_typing_goes_on(front: Editor) -> None:
+def test_a_returned_prompt_is_put_before_the_text_and_typing_continues(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.keys("abc")
     front.lua("require('acp.features.prompts.composer').give_back(1, 'one\\ntwo')")
@@ -95,7 +95,7 @@ def test_wall_does_not_send_and_qall_is_not_stopped(front: Editor) -> None:
     front.quit()
 
 
-def test_a_part_can_be_sent(front: Editor) -> None:
+def test_a_range_can_be_sent(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.keys("one<CR>two<CR>three<Esc>")
     front.cmd("2w!")
@@ -103,7 +103,7 @@ def test_a_part_can_be_sent(front: Editor) -> None:
     assert composer(front) == ["one", "three"]
 
 
-def test_another_name_writes_a_file(front: Editor) -> None:
+def test_writing_to_another_name_writes_a_file(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.keys("one<CR>two<Esc>")
     front.cmd("w kept.md")
@@ -112,7 +112,7 @@ def test_another_name_writes_a_file(front: Editor) -> None:
     assert [verb for verb, _ in sent(front)] == ["begin"]
 
 
-def test_history_keeps_what_is_written_at_every_step(front: Editor) -> None:
+def test_history_keeps_edits_at_every_step(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.keys("first<C-s>second<C-s>draft<Esc>")
     seen = []
@@ -133,7 +133,7 @@ def test_an_attached_range_follows_edits_until_it_is_sent(front: Editor) -> None
     assert (lines["first"], lines["last"], lines["text"]) == (3, 3, "two")
 
 
-def test_the_composer_of_a_session_to_come_asks_for_a_new_one(front: Editor) -> None:
+def test_the_composer_of_a_new_session_requests_one(front: Editor) -> None:
     session(front)
     front.cmd("AcpPrompt!")
     assert front.lua("return vim.fn.bufname()") == "acp://composer/2"
@@ -143,7 +143,7 @@ def test_the_composer_of_a_session_to_come_asks_for_a_new_one(front: Editor) -> 
     assert "new" not in last(front)[1]
 
 
-def test_the_snapshot_learns_of_a_composer_that_was_there_first(front: Editor) -> None:
+def test_the_snapshot_includes_a_composer_that_was_there_first(front: Editor) -> None:
     front.cmd("AcpPrompt")
     buffer = front.lua("return vim.api.nvim_get_current_buf()")
     session(front)
@@ -162,8 +162,8 @@ def test_omni_completion_of_commands_and_files(front: Editor) -> None:
     assert composer(front) == ["/init see @src/alpha.py"]
 
 
-def test_completion_of_commands_that_hold_what_cannot_be_seen(front: Editor) -> None:
-    """A NUL is no reason for an error of Vim's while the user types."""
+def test_completion_of_commands_with_invisible_characters(front: Editor) -> None:
+    """A NUL causes no Vim error while the user types."""
     odd = [
         {"name": "a\0b", "description": "x"},
         {"name": "a\u202eb", "description": "x"},
@@ -180,7 +180,7 @@ def test_completion_of_commands_that_hold_what_cannot_be_seen(front: Editor) -> 
     assert item["info"] == "first^@\nsecond^[[31m"
 
 
-def test_completion_says_what_a_variable_stands_for(front: Editor) -> None:
+def test_completion_shows_the_value_of_a_variable(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.keys("@{<C-x><C-o>")
     front.wait("#vim.fn.complete_info({ 'items' }).items > 5")
@@ -202,7 +202,9 @@ def test_completion_after_an_at_begins_with_files(front: Editor) -> None:
 
 
 @pytest.mark.parametrize(("rows", "height"), [(40, 6), (15, 4)])
-def test_a_composer_leaves_half_of_its_chat(edit: Start, rows: int, height: int) -> None:
+def test_a_composer_leaves_half_of_the_height_to_its_chat(
+    edit: Start, rows: int, height: int
+) -> None:
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, rows))
     session(editor)
     editor.lua("require('acp.features.chat.view').open(1)")
@@ -211,7 +213,7 @@ def test_a_composer_leaves_half_of_its_chat(edit: Start, rows: int, height: int)
 
 
 @pytest.mark.parametrize(("mode", "keys"), [("nmap", "gp"), ("xmap", "Vjgp")])
-def test_after_the_key_for_a_prompt_one_types(front: Editor, mode: str, keys: str) -> None:
+def test_the_prompt_key_starts_insert_mode(front: Editor, mode: str, keys: str) -> None:
     front.open(front.write("a.txt", "one\ntwo\n"))
     front.cmd(f"{mode} gp <Plug>(acp-prompt)")
     front.keys(keys + "hello<Esc>")
@@ -223,7 +225,7 @@ def test_after_the_key_for_a_prompt_one_types(front: Editor, mode: str, keys: st
 
 
 @pytest.mark.parametrize("command", [":AcpPrompt<CR>", ":2AcpPrompt<CR>", ":AcpPrompt!<CR>"])
-def test_what_is_typed_right_after_the_command_is_the_prompt(front: Editor, command: str) -> None:
+def test_keys_typed_right_after_the_command_are_the_prompt(front: Editor, command: str) -> None:
     front.open(front.write("a.txt", "one\ntwo\n"))
     front.keys(command + "hello there<Esc>")
     assert front.lua("return vim.bo.filetype") == "acpcomposer"

@@ -1,4 +1,4 @@
-"""Text that the user has not finished is sent and applied by no save but their own."""
+"""Unfinished text is sent or applied only by the user's own save."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEAVES_TEXT = {
     ":!": ":silent !true<CR>",
     "typed :bnext": ":bnext<CR>",
 }
-"""Keys at which Neovim saves by itself with 'autowriteall'."""
+"""Keys that make Neovim save by itself with 'autowriteall'."""
 
 WRITES = {
     "w": ":w<CR>",
@@ -42,7 +42,7 @@ WRITES = {
     "mapped": "<F2>",
     "mapped in Insert mode": "i<F2><Esc>",
 }
-"""Keys by which the user writes."""
+"""Keys with which the user writes."""
 
 MAPS = """
 vim.keymap.set({ 'n', 'i' }, '<F2>', '<Cmd>silent write<CR><Esc>')
@@ -90,7 +90,7 @@ BUFFERS: dict[str, Callable[[Editor], None]] = {"queue": queue, "form": form, "p
 APPLIED = "#vim.tbl_filter(function(one) return one[1] == 'queue' end, _G.sent)"
 
 
-def saved_by_itself(front: Editor, autosave: str) -> None:
+def run_autosave(front: Editor, autosave: str) -> None:
     front.lua("_G.saved = false " + AUTOSAVES[autosave])
     front.wait("_G.saved")
 
@@ -101,7 +101,7 @@ def test_an_autosave_sends_and_applies_nothing(front: Editor, autosave: str) -> 
         begin(front)
         before = sent(front)
         front.lua("_G.told = {} vim.v.errmsg = ''")
-        saved_by_itself(front, autosave)
+        run_autosave(front, autosave)
         assert sent(front) == before, name
         assert front.lua("return vim.bo.modified"), name
         assert front.lua("return _G.told") == []
@@ -117,7 +117,7 @@ def test_an_autosave_sends_no_prompt(front: Editor, autosave: str, mode: str) ->
     front.cmd("AcpPrompt")
     front.keys(f"half of{mode}")
     before = sent(front)
-    saved_by_itself(front, autosave)
+    run_autosave(front, autosave)
     assert sent(front) == before
     front.keys("<Esc><Esc>")
     assert composer(front) == ["half of"]
@@ -137,7 +137,7 @@ def test_an_autosave_sends_no_prompt(front: Editor, autosave: str, mode: str) ->
         ("<F3>", ""),
     ],
 )
-def test_what_the_user_writes_is_applied(front: Editor, keys: str, option: str) -> None:
+def test_the_users_own_write_is_applied(front: Editor, keys: str, option: str) -> None:
     if option:
         front.cmd(f"set {option}")
     queue(front)
@@ -169,8 +169,8 @@ def test_a_function_that_writes_the_composer_sends_it_with_autowrite(front: Edit
 
 
 @pytest.mark.parametrize("given", ["cmd", "lua"])
-def test_what_a_program_that_drives_neovim_writes_is_applied(front: Editor, given: str) -> None:
-    """As a graphical front does at its own key."""
+def test_a_write_by_a_program_that_drives_neovim_is_applied(front: Editor, given: str) -> None:
+    """A graphical front end does this at its own key."""
     queue(front)
     front.cmd("write") if given == "cmd" else front.lua("vim.cmd('write')")
     front.wait(f"{APPLIED} == 1")

@@ -1,4 +1,4 @@
-"""A prompt of one very long line: it is sent whole, and shown so that Neovim can draw it."""
+"""A prompt with one very long line: it is sent whole, and drawn in a form that Neovim can show."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.editor import Editor
 
 
 @pytest.mark.parametrize("later", [False, True])
-def test_a_prompt_of_ten_megabytes_in_a_line(editor: Editor, later: bool) -> None:
+def test_a_prompt_of_ten_megabytes_in_one_line_is_sent_whole(editor: Editor, later: bool) -> None:
     agent = editor.agent("hello")
     if later:
         editor.turn("first")

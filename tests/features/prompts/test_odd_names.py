@@ -1,4 +1,4 @@
-"""Files of odd names go with a prompt however they are named: the table of `odd_names`."""
+"""Files with odd names in prompts, for the table of `odd_names`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ OMNI = "return vim.tbl_map(function(one) return one.word end, {call}.words)"
 
 @pytest.fixture
 def odd(edit: Callable[..., Editor]) -> Editor:
-    """A front without a host, with a file of each odd name and `USER` set."""
+    """Return an editor without a host, with a file of each odd name and `USER` set."""
     editor = edit(init=HOST + RECORD_NOTIFY, env={"USER": "plain"})
     make_odd_files(editor.work)
     return editor
 
 
-def sent_with(editor: Editor, text: str) -> list[str]:
-    """Paths that go along with a prompt."""
+def sent_paths(editor: Editor, text: str) -> list[str]:
+    """Return the paths that are sent with a prompt."""
     editor.lua("require('acp').prompt(...)", text)
     args: dict[str, Any] = last(editor)[1]
     assert args["text"] == text
@@ -33,12 +33,12 @@ def sent_with(editor: Editor, text: str) -> list[str]:
     return attached
 
 
-def wrong(found: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+def differences(found: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     return {name: found[name] for name in wanted if found[name] != wanted[name]}
 
 
 def menu(editor: Editor, lead: str) -> list[dict[str, Any]]:
-    """Items of the composer's menu for `@…`, once the files are listed."""
+    """Return the items of the composer's menu for `@…` once the files are listed."""
     editor.wait("select(2, require('acp.features.prompts.composer.files').list(vim.fn.getcwd()))")
     items: list[dict[str, Any]] = editor.lua(
         "return require('acp.features.prompts.composer.completion').omni(0, ...).words", "@" + lead
@@ -46,11 +46,11 @@ def menu(editor: Editor, lead: str) -> list[dict[str, Any]]:
     return items
 
 
-def test_a_mention_of_the_menu_names_its_file(odd: Editor) -> None:
+def test_a_mention_from_the_menu_names_its_file(odd: Editor) -> None:
     words = [item["word"] for item in menu(odd, "") if not item["word"].endswith("}")]
     words += ["@\\{this}", "@${USER}.txt"]
     assert all("\n" not in word for word in words)
-    attached = {word: sent_with(odd, f"see {word}, and more") for word in words}
+    attached = {word: sent_paths(odd, f"see {word}, and more") for word in words}
     assert [word for word in attached if not attached[word]] == []
     assert sorted(path for paths in attached.values() for path in paths) == sorted(
         f"{odd.work}/{name}" for name in ODD_NAMES
@@ -58,7 +58,7 @@ def test_a_mention_of_the_menu_names_its_file(odd: Editor) -> None:
     assert odd.lua("return _G.told") == []
 
 
-def test_the_menu_spells_out_names_that_deceive(odd: Editor) -> None:
+def test_the_menu_spells_out_deceptive_names(odd: Editor) -> None:
     shown = {item["word"]: item.get("abbr") for item in menu(odd, "txt")}
     assert shown["@\u202etxt.exe"] == "@<U+202E>txt.exe"
     assert shown["@line\\nbreak.txt"] == "@line^Jbreak.txt"
@@ -77,16 +77,16 @@ def test_a_chosen_mention_is_typed_whole(odd: Editor) -> None:
     odd.keys("<Esc>")
 
 
-def test_blanks_of_a_mention_need_no_backslash(odd: Editor) -> None:
+def test_blanks_in_a_mention_need_no_backslash(odd: Editor) -> None:
     path = f"{odd.work}/dir with blank/a b.txt"
-    assert sent_with(odd, "see @dir with blank/a b.txt, please") == [path]
+    assert sent_paths(odd, "see @dir with blank/a b.txt, please") == [path]
     odd.write("a", "a shorter name\n")
-    assert sent_with(odd, "see @a b.txt") == [f"{odd.work}/a"]
+    assert sent_paths(odd, "see @a b.txt") == [f"{odd.work}/a"]
     assert odd.lua("return _G.told") == []
 
 
-def test_a_mention_without_a_file_is_said_and_the_prompt_goes(odd: Editor) -> None:
-    assert sent_with(odd, "ask @nobody about @plain.txt\nand @no\x1bne.") == [
+def test_a_mention_without_a_file_is_reported_and_the_prompt_is_sent(odd: Editor) -> None:
+    assert sent_paths(odd, "ask @nobody about @plain.txt\nand @no\x1bne.") == [
         f"{odd.work}/plain.txt"
     ]
     told = odd.lua("return _G.told")
@@ -94,11 +94,11 @@ def test_a_mention_without_a_file_is_said_and_the_prompt_goes(odd: Editor) -> No
 
 
 @pytest.mark.parametrize("command", ["vim.cmd.Acp({ args = { 'attach', ... } })", "type"])
-def test_attach_takes_what_fnameescape_returns(odd: Editor, command: str) -> None:
+def test_attach_accepts_the_result_of_fnameescape(odd: Editor, command: str) -> None:
     found = {}
     for name in ODD_NAMES:
         if name.startswith("~/"):
-            continue  # the name of another file: that in the home directory
+            continue  # this is the name of another file, in the home directory
         escaped = odd.lua("return vim.fn.fnameescape(...)", name)
         if command == "type":
             if "\n" in name:
@@ -110,10 +110,10 @@ def test_attach_takes_what_fnameescape_returns(odd: Editor, command: str) -> Non
             "local a = require('acp.features.prompts.attachments')"
             " local all = a.list(1) a.remove(1) return all"
         )
-    assert wrong(found, {name: [f"{odd.work}/{name}"] for name in found}) == {}
+    assert differences(found, {name: [f"{odd.work}/{name}"] for name in found}) == {}
 
 
-def test_attach_completes_to_arguments_that_it_takes(odd: Editor) -> None:
+def test_attach_completes_to_arguments_that_it_accepts(odd: Editor) -> None:
     typed = [
         argument
         for lead in ("", *{f"{Path(name).parts[0]}/" for name in ODD_NAMES if "/" in name})
@@ -130,10 +130,10 @@ def test_attach_completes_to_arguments_that_it_takes(odd: Editor) -> None:
     assert sorted(attached) == sorted(f"{odd.work}/{name}" for name in ODD_NAMES)
 
 
-def test_what_the_user_types_is_expanded(odd: Editor) -> None:
+def test_arguments_that_the_user_types_are_expanded(odd: Editor) -> None:
     home = odd.home / "mine.txt"
     home.write_text("mine\n", encoding="utf-8")
-    assert sent_with(odd, "see @~/mine.txt") == [str(home)]
+    assert sent_paths(odd, "see @~/mine.txt") == [str(home)]
     odd.open("dir with blank/a b.txt")
     odd.cmd("Acp attach ~/mine.txt $HOME/mine.txt ${USER}.txt % %:h/a\\ b.txt")
     assert odd.lua("return require('acp.features.prompts.attachments').list(1)") == [
@@ -143,14 +143,14 @@ def test_what_the_user_types_is_expanded(odd: Editor) -> None:
     ]
 
 
-def test_a_file_that_is_not_there_suggests_one_that_can_be_typed(odd: Editor) -> None:
+def test_a_missing_file_suggests_one_that_can_be_typed(odd: Editor) -> None:
     odd.cmd("Acp attach a\\ b.tx")
     assert odd.lua("return _G.told[#_G.told][1]") == (
         "acp: Unknown file 'a\\ b.tx', did you mean 'a\\ b.txt'?"
     )
 
 
-def test_lines_variables_and_labels_have_the_name_itself(odd: Editor) -> None:
+def test_ranges_variables_and_labels_have_the_plain_name(odd: Editor) -> None:
     found, wanted, labels = {}, {}, []
     for name in ODD_NAMES:
         path = f"{odd.work}/{name}"
@@ -167,22 +167,22 @@ def test_lines_variables_and_labels_have_the_name_itself(odd: Editor) -> None:
         )
         wanted[name] = (path, f"{shown}:1:1: one", f"{shown}\none", True)
         labels.append(odd.lua("return require('acp.base.places').label(...)", args["range"]))
-    assert wrong(found, wanted) == {}
+    assert differences(found, wanted) == {}
     assert len(set(labels)) == len(labels)
     assert all(label.isprintable() or "\u200d" in label or "\udcff" in label for label in labels)
 
 
-def test_each_mention_reaches_the_agent_as_its_file(editor: Editor) -> None:
+def test_the_agent_gets_the_file_of_each_mention(editor: Editor) -> None:
     make_odd_files(editor.work)
     takes = {"promptCapabilities": {"embeddedContext": True}}
     agent = editor.agent("script", capabilities=takes)
     found = {}
     for name in ODD_NAMES:
         mention = editor.lua("return '@' .. require('acp.base.paths').quoted(...)", name)
-        mention = re.sub("(['\"`])", r"\\\1", mention)  # the script of the agent has quotes too
+        mention = re.sub("(['\"`])", r"\\\1", mention)  # the agent's script has quotes too
         editor.turn(f"say {mention} now")
         blocks = agent.received("session/prompt")[-1]["params"]["prompt"]
         resources = [block["resource"] for block in blocks if block["type"] == "resource"]
         found[name] = [(it["uri"], it["text"]) for it in resources]
     wanted = {name: [(Path(f"{editor.work}/{name}").as_uri(), "one\n")] for name in ODD_NAMES}
-    assert wrong(found, wanted) == {}
+    assert differences(found, wanted) == {}

@@ -1,4 +1,4 @@
-"""A prompt is shown and sent at once, however long it takes to look at the files before it."""
+"""Prompts are shown and sent at once, however long the scan of the files takes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ exec {git} "$@"
 
 @dataclass
 class Gate:
-    """A git that looks at files only while this is open, in the work tree of an editor."""
+    """Git that scans files only while this gate is open, in the work tree of an editor."""
 
     path: Path
     editor: Editor
@@ -39,21 +39,21 @@ class Gate:
 
     def close(self) -> None:
         self.path.unlink(missing_ok=True)
-        self._asked.unlink(missing_ok=True)
+        self._requested.unlink(missing_ok=True)
 
     @property
-    def _asked(self) -> Path:
+    def _requested(self) -> Path:
         return self.path.with_name(f"{self.path.name}.asked")
 
     @property
     def waits(self) -> bool:
-        """Whether a look has begun since it was closed, and is not over."""
-        return self._asked.exists() and not self.path.exists()
+        """Return whether a scan has begun since the gate was closed and is not over."""
+        return self._requested.exists() and not self.path.exists()
 
 
 @pytest.fixture
 def gate(edit: Callable[..., Editor], tmp_path: Path) -> Iterator[Gate]:
-    """Closed at first."""
+    """Return a closed gate."""
     git = shutil.which("git")
     assert git is not None
     work, bin_ = tmp_path / "work", tmp_path / "bin"
@@ -80,7 +80,7 @@ def restore(editor: Editor, n: int, changed: str) -> None:
 
 
 def tick(probe: Path) -> None:
-    """Wait until the clock of files has caught up with the time."""
+    """Wait until the clock of the file system has caught up with the time."""
     now = time.time_ns()
 
     def later() -> bool:
@@ -90,14 +90,14 @@ def tick(probe: Path) -> None:
     until(later)
 
 
-def test_it_does_not_wait_for_the_look_at_the_files(gate: Gate) -> None:
+def test_a_prompt_does_not_wait_for_the_scan(gate: Gate) -> None:
     for text in ("one", "two", "three"):
         gate.editor.turn(f"say {text}")
         assert text in gate.editor.chat()
         until(lambda: gate.waits)
 
 
-def test_a_file_that_is_named_meanwhile_is_reviewed(gate: Gate) -> None:
+def test_a_file_that_is_named_before_the_scan_can_be_reviewed(gate: Gate) -> None:
     slow, path = gate.editor, gate.editor.work / "a.txt"
     slow.turn("runs " + str(path) + " " + json.dumps(f"sleep 0.2; sed -i s/two/TWO/ {path}"))
     until(lambda: gate.waits)
@@ -110,11 +110,11 @@ def test_a_file_that_is_named_meanwhile_is_reviewed(gate: Gate) -> None:
     assert path.read_text() == "one\ntwo\n"
 
 
-def test_what_changed_before_and_what_after_the_prompt_went(gate: Gate) -> None:
+def test_changes_before_the_prompt_are_told_from_changes_after_it(gate: Gate) -> None:
     slow = gate.editor
     gate.open()
     slow.turn("say first")
-    slow.cmd("Acp checkpoints")  # waits for the look
+    slow.cmd("Acp checkpoints")  # waits for the scan
     slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0")
     (slow.work / "a.txt").write_text("one\nmine\n")
     slow.wait("vim.uv.now() > ...", slow.lua("return vim.uv.now()") + 100)
@@ -126,8 +126,8 @@ def test_what_changed_before_and_what_after_the_prompt_went(gate: Gate) -> None:
     assert slow.session()["edits"][0]["path"] == str(slow.work / "b.txt")
 
 
-def test_what_the_user_makes_right_after_a_turn_is_theirs(gate: Gate) -> None:
-    """Also while its last look at the files is not done yet, and the next prompt has gone."""
+def test_changes_right_after_a_turn_are_the_users(gate: Gate) -> None:
+    """The last scan of that turn is not done yet, and the next prompt has been sent."""
     slow, path = gate.editor, gate.editor.work / "new.txt"
     gate.open()
     slow.turn("say first")
@@ -151,8 +151,8 @@ def test_what_the_user_makes_right_after_a_turn_is_theirs(gate: Gate) -> None:
     assert path.read_text() == "one\ntwo\n"
 
 
-def two(gate: Gate) -> Editor:
-    """With two sessions of two agents, and open."""
+def two_sessions(gate: Gate) -> Editor:
+    """Open the gate, and start two sessions of two agents."""
     slow = gate.editor
     gate.open()
     slow.turn("say first")
@@ -162,10 +162,10 @@ def two(gate: Gate) -> Editor:
     return slow
 
 
-def test_a_session_that_has_ended_has_not_made_what_changes_before_it_is_looked_at(
+def test_a_session_that_has_ended_gets_no_change_made_before_the_scan(
     gate: Gate,
 ) -> None:
-    slow = two(gate)
+    slow = two_sessions(gate)
     prompt = "require('acp').prompt(...)"
     slow.lua(prompt, f"until_there {slow.home}/1", {"session": 1})
     change = json.dumps("sed -i s/two/TWO/ b.txt")
@@ -186,10 +186,8 @@ def test_a_session_that_has_ended_has_not_made_what_changes_before_it_is_looked_
 
 
 @pytest.mark.parametrize("names", ["b.txt ", ""])
-def test_another_session_at_work_has_not_made_what_changes_meanwhile(
-    gate: Gate, names: str
-) -> None:
-    slow = two(gate)
+def test_a_session_at_work_gets_no_change_of_another_session(gate: Gate, names: str) -> None:
+    slow = two_sessions(gate)
     end = f"until_there {slow.home}/end"
     first = "runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt")
     slow.lua("require('acp').prompt(...)", f"{first}\n{end}", {"session": 1})
@@ -208,12 +206,12 @@ def test_another_session_at_work_has_not_made_what_changes_meanwhile(
 
 
 SAVES = lua_chunk(__file__, "write_before_expect")
-"""The user saves just before a prompt goes, from which on Neovim knows of the turn."""
+"""Makes the user save just before a prompt is sent, at which point Neovim learns of the turn."""
 
 
 @pytest.mark.parametrize("first", ["true", "sed -i s/one/first/ a.txt"])
-def test_what_the_user_saves_as_the_prompt_goes_is_theirs(gate: Gate, first: str) -> None:
-    """Also where the agent has made the file what it was until then."""
+def test_a_save_just_before_the_prompt_is_sent_is_the_users(gate: Gate, first: str) -> None:
+    """In one case the agent had made the file what it was until then."""
     slow, path = gate.editor, gate.editor.work / "a.txt"
     gate.open()
     slow.turn("runs a.txt " + json.dumps(first))
@@ -235,8 +233,8 @@ def test_what_the_user_saves_as_the_prompt_goes_is_theirs(gate: Gate, first: str
     until(lambda: path.read_text() == "mine\ntwo\n")
 
 
-def test_how_the_file_lay_that_the_user_has_saved_before_the_prompt(gate: Gate) -> None:
-    """It is known also where the agent changes it before it has been looked at."""
+def test_the_format_of_a_file_saved_before_the_prompt_is_known(gate: Gate) -> None:
+    """The agent changes it before the scan."""
     slow, path = gate.editor, gate.editor.work / "a.txt"
     gate.open()
     slow.open("a.txt")
@@ -259,8 +257,8 @@ def test_how_the_file_lay_that_the_user_has_saved_before_the_prompt(gate: Gate) 
     until(lambda: path.read_bytes() == b"mine\r\ntwo\r\n")
 
 
-def test_the_checkpoint_is_what_was_before_the_prompt_went(gate: Gate) -> None:
-    """Not what the agent has made of the files by the time that they have been looked at."""
+def test_the_checkpoint_has_the_files_from_before_the_prompt(gate: Gate) -> None:
+    """By the time of the scan the agent has changed them."""
     slow, a, b = gate.editor, gate.editor.work / "a.txt", gate.editor.work / "b.txt"
     gate.open()
     slow.turn("say first")
@@ -278,12 +276,12 @@ def test_the_checkpoint_is_what_was_before_the_prompt_went(gate: Gate) -> None:
     assert not (slow.work / "new.txt").exists()
 
 
-def test_the_checkpoint_of_a_prompt_right_after_a_turn(gate: Gate) -> None:
-    """The last look of which is not done yet."""
+def test_the_checkpoint_of_a_prompt_right_after_a_turn_is_complete(gate: Gate) -> None:
+    """The last scan of that turn is not done yet."""
     slow, path = gate.editor, gate.editor.work / "a.txt"
     gate.open()
     slow.turn("say first")
-    slow.cmd("Acp checkpoints")  # waits for the look
+    slow.cmd("Acp checkpoints")  # waits for the scan
     slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0")
     slow.prompt("runs b.txt " + json.dumps("rm b.txt") + f"\nuntil_there {slow.home}/end")
     slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
@@ -299,7 +297,7 @@ def test_the_checkpoint_of_a_prompt_right_after_a_turn(gate: Gate) -> None:
 
 
 @pytest.mark.parametrize("decided", [True, False])
-def test_the_checkpoint_knows_what_the_user_has_made_of_a_file_since_the_last_look(
+def test_the_checkpoint_includes_the_users_changes_since_the_last_scan(
     gate: Gate, decided: bool
 ) -> None:
     slow, path = gate.editor, gate.editor.work / "a.txt"
@@ -323,7 +321,7 @@ def test_the_checkpoint_knows_what_the_user_has_made_of_a_file_since_the_last_lo
     assert path.read_text() == before
 
 
-def test_the_checkpoint_of_a_first_prompt_has_what_was_named_meanwhile(gate: Gate) -> None:
+def test_the_checkpoint_of_a_first_prompt_includes_files_named_before_the_scan(gate: Gate) -> None:
     slow, path = gate.editor, gate.editor.work / "a.txt"
     slow.turn("runs " + str(path) + " " + json.dumps(f"sleep 0.2; sed -i s/two/TWO/ {path}"))
     until(lambda: gate.waits)
@@ -333,7 +331,7 @@ def test_the_checkpoint_of_a_first_prompt_has_what_was_named_meanwhile(gate: Gat
     assert path.read_text() == "one\ntwo\n"
 
 
-def test_it_is_shown_while_the_agent_starts(editor: Editor) -> None:
+def test_a_prompt_is_shown_while_the_agent_starts(editor: Editor) -> None:
     stalled_agent(editor, "initialize")
     editor.cmd("AcpPrompt hello there")
     editor.wait("(require('acp').state().sessions[1] or {}).chat_bufnr")
@@ -347,7 +345,7 @@ def test_it_is_shown_while_the_agent_starts(editor: Editor) -> None:
     assert editor.chat().count("hello there") == 1
 
 
-def test_one_that_is_held_back_says_so(editor: Editor) -> None:
+def test_a_prompt_that_is_held_back_is_marked(editor: Editor) -> None:
     stalled_agent(editor, "initialize")
     editor.cmd("AcpPrompt hello there")
     editor.cmd("AcpCancel")
@@ -360,7 +358,7 @@ def test_one_that_is_held_back_says_so(editor: Editor) -> None:
     assert editor.chat().count("hello there") == 2
 
 
-def test_a_composer_knows_its_session_as_soon_as_there_is_one(editor: Editor) -> None:
+def test_a_composer_names_its_session_as_soon_as_there_is_one(editor: Editor) -> None:
     editor.agent("script")
     editor.cmd("AcpPrompt")
     editor.wait_screen("Message Script · starting ")
@@ -370,7 +368,7 @@ def test_a_composer_knows_its_session_as_soon_as_there_is_one(editor: Editor) ->
     assert len(editor.traffic[0].received("session/new")) == 1
 
 
-def test_the_chat_goes_to_its_end_when_the_user_sends_from_the_composer(editor: Editor) -> None:
+def test_the_chat_scrolls_to_its_end_when_the_user_sends_from_the_composer(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("chunks 600")
     chat = "vim.fn.bufwinid('acp://chat/1')"
@@ -384,15 +382,15 @@ def test_the_chat_goes_to_its_end_when_the_user_sends_from_the_composer(editor: 
     editor.wait_screen("the very end")
 
 
-def test_a_prompt_that_comes_back_out_of_sight_is_told(editor: Editor) -> None:
+def test_a_prompt_that_returns_to_a_hidden_composer_is_reported(editor: Editor) -> None:
     editor.agent("script")
     editor.setup({"agent": "gone", "agents": {"gone": {"command": ["no-such-program"]}}})
     editor.prompt("precious words")
-    told = "acp: Your prompt is back in the composer. :AcpPrompt goes there"
-    editor.wait_message(told)
+    message = "acp: Your prompt is back in the composer. :AcpPrompt goes there"
+    editor.wait_message(message)
     editor.cmd("messages clear")
     editor.cmd("AcpPrompt")
     assert editor.lines("acp://composer/1") == ["precious words"]
     editor.keys("<C-s>")
     editor.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1] == 'precious words'")
-    assert told not in editor.messages()
+    assert message not in editor.messages()

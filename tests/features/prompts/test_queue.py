@@ -1,4 +1,4 @@
-"""The waiting prompts as a buffer, while some of them are sent."""
+"""The queued prompts as a buffer, while some of them are sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUEUE = "require('acp').state().sessions[1].queue"
 
 @pytest.fixture
 def waiting(editor: Editor) -> Editor:
-    """An editor with the queue open, held: `say a`, a turn that lasts, `say c`."""
+    """Return an editor with the queue open and held: `say a`, a long turn, `say c`."""
     editor.agent("script")
     editor.prompt("wait_for_cancel")
     editor.wait("require('acp').state().sessions[1].status == 'running'")
@@ -32,7 +32,7 @@ def waiting(editor: Editor) -> Editor:
     return editor
 
 
-def test_what_waits_is_said_and_counted(editor: Editor) -> None:
+def test_queued_prompts_are_announced_and_counted(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("wait_for_cancel")
     editor.wait("require('acp').state().sessions[1].status == 'running'")
@@ -55,7 +55,7 @@ def test_a_buffer_without_edits_follows_the_queue(waiting: Editor) -> None:
     assert waiting.lua("return vim.bo.modified") is False
 
 
-def test_what_was_sent_meanwhile_is_not_sent_again(waiting: Editor) -> None:
+def test_a_prompt_that_was_sent_meanwhile_is_not_sent_again(waiting: Editor) -> None:
     waiting.lua("vim.fn.append('$', { ('─'):rep(24), 'say d' })")
     send_two(waiting)
     waiting.cmd("write")
@@ -68,7 +68,7 @@ def test_what_was_sent_meanwhile_is_not_sent_again(waiting: Editor) -> None:
     assert [line for line in waiting.chat(1) if line in ("a", "c", "d")] == ["a", "c", "d"]
 
 
-def test_what_is_written_after_a_cancel_goes_by_itself_and_passes_what_waits(
+def test_a_prompt_after_a_cancel_is_sent_before_the_queue(
     waiting: Editor,
 ) -> None:
     waiting.prompt("say x")
@@ -81,7 +81,7 @@ def test_what_is_written_after_a_cancel_goes_by_itself_and_passes_what_waits(
     waiting.wait_event("AcpTurnEnd", 4)
 
 
-def test_the_order_of_what_is_written_while_a_turn_is_being_cancelled(editor: Editor) -> None:
+def test_prompts_written_during_a_cancel_keep_their_order(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("ignores_cancel 3")
     editor.wait("require('acp').state().sessions[1].status == 'running'")
@@ -100,7 +100,7 @@ def test_the_order_of_what_is_written_while_a_turn_is_being_cancelled(editor: Ed
     editor.wait_event("AcpTurnEnd", 4)
 
 
-def test_a_prompt_waits_in_the_queue_until_its_turn_has_begun(editor: Editor) -> None:
+def test_a_prompt_is_queued_until_its_turn_has_begun(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("say a")
     editor.lua(
@@ -113,7 +113,7 @@ def test_a_prompt_waits_in_the_queue_until_its_turn_has_begun(editor: Editor) ->
     editor.wait(f"#{QUEUE} == 0")
 
 
-def test_the_queue_says_how_it_is_edited(waiting: Editor) -> None:
+def test_the_queue_shows_how_to_edit_it(waiting: Editor) -> None:
     waiting.wait_screen(" Edit, move or delete prompts; a line separates them")
     waiting.cmd("quit")
     waiting.setup({"keymaps": {"queue": False}})
@@ -121,7 +121,7 @@ def test_the_queue_says_how_it_is_edited(waiting: Editor) -> None:
     waiting.wait_screen(":w apply")
 
 
-def test_a_prompt_without_words_has_a_name_and_is_kept_as_it_is(editor: Editor) -> None:
+def test_a_prompt_without_words_has_a_name_and_is_kept_unchanged(editor: Editor) -> None:
     agent = editor.agent("script", capabilities={"promptCapabilities": {"image": True}})
     path = editor.write("a.txt", "one\n")
     editor.prompt("wait_for_cancel")
@@ -151,15 +151,15 @@ def test_g_question_mark_shows_the_keys_of_the_queue(waiting: Editor) -> None:
 
 
 @pytest.mark.parametrize("keys", ["ddd<C-s>", "dddO<Esc>i<C-s>"], ids=["normal", "insert"])
-def test_a_key_applies_the_queue_as_a_write_does(waiting: Editor, keys: str) -> None:
-    """The first prompt and the rule below it go away."""
+def test_a_key_applies_the_queue_like_a_write(waiting: Editor, keys: str) -> None:
+    """The first prompt and the rule below it are deleted."""
     waiting.keys(keys.replace("ddd", "gg2dd", 1))
     waiting.wait(f"vim.deep_equal({QUEUE}, {{ 'wait_for_cancel', 'say c' }})")
     assert not waiting.lua("return vim.bo.modified")
     waiting.wait("vim.api.nvim_get_mode().mode == 'n'")
 
 
-def test_the_line_above_the_queue_says_the_keys_as_they_are(waiting: Editor) -> None:
+def test_the_bar_of_the_queue_shows_the_current_keys(waiting: Editor) -> None:
     waiting.wait_screen("<C-s> apply · q close · g? keys")
     waiting.setup({"keymaps": {"queue": {"<C-s>": False, "gs": "apply"}}})
     waiting.cmd("quit!")
@@ -175,7 +175,7 @@ def test_a_key_closes_the_queue_unless_changes_would_be_lost(waiting: Editor) ->
     waiting.wait("vim.fn.bufwinid(...) == -1", NAME)
 
 
-def test_what_is_for_writing_can_be_written_where_files_cannot(
+def test_buffers_for_prompts_can_be_written_if_files_cannot(
     edit: Callable[..., Editor],
 ) -> None:
     editor = edit(init="vim.go.modifiable = false")
@@ -197,7 +197,7 @@ def test_what_is_for_writing_can_be_written_where_files_cannot(
 
 @pytest.fixture
 def in_turn(editor: Editor) -> Editor:
-    """An editor in a turn that lasts; `say a` and `say b` wait."""
+    """Return an editor in a long turn with `say a` and `say b` queued."""
     editor.agent("script")
     editor.prompt("wait_for_cancel")
     editor.wait("require('acp').state().sessions[1].status == 'running'")
@@ -206,7 +206,7 @@ def in_turn(editor: Editor) -> Editor:
     return editor
 
 
-def test_a_prompt_that_comes_while_the_queue_is_edited_stays_behind_it(in_turn: Editor) -> None:
+def test_a_prompt_that_arrives_while_the_queue_is_edited_stays_behind_it(in_turn: Editor) -> None:
     in_turn.wait(f"#{QUEUE} == 2")
     in_turn.cmd("Acp queue")
     in_turn.keys("ggA, changed<Esc>")
@@ -220,8 +220,10 @@ def test_a_prompt_that_comes_while_the_queue_is_edited_stays_behind_it(in_turn: 
     in_turn.wait(f"vim.deep_equal({QUEUE}, ...)", ["say a, changed again", "say b", "say later"])
 
 
-def test_one_that_the_host_has_not_taken_yet_is_neither_hidden_nor_lost(in_turn: Editor) -> None:
-    """What is done in one go of Neovim's loop the host hears of later."""
+def test_a_prompt_that_the_host_has_not_read_yet_is_neither_hidden_nor_lost(
+    in_turn: Editor,
+) -> None:
+    """The host learns later of actions within one iteration of Neovim's loop."""
     in_turn.lua("vim.cmd('AcpPrompt say later') vim.cmd('Acp queue')")
     in_turn.wait("vim.fn.bufname() == ... and vim.fn.getline('$') == 'say later'", NAME)
     in_turn.lua("vim.cmd('AcpPrompt say last') vim.cmd('normal! ggA, changed') vim.cmd('write')")
@@ -230,7 +232,7 @@ def test_one_that_the_host_has_not_taken_yet_is_neither_hidden_nor_lost(in_turn:
     in_turn.wait(f"vim.deep_equal({QUEUE}, ...)", wanted)
 
 
-def test_what_a_killed_host_never_took_comes_back_behind_the_rest(in_turn: Editor) -> None:
+def test_prompts_that_a_killed_host_never_read_return_behind_the_rest(in_turn: Editor) -> None:
     in_turn.wait(f"#{QUEUE} == 2")
     in_turn.errors_expected = True
     pid = in_turn.lua(HOST_PID)

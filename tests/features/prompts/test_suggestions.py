@@ -1,4 +1,4 @@
-"""Prompts that an agent suggests stand in the empty composer (rfds/prompt-suggestions)."""
+"""Prompts that an agent suggests, in the empty composer (rfds/prompt-suggestions)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.editor import Editor
 
 
 def suggests(*prompts: list[dict[str, Any]]) -> str:
-    """A line of a script."""
+    """Return a script line that sends suggestions."""
     update = {"sessionUpdate": "prompt_suggestions_update"}
     return "update " + json.dumps({**update, "suggestions": [{"prompt": it} for it in prompts]})
 
@@ -18,12 +18,12 @@ def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
-def composed(editor: Editor) -> list[str]:
+def composer_lines(editor: Editor) -> list[str]:
     lines: list[str] = editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
     return lines
 
 
-def test_tab_takes_what_the_agent_suggests(editor: Editor) -> None:
+def test_tab_takes_the_agents_suggestion(editor: Editor) -> None:
     traffic = editor.agent("script")
     link = {"type": "resource_link", "uri": "file:///w/a%20b.py", "name": "a b.py"}
     image = {"type": "image", "data": "", "mimeType": "image/png"}
@@ -37,15 +37,15 @@ def test_tab_takes_what_the_agent_suggests(editor: Editor) -> None:
     editor.wait("vim.bo.filetype == 'acpcomposer'")
     editor.wait_screen("Run the tests")
     editor.keys("<Tab>")
-    assert composed(editor) == first.split("\n")
+    assert composer_lines(editor) == first.split("\n")
     editor.keys("<Tab>")
-    assert composed(editor) == ["Look at @/w/a b.py"]
+    assert composer_lines(editor) == ["Look at @/w/a b.py"]
     editor.keys("!<Esc>")
     editor.wait("vim.fn.maparg('<Tab>', 'i', false, true).buffer ~= 1")
-    assert composed(editor)[0].endswith("!")
+    assert composer_lines(editor)[0].endswith("!")
 
 
-def test_without_a_suggestion_tab_is_the_users(editor: Editor) -> None:
+def test_without_a_suggestion_tab_keeps_its_meaning(editor: Editor) -> None:
     editor.agent("script")
     editor.cmd("inoremap <Tab> mine")
     editor.turn(suggests([text("Go on")]))
@@ -56,7 +56,7 @@ def test_without_a_suggestion_tab_is_the_users(editor: Editor) -> None:
     editor.wait("#(require('acp').state().sessions[1].suggestions or {}) == 0")
     editor.wait_screen("Ask anything")
     editor.keys("<Tab><Esc>")
-    assert composed(editor) == ["mine"]
+    assert composer_lines(editor) == ["mine"]
     editor.cmd("%delete")
     editor.turn(suggests([text("Go on")]) + "\n" + suggests())
     editor.wait("vim.fn.maparg('<Tab>', 'i') == 'mine'")

@@ -1,4 +1,4 @@
-"""Mentions that the user did not type are asked about before they go along."""
+"""Mentions that the user did not type need a confirmation before their files are sent."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def suggests(words: str) -> str:
     return "update " + json.dumps({**update, "suggestions": [{"prompt": prompt}]})
 
 
-def names(agent: Traffic) -> list[str]:
-    """The files that went along with the last prompt."""
+def sent_names(agent: Traffic) -> list[str]:
+    """Return the names of the files sent with the last prompt."""
     blocks = agent.received("session/prompt")[-1]["params"]["prompt"]
     uris = [(it.get("resource") or it).get("uri", "") for it in blocks if it["type"] != "text"]
     return [uri.rpartition("/")[2] for uri in uris]
@@ -73,7 +73,7 @@ def secrets(editor: Editor) -> Editor:
         ("", None),
     ],
 )
-def test_a_secret_is_asked_about(
+def test_a_secret_needs_a_confirmation(
     secrets: Editor, put: Callable[[Editor], None], answer: str, sent: list[str] | None
 ) -> None:
     editor = secrets
@@ -88,7 +88,7 @@ def test_a_secret_is_asked_about(
     assert "a.txt" not in question["prompt"]
     if sent is not None:
         editor.wait_event("AcpTurnEnd", 2)
-        assert names(agent) == sent
+        assert sent_names(agent) == sent
         return
     editor.wait("vim.fn.getline(1) == 'Fix it'")
     assert len(agent.received("session/prompt")) == 1
@@ -96,11 +96,11 @@ def test_a_secret_is_asked_about(
     editor.lua("_G.acp_answers = { ... }", "Send it without these files")
     editor.keys("<Esc><C-s>")
     editor.wait_event("AcpTurnEnd", 2)
-    assert names(agent) == ["a.txt"], "the text that came back is asked about again"
+    assert sent_names(agent) == ["a.txt"], "the text that came back is asked about again"
 
 
 def suggest_variable(editor: Editor, name: str) -> None:
-    """Take a suggestion of the agent that holds a variable out of sight."""
+    """Take a suggestion of the agent that contains a variable outside the visible part."""
     editor.cmd("AcpPrompt")
     editor.wait("vim.bo.filetype == 'acpcomposer'")
     text = f"Fix it\n{LINES}\n{{{name}}} please"
@@ -109,7 +109,9 @@ def suggest_variable(editor: Editor, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["buffer", "selection", "this", "quickfix", "diff"])
 @pytest.mark.parametrize("answer", ["with", "without", "not"])
-def test_a_variable_with_a_secret_is_asked_about(secrets: Editor, name: str, answer: str) -> None:
+def test_a_variable_with_a_secret_needs_a_confirmation(
+    secrets: Editor, name: str, answer: str
+) -> None:
     editor = secrets
     agent = editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
     editor.turn("say hello")
@@ -130,7 +132,7 @@ def test_a_variable_with_a_secret_is_asked_about(secrets: Editor, name: str, ans
     assert ("secret" in str(agent.received("session/prompt")[-1])) is (answer == "with")
 
 
-def test_a_variable_without_a_secret_is_not_asked_about(secrets: Editor) -> None:
+def test_a_variable_without_a_secret_needs_none(secrets: Editor) -> None:
     editor = secrets
     agent = editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
     editor.turn("say hello")
@@ -138,11 +140,11 @@ def test_a_variable_without_a_secret_is_not_asked_about(secrets: Editor) -> None
     suggest_variable(editor, "buffer")
     editor.keys("<Esc><C-s>")
     editor.wait_event("AcpTurnEnd", 2)
-    assert names(agent) == ["buffer"]
+    assert sent_names(agent) == ["buffer"]
     assert asked(editor) == []
 
 
-def test_a_variable_of_a_buffer_without_a_file_is_asked_about(secrets: Editor) -> None:
+def test_a_variable_of_a_buffer_without_a_file_needs_a_confirmation(secrets: Editor) -> None:
     editor = secrets
     editor.agent("script")
     editor.turn("say hello")
@@ -153,7 +155,7 @@ def test_a_variable_of_a_buffer_without_a_file_is_asked_about(secrets: Editor) -
     assert "{buffer} of a buffer without a file" in asked(editor)[0]["prompt"]
 
 
-def test_the_diff_of_git_with_a_secret_is_asked_about(secrets: Editor) -> None:
+def test_a_git_diff_with_a_secret_needs_a_confirmation(secrets: Editor) -> None:
     editor = secrets
     repository(editor.work)
     editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
@@ -170,7 +172,7 @@ WAITS = ["say look at @.env and @a.txt", "say and {buffer} too"]
 
 @pytest.mark.parametrize("answer", ["with", "without", "not"])
 @pytest.mark.parametrize("way", ["run at once", "run", "send"])
-def test_a_prompt_that_comes_back_into_the_queue_is_asked_about(
+def test_a_prompt_that_returns_to_the_queue_needs_a_confirmation(
     edit: Any, tmp_path: Path, way: str, answer: str
 ) -> None:
     shared = SharedWorkspace(edit, tmp_path)
@@ -217,18 +219,18 @@ def test_a_prompt_that_comes_back_into_the_queue_is_asked_about(
     assert "a.txt: secret" in sent
 
 
-def test_what_the_user_types_is_not_asked_about(secrets: Editor) -> None:
+def test_mentions_that_the_user_types_need_none(secrets: Editor) -> None:
     editor = secrets
     agent = editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
     editor.cmd("AcpPrompt")
     editor.wait("vim.bo.filetype == 'acpcomposer'")
     editor.keys("isay @.env {buffer}<Esc><C-s>")
     editor.wait_event("AcpTurnEnd", 1)
-    assert names(agent)[0] == ".env"
+    assert sent_names(agent)[0] == ".env"
     assert asked(editor) == []
 
 
-def test_a_file_outside_and_a_private_key_are_asked_about(secrets: Editor) -> None:
+def test_a_file_outside_and_a_private_key_need_a_confirmation(secrets: Editor) -> None:
     editor = secrets
     outside = editor.home / "notes.txt"
     outside.write_text("mine\n")
@@ -245,10 +247,10 @@ def test_a_file_outside_and_a_private_key_are_asked_about(secrets: Editor) -> No
     (question,) = asked(editor)
     assert "notes.txt (outside the project)" in question["prompt"]
     assert "plain.txt (a secret file)" in question["prompt"]
-    assert names(agent) == []
+    assert sent_names(agent) == []
 
 
-def test_the_bar_counts_what_it_has_no_room_for(secrets: Editor) -> None:
+def test_the_bar_counts_mentions_that_do_not_fit(secrets: Editor) -> None:
     editor = secrets
     for n in range(12):
         editor.write(f"name-{n}.txt", "")

@@ -1,4 +1,4 @@
-"""Checkpoints: before each prompt, listed, brought back, undone."""
+"""Checkpoints: made before each prompt, listed, restored, and the restore undone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.waiting import until
 
 @pytest.fixture(params=["git", "plain"])
 def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
-    """Two files, in a repository or not."""
+    """Return an editor with two files, in a repository or not."""
     editor.write("a.txt", FIRST)
     editor.write("b.txt", FIRST)
     if request.param == "git":
@@ -25,7 +25,7 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
     return editor
 
 
-def test_files_and_buffers_come_back_and_the_restore_is_undone(project: Editor) -> None:
+def test_files_and_buffers_are_restored_and_the_restore_is_undone(project: Editor) -> None:
     project.open("a.txt")
     before = contents(project)
     run(project, "sed -i 's/two/TWO/' a.txt; rm b.txt; echo new > c.txt")
@@ -47,7 +47,7 @@ def test_files_and_buffers_come_back_and_the_restore_is_undone(project: Editor) 
     assert not project.rpc.mode()["blocking"]
 
 
-def test_a_line_typed_while_a_restore_runs_stays(project: Editor) -> None:
+def test_a_line_typed_during_a_restore_stays(project: Editor) -> None:
     for name in ("a.txt", "b.txt"):
         project.open(name)
     run(project, "sed -i 's/two/TWO/' a.txt b.txt")
@@ -61,7 +61,7 @@ def test_a_line_typed_while_a_restore_runs_stays(project: Editor) -> None:
     project.wait("#require('acp').state().sessions[1].edits == 1")
 
 
-def test_a_later_checkpoint_keeps_what_earlier_prompts_did(project: Editor) -> None:
+def test_a_later_checkpoint_keeps_changes_of_earlier_prompts(project: Editor) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt")
     run(project, "sed -i 's/three/THREE/' a.txt")
     project.wait("#require('acp').state().sessions[1].edits == 1")
@@ -71,7 +71,9 @@ def test_a_later_checkpoint_keeps_what_earlier_prompts_did(project: Editor) -> N
     project.wait("require('acp').state().sessions[1].edits[1].added == 1")
 
 
-def test_what_was_not_pending_then_is_not_pending_after_the_restore(project: Editor) -> None:
+def test_edits_that_were_not_pending_then_are_not_pending_after_the_restore(
+    project: Editor,
+) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt")
     project.wait("#require('acp').state().sessions[1].edits == 1")
     project.cmd("Acp accept all")
@@ -87,7 +89,7 @@ def test_what_was_not_pending_then_is_not_pending_after_the_restore(project: Edi
     assert project.session()["edits"][0]["added"] == 1
 
 
-def test_unsaved_edits_come_back_as_they_were(project: Editor) -> None:
+def test_unsaved_edits_are_restored_as_unsaved(project: Editor) -> None:
     project.open("a.txt")
     project.keys("Gounsaved<Esc>")
     project.turn("hello")
@@ -102,7 +104,7 @@ def test_unsaved_edits_come_back_as_they_were(project: Editor) -> None:
     assert project.lines(str(project.work / "a.txt"))[0] == "later"
 
 
-def test_unsaved_text_that_an_agent_wrote_into_reaches_no_file(project: Editor) -> None:
+def test_unsaved_text_that_an_agent_wrote_into_is_not_saved_by_a_restore(project: Editor) -> None:
     path = project.work / "a.txt"
     project.open("a.txt")
     project.keys("Gounsaved<Esc>")
@@ -116,7 +118,7 @@ def test_unsaved_text_that_an_agent_wrote_into_reaches_no_file(project: Editor) 
     assert project.lua("return vim.bo[vim.fn.bufnr(...)].modified", str(path))
 
 
-def test_ignored_files_that_agents_touch_come_back(project: Editor) -> None:
+def test_ignored_files_that_agents_touch_are_restored(project: Editor) -> None:
     path = project.write("node_modules/x.js", "one\n")
     project.write(".gitignore", "node_modules\n")
     project.turn(f'write {path} "two\\n"')
@@ -125,7 +127,7 @@ def test_ignored_files_that_agents_touch_come_back(project: Editor) -> None:
     until(lambda: path.read_text() == "one\n")
 
 
-def test_modes_and_links_come_back(project: Editor) -> None:
+def test_modes_and_links_are_restored(project: Editor) -> None:
     (project.work / "link").symlink_to("a.txt")
     (project.work / "b.txt").chmod(0o755)
     run(project, "chmod 644 b.txt; rm link; echo x > link")
@@ -136,7 +138,7 @@ def test_modes_and_links_come_back(project: Editor) -> None:
     assert contents(project)["a.txt"] == FIRST
 
 
-def test_the_list_has_a_line_for_each_prompt_with_what_changed(project: Editor) -> None:
+def test_the_list_has_a_line_for_each_prompt_with_its_changes(project: Editor) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt")
     project.turn("hello")
     project.cmd("Acp checkpoints")
@@ -146,7 +148,7 @@ def test_the_list_has_a_line_for_each_prompt_with_what_changed(project: Editor) 
     assert re.fullmatch(r"  1  [\d:]{8}  .*  1 changed: a.txt", earlier)
 
 
-def test_what_cannot_be_restored_is_told(project: Editor) -> None:
+def test_a_file_that_cannot_be_restored_is_reported(project: Editor) -> None:
     project.turn("hello")
     project.cmd("Acp restore 7")
     project.wait_message("No checkpoint 7. There is only 1")
@@ -154,7 +156,7 @@ def test_what_cannot_be_restored_is_told(project: Editor) -> None:
     project.wait_message("No restore to undo")
 
 
-def test_no_restore_while_a_turn_runs(project: Editor) -> None:
+def test_a_restore_during_a_turn_is_refused(project: Editor) -> None:
     project.prompt("slow 200 0.05")
     project.wait("require('acp').state().sessions[1].status == 'running'")
     project.cmd("Acp restore 1")
@@ -198,7 +200,7 @@ def test_restore_completes_the_numbers_of_the_current_session(editor: Editor) ->
     assert editor.session(2)["checkpoints"] == []
 
 
-def test_none_are_made_when_the_option_is_off(editor: Editor) -> None:
+def test_no_checkpoints_are_made_when_the_option_is_off(editor: Editor) -> None:
     editor.write("a.txt", FIRST)
     editor.agent("script")
     editor.setup({"checkpoints": False})
@@ -212,7 +214,9 @@ def test_none_are_made_when_the_option_is_off(editor: Editor) -> None:
 
 @pytest.fixture
 def listed(project: Editor) -> Editor:
-    """Two prompts that changed a file, and their list with the cursor on the older one."""
+    """Return an editor with two prompts that changed a file, and their list with the cursor on the
+    older one.
+    """
     run(project, "sed -i 's/two/TWO/' a.txt; rm b.txt")
     run(project, "sed -i 's/three/THREE/' a.txt; printf new > c.txt")
     project.cmd("Acp checkpoints")
@@ -221,7 +225,7 @@ def listed(project: Editor) -> Editor:
     return project
 
 
-def test_the_list_shows_what_changed_since_as_a_diff(listed: Editor) -> None:
+def test_the_list_shows_later_changes_as_a_diff(listed: Editor) -> None:
     listed.keys("<CR>")
     listed.wait("vim.fn.bufname() == 'acp://changes/1/1'")
     assert listed.lines("acp://changes/1/1") == [
@@ -235,7 +239,9 @@ def test_the_list_shows_what_changed_since_as_a_diff(listed: Editor) -> None:
     assert listed.lua("return vim.bo.filetype") == "diff"
 
 
-def test_the_diff_stands_in_place_of_the_list_and_closing_it_goes_back(listed: Editor) -> None:
+def test_the_diff_takes_the_window_of_the_list_and_closing_it_shows_the_list(
+    listed: Editor,
+) -> None:
     row, windows = listed.lua("return { vim.fn.line('.'), vim.fn.winnr('$') }")
     assert "Checkpoints · session 1" in listed.lua("return vim.wo.winbar")
     listed.keys("<CR>")
@@ -250,7 +256,7 @@ def test_the_diff_stands_in_place_of_the_list_and_closing_it_goes_back(listed: E
     listed.wait("vim.fn.winnr('$') == ...", windows - 1)
 
 
-def test_the_command_shows_the_list_again_in_place_of_the_diff(listed: Editor) -> None:
+def test_the_command_shows_the_list_in_place_of_the_diff(listed: Editor) -> None:
     windows = listed.lua("return vim.fn.winnr('$')")
     listed.keys("<CR>")
     listed.wait("vim.fn.bufname() == 'acp://changes/1/1'")
@@ -259,7 +265,7 @@ def test_the_command_shows_the_list_again_in_place_of_the_diff(listed: Editor) -
     assert listed.lua("return vim.fn.winnr('$')") == windows
 
 
-def test_the_list_restores_and_is_up_to_date_then(listed: Editor) -> None:
+def test_the_list_restores_and_is_then_up_to_date(listed: Editor) -> None:
     before = listed.lines(LIST)
     listed.keys("r")
     listed.wait_message("Files restored to before prompt 1: 3 files changed")
@@ -271,13 +277,13 @@ def test_the_list_restores_and_is_up_to_date_then(listed: Editor) -> None:
     until(lambda: listed.lines(LIST) == before)
 
 
-def test_the_list_looks_again(listed: Editor) -> None:
+def test_the_list_can_be_refreshed(listed: Editor) -> None:
     listed.write("d.txt", "mine\n")
     listed.keys("R")
     listed.wait("vim.fn.search('d.txt', 'nw') > 0")
 
 
-def test_a_list_without_checkpoints_has_none_to_restore(editor: Editor) -> None:
+def test_an_empty_list_cannot_restore(editor: Editor) -> None:
     editor.agent("script")
     editor.cmd("Acp new")
     editor.wait_event("AcpSession")
@@ -287,13 +293,13 @@ def test_a_list_without_checkpoints_has_none_to_restore(editor: Editor) -> None:
     editor.wait_message("No checkpoint under the cursor")
 
 
-def test_the_list_says_its_keys(listed: Editor) -> None:
+def test_the_list_shows_its_keys(listed: Editor) -> None:
     listed.wait_screen("<CR> diff · r restore · u undo it · g? keys")
     listed.keys("g?")
     listed.wait_screen("undo the last restore")
 
 
-def test_unsaved_text_is_part_of_what_changed(project: Editor) -> None:
+def test_unsaved_text_is_part_of_the_changes(project: Editor) -> None:
     project.turn("hello")
     project.open("a.txt")
     project.keys("Gounsaved<Esc>")
@@ -304,7 +310,7 @@ def test_unsaved_text_is_part_of_what_changed(project: Editor) -> None:
     assert "+unsaved" in project.lines("acp://changes/1/1")
 
 
-def test_where_nothing_changed_it_says_so(project: Editor) -> None:
+def test_an_empty_diff_says_so(project: Editor) -> None:
     project.turn("hello")
     project.cmd("Acp checkpoints")
     project.wait("vim.fn.bufname() == ...", LIST)
@@ -313,7 +319,7 @@ def test_where_nothing_changed_it_says_so(project: Editor) -> None:
     assert project.lines("acp://changes/1/1") == ["No changes since prompt 1"]
 
 
-def test_a_binary_file_is_said_to_be_one(project: Editor) -> None:
+def test_a_binary_file_is_named_as_binary(project: Editor) -> None:
     project.turn("hello")
     (project.work / "x.bin").write_bytes(b"a\0b")
     project.cmd("Acp checkpoints")

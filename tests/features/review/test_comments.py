@@ -1,4 +1,4 @@
-"""Comments on pending edits go with the next prompt."""
+"""Comments on pending edits, sent with the next prompt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def changed(editor: Editor) -> Editor:
     return two_changed_lines(editor)
 
 
-def test_a_comment_goes_with_a_prompt_that_is_sent_at_once(changed: Editor) -> None:
+def test_a_comment_is_sent_with_a_prompt_that_is_sent_at_once(changed: Editor) -> None:
     code = "vim.cmd('3') vim.cmd('Acp comment why?') vim.cmd('7') vim.cmd('Acp comment odd') "
     changed.lua(code + "vim.cmd('AcpPrompt say ok')")
     changed.wait_event("AcpTurnEnd", 2)
@@ -22,7 +22,7 @@ def test_a_comment_goes_with_a_prompt_that_is_sent_at_once(changed: Editor) -> N
     assert [block["resource"]["text"] for block in rest] == ["three", "line 7"]
 
 
-def test_a_comment_goes_with_the_next_prompt(changed: Editor) -> None:
+def test_a_comment_is_sent_with_the_next_prompt(changed: Editor) -> None:
     changed.cmd("10")
     changed.cmd("Acp comment why ten?")
     changed.wait(
@@ -39,7 +39,7 @@ def test_a_comment_goes_with_the_next_prompt(changed: Editor) -> None:
     assert len(changed.traffic[0].received("session/prompt")[-1]["params"]["prompt"]) == 1
 
 
-def test_a_comment_is_marked_until_the_next_prompt_takes_it(changed: Editor) -> None:
+def test_a_comment_is_marked_until_it_is_sent(changed: Editor) -> None:
     changed.keys("]h")
     changed.cmd("Acp comment better names, please")
     changed.wait_screen("» better names, please")

@@ -1,4 +1,4 @@
-"""Commits and pending edits: what the user commits is accepted, and nothing else."""
+"""Commits and pending edits: edits that the user commits are accepted, and no others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMMIT = "git -c user.name=A -c user.email=a@example.org commit -q"
 
 @pytest.fixture
 def project(editor: Editor) -> Editor:
-    """Two files in a repository, a third that is not in it."""
+    """Return an editor with two files in a repository and a third one outside it."""
     for name in ("a.txt", "b.txt"):
         editor.write(name, LINES)
     repository(editor.work)
@@ -30,24 +30,26 @@ def project(editor: Editor) -> Editor:
 
 @pytest.fixture
 def agent(project: Editor) -> StepwiseAgent:
-    """At work."""
+    """Return an agent at work."""
     return StepwiseAgent.at_work(project)
 
 
 def wait_pending(editor: Editor, *names: str) -> None:
-    """Until these files, and no others, have pending edits."""
+    """Wait until exactly these files have pending edits."""
     editor.wait(lua_chunk(__file__, "has_edits_of"), list(names))
 
 
-def noticed(editor: Editor, work: Path) -> None:
-    """The user commits one more file, and comes back: that is noticed for sure."""
+def commit_another(editor: Editor, work: Path) -> None:
+    """Commit one more file as the user and return to Neovim, which makes it notice earlier
+    commits.
+    """
     (work / "mark.txt").write_text("mark\n")
     git(work, "add", "mark.txt")
     git(work, "commit", "-q", "-m", "mark", "mark.txt")
     editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
 
 
-def test_a_commit_says_nothing_of_files_that_it_does_not_change(project: Editor) -> None:
+def test_a_commit_decides_nothing_in_files_that_it_does_not_change(project: Editor) -> None:
     work = project.work
     project.open("b.txt")
     project.cmd("call setline(3, 'mine') | silent write | bwipeout")  # not committed
@@ -65,7 +67,7 @@ def test_a_commit_says_nothing_of_files_that_it_does_not_change(project: Editor)
     assert (work / "b.txt").read_text() == LINES.replace("line 3", "mine")
 
 
-def test_a_commit_of_the_agents_accepts_nothing(project: Editor, agent: StepwiseAgent) -> None:
+def test_a_commit_by_the_agent_accepts_nothing(project: Editor, agent: StepwiseAgent) -> None:
     work = project.work
     agent.ask("runs", "sed -i 's/line 5$/five/' a.txt")
     wait_pending(project, "a.txt")
@@ -75,7 +77,7 @@ def test_a_commit_of_the_agents_accepts_nothing(project: Editor, agent: Stepwise
     agent.end()
     wait_pending(project, "a.txt", "b.txt")
     project.wait("not require('acp.buffers.watch').at_work(...)", str(work / "a.txt"))
-    noticed(project, work)
+    commit_another(project, work)
     agent.begin()
     agent.end()
     wait_pending(project, "a.txt", "b.txt")
@@ -85,7 +87,7 @@ def test_a_commit_of_the_agents_accepts_nothing(project: Editor, agent: Stepwise
     assert (work / "a.txt").read_text() == LINES
 
 
-def test_a_commit_of_the_users_while_a_turn_runs(project: Editor, agent: StepwiseAgent) -> None:
+def test_a_commit_by_the_user_during_a_turn_accepts(project: Editor, agent: StepwiseAgent) -> None:
     agent.ask("runs", "sed -i 's/line 5$/five/' a.txt")
     wait_pending(project, "a.txt")
     git(project.work, "commit", "-q", "-a", "-m", "x")
@@ -93,7 +95,7 @@ def test_a_commit_of_the_users_while_a_turn_runs(project: Editor, agent: Stepwis
     wait_pending(project)
 
 
-def test_a_commit_accepts_what_it_contains(project: Editor) -> None:
+def test_a_commit_accepts_the_edits_that_it_contains(project: Editor) -> None:
     project.turn(shell("sed -i '3s/.*/x/' a.txt b.txt"))
     wait_pending(project, "a.txt", "b.txt")
     git(project.work, "commit", "-q", "-m", "x", "a.txt")

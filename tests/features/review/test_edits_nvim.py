@@ -1,4 +1,4 @@
-"""Pending edits in a real Neovim: what counts as the agent's, and what decisions do."""
+"""Pending edits in a real Neovim: attribution to the agent, and decisions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXT = "\n".join(LINES) + "\n"
 
 @pytest.fixture
 def project(editor: Editor) -> Editor:
-    """`a.txt` of twenty lines, open, and the scripted agent."""
+    """Return an editor that shows `a.txt`, of twenty lines, with the scripted agent."""
     editor.write("a.txt", TEXT)
     editor.agent("script")
     editor.open("a.txt")
@@ -24,7 +24,7 @@ def project(editor: Editor) -> Editor:
 
 
 def replace(editor: Editor, changes: dict[int, str], name: str = "a.txt") -> None:
-    """The agent reads the file and writes it with these lines (1-based) changed."""
+    """Let the agent read the file and write it with these lines (1-based) changed."""
     script = []
     for row, line in changes.items():
         script.append(f"replace {editor.work / name} 'line {row}\n' '{line}\n'".replace("\n", ""))
@@ -77,7 +77,7 @@ def test_the_hunk_under_the_cursor_is_accepted_or_rejected(project: Editor) -> N
     assert buffer(project)[9] == "ten"
 
 
-def test_where_no_hunk_is_one_is_told(project: Editor) -> None:
+def test_a_decision_outside_any_hunk_is_reported(project: Editor) -> None:
     replace(project, {3: "three"})
     wait_hunks(project, 1)
     project.cmd("7")
@@ -116,7 +116,7 @@ def test_undoing_the_write_leaves_nothing_pending(project: Editor) -> None:
     wait_hunks(project)
 
 
-def test_many_keys_and_undo_and_paste_keep_the_rows_right(project: Editor) -> None:
+def test_rows_stay_right_after_many_keys_undo_and_paste(project: Editor) -> None:
     replace(project, {3: "three", 18: "eighteen"})
     wait_hunks(project, 2)
     project.keys("5Gyyp3dd5GPggOtop<CR>top<Esc>:10,12m0<CR>u<C-r>:g/line 1[45]/d<CR>")
@@ -133,7 +133,7 @@ def test_many_keys_and_undo_and_paste_keep_the_rows_right(project: Editor) -> No
     until(lambda: buffer(project) == expected)
 
 
-def test_a_created_file_is_deleted_by_reject(project: Editor) -> None:
+def test_a_reject_deletes_a_created_file(project: Editor) -> None:
     path = project.work / "new" / "b.txt"
     project.turn(f'write {path} "one\\ntwo\\n"')
     wait_hunks(project, 1)
@@ -147,7 +147,7 @@ def test_a_created_file_is_deleted_by_reject(project: Editor) -> None:
     assert path.read_text() == "one\ntwo\n"
 
 
-def test_a_created_file_that_a_window_shows_is_emptied(project: Editor) -> None:
+def test_a_reject_empties_a_created_file_that_a_window_shows(project: Editor) -> None:
     path = project.work / "b.txt"
     project.turn(f'write {path} "one\\ntwo\\n"')
     wait_hunks(project, 1)
@@ -161,7 +161,7 @@ def test_a_created_file_that_a_window_shows_is_emptied(project: Editor) -> None:
     assert buffer(project, "b.txt") == ["one", "two"]
 
 
-def test_decisions_without_windows_and_after_the_agents_end(project: Editor) -> None:
+def test_decisions_work_without_windows_and_after_the_agents_end(project: Editor) -> None:
     path = project.work / "b.txt"
     path.write_text(TEXT)
     project.turn(f"replace {path} 'line 3' three\nreplace {project.work}/a.txt 'line 3' three")
@@ -174,7 +174,7 @@ def test_decisions_without_windows_and_after_the_agents_end(project: Editor) -> 
     until(lambda: path.read_text() == TEXT and disk(project) == TEXT)
 
 
-def test_a_file_changed_elsewhere_keeps_that(project: Editor) -> None:
+def test_a_file_changed_elsewhere_keeps_that_change(project: Editor) -> None:
     path = project.work / "b.txt"
     path.write_text(TEXT)
     project.turn(f"replace {path} 'line 3' three")
@@ -187,7 +187,7 @@ def test_a_file_changed_elsewhere_keeps_that(project: Editor) -> None:
     until(lambda: path.read_text() == TEXT + "by another program\n")
 
 
-def test_a_formatter_on_save_is_not_the_agents(project: Editor) -> None:
+def test_changes_of_a_formatter_on_save_are_not_the_agents(project: Editor) -> None:
     project.lua(
         "vim.api.nvim_create_autocmd('BufWritePre', { buffer = 0, callback = function() "
         "vim.api.nvim_buf_set_lines(0, -2, -1, true, { 'formatted' }) end })"
@@ -227,7 +227,7 @@ def test_a_file_opened_later_is_followed(project: Editor) -> None:
     assert buffer(project, "b.txt") == ["mine", *LINES]
 
 
-def test_a_buffer_thrown_away_takes_its_unsaved_edits_along(editor: Editor) -> None:
+def test_a_discarded_buffer_loses_its_unsaved_edits(editor: Editor) -> None:
     path = editor.write("a.txt", TEXT)
     editor.agent("script")
     editor.setup({"files": {"save": "never"}})
@@ -256,7 +256,7 @@ def test_writing_the_base_accepts(project: Editor) -> None:
     until(lambda: disk(project) == "\n".join(base) + "\n")
 
 
-def test_all_means_the_sessions_own_files(project: Editor) -> None:
+def test_all_means_the_files_of_the_session(project: Editor) -> None:
     project.write("b.txt", TEXT)
     replace(project, {3: "three"})
     wait_hunks(project, 1)
@@ -269,7 +269,7 @@ def test_all_means_the_sessions_own_files(project: Editor) -> None:
     assert len(edits(project, 1)) == 1
 
 
-def test_a_decision_on_edits_that_have_just_gone_says_so(editor: Editor) -> None:
+def test_a_decision_on_edits_that_have_just_gone_is_reported(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("say hello")
     for verb, scope in (("accept", "all"), ("reject", "all"), ("accept", "file")):

@@ -1,4 +1,4 @@
-"""Files that a checkpoint could not take in: known as such, never deleted, never overwritten."""
+"""Files that a checkpoint did not include: known as such, never deleted, never overwritten."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.support.waiting import until
 
 Begin = Callable[..., Editor]
 SMALL = 400
-"""Bytes of a file that is small here."""
+"""Size in bytes of a file that is small in these tests."""
 
 
 @pytest.fixture(params=["git", "plain"])
 def begin(request: pytest.FixtureRequest, edit: Begin) -> Begin:
-    """Start an editor on a project with these files and these limits, with a scripted agent."""
+    """Start an editor on a project with these files and limits, with a scripted agent."""
 
     def start(files: dict[str, bytes], **limits: int) -> Editor:
         editor = edit(env={"ACP_TEST_LIMITS": json.dumps(limits)})
@@ -45,7 +45,7 @@ def contents(editor: Editor) -> dict[str, bytes]:
 
 
 def edits(editor: Editor) -> list[tuple[str, str]]:
-    """Name and kind of each file with pending edits."""
+    """Return name and kind of each file with pending edits."""
     return [(Path(one["path"]).name, one["kind"]) for one in editor.session()["edits"]]
 
 
@@ -53,7 +53,7 @@ MANY = {f"{number:02}.bin": os.urandom(SMALL) for number in range(12)}
 
 
 @pytest.mark.parametrize("command", ["restore 1", "restore! 1", "reject all"])
-def test_files_beyond_what_a_look_takes_in_stay(begin: Begin, command: str) -> None:
+def test_files_beyond_the_limits_of_a_scan_stay(begin: Begin, command: str) -> None:
     editor = begin(MANY, MAX_SCAN_BYTES=3 * SMALL)
     before = contents(editor)
     run(editor, "echo new > made.txt")
@@ -64,7 +64,7 @@ def test_files_beyond_what_a_look_takes_in_stay(begin: Begin, command: str) -> N
     assert contents(editor) == before
 
 
-def test_the_rest_is_taken_in_later_and_is_no_change(begin: Begin) -> None:
+def test_files_that_a_later_scan_includes_are_no_change(begin: Begin) -> None:
     editor = begin(MANY, MAX_SCAN_BYTES=3 * SMALL)
     before = contents(editor)
     for _ in range(3):
@@ -98,7 +98,7 @@ def test_a_large_file_that_shrinks_is_neither_new_nor_deleted(begin: Begin, comm
     until(lambda: any(why in line for line in editor.chat()))
 
 
-def test_a_large_file_that_is_written_through_the_editor_is_reviewed(begin: Begin) -> None:
+def test_a_large_file_that_is_written_through_the_editor_can_be_reviewed(begin: Begin) -> None:
     editor = begin({"log": LARGE}, MAX_FILE_BYTES=1000)
     new = editor.work / "new.log"
     for path in (editor.work / "log", new):
@@ -106,7 +106,7 @@ def test_a_large_file_that_is_written_through_the_editor_is_reviewed(begin: Begi
         editor.turn(f"write {path} {json.dumps(text)}")
     editor.wait("#require('acp').state().sessions[1].edits == 2")
     assert edits(editor) == [("log", "modified"), ("new.log", "created")]
-    run(editor, "true")  # after the looks that follow both writes
+    run(editor, "true")  # until the scans after both writes are done
     assert not any("reviewed" in line for line in editor.chat())
     editor.cmd("Acp reject all")
     editor.wait("#require('acp').state().sessions[1].edits == 0")
@@ -114,7 +114,7 @@ def test_a_large_file_that_is_written_through_the_editor_is_reviewed(begin: Begi
     assert not new.exists()
 
 
-def test_a_tools_edit_larger_than_any_message_is_reviewed(begin: Begin) -> None:
+def test_an_edit_by_a_tool_that_is_larger_than_any_message_can_be_reviewed(begin: Begin) -> None:
     editor = begin({"log": b"x\n" * 40}, MAX_FILE_BYTES=1000)
     allowed = {"rules": [{"action": "allow", "kind": "edit"}]}
     editor.setup({"permission": allowed, "limits": {"message_bytes": 64 * 1024}})
@@ -122,14 +122,14 @@ def test_a_tools_edit_larger_than_any_message_is_reviewed(begin: Begin) -> None:
     editor.turn(f"mcp nvim_edit {json.dumps({'path': 'log', 'edits': [edit]})}")
     editor.wait("#require('acp').state().sessions[1].edits == 1")
     assert contents(editor)["log"] == (b"y" * 3000 + b"\n") * 40
-    run(editor, "true")  # after the looks that follow the edit
+    run(editor, "true")  # until the scans after the edit are done
     assert not any("reviewed" in line for line in editor.chat())
     editor.cmd("Acp reject all")
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     assert contents(editor)["log"] == b"x\n" * 40
 
 
-def test_what_comes_after_the_shrinking_is_reviewed(begin: Begin) -> None:
+def test_changes_after_the_shrinking_can_be_reviewed(begin: Begin) -> None:
     editor = begin({"log": LARGE}, MAX_FILE_BYTES=1000)
     run(editor, "echo rotated > log")
     editor.wait_event("AcpEdit")
@@ -164,7 +164,7 @@ def test_a_file_that_grows_over_the_limit_is_never_overwritten(begin: Begin) -> 
     until(lambda: contents(editor)["log"] == b"small\n")
 
 
-def test_a_large_file_that_an_agent_deletes_is_said_to_be_lost(begin: Begin) -> None:
+def test_a_large_file_that_an_agent_deletes_is_reported_as_lost(begin: Begin) -> None:
     editor = begin({"log": LARGE}, MAX_FILE_BYTES=1000)
     run(editor, "rm log")
     event = editor.wait_event("AcpEdit")
@@ -192,7 +192,7 @@ def test_files_that_git_ignored_before_are_the_users(editor: Editor, command: st
     until(lambda: contents(editor) == before)
 
 
-def test_what_was_left_out_is_known_to_the_next_host(begin: Begin) -> None:
+def test_the_next_host_knows_the_files_left_out(begin: Begin) -> None:
     editor = begin({**MANY, "log": LARGE}, MAX_SCAN_BYTES=3 * SMALL, MAX_FILE_BYTES=1000)
     before = contents(editor)
     run(editor, "echo rotated > log; echo new > new.txt")

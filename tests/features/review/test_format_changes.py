@@ -1,4 +1,4 @@
-"""Line ends, the BOM and the final newline, changed by an agent on disk: pending as lines are."""
+"""Line ends, BOM and final newline that an agent changes on disk: pending like lines."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ CHANGES = {
 LAID = "return { vim.bo.fileformat, vim.bo.bomb, vim.bo.modified }"
 
 
-class Changed:
-    """A file that an agent has changed in a turn."""
+class ChangedFile:
+    """File that an agent has changed in a turn."""
 
     def __init__(self, editor: Editor, before: bytes, after: bytes, opened: bool) -> None:
         self.editor = editor
@@ -43,22 +43,21 @@ class Changed:
         self.put(after)
 
     def put(self, data: bytes) -> None:
-        """The agent makes this of the file."""
+        """Let the agent write these bytes."""
         (self.editor.home / "new").write_bytes(data)
         self.agent.ask("runs", f"cat {self.editor.home}/new > a.txt")
 
-    def over(self) -> None:
-        """The turn has ended."""
+    def end_turn(self) -> None:
         self.agent.end()
         self.editor.wait("not require('acp.buffers.watch').at_work(...)", str(self.path))
 
     def pending(self) -> dict[str, Any]:
-        """Its edit."""
+        """Return the pending edit of the file."""
         wait_edits(self.editor, a="modified")
         return edits_by_name(self.editor)["a.txt"]
 
     def decide(self, command: str, wanted: bytes) -> None:
-        """A decision leaves nothing pending, and these bytes."""
+        """Decide, and wait until nothing is pending and the file has these bytes."""
         self.editor.cmd(f"Acp {command}")
         wait_edits(self.editor)
         until(lambda: self.path.read_bytes() == wanted)
@@ -66,56 +65,56 @@ class Changed:
 
 @pytest.mark.parametrize("opened", [True, False])
 @pytest.mark.parametrize("ended", [True, False])
-@pytest.mark.parametrize("what", list(CHANGES))
-def test_rejected_and_taken_back_and_accepted(
-    editor: Editor, what: str, ended: bool, opened: bool
+@pytest.mark.parametrize("note", list(CHANGES))
+def test_a_format_change_is_rejected_unrejected_and_accepted(
+    editor: Editor, note: str, ended: bool, opened: bool
 ) -> None:
-    before, after = CHANGES[what]
-    changed = Changed(editor, before, after, opened)
-    assert changed.pending()["note"] == what
+    before, after = CHANGES[note]
+    changed = ChangedFile(editor, before, after, opened)
+    assert changed.pending()["note"] == note
     if ended:
-        changed.over()
+        changed.end_turn()
     changed.decide("reject all", before)
     editor.cmd("Acp unreject")
-    assert changed.pending()["note"] == what
+    assert changed.pending()["note"] == note
     until(lambda: changed.path.read_bytes() == after)
     changed.decide("accept all", after)
     if not ended:
-        changed.over()
+        changed.end_turn()
     assert edits_by_name(editor) == {}
     assert changed.path.read_bytes() == after
 
 
-@pytest.mark.parametrize("what", list(CHANGES))
-def test_it_is_told_where_hunks_are(editor: Editor, what: str) -> None:
-    changed = Changed(editor, *CHANGES[what], opened=True)
-    changed.over()
-    editor.wait_screen(what)
+@pytest.mark.parametrize("note", list(CHANGES))
+def test_a_format_change_is_shown_like_hunks(editor: Editor, note: str) -> None:
+    changed = ChangedFile(editor, *CHANGES[note], opened=True)
+    changed.end_turn()
+    editor.wait_screen(note)
     editor.cmd("Acp edits")
     editor.wait("#vim.fn.getqflist() > 0")
-    assert editor.lua("return vim.fn.getqflist()[1].text") == what
+    assert editor.lua("return vim.fn.getqflist()[1].text") == note
     editor.cmd("cclose")
     editor.cmd("Acp review")
     editor.wait_screen(f"a.txt · +{changed.pending()['added']} -{changed.pending()['removed']}, ")
 
 
-def test_the_buffer_lies_as_its_file(editor: Editor) -> None:
-    changed = Changed(editor, UNIX, BOM + DOS, opened=True)
+def test_the_buffer_has_the_format_of_its_file(editor: Editor) -> None:
+    changed = ChangedFile(editor, UNIX, BOM + DOS, opened=True)
     changed.pending()
     assert editor.lua(LAID) == ["dos", True, False]
     editor.cmd("call setline(2, 'mine') | silent write")
     assert changed.path.read_bytes() == BOM + DOS.replace(b"two", b"mine")
     changed.decide("reject all", UNIX.replace(b"two", b"mine"))
     assert editor.lua(LAID) == ["unix", False, False]
-    changed.over()
+    changed.end_turn()
     assert edits_by_name(editor) == {}
 
 
 @pytest.mark.parametrize("opened", [True, False])
-def test_lines_and_line_ends_at_once(editor: Editor, opened: bool) -> None:
-    """A hunk is decided by itself, the line ends with the file."""
-    changed = Changed(editor, UNIX, DOS.replace(b"two", b"TWO"), opened)
-    changed.over()
+def test_lines_and_line_ends_change_at_once(editor: Editor, opened: bool) -> None:
+    """A hunk is decided alone, the line ends with the file."""
+    changed = ChangedFile(editor, UNIX, DOS.replace(b"two", b"TWO"), opened)
+    changed.end_turn()
     found = changed.pending()
     assert (found["hunks"], found["note"]) == (1, "line ends: unix → dos")
     editor.open("a.txt")
@@ -127,73 +126,72 @@ def test_lines_and_line_ends_at_once(editor: Editor, opened: bool) -> None:
     changed.decide("reject file", UNIX)
 
 
-def test_unsaved_edits_of_the_user(editor: Editor) -> None:
-    """They are saved as the file lies then."""
-    changed = Changed(editor, UNIX, UNIX, opened=True)
+def test_unsaved_text_is_saved_in_the_new_format(editor: Editor) -> None:
+    changed = ChangedFile(editor, UNIX, UNIX, opened=True)
     editor.cmd("call setline(3, 'mine')")
     changed.put(DOS)
     assert changed.pending()["note"] == "line ends: unix → dos"
-    changed.over()
+    changed.end_turn()
     editor.cmd("silent write")
     assert changed.path.read_bytes() == DOS.replace(b"three", b"mine")
     changed.decide("reject all", UNIX.replace(b"three", b"mine"))
 
 
-def test_changed_and_changed_back(editor: Editor) -> None:
-    changed = Changed(editor, UNIX, DOS, opened=True)
+def test_a_change_that_the_agent_reverts_is_not_pending(editor: Editor) -> None:
+    changed = ChangedFile(editor, UNIX, DOS, opened=True)
     changed.pending()
     changed.put(UNIX)
     wait_edits(editor)
-    changed.over()
+    changed.end_turn()
     assert editor.lua(LAID) == ["unix", False, False]
 
 
 @pytest.mark.parametrize("opened", [True, False])
-def test_a_line_that_ends_otherwise_is_no_other_layout(editor: Editor, opened: bool) -> None:
-    """Many agents append lines in their own way."""
-    changed = Changed(editor, DOS, DOS + b"four\n", opened)
+def test_a_single_line_with_another_end_is_no_format_change(editor: Editor, opened: bool) -> None:
+    """Many agents append lines with their own line end."""
+    changed = ChangedFile(editor, DOS, DOS + b"four\n", opened)
     assert "note" not in changed.pending()
-    changed.over()
+    changed.end_turn()
     changed.decide("reject all", DOS)
 
 
-def test_what_the_user_changes_is_theirs(editor: Editor) -> None:
-    changed = Changed(editor, UNIX, UNIX, opened=True)
+def test_a_format_that_the_user_changes_is_theirs(editor: Editor) -> None:
+    changed = ChangedFile(editor, UNIX, UNIX, opened=True)
     editor.cmd("set fileformat=dos bomb | silent write")
     assert changed.path.read_bytes() == BOM + DOS
     changed.agent.ask("runs", "true")
     changed.put(BOM + DOS.replace(b"two", b"TWO"))
     found = changed.pending()
     assert (found["hunks"], found.get("note")) == (1, None)
-    changed.over()
+    changed.end_turn()
     changed.decide("reject all", BOM + DOS)
 
 
-def test_neovim_has_read_it_first(editor: Editor) -> None:
-    changed = Changed(editor, UNIX, UNIX, opened=True)
+def test_a_change_that_neovim_reads_first_is_the_agents(editor: Editor) -> None:
+    changed = ChangedFile(editor, UNIX, UNIX, opened=True)
     (editor.home / "new").write_bytes(DOS)
     changed.agent.ask("silently", f"cat {editor.home}/new > a.txt")
     editor.cmd("checktime")
-    changed.over()
+    changed.end_turn()
     assert changed.pending()["note"] == "line ends: unix → dos"
     changed.decide("reject all", UNIX)
 
 
-def test_accepted_with_the_file_and_changed_again(editor: Editor) -> None:
-    """What was accepted is what the next reject brings back."""
-    changed = Changed(editor, UNIX, DOS, opened=True)
+def test_a_format_that_changes_again_after_an_accept_is_pending(editor: Editor) -> None:
+    """The next reject restores the accepted format."""
+    changed = ChangedFile(editor, UNIX, DOS, opened=True)
     changed.pending()
     changed.decide("accept all", DOS)
     changed.put(BOM + DOS)
     assert changed.pending()["note"] == "BOM added"
-    changed.over()
+    changed.end_turn()
     changed.decide("reject all", DOS)
 
 
 @pytest.mark.parametrize("opened", [True, False])
-def test_a_restore_brings_it_back(editor: Editor, opened: bool) -> None:
-    changed = Changed(editor, UNIX, DOS, opened)
-    changed.over()
+def test_a_restore_restores_the_format(editor: Editor, opened: bool) -> None:
+    changed = ChangedFile(editor, UNIX, DOS, opened)
+    changed.end_turn()
     assert changed.pending()["note"] == "line ends: unix → dos"
     changed.decide("restore 2", UNIX)
     if opened:
@@ -209,16 +207,16 @@ def test_a_restore_brings_it_back(editor: Editor, opened: bool) -> None:
 
 
 @pytest.mark.parametrize("opened", [True, False])
-def test_a_restore_brings_back_what_it_was_before(editor: Editor, opened: bool) -> None:
-    """The checkpoint knows it, whatever the user and the agent have made of the file since."""
-    changed = Changed(editor, UNIX, DOS, opened)
-    changed.over()
+def test_a_restore_knows_the_format_at_its_checkpoint(editor: Editor, opened: bool) -> None:
+    """User and agent have changed the file since."""
+    changed = ChangedFile(editor, UNIX, DOS, opened)
+    changed.end_turn()
     editor.turn("say hello")
     changed.decide("accept all", DOS)
     changed.agent.begin()
     changed.put(BOM + DOS.replace(b"two", b"2"))
     assert changed.pending()["note"] == "BOM added"
-    changed.over()
+    changed.end_turn()
     editor.cmd("Acp restore 3")
     until(lambda: changed.path.read_bytes() == DOS)
     until(lambda: changed.pending()["note"] == "line ends: unix → dos")
@@ -228,8 +226,8 @@ def test_a_restore_brings_back_what_it_was_before(editor: Editor, opened: bool) 
     assert changed.pending()["note"] == "line ends: unix → dos"
 
 
-def test_after_a_save_that_settles_a_conflict(editor: Editor) -> None:
-    changed = Changed(editor, UNIX, UNIX, opened=True)
+def test_a_format_change_after_a_settled_conflict_is_pending(editor: Editor) -> None:
+    changed = ChangedFile(editor, UNIX, UNIX, opened=True)
     editor.cmd("call setline(2, 'mine')")
     changed.put(UNIX.replace(b"two", b"theirs"))
     editor.wait("(require('acp').state().sessions[1].edits[1] or {}).conflict")
@@ -238,24 +236,24 @@ def test_after_a_save_that_settles_a_conflict(editor: Editor) -> None:
     changed.agent.ask("runs", "true")
     changed.put(BOM + UNIX.replace(b"two", b"mine"))
     assert changed.pending()["note"] == "BOM added"
-    changed.over()
+    changed.end_turn()
     changed.decide("reject all", UNIX.replace(b"two", b"mine"))
 
 
-def test_after_a_deletion_that_was_rejected(editor: Editor) -> None:
-    """The store has it as deleted, still."""
-    changed = Changed(editor, BOM + UNIX, BOM + UNIX, opened=False)
+def test_a_format_change_after_a_rejected_deletion_is_pending(editor: Editor) -> None:
+    """The store still has the file as deleted."""
+    changed = ChangedFile(editor, BOM + UNIX, BOM + UNIX, opened=False)
     changed.agent.ask("runs", "rm a.txt")
     wait_edits(editor, a="deleted")
     changed.decide("reject all", BOM + UNIX)
     changed.put(UNIX)
     assert changed.pending()["note"] == "BOM removed"
-    changed.over()
+    changed.end_turn()
     changed.decide("reject all", BOM + UNIX)
 
 
-def test_a_new_file_that_was_accepted(editor: Editor) -> None:
-    changed = Changed(editor, UNIX, UNIX, opened=False)
+def test_a_format_change_of_an_accepted_new_file_is_pending(editor: Editor) -> None:
+    changed = ChangedFile(editor, UNIX, UNIX, opened=False)
     changed.agent.ask("runs", "printf 'new\\n' > n.txt")
     wait_edits(editor, n="created")
     editor.cmd("Acp accept all")
@@ -263,36 +261,36 @@ def test_a_new_file_that_was_accepted(editor: Editor) -> None:
     changed.agent.ask("runs", "printf 'new\\r\\n' > n.txt")
     wait_edits(editor, n="modified")
     assert edits_by_name(editor)["n.txt"]["note"] == "line ends: unix → dos"
-    changed.over()
+    changed.end_turn()
     reject_all(editor)
     wait_edits(editor)
     until(lambda: (editor.work / "n.txt").read_bytes() == b"new\n")
 
 
 @pytest.mark.parametrize("ended", [True, False])
-def test_changed_again_after_a_reject_that_is_not_saved(editor: Editor, ended: bool) -> None:
-    """The buffer will be saved as it was, and the file lies as the agent has laid it."""
-    changed = Changed(editor, UNIX, DOS, opened=True)
+def test_a_change_after_an_unsaved_reject_is_merged(editor: Editor, ended: bool) -> None:
+    """The buffer will be saved in the old format; the file has the agent's."""
+    changed = ChangedFile(editor, UNIX, DOS, opened=True)
     changed.pending()
     editor.cmd("call setline(3, 'mine')")
     reject_all(editor)
     wait_edits(editor)
     editor.wait("vim.bo.fileformat == 'unix'")
     if ended:
-        changed.over()
+        changed.end_turn()
         changed.agent.begin()
     changed.put(DOS.replace(b"one", b"ONE"))
     found = changed.pending()
     assert (found["hunks"], found["added"], found["removed"]) == (1, 1, 1)
     assert not found["conflict"]
     assert editor.lines(str(changed.path)) == ["ONE", "two", "mine"]
-    changed.over()
+    changed.end_turn()
     editor.cmd("silent write")
     assert changed.path.read_bytes() == b"ONE\ntwo\nmine\n"
 
 
-def test_a_buffer_that_shows_the_ends_of_its_lines(editor: Editor) -> None:
-    """Read with `++ff=unix` it has a CR at the end of each, and keeps them."""
+def test_a_buffer_that_shows_carriage_returns_keeps_them(editor: Editor) -> None:
+    """Read with `++ff=unix`, each of its lines ends in a CR."""
     path = editor.write("a.txt", DOS)
     repository(editor.work)
     editor.agent("script")
@@ -306,31 +304,33 @@ def test_a_buffer_that_shows_the_ends_of_its_lines(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("opened", [True, False])
-@pytest.mark.parametrize("what", list(CHANGES))
-def test_laid_once_more_after_a_reject(editor: Editor, what: str, opened: bool) -> None:
-    """The very bytes that were seen before the reject."""
-    before, after = CHANGES[what]
-    changed = Changed(editor, before, after, opened)
+@pytest.mark.parametrize("note", list(CHANGES))
+def test_a_rejected_change_that_is_made_again_is_pending(
+    editor: Editor, note: str, opened: bool
+) -> None:
+    """The bytes are exactly those from before the reject."""
+    before, after = CHANGES[note]
+    changed = ChangedFile(editor, before, after, opened)
     changed.pending()
     changed.decide("reject all", before)
     changed.put(after)
-    assert changed.pending()["note"] == what
-    changed.over()
+    assert changed.pending()["note"] == note
+    changed.end_turn()
     changed.decide("reject all", before)
 
 
-@pytest.mark.parametrize("what", ["line ends: unix → dos", "BOM added"])
-def test_laid_otherwise_after_a_commit_that_is_noticed_later(editor: Editor, what: str) -> None:
-    """The commit has the text, and not how it lies."""
-    before, after = CHANGES[what]
-    changed = Changed(editor, before, before.replace(b"two", b"TWO"), opened=False)
+@pytest.mark.parametrize("note", ["line ends: unix → dos", "BOM added"])
+def test_a_format_change_just_after_a_commit_is_pending(editor: Editor, note: str) -> None:
+    """The commit has the text, but not the format."""
+    before, after = CHANGES[note]
+    changed = ChangedFile(editor, before, before.replace(b"two", b"TWO"), opened=False)
     changed.pending()
     git(editor.work, "commit", "-q", "-a", "-m", "x")
     editor.wait("vim.uv.now() > ...", editor.lua("return vim.uv.now()") + 400)
     changed.put(after.replace(b"two", b"TWO"))
-    editor.wait("require('acp').state().sessions[1].edits[1].note == ...", what)
+    editor.wait("require('acp').state().sessions[1].edits[1].note == ...", note)
     editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
     editor.wait("require('acp').state().sessions[1].edits[1].hunks == 0")
-    assert changed.pending()["note"] == what
-    changed.over()
+    assert changed.pending()["note"] == note
+    changed.end_turn()
     changed.decide("reject all", before.replace(b"two", b"TWO"))

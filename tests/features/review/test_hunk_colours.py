@@ -1,4 +1,4 @@
-"""The backgrounds of pending hunks, in whatever colour scheme."""
+"""Backgrounds of pending hunks in several colour schemes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def rgb(colour: int) -> tuple[int, int, int]:
     return colour >> 16, colour >> 8 & 255, colour & 255
 
 
-def far(a: int, b: int) -> float:
+def distance(a: int, b: int) -> float:
     pairs = zip(rgb(a), rgb(b), strict=True)
     return math.sqrt(sum((x - y) ** 2 for x, y in pairs))
 
@@ -26,32 +26,32 @@ def far(a: int, b: int) -> float:
     ("scheme", "background"),
     [("default", "dark"), ("default", "light"), ("habamax", "dark"), ("retrobox", "light")],
 )
-def test_they_are_thin_tints_that_tell_lines_words_and_sides_apart(
+def test_backgrounds_are_light_tints_that_differ_for_lines_words_and_sides(
     editor: Editor, scheme: str, background: str
 ) -> None:
     editor.lua(DEFINE, scheme, background, True)
     normal, added, word, removed, removed_word, changed = editor.lua(COLOURS)
     assert changed == added
-    assert 40 < far(normal, added) < 50
-    assert 40 < far(normal, removed) < 50
-    assert far(word, added) > 40
-    assert far(removed_word, removed) > 40
-    assert far(added, removed) > 40
+    assert 40 < distance(normal, added) < 50
+    assert 40 < distance(normal, removed) < 50
+    assert distance(word, added) > 40
+    assert distance(removed_word, removed) > 40
+    assert distance(added, removed) > 40
     assert rgb(word)[1] > rgb(word)[2]
     assert rgb(removed_word)[0] == max(rgb(removed_word))
 
 
-def test_an_olive_green_is_no_yellow_on_a_yellow_ground(editor: Editor) -> None:
-    """As in gruvbox with a light background."""
+def test_an_olive_green_is_not_yellow_on_a_yellow_background(editor: Editor) -> None:
+    """gruvbox with a light background is such a case."""
     editor.cmd("set termguicolors background=light")
     editor.cmd("highlight Normal guifg=#3c3836 guibg=#fbf1c7 | highlight DiffAdd guibg=#d5d39b")
     editor.lua("require('acp.ui.highlights').define()")
     normal, added, *_ = editor.lua(COLOURS)
     assert rgb(added)[1] > rgb(added)[0] + 20
-    assert far(normal, added) > 40
+    assert distance(normal, added) > 40
 
 
-def test_they_follow_the_colour_scheme(editor: Editor) -> None:
+def test_backgrounds_follow_the_colour_scheme(editor: Editor) -> None:
     editor.lua(DEFINE, "default", "dark", True)
     dark = editor.lua(COLOURS)
     editor.cmd("set background=light")
@@ -72,7 +72,7 @@ def test_a_group_that_the_user_has_set_stays(editor: Editor) -> None:
     assert editor.lua(link) == "Search"
 
 
-def test_a_screen_of_few_colours_has_the_groups_of_diff_mode(editor: Editor) -> None:
+def test_a_screen_with_few_colours_uses_the_groups_of_diff_mode(editor: Editor) -> None:
     editor.lua(DEFINE, "default", "dark", False)
     link = "return vim.api.nvim_get_hl(0, { name = 'AcpHunkAdd' }).link"
     assert editor.lua(link) == "DiffAdd"
@@ -84,7 +84,7 @@ def test_a_screen_of_few_colours_has_the_groups_of_diff_mode(editor: Editor) -> 
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_every_group_is_a_link_again_after_the_colours_are_cleared(
+def test_every_group_is_linked_again_after_the_colours_are_cleared(
     editor: Editor, full: bool
 ) -> None:
     editor.lua(DEFINE, "habamax", "dark", full)

@@ -7,7 +7,7 @@ from tests.support.editor import Editor
 from tests.support.waiting import until
 
 
-def test_the_rest_is_counted_and_decided_with_the_file(editor: Editor) -> None:
+def test_unmarked_hunks_are_counted_and_decided_with_the_file(editor: Editor) -> None:
     count = MAX_MARKED + 20
     old = "one\ntwo\n" * count
     path = editor.write("a.txt", old)

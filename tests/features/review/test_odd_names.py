@@ -1,4 +1,4 @@
-"""Files of odd names are reviewed, listed and restored like any other."""
+"""Files with odd names are reviewed, listed and restored like any other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SIDES = lua_call(__file__, "diff_windows")
 
 @pytest.fixture
 def odd(edit: Start) -> Editor:
-    """A file of each odd name, and an agent that has changed them all on disk."""
+    """Return an editor with a file of each odd name, all changed on disk by an agent."""
     editor = edit(screen=(120, 60))
     editor.setup({"chat": {"open": False}})
     make_odd_files(editor.work)
@@ -42,7 +42,7 @@ def odd(edit: Start) -> Editor:
 
 
 def sides(editor: Editor, path: Path | str) -> dict[str, Any]:
-    """The windows of the review once it shows a file."""
+    """Return the windows of the review once it shows this file."""
     wanted = {"diff": True, "base": f"acp://base/1//{path}", "live": str(path)}
     editor.wait(f"return vim.deep_equal({SIDES}, ...)", wanted)
     return wanted
@@ -63,7 +63,7 @@ def test_each_file_is_reviewed_in_diff_mode(odd: Editor) -> None:
     assert len(listed) == len(paths)
 
 
-def test_a_file_is_reviewed_by_the_name_that_fnameescape_returns(odd: Editor) -> None:
+def test_review_accepts_the_result_of_fnameescape(odd: Editor) -> None:
     for name in ODD_NAMES:
         if "\n" in name or name.startswith("~/"):
             continue
@@ -72,7 +72,7 @@ def test_a_file_is_reviewed_by_the_name_that_fnameescape_returns(odd: Editor) ->
         sides(odd, f"{odd.work}/{name}")
 
 
-def test_review_completes_to_arguments_that_it_takes(odd: Editor) -> None:
+def test_review_completes_to_arguments_that_it_accepts(odd: Editor) -> None:
     arguments = odd.lua("return vim.fn.getcompletion('Acp review ', 'cmdline')")
     assert len(arguments) == len(ODD_NAMES)
     for argument in arguments:
@@ -90,7 +90,7 @@ def test_the_list_of_hunks_leads_to_each_file(odd: Editor) -> None:
     assert sorted({*names}) == sorted(f"{odd.work}/{name}" for name in ODD_NAMES)
 
 
-def test_each_file_is_decided_in_its_buffer(odd: Editor) -> None:
+def test_each_file_can_be_decided_in_its_buffer(odd: Editor) -> None:
     for i, name in enumerate(ODD_NAMES):
         odd.lua("vim.cmd.edit(vim.fn.fnameescape(...))", f"{odd.work}/{name}")
         odd.cmd(f"Acp {'accept' if i % 2 else 'reject'} file")

@@ -1,4 +1,4 @@
-"""Random reviews in a real Neovim, equal to a model; and what is drawn of large files."""
+"""Random reviews in a real Neovim, compared with a model; drawing of large files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ return #vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, {}) == ...
 
 
 class Model:
-    """A file under review, by lists of lines alone."""
+    """File under review, as lists of lines."""
 
     def __init__(self, lines: list[str]) -> None:
         self.base = lines
@@ -33,7 +33,7 @@ class Model:
         return diff(self.base, self.live)
 
     def hunk_at(self, row: int) -> Hunk:
-        """Lines that are there come before those that were removed beside them."""
+        """Return the hunk at a row; present lines take precedence over removed ones beside them."""
         at = [h for h in self.hunks if h.new_start <= row < h.new_end]
         gone = [h for h in self.hunks if not h.lines and row in (h.new_start - 1, h.new_start)]
         return [*at, *gone][0]
@@ -46,14 +46,14 @@ class Model:
         self.live = apply(self.live, [back[hunk]])
 
     def user(self, row: int, line: str) -> None:
-        """The user changes a line outside of all hunks."""
+        """Change a line outside all hunks, as the user."""
         shift = sum(hunk.growth for hunk in self.hunks if hunk.new_end <= row)
         self.base = [*self.base[: row - shift], line, *self.base[row - shift + 1 :]]
         self.live = [*self.live[:row], line, *self.live[row + 1 :]]
 
 
 def agents_version(rng: random.Random, lines: list[str], turn: int) -> list[str]:
-    """Some lines changed, added and removed."""
+    """Return a text with some lines changed, added and removed."""
     found: list[str] = []
     for n, line in enumerate(lines):
         roll = rng.random()
@@ -69,14 +69,16 @@ def agents_version(rng: random.Random, lines: list[str], turn: int) -> list[str]
 SETTLED = lua_chunk(__file__, "has_hunks")
 
 
-def saved(path: Path, model: Model) -> None:
-    """What was decided is done: it counts as decided while the file is still being written."""
+def wait_saved(path: Path, model: Model) -> None:
+    """Wait until the decisions are saved; a hunk counts as decided while its file is still being
+    written.
+    """
     wanted = "\n".join(model.live) + "\n"
     until(lambda: path.read_text() == wanted)
 
 
 def review(editor: Editor, path: Path, model: Model, rng: random.Random) -> None:
-    """Random decisions and edits until nothing is pending."""
+    """Decide and edit at random until nothing is pending."""
     while model.hunks:
         rows = set(range(len(model.live)))
         for hunk in model.hunks:
@@ -106,11 +108,11 @@ def review(editor: Editor, path: Path, model: Model, rng: random.Random) -> None
             row + 1,
         )
         editor.wait(SETTLED, str(path), len(model.hunks))
-        saved(path, model)
+        wait_saved(path, model)
 
 
 @pytest.mark.timeout(240)
-def test_60_random_reviews_equal_the_model(editor: Editor) -> None:
+def test_60_random_reviews_match_the_model(editor: Editor) -> None:
     rng = random.Random(7)
     files = 10
     paths = [editor.write(f"r{n}.txt", "") for n in range(files)]
@@ -128,7 +130,7 @@ def test_60_random_reviews_equal_the_model(editor: Editor) -> None:
         for path, model in zip(paths, models, strict=True):
             editor.wait(SETTLED, str(path), len(model.hunks))
             review(editor, path, model, rng)
-            saved(path, model)
+            wait_saved(path, model)
             assert editor.lines(str(path)) == model.live
 
 
@@ -136,7 +138,7 @@ def test_60_random_reviews_equal_the_model(editor: Editor) -> None:
 
 
 def large(editor: Editor, lines: int, hunks: int) -> None:
-    """A file with so many hunks pending."""
+    """Return a file with this number of pending hunks."""
     text = [f"line {n}" for n in range(lines)]
     editor.write("big.txt", "\n".join(text) + "\n")
     editor.agent("script")
@@ -153,7 +155,7 @@ def large(editor: Editor, lines: int, hunks: int) -> None:
 
 
 @pytest.mark.parametrize("hunks", [50, 2_000])
-def test_a_decision_draws_what_it_changes(editor: Editor, hunks: int) -> None:
+def test_a_decision_draws_only_its_changes(editor: Editor, hunks: int) -> None:
     lines = 10_000
     large(editor, lines, hunks)
     editor.wait(DRAWN, hunks)

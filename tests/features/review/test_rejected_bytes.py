@@ -1,4 +1,4 @@
-"""What a reject brings back is what the user had, byte for byte: line ends, encoding, BOM, mode."""
+"""Rejects restore the user's bytes: line ends, encoding, BOM, mode."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONTENTS = {
 
 @pytest.fixture(params=["git", "plain"])
 def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
-    """Files of each kind."""
+    """Return an editor with files of each kind."""
     for name, content in CONTENTS.items():
         editor.write(f"{name}.txt", content)
     if request.param == "git":
@@ -45,7 +45,7 @@ def found(editor: Editor) -> dict[str, bytes]:
     ["rm *.txt", 'mkdir away; for i in *.txt; do mv "$i" "away/$i"; done'],
     ids=["deleted", "moved"],
 )
-def test_of_a_file_that_is_gone(project: Editor, command: str, opened: bool) -> None:
+def test_a_reject_restores_a_deleted_file(project: Editor, command: str, opened: bool) -> None:
     if opened:
         for name in CONTENTS:
             project.open(f"{name}.txt")
@@ -66,7 +66,7 @@ def test_of_a_file_that_is_gone(project: Editor, command: str, opened: bool) -> 
 
 
 @pytest.mark.parametrize("opened", [False, True])
-def test_of_a_file_that_was_changed(project: Editor, opened: bool) -> None:
+def test_a_reject_restores_a_changed_file(project: Editor, opened: bool) -> None:
     if opened:
         for name in CONTENTS:
             project.open(f"{name}.txt")
@@ -79,7 +79,7 @@ def test_of_a_file_that_was_changed(project: Editor, opened: bool) -> None:
 
 
 @pytest.mark.parametrize("layout", ["dos", "bom", "latin1", "noeol"])
-def test_reject_gives_the_bytes_back(editor: Editor, layout: str) -> None:
+def test_a_reject_restores_files_of_each_format(editor: Editor, layout: str) -> None:
     data = {
         "dos": LINES.replace("\n", "\r\n").encode(),
         "bom": b"\xef\xbb\xbf" + LINES.encode(),
@@ -95,7 +95,7 @@ def test_reject_gives_the_bytes_back(editor: Editor, layout: str) -> None:
     until(lambda: path.read_bytes() == data)
 
 
-def test_of_a_file_that_its_agent_has_moved_before_in_the_turn(editor: Editor) -> None:
+def test_a_reject_restores_a_file_that_its_agent_moved_earlier_in_the_turn(editor: Editor) -> None:
     content = CONTENTS["latin1"]
     old, new = editor.write("a.txt", content), editor.work / "b.txt"
     repository(editor.work)

@@ -1,4 +1,4 @@
-"""An agent puts a file in place of a symbolic link: pending, taken back, and still so later."""
+"""A file that an agent puts in place of a symbolic link: pending, rejected, and restored later."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.support.waiting import until
 REPLACE = "rm link.txt; echo agents > link.txt"
 
 
-def prepared(work: Path, store: str) -> Path:
-    """A link to a file, in a repository or not."""
+def prepare(work: Path, store: str) -> Path:
+    """Make a link to a file, in a repository or not."""
     (work / "f.txt").write_text("users\n")
     link = work / "link.txt"
     link.symlink_to("f.txt")
@@ -32,12 +32,12 @@ def is_link(link: Path) -> bool:
 
 @pytest.fixture(params=["git", "plain"])
 def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
-    prepared(editor.work, request.param)
+    prepare(editor.work, request.param)
     editor.agent("script")
     return editor
 
 
-def test_a_reject_brings_the_link_back_and_can_be_taken_back(project: Editor) -> None:
+def test_a_reject_restores_the_link_and_can_be_undone(project: Editor) -> None:
     link = project.work / "link.txt"
     project.turn(shell(REPLACE))
     wait_edits(project, link="created")
@@ -65,7 +65,7 @@ def test_an_accepted_file_stays(project: Editor) -> None:
     assert not link.is_symlink()
 
 
-def test_a_restore_brings_the_link_back(project: Editor) -> None:
+def test_a_restore_restores_the_link(project: Editor) -> None:
     link = project.work / "link.txt"
     project.turn(shell(REPLACE))
     wait_edits(project, link="created")
@@ -74,10 +74,10 @@ def test_a_restore_brings_the_link_back(project: Editor) -> None:
     wait_edits(project)
 
 
-def test_the_next_neovim_brings_the_link_back(edit: Callable[..., Editor], tmp_path: Path) -> None:
+def test_the_next_neovim_restores_the_link(edit: Callable[..., Editor], tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    link = prepared(work, "git")
+    link = prepare(work, "git")
     env = {"XDG_DATA_HOME": str(tmp_path / "data")}
     first = edit(work=work, env=env)
     first.agent("script")

@@ -1,4 +1,4 @@
-"""`:Acp restore` brings back what agents changed; the user's changes stay, or are asked about."""
+"""`:Acp restore` reverts the agents' changes; the user's changes stay, or need a confirmation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BOTH = "Since prompt 1, you changed a.txt as well"
 
 @pytest.fixture(params=["git", "plain"])
 def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
-    """Two files, in a repository or not, and a picker that answers."""
+    """Return an editor with two files, in a repository or not, and a picker that answers."""
     editor.write("a.txt", FIRST)
     editor.write("b.txt", FIRST)
     editor.write(".gitignore", "ignored\n")
@@ -33,22 +33,20 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
 
 
 def saved(editor: Editor, name: str, keys: str) -> None:
-    """The user types into a file and saves it."""
+    """Type into a file and save it, as the user."""
     editor.cmd(f"edit {editor.work / name}")
     editor.keys(keys)
     editor.cmd("silent write")
 
 
 def changes(editor: Editor) -> None:
-    """A turn in which the agent changes one file, makes one and removes none of the user's."""
+    """Run a turn in which the agent changes one file, makes one, and removes none of the user's."""
     run(editor, "sed -i 's/two/TWO/' a.txt; echo new > c.txt")
     editor.wait("#require('acp').state().sessions[1].edits == 2")
 
 
 @pytest.mark.parametrize("by", ["a save in the editor", "another program", "unsaved text"])
-def test_a_file_that_both_changed_is_named_before_anything_is_done(
-    project: Editor, by: str
-) -> None:
+def test_a_file_that_both_changed_is_named_before_the_restore(project: Editor, by: str) -> None:
     changes(project)
     path = str(project.work / "a.txt")
     if by == "another program":
@@ -76,7 +74,7 @@ def test_a_file_that_both_changed_is_named_before_anything_is_done(
         until(lambda: project.lines(path) == FIRST.split("\n")[:-1])
 
 
-def test_an_ignored_file_that_an_agent_edited_on_disk_comes_back(project: Editor) -> None:
+def test_an_ignored_file_that_an_agent_edited_on_disk_is_restored(project: Editor) -> None:
     folder = "ignored" if (project.work / ".git").exists() else "node_modules"
     path = project.write(f"{folder}/x.js", "one\n")
     project.turn(f'edits_disk {path} "two\\n"')
@@ -89,7 +87,7 @@ def test_an_ignored_file_that_an_agent_edited_on_disk_comes_back(project: Editor
     until(lambda: path.read_text() == "two\n")
 
 
-def test_more_files_than_are_reviewed_come_back(edit: Callable[..., Editor]) -> None:
+def test_more_files_than_can_be_reviewed_are_restored(edit: Callable[..., Editor]) -> None:
     project = edit(env={"ACP_TEST_LIMITS": json.dumps({"MAX_CHANGES": 5})})
     project.agent("script")
     paths = [project.write(f"{number}.txt", "one\n") for number in range(12)]
@@ -105,7 +103,7 @@ def test_more_files_than_are_reviewed_come_back(edit: Callable[..., Editor]) -> 
     assert mine.read_text() == "mine\n"
 
 
-def test_the_next_host_knows_who_changed_what(project: Editor) -> None:
+def test_the_next_host_knows_the_author_of_each_change(project: Editor) -> None:
     changes(project)
     project.write("mine.txt", "mine\n")
     project.write("a.txt", "both\n")

@@ -1,4 +1,4 @@
-"""Pending hunks marked in the user's own buffers, in a real Neovim; the host is a record."""
+"""Marks of pending hunks in the user's own buffers, in a real Neovim without a host."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def front(edit: Start) -> Editor:
     return edit(init=HOST + RECORD_NOTIFY, screen=(80, 24))
 
 
-def test_hunks_are_marked_with_what_they_replaced(front: Editor) -> None:
+def test_hunks_are_marked_with_the_lines_they_replaced(front: Editor) -> None:
     path = changed(front)
     front.open(path)
     pend(front, path, LINES)
@@ -46,7 +46,7 @@ def test_hunks_are_marked_with_what_they_replaced(front: Editor) -> None:
     assert sum("┃" in row for row in rows) == 3
 
 
-def test_words_and_syntax_are_seen_over_the_colour_of_a_line(front: Editor) -> None:
+def test_words_and_syntax_are_visible_over_the_background_of_a_line(front: Editor) -> None:
     front.cmd("highlight AcpHunkChange guifg=#111111 guibg=#222222")
     front.cmd("highlight AcpHunkWord guibg=#333333")
     front.cmd("highlight Syntax guifg=#444444")
@@ -66,7 +66,7 @@ def test_words_and_syntax_are_seen_over_the_colour_of_a_line(front: Editor) -> N
     assert beyond == paren
 
 
-def test_an_empty_list_leaves_nothing_behind(front: Editor) -> None:
+def test_an_empty_list_leaves_no_marks(front: Editor) -> None:
     path = changed(front)
     front.open(path)
     options = "return vim.inspect({vim.api.nvim_get_option_info2('modifiable', {buf=0}).was_set, "
@@ -85,7 +85,7 @@ def test_an_empty_list_leaves_nothing_behind(front: Editor) -> None:
     assert front.lua(maps) == 0
 
 
-def test_lines_removed_above_the_first_and_after_the_last_are_on_the_screen(front: Editor) -> None:
+def test_lines_removed_above_the_first_and_after_the_last_are_visible(front: Editor) -> None:
     path = front.write("a.txt", "middle\n")
     front.open(path)
     pend(front, path, ["first 1", "first 2", "middle", "last 1"])
@@ -97,7 +97,7 @@ def test_lines_removed_above_the_first_and_after_the_last_are_on_the_screen(fron
     assert front.lua("return {vim.fn.line('.'), vim.fn.line('$')}") == [1, 1]
 
 
-def test_lines_above_the_first_come_back_with_the_top_and_can_be_scrolled_past(
+def test_lines_above_the_first_return_with_the_top_and_can_be_scrolled_past(
     front: Editor,
 ) -> None:
     path = front.write("a.txt", "\n".join(LINES) + "\n")
@@ -113,7 +113,7 @@ def test_lines_above_the_first_come_back_with_the_top_and_can_be_scrolled_past(
     front.wait_screen("gone 1")
 
 
-def test_all_of_a_text_may_be_gone(front: Editor) -> None:
+def test_all_of_a_text_may_be_removed(front: Editor) -> None:
     path = front.write("a.txt", "")
     front.open(path)
     removed = {"first": 0, "last": 1, "removed": ["a", "b"], "kind": "changed"}
@@ -122,7 +122,7 @@ def test_all_of_a_text_may_be_gone(front: Editor) -> None:
     assert rows.index("b") == rows.index("a") + 1
 
 
-def test_only_what_changed_is_drawn_again(front: Editor) -> None:
+def test_only_changed_hunks_are_drawn_again(front: Editor) -> None:
     path = changed(front)
     front.open(path)
     pend(front, path, LINES)
@@ -133,7 +133,7 @@ def test_only_what_changed_is_drawn_again(front: Editor) -> None:
     assert [m["id"] for m in marks(front)][1:] == before[1:]
 
 
-def test_marks_move_with_the_text_until_the_next_word_of_the_host(front: Editor) -> None:
+def test_marks_move_with_the_text_until_the_hosts_next_update(front: Editor) -> None:
     path = changed(front)
     front.open(path)
     pend(front, path, LINES)
@@ -159,7 +159,7 @@ def test_a_user_edit_within_a_hunk_shows_new_words(front: Editor) -> None:
     assert words(front) == ["row"]
 
 
-def test_a_file_that_is_opened_later_or_read_again_gets_its_marks(front: Editor) -> None:
+def test_a_file_that_is_opened_later_or_reloaded_gets_its_marks(front: Editor) -> None:
     path = changed(front)
     pend(front, path, LINES)
     front.open(path)
@@ -183,7 +183,7 @@ def test_a_file_is_found_through_a_symlink(front: Editor) -> None:
     assert len(marks(front)) == 3
 
 
-def test_inline_and_signs_can_be_off(front: Editor) -> None:
+def test_inline_text_and_signs_can_be_turned_off(front: Editor) -> None:
     path = changed(front)
     front.setup({"review": {"signs": False}})
     front.open(path)
@@ -215,7 +215,7 @@ def test_keys_decide_the_hunk_under_the_cursor(front: Editor) -> None:
     assert last(front)[1]["line"] == 23
 
 
-def test_the_users_own_mapping_of_the_same_key_is_put_back(front: Editor) -> None:
+def test_the_users_own_mapping_of_a_key_is_restored(front: Editor) -> None:
     path = changed(front)
     front.open(path)
     front.cmd("nnoremap <buffer> ]h <Cmd>let g:hit = 1<CR>")
@@ -238,7 +238,7 @@ def test_a_mapping_that_the_user_makes_meanwhile_stays(front: Editor) -> None:
     assert front.lua("return vim.g.hit") == 1
 
 
-def test_the_way_goes_on_in_the_next_file_and_round(front: Editor) -> None:
+def test_hunk_navigation_continues_in_the_next_file_and_wraps(front: Editor) -> None:
     first, second = changed(front, "a.txt"), changed(front, "b.txt")
     front.open(first)
     pend(front, first, LINES)
@@ -254,7 +254,7 @@ def test_the_way_goes_on_in_the_next_file_and_round(front: Editor) -> None:
     assert front.lua(where) == "b.txt23"
 
 
-def test_a_decision_leads_on_only_while_the_user_is_there(front: Editor) -> None:
+def test_a_decision_moves_the_cursor_on_only_while_the_user_is_there(front: Editor) -> None:
     first, second = changed(front, "a.txt"), changed(front, "b.txt")
     front.open(first)
     pend(front, first, LINES)
@@ -274,8 +274,8 @@ def test_a_decision_leads_on_only_while_the_user_is_there(front: Editor) -> None
     assert len(sent(front)) == 3
 
 
-def test_the_next_hunk_is_not_shown_in_a_window_that_takes_no_files(front: Editor) -> None:
-    """The user decided from a window of ours: the file is shown in one of theirs."""
+def test_the_next_hunk_is_not_shown_in_a_window_with_a_fixed_buffer(front: Editor) -> None:
+    """The user decided in a window of the plugin; the file is shown in one of the user's."""
     first = changed(front, "a.txt")
     front.open(first)
     pend(front, first, LINES)
@@ -286,7 +286,7 @@ def test_the_next_hunk_is_not_shown_in_a_window_that_takes_no_files(front: Edito
     assert front.lua("return vim.api.nvim_get_current_win()") != tool
 
 
-def test_a_conflict_is_told_in_the_buffer(front: Editor) -> None:
+def test_a_conflict_is_shown_in_the_buffer(front: Editor) -> None:
     path = front.write("a.txt", "x\n")
     front.open(path)
     apply(front, ["hunks", str(path.resolve()), [], {"kind": "modified", "conflict": True}])
@@ -296,7 +296,7 @@ def test_a_conflict_is_told_in_the_buffer(front: Editor) -> None:
 
 
 def numbered(count: int, every: int) -> tuple[list[str], list[str]]:
-    """A base of `count` lines and a text in which every `every`-th one is changed."""
+    """Return a base of `count` lines and a text in which every `every`-th one is changed."""
     base = [f"value = compute({number}, alpha)" for number in range(count)]
     live = [
         line.replace("alpha", "beta") if number % every == every - 1 else line
@@ -305,8 +305,8 @@ def numbered(count: int, every: int) -> tuple[list[str], list[str]]:
     return base, live
 
 
-def told(base: list[str], live: list[str]) -> list[dict[str, Any]]:
-    """Hunks of texts of the same length, line by line."""
+def line_hunks(base: list[str], live: list[str]) -> list[dict[str, Any]]:
+    """Return the hunks between texts of the same length, line by line."""
     return [
         {"first": row, "last": row + 1, "removed": [old], "kind": "changed"}
         for row, (old, new) in enumerate(zip(base, live, strict=True))
@@ -314,23 +314,23 @@ def told(base: list[str], live: list[str]) -> list[dict[str, Any]]:
     ]
 
 
-def test_of_fifty_hunks_only_what_changes_is_drawn_again(front: Editor) -> None:
+def test_of_fifty_hunks_only_the_changed_ones_are_drawn_again(front: Editor) -> None:
     base, live = numbered(10_000, 200)
     path = front.write("a.txt", "\n".join(live) + "\n")
     front.open(path)
     count_marks(front)
-    op = ["hunks", str(path.resolve()), told(base, live), {"kind": "modified"}]
+    op = ["hunks", str(path.resolve()), line_hunks(base, live), {"kind": "modified"}]
     apply(front, op)
     assert marks_set(front) == len(marks(front)) == 50
     base[199] = live[199]
-    op[2] = told(base, live)
+    op[2] = line_hunks(base, live)
     apply(front, op)
     assert marks_set(front) == 0
     assert len(marks(front)) == 49
 
 
 CLOCK = lua_chunk(__file__, "slow_clock")
-MOST = 100  # those on the screen, and one slice
+MOST = 100  # the visible ones, and one slice
 APPLY = """
 local answer = require('acp.frame').apply(...)
 local ns = vim.api.nvim_create_namespace('acp.hunks')
@@ -342,7 +342,7 @@ def test_two_thousand_hunks_are_drawn_in_slices(front: Editor) -> None:
     base, live = numbered(10_000, 5)
     path = front.write("a.txt", "\n".join(live) + "\n")
     front.open(path)
-    op = ["hunks", str(path.resolve()), told(base, live), {"kind": "modified"}]
+    op = ["hunks", str(path.resolve()), line_hunks(base, live), {"kind": "modified"}]
     front.lua(CLOCK)
     assert 0 < front.lua(APPLY, [op]) < MOST
     front.wait(

@@ -1,4 +1,4 @@
-"""The review of many files and of long ones: what is looked at is in view."""
+"""Reviews of many files and of long ones: the current file is visible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.review_frames import LINES, changed, entry, pend, review
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """An editor whose host is a record."""
+    """Return a review of nine files."""
     return edit(init=HOST + RECORD_NOTIFY, screen=(120, 30))
 
 
@@ -25,7 +25,7 @@ def many(front: Editor) -> list[Path]:
     return paths
 
 
-def test_the_list_shows_the_file_that_is_looked_at(front: Editor) -> None:
+def test_the_list_shows_the_current_file(front: Editor) -> None:
     many(front)
     front.wait_screen("▸ M a.txt")
     front.keys("8]f")
@@ -61,7 +61,7 @@ def test_a_deleted_file_is_shown_from_its_beginning(front: Editor) -> None:
     assert front.lua(bound) == [True, True]
 
 
-def test_files_that_nobody_had_open_are_named_as_the_user_would(front: Editor) -> None:
+def test_files_that_were_not_open_have_the_usual_buffer_names(front: Editor) -> None:
     paths = many(front)
     front.keys("]f")
     assert front.lua("return { vim.fn.bufname(), vim.api.nvim_buf_get_name(0) }") == [
@@ -70,7 +70,7 @@ def test_files_that_nobody_had_open_are_named_as_the_user_would(front: Editor) -
     ]
 
 
-def test_a_narrow_screen_cuts_the_end_of_the_hints_and_the_beginning_of_a_path(
+def test_a_narrow_screen_cuts_the_end_of_hints_and_the_beginning_of_a_path(
     edit: Start,
 ) -> None:
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(60, 24))

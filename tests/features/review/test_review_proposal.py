@@ -1,4 +1,4 @@
-"""What a permission would write, seen and amended before it is answered; remarks; the count."""
+"""Proposals of permissions: shown and amended before the answer; comments; the count."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ CARD = {
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """An editor whose host is a record, with notifications recorded as well."""
+    """Open a permission with two diffs by its key."""
     return edit(init=HOST + RECORD_NOTIFY, screen=(120, 30))
 
 
-def proposed(front: Editor) -> None:
+def open_proposal(front: Editor) -> None:
     """A permission with two diffs, opened by its key."""
     front.cmd("edit mine.txt")
     apply(front, ["cards", 1, [CARD]])
@@ -49,8 +49,8 @@ def proposed(front: Editor) -> None:
     apply(front, ["propose", "p1", files, CARD["options"]])
 
 
-def test_a_permission_is_seen_before_it_is_answered(front: Editor) -> None:
-    proposed(front)
+def test_a_permission_is_shown_before_it_is_answered(front: Editor) -> None:
+    open_proposal(front)
     assert [side[0] for side in front.lua(SIDES)][:3] == [
         "acp://present/p1.1/Current a.txt",
         "acp://proposal/p1.1/Proposed a.txt",
@@ -63,7 +63,7 @@ def test_a_permission_is_seen_before_it_is_answered(front: Editor) -> None:
 
 
 def test_its_windows_and_its_tab_have_readable_titles(front: Editor) -> None:
-    proposed(front)
+    open_proposal(front)
     front.wait_screen("a//p/p/Proposed a.txt")
     front.wait_screen("a.txt · Proposed (editable) ")
     rows = front.screen()
@@ -74,8 +74,8 @@ def test_its_windows_and_its_tab_have_readable_titles(front: Editor) -> None:
     assert last(front)[1]["path"] == "/p/new.txt"
 
 
-def test_its_keys_are_said_to_answer_the_permission(front: Editor) -> None:
-    proposed(front)
+def test_its_keys_are_described_as_answers_to_the_permission(front: Editor) -> None:
+    open_proposal(front)
     front.wait_screen("\\A allow · \\R deny · g? keys")
     front.keys("g?")
     lines = "\n".join(front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
@@ -89,24 +89,24 @@ def test_its_keys_are_said_to_answer_the_permission(front: Editor) -> None:
     front.wait_screen("accept the file")
 
 
-def test_what_the_user_makes_of_it_is_sent_along(front: Editor) -> None:
-    proposed(front)
+def test_the_users_amendment_is_sent(front: Editor) -> None:
+    open_proposal(front)
     front.keys("ggOmine<Esc>]fAer<Esc>:w<CR>")
     front.press("\\A")
     amended = {"/p/a.txt": "mine\none\nTWO\n", "/p/new.txt": "newer"}
     assert last(front) == ["choose", {"id": "p1", "option": "yes", "amended": amended}]
 
 
-def test_an_answer_in_the_float_carries_it_as_well(front: Editor) -> None:
-    proposed(front)
+def test_an_answer_in_the_float_sends_the_amendment_too(front: Editor) -> None:
+    open_proposal(front)
     front.keys("ggOmine<Esc>")
     front.cmd("Acp permissions")
     front.press("y")
     assert last(front)[1]["amended"] == {"/p/a.txt": "mine\none\nTWO\n"}
 
 
-def test_a_permission_answered_elsewhere_closes_its_review(front: Editor) -> None:
-    proposed(front)
+def test_a_permission_that_is_answered_elsewhere_closes_its_review(front: Editor) -> None:
+    open_proposal(front)
     front.lua(
         "vim.api.nvim_exec_autocmds('User', {pattern = 'AcpPermissionDone', data = {id = 'p1'}})"
     )
@@ -114,13 +114,13 @@ def test_a_permission_answered_elsewhere_closes_its_review(front: Editor) -> Non
     assert [verb for verb, _ in sent(front)] == ["review"]
 
 
-def test_a_denied_proposal_sends_nothing_of_it(front: Editor) -> None:
-    proposed(front)
+def test_a_denied_proposal_sends_no_text(front: Editor) -> None:
+    open_proposal(front)
     front.press("ggdd\\R")
     assert last(front) == ["choose", {"id": "p1", "option": "no"}]
 
 
-def test_a_remark_stays_where_it_was_made_until_it_is_sent(front: Editor) -> None:
+def test_a_comment_stays_at_its_line_until_it_is_sent(front: Editor) -> None:
     path = opened(front)
     front.keys("]c<C-w>h")
     front.cmd("Acp comment why twice?")
@@ -132,7 +132,7 @@ def test_a_remark_stays_where_it_was_made_until_it_is_sent(front: Editor) -> Non
     assert not any("why twice?" in row for row in front.screen())
 
 
-def test_the_statusline_counts_what_is_pending(front: Editor) -> None:
+def test_the_statusline_counts_pending_hunks(front: Editor) -> None:
     path = changed(front)
     front.open(path)
     edits(front, entry(path, LINES), entry(front.work / "x", [], kind="deleted", hunks=0))
@@ -140,7 +140,7 @@ def test_the_statusline_counts_what_is_pending(front: Editor) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flag", "proposal", "said"),
+    ("flag", "proposal", "warning"),
     [
         ("iwhiteall", ["o ne", "two"], True),
         ("iwhite", ["one", "two  "], True),
@@ -151,7 +151,7 @@ def test_the_statusline_counts_what_is_pending(front: Editor) -> None:
     ],
 )
 def test_changes_that_diffopt_hides_are_announced(
-    front: Editor, flag: str, proposal: list[str], said: bool
+    front: Editor, flag: str, proposal: list[str], warning: bool
 ) -> None:
     front.cmd(f"set diffopt+={flag}")
     front.cmd("edit mine.txt")
@@ -160,4 +160,4 @@ def test_changes_that_diffopt_hides_are_announced(
     front.keys("d")
     files = [{"path": "/p/a.txt", "base": ["one", "two"], "proposal": proposal}]
     apply(front, ["propose", "p1", files, CARD["options"]])
-    assert any("changes hidden by 'diffopt'" in row for row in front.screen()) == said
+    assert any("changes hidden by 'diffopt'" in row for row in front.screen()) == warning

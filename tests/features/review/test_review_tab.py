@@ -1,4 +1,4 @@
-"""The review in diff mode, in a real Neovim; the host is a record."""
+"""The review in diff mode, in a real Neovim without a host."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def front(edit: Start) -> Editor:
 
 
 def text(path: str) -> str:
-    """Lua: the lines of the buffer whose name ends so."""
+    """Return Lua for the lines of the buffer whose name ends so."""
     return (
         "for _, b in ipairs(vim.api.nvim_list_bufs()) do"
         f" if vim.endswith(vim.api.nvim_buf_get_name(b), {path!r}) then"
@@ -40,7 +40,7 @@ def text(path: str) -> str:
     )
 
 
-def test_base_left_live_right_in_a_tab_of_its_own(front: Editor) -> None:
+def test_the_base_is_left_and_the_live_file_right_in_a_new_tab_page(front: Editor) -> None:
     path = opened(front)
     real = str(path.resolve())
     assert front.lua(TABS) == 2
@@ -55,7 +55,7 @@ def test_base_left_live_right_in_a_tab_of_its_own(front: Editor) -> None:
     ) == ("text")
 
 
-def test_each_window_says_what_diff_modes_keys_do_in_it(front: Editor) -> None:
+def test_each_window_shows_the_meaning_of_diff_mode_keys(front: Editor) -> None:
     opened(front)
     bars = (
         "return vim.tbl_map(function(w) return vim.wo[w].winbar end,"
@@ -108,7 +108,7 @@ def test_obtaining_rejects_and_putting_accepts(front: Editor) -> None:
     assert not front.lua("return vim.bo[vim.fn.bufnr('acp://base')].modified")
 
 
-def test_putting_on_the_last_line_accepts_that_those_below_it_are_gone(front: Editor) -> None:
+def test_putting_on_the_last_line_accepts_the_removal_of_those_below(front: Editor) -> None:
     path = front.write("a.txt", "one\ntwo\n")
     front.open(path)
     review(front, entry(path, ["one", "two", "three", "four"]))
@@ -122,7 +122,7 @@ def test_putting_on_the_last_line_accepts_that_those_below_it_are_gone(front: Ed
     assert last(front)[1]["lines"] == ["one", "two"]
 
 
-def test_putting_on_the_last_line_of_the_base_rejects_what_stands_below(front: Editor) -> None:
+def test_putting_on_the_last_line_of_the_base_rejects_the_lines_below(front: Editor) -> None:
     path = front.write("a.txt", "one\ntwo\nthree\n")
     front.open(path)
     review(front, entry(path, ["one", "two"]))
@@ -130,7 +130,7 @@ def test_putting_on_the_last_line_of_the_base_rejects_what_stands_below(front: E
     front.wait("vim.api.nvim_buf_line_count(vim.fn.bufnr('a.txt')) == 2")
 
 
-def test_a_reject_saves_nothing_else_of_the_users(front: Editor) -> None:
+def test_a_reject_saves_none_of_the_users_changes(front: Editor) -> None:
     path = opened(front)
     before = path.read_text()
     front.keys("ggOunsaved<Esc>]cdo")
@@ -138,7 +138,7 @@ def test_a_reject_saves_nothing_else_of_the_users(front: Editor) -> None:
     assert path.read_text() == before
 
 
-def test_an_undo_in_the_base_takes_the_accept_back(front: Editor) -> None:
+def test_an_undo_in_the_base_undoes_the_accept(front: Editor) -> None:
     opened(front)
     front.keys("dp")
     front.wait("#_G.sent == 2")
@@ -147,7 +147,7 @@ def test_an_undo_in_the_base_takes_the_accept_back(front: Editor) -> None:
     assert last(front)[1]["lines"] == LINES
 
 
-def test_what_is_typed_into_the_base_is_told_when_it_is_done(front: Editor) -> None:
+def test_text_typed_into_the_base_is_sent_when_insert_mode_ends(front: Editor) -> None:
     opened(front)
     front.keys("<C-w>hggOtyped")
     front.lua("return 1")
@@ -161,39 +161,39 @@ def test_what_is_typed_into_the_base_is_told_when_it_is_done(front: Editor) -> N
     assert len(sent(front)) == 3
 
 
-def host_says(front: Editor, path: str, base: list[str]) -> None:
-    """The base of a file, as hunks that are told anew say what it is."""
+def set_base(front: Editor, path: str, base: list[str]) -> None:
+    """Set the base of a file as new hunks would."""
     front.lua("require('acp.features.review.base').set(...)", path, base, True)
 
 
-def test_the_hosts_base_comes_in_but_not_over_what_was_just_put(front: Editor) -> None:
+def test_the_hosts_base_is_taken_but_not_over_a_change_just_made(front: Editor) -> None:
     path = opened(front)
     real = str(path.resolve())
     base = text("//" + real)
-    host_says(front, real, ["first", *LINES])
+    set_base(front, real, ["first", *LINES])
     assert front.lua(base) == ["first", *LINES]
     assert len(sent(front)) == 1
     front.keys("dp")
     front.wait("#_G.sent == 2")
     mine = last(front)[1]["lines"]
-    host_says(front, real, LINES)
+    set_base(front, real, LINES)
     assert front.lua(base) == mine
-    host_says(front, real, mine)
-    host_says(front, real, LINES)
+    set_base(front, real, mine)
+    set_base(front, real, LINES)
     assert front.lua(base) == LINES
 
 
-def test_the_hosts_base_comes_not_over_what_it_has_not_been_told_yet(front: Editor) -> None:
+def test_the_hosts_base_is_not_taken_over_a_change_it_does_not_know(front: Editor) -> None:
     path = opened(front)
     real = str(path.resolve())
-    says = "vim.cmd('normal! dp') require('acp.features.review.base').set(...)"
-    front.lua(says, real, LINES, True)
+    set_base_at_once = "vim.cmd('normal! dp') require('acp.features.review.base').set(...)"
+    front.lua(set_base_at_once, real, LINES, True)
     front.wait("#_G.sent == 2")
     assert last(front)[1]["lines"] != LINES
     assert front.lua(text("//" + real)) == last(front)[1]["lines"]
 
 
-def test_the_hunks_told_say_what_the_left_side_is(front: Editor) -> None:
+def test_new_hunks_define_the_left_side(front: Editor) -> None:
     path = opened(front)
     real = str(path.resolve())
     pend(front, path, ["first", *LINES], tick=front.lua("return vim.b.changedtick"))
@@ -203,12 +203,12 @@ def test_the_hunks_told_say_what_the_left_side_is(front: Editor) -> None:
     assert [verb for verb, _ in sent(front)] == ["review"]
 
 
-def test_a_word_of_the_host_that_is_never_confirmed_comes_in_later(front: Editor) -> None:
+def test_a_base_that_the_host_does_not_confirm_is_taken_later(front: Editor) -> None:
     path = opened(front)
     real = str(path.resolve())
     front.keys("dp")
     front.wait("#_G.sent == 2")
-    host_says(front, real, ["other"])
+    set_base(front, real, ["other"])
     check = text("//" + real).replace("return vim.api", "return 1 == #vim.api")
     front.wait(check)
 
@@ -244,7 +244,7 @@ def test_closing_leaves_no_trace(front: Editor, leave: str) -> None:
     assert before is not None
 
 
-def test_only_keeps_the_live_side_as_a_window_of_the_users(front: Editor) -> None:
+def test_only_keeps_the_live_side_as_a_window_of_the_user(front: Editor) -> None:
     path = opened(front)
     front.cmd("only")
     front.wait("#vim.tbl_filter(function(e) return e.name == 'AcpReview' end, acp_events) == 2")
@@ -270,7 +270,7 @@ def test_another_file_in_the_live_window_makes_it_the_users(front: Editor) -> No
     assert front.lua(DIFFS) == []
 
 
-def test_a_foreign_diff_stays_as_it_is(front: Editor) -> None:
+def test_the_users_own_diff_stays(front: Editor) -> None:
     front.write("one.txt", "1\n")
     front.write("two.txt", "2\n")
     front.cmd("edit one.txt")
@@ -290,7 +290,7 @@ def several(front: Editor) -> list[Path]:
     return paths
 
 
-def test_files_are_listed_and_one_key_leads_on(front: Editor) -> None:
+def test_files_are_listed_and_one_key_shows_the_next(front: Editor) -> None:
     paths = several(front)
     front.wait_screen("▸ M a.txt  +3 -3  3 hunks")
     front.wait_screen("1/3 a.txt")
@@ -313,7 +313,7 @@ def test_files_are_listed_and_one_key_leads_on(front: Editor) -> None:
     assert front.lua("return vim.fn.expand('%:t')") == "c.txt"
 
 
-def test_what_the_agent_edits_meanwhile_is_listed_and_nothing_moves(front: Editor) -> None:
+def test_files_that_the_agent_edits_meanwhile_are_listed_and_nothing_moves(front: Editor) -> None:
     first = opened(front)
     second = changed(front, "b.txt")
     front.cmd("tabprevious")
@@ -328,7 +328,7 @@ def test_what_the_agent_edits_meanwhile_is_listed_and_nothing_moves(front: Edito
     assert front.lua("return vim.fn.expand('%:t')") == "b.txt"
 
 
-def test_the_list_picks_and_decides(front: Editor) -> None:
+def test_the_list_selects_and_decides(front: Editor) -> None:
     paths = several(front)
     front.keys("<C-w>jjr")
     assert last(front) == ["reject", {"scope": "file", "path": str(paths[1].resolve())}]
@@ -348,7 +348,7 @@ def test_only_two_buffers_are_compared_after_many_files(front: Editor) -> None:
     assert front.lua("return vim.v.errmsg") == ""
 
 
-def test_a_created_and_a_deleted_file(front: Editor) -> None:
+def test_a_created_and_a_deleted_file_are_shown(front: Editor) -> None:
     new = front.write("new.txt", "one\ntwo\n")
     gone = front.work / "gone.txt"
     made = entry(new, [], kind="created", hunks=1)
@@ -398,7 +398,7 @@ def test_the_next_hunk_in_another_file_is_shown_in_the_review(front: Editor) -> 
     front.wait_screen("3/3 c.txt")
 
 
-def test_the_review_waits_for_a_user_who_went_on(front: Editor) -> None:
+def test_the_review_does_not_open_after_the_user_has_moved_on(front: Editor) -> None:
     path = changed(front)
     front.open(path)
     edits(front, entry(path, LINES))
@@ -409,7 +409,7 @@ def test_the_review_waits_for_a_user_who_went_on(front: Editor) -> None:
     assert told(front) == ["acp: The review is ready. :Acp review opens it"]
 
 
-def test_keys_of_the_review_are_those_of_its_windows(front: Editor) -> None:
+def test_keys_of_the_review_are_mapped_in_its_windows_only(front: Editor) -> None:
     opened(front)
     for side in ("l", "h"):
         front.keys(f"<C-w>{side}")
@@ -456,7 +456,7 @@ def test_diff_mode_shows_no_marks_between_its_lines(front: Editor) -> None:
 
 
 @pytest.mark.parametrize("window", [1, 2])
-def test_a_change_while_its_windows_are_being_closed(front: Editor, window: int) -> None:
+def test_a_state_change_while_its_windows_close_is_safe(front: Editor, window: int) -> None:
     opened(front)
     front.lua(
         "vim.api.nvim_win_close(vim.api.nvim_tabpage_list_wins(0)[...], true) "
@@ -468,19 +468,21 @@ def test_a_change_while_its_windows_are_being_closed(front: Editor, window: int)
 
 
 @pytest.mark.parametrize("side", ["base", "live"])
-@pytest.mark.parametrize("then", ["accept", "reject", "comment why", "review", "diff"])
-def test_a_command_right_after_a_side_is_closed(front: Editor, side: str, then: str) -> None:
+@pytest.mark.parametrize("command", ["accept", "reject", "comment why", "review", "diff"])
+def test_a_command_right_after_a_side_is_closed_is_safe(
+    front: Editor, side: str, command: str
+) -> None:
     opened(front)
     if side == "base":
         front.cmd("wincmd h")
-    front.lua("vim.cmd('quit') vim.cmd('Acp ' .. ...)", then)
+    front.lua("vim.cmd('quit') vim.cmd('Acp ' .. ...)", command)
     front.wait("not require('acp.features.review.tab').state()")
     assert not [line for line in told(front) if "Invalid" in line]
 
 
 @pytest.mark.parametrize("side", ["base", "live"])
 @pytest.mark.parametrize("key", ["]h", "[h", "]f", "[f", "do", "dp", "<CR>", "g?"])
-def test_a_key_right_after_a_side_is_closed(front: Editor, side: str, key: str) -> None:
+def test_a_key_right_after_a_side_is_closed_is_safe(front: Editor, side: str, key: str) -> None:
     opened(front)
     if side == "base":
         front.cmd("wincmd h")

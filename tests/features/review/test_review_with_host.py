@@ -1,4 +1,4 @@
-"""Inline marks, review and follow with the real host and a scripted agent."""
+"""Inline marks, review and follow mode with the real host and a scripted agent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ EDITS = "require('acp').state().sessions[1].edits or {}"
 
 @pytest.fixture
 def worked(edit: Start) -> Editor:
-    """An agent has changed a.py in two places and b.py in one, and made new.txt."""
+    """Return an editor in which an agent has changed a.py in two places and b.py in one, and made
+    new.txt.
+    """
     editor = edit(screen=(120, 34))
     editor.setup({"chat": {"open": False}})
     for name in ("a.py", "b.py"):
@@ -36,7 +38,7 @@ def count(editor: Editor, files: int) -> None:
     editor.wait(f"#({EDITS}) == {files}")
 
 
-def test_inline_one_accepted_one_rejected_and_on_to_the_next_file(worked: Editor) -> None:
+def test_one_hunk_is_accepted_one_rejected_and_the_next_file_shown(worked: Editor) -> None:
     worked.wait_screen("┃ def f3(gamma):")
     worked.wait_screen("  def f3(alpha):")
     worked.keys("]h\\a")
@@ -53,7 +55,7 @@ def test_inline_one_accepted_one_rejected_and_on_to_the_next_file(worked: Editor
     worked.wait_screen("┃ def f9(gamma):")
 
 
-def test_the_review_from_its_opening_to_its_end(worked: Editor) -> None:
+def test_a_review_works_from_opening_to_end(worked: Editor) -> None:
     worked.cmd("Acp review")
     worked.wait("#vim.api.nvim_list_tabpages() == 2")
     worked.wait_screen("1/3 a.py · +2 -2")
@@ -74,7 +76,7 @@ def test_the_review_from_its_opening_to_its_end(worked: Editor) -> None:
     assert (worked.work / "b.py").read_text() == BODY.replace("f1(alpha", "f1(gamma")
 
 
-def test_the_agent_goes_on_while_the_review_is_open(worked: Editor) -> None:
+def test_the_agent_may_edit_while_the_review_is_open(worked: Editor) -> None:
     worked.cmd("Acp review")
     worked.wait("#vim.api.nvim_list_tabpages() == 2")
     worked.turn(f"replace {worked.work}/a.py f5(alpha f5(delta\nwrite {worked.work}/more.txt x")
@@ -89,7 +91,7 @@ def test_the_agent_goes_on_while_the_review_is_open(worked: Editor) -> None:
     assert [line for line in base if "gamma" in line or "delta" in line] == ["def f9(gamma):"]
 
 
-def test_every_hunk_in_the_quickfix_list(worked: Editor) -> None:
+def test_the_quickfix_list_has_every_hunk(worked: Editor) -> None:
     worked.cmd("Acp edits")
     worked.wait("#vim.fn.getqflist() == 4")
     assert worked.lua("return vim.bo.buftype") == ""
@@ -97,7 +99,7 @@ def test_every_hunk_in_the_quickfix_list(worked: Editor) -> None:
     assert worked.lua("return vim.fn.line('.')") == 28
 
 
-def test_the_followed_window_shows_where_the_agent_works(worked: Editor) -> None:
+def test_the_follow_window_shows_the_agents_place(worked: Editor) -> None:
     worked.cmd("Acp follow")
     worked.cmd("new")
     worked.prompt(f"replace {worked.work}/b.py f7(alpha f7(beta")

@@ -1,4 +1,4 @@
-"""`:Acp rewind`: files and conversation as they were before a prompt, and back again."""
+"""`:Acp rewind`: files and conversation from before a prompt, and back again."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FORKS: dict[str, Any] = {
 
 
 def _edit(editor: Editor, word: str, said: str) -> None:
-    """A turn that changes a file and says something."""
+    """Run a turn that changes a file and sends a message."""
     command = shell(f"sed -i 's/{word}/{word.upper()}/' a.txt")
     editor.turn(f"{command}\nsay {said}")
 
 
 @pytest.fixture
 def agent(editor: Editor) -> Traffic:
-    """Two turns, each of which changes a line and says something."""
+    """Run two turns that each change a line and send a message; return the agent."""
     editor.write("a.txt", FIRST)
     agent = editor.agent("script")
     _edit(editor, "two", "the second line")
@@ -38,7 +38,7 @@ def agent(editor: Editor) -> Traffic:
     return agent
 
 
-def test_files_and_conversation_are_as_before_a_prompt(editor: Editor, agent: Traffic) -> None:
+def test_files_and_conversation_are_rewound(editor: Editor, agent: Traffic) -> None:
     editor.cmd("Acp rewind 2")
     editor.wait_message("Files restored to before prompt 2: 1 file changed")
     editor.wait("require('acp').state().current == 2")
@@ -68,7 +68,7 @@ def test_files_and_conversation_are_as_before_a_prompt(editor: Editor, agent: Tr
     assert (words(prompt), told(prompt)) == (["say once more"], "")
 
 
-def test_a_restore_undoes_all_of_it(editor: Editor, agent: Traffic) -> None:
+def test_a_restore_undoes_the_rewind(editor: Editor, agent: Traffic) -> None:
     editor.cmd("Acp rewind 1")
     editor.wait("require('acp').state().current == 2")
     editor.wait("require('acp').state().sessions[2].status == 'idle'")
@@ -83,7 +83,7 @@ def test_a_restore_undoes_all_of_it(editor: Editor, agent: Traffic) -> None:
     assert (words(prompt), told(prompt)) == (["say here again"], "")
 
 
-def test_nothing_is_told_where_nothing_was_said(editor: Editor, agent: Traffic) -> None:
+def test_a_rewind_to_the_first_prompt_sends_no_transcript(editor: Editor, agent: Traffic) -> None:
     editor.cmd("Acp rewind 1")
     editor.wait("require('acp').state().current == 2")
     editor.turn("say hello")
@@ -91,7 +91,7 @@ def test_nothing_is_told_where_nothing_was_said(editor: Editor, agent: Traffic) 
     assert (words(prompt), told(prompt)) == (["say hello"], "")
 
 
-def test_numbers_and_checkpoints_go_on_in_the_branch(editor: Editor, agent: Traffic) -> None:
+def test_numbers_and_checkpoints_continue_in_the_branch(editor: Editor, agent: Traffic) -> None:
     editor.cmd("Acp rewind 2")
     editor.wait("require('acp').state().current == 2")
     _edit(editor, "one", "the first line")
@@ -102,7 +102,7 @@ def test_numbers_and_checkpoints_go_on_in_the_branch(editor: Editor, agent: Traf
     assert contents(editor)["a.txt"] == FIRST
 
 
-def test_what_the_user_changed_as_well_is_asked_about(editor: Editor, agent: Traffic) -> None:
+def test_the_users_own_changes_need_a_confirmation(editor: Editor, agent: Traffic) -> None:
     editor.write("a.txt", "one\nTWO\nTHREE\nmine\n")
     install_picker(editor)
     pick(editor, "Acp rewind 2", "Leave them unchanged")
@@ -110,7 +110,7 @@ def test_what_the_user_changed_as_well_is_asked_about(editor: Editor, agent: Tra
     assert contents(editor)["a.txt"] == "one\nTWO\nTHREE\nmine\n"
 
 
-def test_the_user_chooses_a_prompt_and_may_let_it_be(editor: Editor, agent: Traffic) -> None:
+def test_the_user_chooses_a_prompt_or_dismisses_the_list(editor: Editor, agent: Traffic) -> None:
     install_picker(editor)
     asked = pick(editor, "Acp rewind")
     assert [item.split()[0] for item in asked[0]["items"]] == ["2", "1"]
@@ -126,7 +126,7 @@ def test_the_user_chooses_a_prompt_and_may_let_it_be(editor: Editor, agent: Traf
     assert editor.state()["current"] == 2
 
 
-def test_while_the_agent_works_nothing_is_done(editor: Editor, agent: Traffic) -> None:
+def test_a_rewind_during_a_turn_is_refused(editor: Editor, agent: Traffic) -> None:
     editor.prompt("wait_for_cancel")
     editor.wait_event("AcpTurnStart", 3)
     install_picker(editor)
@@ -139,7 +139,7 @@ def test_while_the_agent_works_nothing_is_done(editor: Editor, agent: Traffic) -
     editor.wait_event("AcpTurnEnd", 3)
 
 
-def test_an_agent_that_forks_at_a_message_does_that(editor: Editor) -> None:
+def test_an_agent_that_forks_at_a_message_does_so(editor: Editor) -> None:
     agent = editor.agent("stores", stored(editor, {}), capabilities=FORKS)
     editor.turn("messages")
     editor.turn("say the end")
@@ -155,7 +155,9 @@ def test_an_agent_that_forks_at_a_message_does_that(editor: Editor) -> None:
     assert (words(prompt), told(prompt)) == (["say go on"], "")
 
 
-def test_an_agent_that_forks_only_all_of_it_is_told_instead(editor: Editor) -> None:
+def test_an_agent_that_forks_whole_sessions_only_gets_an_instruction_instead(
+    editor: Editor,
+) -> None:
     agent = editor.agent("stores", stored(editor, {}), capabilities=ALL)
     editor.turn("messages")
     editor.turn("say the end")

@@ -17,7 +17,7 @@ NEW = TEXT.replace("line 3\n", "three\n").replace("line 15\n", "fifteen\n")
 
 @pytest.fixture
 def reviewed(editor: Editor) -> Editor:
-    """Two hunks in a file that a window shows, the cursor at the first."""
+    """Return two hunks in a file that a window shows, with the cursor on the first."""
     editor.write("a.txt", TEXT)
     editor.cmd("edit a.txt")
     editor.agent("script")
@@ -29,8 +29,8 @@ def reviewed(editor: Editor) -> Editor:
     return editor
 
 
-def asked(editor: Editor, verb: str) -> list[str]:
-    """What the host asked of Neovim since this verb, and before it looks at all files again."""
+def requests(editor: Editor, verb: str) -> list[str]:
+    """Return the host's requests to Neovim since this verb, up to the next scan of all files."""
     found: list[str] = editor.lua("return _G.asked")
     since = found[found.index(verb) + 1 :]
     return since[: since.index("refresh")] if "refresh" in since else since
@@ -41,19 +41,19 @@ def test_a_hunk_is_decided_in_one_round_trip(reviewed: Editor, verb: str, most: 
     reviewed.cmd(f"Acp {verb}")
     reviewed.wait("require('acp').state().sessions[1].edits[1].hunks == 1")
     told = ("edited", "saved", "opened", "at_work", "journal_changed")
-    assert [name for name in asked(reviewed, verb) if name not in told] == most
+    assert [name for name in requests(reviewed, verb) if name not in told] == most
     expected = NEW if verb == "accept" else NEW.replace("three\n", "line 3\n")
     until(lambda: (reviewed.work / "a.txt").read_text() == expected)
 
 
-def test_a_file_that_another_program_has_written_is_looked_at_first(reviewed: Editor) -> None:
+def test_a_file_that_another_program_has_written_is_read_first(reviewed: Editor) -> None:
     (reviewed.work / "a.txt").write_text(NEW.replace("line 20\n", "twenty\n"))
     reviewed.cmd("Acp reject")
     expected = NEW.replace("line 20\n", "twenty\n").replace("three\n", "line 3\n")
     until(lambda: (reviewed.work / "a.txt").read_text() == expected)
 
 
-def test_what_was_typed_just_before_is_known(reviewed: Editor) -> None:
+def test_text_typed_just_before_is_known(reviewed: Editor) -> None:
     reviewed.keys("ggOmine<Esc>4G")
     reviewed.cmd("Acp reject")
     expected = "mine\n" + NEW.replace("three\n", "line 3\n")

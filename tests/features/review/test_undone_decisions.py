@@ -1,4 +1,4 @@
-"""Undone decisions on pending edits: by `u`, and by `:Acp unreject`."""
+"""Undoing decisions on pending edits by `u` and by `:Acp unreject`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_reject_is_undone(changed: Editor) -> None:
     wait_hunks(changed)
 
 
-def test_unreject_brings_text_and_disk_back(changed: Editor) -> None:
+def test_unreject_restores_text_and_disk(changed: Editor) -> None:
     path = changed.work / "a.txt"
     after = path.read_text()
     changed.cmd("Acp reject all")

@@ -1,4 +1,4 @@
-"""Logging in to an agent, in a real Neovim: whenever it asks, by whatever method; then on."""
+"""Logins to an agent, in a real Neovim: at any request, by each method, and the work after it."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def agent(
     return editor.agent("wants_login", mark, kinds, gated, code, **more)
 
 
-def wait_asked(editor: Editor) -> None:
+def wait_login(editor: Editor) -> None:
     editor.wait("require('acp').state().agents.wants_login.status == 'auth_required'")
 
 
-def test_a_prompt_waits_for_the_login_and_then_goes_by_itself(picker: Editor) -> None:
+def test_a_prompt_waits_for_the_login_and_is_then_sent(picker: Editor) -> None:
     traffic = agent(picker)
     picker.prompt("say done")
     event = picker.wait_event("AcpAuthRequired")
     assert (event["agent"], [m["id"] for m in event["methods"]]) == ("wants_login", ["account"])
-    wait_asked(picker)
+    wait_login(picker)
     assert picker.session(1)["queue"] == ["say done"]
     assert any(":Acp login (1 waiting)" in line for line in picker.chat(1))
     picker.cmd("Acp login")
@@ -54,10 +54,10 @@ def test_a_prompt_waits_for_the_login_and_then_goes_by_itself(picker: Editor) ->
     assert len(picker.events("AcpAgentReady")) == 1
 
 
-def test_a_composer_that_meets_a_login_loses_no_prompt(picker: Editor) -> None:
+def test_a_login_from_the_composer_loses_no_prompt(picker: Editor) -> None:
     traffic = agent(picker)
     picker.keys(":AcpPrompt<CR>say")
-    wait_asked(picker)
+    wait_login(picker)
     picker.wait_screen("Log in with :Acp login")
     picker.wait_message("needs you to log in: :Acp login")
     picker.keys(" done<C-s><Esc>:Acp login<CR>")
@@ -65,10 +65,10 @@ def test_a_composer_that_meets_a_login_loses_no_prompt(picker: Editor) -> None:
     assert traffic.prompts() == ["say done"]
 
 
-def test_the_method_is_picked_where_there_are_several(picker: Editor) -> None:
+def test_the_user_picks_one_of_several_methods(picker: Editor) -> None:
     traffic = agent(picker, "ab")
     picker.prompt("say done")
-    wait_asked(picker)
+    wait_login(picker)
     pick(picker, "Acp login")
     assert "Browser" in asked(picker)[0]["items"][1]
     assert not traffic.received("authenticate")
@@ -77,10 +77,10 @@ def test_the_method_is_picked_where_there_are_several(picker: Editor) -> None:
     assert traffic.received("authenticate")[0]["params"] == {"methodId": "browser"}
 
 
-def test_a_session_that_was_open_may_want_a_login_and_loses_no_prompt(picker: Editor) -> None:
+def test_an_open_session_that_needs_a_login_loses_no_prompt(picker: Editor) -> None:
     traffic = agent(picker, "a", "session/prompt")
     picker.turn("say first")
-    wait_asked(picker)
+    wait_login(picker)
     picker.wait_screen("waits for :Acp login")
     told = [line for line in picker.chat(1) if "log in" in line]
     assert told == ["⚠ Scripted needs you to log in: :Acp login (1 waiting)"]
@@ -88,16 +88,16 @@ def test_a_session_that_was_open_may_want_a_login_and_loses_no_prompt(picker: Ed
     picker.prompt("say second")
     picker.wait("#require('acp').state().sessions[1].queue == 2")
     picker.cmd("Acp login")
-    # Whether the first one is tried again before the login depends on which is heard first.
+    # Whether the first one is sent again before the login depends on the order of the answers.
     both = ["first", "second"]
     until(lambda: [line for line in picker.chat(1) if line in both] == both)
     assert traffic.prompts()[-2:] == ["say first", "say second"]
 
 
-def test_a_login_that_fails_is_told_and_can_be_tried_again(picker: Editor) -> None:
+def test_a_failed_login_is_reported_and_can_be_tried_again(picker: Editor) -> None:
     agent(picker, "af")
     picker.prompt("say done")
-    wait_asked(picker)
+    wait_login(picker)
     picker.cmd("Acp login broken")
     picker.wait_message("no browser here. :Acp login tries again")
     assert picker.session(1)["queue"] == ["say done"]
@@ -105,14 +105,14 @@ def test_a_login_that_fails_is_told_and_can_be_tried_again(picker: Editor) -> No
     picker.wait_event("AcpTurnEnd")
 
 
-def test_the_configured_method_is_tried_once_by_itself(picker: Editor) -> None:
+def test_the_configured_method_is_tried_once_without_a_question(picker: Editor) -> None:
     traffic = agent(picker, "ab", auth_method="browser")
     assert picker.turn("say done")["stop_reason"] == "end_turn"
     assert not picker.events("AcpAuthRequired")
     assert [f["params"]["methodId"] for f in traffic.received("authenticate")] == ["browser"]
 
 
-def test_a_configured_method_that_does_not_help_is_not_tried_for_ever(picker: Editor) -> None:
+def test_a_configured_method_that_does_not_help_is_not_tried_again(picker: Editor) -> None:
     traffic = agent(picker, "af", auth_method="broken")
     picker.prompt("say done")
     picker.wait_event("AcpAuthRequired")
@@ -123,10 +123,10 @@ def test_a_configured_method_that_does_not_help_is_not_tried_for_ever(picker: Ed
 
 
 @pytest.mark.parametrize(("kinds", "mark"), [("t", "yes"), ("m", "in")])
-def test_a_login_in_a_terminal_and_a_fresh_process(picker: Editor, kinds: str, mark: str) -> None:
+def test_a_login_in_a_terminal_starts_a_new_process(picker: Editor, kinds: str, mark: str) -> None:
     traffic = agent(picker, kinds)
     picker.prompt("say done")
-    wait_asked(picker)
+    wait_login(picker)
     if kinds == "m":
         [question] = pick(picker, "Acp login", "Run it")
         assert "wants to run this to log in: ACP_LOGIN=meta " in question["prompt"]
@@ -149,20 +149,20 @@ def test_a_login_in_a_terminal_and_a_fresh_process(picker: Editor, kinds: str, m
     assert capabilities["_meta"]["terminal-auth"] is True
 
 
-def test_a_program_that_an_agent_names_for_the_login_runs_only_after_a_yes(picker: Editor) -> None:
+def test_a_program_that_an_agent_names_for_the_login_needs_a_confirmation(picker: Editor) -> None:
     agent(picker, "m")
     picker.prompt("say done")
-    wait_asked(picker)
+    wait_login(picker)
     for _ in range(2):
         [question] = pick(picker, "Acp login", "Do not run it")
         assert question["items"] == ["Run it", "Do not run it"]
     assert not (picker.home / "logged-in").exists()
 
 
-def test_a_terminal_login_that_fails_leaves_everything_as_it_was(picker: Editor) -> None:
+def test_a_failed_terminal_login_changes_nothing(picker: Editor) -> None:
     traffic = agent(picker, "t", code="3")
     picker.prompt("say done")
-    wait_asked(picker)
+    wait_login(picker)
     picker.cmd("Acp login")
     picker.wait_screen("Your code is 1234")
     picker.keys("<CR>")
@@ -171,10 +171,10 @@ def test_a_terminal_login_that_fails_leaves_everything_as_it_was(picker: Editor)
     assert len(traffic.received("initialize")) == 1
 
 
-def test_a_value_that_is_not_given_is_named_and_may_be_configured(picker: Editor) -> None:
+def test_a_missing_value_is_named_and_may_be_configured(picker: Editor) -> None:
     traffic = agent(picker, "e")
     picker.prompt("say done")
-    wait_asked(picker)
+    wait_login(picker)
     picker.keys(":Acp login<CR>")
     picker.wait_screen("ACP_TEST_KEY for Scripted:")
     picker.keys("<Esc>")
@@ -187,10 +187,10 @@ def test_a_value_that_is_not_given_is_named_and_may_be_configured(picker: Editor
     assert "done" in picker.chat(1)
 
 
-def test_a_value_is_typed_unseen_and_stands_in_no_log(picker: Editor) -> None:
+def test_a_value_is_typed_hidden_and_is_in_no_log(picker: Editor) -> None:
     traffic = agent(picker, "e")
     picker.prompt("say got kept-from-logs")
-    wait_asked(picker)
+    wait_login(picker)
     picker.keys(":Acp login<CR>")
     picker.wait_screen("ACP_TEST_KEY for Scripted:")
     picker.keys("kept-from-logs")
@@ -225,7 +225,7 @@ def test_a_value_may_come_from_the_users_environment(edit: Callable[..., Editor]
     assert "the environment variable NOT_SET is not set" in info
 
 
-def test_logout_and_what_comes_after_it(picker: Editor) -> None:
+def test_a_prompt_after_a_logout_needs_a_login(picker: Editor) -> None:
     traffic = agent(picker, "a", "session/prompt")
     (picker.home / "logged-in").write_text("in")
     picker.turn("say one")
@@ -234,13 +234,13 @@ def test_logout_and_what_comes_after_it(picker: Editor) -> None:
     traffic.wait("logout")
     picker.wait("require('acp').state().agents.wants_login.auth.state == 'unauthenticated'")
     picker.prompt("say two")
-    wait_asked(picker)
+    wait_login(picker)
     picker.cmd("Acp login")
     picker.wait_event("AcpTurnEnd", 3)
     assert traffic.prompts() == ["say one", "say two", "say two"]
 
 
-def test_an_agent_without_logout_is_not_asked(picker: Editor) -> None:
+def test_an_agent_without_logout_gets_no_request(picker: Editor) -> None:
     traffic = picker.agent("script")
     picker.turn("hello")
     picker.cmd("Acp logout")
@@ -250,10 +250,10 @@ def test_an_agent_without_logout_is_not_asked(picker: Editor) -> None:
     assert not traffic.received("logout")
 
 
-def test_the_list_of_sessions_goes_on_after_the_login(picker: Editor) -> None:
+def test_the_list_of_sessions_continues_after_the_login(picker: Editor) -> None:
     traffic = agent(picker, "a", "session/list,session/load")
     picker.cmd("Acp sessions")
-    wait_asked(picker)
+    wait_login(picker)
     picker.lua("_G.acp_answers = { 'Behind', 'load' }")
     picker.cmd("Acp login")
     picker.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
@@ -268,7 +268,7 @@ def test_the_configured_method_also_opens_the_list(picker: Editor) -> None:
 
 
 @pytest.mark.parametrize("method", ["auth/status_update", "_auth/status_update"])
-def test_an_agent_that_says_it_is_logged_in_now(picker: Editor, method: str) -> None:
+def test_an_agent_may_report_that_it_is_logged_in(picker: Editor, method: str) -> None:
     mark = picker.home / "logged-in"
     traffic = picker.agent("tells_login", str(mark), method)
     picker.prompt("say done")
@@ -281,7 +281,7 @@ def test_an_agent_that_says_it_is_logged_in_now(picker: Editor, method: str) -> 
     assert account == {"label": "me@example.org"}
 
 
-def test_a_login_that_is_not_answered_is_told_and_ended_by_a_cancel(editor: Editor) -> None:
+def test_an_unanswered_login_is_reported_and_ended_by_a_cancel(editor: Editor) -> None:
     login = ("wants_login", str(editor.home / "logged-in"), "a", "session/new")
     traffic = stalled_agent(editor, "authenticate", *login)
     editor.prompt("say hello")

@@ -1,4 +1,4 @@
-"""`:AcpCancel` before there is a turn to cancel: what was about to be sent waits."""
+"""`:AcpCancel` before there is a turn to cancel: the prompt is held."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_prompt_that_waits_for_its_agent_is_held(editor: Editor, method: str) 
     assert traffic.prompts() == ["one"]
 
 
-def test_a_bang_drops_it(editor: Editor) -> None:
+def test_a_bang_drops_the_prompt(editor: Editor) -> None:
     traffic = stalled_agent(editor, "initialize")
     editor.cmd("AcpPrompt one")
     editor.cmd("AcpCancel!")
@@ -38,7 +38,7 @@ def test_a_bang_drops_it(editor: Editor) -> None:
     assert traffic.prompts() == ["two"]
 
 
-def test_a_prompt_whose_files_are_being_kept_is_held(editor: Editor) -> None:
+def test_a_prompt_that_waits_for_its_checkpoint_is_held(editor: Editor) -> None:
     traffic = editor.agent("slow")
     editor.lua("vim.cmd('Acp new')")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
@@ -49,7 +49,7 @@ def test_a_prompt_whose_files_are_being_kept_is_held(editor: Editor) -> None:
     editor.wait("#require('acp').state().sessions[1].queue == 0")
 
 
-def test_what_is_asked_outside_of_a_turn_is_answered_as_cancelled(editor: Editor) -> None:
+def test_requests_outside_a_turn_are_answered_as_cancelled(editor: Editor) -> None:
     traffic = editor.agent("asks_after_turn")
     editor.turn("hello")
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
@@ -62,8 +62,8 @@ def test_what_is_asked_outside_of_a_turn_is_answered_as_cancelled(editor: Editor
     assert "Nothing to cancel" not in editor.messages()
 
 
-def test_a_path_that_is_none_stops_no_cancel(editor: Editor) -> None:
-    """A NUL is no part of any path: what looks at the files of tool calls passes over it."""
+def test_an_invalid_path_does_not_stop_a_cancel(editor: Editor) -> None:
+    """A path cannot contain a NUL, and the scan of a tool call's files skips it."""
     traffic = editor.agent("script")
     place = r'{"path":"/tmp/a\u0000b"}'
     diff = r'{"type":"diff","path":"/tmp/c\u0000d","oldText":"a","newText":"b"}'
@@ -76,7 +76,7 @@ def test_a_path_that_is_none_stops_no_cancel(editor: Editor) -> None:
     assert editor.session(1)["tool_calls"][0]["status"] == "cancelled"
 
 
-def test_a_second_cancel_says_that_the_first_one_runs(editor: Editor) -> None:
+def test_a_second_cancel_says_that_the_first_is_running(editor: Editor) -> None:
     editor.agent("ignores_cancel", "20")
     editor.prompt("one")
     editor.wait("require('acp').state().sessions[1].status == 'running'")

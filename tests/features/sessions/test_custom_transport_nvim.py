@@ -1,4 +1,4 @@
-"""The example of a transport in docs/examples, as a user's package beside the plugin's."""
+"""The example of a transport in docs/examples, as a user's package beside the plugin."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ EXAMPLE = ROOT / "docs/examples/unix_transport"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the example is about Unix sockets")
-def test_the_example_of_the_manual_serves_a_user(
-    edit: Callable[..., Editor], tmp_path: Path
-) -> None:
+def test_the_example_of_the_manual_works(edit: Callable[..., Editor], tmp_path: Path) -> None:
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
     ((name, target),) = project["entry-points"]["acp_nvim.transports"].items()
     module = target.partition(":")[0]

@@ -1,4 +1,4 @@
-"""The network ends connections whenever it likes: no prompt is lost, and none is sent twice."""
+"""Connections that end at any moment: no prompt is lost, and none is sent twice."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ CUT_AS_IT_IS_SENT = (2, 5)
 
 
 def word_of(frame: Any) -> str:
-    """The word of a prompt: a new session is told the conversation so far in blocks before it."""
+    """Return the word of a prompt; in a new session, blocks with the conversation so far precede
+    it.
+    """
     texts = [str(block.get("text", "")) for block in frame["params"]["prompt"]]
     return next(text for text in reversed(texts) if text.startswith("say ")).split()[1]
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
-def test_each_prompt_is_sent_once_or_comes_back(editor: Editor, scheme: str) -> None:
+def test_each_prompt_is_sent_once_or_returns(editor: Editor, scheme: str) -> None:
     with ExitStack() as stack:
         proxies: list[CuttingProxy] = []
 
@@ -40,7 +42,7 @@ def test_each_prompt_is_sent_once_or_comes_back(editor: Editor, scheme: str) -> 
             return [word_of(frame) for frame in traffic.received("session/prompt")]
 
         def words() -> set[str]:
-            """Those that arrived, and those that are back in the composer."""
+            """Return the words that arrived and those that are back in the composer."""
             sessions = editor.state()["sessions"]
             composer = editor.session().get("composer_bufnr") if sessions else None
             code = "return vim.api.nvim_buf_get_lines(..., 0, -1, true)"

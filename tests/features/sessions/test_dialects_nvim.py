@@ -16,7 +16,7 @@ PNG = base64.b64decode(
 
 
 def dialect(editor: Editor, name: str) -> str:
-    """What the agent speaks, as `:Acp info` says it."""
+    """Return the agent's dialect from `:Acp info`."""
     editor.cmd("Acp info")
     editor.wait("vim.fn.bufexists('acp://info') == 1")
     lines = editor.wait(
@@ -27,7 +27,7 @@ def dialect(editor: Editor, name: str) -> str:
     return found.removeprefix("  dialect: ")
 
 
-def test_messages_with_a_role_and_a_list_of_content(editor: Editor) -> None:
+def test_messages_with_a_role_and_a_list_of_content_are_shown(editor: Editor) -> None:
     editor.agent("dialect_message")
     end = editor.turn("hello")
     assert (end["stop_reason"], end.get("error")) == ("end_turn", None)
@@ -41,7 +41,7 @@ def test_messages_with_a_role_and_a_list_of_content(editor: Editor) -> None:
     assert "You said silent." in editor.chat(), "what stands only beside the stop reason is said"
 
 
-def test_typed_updates(editor: Editor) -> None:
+def test_typed_updates_are_shown(editor: Editor) -> None:
     editor.agent("dialect_typed")
     end = editor.turn("search")
     assert end["stop_reason"] == "end_turn"
@@ -60,7 +60,7 @@ def test_typed_updates(editor: Editor) -> None:
         assert trait in said
 
 
-def test_a_cancel_that_is_a_request(editor: Editor) -> None:
+def test_a_cancel_can_be_a_request(editor: Editor) -> None:
     traffic = editor.agent("dialect_typed")
     editor.prompt("wait")
     editor.wait("vim.tbl_contains(vim.fn.getbufline('acp://chat/1', 1, '$'), 'waiting')")
@@ -72,7 +72,7 @@ def test_a_cancel_that_is_a_request(editor: Editor) -> None:
     assert "Typed words." in "\n".join(editor.chat())
 
 
-def test_an_error_as_a_stop_reason(editor: Editor) -> None:
+def test_an_error_as_a_stop_reason_is_shown(editor: Editor) -> None:
     editor.agent("dialect_typed")
     end = editor.turn("fail")
     assert end["error"] == "out of tokens"
@@ -80,7 +80,7 @@ def test_an_error_as_a_stop_reason(editor: Editor) -> None:
     assert editor.session()["status"] == "idle"
 
 
-def test_a_dialect_that_shows_in_the_first_update(editor: Editor) -> None:
+def test_a_dialect_is_recognized_in_the_first_update(editor: Editor) -> None:
     editor.agent("dialect_late")
     editor.turn("one")
     assert "late words" in editor.chat()
@@ -89,7 +89,7 @@ def test_a_dialect_that_shows_in_the_first_update(editor: Editor) -> None:
     assert dialect(editor, "dialect_late") == 'acp with updates "messageChunk"'
 
 
-def test_models_and_modes_as_they_once_were(editor: Editor) -> None:
+def test_models_and_modes_of_an_earlier_form_work(editor: Editor) -> None:
     traffic = editor.agent("dialect_models")
     editor.turn("one")
     [option] = editor.session()["options"]
@@ -120,7 +120,7 @@ def test_an_agent_that_speaks_the_protocol_has_no_dialect(editor: Editor) -> Non
         ("-32603", 2),
     ],
 )
-def test_an_agent_that_wants_its_version_in_words(
+def test_an_agent_that_wants_its_version_as_a_string_gets_one(
     editor: Editor, refusal: str, version: int
 ) -> None:
     traffic = editor.agent("strict_go", refusal, protocol=version)
@@ -152,7 +152,7 @@ def test_an_agent_that_wants_its_version_in_words(
     assert editor.state()["agents"]["strict_go"]["protocol"] == 1
 
 
-def test_an_agent_of_that_shape_that_takes_a_number_gets_the_same(editor: Editor) -> None:
+def test_an_agent_of_that_dialect_that_accepts_a_number_gets_a_number(editor: Editor) -> None:
     traffic = editor.agent("strict_go", "number")
     editor.turn("/find the bug")
     asked = [frame["params"]["protocolVersion"] for frame in traffic.received("initialize")]
@@ -162,7 +162,7 @@ def test_an_agent_of_that_shape_that_takes_a_number_gets_the_same(editor: Editor
     assert "command find: the bug" in editor.chat()
 
 
-def test_whole_messages_stand_apart(editor: Editor) -> None:
+def test_whole_messages_are_separate_paragraphs(editor: Editor) -> None:
     editor.agent("dialect_messages")
     editor.turn("look")
     said = ["I am looking.", "", "I have found it."]
@@ -185,7 +185,7 @@ def test_a_prompt_that_the_agent_cancels_is_no_error(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "usage",
     [
         {"tokenUsage": {"inputTokens": 7, "outputTokens": 5, "totalTokens": 12}},
         {"token_usage": {"prompt_tokens": 7, "completion_tokens": 5}},
@@ -194,14 +194,14 @@ def test_a_prompt_that_the_agent_cancels_is_no_error(editor: Editor) -> None:
         {"_meta": {"tokenUsage": {"input": 7, "output": 5, "total": 12}}},
     ],
 )
-def test_tokens_of_a_turn_are_found(editor: Editor, told: dict[str, Any]) -> None:
-    editor.agent("dialect_tokens", json.dumps(told))
+def test_token_counts_of_a_turn_are_found(editor: Editor, usage: dict[str, Any]) -> None:
+    editor.agent("dialect_tokens", json.dumps(usage))
     editor.turn("go")
     tokens = editor.session()["turn_usage"]
     assert (tokens["input"], tokens["output"], tokens["total"]) == (7, 5, 12)
 
 
-def test_a_question_about_a_call_with_an_input_shows_it(editor: Editor) -> None:
+def test_a_question_about_a_call_shows_its_input(editor: Editor) -> None:
     editor.agent("dialect_asks")
     editor.prompt("go")
     editor.wait_event("AcpPermission")
@@ -213,7 +213,7 @@ def test_a_question_about_a_call_with_an_input_shows_it(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("how", ["answers", "refuses"])
-def test_an_agent_that_speaks_version_2_alone_is_asked_in_it(editor: Editor, how: str) -> None:
+def test_an_agent_with_version_2_only_is_initialized_with_it(editor: Editor, how: str) -> None:
     traffic = editor.agent("only_version_2", how, protocol=1)
     assert editor.turn("go")["stop_reason"] == "end_turn"
     assert "heard in version 2" in editor.chat()
@@ -226,15 +226,15 @@ def test_an_agent_that_speaks_version_2_alone_is_asked_in_it(editor: Editor, how
     assert '"teleport":{"range":7}' in "\n".join(editor.lines("acp://info"))
 
 
-def test_capabilities_that_nobody_knows_stand_in_the_info(editor: Editor) -> None:
+def test_unknown_capabilities_are_listed_in_the_info(editor: Editor) -> None:
     editor.agent("hello", capabilities={"teleport": {"range": 7}, "loadSession": True})
     editor.turn("go")
     editor.cmd("Acp info")
     editor.wait("vim.fn.bufexists('acp://info') == 1")
     editor.wait("#vim.fn.getbufline('acp://info', 1, '$') > 3")
-    told = "\n".join(editor.lines("acp://info"))
-    assert '"teleport":{"range":7}' in told
-    assert '"loadSession":true' in told
+    usage = "\n".join(editor.lines("acp://info"))
+    assert '"teleport":{"range":7}' in usage
+    assert '"loadSession":true' in usage
 
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "agent_thought_chunk"])

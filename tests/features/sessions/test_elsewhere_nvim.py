@@ -1,4 +1,4 @@
-"""Agents with a `url`: what is said where one is not reached, shown of one that is, and loaded."""
+"""Agents with a `url`: messages when one cannot be reached, its entry in reports, lazy imports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def free_port() -> int:
 
 
 def error_of(editor: Editor) -> str:
-    """What the first prompt to the agent `far` ends with."""
+    """Return the error of the first prompt to the agent `far`."""
     editor.prompt("hello")
     editor.wait("(require('acp').state().agents.far or {}).status == 'failed'")
     editor.wait("require('acp').state().sessions[1].status == 'failed'")
@@ -38,18 +38,18 @@ def error_of(editor: Editor) -> str:
 
 
 def until_error(editor: Editor, text: str) -> None:
-    """Wait until this is what is wrong with the agent `far`."""
+    """Wait until the agent `far` has this error."""
     editor.wait("(require('acp').state().agents.far.error or ''):find(..., 1, true)", text)
 
 
 def info_of(editor: Editor) -> str:
-    """What `:Acp info` shows."""
+    """Return the text of `:Acp info`."""
     editor.cmd("Acp info")
     editor.wait("#vim.fn.win_findbuf(vim.fn.bufnr('acp://info')) > 0")
     return "\n".join(editor.lines("acp://info"))
 
 
-def test_nobody_there_is_one_line_and_the_prompt_comes_back(editor: Editor) -> None:
+def test_an_unreachable_agent_is_one_line_and_the_prompt_returns(editor: Editor) -> None:
     editor.errors_expected = True
     url = f"ws://me:pa55@127.0.0.1:{free_port()}/acp?token=t0ken"
     editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
@@ -66,7 +66,7 @@ def test_nobody_there_is_one_line_and_the_prompt_comes_back(editor: Editor) -> N
     until_error(editor, "no transport for carrier-pigeon:// is installed")
 
 
-def test_a_server_that_is_busy_at_first_is_tried_again_and_the_prompt_is_sent_once(
+def test_a_server_that_is_busy_at_first_is_tried_again_and_gets_the_prompt_once(
     editor: Editor,
 ) -> None:
     busy = iter([http.HTTPStatus.SERVICE_UNAVAILABLE, http.HTTPStatus.TOO_MANY_REQUESTS])
@@ -76,7 +76,7 @@ def test_a_server_that_is_busy_at_first_is_tried_again_and_the_prompt_is_sent_on
         status = next(busy, None)
         return None if status is None else socket.respond(status, "")
 
-    def life(socket: ServerConnection) -> None:
+    def serve_client(socket: ServerConnection) -> None:
         for message in socket:
             frame = json.loads(message)
             results = {"initialize": {"protocolVersion": 1}, "session/new": {"sessionId": "s"}}
@@ -85,7 +85,7 @@ def test_a_server_that_is_busy_at_first_is_tried_again_and_the_prompt_is_sent_on
             result = results.get(frame["method"], {"stopReason": "end_turn"})
             socket.send(json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": result}))
 
-    with sync_server(life, check) as url:
+    with sync_server(serve_client, check) as url:
         editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
         assert editor.turn("hello")["stop_reason"] == "end_turn"
         assert prompts == ["hello"]
@@ -95,7 +95,7 @@ def test_a_server_that_is_busy_at_first_is_tried_again_and_the_prompt_is_sent_on
         assert not editor.events("AcpAgentExit")
 
 
-def test_without_the_extra_the_way_to_it_is_said(edit: Callable[..., Editor]) -> None:
+def test_a_missing_extra_is_named_with_its_remedy(edit: Callable[..., Editor]) -> None:
     hidden = edit(env={"PYTHONPATH": str(ROOT / "tests/support/without_remote")})
     hidden.errors_expected = True
     for scheme in ("ws", "http"):
@@ -104,7 +104,7 @@ def test_without_the_extra_the_way_to_it_is_said(edit: Callable[..., Editor]) ->
         assert error == "far: its url needs the extra acp-nvim[remote]. Run :Acp install"
 
 
-def test_nothing_of_it_is_loaded_for_agents_that_are_started(
+def test_remote_modules_are_not_loaded_for_started_agents(
     edit: Callable[..., Editor], tmp_path: Path
 ) -> None:
     told = tmp_path / "modules"
@@ -121,11 +121,11 @@ def test_nothing_of_it_is_loaded_for_agents_that_are_started(
 
 @contextmanager
 def sync_server(
-    life: Callable[[ServerConnection], None],
+    serve_client: Callable[[ServerConnection], None],
     check: Callable[[ServerConnection, Request], Response | None],
 ) -> Iterator[str]:
-    """A server with that life for each client that passes the check; its address."""
-    with serve(life, "127.0.0.1", 0, process_request=check) as server:
+    """Serve each client that passes the check; return the address."""
+    with serve(serve_client, "127.0.0.1", 0, process_request=check) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
@@ -137,19 +137,19 @@ def sync_server(
 
 @contextmanager
 def gate(token: str) -> Iterator[str]:
-    """A server that lets nobody in without the token; its address."""
+    """Serve clients with the token only; return the address."""
 
     def check(socket: ServerConnection, request: Request) -> Response | None:
         if request.headers.get("Authorization") == f"Bearer {token}":
             return None
         return socket.respond(http.HTTPStatus.UNAUTHORIZED, "")
 
-    def life(socket: ServerConnection) -> None:
+    def serve_client(socket: ServerConnection) -> None:
         for message in socket:
             socket.send(f'{{"method": "_echo", "params": {{"text": "Bearer {token}"}}}}')
             socket.send(str(message).replace('"method"', '"result":{"protocolVersion":1},"m"'))
 
-    with sync_server(life, check) as url:
+    with sync_server(serve_client, check) as url:
         yield url
 
 
@@ -177,7 +177,7 @@ def test_a_header_comes_from_the_environment_and_is_in_no_log(
             assert "quite-secret-17" not in text
 
 
-def test_a_server_that_stays_away_is_said_in_the_chat_and_a_restart_waits_for_no_pause(
+def test_a_lost_server_is_reported_in_the_chat_and_a_restart_does_not_wait(
     editor: Editor,
 ) -> None:
     with RemoteServer(list(TUTOR)) as server:
@@ -196,7 +196,7 @@ def test_a_server_that_stays_away_is_said_in_the_chat_and_a_restart_waits_for_no
         editor.wait("require('acp').state().agents.tutor.status == 'ready'")
 
 
-def test_an_agent_that_lets_nobody_in_any_more_is_given_up(
+def test_an_agent_that_refuses_to_reconnect_is_given_up(
     editor: Editor,
 ) -> None:
     editor.errors_expected = True
@@ -205,16 +205,16 @@ def test_an_agent_that_lets_nobody_in_any_more_is_given_up(
     def check(socket: ServerConnection, request: Request) -> Response | None:
         return None if next(opens, False) else socket.respond(http.HTTPStatus.FORBIDDEN, "")
 
-    def life(socket: ServerConnection) -> None:
+    def serve_client(socket: ServerConnection) -> None:
         for message in socket:
             frame = json.loads(message)
             if frame["method"] == "session/prompt":
-                return  # the connection ends in the turn
+                return  # the connection ends during the turn
             results = {"initialize": {"protocolVersion": 1}, "session/new": {"sessionId": "s"}}
             answer = {"jsonrpc": "2.0", "id": frame["id"], "result": results[frame["method"]]}
             socket.send(json.dumps(answer))
 
-    with sync_server(life, check) as url:
+    with sync_server(serve_client, check) as url:
         editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
         editor.lua("require('acp').prompt('one') require('acp').prompt('two')")
         exit = editor.wait_event("AcpAgentExit")
@@ -228,12 +228,12 @@ def test_an_agent_that_lets_nobody_in_any_more_is_given_up(
         assert "two" in [*back, *editor.session()["queue"]]
 
 
-def test_a_prompt_waits_where_the_connection_breaks_as_its_session_is_opened(
+def test_a_prompt_waits_when_the_connection_breaks_as_its_session_is_opened(
     editor: Editor,
 ) -> None:
     opens = iter([True])
 
-    def life(socket: ServerConnection) -> None:
+    def serve_client(socket: ServerConnection) -> None:
         broken = next(opens, False)
         for message in socket:
             frame = json.loads(message)
@@ -247,21 +247,21 @@ def test_a_prompt_waits_where_the_connection_breaks_as_its_session_is_opened(
             answer = {"jsonrpc": "2.0", "id": frame["id"], "result": results[frame["method"]]}
             socket.send(json.dumps(answer))
 
-    with sync_server(life, lambda socket, request: None) as url:
+    with sync_server(serve_client, lambda socket, request: None) as url:
         editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
         assert editor.turn("hello")["stop_reason"] == "end_turn"
         assert len(editor.events("AcpAgentReady")) == 2
         assert editor.events("AcpAgentExit") == []
 
 
-def test_a_login_by_a_program_is_not_offered(editor: Editor) -> None:
+def test_a_login_in_a_terminal_is_not_offered(editor: Editor) -> None:
     asked: list[dict[str, Any]] = []
     methods = [
         {"id": "tty", "name": "In a terminal", "type": "terminal", "args": ["login"]},
         {"id": "web", "name": "In the browser"},
     ]
 
-    def life(socket: ServerConnection) -> None:
+    def serve_client(socket: ServerConnection) -> None:
         for message in socket:
             frame = json.loads(message)
             asked.append(frame)
@@ -272,7 +272,7 @@ def test_a_login_by_a_program_is_not_offered(editor: Editor) -> None:
                 answer["result"] = {"protocolVersion": 1, "authMethods": methods}
             socket.send(json.dumps(answer))
 
-    with sync_server(life, lambda socket, request: None) as url:
+    with sync_server(serve_client, lambda socket, request: None) as url:
         editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
         editor.prompt("hello")
         offered = editor.wait_event("AcpAuthRequired")["methods"]
@@ -287,12 +287,12 @@ def test_a_login_by_a_program_is_not_offered(editor: Editor) -> None:
 PAD = "x" * 9000
 
 
-def test_a_message_that_is_too_long_is_a_limit_that_was_hit_and_the_chat_goes_on(
+def test_a_message_over_the_limit_is_reported_and_the_chat_continues(
     editor: Editor,
 ) -> None:
     connections = 0
 
-    def life(socket: ServerConnection) -> None:
+    def serve_client(socket: ServerConnection) -> None:
         nonlocal connections
         connections += 1
         for message in socket:
@@ -310,7 +310,7 @@ def test_a_message_that_is_too_long_is_a_limit_that_was_hit_and_the_chat_goes_on
                 result = results.get(frame["method"], {})
                 socket.send(json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": result}))
 
-    with sync_server(life, lambda socket, request: None) as url:
+    with sync_server(serve_client, lambda socket, request: None) as url:
         limits = {"message_bytes": 8000}
         editor.setup({"agent": "far", "agents": {"far": {"url": url}}, "limits": limits})
         editor.turn("hello")

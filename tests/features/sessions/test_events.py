@@ -1,4 +1,4 @@
-"""What the data of each event holds, literally (contract 6): a listener has nothing else."""
+"""Exact data of each event (contract 6); a listener has nothing else."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
 
 
-def told(editor: Editor, name: str) -> list[dict[str, Any]]:
-    """The data of every event of that name so far."""
+def event_data(editor: Editor, name: str) -> list[dict[str, Any]]:
+    """Return the data of every event with this name so far."""
     return [event["data"] for event in editor.events(name)]
 
 
-def test_each_change_of_a_tool_calls_status_is_told_with_its_id(editor: Editor) -> None:
+def test_each_status_change_of_a_tool_call_has_an_event_with_its_id(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("tool completed")
     editor.wait_event("AcpToolCall", 3)
-    calls = told(editor, "AcpToolCall")
+    calls = event_data(editor, "AcpToolCall")
     assert [call["status"] for call in calls] == ["pending", "in_progress", "completed"]
     known = editor.session()["tool_calls"][0]["id"]
     assert {(call["session"], call["id"]) for call in calls} == {(1, known)}
 
 
-def test_calls_of_one_frame_are_each_told_with_their_own_id(editor: Editor) -> None:
+def test_calls_of_one_frame_have_an_event_each(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("tools 20")
     known = [call["id"] for call in editor.session()["tool_calls"]]
-    ended = [call for call in told(editor, "AcpToolCall") if call["status"] == "completed"]
+    ended = [call for call in event_data(editor, "AcpToolCall") if call["status"] == "completed"]
     assert [call["id"] for call in ended] == known
     assert len(known) == 20
 
@@ -46,9 +46,9 @@ def test_the_data_of_every_event_is_a_table(editor: Editor) -> None:
 HEARD = lua_chunk(__file__, "fire_events")
 
 
-def test_of_many_events_each_is_heard_by_whoever_listens_at_its_time(editor: Editor) -> None:
+def test_each_of_many_events_reaches_the_listeners_of_its_moment(editor: Editor) -> None:
     heard = editor.lua(HEARD)
-    # The first call had no listener; that of the permission began to listen to those after it.
+    # The first call had no listener; the listener of the permission began to listen to later ones.
     assert heard == ["AcpPermission d1", "AcpToolCall b", "AcpToolCall a"]
     editor.lua(
         "vim.api.nvim_create_autocmd('User', { pattern = 'AcpPer*', callback = function(it) "

@@ -1,4 +1,4 @@
-"""What agents ask and tell beyond the protocol reaches the user's handlers (v1/extensibility)."""
+"""Extension requests and notifications of agents reach the user's handlers (v1/extensibility)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.lua import lua_chunk
 
 
 def answer(editor: Editor, line: str) -> dict[str, Any]:
-    """What the agent got for a request, as it says itself."""
+    """Return the agent's own report of the answer to a request."""
     agent = editor.traffic[-1]
     method = line.partition(" ")[0]
     count = len(agent.answers(method))
@@ -39,7 +39,7 @@ def test_a_request_is_answered_by_its_handler(editor: Editor) -> None:
     assert found == {"sum": 3, "from": context}
 
 
-def test_a_handler_may_come_and_go_while_the_agent_runs(editor: Editor) -> None:
+def test_a_handler_may_be_added_and_removed_while_the_agent_runs(editor: Editor) -> None:
     editor.agent("script")
     assert answer(editor, "_my/x")["code"] == -32601
     handler(editor, "_my/x", "return {}")
@@ -66,13 +66,13 @@ def test_a_handler_may_refuse(editor: Editor, body: str, error: dict[str, Any]) 
     assert answer(editor, "_my/x") == error
 
 
-def test_what_cannot_be_sent_is_an_error_of_the_handler(editor: Editor) -> None:
+def test_a_value_that_cannot_be_sent_is_an_error_of_the_handler(editor: Editor) -> None:
     editor.agent("script")
     handler(editor, "_my/x", "return { print }")
     assert answer(editor, "_my/x")["code"] == -32603
 
 
-def test_a_handler_may_answer_later_and_once(editor: Editor) -> None:
+def test_a_handler_may_answer_later_but_only_once(editor: Editor) -> None:
     editor.agent("script")
     handler(
         editor,
@@ -87,7 +87,7 @@ def test_a_handler_may_answer_later_and_once(editor: Editor) -> None:
     assert [f["result"] for f in editor.traffic[-1].answers("_my/ask")] == [{"word": "yes"}]
 
 
-def test_a_notification_comes_after_the_text_before_it(editor: Editor) -> None:
+def test_a_notification_arrives_after_the_text_before_it(editor: Editor) -> None:
     editor.agent("script")
     handler(
         editor,
@@ -111,7 +111,7 @@ def test_an_error_in_a_notification_is_one_line(editor: Editor) -> None:
     assert "after" in editor.chat()
 
 
-def test_names_without_underscore_are_the_protocols(editor: Editor) -> None:
+def test_names_without_underscore_belong_to_the_protocol(editor: Editor) -> None:
     editor.agent("script")
     message = editor.lua(
         "local ok, why = pcall(require('acp').on_extension, 'my/x', print) return why"
@@ -126,7 +126,7 @@ def test_names_without_underscore_are_the_protocols(editor: Editor) -> None:
 ASK = lua_chunk(__file__, "send_request")
 
 
-def test_the_user_asks_an_agent_and_hears_once(editor: Editor) -> None:
+def test_a_request_of_the_user_gets_one_answer(editor: Editor) -> None:
     traffic = editor.agent("answers_extensions")
     editor.turn("go")
     editor.lua(ASK, "_my/echo", {"a": [1, 2], "deep": {"b": "ü"}})
@@ -176,16 +176,14 @@ def test_a_request_of_the_user_is_answered_when_the_host_dies(editor: Editor) ->
 @pytest.mark.parametrize(
     ("args", "wrong"), [("'my/x', {}, print", "must start with '_'"), ("'_my/x', {}", "not a nil")]
 )
-def test_a_request_of_the_user_that_cannot_be_is_an_error(
-    editor: Editor, args: str, wrong: str
-) -> None:
+def test_an_invalid_request_of_the_user_is_an_error(editor: Editor, args: str, wrong: str) -> None:
     ok, why = editor.lua(f"return {{ pcall(require('acp').request, {args}) }}")
     assert not ok
     assert wrong in why
 
 
 @pytest.mark.parametrize("protocol", [1, 2])
-def test_what_the_user_handles_is_announced(editor: Editor, protocol: int) -> None:
+def test_methods_with_a_handler_are_announced(editor: Editor, protocol: int) -> None:
     traffic = editor.agent("script", protocol=protocol)
     handler(editor, "_my/sum", "return {}")
     editor.turn("say hi")

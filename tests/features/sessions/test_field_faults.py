@@ -1,4 +1,4 @@
-"""What real agents were seen to do, as the user meets it."""
+"""Behaviour seen in real agents, and its effect for the user."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def test_history_that_is_replayed_on_resume_is_drawn_once(picker: Editor, when: 
     assert [line for line in chat if line in ("one", "two")] == ["one", "two"]
 
 
-@pytest.mark.parametrize("way", ["load", "resume"])
-def test_a_session_closed_here_is_shown_when_its_agent_replays_nothing(
-    picker: Editor, way: str
+@pytest.mark.parametrize("action", ["load", "resume"])
+def test_a_closed_session_is_shown_when_its_agent_replays_nothing(
+    picker: Editor, action: str
 ) -> None:
     storing_agent(picker, {}, scenario="stores_and_replays", more_args=("none",))
     picker.turn("say one")
     pick(picker, "Acp sessions", "say one", "close")
     picker.wait(CLOSED)
-    pick(picker, "Acp sessions", "say one", way)
+    pick(picker, "Acp sessions", "say one", action)
     picker.wait("require('acp').state().sessions[2].status == 'idle'")
     until(lambda: "one" in picker.chat(2))
     assert picker.chat(2).count("say one") == 1
@@ -56,7 +56,7 @@ def test_a_session_closed_here_is_shown_when_its_agent_replays_nothing(
     assert [line for line in picker.chat(2) if line in ("one", "two")] == ["one", "two"]
 
 
-def test_a_session_closed_here_is_shown_once_when_it_is_replayed_late(picker: Editor) -> None:
+def test_a_closed_session_is_shown_once_when_it_is_replayed_late(picker: Editor) -> None:
     storing_agent(picker, {}, scenario="stores_and_replays", more_args=("load", "after"))
     picker.turn("say one")
     pick(picker, "Acp sessions", "say one", "close")
@@ -68,7 +68,7 @@ def test_a_session_closed_here_is_shown_once_when_it_is_replayed_late(picker: Ed
     assert "answered" in picker.chat(2)
 
 
-def test_an_agent_that_tries_again_says_so_in_the_bar(editor: Editor) -> None:
+def test_the_bar_shows_that_an_agent_tries_again(editor: Editor) -> None:
     traffic = editor.agent("script")
     go = editor.home / "go"
     params = json.dumps({"sessionId": "s1", "reason": "rate_limited", "attempt": 1})
@@ -83,7 +83,7 @@ def test_an_agent_that_tries_again_says_so_in_the_bar(editor: Editor) -> None:
     editor.wait_event("AcpTurnEnd")
 
 
-def test_model_and_usage_stand_in_the_bar(editor: Editor) -> None:
+def test_the_bar_shows_model_and_usage(editor: Editor) -> None:
     select = {"type": "select", "category": "model"}
     values = [{"value": "x", "name": "Fable 9"}, {"value": "y", "name": "Tale 3"}]
     provider = {"id": "provider", "name": "Provider", "currentValue": "p"}
@@ -108,7 +108,7 @@ def test_model_and_usage_stand_in_the_bar(editor: Editor) -> None:
     editor.wait(f"{bar}:find('1.2k tokens', 1, true)")
 
 
-def test_an_overwrite_without_the_old_text_counts_from_the_live_text(editor: Editor) -> None:
+def test_an_overwrite_without_the_old_text_is_counted_from_the_live_text(editor: Editor) -> None:
     path = editor.write("a.txt", "one\ntwo\nthree\n")
     bufnr = editor.open(path)
     editor.lua("vim.api.nvim_buf_set_lines(..., 0, 1, false, { 'ONE' })", bufnr)

@@ -1,4 +1,4 @@
-"""The oddities seen in real agents, each survived and right on the screen."""
+"""Oddities seen in real agents, each survived and shown correctly."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.support.waiting import until
 METHOD = "session/request_permission"
 
 
-def allowing(editor: Editor) -> None:
-    """Answer every permission as it comes, by its first option."""
+def allow_all(editor: Editor) -> None:
+    """Answer every permission with its first option as it arrives."""
     editor.lua(lua_chunk(__file__, "answer_permissions"))
 
 
 def calls(editor: Editor) -> list[tuple[str, str, str]]:
-    """Id, title and status of the tool calls, in order."""
+    """Return id, title and status of the tool calls, in order."""
     return [(it["id"], it["title"], it["status"]) for it in editor.session()["tool_calls"]]
 
 
@@ -28,8 +28,8 @@ def answers(traffic: Traffic) -> list[Any]:
     return [frame["result"]["outcome"]["optionId"] for frame in traffic.answers(METHOD)]
 
 
-def test_1_tool_calls_in_any_order(editor: Editor) -> None:
-    allowing(editor)
+def test_1_tool_calls_in_any_order_are_shown(editor: Editor) -> None:
+    allow_all(editor)
     traffic = editor.agent("field_order")
     assert editor.turn("go")["stop_reason"] == "end_turn"
     assert answers(traffic) == ["allow", "allow", "allow"]
@@ -47,7 +47,7 @@ def test_1_tool_calls_in_any_order(editor: Editor) -> None:
     assert len(calls(editor)) > 5, "ids of an earlier turn are new calls"
 
 
-def test_2_permissions_that_say_little(editor: Editor) -> None:
+def test_2_permissions_with_few_fields_are_shown(editor: Editor) -> None:
     traffic = editor.agent("field_partial")
     editor.prompt("go")
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
@@ -67,7 +67,7 @@ def test_2_permissions_that_say_little(editor: Editor) -> None:
     assert answers(traffic) == ["allow", "abort"]
 
 
-def test_3_diffs_with_any_old_text(editor: Editor) -> None:
+def test_3_diffs_with_any_old_text_are_shown(editor: Editor) -> None:
     editor.agent("field_diffs")
     editor.turn("go")
     chat = editor.chat()
@@ -81,7 +81,7 @@ def test_3_diffs_with_any_old_text(editor: Editor) -> None:
     ]
 
 
-def test_4_terminals_of_the_agents_own(editor: Editor) -> None:
+def test_4_terminals_that_the_agent_runs_are_shown(editor: Editor) -> None:
     editor.agent("field_terminals")
     assert editor.turn("go")["stop_reason"] == "end_turn"
     chat = "\n".join(editor.chat())
@@ -90,7 +90,7 @@ def test_4_terminals_of_the_agents_own(editor: Editor) -> None:
     assert "two" in chat
 
 
-def test_5_a_command_that_is_a_line(editor: Editor) -> None:
+def test_5_a_command_may_be_one_line(editor: Editor) -> None:
     traffic = editor.agent("field_shell_line")
     editor.turn("go")
     assert "output: 0ne" in editor.chat()
@@ -98,7 +98,7 @@ def test_5_a_command_that_is_a_line(editor: Editor) -> None:
     assert "waited True" in traffic.notes()
 
 
-def test_6_updates_outside_of_a_turn(editor: Editor) -> None:
+def test_6_updates_outside_a_turn_are_shown(editor: Editor) -> None:
     editor.agent("field_outside")
     editor.turn("go")
     editor.wait("require('acp').state().sessions[1].title == 'Named late'")
@@ -109,7 +109,7 @@ def test_6_updates_outside_of_a_turn(editor: Editor) -> None:
     editor.wait("vim.tbl_contains(vim.fn.getbufline('acp://chat/1', 1, '$'), 'after the turn')")
 
 
-def test_7_a_cancel_that_is_not_heard(editor: Editor) -> None:
+def test_7_an_agent_may_ignore_a_cancel(editor: Editor) -> None:
     editor.agent("field_deaf")
     editor.prompt("go")
     editor.wait("#require('acp').state().sessions[1].tool_calls == 1")
@@ -120,7 +120,7 @@ def test_7_a_cancel_that_is_not_heard(editor: Editor) -> None:
     assert "went on" in editor.chat()
 
 
-def test_8_one_prompt_at_a_time(editor: Editor) -> None:
+def test_8_prompts_are_sent_one_at_a_time(editor: Editor) -> None:
     traffic = editor.agent("field_one_at_a_time")
     for words in ("first", "second", "third"):
         editor.prompt(words)
@@ -133,7 +133,7 @@ def test_8_one_prompt_at_a_time(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("which", ["object", "list", "string", "code"])
-def test_9_errors_of_the_model(editor: Editor, which: str) -> None:
+def test_9_errors_of_the_model_are_shown(editor: Editor, which: str) -> None:
     editor.agent("script")
     end = editor.turn(f"field_errors {which}")
     assert "overloaded" in end["error"]
@@ -144,15 +144,15 @@ def test_9_errors_of_the_model(editor: Editor, which: str) -> None:
     assert editor.lines("acp://composer/1") == [f"field_errors {which}"]
 
 
-def test_9_an_error_without_a_word_is_told_by_its_number(editor: Editor) -> None:
+def test_9_an_error_without_a_message_is_shown_by_its_number(editor: Editor) -> None:
     editor.agent("script")
     assert editor.turn("field_errors silent") == {"session": 1, "error": "error -32603"}
     assert "✗ error -32603" in editor.chat()
     assert editor.session()["error"] == "error -32603"
 
 
-def test_10_ids_of_every_kind(editor: Editor) -> None:
-    allowing(editor)
+def test_10_ids_may_be_of_every_kind(editor: Editor) -> None:
+    allow_all(editor)
     traffic = editor.agent("field_ids")
     assert editor.turn("go")["stop_reason"] == "end_turn"
     assert [note for note in traffic.notes() if note.startswith("answered")] == [
@@ -163,7 +163,7 @@ def test_10_ids_of_every_kind(editor: Editor) -> None:
     ]
 
 
-def test_11_null_everywhere(editor: Editor) -> None:
+def test_11_null_may_be_anywhere(editor: Editor) -> None:
     editor.agent("field_nulls")
     assert editor.turn("go")["stop_reason"] == "end_turn"
     session = editor.session()
@@ -180,7 +180,7 @@ def test_11_null_everywhere(editor: Editor) -> None:
     assert "through" in editor.chat()
 
 
-def test_12_what_nobody_knows(editor: Editor) -> None:
+def test_12_unknown_updates_and_requests_are_survived(editor: Editor) -> None:
     traffic = editor.agent("field_unknown")
     assert editor.turn("go")["stop_reason"] == "end_turn"
     assert "drained -32601" in traffic.notes()
@@ -189,7 +189,7 @@ def test_12_what_nobody_knows(editor: Editor) -> None:
     assert "through" in chat
 
 
-def test_12_modes_that_are_addresses(editor: Editor) -> None:
+def test_12_mode_ids_may_be_addresses(editor: Editor) -> None:
     editor.agent("field_modes")
     editor.turn("go")
     editor.cmd("Acp mode https://example.org/modes#plan")
@@ -198,7 +198,7 @@ def test_12_modes_that_are_addresses(editor: Editor) -> None:
     assert editor.session()["modes"]["current"] == "https://example.org/modes#plan"
 
 
-def test_13_the_version_is_1(editor: Editor) -> None:
+def test_13_version_1_is_requested(editor: Editor) -> None:
     traffic = editor.agent("field_version", "echo")
     editor.turn("go")
     assert "asked 1" in traffic.notes()
@@ -206,7 +206,7 @@ def test_13_the_version_is_1(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("version", ["2", "99"])
-def test_13_another_version_is_refused_in_words(editor: Editor, version: str) -> None:
+def test_13_another_version_is_refused_with_its_number(editor: Editor, version: str) -> None:
     editor.agent("field_version", version)
     editor.prompt("go")
     editor.wait("require('acp').state().sessions[1].status == 'failed'")
@@ -214,7 +214,7 @@ def test_13_another_version_is_refused_in_words(editor: Editor, version: str) ->
     assert editor.lines("acp://composer/1") == ["go"]
 
 
-def test_14_a_process_with_bad_habits(editor: Editor) -> None:
+def test_14_a_badly_behaved_process_is_survived_and_ended(editor: Editor) -> None:
     traffic = editor.agent("field_process")
     assert editor.turn("go")["stop_reason"] == "end_turn"
     traffic.wait_note("stays")

@@ -1,4 +1,4 @@
-"""Values that options start with, and what a stored session would have (rfds/session-options)."""
+"""Initial values of options, and effects of a stored session (rfds/session-options)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_session_starts_with_the_configured_values(editor: Editor, protocol: i
     assert params == {"cwd": str(editor.work), "sessionId": "s1"}
 
 
-def test_an_agent_that_does_not_take_them_is_asked_afterwards(editor: Editor) -> None:
+def test_an_agent_without_initial_options_gets_them_afterwards(editor: Editor) -> None:
     path = stored(editor, {})
     traffic = editor.agent(
         "stores", path, capabilities=ALL, new_session=MODES, options={"model": "large"}

@@ -1,4 +1,4 @@
-"""Very much of one kind in a real Neovim: what waits is counted, and what has ended is dropped."""
+"""Large numbers of questions and tool calls in a real Neovim."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from acp_nvim.session.questions.decisions import IN_STATE
 from tests.support.editor import Editor
 
 
-def test_questions_that_wait_behind_are_counted_answered_and_cancelled(editor: Editor) -> None:
+def test_hidden_questions_are_counted_answered_and_cancelled(editor: Editor) -> None:
     traffic = editor.agent("permissions", "120")
     editor.prompt("go")
     editor.wait("(require('acp').state().sessions[1].more or {}).permissions == 70")

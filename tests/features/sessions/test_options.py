@@ -1,4 +1,4 @@
-"""Modes, config options and the models of older agents: shown at once, taken back on refusal."""
+"""Modes, config options and the models of older agents: shown at once, reverted on refusal."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SLIDER = {"id": "heat", "name": "Heat", "type": "slider", "currentValue": 0.5}
 MODE = select("m", [{"value": v, "name": v.title()} for v in ("plan", "build")], "mode")
 
 
-def opened(editor: Editor, *refused: str, **new_session: Any) -> Traffic:
+def open_session(editor: Editor, *refused: str, **new_session: Any) -> Traffic:
     agent = editor.agent("chooser", *refused, new_session=new_session)
     editor.turn("say hi")
     return agent
@@ -66,8 +66,8 @@ def wait_value(editor: Editor, id: str, wanted: str) -> None:
     )
 
 
-def test_a_mode_is_set_and_the_answer_trusted(editor: Editor) -> None:
-    agent = opened(editor, modes=MODES)
+def test_a_mode_is_set_when_the_agent_accepts_it(editor: Editor) -> None:
+    agent = open_session(editor, modes=MODES)
     editor.cmd("Acp mode code")
     assert agent.wait("session/set_mode")["params"] == {"sessionId": "s1", "modeId": "code"}
     editor.wait("require('acp').state().sessions[1].modes.current == 'code'")
@@ -76,8 +76,8 @@ def test_a_mode_is_set_and_the_answer_trusted(editor: Editor) -> None:
     assert editor.session()["modes"]["current"] == "ask"
 
 
-def test_a_refused_mode_is_taken_back_in_one_line(editor: Editor) -> None:
-    agent = opened(editor, "code", modes=MODES)
+def test_a_refused_mode_is_reverted_with_one_message(editor: Editor) -> None:
+    agent = open_session(editor, "code", modes=MODES)
     editor.cmd("Acp mode code")
     agent.wait("session/set_mode")
     editor.wait_message("mode: no code today")
@@ -85,8 +85,8 @@ def test_a_refused_mode_is_taken_back_in_one_line(editor: Editor) -> None:
     assert editor.session()["modes"]["current"] == "ask"
 
 
-def test_options_of_every_kind(editor: Editor) -> None:
-    agent = opened(editor, configOptions=[GROUPED, FLAT, SWITCH, SLIDER])
+def test_options_of_every_kind_can_be_set(editor: Editor) -> None:
+    agent = open_session(editor, configOptions=[GROUPED, FLAT, SWITCH, SLIDER])
     assert [o["id"] for o in editor.session()["options"]] == ["llm", "level", "fast"]
     editor.cmd("Acp model b")
     editor.cmd("Acp option level high")
@@ -104,8 +104,8 @@ def test_options_of_every_kind(editor: Editor) -> None:
         editor.wait_message(said)
 
 
-def test_a_refused_option_is_taken_back(editor: Editor) -> None:
-    agent = opened(editor, "high", configOptions=[FLAT, SWITCH])
+def test_a_refused_option_is_reverted(editor: Editor) -> None:
+    agent = open_session(editor, "high", configOptions=[FLAT, SWITCH])
     editor.cmd("Acp option level high")
     editor.cmd("Acp option fast true")
     agent.wait("session/set_config_option", 2)
@@ -115,7 +115,7 @@ def test_a_refused_option_is_taken_back(editor: Editor) -> None:
 
 
 def test_pickers_offer_options_and_their_values(editor: Editor) -> None:
-    agent = opened(editor, configOptions=[GROUPED, FLAT, SWITCH])
+    agent = open_session(editor, configOptions=[GROUPED, FLAT, SWITCH])
     editor.lua(
         "_G.asked = {} vim.ui.select = function(items, opts, done)"
         " table.insert(_G.asked, vim.tbl_map(opts.format_item, items)) done(items[2], 2) end"
@@ -129,7 +129,7 @@ def test_pickers_offer_options_and_their_values(editor: Editor) -> None:
 
 
 def test_the_mode_of_config_options_comes_before_modes(editor: Editor) -> None:
-    agent = opened(editor, modes=MODES, configOptions=[MODE])
+    agent = open_session(editor, modes=MODES, configOptions=[MODE])
     assert editor.session()["modes"]["current"] == "plan"
     assert [m["id"] for m in editor.session()["modes"]["available"]] == ["plan", "build"]
     editor.cmd("Acp mode build")
@@ -140,7 +140,7 @@ def test_the_mode_of_config_options_comes_before_modes(editor: Editor) -> None:
 
 
 def test_the_older_models_look_like_an_option(editor: Editor) -> None:
-    agent = opened(editor, models=MODELS)
+    agent = open_session(editor, models=MODELS)
     [option] = editor.session()["options"]
     assert (option["id"], option["category"], option["currentValue"]) == ("model",) * 2 + ("small",)
     assert [o["name"] for o in option["options"]] == ["Small", "large"]
@@ -153,7 +153,7 @@ def test_the_older_models_look_like_an_option(editor: Editor) -> None:
 
 
 def test_a_config_option_for_the_model_hides_the_older_ones(editor: Editor) -> None:
-    agent = opened(editor, models=MODELS, configOptions=[GROUPED])
+    agent = open_session(editor, models=MODELS, configOptions=[GROUPED])
     assert [o["id"] for o in editor.session()["options"]] == ["llm"]
     editor.cmd("Acp model b")
     agent.wait("session/set_config_option")
@@ -161,19 +161,19 @@ def test_a_config_option_for_the_model_hides_the_older_ones(editor: Editor) -> N
 
 
 @pytest.mark.parametrize(
-    ("verb", "args", "told"),
+    ("verb", "args", "message"),
     [
         ("mode", {"id": "x"}, "mode: no mode x. Modes: ask, code"),
         ("option", {"id": "x", "value": "y"}, "option: no option x. Options: level"),
         ("option", {"id": "level", "value": "y"}, "option: level has no value y. Values: low"),
     ],
 )
-def test_what_is_not_on_offer_is_never_sent(
-    editor: Editor, verb: str, args: dict[str, Any], told: str
+def test_a_value_that_is_not_offered_is_never_sent(
+    editor: Editor, verb: str, args: dict[str, Any], message: str
 ) -> None:
-    agent = opened(editor, modes=MODES, configOptions=[FLAT])
+    agent = open_session(editor, modes=MODES, configOptions=[FLAT])
     editor.lua("require('acp.base.host').notify(...)", verb, args)
-    editor.wait(f"vim.fn.execute('messages'):find('{told}', 1, true)")
+    editor.wait(f"vim.fn.execute('messages'):find('{message}', 1, true)")
     assert not agent.received("session/set_mode") + agent.received("session/set_config_option")
     editor.cmd("Acp info")
     editor.wait("vim.fn.bufname() == 'acp://info'")
@@ -181,7 +181,7 @@ def test_what_is_not_on_offer_is_never_sent(
 
 
 def test_an_option_update_of_the_agent_replaces_all(editor: Editor) -> None:
-    opened(editor, configOptions=[FLAT, SWITCH])
+    open_session(editor, configOptions=[FLAT, SWITCH])
     editor.turn("updates")
     assert [o["id"] for o in editor.session()["options"]] == ["model"]
     assert editor.session()["commands"][1] == {
@@ -192,7 +192,7 @@ def test_an_option_update_of_the_agent_replaces_all(editor: Editor) -> None:
 
 
 class AnswersLast:
-    """An agent that answers the later of two questions first."""
+    """Agent that answers the later of two requests first."""
 
     def __init__(self) -> None:
         self.second = anyio.Event()
@@ -209,7 +209,7 @@ def decoded(option: dict[str, Any]) -> Any:
     return codec.decode(schema.SessionConfigSelect, msgspec.json.encode(option))
 
 
-async def test_the_answer_to_what_was_set_last_stands() -> None:
+async def test_the_last_value_that_was_set_remains() -> None:
     session, agent = Session(1, "a", "/"), AnswersLast()
     session.options = [decoded(FLAT)]
     async with anyio.create_task_group() as group:

@@ -1,4 +1,4 @@
-"""The providers of an agent: listed, set and disabled by the user, in a real Neovim."""
+"""Providers of an agent: listed, set and disabled by the user, in a real Neovim."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.fake_picker import asked, install_picker, pick
 
 
 @pytest.mark.parametrize("protocol", [1, 2])
-def test_a_provider_is_set_with_headers_that_nobody_sees(editor: Editor, protocol: int) -> None:
+def test_a_provider_is_set_with_headers_that_are_never_shown(editor: Editor, protocol: int) -> None:
     install_picker(editor)
     editor.lua("vim.fn.inputsecret = function(p) _G.secret_prompt = p return 'Bearer abc-123' end")
     traffic = editor.agent("has_providers", protocol=protocol)
@@ -38,7 +38,7 @@ def test_a_provider_is_set_with_headers_that_nobody_sees(editor: Editor, protoco
 
 
 @pytest.mark.parametrize("protocol", [1, 2])
-def test_a_provider_is_disabled_also_before_there_is_a_session(
+def test_a_provider_can_be_disabled_before_there_is_a_session(
     editor: Editor, protocol: int
 ) -> None:
     install_picker(editor)
@@ -52,7 +52,7 @@ def test_a_provider_is_disabled_also_before_there_is_a_session(
     editor.wait_message("No provider nowhere. Known: main, spare")
 
 
-def test_an_agent_without_providers_says_so(editor: Editor) -> None:
+def test_an_agent_without_providers_is_reported(editor: Editor) -> None:
     editor.agent("hello")
     editor.turn("hi")
     editor.cmd("Acp option provider")

@@ -1,4 +1,4 @@
-"""Faults of agents from which one recovers, in a real Neovim: a lost session, a limit, silence."""
+"""Recovery from faults of agents, in a real Neovim: a lost session, a limit, silence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def notices(editor: Editor) -> list[str]:
         ("new", "A new one was given the conversation, and your prompt was sent again"),
     ],
 )
-def test_a_lost_session_is_opened_again_and_the_prompt_sent_again(
+def test_a_lost_session_is_reopened_and_the_prompt_sent_again(
     editor: Editor, how: str, notice: str
 ) -> None:
     traffic = editor.agent("loses", how)
@@ -60,7 +60,7 @@ def test_a_lost_session_is_opened_again_and_the_prompt_sent_again(
     assert traffic.prompts()[-1] == "once more"
 
 
-def test_a_session_that_is_lost_again_at_once_is_told_and_the_prompt_comes_back(
+def test_a_session_that_is_lost_again_at_once_is_reported_and_the_prompt_returns(
     editor: Editor,
 ) -> None:
     traffic = editor.agent("loses", "new", "2")
@@ -73,7 +73,7 @@ def test_a_session_that_is_lost_again_at_once_is_told_and_the_prompt_comes_back(
     assert traffic.prompts()[-1] == "next", "the next prompt is another one"
 
 
-def test_a_session_that_does_not_come_back_loses_no_prompt(editor: Editor) -> None:
+def test_a_session_that_cannot_be_reopened_loses_no_prompt(editor: Editor) -> None:
     editor.agent("loses", "never")
     editor.turn("first")
     end = editor.turn("lose")
@@ -84,7 +84,7 @@ def test_a_session_that_does_not_come_back_loses_no_prompt(editor: Editor) -> No
     assert not editor.session(1)["queue"]
 
 
-def test_a_session_that_is_lost_at_another_call_is_opened_again(editor: Editor) -> None:
+def test_a_session_that_is_lost_at_another_request_is_reopened(editor: Editor) -> None:
     traffic = editor.agent("loses", "new", new_session=MODES)
     editor.turn("first")
     editor.cmd("Acp mode lost")
@@ -99,14 +99,14 @@ def test_a_session_that_is_lost_at_another_call_is_opened_again(editor: Editor) 
     assert "> first" in told(traffic.received("session/prompt")[-1])
 
 
-def refusing(message: str, data: object = None) -> str:
+def refuse_with(message: str, data: object = None) -> str:
     return "refuses_with -32000 " + json.dumps({"message": message, "data": data})
 
 
 @pytest.mark.parametrize("protocol", [1, 2])
-def test_a_limit_is_no_login_and_is_told_with_its_wait(editor: Editor, protocol: int) -> None:
+def test_a_limit_is_no_login_and_is_reported_with_its_wait(editor: Editor, protocol: int) -> None:
     traffic = editor.agent("script", protocol=protocol)
-    end = editor.turn(refusing("Too many requests", {"retryAfter": 0.2}))
+    end = editor.turn(refuse_with("Too many requests", {"retryAfter": 0.2}))
     assert end["error"].startswith("Scripted is at its rate limit for 1 s. :Acp queue run")
     assert not editor.events("AcpAuthRequired")
     assert lines_with(editor, "  Too many requests")
@@ -117,28 +117,28 @@ def test_a_limit_is_no_login_and_is_told_with_its_wait(editor: Editor, protocol:
     editor.wait_event("AcpTurnEnd", 2)
     assert traffic.prompts()[0] == traffic.prompts()[1]
     editor.cmd("Acp queue clear")
-    editor.turn(refusing("HTTP 429"))
+    editor.turn(refuse_with("HTTP 429"))
     assert "Scripted is at its rate limit. :Acp queue run" in "\n".join(editor.chat(1))
 
 
-def test_at_a_limit_nothing_is_sent_before_the_user_wants_it(editor: Editor) -> None:
+def test_at_a_limit_nothing_is_sent_until_the_user_wants_it(editor: Editor) -> None:
     traffic = editor.agent("script")
     go = editor.home / "go"
-    editor.prompt(f"until_there {go}\n{refusing('HTTP 429')}")
+    editor.prompt(f"until_there {go}\n{refuse_with('HTTP 429')}")
     traffic.wait("session/prompt")
     for text in ("say one", "say two"):
         editor.prompt(text)
     editor.wait("#require('acp').state().sessions[1].queue == 2")
     go.touch()
     editor.wait_event("AcpTurnEnd")
-    editor.turn(refusing("HTTP 429"))
+    editor.turn(refuse_with("HTTP 429"))
     editor.turn("say three")
     assert editor.session(1)["queue"][2:] == ["say one", "say two"]
     assert len(traffic.received("session/prompt")) == 3
     editor.cmd("Acp queue clear")
 
 
-def test_silence_is_told_once_and_ends_nothing(editor: Editor) -> None:
+def test_silence_is_reported_once_and_ends_nothing(editor: Editor) -> None:
     editor.setup({"timeouts": {"silent_s": 0.2}})
     editor.agent("script")
     editor.prompt("wait_for_cancel")

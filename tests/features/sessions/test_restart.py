@@ -1,4 +1,4 @@
-"""An agent's process is replaced: by the user, or because it died. The session goes on."""
+"""Restarts of an agent's process, by the user or after its death: its sessions continue."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def picker(editor: Editor) -> Editor:
 
 
 def restart(editor: Editor, count: int = 2) -> None:
-    """`:Acp restart`, and wait for the `count`-th opening of session 1."""
+    """Run `:Acp restart`, and wait until session 1 was opened this many times."""
     editor.cmd("Acp restart")
     editor.wait_event("AcpSession", count)
     editor.wait("require('acp').state().sessions[1].status == 'idle'")
 
 
-def test_resume_comes_first(picker: Editor) -> None:
+def test_resume_is_tried_first(picker: Editor) -> None:
     traffic = storing_agent(picker, {})
     picker.turn("say one")
     restart(picker)
@@ -36,7 +36,7 @@ def test_resume_comes_first(picker: Editor) -> None:
 
 
 @pytest.mark.parametrize("scenario", ["stores", "stores_late"])
-def test_without_resume_it_is_loaded_and_drawn_once(picker: Editor, scenario: str) -> None:
+def test_without_resume_the_session_is_loaded_and_drawn_once(picker: Editor, scenario: str) -> None:
     traffic = storing_agent(picker, {}, without="resume", scenario=scenario)
     picker.turn("say one")
     restart(picker)
@@ -48,7 +48,7 @@ def test_without_resume_it_is_loaded_and_drawn_once(picker: Editor, scenario: st
     assert [line for line in chat if line in ("one", "two")] == ["one", "two"]
 
 
-def test_else_a_new_session_with_the_reason(picker: Editor) -> None:
+def test_otherwise_a_new_session_is_opened_with_the_reason(picker: Editor) -> None:
     traffic = storing_agent(picker, {}, without="resume loadSession")
     picker.turn("say one")
     restart(picker)
@@ -58,7 +58,7 @@ def test_else_a_new_session_with_the_reason(picker: Editor) -> None:
     assert traffic.received("session/prompt")[1]["params"]["sessionId"] == "s2"
 
 
-def test_what_was_chosen_is_chosen_again(picker: Editor) -> None:
+def test_chosen_values_are_set_again(picker: Editor) -> None:
     traffic = storing_agent(picker, {}, new_session=MODES, mode="ask", options={"model": "small"})
     picker.turn("say one")
     picker.cmd("Acp mode code")
@@ -70,10 +70,10 @@ def test_what_was_chosen_is_chosen_again(picker: Editor) -> None:
     assert [f["params"]["modeId"] for f in traffic.received("session/set_mode")] == ["code"] * 2
 
 
-def test_what_was_chosen_is_chosen_again_where_the_agent_tells_nothing_of_it(
+def test_chosen_values_are_set_again_if_the_agent_does_not_report_them(
     picker: Editor,
 ) -> None:
-    """The answers to `session/resume` and `session/load` may leave modes and options out."""
+    """The answers to `session/resume` and `session/load` may omit modes and options."""
     traffic = storing_agent(picker, {}, new_session=MODES, scenario="stores_quietly")
     picker.turn("say one")
     picker.cmd("Acp mode code")
@@ -86,7 +86,7 @@ def test_what_was_chosen_is_chosen_again_where_the_agent_tells_nothing_of_it(
     assert len(traffic.received("session/set_config_option")) == 2
 
 
-def test_what_was_not_chosen_is_not_asked_for_again(picker: Editor) -> None:
+def test_values_that_were_not_chosen_are_not_set(picker: Editor) -> None:
     traffic = storing_agent(picker, {}, new_session=MODES, scenario="stores_quietly")
     picker.turn("say one")
     restart(picker)
@@ -94,7 +94,7 @@ def test_what_was_not_chosen_is_not_asked_for_again(picker: Editor) -> None:
     assert not traffic.received("session/set_config_option")
 
 
-def test_the_chat_stays_in_its_window_and_the_focus_where_it_was(picker: Editor) -> None:
+def test_the_chat_stays_in_its_window_and_the_focus_does_not_move(picker: Editor) -> None:
     storing_agent(picker, {})
     picker.turn("say one")
     windows = picker.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_list_wins() }")
@@ -105,7 +105,7 @@ def test_the_chat_stays_in_its_window_and_the_focus_where_it_was(picker: Editor)
     )
 
 
-def test_every_session_of_the_agent_comes_back_and_no_other(picker: Editor) -> None:
+def test_every_session_of_the_agent_is_reopened_and_no_other(picker: Editor) -> None:
     first = storing_agent(picker, {}, name="first")
     picker.turn("say one")
     picker.cmd("Acp new")
@@ -142,7 +142,7 @@ def test_stop_ends_the_process_and_the_next_prompt_starts_it(picker: Editor) -> 
     assert len(traffic.pids()) == 2
 
 
-def test_a_turn_that_is_cut_by_a_restart(picker: Editor) -> None:
+def test_a_turn_that_is_cut_by_a_restart_ends(picker: Editor) -> None:
     traffic = storing_agent(picker, {})
     picker.prompt("wait_for_cancel")
     picker.wait("require('acp').state().sessions[1].status == 'running'")
@@ -170,7 +170,7 @@ def test_a_restart_while_nothing_runs_starts_the_agent(picker: Editor) -> None:
     assert picker.session(1)["id"] == "s1"
 
 
-def test_an_agent_that_is_stopped_while_it_starts(editor: Editor) -> None:
+def test_an_agent_can_be_stopped_while_it_starts(editor: Editor) -> None:
     editor.setup({"agent": "mute", "agents": {"mute": {"command": ["sleep", "100"]}}})
     editor.prompt("hello")
     until(lambda: any("sleep" in process.command for process in editor.processes()))
@@ -181,7 +181,7 @@ def test_an_agent_that_is_stopped_while_it_starts(editor: Editor) -> None:
     assert editor.lines("acp://composer/1") == ["hello"]
 
 
-def test_a_wrong_answer_to_the_first_question_says_whose_it_is(editor: Editor) -> None:
+def test_an_invalid_answer_to_initialize_names_the_agent(editor: Editor) -> None:
     code = """read line; echo '{"jsonrpc":"2.0","id":1,"result":[]}'; cat >/dev/null"""
     editor.setup({"agent": "odd", "agents": {"odd": {"command": ["sh", "-c", code]}}})
     editor.prompt("hello")
@@ -189,7 +189,7 @@ def test_a_wrong_answer_to_the_first_question_says_whose_it_is(editor: Editor) -
     assert editor.session(1)["error"].startswith("odd: initialize: ")
 
 
-def test_restarts_in_a_row_are_one(picker: Editor) -> None:
+def test_several_restarts_in_a_row_are_one(picker: Editor) -> None:
     traffic = storing_agent(picker, {})
     picker.turn("say one")
     picker.lua("for _ = 1, 3 do vim.cmd('Acp restart') end")
@@ -201,7 +201,7 @@ def test_restarts_in_a_row_are_one(picker: Editor) -> None:
     assert len(traffic.pids()) == 3
 
 
-def test_a_stop_ends_a_restart_that_is_under_way(picker: Editor) -> None:
+def test_a_stop_ends_a_restart_in_progress(picker: Editor) -> None:
     traffic = storing_agent(picker, {})
     picker.turn("say one")
     picker.lua("vim.cmd('Acp restart') vim.cmd('Acp stop')")
@@ -211,7 +211,7 @@ def test_a_stop_ends_a_restart_that_is_under_way(picker: Editor) -> None:
     assert len(traffic.pids()) == 2
 
 
-def test_a_prompt_that_waited_for_a_restart_comes_back_when_it_is_stopped(editor: Editor) -> None:
+def test_a_prompt_that_waited_for_a_restart_returns_when_it_is_stopped(editor: Editor) -> None:
     command = ["sh", "-c", "trap '' TERM; cat >/dev/null; sleep 100 & wait"]
     editor.setup({"agent": "mute", "agents": {"mute": {"command": command}}})
     editor.setup({"timeouts": {"kill_s": 0.3}})
@@ -223,7 +223,7 @@ def test_a_prompt_that_waited_for_a_restart_comes_back_when_it_is_stopped(editor
     assert editor.lines("acp://composer/1") == ["hello"]
 
 
-def test_a_restart_waits_for_a_process_that_is_just_being_started(editor: Editor) -> None:
+def test_a_restart_waits_for_a_process_that_is_just_starting(editor: Editor) -> None:
     command = ["sh", "-c", "trap '' TERM; cat >/dev/null; sleep 100 & wait"]
     editor.setup({"agent": "mute", "agents": {"mute": {"command": command}}})
     editor.setup({"timeouts": {"kill_s": 0.3}})
@@ -235,8 +235,8 @@ def test_a_restart_waits_for_a_process_that_is_just_being_started(editor: Editor
     assert len(editor.events("AcpAgentExit")) == 1
 
 
-def test_the_state_is_that_of_the_process_that_runs(picker: Editor) -> None:
-    """The end of one that was replaced comes after the start of the next."""
+def test_the_state_is_that_of_the_running_process(picker: Editor) -> None:
+    """The end of the old process is noticed after the start of the new one."""
     storing_agent(picker, {})
     picker.turn("say one")
     picker.lua("vim.cmd('Acp stop') vim.cmd('Acp restart')")
@@ -246,7 +246,9 @@ def test_the_state_is_that_of_the_process_that_runs(picker: Editor) -> None:
     assert picker.state()["agents"]["stores"]["status"] == "ready"
 
 
-def test_a_changed_command_or_environment_is_said_with_the_way_to_apply_it(editor: Editor) -> None:
+def test_a_changed_command_or_environment_is_reported_with_the_way_to_apply_it(
+    editor: Editor,
+) -> None:
     editor.agent("hello")
     editor.turn("one")
     editor.setup({"agents": {"hello": {"title": "Hello"}}})

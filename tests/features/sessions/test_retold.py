@@ -1,4 +1,4 @@
-"""A session that an agent cannot take up again, and what is told of the conversation so far."""
+"""Sessions that an agent cannot reopen: the conversation so far is sent with the next prompt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.support.stored_sessions import storing_agent
 from tests.support.told_conversation import told, words
 
 
-def test_after_the_end_of_a_process_nothing_is_sent_again(editor: Editor) -> None:
+def test_the_transcript_is_not_sent_again_after_the_end_of_a_process(editor: Editor) -> None:
     agent = editor.agent("script")
     editor.turn("say the answer is 42")
     editor.cmd("Acp restart")
@@ -19,7 +19,7 @@ def test_after_the_end_of_a_process_nothing_is_sent_again(editor: Editor) -> Non
     assert (words(prompt), told(prompt)) == (["say and now"], "")
 
 
-def test_it_is_told_again_where_the_agent_has_refused_it(editor: Editor) -> None:
+def test_the_transcript_is_sent_again_after_the_agent_refused_it(editor: Editor) -> None:
     agent = storing_agent(editor, {}, without="fork")
     editor.turn("say the answer is 42")
     editor.turn("say more")

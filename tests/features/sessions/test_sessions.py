@@ -1,4 +1,4 @@
-"""Sessions in a real Neovim: many at once, stored ones, the picker, what an agent forgets."""
+"""Sessions in a real Neovim: several at once, stored ones, the picker, forgotten ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def picker(editor: Editor) -> Editor:
 HISTORY = [["user", "what was it?"], ["agent", "It was **so**.\n"], ["tool", "t1"], ["agent", "x"]]
 
 
-def test_the_list_has_every_page_with_titles_and_the_present_directory_first(
+def test_the_list_has_every_page_with_titles_and_the_current_directory_first(
     picker: Editor,
 ) -> None:
     elsewhere = {"title": "Elsewhere", "cwd": "/", "updatedAt": "2026-03-01T00:00:00Z"}
@@ -37,7 +37,7 @@ def test_the_list_has_every_page_with_titles_and_the_present_directory_first(
     assert cursors == [None, "page-2", "page-4"]
 
 
-def test_a_stored_session_is_loaded_with_its_history_shown(picker: Editor) -> None:
+def test_a_stored_session_is_loaded_and_its_history_shown(picker: Editor) -> None:
     traffic = storing_agent(picker, {"x1": {"title": "Old talk", "said": HISTORY}})
     questions = pick(picker, "Acp sessions", "Old talk", "load")
     assert {"load", "resume", "fork", "delete", "rename"} <= set(questions[1]["items"])
@@ -69,7 +69,7 @@ def test_a_replay_after_the_answer_is_shown_as_well(picker: Editor) -> None:
     assert [line for line in picker.chat(1) if line][:2] == ["## You", "what was it?"]
 
 
-def test_resume_brings_no_history_and_the_next_prompt_goes_there(picker: Editor) -> None:
+def test_a_resumed_session_has_no_history_and_takes_the_next_prompt(picker: Editor) -> None:
     traffic = storing_agent(
         picker, {"x1": {"title": "Old talk", "said": HISTORY}}, without="loadSession"
     )
@@ -96,7 +96,7 @@ def test_a_fork_is_a_new_session_beside_the_first(picker: Editor) -> None:
     assert not any("from the fork" in line for line in picker.chat(1))
 
 
-def test_the_chat_of_a_fork_begins_with_what_came_before(picker: Editor) -> None:
+def test_the_chat_of_a_fork_begins_with_the_earlier_conversation(picker: Editor) -> None:
     traffic = storing_agent(picker, {}, without="title")
     picker.turn("say **one**\ntool_contents\nthink hmm")
     before = picker.chat(1)
@@ -111,7 +111,7 @@ def test_the_chat_of_a_fork_begins_with_what_came_before(picker: Editor) -> None
     assert not traffic.received("session/load")
 
 
-def test_a_fork_that_is_told_by_its_agent_is_not_told_twice(picker: Editor) -> None:
+def test_a_fork_that_its_agent_replays_is_not_drawn_twice(picker: Editor) -> None:
     storing_agent(picker, {}, scenario="stores_and_tells_forks")
     picker.turn("say one")
     pick(picker, "Acp sessions", "say one", "fork")
@@ -130,7 +130,7 @@ def test_a_fork_of_a_stored_session_says_that_nothing_is_shown(picker: Editor) -
     ]
 
 
-def test_a_fork_of_one_that_was_closed_shows_what_was_said_here(picker: Editor) -> None:
+def test_a_fork_of_a_closed_session_shows_its_conversation(picker: Editor) -> None:
     storing_agent(picker, {})
     picker.turn("say one")
     before = [line for line in picker.chat(1) if line]
@@ -142,13 +142,13 @@ def test_a_fork_of_one_that_was_closed_shows_what_was_said_here(picker: Editor) 
     assert [line for line in picker.chat(2) if line] == [*before, *end]
 
 
-@pytest.mark.parametrize("way", ["load", "resume", "fork"])
-def test_what_cannot_be_opened_is_not_current(picker: Editor, way: str) -> None:
+@pytest.mark.parametrize("action", ["load", "resume", "fork"])
+def test_a_session_that_cannot_be_opened_is_not_current(picker: Editor, action: str) -> None:
     traffic = storing_agent(
         picker, {"x1": {"title": "Old", "said": HISTORY}}, scenario="stores_nothing"
     )
     picker.turn("say one")
-    pick(picker, "Acp sessions", "Old", way)
+    pick(picker, "Acp sessions", "Old", action)
     picker.wait("(require('acp').state().sessions[2] or {}).status == 'failed'")
     picker.wait("require('acp').state().current == 1")
     assert any("the disk is full" in line for line in picker.chat(2))
@@ -156,7 +156,7 @@ def test_what_cannot_be_opened_is_not_current(picker: Editor, way: str) -> None:
     assert len(traffic.received("session/new")) == 1
 
 
-def test_rename_shows_the_title_that_the_agent_made_of_it(picker: Editor) -> None:
+def test_rename_shows_the_title_that_the_agent_returns(picker: Editor) -> None:
     storing_agent(picker, {})
     picker.turn("hello")
     questions = pick(picker, "Acp sessions", "hello", "rename", " my work ")
@@ -164,7 +164,7 @@ def test_rename_shows_the_title_that_the_agent_made_of_it(picker: Editor) -> Non
     picker.wait("require('acp').state().sessions[1].title == 'My work'")
 
 
-def test_without_the_capability_a_title_is_ours_alone(picker: Editor) -> None:
+def test_without_the_capability_a_title_is_local(picker: Editor) -> None:
     traffic = storing_agent(picker, {}, without="title")
     picker.turn("hello")
     pick(picker, "Acp sessions", "hello", "rename", "mine")
@@ -172,7 +172,7 @@ def test_without_the_capability_a_title_is_ours_alone(picker: Editor) -> None:
     assert not traffic.received("session/set_title")
 
 
-def test_an_open_session_takes_the_title_under_which_its_agent_lists_it(picker: Editor) -> None:
+def test_an_open_session_takes_the_title_from_its_agents_list(picker: Editor) -> None:
     picker.agent(
         "stores",
         str(picker.home / "stored.json"),
@@ -187,7 +187,7 @@ def test_an_open_session_takes_the_title_under_which_its_agent_lists_it(picker: 
     assert picker.session(1)["title"] == "say one"
 
 
-def test_the_index_of_this_machine_gives_no_title_to_an_open_session(picker: Editor) -> None:
+def test_the_local_index_gives_no_title_to_an_open_session(picker: Editor) -> None:
     capabilities = {"loadSession": True}
     picker.agent("stores", str(picker.home / "stored.json"), capabilities=capabilities)
     picker.turn("say one")
@@ -209,7 +209,7 @@ def test_close_ends_the_turn_and_another_session_is_current(picker: Editor) -> N
     assert len([item for item in questions[0]["items"] if "○ idle" in item]) == 1
 
 
-def test_what_the_agent_does_not_know_any_more_counts_as_deleted(picker: Editor) -> None:
+def test_a_session_that_the_agent_has_forgotten_counts_as_deleted(picker: Editor) -> None:
     traffic = storing_agent(picker, {"x1": {"title": "Once"}})
     pick(picker, "Acp sessions", "Once", "resume")
     picker.wait("require('acp').state().sessions[1].status == 'idle'")
@@ -224,7 +224,7 @@ def test_what_the_agent_does_not_know_any_more_counts_as_deleted(picker: Editor)
     assert "delete:" not in picker.messages()
 
 
-def test_delete_and_archive_of_stored_sessions(picker: Editor) -> None:
+def test_stored_sessions_are_deleted_and_archived(picker: Editor) -> None:
     traffic = storing_agent(picker, {"x1": {"title": "One"}, "x2": {"title": "Two"}})
     pick(picker, "Acp sessions", "One", "delete")
     assert traffic.wait("session/delete")["params"] == {"sessionId": "x1"}
@@ -245,7 +245,7 @@ def test_a_dismissed_picker_does_nothing(picker: Editor) -> None:
     assert not picker.state()["sessions"]
 
 
-def test_directories_go_out_in_full_each_time_and_only_where_they_are_taken(
+def test_additional_directories_are_sent_in_full_and_only_if_supported(
     picker: Editor,
 ) -> None:
     other = picker.home / "other"
@@ -300,7 +300,7 @@ def test_the_current_session_is_the_one_the_user_went_to(picker: Editor) -> None
     assert any("in the first" in line for line in picker.chat(1))
 
 
-def test_several_agents_and_sessions_at_once(picker: Editor) -> None:
+def test_several_agents_and_sessions_work_at_once(picker: Editor) -> None:
     one = picker.agent("script", name="one")
     two = picker.agent("script", name="two")
     prompts = [("one", "say 1"), ("two", "say 2"), ("one", "say 3"), ("two", "say 4")]
@@ -314,7 +314,7 @@ def test_several_agents_and_sessions_at_once(picker: Editor) -> None:
     assert len(one.received("session/new")) == len(two.received("session/new")) == 2
 
 
-def test_defaults_of_an_agent_are_set_where_they_are_offered(picker: Editor) -> None:
+def test_defaults_of_an_agent_are_set_if_they_are_offered(picker: Editor) -> None:
     traffic = storing_agent(
         picker,
         {},
@@ -332,7 +332,7 @@ def test_defaults_of_an_agent_are_set_where_they_are_offered(picker: Editor) -> 
     assert order.index("session/set_config_option") < order.index("session/prompt")
 
 
-def test_a_long_history_is_loaded_while_the_editor_stays_free(picker: Editor) -> None:
+def test_a_long_history_is_loaded_while_the_editor_stays_responsive(picker: Editor) -> None:
     picker.agent(
         "long_history",
         "24",
@@ -353,7 +353,7 @@ def test_a_long_history_is_loaded_while_the_editor_stays_free(picker: Editor) ->
         "local s = require('acp').state().sessions[1] return #s.tool_calls + s.more.tool_calls"
     )
     picker.wait(f"(function() {counted} end)() == 3000")
-    # To read all of it again and again would hold Neovim up.
+    # Reading all of it repeatedly would block Neovim.
     chat = picker.lua("return require('acp').state().sessions[1].chat_bufnr")
     size = f"vim.api.nvim_buf_get_offset({chat}, vim.api.nvim_buf_line_count({chat}))"
     picker.wait(f"{size} > {24 << 20}")
@@ -363,7 +363,7 @@ def test_a_long_history_is_loaded_while_the_editor_stays_free(picker: Editor) ->
     assert picker.lua("return _G.acp_frames") < 1500
 
 
-def test_an_agent_that_cannot_list_leaves_the_open_ones(picker: Editor) -> None:
+def test_an_agent_that_cannot_list_shows_the_open_sessions(picker: Editor) -> None:
     picker.agent("script")
     picker.turn("hello")
     questions = pick(picker, "Acp sessions", "hello", "no such action")
@@ -371,7 +371,7 @@ def test_an_agent_that_cannot_list_leaves_the_open_ones(picker: Editor) -> None:
     assert asked(picker)[-1]["items"] == ["open", "rename", "close"]
 
 
-def test_an_open_session_says_what_it_is_at_and_waits_for(picker: Editor) -> None:
+def test_an_open_session_shows_its_state_and_its_questions(picker: Editor) -> None:
     picker.agent("permission")
     picker.prompt("ask me")
     picker.wait("#require('acp').state().sessions[1].permissions == 1")
@@ -381,7 +381,7 @@ def test_an_open_session_says_what_it_is_at_and_waits_for(picker: Editor) -> Non
     picker.wait_event("AcpTurnEnd")
 
 
-def test_an_action_that_is_named_is_done_with_the_session_that_is_picked(picker: Editor) -> None:
+def test_a_named_action_is_applied_to_the_picked_session(picker: Editor) -> None:
     picker.agent("script")
     picker.turn("hello")
     picker.cmd("Acp chat")

@@ -1,4 +1,4 @@
-"""Sessions that end: what their agent will not do, what is written for one that is closed."""
+"""Closed sessions: agents that refuse to close, and prompts written for a closed session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def picker(editor: Editor) -> Editor:
     return editor
 
 
-def test_a_session_that_the_agent_will_not_close_is_deleted(picker: Editor) -> None:
+def test_a_session_that_the_agent_cannot_close_is_deleted(picker: Editor) -> None:
     path = str(picker.home / "stored.json")
     traffic = picker.agent("stores_nothing", path, capabilities=CLOSES)
     picker.turn("say one")
@@ -30,7 +30,7 @@ def test_a_session_that_the_agent_will_not_close_is_deleted(picker: Editor) -> N
     picker.wait_message("Deleted: say one")
 
 
-def test_a_session_that_the_agent_will_not_close_is_closed_here(picker: Editor) -> None:
+def test_a_session_that_the_agent_cannot_close_is_closed_locally(picker: Editor) -> None:
     picker.errors_expected = True
     path = str(picker.home / "stored.json")
     picker.agent("stores_nothing", path, capabilities=CLOSES)
@@ -40,7 +40,7 @@ def test_a_session_that_the_agent_will_not_close_is_closed_here(picker: Editor) 
     picker.wait_message("the disk is full")
 
 
-def test_what_is_written_for_a_closed_session_goes_to_one_new_one(picker: Editor) -> None:
+def test_prompts_for_a_closed_session_go_to_one_new_session(picker: Editor) -> None:
     picker.agent("stores", str(picker.home / "stored.json"))
     picker.turn("say one")
     pick(picker, "Acp sessions", "say one", "close")
@@ -54,7 +54,7 @@ def test_what_is_written_for_a_closed_session_goes_to_one_new_one(picker: Editor
     assert picker.messages().count("Session 1 is closed. Your prompt goes to a new one") == 1
 
 
-def test_one_that_is_being_loaded_is_not_offered_again_until_that_has_ended(picker: Editor) -> None:
+def test_a_session_that_is_being_loaded_is_not_offered_until_that_has_ended(picker: Editor) -> None:
     def titles() -> list[str]:
         items: list[str] = pick(picker, "Acp sessions")[0]["items"]
         return [item.split("  (")[0] for item in items]

@@ -1,4 +1,4 @@
-"""An agent that does not answer what a session waits for: the user is told, nothing is lost."""
+"""Agents that do not answer a request that a session waits for: a notice, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOADS = {"loadSession": True}
 
 
 def notices(editor: Editor) -> dict[int, str]:
-    """Titles by session."""
+    """Return the titles of notices by session."""
     return {e["data"]["session"]: e["data"]["title"] for e in editor.events("AcpNotice")}
 
 
@@ -27,8 +27,8 @@ def wait_status(editor: Editor, status: str, n: int = 1) -> None:
     editor.wait(STATUS.format(n=n, status=status))
 
 
-def again(editor: Editor, n: int, method: str, capabilities: dict[str, Any]) -> None:
-    """A session of an agent that runs again and does not answer how it is to go on."""
+def restart_silent(editor: Editor, n: int, method: str, capabilities: dict[str, Any]) -> None:
+    """Open a session of an agent, and restart it so that it does not answer this method."""
     store = str(editor.home / f"{stalled_name(method)}.json")
     traffic = stalled_agent(editor, method, "stores", store, capabilities=capabilities)
     editor.cmd("AcpPrompt! say before")
@@ -37,9 +37,9 @@ def again(editor: Editor, n: int, method: str, capabilities: dict[str, Any]) -> 
     traffic.wait(method)
 
 
-def test_each_is_named_once_and_its_late_answer_counts(editor: Editor) -> None:
-    again(editor, 1, "session/resume", RESUMES)
-    again(editor, 2, "session/load", LOADS)
+def test_each_is_reported_once_and_its_late_answer_counts(editor: Editor) -> None:
+    restart_silent(editor, 1, "session/resume", RESUMES)
+    restart_silent(editor, 2, "session/load", LOADS)
     login = ("wants_login", str(editor.home / "logged-in"), "a", "session/new")
     stalled_agent(editor, "initialize")
     editor.cmd("AcpPrompt! three")
@@ -69,9 +69,7 @@ def test_each_is_named_once_and_its_late_answer_counts(editor: Editor) -> None:
 
 @pytest.mark.parametrize("method", ["initialize", "session/new"])
 @pytest.mark.parametrize("cancelled", [True, False])
-def test_a_restart_is_the_way_out_and_loses_no_prompt(
-    editor: Editor, method: str, cancelled: bool
-) -> None:
+def test_a_restart_loses_no_prompt(editor: Editor, method: str, cancelled: bool) -> None:
     editor.setup({"timeouts": {"kill_s": 0.3}})
     traffic = stalled_agent(editor, method)
     for text in ("one", "two"):
@@ -102,15 +100,15 @@ def test_a_logout_waits_until_the_agent_has_started(editor: Editor) -> None:
     traffic.wait("logout")
 
 
-async def test_who_is_quick_is_not_named() -> None:
-    told: list[str] = []
+async def test_a_quick_agent_is_not_reported() -> None:
+    reports: list[str] = []
     named = anyio.Event()
     async with anyio.create_task_group() as group:
-        tasks = Tasks(group, lambda what, error: told.append(f"{what}: {error}"))
+        tasks = Tasks(group, lambda what, error: reports.append(f"{what}: {error}"))
         with tasks.if_slow(0.0, named.set):
             await named.wait()
-        with tasks.if_slow(0.0, lambda: told.append("quick")):
+        with tasks.if_slow(0.0, lambda: reports.append("quick")):
             pass
         with pytest.raises(ValueError, match="its own"), tasks.if_slow(3600, lambda: None):
             raise ValueError("its own")
-    assert told == []
+    assert reports == []

@@ -1,4 +1,4 @@
-"""A server over Streamable HTTP that takes a request and does not answer it."""
+"""A Streamable HTTP server that accepts a request and never answers it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 class StuckServer(ThreadingHTTPServer):
-    """Serves one connection; a prompt with the word `stuck` gets no answer, of any kind."""
+    """Server for one connection; a prompt with the word `stuck` gets no answer of any kind."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -25,7 +25,7 @@ class StuckServer(ThreadingHTTPServer):
         self.posted: list[str] = []
 
     def result(self, frame: Json) -> Json | None:
-        """The result of a request; None for what is no request."""
+        """Return the result of a request, or None for other frames."""
         known: Json = {
             "session/new": {"sessionId": "s1"},
             "session/prompt": {"stopReason": "end_turn"},
@@ -90,7 +90,7 @@ def stuck_server() -> Iterator[StuckServer]:
         server.server_close()
 
 
-def test_a_prompt_that_the_server_does_not_take_is_told_of_and_cancelled_at_once(
+def test_a_prompt_that_the_server_ignores_is_reported_and_cancelled_at_once(
     editor: Editor,
 ) -> None:
     with stuck_server() as server:

@@ -1,4 +1,4 @@
-"""Child sessions in a real Neovim: shown, attributed, asked for, never driven (v1/subagents)."""
+"""Child sessions in a real Neovim: shown, attributed, answered for, never driven (v1/subagents)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.support.traffic import Traffic
 DRIVING = ("session/new", "session/load", "session/resume", "session/prompt", "session/close")
 
 
-def undriven(traffic: Traffic) -> bool:
-    """Nothing was sent for the child that only its agent may do."""
+def assert_undriven(traffic: Traffic) -> bool:
+    """Check that no request was sent for the child that only its agent may send."""
     return not any(
         frame["params"].get("sessionId") == CHILD
         for method in (*DRIVING, "session/delete", "session/fork")
@@ -25,7 +25,7 @@ def undriven(traffic: Traffic) -> bool:
 
 
 def child_of(editor: Editor, n: int = 2) -> dict[str, Any]:
-    """The snapshot of a child by our number."""
+    """Return the snapshot of a child by its local number."""
     return editor.session(n)
 
 
@@ -42,7 +42,7 @@ def test_neovim_gets_many_children_in_small_steps(editor: Editor) -> None:
     assert [line for line in chat if "More subagents" in line]
 
 
-def test_a_child_has_a_chat_of_its_own(editor: Editor) -> None:
+def test_a_child_has_its_own_chat(editor: Editor) -> None:
     traffic = editor.agent("subagent")
     editor.turn("go")
     assert traffic.received("initialize")[0]["params"]["clientCapabilities"]["subagents"] == {}
@@ -72,7 +72,7 @@ def test_a_child_has_a_chat_of_its_own(editor: Editor) -> None:
     assert "Find the bug" in lines
     assert "I am looking." in lines
     assert editor.state()["current"] == 1
-    assert undriven(traffic)
+    assert assert_undriven(traffic)
 
 
 def test_enter_on_a_child_or_on_its_link_opens_its_chat(editor: Editor) -> None:
@@ -87,7 +87,7 @@ def test_enter_on_a_child_or_on_its_link_opens_its_chat(editor: Editor) -> None:
         editor.lua("vim.api.nvim_win_close(vim.fn.bufwinid('acp://chat/2'), true)")
 
 
-def test_what_a_child_asks_is_asked_in_its_name(editor: Editor) -> None:
+def test_a_question_of_a_child_names_the_child(editor: Editor) -> None:
     traffic = editor.agent("subagent_asks")
     editor.prompt("go")
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
@@ -128,7 +128,7 @@ def test_a_child_reads_what_its_parent_may_read(editor: Editor) -> None:
     assert "child read: unsaved" in editor.chat(1)
 
 
-def test_a_child_asks_with_a_form(editor: Editor) -> None:
+def test_a_child_can_ask_with_a_form(editor: Editor) -> None:
     editor.agent("subagent_form")
     editor.prompt("go")
     editor.wait("#require('acp').state().sessions[1].elicitations == 1")
@@ -150,7 +150,7 @@ def test_cancelling_the_parent_answers_for_its_children(editor: Editor) -> None:
     assert [frame["params"]["sessionId"] for frame in traffic.received("session/cancel")] == ["s1"]
 
 
-def test_a_child_that_can_be_cancelled_is_cancelled_by_itself(editor: Editor) -> None:
+def test_a_child_that_can_be_cancelled_is_cancelled_separately(editor: Editor) -> None:
     traffic = editor.agent("script")
     editor.turn("subagent_stays yes")
     assert child_of(editor)["status"] == "running"
@@ -174,7 +174,7 @@ def test_a_prompt_from_the_chat_of_a_child_goes_to_its_parent(editor: Editor) ->
     prompt = traffic.wait("session/prompt", 2)
     assert prompt["params"]["sessionId"] == "s1"
     editor.wait_event("AcpTurnEnd", 2)
-    assert undriven(traffic)
+    assert assert_undriven(traffic)
 
 
 STATES = [
@@ -200,17 +200,19 @@ STATES = [
 ]
 
 
-@pytest.mark.parametrize(("state", "told", "shown", "status"), STATES)
-def test_states(editor: Editor, state: Any, told: str, shown: str, status: str) -> None:
+@pytest.mark.parametrize(("state", "link_state", "shown", "status"), STATES)
+def test_states_of_a_child_are_shown(
+    editor: Editor, state: Any, link_state: str, shown: str, status: str
+) -> None:
     editor.agent("script")
     editor.turn(f"subagent_states {json.dumps([state])}")
     [link] = editor.session(1)["subagents"]
-    assert link["state"] == told
+    assert link["state"] == link_state
     assert child_of(editor)["status"] == status
     assert shown in "\n".join(editor.chat(1))
 
 
-def test_words_before_the_announcement_are_kept(editor: Editor) -> None:
+def test_text_before_the_announcement_is_kept(editor: Editor) -> None:
     editor.agent("subagent_early")
     editor.turn("go")
     assert "early words" in editor.chat(2)
@@ -230,7 +232,7 @@ def test_null_clears_and_absence_keeps(editor: Editor) -> None:
     assert editor.session(3)["parent"] == 2
 
 
-def test_the_end_of_the_agent_is_the_end_of_its_children(editor: Editor) -> None:
+def test_children_end_with_their_agent(editor: Editor) -> None:
     editor.agent("subagent_and_exit")
     editor.prompt("go")
     editor.wait_event("AcpAgentExit")
@@ -241,7 +243,7 @@ def test_the_end_of_the_agent_is_the_end_of_its_children(editor: Editor) -> None
     assert "✗ subagent · Explorer · gone with its session" in editor.chat(1)
 
 
-def test_messages_between_sessions(editor: Editor) -> None:
+def test_messages_between_sessions_are_shown(editor: Editor) -> None:
     editor.agent("letters")
     editor.turn("go")
     chat = editor.chat(1)

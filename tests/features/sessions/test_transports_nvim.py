@@ -1,4 +1,4 @@
-"""One agent over each transport: what a user sees and does is the same, wherever it runs."""
+"""One agent over each transport: the user sees and does the same."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Agent = Callable[..., Traffic]
 
 
 class Servers:
-    """The servers of a test, ended after it."""
+    """Servers of a test, which end after it."""
 
     def __init__(self) -> None:
         self.all: list[RemoteServer] = []
@@ -44,7 +44,7 @@ def servers() -> Iterator[Servers]:
 
 @pytest.fixture
 def agent(editor: Editor, servers: Servers, transport: str) -> Agent:
-    """Makes a scripted agent that is reached by the transport."""
+    """Return a function that configures a scripted agent reached by the transport."""
 
     def make(scenario: str = "script", **entry: Any) -> Traffic:
         if transport == "stdio":
@@ -63,7 +63,9 @@ def transport(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_a_turn_with_all_that_streams(editor: Editor, agent: Agent, transport: str) -> None:
+def test_a_turn_with_all_kinds_of_updates_is_shown(
+    editor: Editor, agent: Agent, transport: str
+) -> None:
     traffic = agent()
     end = editor.turn("say one\nthink why\ntool\nplan\nupdates\nsay two")
     assert end["stop_reason"] == "end_turn"
@@ -83,7 +85,7 @@ def test_a_turn_with_all_that_streams(editor: Editor, agent: Agent, transport: s
     assert traffic.answers("fs/read_text_file")[0]["result"] == {"content": "live\n"}
 
 
-def test_permissions_and_a_cancel(editor: Editor, agent: Agent) -> None:
+def test_permissions_and_a_cancel_work(editor: Editor, agent: Agent) -> None:
     agent()
     for count, (key, wanted) in enumerate((("allow", "allow"), ("deny", "reject")), 1):
         editor.prompt(f"permission p{count}")
@@ -102,9 +104,7 @@ def test_permissions_and_a_cancel(editor: Editor, agent: Agent) -> None:
     assert "later" in editor.chat()
 
 
-def test_an_edit_on_disk_and_one_through_the_editor_are_reviewed(
-    editor: Editor, agent: Agent
-) -> None:
+def test_edits_on_disk_and_through_the_editor_can_be_reviewed(editor: Editor, agent: Agent) -> None:
     path = editor.write("a.txt", BEFORE)
     editor.open(path)
     agent()
@@ -120,7 +120,9 @@ def test_an_edit_on_disk_and_one_through_the_editor_are_reviewed(
     assert path.read_text() == AFTER
 
 
-def test_the_tutor_by_each_transport(editor: Editor, servers: Servers, transport: str) -> None:
+def test_the_tutor_works_over_each_transport(
+    editor: Editor, servers: Servers, transport: str
+) -> None:
     if transport != "stdio":
         url = servers.serve(list(TUTOR)).url(transport)
         editor.setup({"agent": "tutor", "agents": {"tutor": {"url": url}}})
@@ -139,7 +141,7 @@ def test_the_tutor_by_each_transport(editor: Editor, servers: Servers, transport
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
-def test_a_server_that_is_killed_in_a_turn_and_comes_back(
+def test_a_server_that_is_killed_in_a_turn_and_returns_continues(
     editor: Editor, servers: Servers, scheme: str
 ) -> None:
     server = servers.serve(list(TUTOR))

@@ -1,1 +1,1 @@
-"""What the editor's own tools ask of Neovim."""
+"""Requests of the editor's own tools to Neovim."""

@@ -1,4 +1,4 @@
-"""What Neovim tells the writing tools of loaded files, formatters and commands of servers."""
+"""Neovim's answers to the writing tools about loaded files, formatters and server commands."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def front(edit: Callable[..., Editor]) -> Editor:
 
 
 def loaded(editor: Editor) -> dict[str, Any]:
-    """By file name."""
+    """Return the loaded files by name."""
     found = editor.lua("return require('acp.buffers.language.documents').loaded()")
     return {Path(path).name: it for path, it in found.items()}
 
 
-def test_loaded_files_have_the_versions_that_servers_know(front: Editor) -> None:
+def test_loaded_files_have_the_versions_known_to_servers(front: Editor) -> None:
     log = front.home / "server.jsonl"
     front.write("a.txt", "one\n")
     front.write("b.py", "\n")
@@ -57,7 +57,7 @@ def question(editor: Editor, **more: Any) -> dict[str, Any]:
     return {**asked, "at": [[0, 0]], "wait_ms": 20_000, **more}
 
 
-def test_formatters_get_a_text_and_leave_the_buffer(front: Editor) -> None:
+def test_formatters_get_a_text_and_leave_the_buffer_unchanged(front: Editor) -> None:
     front.lua(CONFORM)
     front.write("a.txt", "  one\n")
     front.open("a.txt")
@@ -82,7 +82,7 @@ def test_formatters_get_a_text_and_leave_the_buffer(front: Editor) -> None:
         call(front, "acp.buffers.language.documents", "format", asked)
 
 
-def test_without_formatters_an_option_of_the_user_counts(front: Editor) -> None:
+def test_without_formatters_the_users_option_is_used(front: Editor) -> None:
     front.write("a.txt", "one\n")
     about = {"path": str(front.work / "a.txt"), "session": 1}
     assert call(front, "acp.buffers.language.documents", "format", {**about, "lines": []}) == {}
@@ -97,7 +97,7 @@ def test_without_formatters_an_option_of_the_user_counts(front: Editor) -> None:
         assert (told["conform"], told["option"]) == ([], found)
 
 
-def test_the_edit_of_a_command_is_handed_over_and_not_applied(front: Editor) -> None:
+def test_the_edit_of_a_command_is_returned_and_not_applied(front: Editor) -> None:
     front.write("a.txt", "one\n")
     place = {"line": 0, "character": 0}
     edit = {"range": {"start": place, "end": place}, "newText": "x"}
@@ -120,7 +120,7 @@ def test_the_edit_of_a_command_is_handed_over_and_not_applied(front: Editor) -> 
         )
 
 
-def test_what_stands_against_a_write_is_told(front: Editor) -> None:
+def test_obstacles_to_a_write_are_reported(front: Editor) -> None:
     for name in ("a", "b", "c", "d"):
         front.write(name, "one\n")
     front.open("b")

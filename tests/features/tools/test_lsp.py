@@ -1,4 +1,4 @@
-"""Questions to the language servers of a file: nothing waits but the one who asks."""
+"""Requests to the language servers of a file, without blocking Neovim."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def front(edit: Callable[..., Editor]) -> Editor:
 
 
 def question(editor: Editor, method: str, **more: Any) -> dict[str, Any]:
-    """About a.txt, which may be loaded for session 1."""
+    """Return a question about a.txt, which may be loaded for session 1."""
     path = str(editor.work / "a.txt")
     given = {"path": path, "session": 1, "method": method, "params": {}, "wait_ms": 20_000}
     return {key: value for key, value in (given | more).items() if value is not None}
@@ -49,7 +49,7 @@ def loaded(editor: Editor, name: str = "a.txt") -> bool:
     return bool(found == 1)
 
 
-def test_a_server_is_asked_about_a_place_of_the_live_text(front: Editor) -> None:
+def test_a_server_is_asked_about_a_position_in_the_live_text(front: Editor) -> None:
     front.write("a.txt", TEXT)
     serve(front)
     front.open("a.txt")
@@ -62,7 +62,7 @@ def test_a_server_is_asked_about_a_place_of_the_live_text(front: Editor) -> None
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
-def test_places_are_in_the_encoding_of_the_server(front: Editor, encoding: str) -> None:
+def test_positions_are_in_the_encoding_of_the_server(front: Editor, encoding: str) -> None:
     front.write("a.txt", WIDE)
     serve(front, encoding=encoding)
     for column, there in [(2, False), (3, True), (7, True), (8, False)]:
@@ -96,7 +96,7 @@ def test_a_range_is_converted_at_both_ends(front: Editor, tmp_path: Path) -> Non
     assert sent["params"]["options"] == {}
 
 
-def test_a_file_that_is_not_open_is_loaded_hidden_and_let_go(front: Editor) -> None:
+def test_a_file_that_is_not_open_is_loaded_hidden_and_released(front: Editor) -> None:
     front.write("a.txt", TEXT)
     front.write("b.txt", "other\n")
     serve(front)
@@ -116,7 +116,7 @@ def test_a_file_that_is_not_open_is_loaded_hidden_and_let_go(front: Editor) -> N
 
 
 @pytest.mark.parametrize("act", ["split a.txt", "call setbufline('a.txt', 1, 'mine')"])
-def test_a_hidden_file_stays_when_the_user_has_come_to_it(front: Editor, act: str) -> None:
+def test_a_hidden_file_stays_when_the_user_opens_it(front: Editor, act: str) -> None:
     front.write("a.txt", TEXT)
     serve(front)
     ask(front, "textDocument/hover", at=[[1, 0]])
@@ -133,7 +133,7 @@ def test_a_file_outside_is_not_loaded(front: Editor) -> None:
     assert not loaded(front)
 
 
-def test_a_missing_file_and_no_server_are_said(front: Editor) -> None:
+def test_a_missing_file_and_a_missing_server_are_reported(front: Editor) -> None:
     with pytest.raises(LuaError, match="no such file"):
         ask(front, "textDocument/hover", at=[[1, 0]])
     front.write("a.txt", TEXT)
@@ -141,14 +141,14 @@ def test_a_missing_file_and_no_server_are_said(front: Editor) -> None:
         ask(front, "textDocument/hover", at=[[1, 0]], wait_ms=1)
 
 
-def test_what_is_no_file_is_said_without_a_place_in_the_sources(front: Editor) -> None:
+def test_a_path_that_is_no_file_is_reported_without_a_traceback(front: Editor) -> None:
     os.mkfifo(front.work / "pipe.txt")
     for name in ("pipe.txt", "."):
         with pytest.raises(LuaError, match=r"^is not a regular file$"):
             ask(front, "textDocument/hover", path=str((front.work / name).resolve()))
 
 
-def test_a_server_that_cannot_do_it_is_named(front: Editor) -> None:
+def test_a_server_without_the_capability_is_named(front: Editor) -> None:
     front.write("a.txt", TEXT)
     serve(front, capabilities={"hoverProvider": None})
     front.open("a.txt")
@@ -157,7 +157,7 @@ def test_a_server_that_cannot_do_it_is_named(front: Editor) -> None:
         ask(front, "textDocument/hover", at=[[1, 0]], wait_ms=1)
 
 
-def test_a_server_that_is_starting_is_waited_for(front: Editor, tmp_path: Path) -> None:
+def test_a_starting_server_is_waited_for(front: Editor, tmp_path: Path) -> None:
     front.write("a.txt", TEXT)
     serve(front, hold={"initialize": str(tmp_path / "go")})
     front.open("a.txt")
@@ -167,14 +167,14 @@ def test_a_server_that_is_starting_is_waited_for(front: Editor, tmp_path: Path) 
     assert answer(front, number)[0]["result"]
 
 
-def test_the_words_of_an_error_are_on_one_line(front: Editor) -> None:
+def test_the_message_of_an_error_is_on_one_line(front: Editor) -> None:
     front.write("a.txt", TEXT)
     serve(front, errors={"textDocument/hover": {"code": -32603, "message": "it\n  broke"}})
     with pytest.raises(LuaError, match=r"^words: it broke$"):
         ask(front, "textDocument/hover", at=[[1, 0]])
 
 
-def test_one_servers_error_is_nothing_where_another_answers(front: Editor) -> None:
+def test_one_servers_error_is_ignored_if_another_answers(front: Editor) -> None:
     front.write("a.txt", TEXT)
     serve(front, errors={"textDocument/hover": {"code": -32603, "message": "broken"}})
     serve(front, name="other")
@@ -191,7 +191,7 @@ def test_a_server_that_dies_is_not_waited_for(front: Editor) -> None:
         ask(front, "textDocument/hover", at=[[1, 0]])
 
 
-def test_a_silent_server_is_given_up_and_told_so(front: Editor, tmp_path: Path) -> None:
+def test_a_silent_server_is_given_up_and_reported(front: Editor, tmp_path: Path) -> None:
     front.write("a.txt", TEXT)
     serve(front, never=["textDocument/hover"], log=str(tmp_path / "log"))
     with pytest.raises(LuaError, match="words: gave no answer within 5 s"):
@@ -199,7 +199,7 @@ def test_a_silent_server_is_given_up_and_told_so(front: Editor, tmp_path: Path) 
     until(lambda: bool(received(tmp_path / "log", "$/cancelRequest")))
 
 
-def test_who_waits_no_more_cancels_the_request(front: Editor, tmp_path: Path) -> None:
+def test_a_caller_that_gives_up_cancels_the_request(front: Editor, tmp_path: Path) -> None:
     front.write("a.txt", TEXT)
     serve(front, never=["textDocument/hover"], log=str(tmp_path / "log"))
     number = begin(front, MODULE, "ask", question(front, "textDocument/hover", at=[[1, 0]]))
@@ -222,7 +222,7 @@ def test_a_host_that_dies_leaves_nothing_behind(front: Editor, tmp_path: Path) -
     assert not loaded(front)
 
 
-def test_a_file_that_changed_on_disk_is_read_again_first(front: Editor) -> None:
+def test_a_file_that_changed_on_disk_is_reloaded_first(front: Editor) -> None:
     path = front.write("a.txt", TEXT)
     serve(front)
     front.open("a.txt")
@@ -249,7 +249,7 @@ def test_an_action_is_resolved_by_its_server(front: Editor) -> None:
         call(front, MODULE, "resolve", asked | {"client": 99})
 
 
-def test_all_servers_of_the_directories_are_asked_without_a_path(front: Editor) -> None:
+def test_without_a_path_all_servers_of_the_directories_are_asked(front: Editor) -> None:
     front.write("a.txt", TEXT)
     serve(front)
     roots = [str(front.work)]
@@ -267,7 +267,7 @@ def test_all_servers_of_the_directories_are_asked_without_a_path(front: Editor) 
     assert [symbol["name"] for symbol in found["result"]] == ["one"]
 
 
-def test_another_editor_that_has_the_file_open_is_no_question(
+def test_a_swap_file_of_another_editor_causes_no_prompt(
     front: Editor, edit: Callable[..., Editor]
 ) -> None:
     front.write("a.txt", TEXT)
@@ -284,9 +284,9 @@ def test_another_editor_that_has_the_file_open_is_no_question(
     other.cmd("set nomodified")
 
 
-def test_what_is_typed_after_a_question_is_not_waited_for(front: Editor) -> None:
-    """Else one who types without a pause holds the question up to its end. The server has spoken on
-    a change once the next one has come.
+def test_a_request_does_not_wait_for_text_typed_after_it(front: Editor) -> None:
+    """Otherwise continuous typing would delay it to its timeout. A server has published diagnostics
+    of one change once those of the next one arrive.
     """
     front.write("a.txt", "one\n")
     serve(front, behind=True)
@@ -305,7 +305,7 @@ def test_what_is_typed_after_a_question_is_not_waited_for(front: Editor) -> None
     front.wait("_G.answered")
 
 
-def test_a_server_that_still_reads_the_project_is_asked_about_all_of_it_afterwards(
+def test_a_server_that_still_reads_the_project_is_asked_afterwards(
     front: Editor,
 ) -> None:
     front.write("a.txt", TEXT)

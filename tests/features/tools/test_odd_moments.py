@@ -1,6 +1,4 @@
-"""Tool calls at moments when Neovim is busy with something else, and about files that are there
-under another name.
-"""
+"""Tool calls while Neovim is busy with something else, and calls for files under another name."""
 
 from __future__ import annotations
 
@@ -40,8 +38,8 @@ def caller(editor: Editor) -> Caller:
     return caller
 
 
-def together(caller: Caller) -> dict[str, dict[str, Any]]:
-    """Begin all calls, and wait for their results."""
+def call_all(caller: Caller) -> dict[str, dict[str, Any]]:
+    """Start all calls and wait for their results."""
     caller.editor.lua("require('acp').prompt(...)", f"mcp_together {json.dumps(CALLS)}")
     return results(caller)
 
@@ -52,7 +50,7 @@ def results(caller: Caller) -> dict[str, dict[str, Any]]:
     return {name: caller.told(name)[-1] for name in names}
 
 
-def all_good(found: dict[str, dict[str, Any]]) -> None:
+def assert_all_succeed(found: dict[str, dict[str, Any]]) -> None:
     assert not [name for name, one in found.items() if one.get("isError")], found
     assert "and two" in found["references"]["content"][0]["text"]
     assert "a.txt:2:5 error: bad" in found["diagnostics"]["content"][0]["text"]
@@ -62,11 +60,13 @@ def all_good(found: dict[str, dict[str, Any]]) -> None:
     ("keys", "mode", "way_out"),
     [("GA", "i", "<Esc>"), ("q:", "n", "<C-c>"), (":let x = 1", "c", "<Esc>"), ("v", "v", "<Esc>")],
 )
-def test_while_the_user_types(caller: Caller, keys: str, mode: str, way_out: str) -> None:
+def test_calls_work_while_the_user_types(
+    caller: Caller, keys: str, mode: str, way_out: str
+) -> None:
     editor = caller.editor
     editor.keys(keys)
     window = editor.lua("return vim.api.nvim_get_current_win()")
-    all_good(together(caller))
+    assert_all_succeed(call_all(caller))
     assert editor.lua("return vim.api.nvim_get_mode().mode") == mode
     assert editor.lua("return vim.api.nvim_get_current_win()") == window
     editor.lua("require('acp').prompt(...)", f"mcp nvim_edit {json.dumps(EDIT)}")
@@ -83,7 +83,7 @@ def test_while_the_user_types(caller: Caller, keys: str, mode: str, way_out: str
     assert editor.lines(str(editor.work / "a.txt"))[1] == "1 error: bad"
 
 
-def test_at_a_hit_enter_prompt_a_call_waits_for_the_key(caller: Caller) -> None:
+def test_a_call_waits_for_the_key_at_a_hit_enter_prompt(caller: Caller) -> None:
     editor = caller.editor
     go = editor.work.parent / "go"
     arguments = {"path": "a.txt", "wait_ms": 20_000, "_wait": str(go)}
@@ -100,7 +100,7 @@ def test_at_a_hit_enter_prompt_a_call_waits_for_the_key(caller: Caller) -> None:
     editor.wait_event("AcpTurnEnd", 2)
 
 
-def test_a_file_behind_a_link_and_a_buffer_that_was_renamed(caller: Caller) -> None:
+def test_a_file_behind_a_link_and_a_renamed_buffer_are_found(caller: Caller) -> None:
     editor = caller.editor
     Path(editor.work / "link.txt").symlink_to("a.txt")
     editor.keys("ggOunsaved<Esc>")
@@ -119,7 +119,7 @@ def test_a_file_behind_a_link_and_a_buffer_that_was_renamed(caller: Caller) -> N
     assert caller.text("search", pattern="secret") == "no line has 'secret'"
 
 
-def test_a_call_in_flight_when_neovim_quits(editor: Editor) -> None:
+def test_a_call_in_progress_when_neovim_quits_ends(editor: Editor) -> None:
     editor.write("a.txt", TEXT)
     serve(editor, never=["textDocument/hover"])
     editor.open("a.txt")

@@ -1,4 +1,4 @@
-"""What a session is told of the editor's own tools."""
+"""How a session is offered the editor's own tools."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.tool_door import ECHO
 from tests.support.waiting import eventually
 
 PLAIN = {"ignore_case"}
-"""Arguments whose names say all."""
+"""Argument names that need no description."""
 
 
 def no_fault(name: str, error: Exception) -> None:
@@ -51,7 +51,7 @@ async def tools_of(run: Path, patience_s: float) -> AsyncIterator[EditorTools]:
         group.cancel_scope.cancel()
 
 
-async def test_tools_are_loaded_when_somebody_asks_for_their_names(tmp_path: Path) -> None:
+async def test_tools_are_loaded_when_their_names_are_needed(tmp_path: Path) -> None:
     loads: list[str] = []
 
     def loaded() -> Iterator[Tool[Any]]:
@@ -72,12 +72,12 @@ async def test_tools_are_loaded_when_somebody_asks_for_their_names(tmp_path: Pat
     assert loads == ["all"]
 
 
-def told(session: Session) -> list[str]:
+def chat_lines(session: Session) -> list[str]:
     return [entry.title for entry in session.transcript.entries if isinstance(entry, Line)]
 
 
-async def test_every_tool_of_ours_is_described_and_can_be_called(tmp_path: Path) -> None:
-    """Also by agents that show nothing but the name of a tool."""
+async def test_every_tool_is_described_and_can_be_called(tmp_path: Path) -> None:
+    """Some agents show only the name of a tool."""
     nobody: Any = None
     async with fake_workspace(tmp_path) as fake:
         host: Any = SimpleNamespace(
@@ -95,7 +95,7 @@ async def test_every_tool_of_ours_is_described_and_can_be_called(tmp_path: Path)
         schema = arguments.input_schema(tool.arguments)
         bare = {name for name, it in schema["properties"].items() if "description" not in it}
         assert bare <= PLAIN, tool.name
-        msgspec.json.Decoder(tool.arguments)  # raises where a bound does not fit its type
+        msgspec.json.Decoder(tool.arguments)  # raises if a bound does not fit its type
 
 
 async def test_the_server_is_the_relay_with_the_address_in_its_environment(tmp_path: Path) -> None:
@@ -112,23 +112,23 @@ async def test_the_server_is_the_relay_with_the_address_in_its_environment(tmp_p
 
 
 @pytest.mark.parametrize(("acp", "way"), [(False, "relay"), (True, "acp")])
-def test_an_agent_gets_them_by_its_connection_if_it_can(acp: bool, way: str) -> None:
+def test_an_agent_gets_the_tools_over_its_connection_if_it_can(acp: bool, way: str) -> None:
     assert own_way(schema.McpCapabilities(acp=acp, http=True)) == way
 
 
-async def test_an_agent_that_does_not_connect_is_named_once(tmp_path: Path) -> None:
+async def test_an_agent_that_does_not_connect_is_reported_once(tmp_path: Path) -> None:
     session = Session(1, "agent", "/")
     async with tools_of(tmp_path, 0.01) as tools:
         tools.offer(session, True, "relay")
         tools.prompted(session)
         tools.prompted(session)
-        await eventually(lambda: told(session))
+        await eventually(lambda: chat_lines(session))
         tools.offer(session, True, "relay")
         tools.prompted(session)
-    assert told(session) == ["Agent has not connected to the editor's tools (:Acp info)"]
+    assert chat_lines(session) == ["Agent has not connected to the editor's tools (:Acp info)"]
 
 
-async def test_an_agent_that_has_connected_is_not_named(tmp_path: Path) -> None:
+async def test_an_agent_that_has_connected_is_not_reported(tmp_path: Path) -> None:
     session, silent = Session(1, "agent", "/"), Session(2, "agent", "/")
     async with tools_of(tmp_path, 0.01) as tools:
         for one in (session, silent):
@@ -137,8 +137,8 @@ async def test_an_agent_that_has_connected_is_not_named(tmp_path: Path) -> None:
         assert session.tools is not None
         session.tools.connect(1)
         session.tools.connect(0)
-        await eventually(lambda: told(silent))
-    assert not told(session)
+        await eventually(lambda: chat_lines(silent))
+    assert not chat_lines(session)
 
 
 async def test_a_session_without_tools_has_no_timer(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ async def test_a_session_without_tools_has_no_timer(tmp_path: Path) -> None:
     assert session.tools is None
 
 
-async def test_a_socket_that_cannot_be_made_is_told_and_no_hindrance(
+async def test_a_socket_that_cannot_be_made_is_reported_and_does_not_block(
     tmp_path: Path, monkeypatch: Any
 ) -> None:
     def full(door: Door) -> Path:
@@ -161,6 +161,6 @@ async def test_a_socket_that_cannot_be_made_is_told_and_no_hindrance(
     session = Session(1, "agent", "/")
     async with tools_of(tmp_path, 0) as tools:
         assert tools.offer(session, True, "relay") is None
-    assert told(session) == [
+    assert chat_lines(session) == [
         "The editor's own tools are not offered: [Errno 28] No space left on device"
     ]

@@ -1,4 +1,4 @@
-"""Calls of our tools by agents that ask the user before, and how the chat shows them."""
+"""Calls of the editor's tools by agents that ask the user first, and their lines in the chat."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def test_a_question_about_a_reading_tool_is_answered_and_shown(editor: Editor) -
     assert not any("mcp__neovim" in row for row in editor.chat() if "mcp_asked" not in row)
 
 
-def test_what_cannot_be_done_is_said_in_the_calls_line(editor: Editor) -> None:
+def test_a_failed_call_shows_its_reason_in_its_line(editor: Editor) -> None:
     editor.agent("script")
     editor.turn('mcp_asked nvim_read {"path": "none.py"}')
     until(lambda: any(row.startswith("✓ Read · none.py: no such file") for row in editor.chat()))
 
 
-def test_a_secret_is_asked_about_all_the_same(editor: Editor) -> None:
+def test_a_secret_needs_an_answer_all_the_same(editor: Editor) -> None:
     editor.write(".env", "KEY=1\n")
     editor.agent("script")
     editor.prompt('mcp_asked nvim_read {"path": ".env"}')
@@ -49,7 +49,7 @@ def test_a_writing_tool_asks_once(editor: Editor) -> None:
     assert path.read_text() == "two\n"
 
 
-def test_rules_and_an_option_count_more(editor: Editor) -> None:
+def test_rules_and_an_option_take_precedence(editor: Editor) -> None:
     editor.write("app.py", "one\n")
     agent = editor.agent("script")
     editor.setup({"tools_ask": True})
@@ -89,7 +89,7 @@ def test_a_call_of_a_writing_tool_is_shown_once(editor: Editor, drawn_before: bo
     assert answer[at - 2] == "begin", "and one only"
 
 
-def test_one_that_fails_before_its_question_keeps_the_agents_line(editor: Editor) -> None:
+def test_a_call_that_fails_before_its_question_keeps_the_agents_line(editor: Editor) -> None:
     editor.write("app.py", "one\n")
     editor.agent("script")
     arguments = {"path": "app.py", "edits": [{"old": "none", "new": "two"}]}

@@ -1,5 +1,5 @@
-"""Tools that come by themselves with nvim-dap and neotest: with stand-ins that keep to what these
-plugins document, and with the plugins themselves where they are there (`ACP_PLUGINS`).
+"""Tools for nvim-dap and neotest, with stand-ins that follow their documentation, and with the
+plugins themselves if they are there (`ACP_PLUGINS`).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def structured(caller: Caller, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_debugger_tells_what_it_knows(
+def test_the_debugger_reports_its_state(
     editor: Editor, on_path: Callable[[str], None], kind: str
 ) -> None:
     path = str(editor.write("app.py", APP))
@@ -148,7 +148,7 @@ def test_no_argument_of_a_pack_has_a_reserved_name(editor: Editor, pack: str) ->
     }
 
 
-def test_a_list_of_tools_leaves_out_what_it_does_not_name(editor: Editor) -> None:
+def test_a_list_of_tools_excludes_those_it_does_not_name(editor: Editor) -> None:
     path = str(editor.write("app.py", APP))
     editor.open("app.py")
     editor.lua(DAP_STAND_IN, path)

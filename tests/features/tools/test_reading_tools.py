@@ -23,7 +23,7 @@ def caller(editor: Editor) -> Caller:
     return Caller(editor)
 
 
-def test_places_are_lines_and_data(editor: Editor, caller: Caller) -> None:
+def test_results_are_lines_and_structured_data(editor: Editor, caller: Caller) -> None:
     serve(editor)
     found = caller.call("references", path="a.txt", line=3, symbol="one")
     assert found["content"][0]["text"].split("\n") == [
@@ -41,7 +41,7 @@ def test_places_are_lines_and_data(editor: Editor, caller: Caller) -> None:
     }
 
 
-def test_unsaved_text_is_what_the_servers_are_asked_about(editor: Editor, caller: Caller) -> None:
+def test_servers_are_asked_about_the_unsaved_text(editor: Editor, caller: Caller) -> None:
     serve(editor)
     editor.open("a.txt")
     attached(editor, "a.txt")
@@ -49,7 +49,7 @@ def test_unsaved_text_is_what_the_servers_are_asked_about(editor: Editor, caller
     assert caller.text("definition", path="a.txt", line=2, symbol="new") == "a.txt:1:5 def new"
 
 
-def test_a_hidden_file_is_gone_after_the_turn(editor: Editor, caller: Caller) -> None:
+def test_a_hidden_file_is_unloaded_after_the_turn(editor: Editor, caller: Caller) -> None:
     serve(editor)
     assert "def one" in caller.text("hover", path="a.txt", line=1, symbol="one")
     editor.wait("vim.fn.bufexists(...) == 0", str(editor.work / "a.txt"))
@@ -62,20 +62,20 @@ def test_a_limit_counts_the_rest(editor: Editor, caller: Caller) -> None:
     assert found["structuredContent"]["more"] == 3
 
 
-def test_what_is_not_on_the_line_is_said(editor: Editor, caller: Caller) -> None:
+def test_a_symbol_that_is_not_on_the_line_is_reported(editor: Editor, caller: Caller) -> None:
     said = caller.error("hover", path="a.txt", line=3, symbol="three")
     assert said == "'three' is not on that line: a.txt:3 holds 'one two'"
     said = caller.error("hover", path="a.txt", line=9, symbol="three")
     assert said == "a.txt has 6 lines, there is no line 9"
 
 
-def test_no_server_is_said(editor: Editor, caller: Caller) -> None:
+def test_a_missing_server_is_reported(editor: Editor, caller: Caller) -> None:
     assert caller.error("hover", path="a.txt", line=1, symbol="one") == (
         "no language server for a.txt"
     )
 
 
-def test_an_outline_and_the_symbols_of_the_workspace(editor: Editor, caller: Caller) -> None:
+def test_outline_and_workspace_symbols_are_returned(editor: Editor, caller: Caller) -> None:
     editor.write("b.txt", "class Box\n  def inner\n")
     serve(editor)
     editor.open("a.txt")
@@ -89,7 +89,7 @@ def test_an_outline_and_the_symbols_of_the_workspace(editor: Editor, caller: Cal
     assert "unknown kind 'klass'" in caller.error("symbols", path="b.txt", kinds=["klass"])
 
 
-def test_calls_in_and_out(editor: Editor, caller: Caller) -> None:
+def test_incoming_and_outgoing_calls_are_returned(editor: Editor, caller: Caller) -> None:
     serve(editor)
     into = caller.text("calls", path="a.txt", line=1, symbol="one")
     assert into == "a.txt:6:1 in two: one"
@@ -97,7 +97,7 @@ def test_calls_in_and_out(editor: Editor, caller: Caller) -> None:
     assert out == "a.txt:6:1 calls one: one"
 
 
-def test_paths_outside_are_asked_about(editor: Editor, caller: Caller) -> None:
+def test_paths_outside_need_a_permission(editor: Editor, caller: Caller) -> None:
     outside = editor.home / "outside.txt"
     outside.write_text("def secret\n")
     (editor.work / "link.txt").symlink_to(outside)
@@ -107,7 +107,7 @@ def test_paths_outside_are_asked_about(editor: Editor, caller: Caller) -> None:
         assert said.endswith("outside of the session's directories")
 
 
-def test_lines_of_secrets_stand_in_no_answer(editor: Editor, caller: Caller) -> None:
+def test_lines_of_secrets_are_in_no_answer(editor: Editor, caller: Caller) -> None:
     editor.write(".env.txt", "one = 1\n")
     (editor.home / "b.txt").write_text("one\n")
     serve(editor)
@@ -132,7 +132,7 @@ def test_diagnostics_are_those_of_the_last_change(editor: Editor, caller: Caller
     assert found["structuredContent"]["diagnostics"][0]["severity"] == "warning"
 
 
-def test_diagnostics_of_a_file_that_is_not_open(editor: Editor, caller: Caller) -> None:
+def test_diagnostics_of_a_closed_file_are_returned(editor: Editor, caller: Caller) -> None:
     editor.write("b.txt", "fine\nhint: a hint\n  error: bad\n")
     serve(editor)
     assert caller.text("diagnostics", path="b.txt", wait_ms=20_000).split("\n") == [
@@ -143,13 +143,13 @@ def test_diagnostics_of_a_file_that_is_not_open(editor: Editor, caller: Caller) 
     assert text == "b.txt:3:3 error: bad [words E1]"
 
 
-def test_the_turns_own_diagnostics(editor: Editor, caller: Caller) -> None:
+def test_diagnostics_can_be_limited_to_the_turn(editor: Editor, caller: Caller) -> None:
     path = editor.write("b.txt", "error: old\nerror: stays\n")
     serve(editor)
     editor.open("b.txt")
     attached(editor, "b.txt")
     editor.wait("#vim.diagnostic.get(0) == 2")
-    caller.text("diagnostics")  # what is tried may ask before the tools have seen anything
+    caller.text("diagnostics")  # otherwise the tool may be asked before it has seen any diagnostics
     asked = json.dumps({"since": "turn", "wait_ms": 20_000})
     text = json.dumps("one\nerror: stays\nerror: new\n")
     editor.turn(f"write {path} {text}\nmcp nvim_diagnostics {asked}")
@@ -159,7 +159,7 @@ def test_the_turns_own_diagnostics(editor: Editor, caller: Caller) -> None:
     ]
 
 
-def test_a_server_that_is_late_is_named(editor: Editor, caller: Caller, tmp_path: Path) -> None:
+def test_a_late_server_is_named(editor: Editor, caller: Caller, tmp_path: Path) -> None:
     serve(editor, hold={"publish": str(tmp_path / "go")})
     editor.open("a.txt")
     attached(editor, "a.txt")
@@ -169,7 +169,7 @@ def test_a_server_that_is_late_is_named(editor: Editor, caller: Caller, tmp_path
     assert "(words has not answered for the last change yet" in text
 
 
-def test_what_is_said_of_an_earlier_text_does_not_count(editor: Editor, caller: Caller) -> None:
+def test_diagnostics_of_an_earlier_text_do_not_count(editor: Editor, caller: Caller) -> None:
     serve(editor, behind=True)
     editor.open("a.txt")
     attached(editor, "a.txt")
@@ -184,7 +184,7 @@ def test_what_is_said_of_an_earlier_text_does_not_count(editor: Editor, caller: 
     assert "(words has not answered for the last change yet" in text
 
 
-def test_a_server_that_never_speaks_is_not_waited_for_again(editor: Editor, caller: Caller) -> None:
+def test_a_silent_server_is_not_waited_for_again(editor: Editor, caller: Caller) -> None:
     serve(editor, publish=False, capabilities={"diagnosticProvider": None})
     editor.open("a.txt")
     attached(editor, "a.txt")
@@ -197,14 +197,14 @@ def test_a_server_that_never_speaks_is_not_waited_for_again(editor: Editor, call
     assert late == [True, False, False]
 
 
-def test_diagnostics_that_are_pulled(editor: Editor, caller: Caller) -> None:
+def test_diagnostics_can_be_pulled(editor: Editor, caller: Caller) -> None:
     editor.write("b.txt", "error: bad\n")
     serve(editor, publish=False)
     text = caller.text("diagnostics", path="b.txt", wait_ms=20_000)
     assert text == "b.txt:1:1 error: bad [words E1]"
 
 
-def test_many_diagnostics(editor: Editor, caller: Caller) -> None:
+def test_many_diagnostics_are_cut(editor: Editor, caller: Caller) -> None:
     serve(editor, many=10_000)
     found = caller.call("diagnostics", path="a.txt", wait_ms=30_000, limit=3)
     lines = found["content"][0]["text"].split("\n")
@@ -215,7 +215,7 @@ def test_many_diagnostics(editor: Editor, caller: Caller) -> None:
 MANY = lua_chunk(__file__, "set_many_diagnostics")
 
 
-def test_the_first_of_many_by_their_places_and_none_of_them_changed(
+def test_the_first_of_many_diagnostics_are_returned_by_position_and_unchanged(
     editor: Editor, caller: Caller
 ) -> None:
     editor.open("a.txt")
@@ -228,7 +228,7 @@ def test_the_first_of_many_by_their_places_and_none_of_them_changed(
     assert editor.lua("local a = {{}} return vim.deepcopy(a)[1] ~= a[1]")
 
 
-def test_what_linters_say_counts_without_a_server(editor: Editor, caller: Caller) -> None:
+def test_diagnostics_of_linters_count_without_a_server(editor: Editor, caller: Caller) -> None:
     editor.open("a.txt")
     editor.lua(
         "local ns = vim.api.nvim_create_namespace('lint')"
@@ -237,10 +237,10 @@ def test_what_linters_say_counts_without_a_server(editor: Editor, caller: Caller
     assert caller.text("diagnostics", path="a.txt", wait_ms=1) == "a.txt:4:9 warning: odd"
 
 
-# -- what the user sees ---------------------------------------------------------------------------
+# -- views for the user
 
 
-def test_open_buffers(editor: Editor, caller: Caller) -> None:
+def test_open_buffers_are_listed(editor: Editor, caller: Caller) -> None:
     editor.write("b.txt", "1\n2\n")
     editor.open("b.txt")
     editor.open("a.txt")
@@ -254,7 +254,7 @@ def test_open_buffers(editor: Editor, caller: Caller) -> None:
     assert by_path["a.txt"]["cursor"] == {"line": 4, "column": 18}
 
 
-def test_a_selection_in_visual_mode(editor: Editor, caller: Caller) -> None:
+def test_a_selection_in_visual_mode_is_returned(editor: Editor, caller: Caller) -> None:
     caller.call("buffers")  # opens the chat before the user selects
     editor.open("a.txt")
     editor.keys("3Gvj$")
@@ -288,7 +288,7 @@ def marks(editor: Editor) -> list[Any]:
     return found
 
 
-def test_lines_are_shown_until_the_next_turn(editor: Editor, caller: Caller) -> None:
+def test_marked_lines_are_shown_until_the_next_turn(editor: Editor, caller: Caller) -> None:
     editor.open("a.txt")
     editor.cmd("Acp follow")
     editor.cmd("new")
@@ -317,7 +317,7 @@ def test_a_file_that_is_opened_later_has_its_marks(editor: Editor, caller: Calle
 # -- search ---------------------------------------------------------------------------------------
 
 
-def test_search_sees_unsaved_text(editor: Editor, caller: Caller) -> None:
+def test_search_includes_unsaved_text(editor: Editor, caller: Caller) -> None:
     editor.write("b.txt", "old needle\n")
     editor.write("c.md", "a needle (x)\n")
     editor.open("b.txt")
@@ -333,7 +333,7 @@ def test_search_sees_unsaved_text(editor: Editor, caller: Caller) -> None:
     assert "not a regular expression" in caller.error("search", pattern="(", regex=True)
 
 
-def test_a_cancelled_turn_ends_the_question(editor: Editor, caller: Caller, tmp_path: Path) -> None:
+def test_a_cancelled_turn_ends_the_request(editor: Editor, caller: Caller, tmp_path: Path) -> None:
     log = tmp_path / "log"
     serve(editor, never=["textDocument/hover"], log=str(log))
     editor.prompt('mcp nvim_hover {"path": "a.txt", "line": 1, "symbol": "one"}')
@@ -343,17 +343,15 @@ def test_a_cancelled_turn_ends_the_question(editor: Editor, caller: Caller, tmp_
     editor.wait_event("AcpTurnEnd")
 
 
-def test_a_window_that_follows_is_told_what_a_call_was_about(
-    editor: Editor, caller: Caller
-) -> None:
+def test_follow_mode_gets_the_place_of_each_call(editor: Editor, caller: Caller) -> None:
     serve(editor)
     before = len(editor.events("AcpLocation"))
     caller.call("diagnostics", path="a.txt", wait_ms=20_000)
     caller.call("hover", path="a.txt", line=1, symbol="a.txt")
     caller.call("read", path="a.txt", line=2)
-    told = [it["data"] for it in editor.events("AcpLocation")[before:]]
-    assert {it["path"] for it in told} == {str(editor.work / "a.txt")}
-    assert len(told) == 2, "a call that fails is about nothing"
+    locations = [it["data"] for it in editor.events("AcpLocation")[before:]]
+    assert {it["path"] for it in locations} == {str(editor.work / "a.txt")}
+    assert len(locations) == 2, "a call that fails is about nothing"
     found = caller.text(
         "hover", path="a.txt", line=1, symbol=TEXT.split("\n", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
     )

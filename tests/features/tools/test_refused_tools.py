@@ -1,4 +1,4 @@
-"""Agents that fail because of the editor's tools: sessions open, and the chat says the way out."""
+"""Agents that fail because of the editor's tools: sessions open, and the chat shows a remedy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.traffic import Traffic
 
 
 def names(agent: Traffic, method: str = "session/new") -> list[list[str]]:
-    """The names of the servers in each of these requests."""
+    """Return the names of the servers in each request of this method."""
     return [[one["name"] for one in it["params"]["mcpServers"]] for it in agent.received(method)]
 
 
@@ -17,7 +17,7 @@ def lines(editor: Editor, words: str) -> list[str]:
     return [line for line in editor.chat() if words in line]
 
 
-def test_each_session_of_a_process_has_the_tools_under_a_name_of_its_own(editor: Editor) -> None:
+def test_each_session_of_a_process_has_the_tools_under_another_name(editor: Editor) -> None:
     agent = editor.agent("one_name_one_server")
     for n in (1, 2, 3):
         editor.cmd(f"AcpPrompt! say {n}")
@@ -67,7 +67,7 @@ def test_a_session_is_opened_without_tools_that_its_agent_refuses(
     assert lines(editor, "without the editor's tools")
 
 
-def test_what_fails_without_the_tools_too_is_told_as_it_was(editor: Editor) -> None:
+def test_a_failure_that_remains_without_the_tools_is_reported_unchanged(editor: Editor) -> None:
     agent = editor.agent("refuses_all_sessions")
     editor.prompt("say hello")
     editor.wait("require('acp').state().sessions[1].error ~= nil")
@@ -78,7 +78,9 @@ def test_what_fails_without_the_tools_too_is_told_as_it_was(editor: Editor) -> N
 
 
 @pytest.mark.parametrize("details", ["", "tool schema of nvim_definition: field kind"])
-def test_a_prompt_that_fails_by_the_tools_tells_the_way_out(editor: Editor, details: str) -> None:
+def test_a_prompt_that_fails_because_of_the_tools_shows_the_remedy(
+    editor: Editor, details: str
+) -> None:
     editor.agent("breaks_on_tools", *filter(None, [details]))
     end = editor.turn("say hello")
     assert end["error"] == "Internal error"
@@ -89,7 +91,7 @@ def test_a_prompt_that_fails_by_the_tools_tells_the_way_out(editor: Editor, deta
     assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "end_turn"
 
 
-def test_a_prompt_that_fails_by_something_else_does_not(editor: Editor) -> None:
+def test_a_prompt_that_fails_for_another_reason_does_not(editor: Editor) -> None:
     editor.agent("breaks_on_tools", "the model is overloaded")
     editor.turn("say hello")
     assert lines(editor, "the model is overloaded")

@@ -26,7 +26,7 @@ READ = 'mcp nvim_read {"path": "app.py"}'
 
 
 def result(agent: Traffic, tool: str = "nvim_read", nth: int = 0) -> dict[str, Any]:
-    """What the nth call of a tool gave."""
+    """Return the result of the nth call of a tool."""
     head = f"mcp {tool} "
     told = [note.removeprefix(head) for note in agent.notes() if note.startswith(head)]
     outcome: dict[str, Any] = json.loads(told[nth])["result"]
@@ -34,29 +34,29 @@ def result(agent: Traffic, tool: str = "nvim_read", nth: int = 0) -> dict[str, A
 
 
 def text(agent: Traffic, nth: int = 0) -> str:
-    """The text that the nth read gave."""
+    """Return the text of the nth read."""
     (content,) = result(agent, nth=nth)["content"]
     return str(content["text"])
 
 
-def offered(agent: Traffic, method: str = "session/new", nth: int = 0) -> list[dict[str, Any]]:
-    """The servers of the nth request of a method."""
+def servers_in(agent: Traffic, method: str = "session/new", nth: int = 0) -> list[dict[str, Any]]:
+    """Return the servers in the nth request of a method."""
     servers: list[dict[str, Any]] = agent.received(method)[nth]["params"]["mcpServers"]
     return servers
 
 
 def variable(server: dict[str, Any], name: str) -> str:
-    """A variable of a server's environment."""
+    """Return a variable of a server's environment."""
     return str(next(it["value"] for it in server["env"] if it["name"] == name))
 
 
 def relays(editor: Editor) -> list[int]:
-    """The relays that run."""
+    """Return the running relays."""
     return [it.pid for it in marked(editor.mark) if "relay.py" in it.command]
 
 
 def info(editor: Editor) -> str:
-    """What `:Acp info` shows."""
+    """Return the text of `:Acp info`."""
     editor.cmd("Acp info")
     editor.wait("vim.bo.filetype == 'acpinfo' or vim.api.nvim_buf_line_count(0) > 5")
     return "\n".join(editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"))
@@ -80,11 +80,11 @@ def test_an_agent_reads_unsaved_text(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_the_official_client_calls_them(editor: Editor, mode: str) -> None:
+def test_the_official_client_can_call_the_tools(editor: Editor, mode: str) -> None:
     editor.write("app.py", "one\n")
     agent = editor.agent("hello")
     editor.turn("hi")
-    (server,) = offered(agent)
+    (server,) = servers_in(agent)
     env = {it["name"]: it["value"] for it in server["env"]}
     program = StdioServerParameters(command=server["command"], args=server["args"], env=env)
 
@@ -99,7 +99,7 @@ def test_the_official_client_calls_them(editor: Editor, mode: str) -> None:
     assert text == "one\n"
 
 
-def test_what_is_read_is_the_base_of_the_next_write(editor: Editor) -> None:
+def test_a_read_text_is_the_base_of_the_next_write(editor: Editor) -> None:
     path = editor.write("app.py", "one\ntwo\nthree\n")
     editor.open(path)
     agent = editor.agent("script")
@@ -110,7 +110,7 @@ def test_what_is_read_is_the_base_of_the_next_write(editor: Editor) -> None:
     assert editor.lines(str(path)) == ["ONE", "two", "mine"]
 
 
-def test_what_cannot_be_read_is_said_in_a_line(editor: Editor) -> None:
+def test_a_failed_read_is_one_line(editor: Editor) -> None:
     editor.setup({"files": {"outside": "deny"}})
     agent = editor.agent("script")
     editor.turn(
@@ -126,7 +126,7 @@ def test_what_cannot_be_read_is_said_in_a_line(editor: Editor) -> None:
     assert editor.session()["tools"]["failed"] == 3
 
 
-def test_a_secret_is_asked_about_as_ever(editor: Editor) -> None:
+def test_a_secret_needs_a_permission_as_usual(editor: Editor) -> None:
     editor.write(".env", "KEY=1\n")
     agent = editor.agent("script")
     editor.prompt('mcp nvim_read {"path": ".env"}')
@@ -141,12 +141,12 @@ def test_a_secret_is_asked_about_as_ever(editor: Editor) -> None:
     editor.wait("require('acp').state().sessions[1].tools.failed == 2")
 
 
-def test_every_way_to_open_a_session_offers_them(editor: Editor) -> None:
+def test_every_request_that_opens_a_session_offers_the_tools(editor: Editor) -> None:
     agent = storing_agent(editor, {})
     editor.turn("say one")
     editor.cmd("Acp restart")
     agent.wait("session/resume")
-    first, again = offered(agent)[0], offered(agent, "session/resume")[0]
+    first, again = servers_in(agent)[0], servers_in(agent, "session/resume")[0]
     assert first["name"] == again["name"] == "neovim"
     assert first["args"][:2] == ["-I", "-S"]
     assert os.path.isabs(first["command"])  # noqa: PTH117
@@ -155,27 +155,27 @@ def test_every_way_to_open_a_session_offers_them(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("tools", [False, [], ["nvim_write"]])
-def test_an_option_takes_them_away(editor: Editor, tools: Any) -> None:
+def test_an_option_turns_the_tools_off(editor: Editor, tools: Any) -> None:
     editor.setup({"tools": tools})
     agent = editor.agent("hello")
     editor.turn("hi")
-    assert offered(agent) == []
+    assert servers_in(agent) == []
     assert "tools" not in editor.session()
     assert "tools:" not in info(editor)
 
 
-def test_an_option_of_the_agent_counts_more(editor: Editor) -> None:
+def test_an_option_of_the_agent_takes_precedence(editor: Editor) -> None:
     editor.setup({"tools": False})
     agent = editor.agent("hello", tools=["nvim_read"])
     editor.turn("hi")
-    assert [server["name"] for server in offered(agent)] == ["neovim"]
+    assert [server["name"] for server in servers_in(agent)] == ["neovim"]
 
 
-def test_a_server_of_the_users_stands_in_for_ours(editor: Editor) -> None:
+def test_a_server_of_the_user_replaces_the_editors(editor: Editor) -> None:
     editor.setup({"mcp_servers": [{"name": "neovim", "command": "/bin/mine"}]})
     agent = editor.agent("hello")
     editor.turn("hi")
-    assert [server["command"] for server in offered(agent)] == ["/bin/mine"]
+    assert [server["command"] for server in servers_in(agent)] == ["/bin/mine"]
     assert sum("Your MCP server neovim replaces" in line for line in editor.chat()) == 1
 
 
@@ -183,7 +183,7 @@ def test_no_log_shows_the_token(editor: Editor) -> None:
     editor.write("app.py", "one\n")
     agent = editor.agent("script")
     editor.turn(READ)
-    token = variable(offered(agent)[0], "ACP_NVIM_TOKEN")
+    token = variable(servers_in(agent)[0], "ACP_NVIM_TOKEN")
     for redact in (True, False):
         editor.setup({"log": {"redact": redact, "level": "debug"}})
         editor.cmd("Acp log")
@@ -198,7 +198,7 @@ def test_no_log_shows_the_token(editor: Editor) -> None:
     assert token not in saved.read_text()
 
 
-def test_info_tells_of_connections_and_calls(editor: Editor) -> None:
+def test_info_shows_connections_and_calls(editor: Editor) -> None:
     editor.write("app.py", "one\n")
     editor.agent("script")
     editor.turn("say hi")
@@ -208,7 +208,7 @@ def test_info_tells_of_connections_and_calls(editor: Editor) -> None:
     assert "  tools: 2 connections, 2 calls, 1 failed, slowest " in info(editor)
 
 
-def test_sessions_have_connections_of_their_own(editor: Editor) -> None:
+def test_sessions_have_separate_connections(editor: Editor) -> None:
     editor.write("app.py", "one\n")
     agent = editor.agent("script")
     editor.turn(READ)
@@ -216,32 +216,32 @@ def test_sessions_have_connections_of_their_own(editor: Editor) -> None:
     editor.wait_event("AcpTurnEnd", 2)
     editor.wait("require('acp').state().sessions[2].tools.connected == 2")
     assert editor.session(1)["tools"]["connected"] == 1
-    first, second = offered(agent), offered(agent, nth=1)
+    first, second = servers_in(agent), servers_in(agent, nth=1)
     assert variable(first[0], "ACP_NVIM_TOKEN") != variable(second[0], "ACP_NVIM_TOKEN")
 
 
-# -- ends ------------------------------------------------------------------------------------------
+# -- the end of a relay
 
 
 def connected(editor: Editor) -> tuple[Traffic, Path]:
-    """An agent that is connected, and the socket that it came through."""
+    """Return a connected agent and the socket that it uses."""
     editor.write("app.py", "one\n")
     agent = editor.agent("script")
     editor.turn(READ)
     assert len(relays(editor)) == 1
-    return agent, Path(variable(offered(agent)[0], "ACP_NVIM_SOCKET"))
+    return agent, Path(variable(servers_in(agent)[0], "ACP_NVIM_SOCKET"))
 
 
-def gone(editor: Editor) -> None:
+def wait_gone(editor: Editor) -> None:
     until(lambda: not relays(editor), what="the relays have ended")
 
 
 def test_a_relay_ends_with_its_agent(editor: Editor) -> None:
     agent, socket = connected(editor)
     os.kill(agent.pids()[0], signal.SIGKILL)
-    gone(editor)
+    wait_gone(editor)
     editor.wait("require('acp').state().sessions[1].tools.connected == 0")
-    editor.wait_event("AcpAgentExit")  # a prompt before that would still go to the dead one
+    editor.wait_event("AcpAgentExit")  # an earlier prompt would still be sent to the dead agent
     assert socket.exists()
     editor.turn(READ)
     assert text(agent, 1) == "one\n"
@@ -251,7 +251,7 @@ def test_a_relay_ends_with_its_session(editor: Editor) -> None:
     agent, socket = connected(editor)
     install_picker(editor)
     pick(editor, "Acp sessions", READ, "close")
-    gone(editor)
+    wait_gone(editor)
     editor.wait("require('acp').state().sessions[1].status == 'closed'")
     assert "tools" not in editor.session(1)
     assert socket.exists()
@@ -264,26 +264,26 @@ def test_a_relay_ends_with_neovim(edit: Callable[..., Editor]) -> None:
     editor = edit()
     _, socket = connected(editor)
     editor.quit()
-    gone(editor)
+    wait_gone(editor)
     assert not socket.exists()
 
 
-def test_a_relay_ends_with_a_neovim_that_is_killed(edit: Callable[..., Editor]) -> None:
+def test_a_relay_ends_with_a_killed_neovim(edit: Callable[..., Editor]) -> None:
     editor = edit()
     _, socket = connected(editor)
     editor.kill()
-    gone(editor)
+    wait_gone(editor)
     until(lambda: not socket.exists(), what="the socket is gone")
 
 
-def test_a_relay_ends_with_its_host_and_the_session_goes_on(editor: Editor) -> None:
+def test_a_relay_ends_with_its_host_and_the_session_continues(editor: Editor) -> None:
     agent, socket = connected(editor)
     before = editor.lua(HOST_PID)
     kill_host(editor)
-    gone(editor)
+    wait_gone(editor)
     editor.turn(READ)
     assert text(agent, 1) == "one\n"
-    again = Path(variable(offered(agent, nth=-1)[0], "ACP_NVIM_SOCKET"))
+    again = Path(variable(servers_in(agent, nth=-1)[0], "ACP_NVIM_SOCKET"))
     assert again != socket
     assert not socket.exists()
     assert again.name.startswith(f"{editor.lua(HOST_PID)}-")
@@ -298,7 +298,7 @@ def test_an_agent_that_takes_servers_over_its_connection_gets_one(
     capabilities = {"mcpCapabilities": {"acp": True}}
     agent = editor.agent("script", capabilities=capabilities, protocol=protocol)
     editor.turn("say hi")
-    (server,) = offered(agent)
+    (server,) = servers_in(agent)
     assert server == {"type": "acp", "name": "neovim", "serverId": server["serverId"]}
     inner = {"name": "nvim_read", "arguments": {"path": "app.py"}}
     message = {"serverId": server["serverId"], "requestId": "1", "method": "tools/call"}

@@ -15,13 +15,13 @@ PUT = lua_chunk(__file__, "register_tool")
 REFUSED = "local ok, why = pcall(require('acp').tool, ...) assert(not ok) return why"
 
 
-def put(editor: Editor, name: str, body: str, **more: Any) -> None:
-    """Put a tool whose function is that Lua."""
+def register(editor: Editor, name: str, body: str, **more: Any) -> None:
+    """Register a tool whose function has this Lua body."""
     editor.lua(PUT, name, body, more or {"write": False})
 
 
 def call(editor: Editor, tool: str, **arguments: Any) -> dict[str, Any]:
-    """What the agent gets for a call."""
+    """Return the agent's answer for a call."""
     agent = editor.traffic[-1]
     noted = f"mcp {tool} "
     count = sum(note.startswith(noted) for note in agent.notes())
@@ -32,7 +32,7 @@ def call(editor: Editor, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 def text(answer: dict[str, Any]) -> tuple[bool, str]:
-    """Whether it failed, and its text."""
+    """Return whether a call failed, and its text."""
     result = answer["result"]
     return bool(result.get("isError")), result["content"][0]["text"]
 
@@ -42,9 +42,9 @@ def names(editor: Editor) -> list[str]:
     return found
 
 
-def test_arguments_and_context_arrive_as_they_are(editor: Editor) -> None:
+def test_arguments_and_context_arrive_unchanged(editor: Editor) -> None:
     editor.agent("script")
-    put(editor, "echo", "return { args = args, ctx = ctx, none = args.gone == nil }")
+    register(editor, "echo", "return { args = args, ctx = ctx, none = args.gone == nil }")
     sent: dict[str, Any] = {
         "a": [1, None, {}],
         "b": {},
@@ -84,16 +84,16 @@ def test_arguments_and_context_arrive_as_they_are(editor: Editor) -> None:
         ("return function() error('at start') end", (True, "at start")),
     ],
 )
-def test_what_a_tool_gives(editor: Editor, body: str, gives: tuple[bool, str]) -> None:
+def test_results_of_a_tool_are_sent(editor: Editor, body: str, gives: tuple[bool, str]) -> None:
     editor.agent("script")
-    put(editor, "mine", body)
+    register(editor, "mine", body)
     failed, said = text(call(editor, "mine"))
     assert (failed, said.replace("\\udcff", "�")) == gives
 
 
-def test_an_answer_from_a_timers_callback(editor: Editor) -> None:
+def test_a_timers_callback_can_answer(editor: Editor) -> None:
     editor.agent("script")
-    put(
+    register(
         editor,
         "mine",
         "return function(reply) local timer = vim.uv.new_timer()"
@@ -112,21 +112,21 @@ def test_an_answer_from_a_timers_callback(editor: Editor) -> None:
         ("{ 0 / 0 }", "Cannot serialise number: must not be NaN or Infinity"),
     ],
 )
-def test_what_cannot_be_sent_is_one_line(editor: Editor, value: str, why: str) -> None:
+def test_a_value_that_cannot_be_sent_is_one_line(editor: Editor, value: str, why: str) -> None:
     editor.agent("script")
-    put(editor, "mine", f"return {value}")
+    register(editor, "mine", f"return {value}")
     failed, said = text(call(editor, "mine"))
     assert failed
     assert said.startswith(f"the result cannot be sent: {why}")
     assert "\n" not in said
-    put(editor, "mine", "return 'well'")
+    register(editor, "mine", "return 'well'")
     assert text(call(editor, "mine")) == (False, "well")
 
 
 @pytest.mark.parametrize("value", ["big", "{ big }", "nil, big"])
-def test_fifty_megabytes_are_cut(editor: Editor, value: str) -> None:
+def test_a_result_of_fifty_megabytes_is_cut(editor: Editor, value: str) -> None:
     editor.agent("script")
-    put(editor, "mine", f"local big = ('ü'):rep(25 * 2 ^ 20) return {value}")
+    register(editor, "mine", f"local big = ('ü'):rep(25 * 2 ^ 20) return {value}")
     failed, said = text(call(editor, "mine"))
     assert failed == value.startswith("nil")
     assert len(said) <= 1 << 20
@@ -137,9 +137,9 @@ def test_fifty_megabytes_are_cut(editor: Editor, value: str) -> None:
 
 def test_a_tool_is_listed_as_its_spec_says(editor: Editor) -> None:
     agent = editor.agent("script")
-    put(editor, "plain", "return 1", description="Gives one.")
+    register(editor, "plain", "return 1", description="Gives one.")
     schema = {"properties": {"id": {"type": "string"}}, "required": ["id"]}
-    put(editor, "typed", "return 1", schema=schema, write=True)
+    register(editor, "typed", "return 1", schema=schema, write=True)
     editor.turn("mcp_tools")
     noted = next(note for note in agent.notes() if note.startswith("mcp tools/list "))
     listed = json.loads(noted.removeprefix("mcp tools/list "))["result"]["tools"]
@@ -151,12 +151,12 @@ def test_a_tool_is_listed_as_its_spec_says(editor: Editor) -> None:
     assert typed["annotations"]["readOnlyHint"] is False
 
 
-def test_tools_come_and_go_in_an_open_session(editor: Editor) -> None:
+def test_tools_are_added_and_removed_in_an_open_session(editor: Editor) -> None:
     editor.agent("script")
-    put(editor, "mine", "return 'one'")
+    register(editor, "mine", "return 'one'")
     assert text(call(editor, "mine")) == (False, "one")
-    put(editor, "mine", "return 'two'")
-    put(editor, "other", "return 1")
+    register(editor, "mine", "return 'two'")
+    register(editor, "other", "return 1")
     editor.wait("vim.list_contains(require('acp').state().sessions[1].tools.names, 'other')")
     assert text(call(editor, "mine")) == (False, "two")
     editor.lua("require('acp').tool('mine', nil)")
@@ -167,18 +167,18 @@ def test_tools_come_and_go_in_an_open_session(editor: Editor) -> None:
     assert ["tools/list_changed" in note for note in told] == [True, True]  # one more, one less
 
 
-def test_option_tools_may_name_them(editor: Editor) -> None:
+def test_the_option_tools_may_name_them(editor: Editor) -> None:
     editor.agent("script")
     editor.setup({"tools": ["mine", "nvim_read"]})
-    put(editor, "mine", "return 'one'")
-    put(editor, "other", "return 1")
+    register(editor, "mine", "return 'one'")
+    register(editor, "other", "return 1")
     assert text(call(editor, "mine")) == (False, "one")
     assert sorted(names(editor)) == ["mine", "nvim_read"]
 
 
-def test_the_next_host_has_them_again(editor: Editor) -> None:
+def test_the_next_host_knows_them(editor: Editor) -> None:
     editor.agent("script")
-    put(editor, "mine", "return 'one'")
+    register(editor, "mine", "return 'one'")
     assert text(call(editor, "mine")) == (False, "one")
     kill_host(editor)
     assert text(call(editor, "mine")) == (False, "one")
@@ -186,7 +186,7 @@ def test_the_next_host_has_them_again(editor: Editor) -> None:
 
 def test_a_cancel_reaches_the_tool(editor: Editor) -> None:
     editor.agent("script")
-    put(
+    register(
         editor,
         "mine",
         "_G.begun = true return function() return function() _G.ended = true end end",
@@ -198,21 +198,21 @@ def test_a_cancel_reaches_the_tool(editor: Editor) -> None:
     editor.wait_event("AcpTurnEnd")
 
 
-# -- one that writes ------------------------------------------------------------------------------
+# -- a tool that writes
 
 
-def asked(editor: Editor, arguments: str = "{}") -> dict[str, Any]:
-    """The question before a call of `mine`, which writes."""
-    put(editor, "mine", "_G.done = args return 'written'", write=True)
+def wait_question(editor: Editor, arguments: str = "{}") -> dict[str, Any]:
+    """Return the question before a call of `mine`, which writes."""
+    register(editor, "mine", "_G.done = args return 'written'", write=True)
     editor.prompt(f"mcp mine {arguments}")
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
     found: dict[str, Any] = editor.session(1)["permissions"][0]
     return found
 
 
-def test_the_user_is_asked_before_one_that_writes(editor: Editor) -> None:
+def test_a_tool_that_writes_needs_a_permission(editor: Editor) -> None:
     agent = editor.agent("script")
-    found = asked(editor, '{"to": "the shop", "command": "rm"}')
+    found = wait_question(editor, '{"to": "the shop", "command": "rm"}')
     assert (found["title"], found["kind"]) == ("Call mine", "other")
     assert [it["name"] for it in found["options"]][1] == "Allow mine for the session"
     editor.wait_screen("Scripted wants to call mine")
@@ -225,9 +225,9 @@ def test_the_user_is_asked_before_one_that_writes(editor: Editor) -> None:
     assert editor.lua("return _G.done") == {"to": "the shop", "command": "rm"}
 
 
-def test_a_refusal_is_told_and_nothing_runs(editor: Editor) -> None:
+def test_a_refusal_is_reported_and_nothing_runs(editor: Editor) -> None:
     agent = editor.agent("script")
-    asked(editor)
+    wait_question(editor)
     editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
     assert any('"the user refused"' in note for note in agent.notes())
@@ -238,10 +238,10 @@ def test_a_refusal_is_told_and_nothing_runs(editor: Editor) -> None:
     ("action", "gives"),
     [("allow", (False, "written")), ("deny", (True, "a rule of the user refuses"))],
 )
-def test_rules_answer(editor: Editor, action: str, gives: tuple[bool, str]) -> None:
+def test_rules_answer_for_user_tools(editor: Editor, action: str, gives: tuple[bool, str]) -> None:
     editor.agent("script")
     editor.setup({"permission": {"rules": [{"action": action, "kind": "other"}]}})
-    put(editor, "mine", "return 'written'", write=True)
+    register(editor, "mine", "return 'written'", write=True)
     assert text(call(editor, "mine")) == gives
 
 
@@ -289,7 +289,7 @@ def test_a_wrong_schema_is_named(editor: Editor, schema: str, said: str) -> None
     assert said in why
 
 
-def test_it_may_be_put_in_a_fast_event(editor: Editor) -> None:
+def test_a_tool_may_be_registered_in_a_fast_event(editor: Editor) -> None:
     editor.agent("script")
     editor.lua(
         "local timer = vim.uv.new_timer() timer:start(0, 0, function() timer:close()"

@@ -33,31 +33,31 @@ class Project:
         editor.agent("script")
 
     def begin(self, tool: str, **arguments: Any) -> None:
-        """The agent calls a tool; its turn goes on."""
+        """Let the agent call a tool, without waiting for its result."""
         self.editor.prompt(f"mcp {tool} {json.dumps(arguments, ensure_ascii=False)}")
 
     def call(self, tool: str, **arguments: Any) -> list[str]:
-        """The lines of its result, first whether it is `ok` or `failed`."""
+        """Return the lines of the result, after `ok` or `failed`."""
         turns = len(self.editor.events("AcpTurnEnd"))
         self.begin(tool, **arguments)
-        return self.ended(tool, turns + 1)
+        return self.wait_ended(tool, turns + 1)
 
-    def ended(self, tool: str, turns: int = 1) -> list[str]:
-        """The same, of the call that runs."""
+    def wait_ended(self, tool: str, turns: int = 1) -> list[str]:
+        """Return the same for the running call."""
         self.editor.wait_event("AcpTurnEnd", turns, 30)
         lines = self.editor.chat()
         last = max(row for row, line in enumerate(lines) if line.startswith(f"{tool}: "))
         said = [line for line in lines[last:] if line.strip()]
         return [said[0].removeprefix(f"{tool}: "), *said[1:]]
 
-    def asked(self) -> dict[str, Any]:
-        """The question that waits."""
+    def wait_question(self) -> dict[str, Any]:
+        """Return the pending question."""
         self.editor.wait("#require('acp').state().sessions[1].permissions > 0")
         found: dict[str, Any] = self.editor.session(1)["permissions"][0]
         return found
 
     def text(self, name: str) -> str:
-        """The live text."""
+        """Return the live text."""
         lines = self.editor.lines(str(self.editor.work / name))
         return "\n".join([*lines, ""])
 
@@ -82,16 +82,16 @@ def replaced(text: str) -> str:
 # -- nvim_edit ------------------------------------------------------------------------------------
 
 
-def test_an_edit_is_asked_for_and_pending(project: Project) -> None:
+def test_an_edit_needs_a_permission_and_is_pending(project: Project) -> None:
     editor = project.editor
     editor.open("a.txt")
     editor.keys("Gounsaved<Esc>gg")
     project.begin("nvim_edit", path="a.txt", edits=[{"old": "load two", "new": "load 2"}])
-    asked = project.asked()
+    asked = project.wait_question()
     assert (asked["title"], asked["kind"]) == ("Edit a.txt", "edit")
     assert [it["kind"] for it in asked["options"]] == ["allow_once", "allow_always", "reject_once"]
     editor.answer("Acp allow")
-    assert project.ended("nvim_edit") == ["ok", "edited a.txt: +1 -1, pending review"]
+    assert project.wait_ended("nvim_edit") == ["ok", "edited a.txt: +1 -1, pending review"]
     assert project.text("a.txt") == "def load\nload 2\nunsaved\n"
     assert project.disk("a.txt") == A, "unsaved text stays so"
     assert edits_by_name(editor)["a.txt"]["hunks"] == 1
@@ -102,11 +102,11 @@ def test_an_edit_is_asked_for_and_pending(project: Project) -> None:
     assert statuses[-3:] == ["pending", "in_progress", "completed"]
 
 
-def test_a_refusal_is_told_to_the_agent(project: Project) -> None:
+def test_a_refusal_is_reported_to_the_agent(project: Project) -> None:
     project.begin("nvim_edit", path="a.txt", edits=[{"old": "two", "new": "2"}])
-    project.asked()
+    project.wait_question()
     project.editor.answer("Acp deny")
-    assert project.ended("nvim_edit") == ["failed", "the user refused"]
+    assert project.wait_ended("nvim_edit") == ["failed", "the user refused"]
     assert project.disk("a.txt") == A
 
 
@@ -117,7 +117,7 @@ def test_a_refusal_is_told_to_the_agent(project: Project) -> None:
         ("deny", ["failed", "a rule of the user refuses"], A),
     ],
 )
-def test_rules_answer(project: Project, action: str, said: list[str], text: str) -> None:
+def test_rules_answer_for_edits(project: Project, action: str, said: list[str], text: str) -> None:
     rules = [{"action": action, "kind": "edit", "path": "*.txt"}]
     project.editor.setup({"permission": {"rules": rules}})
     edits = [{"old": "two", "new": "2"}]
@@ -127,29 +127,29 @@ def test_rules_answer(project: Project, action: str, said: list[str], text: str)
 
 def test_all_later_edits_of_the_session_can_be_allowed(project: Project) -> None:
     project.begin("nvim_edit", path="a.txt", edits=[{"old": "two", "new": "2"}])
-    project.asked()
+    project.wait_question()
     project.editor.answer("Acp allow allow_always")
-    assert project.ended("nvim_edit")[0] == "ok"
+    assert project.wait_ended("nvim_edit")[0] == "ok"
     said = project.call("nvim_edit", path="c.txt", edits=[{"old": "two", "new": "2"}])
     assert said == ["ok", "edited c.txt: +1 -1, pending review"]
 
 
-def test_a_file_outside_is_asked_about_by_its_reason(project: Project) -> None:
+def test_the_question_about_a_file_outside_has_its_reason(project: Project) -> None:
     editor = project.editor
     outside = editor.home / "outside.txt"
     outside.write_text(A)
     editor.setup({"permission": {"rules": [{"action": "allow", "kind": "edit"}]}})
     project.begin("nvim_edit", path=str(outside), edits=[{"old": "two", "new": "2"}])
-    assert "read outside the project" in project.asked()["title"]
+    assert "read outside the project" in project.wait_question()["title"]
     editor.answer("Acp allow")
     editor.wait_screen("outside the project")
     editor.wait("(require('acp').state().sessions[1].permissions[1] or {}).title:find('^Edit')")
     editor.answer("Acp allow")
-    assert project.ended("nvim_edit")[0] == "ok"
+    assert project.wait_ended("nvim_edit")[0] == "ok"
     assert outside.read_text() == A.replace("two", "2")
 
 
-def test_a_file_outside_is_refused_where_the_user_wants_that(project: Project) -> None:
+def test_a_file_outside_can_be_refused_by_an_option(project: Project) -> None:
     (project.editor.home / "outside.txt").write_text(A)
     project.editor.setup({"files": {"outside": "deny"}})
     said = project.call("nvim_edit", path="../outside.txt", edits=[{"old": "two", "new": "2"}])
@@ -157,25 +157,25 @@ def test_a_file_outside_is_refused_where_the_user_wants_that(project: Project) -
     assert "outside of the session's directories" in said[1]
 
 
-def test_the_users_amendment_is_written_and_told(project: Project) -> None:
+def test_the_users_amendment_is_written_and_reported(project: Project) -> None:
     editor = project.editor
     editor.open("a.txt")
     project.begin("nvim_edit", path="a.txt", edits=[{"old": "load two", "new": "load 2"}])
-    project.asked()
+    project.wait_question()
     editor.cmd("Acp review")
     editor.wait("#vim.api.nvim_list_tabpages() == 2")
     editor.keys("ggGA!<Esc>")
     editor.answer("Acp allow")
-    said = " ".join(project.ended("nvim_edit"))
+    said = " ".join(project.wait_ended("nvim_edit"))
     assert "the user changed your edit before they allowed it" in said
     assert project.disk("a.txt") == "def load\nload 2!\n"
     editor.wait("#vim.api.nvim_list_tabpages() == 1")
 
 
-def test_a_cancel_of_the_turn_takes_the_question_away(project: Project) -> None:
+def test_a_cancel_of_the_turn_ends_the_question(project: Project) -> None:
     editor = project.editor
     project.begin("nvim_edit", path="a.txt", edits=[{"old": "two", "new": "2"}])
-    project.asked()
+    project.wait_question()
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd", 1, 20)
     editor.wait("#(require('acp').state().sessions[1].permissions or {}) == 0")
@@ -186,17 +186,17 @@ def test_a_cancel_of_the_turn_takes_the_question_away(project: Project) -> None:
 # -- nvim_rename ----------------------------------------------------------------------------------
 
 
-def test_a_rename_in_three_files_with_unsaved_text(project: Project) -> None:
+def test_a_rename_changes_three_files_with_unsaved_text(project: Project) -> None:
     editor = project.editor
     editor.open("b.txt")
     attached(editor, "b.txt")
     editor.keys("ggO🦆🦆 load unsaved<Esc>")
     project.begin("nvim_rename", **RENAME)
-    assert project.asked()["title"] == "Rename load to fetch"
+    assert project.wait_question()["title"] == "Rename load to fetch"
     editor.wait_screen("wants to rename load to fetch")
     editor.keys("Gotyped meanwhile<Esc>")
     editor.answer("Acp allow")
-    said = project.ended("nvim_rename")
+    said = project.wait_ended("nvim_rename")
     assert said[0] == "ok"
     assert sorted(said[1:]) == [
         "edited a.txt: +2 -2, pending review",
@@ -219,13 +219,13 @@ def test_a_rename_in_three_files_with_unsaved_text(project: Project) -> None:
     assert project.text("a.txt") == replaced(A)
 
 
-def test_one_hunk_of_a_rename_is_rejected(project: Project) -> None:
+def test_one_hunk_of_a_rename_can_be_rejected(project: Project) -> None:
     editor = project.editor
     editor.open("c.txt")
     project.begin("nvim_rename", **RENAME)
-    project.asked()
+    project.wait_question()
     editor.answer("Acp allow")
-    project.ended("nvim_rename")
+    project.wait_ended("nvim_rename")
     wait_count(editor, 3)
     editor.keys("3G")
     editor.cmd("Acp reject")
@@ -233,14 +233,14 @@ def test_one_hunk_of_a_rename_is_rejected(project: Project) -> None:
     assert (project.disk("c.txt"), project.disk("a.txt")) == (C, replaced(A))
 
 
-def test_a_dry_run_asks_nobody(project: Project) -> None:
+def test_a_dry_run_needs_no_permission(project: Project) -> None:
     said = project.call("nvim_rename", **RENAME, dry_run=True)
     assert said[:2] == ["ok", "4 lines in 3 files would change; nothing is changed yet"]
     assert "c.txt:3 load" in said
     assert project.editor.events("AcpPermission") == []
 
 
-def test_a_rename_of_another_version_is_refused(make: Callable[..., Project]) -> None:
+def test_a_rename_for_another_version_is_refused(make: Callable[..., Project]) -> None:
     project = make(versions=1)
     project.editor.open("a.txt")
     attached(project.editor, "a.txt")
@@ -250,7 +250,7 @@ def test_a_rename_of_another_version_is_refused(make: Callable[..., Project]) ->
     assert project.editor.events("AcpPermission") == []
 
 
-def test_one_readonly_file_stops_all(project: Project) -> None:
+def test_one_readonly_file_stops_the_rename(project: Project) -> None:
     (project.editor.work / "c.txt").chmod(0o444)
     said = " ".join(project.call("nvim_rename", **RENAME))
     assert said.startswith("failed")
@@ -258,16 +258,16 @@ def test_one_readonly_file_stops_all(project: Project) -> None:
     assert (project.disk("a.txt"), project.disk("b.txt")) == (A, B)
 
 
-def test_a_server_with_other_columns(make: Callable[..., Project]) -> None:
+def test_a_server_with_another_encoding_renames(make: Callable[..., Project]) -> None:
     project = make(encoding="utf-8")
     project.begin("nvim_rename", **RENAME)
-    project.asked()
+    project.wait_question()
     project.editor.answer("Acp allow")
-    assert project.ended("nvim_rename")[0] == "ok"
+    assert project.wait_ended("nvim_rename")[0] == "ok"
     assert project.disk("b.txt") == replaced(B)
 
 
-def test_without_a_server_the_agent_is_told(editor: Editor) -> None:
+def test_without_a_server_the_rename_is_refused(editor: Editor) -> None:
     editor.agent("script")
     project = Project.__new__(Project)
     project.editor = editor
@@ -286,9 +286,9 @@ def test_a_code_action_is_listed_and_applied(project: Project) -> None:
     said = project.call("nvim_code_actions", path="a.txt", line=2)
     assert said == ["ok", "a1 quickfix Remove line 2"]
     project.begin("nvim_apply_code_action", id="a1")
-    assert project.asked()["title"] == "Remove line 2"
+    assert project.wait_question()["title"] == "Remove line 2"
     editor.answer("Acp allow")
-    assert project.ended("nvim_apply_code_action", 2) == [
+    assert project.wait_ended("nvim_apply_code_action", 2) == [
         "ok",
         "edited a.txt: +0 -1, pending review",
     ]
@@ -304,13 +304,13 @@ def test_a_command_runs_after_the_question(make: Callable[..., Project], editor:
     assert project.call("nvim_code_actions", path="a.txt", line=1) == ["ok", "a1 Fix it"]
     editor.setup({"permission": {"rules": [{"action": "allow", "kind": "edit"}]}})
     project.begin("nvim_apply_code_action", id="a1")
-    asked = project.asked()
+    asked = project.wait_question()
     assert (asked["title"], asked["kind"]) == ("Fix it", "execute")
     editor.wait_screen("wants to run lsp:")
     editor.wait_screen("words.fix")
     assert project.disk("a.txt") == A
     editor.answer("Acp allow")
-    assert project.ended("nvim_apply_code_action", 2)[0] == "ok"
+    assert project.wait_ended("nvim_apply_code_action", 2)[0] == "ok"
     assert project.disk("a.txt") == f"fixed {A}"
     assert set(wait_count(editor, 1)) == {"a.txt"}
 
@@ -319,9 +319,9 @@ def test_a_file_is_formatted_by_the_server(project: Project) -> None:
     editor = project.editor
     editor.write("a.txt", "one  \ntwo\nthree \n")
     project.begin("nvim_format", path="a.txt", line=3)
-    assert project.asked()["title"] == "Format a.txt"
+    assert project.wait_question()["title"] == "Format a.txt"
     editor.answer("Acp allow")
-    assert project.ended("nvim_format") == ["ok", "edited a.txt: +1 -1, pending review"]
+    assert project.wait_ended("nvim_format") == ["ok", "edited a.txt: +1 -1, pending review"]
     assert project.disk("a.txt") == "one  \ntwo\nthree\n"
 
 
@@ -335,11 +335,11 @@ def test_a_file_is_formatted_by_conform(project: Project) -> None:
     editor = project.editor
     editor.lua(SETUP, str(PLUGIN))
     project.begin("nvim_format", path="a.txt")
-    assert project.asked()["kind"] == "execute"
+    assert project.wait_question()["kind"] == "execute"
     editor.wait_screen("conform:upper")
     assert project.disk("a.txt") == A
     editor.answer("Acp allow")
-    assert project.ended("nvim_format")[0] == "ok"
+    assert project.wait_ended("nvim_format")[0] == "ok"
     assert project.disk("a.txt") == A.upper()
 
 
@@ -352,24 +352,24 @@ def test_a_file_without_formatters_is_formatted_by_its_options(editor: Editor) -
     editor.open("a.md")
     project = Project(editor)
 
-    def formatted(turns: int, **arguments: Any) -> str:
+    def format_file(turns: int, **arguments: Any) -> str:
         project.begin("nvim_format", path="a.md", **arguments)
-        assert project.asked()["kind"] == "execute"
+        assert project.wait_question()["kind"] == "execute"
         editor.answer("Acp allow")
-        assert project.ended("nvim_format", turns)[0] == "ok"
+        assert project.wait_ended("nvim_format", turns)[0] == "ok"
         return path.read_text()
 
     editor.cmd("set equalprg=tr\\ o\\ 0")
-    assert formatted(1, line=1) == "0ne\ntwo\nthree  \n"
+    assert format_file(1, line=1) == "0ne\ntwo\nthree  \n"
     editor.lua(EXPRESSION)
-    assert formatted(2, line=2) == "0ne\nTWO\nthree  \n"
-    assert formatted(3) == "0NE\nTWO\nTHREE  \n"
+    assert format_file(2, line=2) == "0ne\nTWO\nthree  \n"
+    assert format_file(3) == "0NE\nTWO\nTHREE  \n"
     editor.cmd("set formatexpr= equalprg=false")
     editor.setup({"permission": {"rules": [{"action": "allow", "command": "equalprg:*"}]}})
     assert project.call("nvim_format", path="a.md") == ["failed", "equalprg: code 1"]
 
 
-def test_calls_at_once_have_a_card_each(project: Project) -> None:
+def test_several_calls_at_once_have_a_card_each(project: Project) -> None:
     editor = project.editor
     calls = [
         ["nvim_edit", {"path": name, "edits": [{"old": "load", "new": "x", "all": True}]}]
@@ -384,11 +384,11 @@ def test_calls_at_once_have_a_card_each(project: Project) -> None:
     assert (project.disk("a.txt"), project.disk("c.txt")) == (A.replace("load", "x"), C)
 
 
-# -- files that come, move and go -----------------------------------------------------------------
+# -- files that are created, moved and deleted
 
 
 def refactoring(editor: Editor) -> dict[str, Any]:
-    """What a server answers to a rename: `a.txt` moves, `b.txt` goes, `n.txt` is new."""
+    """Return the server's answer to a rename: `a.txt` moves, `b.txt` is deleted, `n.txt` is new."""
 
     def uri(name: str) -> str:
         return f"file://{editor.work}/{name}"
@@ -409,7 +409,7 @@ def refactoring(editor: Editor) -> dict[str, Any]:
 
 
 def files(project: Project) -> dict[str, str]:
-    """All texts of the project, but for those that are being written (`.a.txt.…`)."""
+    """Return all texts of the project, except temporary files (`.a.txt.…`)."""
     found = sorted(project.editor.work.rglob("[!.]*"))
     return {it.name: it.read_text() for it in found if it.is_file()}
 
@@ -418,17 +418,17 @@ BEFORE = {"a.txt": A, "b.txt": B, "c.txt": C}
 AFTER = {"c.txt": C, "n.txt": "new\n", "moved.txt": f"moved\n{A}"}
 
 
-def test_files_come_move_and_go(make: Callable[..., Project], editor: Editor) -> None:
+def test_files_are_created_moved_and_deleted(make: Callable[..., Project], editor: Editor) -> None:
     project = make(answers=refactoring(editor))
     editor.open("b.txt")
     editor.open("a.txt")
     project.begin("nvim_rename", **RENAME)
-    project.asked()
+    project.wait_question()
     editor.cmd("Acp review")
     editor.wait("#vim.api.nvim_list_tabpages() == 2")
     assert files(project) == BEFORE
     editor.answer("Acp allow")
-    said = project.ended("nvim_rename")
+    said = project.wait_ended("nvim_rename")
     assert said[0] == "ok"
     assert sorted(said[1:]) == [
         "created n.txt: +1 -0, pending review",
@@ -449,12 +449,12 @@ def test_files_come_move_and_go(make: Callable[..., Project], editor: Editor) ->
     assert files(project) == AFTER
 
 
-def test_a_checkpoint_brings_all_files_back(make: Callable[..., Project], editor: Editor) -> None:
+def test_a_checkpoint_restores_all_files(make: Callable[..., Project], editor: Editor) -> None:
     project = make(answers=refactoring(editor))
     project.begin("nvim_rename", **RENAME)
-    project.asked()
+    project.wait_question()
     editor.answer("Acp allow")
-    assert project.ended("nvim_rename")[0] == "ok"
+    assert project.wait_ended("nvim_rename")[0] == "ok"
     assert files(project) == AFTER
     editor.cmd("Acp restore 1")
     until(lambda: files(project) == BEFORE)

@@ -1,1 +1,1 @@
-"""What holds in both versions of the protocol, and what version 2 has alone."""
+"""Behaviour in both versions of the protocol, and features of version 2 only."""

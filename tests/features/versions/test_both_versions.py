@@ -1,4 +1,4 @@
-"""One agent in both versions of the protocol: what a user sees and `state()` tells is the same."""
+"""One agent in both versions of the protocol: the screen and `state()` are the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AFTER = BEFORE.replace("two", "TWO")
 pytestmark = pytest.mark.parametrize("version", [1, 2])
 
 
-def test_a_turn_with_all_that_streams(editor: Editor, version: int) -> None:
+def test_a_turn_with_all_kinds_of_updates_is_shown(editor: Editor, version: int) -> None:
     editor.agent("script", protocol=version)
     end = editor.turn("say one\nthink why\ntool\nplan\nupdates\nsay two")
     assert end["stop_reason"] == "end_turn"
@@ -36,7 +36,7 @@ def test_a_turn_with_all_that_streams(editor: Editor, version: int) -> None:
 
 
 @pytest.mark.parametrize("key", ["allow", "deny"])
-def test_a_permission(editor: Editor, version: int, key: str) -> None:
+def test_a_permission_is_answered(editor: Editor, version: int, key: str) -> None:
     editor.agent("script", protocol=version)
     editor.prompt("permission p1")
     asked = editor.wait_event("AcpPermission")
@@ -49,7 +49,7 @@ def test_a_permission(editor: Editor, version: int, key: str) -> None:
     assert not editor.session()["permissions"]
 
 
-def test_a_cancel_with_a_question(editor: Editor, version: int) -> None:
+def test_a_cancel_ends_a_question(editor: Editor, version: int) -> None:
     editor.agent("script", protocol=version)
     editor.prompt("permission p1")
     editor.wait_event("AcpPermission")
@@ -63,7 +63,7 @@ def test_a_cancel_with_a_question(editor: Editor, version: int) -> None:
     assert "later" in editor.chat()
 
 
-def test_an_edit_on_disk_is_reviewed(editor: Editor, version: int) -> None:
+def test_an_edit_on_disk_can_be_reviewed(editor: Editor, version: int) -> None:
     path = editor.write("a.txt", BEFORE)
     editor.open(path)
     editor.agent("script", protocol=version)
@@ -84,7 +84,7 @@ def test_an_agent_that_dies_is_started_again(editor: Editor, version: int) -> No
     assert "again" in editor.chat()
 
 
-def test_a_session_is_resumed_after_a_restart_and_goes_on(editor: Editor, version: int) -> None:
+def test_a_session_is_resumed_after_a_restart_and_continues(editor: Editor, version: int) -> None:
     traffic = storing_agent(editor, {}, protocol=version)
     editor.turn("say one\ntool")
     editor.cmd("Acp restart")

@@ -1,5 +1,5 @@
-"""Every method that version 2 of the protocol has, in a real Neovim: what leaves, and what a user
-sees of it. All frames are checked against the schema of version 2 when an editor ends.
+"""Every method of version 2 of the protocol, in a real Neovim: its frames and what a user sees. At
+the end of an editor all frames are checked against the schema of version 2.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def last(traffic: Traffic, method: str) -> Any:
     return traffic.wait(method)["params"]
 
 
-def test_sessions_are_listed_opened_again_forked_and_ended(picker: Editor) -> None:
+def test_sessions_are_listed_reopened_forked_and_ended(picker: Editor) -> None:
     traffic = storing_agent(
         picker,
         {
@@ -77,7 +77,7 @@ def test_sessions_are_listed_opened_again_forked_and_ended(picker: Editor) -> No
     picker.wait(IDLE.format(n=3))
 
 
-def test_a_login_and_a_logout(picker: Editor) -> None:
+def test_login_and_logout_work(picker: Editor) -> None:
     mark = picker.home / "logged-in"
     traffic = picker.agent("wants_login", str(mark), "ab", "session/new", protocol=2)
     picker.prompt("say one")
@@ -94,7 +94,7 @@ def test_a_login_and_a_logout(picker: Editor) -> None:
     picker.wait("require('acp').state().agents.wants_login.auth.state == 'unauthenticated'")
 
 
-def test_a_login_that_the_agent_tells_of(picker: Editor) -> None:
+def test_an_agent_may_report_a_login(picker: Editor) -> None:
     mark = picker.home / "logged-in"
     traffic = picker.agent("tells_login", str(mark), protocol=2)
     picker.prompt("say done")
@@ -105,7 +105,7 @@ def test_a_login_that_the_agent_tells_of(picker: Editor) -> None:
     assert "done" in picker.chat()
 
 
-def test_questions_with_forms_and_addresses(editor: Editor) -> None:
+def test_questions_with_forms_and_addresses_are_answered(editor: Editor) -> None:
     traffic = editor.agent("script", protocol=2)
     asked = traffic.wait  # the first prompt starts the agent
     editor.lua("vim.ui.open = function(url) _G.opened = url end")
@@ -125,7 +125,7 @@ def test_questions_with_forms_and_addresses(editor: Editor) -> None:
     assert any("accepted, completed" in line for line in editor.chat())
 
 
-def test_a_question_that_is_taken_back_and_one_about_something_unknown(editor: Editor) -> None:
+def test_a_withdrawn_question_and_one_about_an_unknown_request_are_handled(editor: Editor) -> None:
     traffic = editor.agent("script2", protocol=2)
     editor.turn("permission_taken_back")
     [answer] = traffic.wait_answers(PERMISSION, 1)
@@ -141,7 +141,7 @@ def test_a_question_that_is_taken_back_and_one_about_something_unknown(editor: E
     editor.wait_event("AcpTurnEnd", 2)
 
 
-def test_two_questions_one_answer_is_not_running_for_both(editor: Editor) -> None:
+def test_one_answer_of_two_keeps_the_state_waiting(editor: Editor) -> None:
     editor.agent("script2", protocol=2)
     editor.prompt("permissions 2")
     editor.wait("#require('acp').state().sessions[1].permissions == 2")
@@ -153,7 +153,7 @@ def test_two_questions_one_answer_is_not_running_for_both(editor: Editor) -> Non
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
 
 
-def test_a_tool_call_and_a_terminal_are_ended_alone(editor: Editor) -> None:
+def test_a_tool_call_and_a_terminal_end_separately(editor: Editor) -> None:
     traffic = editor.agent("ends_alone", protocol=2)
     editor.prompt("go")
     editor.wait("#require('acp').state().sessions[1].terminals == 1")
@@ -169,7 +169,7 @@ def test_a_tool_call_and_a_terminal_are_ended_alone(editor: Editor) -> None:
     assert editor.session()["terminals"][0]["signal"] == "SIGTERM"
 
 
-def test_what_the_client_does_not_have_is_refused(editor: Editor) -> None:
+def test_methods_that_the_client_lacks_are_refused(editor: Editor) -> None:
     traffic = editor.agent("script2", protocol=2)
     lines = ["fs/read_text_file", "terminal/create", "_vendor/thing"]
     editor.turn("\n".join(f"request {method} {{}}" for method in lines))
@@ -179,7 +179,7 @@ def test_what_the_client_does_not_have_is_refused(editor: Editor) -> None:
     assert "on" in editor.chat()
 
 
-def test_a_turn_that_fails_says_why_and_gives_the_prompt_back(editor: Editor) -> None:
+def test_a_failed_turn_gives_the_reason_and_returns_the_prompt(editor: Editor) -> None:
     editor.agent("script2", protocol=2)
     end = editor.turn("stop error")
     assert end["error"] == "the model is overloaded"
@@ -197,7 +197,7 @@ def test_a_turn_that_fails_says_why_and_gives_the_prompt_back(editor: Editor) ->
     }
 
 
-def test_commands_of_an_answer_and_a_state_that_came_before_it(editor: Editor) -> None:
+def test_commands_in_an_answer_and_a_state_before_it_are_applied(editor: Editor) -> None:
     editor.agent("works_at_once", protocol=2)
     editor.prompt("hello")
     editor.wait("#(require('acp').state().sessions[1].commands or {}) == 1")
@@ -206,7 +206,7 @@ def test_commands_of_an_answer_and_a_state_that_came_before_it(editor: Editor) -
     until(lambda: "done with both" in editor.chat())
 
 
-def test_a_subagent_that_asks_in_version_2(editor: Editor) -> None:
+def test_a_subagent_can_ask_in_version_2(editor: Editor) -> None:
     editor.agent("subagent_asks", protocol=2)
     editor.prompt("go")
     asked = editor.wait_event("AcpPermission")

@@ -1,4 +1,4 @@
-"""Agents of version 2 that replay a session on a plain resume, which they must not: the user sees
+"""Agents of version 2 that replay a session on a plain resume, against the protocol: the user sees
 it once (v2/session-setup#resuming-sessions).
 """
 
@@ -64,7 +64,7 @@ SCRIPT = {
 SEEN = ["I look at the file.", "Read it", "its text", "Look around", "$ make", "built", "Watch it"]
 
 
-def retelling_agent(editor: Editor, *args: str, **more: Any) -> Traffic:
+def replaying_agent(editor: Editor, *args: str, **more: Any) -> Traffic:
     path = editor.home / "told.json"
     path.write_text(json.dumps(SCRIPT))
     path.with_suffix(".news").write_text("\n".join(map(json.dumps, NEWS)))
@@ -75,15 +75,15 @@ def lines(editor: Editor, n: int = 1) -> list[str]:
     return [line for line in editor.chat(n) if line]
 
 
-def talk(editor: Editor) -> list[str]:
-    """A turn, and what its chat shows."""
+def first_chat(editor: Editor) -> list[str]:
+    """Run a turn and return its chat."""
     editor.turn("look")
     until(lambda: "That is all." in editor.chat(1))
     return lines(editor)
 
 
 def assert_once(editor: Editor, *news: str, n: int = 1) -> None:
-    """Each thing stands in the chat once."""
+    """Check that the chat has each text once."""
     chat = lines(editor, n)
     for text in ("That is all.", *SEEN, *news):
         assert sum(text in line for line in chat) == 1, text
@@ -91,8 +91,8 @@ def assert_once(editor: Editor, *news: str, n: int = 1) -> None:
 
 @pytest.mark.parametrize("how", ["same before", "same after", "other before", "other after"])
 def test_a_session_is_shown_once_after_a_restart(editor: Editor, how: str) -> None:
-    traffic = retelling_agent(editor, *how.split())
-    before = talk(editor)
+    traffic = replaying_agent(editor, *how.split())
+    before = first_chat(editor)
     editor.cmd("Acp restart")
     editor.wait_event("AcpSession", 2)
     editor.wait(IDLE.format(n=1))
@@ -105,9 +105,9 @@ def test_a_session_is_shown_once_after_a_restart(editor: Editor, how: str) -> No
     assert len(editor.session()["plan"]) == 1
 
 
-def test_work_that_goes_on_after_a_restart_is_shown(editor: Editor) -> None:
-    retelling_agent(editor, "other", "works")
-    before = talk(editor)
+def test_work_that_continues_after_a_restart_is_shown(editor: Editor) -> None:
+    replaying_agent(editor, "other", "works")
+    before = first_chat(editor)
     editor.cmd("Acp restart")
     editor.wait_event("AcpSession", 2)
     until(lambda: "By the way." in editor.chat(1))
@@ -115,9 +115,9 @@ def test_work_that_goes_on_after_a_restart_is_shown(editor: Editor) -> None:
     assert_once(editor, "Look again", "By the way.")
 
 
-def test_ids_that_count_anew_after_a_restart_name_what_is_new(editor: Editor) -> None:
-    retelling_agent(editor, "same", "never")
-    before = talk(editor)
+def test_ids_that_are_reused_after_a_restart_name_new_messages(editor: Editor) -> None:
+    replaying_agent(editor, "same", "never")
+    before = first_chat(editor)
     editor.cmd("Acp restart")
     editor.wait_event("AcpSession", 2)
     editor.wait(IDLE.format(n=1))
@@ -140,8 +140,8 @@ def test_a_session_is_shown_once_after_the_connection_was_lost(editor: Editor) -
             proxies.append(stack.enter_context(CuttingProxy(server.port)))
             return f"ws://127.0.0.1:{proxies[0].port}/acp"
 
-        traffic = retelling_agent(editor, elsewhere=serve)
-        before = talk(editor)
+        traffic = replaying_agent(editor, elsewhere=serve)
+        before = first_chat(editor)
         proxies[0].cut()
         traffic.wait("session/resume")
         editor.turn("go", 30)
@@ -154,8 +154,8 @@ def test_a_session_is_shown_once_after_the_connection_was_lost(editor: Editor) -
 @pytest.mark.parametrize("when", ["before", "never"])
 def test_a_session_that_is_opened_by_resume_is_shown_once(editor: Editor, when: str) -> None:
     install_picker(editor)
-    retelling_agent(editor, "same", when)
-    talk(editor)
+    replaying_agent(editor, "same", when)
+    first_chat(editor)
     pick(editor, "Acp sessions", "Retold", "close")
     editor.wait("require('acp').state().sessions[1].status == 'closed'")
     pick(editor, "Acp sessions", "Retold", "resume")

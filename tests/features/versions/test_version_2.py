@@ -1,4 +1,4 @@
-"""What only version 2 of the protocol has, at the level of a user (contract section 11)."""
+"""Features of version 2 of the protocol only, as a user sees them (contract section 11)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tests.support.waiting import until
 
 
 def told(**update: Any) -> str:
-    """A line of a script: one update."""
     return f"update {json.dumps(update)}"
 
 
@@ -25,7 +24,7 @@ def chunk(id: str, text: str) -> str:
     return told(sessionUpdate="agent_message_chunk", messageId=id, content=block)
 
 
-def test_a_message_is_rewritten_at_its_place(editor: Editor) -> None:
+def test_a_message_is_rewritten_in_place(editor: Editor) -> None:
     editor.agent("script2", protocol=2)
     lines = [chunk("a", "draft"), chunk("b", "below"), message("agent_message", "a", "final")]
     editor.turn("\n".join([*lines, chunk("a", " word"), message("agent_message", "b")]))
@@ -50,7 +49,7 @@ def test_a_tool_call_is_patched_and_its_content_grows(editor: Editor) -> None:
     assert any("second part" in line for line in editor.chat())
 
 
-def test_a_terminal_of_the_agent(editor: Editor) -> None:
+def test_a_terminal_of_the_agent_is_shown(editor: Editor) -> None:
     editor.agent("script2", protocol=2)
     data = [base64.b64encode(part).decode() for part in ("é".encode()[:1], "é".encode()[1:])]
     script = [told(sessionUpdate="terminal_update", terminalId="x", command="make")]
@@ -65,7 +64,7 @@ def test_a_terminal_of_the_agent(editor: Editor) -> None:
     assert any("é" in line for line in editor.chat())
 
 
-def test_the_agent_works_by_itself_and_in_the_background(editor: Editor) -> None:
+def test_the_agent_may_work_without_a_prompt_and_in_the_background(editor: Editor) -> None:
     editor.agent("script2", protocol=2)
     work = [{"type": "terminal", "terminalId": "x"}]
     editor.prompt(told(sessionUpdate="state_update", state="running", background=work))
@@ -75,7 +74,7 @@ def test_the_agent_works_by_itself_and_in_the_background(editor: Editor) -> None
     editor.wait("require('acp').state().sessions[1].status == 'idle'")
 
 
-def test_plans_by_id_stand_in_one_list(editor: Editor) -> None:
+def test_plans_with_ids_are_in_one_list(editor: Editor) -> None:
     editor.agent("script2", protocol=2)
 
     def plan(id: str, status: str) -> str:
@@ -94,7 +93,7 @@ def test_plans_by_id_stand_in_one_list(editor: Editor) -> None:
     assert [it["content"] for it in editor.session()["plan"]] == ["two"]
 
 
-def test_a_permission_about_a_command(editor: Editor) -> None:
+def test_a_permission_about_a_command_is_shown(editor: Editor) -> None:
     editor.agent("script2", protocol=2)
     subject = {"type": "command", "command": "make clean", "cwd": "/tmp"}
     editor.prompt("asks2 " + json.dumps({"title": "Clean up?", "subject": subject}))
@@ -107,7 +106,7 @@ def test_a_permission_about_a_command(editor: Editor) -> None:
     assert "allow" in editor.chat()
 
 
-def test_a_permission_about_a_command_of_a_tool_call_that_is_shown(editor: Editor) -> None:
+def test_a_permission_about_a_command_of_a_shown_tool_call_is_shown(editor: Editor) -> None:
     editor.agent("script2", protocol=2)
     call = told(sessionUpdate="tool_call_update", toolCallId="t", title="Tidy", kind="other")
     subject = {"type": "command", "command": "make clean", "cwd": "/tmp", "toolCallId": "t"}
@@ -121,7 +120,7 @@ def test_a_permission_about_a_command_of_a_tool_call_that_is_shown(editor: Edito
     editor.wait_event("AcpTurnEnd")
 
 
-def test_a_prompt_is_given_to_the_agent_while_it_works(editor: Editor) -> None:
+def test_a_prompt_is_sent_while_the_agent_works(editor: Editor) -> None:
     traffic = editor.agent("script2", protocol=2)
     editor.prompt("takes_one_more")
     traffic.wait("session/prompt")
@@ -145,7 +144,7 @@ def test_an_agent_that_answers_1_is_started_again(editor: Editor) -> None:
     assert len(traffic.pids()) == 2
 
 
-def test_an_agent_that_repeats_the_version_is_known_by_its_shape(editor: Editor) -> None:
+def test_an_agent_that_repeats_the_version_is_recognized_by_its_shape(editor: Editor) -> None:
     editor.agent("answers_version", "2", protocol=2)
     assert editor.turn("hello")["stop_reason"] == "end_turn"
     assert editor.state()["agents"]["answers_version"]["protocol"] == 1
@@ -221,8 +220,8 @@ def test_every_update_reaches_the_screen(editor: Editor) -> None:
     assert session["model"]["name"] == "Em"
 
 
-def test_an_agent_that_names_neither_itself_nor_the_prompt(editor: Editor) -> None:
-    """As the drafts of version 2 had it."""
+def test_an_agent_may_name_neither_itself_nor_the_prompt(editor: Editor) -> None:
+    """As in the drafts of version 2."""
     editor.agent("drafted", protocol=2)
     assert editor.turn("hello there")["stop_reason"] == "end_turn"
     assert editor.state()["agents"]["drafted"]["protocol"] == 2

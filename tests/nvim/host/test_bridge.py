@@ -1,4 +1,4 @@
-"""The end of the host's loop: nothing is left that would keep the process."""
+"""End of the host's loop: no thread keeps the process alive."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from acp_nvim.nvim.bridge import Bridge
 from tests.support.waiting import PATIENCE_S
 
 
-class Session:
-    """A connection that Neovim closes at once."""
+class ClosedSession:
+    """Connection that Neovim closes at once."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self.loop = SimpleNamespace(_loop=self._loop)
 
     def request(self, *_args: Any) -> None:
-        """Nothing is answered any more."""
+        """Answer nothing, as a closed connection."""
 
     def run(self, *_handlers: Any) -> None:
         self._loop.run_until_complete(anyio.lowlevel.checkpoint())
@@ -39,8 +39,8 @@ class Session:
 
 @pytest.fixture(autouse=True)
 def sigterm() -> Iterator[None]:
-    """The end of a host is left alone by SIGTERM; the tests that follow are not, nor their
-    children.
+    """Restore the signal handler for SIGTERM, which the end of a host sets to be ignored, for later
+    tests and their children.
     """
     before = signal.getsignal(signal.SIGTERM)
     yield
@@ -48,8 +48,8 @@ def sigterm() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("when", ["before", "afterwards", "both"])
-def test_no_thread_is_left(when: str) -> None:
-    """Python waits for them at its end, and they for work that never comes."""
+def test_no_thread_remains(when: str) -> None:
+    """Python waits for threads at its end, and they wait for work that never comes."""
     done: list[str] = []
 
     async def main() -> None:
@@ -62,14 +62,14 @@ def test_no_thread_is_left(when: str) -> None:
                 if when != "before":
                     await to_thread.run_sync(done.append, "afterwards")
 
-    session = Session()
+    session = ClosedSession()
     Bridge(cast(AsyncSession, session)).run(main(), lambda _name, _args: None)
     workers = [one for one in threading.enumerate() if isinstance(one, WorkerThread)]
     for worker in workers:
         worker.join(PATIENCE_S)
     left = [worker for worker in workers if worker.is_alive()]
     for worker in left:
-        worker.queue.put_nowait(None)  # else pytest itself would wait for it
+        worker.queue.put_nowait(None)  # otherwise pytest itself would wait for it
     session.loop._loop.close()
     assert "afterwards" in done or when == "before"
     assert left == []

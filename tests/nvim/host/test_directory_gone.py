@@ -11,7 +11,7 @@ GONE = "The current directory was deleted"
 
 
 def leave_home(editor: Editor) -> None:
-    """Make the current directory one that is not there any more."""
+    """Make the current directory one that no longer exists."""
     below = editor.work / "below"
     below.mkdir()
     editor.cmd(f"cd {below}")
@@ -31,7 +31,7 @@ def test_a_session_needs_a_directory(editor: Editor, command: str) -> None:
     assert len(agent.received("session/new")) == len(editor.state()["sessions"]) == 1
 
 
-def test_a_prompt_that_has_nowhere_to_go_is_not_lost(editor: Editor) -> None:
+def test_a_prompt_without_a_directory_is_not_lost(editor: Editor) -> None:
     editor.errors_expected = True
     agent = editor.agent("script")
     leave_home(editor)

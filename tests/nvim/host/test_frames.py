@@ -1,4 +1,4 @@
-"""Frames: what goes wrong with one is told, and is not the end of them; when the next one comes."""
+"""Frames: their errors, their pace, and the order of text, state and events in them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from acp_nvim.session.calls import call_updates
 from acp_nvim.session.session import Session, Unobserved
 from tests.support.waiting import PATIENCE_S
 
-SAID = ("event", "state")
+ANNOUNCING = ("event", "state")
 
 
-class Neovim:
-    """Takes frames."""
+class RecordingNeovim:
+    """Neovim that records frames."""
 
     def __init__(self, us: int = 10) -> None:
         self.us = us
         self.busy = False
-        """Whether frames wait for their answer."""
+        """If set, frames wait for their answer."""
         self.frames: list[list[Any]] = []
         self.came = asyncio.Event()
         self.loop = asyncio.get_running_loop()
@@ -46,8 +46,8 @@ class Neovim:
         return answer
 
 
-class Waking(Unobserved):
-    """Wakes the frames when text streams."""
+class WakingObserver(Unobserved):
+    """Observer that wakes the frames when text streams."""
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
@@ -56,38 +56,38 @@ class Waking(Unobserved):
         self._pace.wake()
 
 
-class Shown:
-    """A session on a screen, and the frames of it."""
+class ScreenedSession:
+    """Session on a screen, with its frames."""
 
-    def __init__(self, neovim: Neovim) -> None:
+    def __init__(self, neovim: RecordingNeovim) -> None:
         self.pace = Pace(neovim.loop.time)
         screen = Screen(Settings, self.pace.wake)
         self.flow = Flow(screen, self.pace, Settings, LimitReports(screen).tell)
-        self.session = Session(1, "agent", "/", observer=Waking(self.pace))
+        self.session = Session(1, "agent", "/", observer=WakingObserver(self.pace))
         screen.add(self.session)
         self._frames = frames(neovim, self.pace, screen.collect, drained=self.flow.drained)
         self.run = self._frames.run
 
 
-async def at_once() -> None:
-    """Nothing has to be on disk."""
+async def saved() -> None:
+    """Do nothing: no state has to be on disk."""
 
 
-def frames(neovim: Neovim, pace: Pace, collect: Collect, **options: Any) -> Frames:
-    """Frames that go to this Neovim."""
-    options = {"drained": lambda: None, "failed": lambda _: None, "kept": at_once, **options}
+def frames(neovim: RecordingNeovim, pace: Pace, collect: Collect, **options: Any) -> Frames:
+    """Return frames that go to this Neovim."""
+    options = {"drained": lambda: None, "failed": lambda _: None, "kept": saved, **options}
     return Frames(cast("Bridge", neovim), pace, collect, **options)
 
 
-def unseen() -> tuple[Screen, Session]:
-    """A session on a screen whose frames a test collects by itself."""
+def session_on_screen() -> tuple[Screen, Session]:
+    """Return a screen and a session on it, whose frames the test collects."""
     screen, session = Screen(Settings, lambda urgent=False: None), Session(1, "a", "/")
     screen.add(session)
     return screen, session
 
 
-async def test_a_frame_that_cannot_be_made_is_not_the_last_one() -> None:
-    neovim, told = Neovim(), asyncio.Event()
+async def test_an_error_in_a_frame_does_not_stop_later_frames() -> None:
+    neovim, announced = RecordingNeovim(), asyncio.Event()
     problems: list[str] = []
     ready = False
 
@@ -98,12 +98,12 @@ async def test_a_frame_that_cannot_be_made_is_not_the_last_one() -> None:
 
     def failed(problem: str) -> None:
         problems.append(problem)
-        told.set()
+        announced.set()
 
     pace = Pace(neovim.loop.time)
     task = asyncio.create_task(frames(neovim, pace, collect, failed=failed).run())
     pace.wake()
-    await asyncio.wait_for(told.wait(), PATIENCE_S)
+    await asyncio.wait_for(announced.wait(), PATIENCE_S)
     ready = True
     pace.wake()
     await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
@@ -115,11 +115,11 @@ async def test_a_frame_that_cannot_be_made_is_not_the_last_one() -> None:
 async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """By what stands before each read; the pause here would never end by itself."""
+    """The text read so far starts the next frame; the pause in this test never ends."""
     monkeypatch.setattr(pace, "GAP_S", 3600.0)
     monkeypatch.setattr(pace, "QUICK", 0)
-    neovim = Neovim()
-    shown = Shown(neovim)
+    neovim = RecordingNeovim()
+    shown = ScreenedSession(neovim)
     task = asyncio.create_task(shown.run())
     await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     neovim.came.clear()
@@ -130,18 +130,18 @@ async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
     task.cancel()
 
 
-async def test_what_begins_is_told_when_the_prompt_is_sent(
+async def test_a_new_turn_is_drawn_as_soon_as_its_prompt_is_sent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """...as soon as it is; else a moment later."""
-    monkeypatch.setattr(pace, "GAP_S", -1.0)  # any pause is a rest
+    """Otherwise it is drawn a moment later."""
+    monkeypatch.setattr(pace, "GAP_S", -1.0)  # any pause counts as a rest
     monkeypatch.setattr(pace, "HOLD_S", 3600.0)
-    neovim, loop = Neovim(), asyncio.get_running_loop()
+    neovim, loop = RecordingNeovim(), asyncio.get_running_loop()
     sent = False
-    told: list[bool] = []
+    announced: list[bool] = []
 
     def collect(budget: int) -> tuple[list[list[Any]], bool]:
-        told.append(sent)
+        announced.append(sent)
         return [["text"]], False
 
     def send_after(turns: int) -> None:
@@ -159,7 +159,7 @@ async def test_what_begins_is_told_when_the_prompt_is_sent(
     paced.wake(urgent=True)
     send_after(20)
     await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
-    assert told == [True]
+    assert announced == [True]
     neovim.came.clear()
     monkeypatch.setattr(pace, "HOLD_S", 0.001)
     paced.hold()
@@ -168,9 +168,9 @@ async def test_what_begins_is_told_when_the_prompt_is_sent(
     task.cancel()
 
 
-async def test_a_frame_that_took_long_for_once_does_not_hold_up_the_next() -> None:
-    """The system had better things to do than Neovim: a pause in proportion would last 20 s."""
-    neovim = Neovim(us=10_000_000)
+async def test_a_single_slow_frame_does_not_delay_the_next() -> None:
+    """The system was busy with something else; a proportional pause would last 20 s."""
+    neovim = RecordingNeovim(us=10_000_000)
     pace = Pace(neovim.loop.time)
     task = asyncio.create_task(frames(neovim, pace, lambda _: ([["text"]], True)).run())
     pace.wake()
@@ -183,13 +183,11 @@ async def test_a_frame_that_took_long_for_once_does_not_hold_up_the_next() -> No
 async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """They are no text, and Neovim has as much to do with them; nor is a pulse lost that comes
-    while a frame is on its way.
-    """
+    """They have no text but are as much work for Neovim. A wake-up during a frame is not lost."""
     monkeypatch.setattr(pace, "GAP_S", 3600.0)
     monkeypatch.setattr(pace, "QUICK", 0)
-    neovim = Neovim()
-    shown = Shown(neovim)
+    neovim = RecordingNeovim()
+    shown = ScreenedSession(neovim)
     task = asyncio.create_task(shown.run())
     for neovim.busy in (False, True, False):
         await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
@@ -204,20 +202,20 @@ async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
     task.cancel()
 
 
-def test_a_session_has_its_state_from_its_first_frame_on() -> None:
-    """Also while the text that came first fills many frames: nobody meets half a session."""
-    screen, session = unseen()
+def test_the_first_frame_of_a_session_has_its_whole_state() -> None:
+    """The text that came first fills many frames."""
+    screen, session = session_on_screen()
     session.transcript.stream("agent", "words \n" * 10_000, None)
     session.change("title")
     ops, more = screen.collect(100)
     assert more
-    told = {op[1][2] for op in ops if op[0] == "state"}
-    assert {"status", "queue", "permissions", "terminals"} <= told
+    announced = {op[1][2] for op in ops if op[0] == "state"}
+    assert {"status", "queue", "permissions", "terminals"} <= announced
 
 
-def test_who_hears_of_a_turns_end_finds_the_state_of_it() -> None:
-    """Also where the text of the next turn waits, and more of the state has changed with that."""
-    screen, session = unseen()
+def test_the_state_of_a_turns_end_precedes_its_event() -> None:
+    """The text of the next turn waits, and more of the state has changed with it."""
+    screen, session = session_on_screen()
     screen.collect(1000)
     for turn, waits in (("first", ""), ("second", "more words\n" * 1000)):
         session.transcript.stream("agent", f"{turn}\n", None)
@@ -227,34 +225,34 @@ def test_who_hears_of_a_turns_end_finds_the_state_of_it() -> None:
         session.event("AcpTurnEnd")
         session.transcript.stream("agent", waits, None)
         session.change("title")
-    told: list[str] = []
+    announced: list[str] = []
     more = True
     while more:
         ops, more = screen.collect(ENTRY)
-        told += [op[1] if op[0] == "event" else op[1][2] for op in ops if op[0] in SAID]
-        told += [f"call {op[2][1]}" for op in ops if op[0] == "calls"]
-        if "AcpTurnEnd" in told:
-            assert "edits" in told[: told.index("AcpTurnEnd")]
-    assert told.count("AcpTurnEnd") == 2
-    assert {"call first", "call second", "title"} <= set(told)
+        announced += [op[1] if op[0] == "event" else op[1][2] for op in ops if op[0] in ANNOUNCING]
+        announced += [f"call {op[2][1]}" for op in ops if op[0] == "calls"]
+        if "AcpTurnEnd" in announced:
+            assert "edits" in announced[: announced.index("AcpTurnEnd")]
+    assert announced.count("AcpTurnEnd") == 2
+    assert {"call first", "call second", "title"} <= set(announced)
 
 
-def test_a_tool_call_is_told_of_when_its_row_is_there() -> None:
-    """Not with the frame that ends right before it: state and event would be ahead of the chat."""
-    screen, session = unseen()
+def test_a_tool_call_is_announced_with_its_row() -> None:
+    """If the frame ends just before the row, state and event must wait for the next."""
+    screen, session = session_on_screen()
     screen.collect(1000)
     for number in range(9):
         update = schema.ToolCallUpdate(f"c{number}", title=f"call {number}", status="completed")
         call_updates.upsert(session, update)
     shown: list[str] = []
-    told: list[str] = []
-    heard: list[str] = []
+    announced: list[str] = []
+    happened: list[str] = []
     more = True
     while more:
         ops, more = screen.collect(ENTRY)
         shown += [line for op in ops if op[0] == "chat" for line in op[4] if "call" in line]
-        told += [id for op in ops if op[0] == "calls" for id in op[2][1::6]]
-        heard += [id for op in ops if op[0] == "happened" for id in op[2][1][::2]]
-        assert len(told) <= len(shown)
-        assert len(heard) <= len(shown)
-    assert told == heard == [f"c{number}" for number in range(9)]
+        announced += [id for op in ops if op[0] == "calls" for id in op[2][1::6]]
+        happened += [id for op in ops if op[0] == "happened" for id in op[2][1][::2]]
+        assert len(announced) <= len(shown)
+        assert len(happened) <= len(shown)
+    assert announced == happened == [f"c{number}" for number in range(9)]

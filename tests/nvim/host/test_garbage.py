@@ -1,4 +1,4 @@
-"""How the host looks for reference cycles."""
+"""Collection of reference cycles by the host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acp_nvim.nvim import garbage
 
 
 class Knot:
-    """Refers to itself."""
+    """Object that refers to itself."""
 
     def __init__(self) -> None:
         self.self = self
@@ -20,7 +20,7 @@ class Knot:
 
 @pytest.fixture(autouse=True)
 def by_hand() -> Iterator[None]:
-    """Python looks for no garbage of its own accord."""
+    """Turn off Python's automatic collection."""
     thresholds = gc.get_threshold()
     gc.set_threshold(10_000_000, 10, 10)
     yield
@@ -28,34 +28,36 @@ def by_hand() -> Iterator[None]:
     gc.set_threshold(*thresholds)
 
 
-def looks(count: int) -> None:
-    """So many looks, each with enough new objects."""
+def collect(count: int) -> None:
+    """Run the collection this many times, each time with enough new objects."""
     for _ in range(count):
-        kept = [[n] for n in range(2 * garbage.YOUNG)]
+        objects = [[n] for n in range(2 * garbage.YOUNG)]
         garbage.look()
-        del kept
+        del objects
 
 
-def test_a_cycle_goes_in_a_small_heap_and_in_a_large_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cycle_is_collected_in_a_small_heap_and_in_a_large_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     knot = weakref.ref(Knot())
-    looks(1)
+    collect(1)
     assert knot() is None
     monkeypatch.setattr(garbage, "MANY", 10)
     knot = weakref.ref(Knot())
-    looks(300)
+    collect(300)
     assert knot() is None
     assert gc.get_freeze_count() > 10
 
 
-def test_what_was_put_aside_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frozen_objects_are_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     alive = Knot()
     known = weakref.ref(alive)
     monkeypatch.setattr(garbage, "MANY", 10)
-    looks(300)
+    collect(300)
     del alive
-    looks(300)
+    collect(300)
     assert known() is not None
     monkeypatch.setattr(garbage, "MANY", 10_000_000)
     garbage.look_again()
-    looks(300)
+    collect(300)
     assert known() is None

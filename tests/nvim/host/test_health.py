@@ -1,4 +1,4 @@
-"""`:checkhealth acp`, and the one line that says why nothing starts: on machines where something is
+"""`:checkhealth acp`, and the message when nothing starts, on machines where something is
 missing.
 """
 
@@ -27,14 +27,14 @@ MISSING = r"No module named '\w+'\. Run :Acp install \({}\)"
 
 
 def program(path: Path, text: str) -> str:
-    """A shell script in the place of an interpreter."""
+    """Write a shell script in place of an interpreter."""
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return str(path)
 
 
-def answers(path: Path, **versions: str) -> str:
-    """An interpreter that tells of these versions, and starts nothing."""
+def fake_python(path: Path, **versions: str) -> str:
+    """Write an interpreter that reports these versions and starts nothing."""
     return program(path, f"[ \"$1\" = -c ] && echo '{json.dumps(versions)}'")
 
 
@@ -48,7 +48,7 @@ def health(editor: Editor) -> str:
 
 
 def failure(editor: Editor) -> str:
-    """What is said when a prompt cannot be sent; it is back in the composer."""
+    """Return the message when a prompt cannot be sent; the prompt is back in the composer."""
     editor.errors_expected = True
     editor.cmd("AcpPrompt hello")
     editor.wait(FAILED)
@@ -60,7 +60,9 @@ def failure(editor: Editor) -> str:
 
 @pytest.fixture
 def copy(edit: Start, tmp_path: Path) -> tuple[Editor, Path]:
-    """The plugin in a directory of its own, without `.venv`; python3 on PATH lacks its packages."""
+    """Return a function that starts an editor on a copy of the plugin without `.venv`, where
+    python3 on PATH lacks the packages.
+    """
     root = tmp_path / "plugin"
     for name in ("lua", "plugin", "acp_nvim"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -73,13 +75,13 @@ def copy(edit: Start, tmp_path: Path) -> tuple[Editor, Path]:
 
 
 def venv(root: Path) -> Path:
-    """An environment without packages; returns its interpreter."""
+    """Make an environment without packages and return its interpreter."""
     make = [sys.executable, "-m", "venv", "--without-pip", str(root / ".venv")]
     subprocess.run(make, check=True)
     return root / ".venv/bin/python"
 
 
-def test_an_interpreter_that_is_too_old(editor: Editor) -> None:
+def test_an_interpreter_that_is_too_old_is_named(editor: Editor) -> None:
     old = "acp.nvim needs Python 3.11, this is 3.9.2"
     text = f"[ \"$1\" = -c ] && echo '{json.dumps({'python': '3.9.2'})}' || echo '{old}' >&2"
     path = program(editor.home / "old", text)
@@ -92,7 +94,7 @@ def test_an_interpreter_that_is_too_old(editor: Editor) -> None:
     assert "missing" not in report
 
 
-def test_the_host_says_by_itself_that_its_python_is_too_old() -> None:
+def test_the_host_reports_that_its_python_is_too_old() -> None:
     code = (
         "import sys, runpy; sys.version_info = (3, 9, 2); sys.version = '3.9.2 (main)';"
         "runpy.run_module('acp_nvim', run_name='__main__')"
@@ -104,7 +106,7 @@ def test_the_host_says_by_itself_that_its_python_is_too_old() -> None:
     assert done.stderr == "acp.nvim needs Python 3.11, this is 3.9.2\n"
 
 
-def test_a_host_that_no_neovim_has_started_says_so() -> None:
+def test_a_host_that_neovim_has_not_started_says_so() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "acp_nvim"],
         cwd=ROOT,
@@ -129,9 +131,9 @@ def test_an_agent_elsewhere_is_shown_without_secrets_and_needs_more_packages(
     assert all(f"OK {name} " in report for name in ("websockets", "httpx", "h2", "certifi"))
 
 
-def test_packages_that_are_missing_or_too_old(editor: Editor) -> None:
+def test_packages_that_are_missing_or_too_old_are_named(editor: Editor) -> None:
     found = {"python": "3.12.1", "pynvim": "0.4.3", "msgspec": "0.20.0rc1"}
-    editor.setup({"python": answers(editor.home / "some", **found)})
+    editor.setup({"python": fake_python(editor.home / "some", **found)})
     report = health(editor)
     assert "Python 3.12.1 (from option `python`)" in report
     assert "ERROR pynvim 0.4.3 is too old, 0.6 is needed" in report
@@ -140,14 +142,14 @@ def test_packages_that_are_missing_or_too_old(editor: Editor) -> None:
     assert report.count("Fix or remove the `python` option, then run :Acp install") == 2
 
 
-def test_what_is_needed_is_what_the_package_says(editor: Editor) -> None:
-    editor.setup({"python": answers(editor.home / "least", python="3.11.0", **NEEDED)})
+def test_the_requirements_are_those_of_the_package(editor: Editor) -> None:
+    editor.setup({"python": fake_python(editor.home / "least", python="3.11.0", **NEEDED)})
     report = health(editor)
     assert "ERROR" not in report
     assert all(f"OK {name} {version}" in report for name, version in NEEDED.items())
 
 
-def test_an_interpreter_that_is_not_there(editor: Editor) -> None:
+def test_a_missing_interpreter_is_named(editor: Editor) -> None:
     editor.setup({"python": "/nowhere/python"})
     with pytest.raises(EditorError, match=r"Python not found: /nowhere/python\. Fix or remove"):
         editor.cmd("AcpPrompt hello")
@@ -155,7 +157,7 @@ def test_an_interpreter_that_is_not_there(editor: Editor) -> None:
     assert "ERROR /nowhere/python cannot be run (from option `python`)" in health(editor)
 
 
-def test_one_that_never_ends(editor: Editor) -> None:
+def test_an_interpreter_that_never_ends_is_reported(editor: Editor) -> None:
     gate = editor.home / "end"
     path = program(editor.home / "endless", f"while [ ! -e '{gate}' ]; do sleep 0.1; done")
     editor.setup({"python": path})
@@ -166,14 +168,14 @@ def test_one_that_never_ends(editor: Editor) -> None:
     assert "acp: options" in report
 
 
-def test_one_that_does_not_even_answer(editor: Editor) -> None:
+def test_an_interpreter_that_does_not_answer_is_reported(editor: Editor) -> None:
     path = program(editor.home / "strange", "echo first >&2; echo 'no such thing' >&2; exit 3")
     editor.setup({"python": path})
     assert f"{path} does not answer: no such thing" in health(editor)
     assert "The host did not start. See :checkhealth acp (no such thing)" in failure(editor)
 
 
-def test_a_line_that_comes_in_pieces_is_one(editor: Editor) -> None:
+def test_a_line_that_arrives_in_pieces_is_one(editor: Editor) -> None:
     words = (
         "printf 'one\\nModuleNotFound' >&2; sleep 0.1; printf \"Error: No module named 'x'\" >&2"
     )
@@ -190,7 +192,7 @@ def test_a_line_that_comes_in_pieces_is_one(editor: Editor) -> None:
 # ---- git
 
 
-def test_without_git(edit: Start, tmp_path: Path) -> None:
+def test_missing_git_is_reported(edit: Start, tmp_path: Path) -> None:
     editor = edit(env={"PATH": str(tmp_path)}, screen=(200, 40))
     editor.agent("script")
     path = editor.write("a.txt", "one\n")
@@ -207,7 +209,7 @@ def test_without_git(edit: Start, tmp_path: Path) -> None:
 # ---- .venv
 
 
-def test_without_one_python3_is_taken(copy: tuple[Editor, Path]) -> None:
+def test_without_an_environment_python3_is_used(copy: tuple[Editor, Path]) -> None:
     editor, _ = copy
     assert re.search(MISSING.format("python3"), failure(editor))
     report = health(editor)
@@ -216,14 +218,14 @@ def test_without_one_python3_is_taken(copy: tuple[Editor, Path]) -> None:
     assert "broken" not in report
 
 
-def test_one_without_packages(copy: tuple[Editor, Path]) -> None:
+def test_an_environment_without_packages_is_reported(copy: tuple[Editor, Path]) -> None:
     editor, root = copy
     path = venv(root)
     assert re.search(MISSING.format(re.escape(str(path))), failure(editor))
     assert f"{path}: Python 3." in health(editor)
 
 
-def test_one_whose_interpreter_is_gone(copy: tuple[Editor, Path]) -> None:
+def test_an_environment_without_its_interpreter_is_reported(copy: tuple[Editor, Path]) -> None:
     editor, root = copy
     path = venv(root)
     path.unlink()
@@ -239,7 +241,7 @@ end, (require('acp.features.install.environment').steps()))
 """
 
 
-def test_install_makes_anew_what_is_broken_and_keeps_what_works(
+def test_install_rebuilds_a_broken_environment_and_keeps_a_working_one(
     copy: tuple[Editor, Path],
 ) -> None:
     editor, root = copy
@@ -254,10 +256,10 @@ def test_install_makes_anew_what_is_broken_and_keeps_what_works(
 
 
 READ_ONLY = lua_chunk(__file__, "refuse_write_access")
-"""Tests may run as root, for whom every directory can be written."""
+"""Makes the directory read-only in effect; tests may run as root, who can write everywhere."""
 
 
-def test_where_nothing_can_be_written_beside_the_plugin_the_environment_is_in_the_data_folder(
+def test_the_environment_is_in_the_data_folder_if_the_plugins_is_read_only(
     copy: tuple[Editor, Path],
 ) -> None:
     editor, root = copy
@@ -281,7 +283,7 @@ def test_where_nothing_can_be_written_beside_the_plugin_the_environment_is_in_th
 # ---- agents
 
 
-def test_programs_of_agents(editor: Editor) -> None:
+def test_programs_of_agents_are_listed(editor: Editor) -> None:
     there = editor.write("there", "")
     agents = {
         "gone": {"command": ["/nowhere/agent"]},
@@ -301,20 +303,20 @@ def test_programs_of_agents(editor: Editor) -> None:
     assert "codex" in others or "OK codex: " in report
 
 
-def test_how_to_install_an_agent_is_said_of_the_chosen_one(editor: Editor) -> None:
+def test_installation_of_the_chosen_agent_is_described(editor: Editor) -> None:
     editor.setup({"agent": "goose", "agents": {"goose": {"command": ["no-such-goose"]}}})
     report = health(editor)
     assert "no-such-goose is not on PATH" in report
     assert "Install it: " in report
 
 
-def test_options_come_before_what_depends_on_them(editor: Editor) -> None:
+def test_options_are_checked_before_the_parts_that_depend_on_them(editor: Editor) -> None:
     report = health(editor)
     heads = [report.index(f"acp: {head}") for head in ("Neovim", "options", "Python", "agents")]
     assert heads == sorted(heads)
 
 
-def test_agents_that_can_be_used_come_before_those_that_are_not_installed(editor: Editor) -> None:
+def test_usable_agents_are_listed_before_those_not_installed(editor: Editor) -> None:
     editor.agent("script")
     editor.setup({"agents": {"zebra": {"command": ["sh"]}, "aardvark": {"command": ["/nowhere"]}}})
     report = health(editor)
@@ -323,7 +325,7 @@ def test_agents_that_can_be_used_come_before_those_that_are_not_installed(editor
     assert places == sorted(places), report
 
 
-def test_info_of_an_agent_that_failed(editor: Editor) -> None:
+def test_info_shows_an_agent_that_failed(editor: Editor) -> None:
     editor.agent("exit_at_once")
     editor.errors_expected = True
     editor.cmd("AcpPrompt hello")

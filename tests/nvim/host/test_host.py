@@ -1,6 +1,4 @@
-"""The life of the host: started on first use, reported and replaced when it dies, gone with
-Neovim.
-"""
+"""Life of the host: started on first use, reported and replaced when it dies, ended with Neovim."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from tests.support.waiting import until
 HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
 
 
-def test_nothing_of_python_runs_before_first_use(editor: Editor) -> None:
+def test_no_python_runs_before_first_use(editor: Editor) -> None:
     assert editor.state() == {"host": "stopped", "agents": [], "sessions": [], "elicitations": []}
     assert isinstance(editor.lua("return require('acp').statusline()"), str)
     editor.cmd("AcpCancel")
@@ -42,7 +40,7 @@ def test_a_host_that_dies_is_reported_in_one_line_and_replaced(editor: Editor) -
     assert [line for line in editor.chat(1) if line in ("one", "two")] == ["one", "two"]
 
 
-def test_nothing_runs_on_when_the_host_is_gone(editor: Editor) -> None:
+def test_nothing_keeps_running_when_the_host_is_gone(editor: Editor) -> None:
     editor.errors_expected = True
     agent = editor.agent("script")
     run = '{"command": "sleep", "args": ["100"]}'
@@ -77,7 +75,7 @@ def test_quitting_ends_host_and_agent(edit: Callable[..., Editor]) -> None:
     until(lambda: not editor.processes())
 
 
-def test_a_killed_neovim_leaves_nothing(edit: Callable[..., Editor]) -> None:
+def test_a_killed_neovim_leaves_no_process(edit: Callable[..., Editor]) -> None:
     editor = edit()
     editor.agent("grandchildren")
     editor.turn("hello")
@@ -94,7 +92,7 @@ def test_prompts_sent_while_everything_starts_arrive_in_order(editor: Editor) ->
     assert said == ["first", "first", "second", "second", "third", "third"]
 
 
-def test_an_interpreter_that_lacks_packages_says_so_and_the_prompt_is_not_lost(
+def test_missing_packages_are_named_and_the_prompt_is_not_lost(
     editor: Editor,
 ) -> None:
     editor.errors_expected = True
@@ -116,7 +114,7 @@ def test_an_interpreter_that_lacks_packages_says_so_and_the_prompt_is_not_lost(
 DEAD = lua_chunk(__file__, "kill_host_before_channel")
 
 
-def test_the_end_of_a_host_is_told_also_where_a_verb_comes_between(editor: Editor) -> None:
+def test_the_end_of_a_host_is_noticed_although_a_verb_comes_between(editor: Editor) -> None:
     editor.errors_expected = True
     editor.agent("echo")
     editor.turn("hello")
@@ -127,7 +125,7 @@ def test_the_end_of_a_host_is_told_also_where_a_verb_comes_between(editor: Edito
 
 
 def greeter(editor: Editor) -> None:
-    """An interpreter that prints a greeting, which no host's output begins with, and stays."""
+    """Return an editor whose interpreter prints a greeting, unlike a host, and keeps running."""
     python = editor.home / "greeter"
     python.write_text("#!/bin/sh\necho welcome\nexec sleep 100\n")
     python.chmod(0o755)
@@ -137,7 +135,7 @@ def greeter(editor: Editor) -> None:
 CLOSED = "The host did not start. See :checkhealth acp (its output was not MessagePack"
 
 
-def test_a_host_that_greets_is_ended_by_the_next_command(editor: Editor) -> None:
+def test_an_interpreter_that_greets_is_ended_by_the_next_command(editor: Editor) -> None:
     editor.errors_expected = True
     greeter(editor)
     editor.prompt("one")
@@ -150,7 +148,7 @@ def test_a_host_that_greets_is_ended_by_the_next_command(editor: Editor) -> None
     until(lambda: len(editor.processes()) == 1)
 
 
-def test_a_host_that_greets_is_ended_after_a_while(editor: Editor) -> None:
+def test_an_interpreter_that_greets_is_ended_after_a_while(editor: Editor) -> None:
     editor.errors_expected = True
     greeter(editor)
     editor.lua("require('acp.base.host').patience_ms = 200")
@@ -171,8 +169,10 @@ def test_a_host_that_is_slow_to_start_is_named(editor: Editor) -> None:
     assert editor.state()["host"] == "starting"
 
 
-def test_the_agent_of_a_first_prompt_is_started_before_the_host_is_there(editor: Editor) -> None:
-    """And is the one that answers, is counted and ends like any other; the second is not early."""
+def test_the_agent_of_a_first_prompt_is_started_before_the_host(editor: Editor) -> None:
+    """The host uses this agent, counts it and ends it like any other; a second agent is not started
+    early.
+    """
     editor.agent("script", name="first")
     editor.agent("script", name="second")
     editor.setup({"agent": "first", "agents": {"first": {"env": {"ODD": "a\n%0A=b"}}}})
@@ -189,6 +189,6 @@ def test_the_agent_of_a_first_prompt_is_started_before_the_host_is_there(editor:
 
 
 def environment(pid: int) -> dict[str, str]:
-    """The variables that a process was started with."""
+    """Return the environment of a process."""
     lines = Path(f"/proc/{pid}/environ").read_text(encoding="utf-8").split("\0")
     return dict(line.split("=", 1) for line in lines if line)

@@ -1,4 +1,6 @@
-"""Very much of one kind: what it costs is counted, not timed (`python -m bench.load` does that)."""
+"""Large numbers of questions, calls and options: their cost is counted, not timed (`python -m
+bench.load` measures time).
+"""
 
 from __future__ import annotations
 
@@ -53,11 +55,11 @@ WORDS = {
     "asked": ("AcpPermission", 4),
     "done": ("AcpPermissionDone", 3),
 }
-"""The event of each word of `happened`, and how many values follow."""
+"""Event of each word of `happened`, and the number of values that follow it."""
 
 
-class Asked:
-    """A session whose agent asks, the answers it gets, and what Neovim is told."""
+class AskingSession:
+    """Session whose agent asks; it records the answers and has the frames for Neovim."""
 
     def __init__(self) -> None:
         self.session = Session(1, "x", "/work")
@@ -82,7 +84,7 @@ class Asked:
         assert self.client.request(message["method"], params, call) is None
 
     def frames(self) -> Iterator[list[Op]]:
-        """Frames until there is nothing to tell."""
+        """Yield frames until there is nothing left to draw."""
         while True:
             ops, more = self.screen.collect(64_000)
             if ops:
@@ -94,12 +96,12 @@ class Asked:
         return [op for ops in self.frames() for op in ops]
 
 
-def told(ops: list[Op], name: str) -> list[Op]:
+def named_ops(ops: list[Op], name: str) -> list[Op]:
     return [op for op in ops if op[0] == name]
 
 
 def events(ops: list[Op]) -> list[str]:
-    """The events of operations `event` and `happened`, in their order."""
+    """Return the events in operations `event` and `happened`, in order."""
     names = []
     for op in ops:
         if op[0] == "event":
@@ -117,62 +119,64 @@ def state(ops: list[Op], name: str) -> list[Any]:
     return [op[2] for op in ops if op[0] == "state" and op[1][2:] == [name]]
 
 
-def test_what_a_further_question_tells_does_not_grow_with_those_that_wait() -> None:
-    asked = Asked()
+def test_the_cost_of_another_question_does_not_grow_with_their_number() -> None:
+    asking = AskingSession()
     sizes = []
     for n in range(2000):
-        asked.ask(n)
+        asking.ask(n)
         if n % 500 == 499:
-            sizes.append(len(msgspec.json.encode(asked.drain(), enc_hook=str)))
+            sizes.append(len(msgspec.json.encode(asking.drain(), enc_hook=str)))
     assert max(sizes[1:]) < 1.2 * min(sizes[1:])
-    before = asked.drain()
+    before = asking.drain()
     assert before == []
-    asked.ask(2000)
-    ops = asked.drain()
+    asking.ask(2000)
+    ops = asking.drain()
     assert state(ops, "more") == [{"permissions": 2001 - IN_STATE, "tool_calls": 1800}]
-    assert told(ops, "cards_more") == [["cards_more", 1, 2001 - CARDS]]
-    assert not told(ops, "cards")
+    assert named_ops(ops, "cards_more") == [["cards_more", 1, 2001 - CARDS]]
+    assert not named_ops(ops, "cards")
     assert events(ops) == ["AcpToolCall", "AcpPermission"]
     assert len(msgspec.json.encode(ops, enc_hook=str)) < 2000
 
 
-def test_the_oldest_have_cards_and_the_next_moves_up() -> None:
-    asked = Asked()
+def test_the_oldest_questions_have_cards_and_the_next_moves_up() -> None:
+    asking = AskingSession()
     for n in range(IN_STATE + 2):
-        asked.ask(n)
-    ops = asked.drain()
-    first, *others = asked.session.decisions
-    assert len(told(ops, "cards")[-1][2]) == CARDS
+        asking.ask(n)
+    ops = asking.drain()
+    first, *others = asking.session.decisions
+    assert len(named_ops(ops, "cards")[-1][2]) == CARDS
     assert len(state(ops, "permissions")[-1]) == IN_STATE
     assert [it.behind for it in others] == [False] * (CARDS - 1) + [True] * (IN_STATE + 2 - CARDS)
     first.resolve(Outcome("selected", first.first("allow_once")))
-    ops = asked.drain()
+    ops = asking.drain()
     (permissions,) = state(ops, "permissions")
     assert [permissions[0]["id"], permissions[-1]["id"]] == [others[0].id, others[-2].id]
-    assert told(ops, "cards")[-1][3] == IN_STATE + 1 - CARDS
-    rows = [line for op in told(ops, "chat") for line in op[4]]
+    assert named_ops(ops, "cards")[-1][3] == IN_STATE + 1 - CARDS
+    rows = [line for op in named_ops(ops, "chat") for line in op[4]]
     assert any("wants to" in row for row in rows), "the card of the one that moved up"
-    assert asked.answers[0].outcome.option_id == "o0"
+    assert asking.answers[0].outcome.option_id == "o0"
 
 
 def test_two_hundred_questions_and_their_cancel_are_few_operations() -> None:
-    asked = Asked()
+    asking = AskingSession()
     for n in range(200):
-        asked.ask(n)
-    frames = list(asked.frames())
+        asking.ask(n)
+    frames = list(asking.frames())
     assert len(frames) <= 2
     ops = [op for frame in frames for op in frame]
     assert len(ops) <= 16
     assert events(ops) == ["AcpToolCall", "AcpPermission"] * 200, "each call before its question"
-    values = [value for op in told(ops, "happened") for value in op[2]]
-    assert values[3::7] == [decision.id for decision in asked.session.decisions]
-    assert all(len(op[3]) == 1 for op in told(ops, "happened")), "the same options stand there once"
-    lines = [line for op in told(ops, "chat") for line in op[4]]
+    values = [value for op in named_ops(ops, "happened") for value in op[2]]
+    assert values[3::7] == [decision.id for decision in asking.session.decisions]
+    assert all(len(op[3]) == 1 for op in named_ops(ops, "happened")), (
+        "the same options stand there once"
+    )
+    lines = [line for op in named_ops(ops, "chat") for line in op[4]]
     assert sum("wants to" in line for line in lines) == CARDS
     assert sum("permission needed" in line for line in lines) == 200 - CARDS
-    assert asked.session.decisions.cancel_all("cancel")
-    call_updates.close_open(asked.session, "cancelled")
-    frames = list(asked.frames())
+    assert asking.session.decisions.cancel_all("cancel")
+    call_updates.close_open(asking.session, "cancelled")
+    frames = list(asking.frames())
     assert len(frames) <= 2
     ops = [op for frame in frames for op in frame]
     assert len(ops) <= 16 + 3 * CARDS
@@ -180,12 +184,12 @@ def test_two_hundred_questions_and_their_cancel_are_few_operations() -> None:
     assert state(ops, "permissions")[-1] == []
 
 
-def test_who_looks_at_the_cards_gets_those_of_all_that_are_listed() -> None:
-    asked = Asked()
+def test_opening_the_cards_requests_those_of_all_listed_questions() -> None:
+    asking = AskingSession()
     for n in range(IN_STATE + 3):
-        asked.ask(n)
-    asked.drain()
-    decisions = asked.session.decisions
+        asking.ask(n)
+    asking.drain()
+    decisions = asking.session.decisions
     assert decisions.bring_listed()
     assert not decisions.bring_listed(), "there is nothing to add"
     assert decisions.front == list(decisions)[:IN_STATE]
@@ -193,16 +197,16 @@ def test_who_looks_at_the_cards_gets_those_of_all_that_are_listed() -> None:
     assert decisions.front == list(decisions)[:IN_STATE], "the next one moves up"
     decisions.cancel_all("cancel")
     for n in range(CARDS + 1):
-        asked.ask(100 + n)
+        asking.ask(100 + n)
     assert [it.behind for it in decisions] == [False] * CARDS + [True]
 
 
-def test_a_question_that_is_brought_to_the_front_is_listed_at_its_place() -> None:
-    asked = Asked()
+def test_a_question_that_is_moved_to_the_front_is_listed_there() -> None:
+    asking = AskingSession()
     for n in range(IN_STATE + 10):
-        asked.ask(n)
-    asked.drain()
-    decisions = asked.session.decisions
+        asking.ask(n)
+    asking.drain()
+    decisions = asking.session.decisions
     first, *_, last = decisions
     assert decisions.bring(last)
     assert decisions.listed == [*list(decisions)[: IN_STATE - 1], last]
@@ -212,101 +216,101 @@ def test_a_question_that_is_brought_to_the_front_is_listed_at_its_place() -> Non
     assert decisions.unlisted == {"permissions": 9}
 
 
-def test_a_question_behind_that_its_agent_takes_back_leaves_the_list() -> None:
-    asked = Asked()
+def test_a_hidden_question_that_its_agent_withdraws_leaves_the_list() -> None:
+    asking = AskingSession()
     for n in range(CARDS + 3):
-        asked.ask(n)
-    asked.drain()
-    asked.calls[-1].cancel("cancelled by the agent")
-    ops = asked.drain()
+        asking.ask(n)
+    asking.drain()
+    asking.calls[-1].cancel("cancelled by the agent")
+    ops = asking.drain()
     assert len(state(ops, "permissions")[-1]) == CARDS + 2
-    assert told(ops, "cards")[-1][3] == 2
-    assert len(asked.answers) == 1
+    assert named_ops(ops, "cards")[-1][3] == 2
+    assert len(asking.answers) == 1
 
 
-def test_questions_of_no_session_are_listed_beyond_their_cards() -> None:
+def test_questions_without_a_session_are_listed_beyond_their_cards() -> None:
     ops: list[Op] = []
     listed: list[Any] = []
     questions = UnscopedQuestions(lambda *op: ops.append(list(op)), lambda _, it: listed.append(it))
-    asked = [Decision(f"d{n}", "elicitation", "Name?", kind="form") for n in range(CARDS + 2)]
-    for decision in asked:
+    asking = [Decision(f"d{n}", "elicitation", "Name?", kind="form") for n in range(CARDS + 2)]
+    for decision in asking:
         questions.ask(decision)
     assert len(listed[-1]) == CARDS + 2
-    assert (len(told(ops, "cards")[-1][2]), told(ops, "cards")[-1][3]) == (CARDS, 2)
+    assert (len(named_ops(ops, "cards")[-1][2]), named_ops(ops, "cards")[-1][3]) == (CARDS, 2)
     questions.bring_listed()
-    assert (len(told(ops, "cards")[-1][2]), told(ops, "cards")[-1][3]) == (CARDS + 2, 0)
-    asked[-1].resolve(CANCELLED)
+    assert (len(named_ops(ops, "cards")[-1][2]), named_ops(ops, "cards")[-1][3]) == (CARDS + 2, 0)
+    asking[-1].resolve(CANCELLED)
     assert len(listed[-1]) == CARDS + 1
 
 
-def test_a_cancel_answers_each_of_very_many_once_and_all_before_anything_else() -> None:
-    asked = Asked()
+def test_a_cancel_answers_each_of_many_questions_once_and_before_anything_else() -> None:
+    asking = AskingSession()
     for n in range(3000):
-        asked.ask(n)
-    decisions = list(asked.session.decisions)
-    steps = asked.session.decisions.cancelling("cancel")
+        asking.ask(n)
+    decisions = list(asking.session.decisions)
+    steps = asking.session.decisions.cancelling("cancel")
     next(steps)
-    assert 0 < len(asked.answers) <= 1000
-    assert not asked.session.decisions, "none is listed any more"
+    assert 0 < len(asking.answers) <= 1000
+    assert not asking.session.decisions, "none is listed any more"
     for _ in range(2):
         next(steps)
-    assert len(asked.answers) == 3000
+    assert len(asking.answers) == 3000
     assert not decisions[0].resolve(Outcome("accept")), "the user comes too late"
     for _ in steps:
         pass
-    assert len(asked.answers) == 3000
-    assert {type(it.outcome) for it in asked.answers} == {schema.CancelledPermissionOutcome}
-    assert not asked.session.decisions
-    assert asked.session.decisions.unlisted == {}
+    assert len(asking.answers) == 3000
+    assert {type(it.outcome) for it in asking.answers} == {schema.CancelledPermissionOutcome}
+    assert not asking.session.decisions
+    assert asking.session.decisions.unlisted == {}
     assert all(decision.behind for decision in decisions[CARDS:]), "nobody moved up for that"
 
 
 def test_questions_end_with_the_connection() -> None:
-    asked = Asked()
+    asking = AskingSession()
     for n in range(IN_STATE + 5):
-        asked.ask(n)
-    for call in asked.calls:
+        asking.ask(n)
+    for call in asking.calls:
         call.abandon("gone")
-    assert not asked.session.decisions
+    assert not asking.session.decisions
 
 
-def test_events_are_told_some_at_a_time() -> None:
-    asked = Asked()
+def test_events_are_sent_in_portions() -> None:
+    asking = AskingSession()
     for n in range(3 * EVENTS_AT_ONCE):
-        asked.ask(n)
-    counts = [events(ops).count("AcpPermission") for ops in asked.frames()]
+        asking.ask(n)
+    counts = [events(ops).count("AcpPermission") for ops in asking.frames()]
     assert sum(counts) == 3 * EVENTS_AT_ONCE
     assert max(counts) <= EVENTS_AT_ONCE
 
 
-def test_more_questions_than_anybody_can_answer_are_cancelled_and_that_is_said_once(
+def test_questions_over_the_limit_are_cancelled_with_one_notice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(clients, "MOST_ASKED", 10)
-    asked = Asked()
+    asking = AskingSession()
     for n in range(15):
-        asked.ask(n)
-    assert len(asked.session.decisions) == 10
-    assert len(asked.answers) == 5
-    notices = [op for op in told(asked.drain(), "event") if op[1] == "AcpNotice"]
+        asking.ask(n)
+    assert len(asking.session.decisions) == 10
+    assert len(asking.answers) == 5
+    notices = [op for op in named_ops(asking.drain(), "event") if op[1] == "AcpNotice"]
     assert len(notices) == 1
 
 
-def test_of_very_many_options_the_first_are_shown_and_one_of_each_kind_is_kept() -> None:
-    asked = Asked()
+def test_of_many_options_the_first_are_shown_and_one_of_each_kind_is_kept() -> None:
+    asking = AskingSession()
     message = msgspec.json.decode(agent.ask("s", 1, 5000))
     for number, option in enumerate(message["params"]["options"]):
         option["kind"] = "reject_once" if number == 4999 else "allow_once"
     params = msgspec.Raw(msgspec.json.encode(message["params"]))
-    asked.client.request(message["method"], params, IncomingCall(1, message["method"]))
-    (decision,) = asked.session.decisions
+    asking.client.request(message["method"], params, IncomingCall(1, message["method"]))
+    (decision,) = asking.session.decisions
     assert len(decision.options) <= lists.LISTED
     assert (found := decision.first("reject_once")) is not None
     assert found.id == "o4999"
     rows = [text for text, _, _ in card(decision)]
     assert len(rows) < 60
     assert "more" in rows[-1]
-    (permission,) = state(asked.drain(), "permissions")[-1]
+    (permission,) = state(asking.drain(), "permissions")[-1]
     assert len(permission["options"]) + permission["more_options"] == len(decision.options)
 
 
@@ -325,32 +329,32 @@ LISTED: dict[str, SessionUpdate] = {
 
 
 @pytest.mark.parametrize("name", LISTED)
-def test_long_lists_are_cut_and_that_is_said_once(name: str) -> None:
-    asked = Asked()
+def test_long_lists_are_cut_with_one_notice(name: str) -> None:
+    asking = AskingSession()
     for _ in range(3):
-        updates.apply(asked.session, LISTED[name])
-    ops = asked.drain()
+        updates.apply(asking.session, LISTED[name])
+    ops = asking.drain()
     assert [len(value) for value in state(ops, name)] == [lists.LISTED]
     assert state(ops, "more")[-1] == {name: 4000}
-    notices = [op[2]["title"] for op in told(ops, "event") if op[1] == "AcpNotice"]
+    notices = [op[2]["title"] for op in named_ops(ops, "event") if op[1] == "AcpNotice"]
     assert notices == [f"{name}: showing the first 1,000 of 5,000"]
-    updates.apply(asked.session, schema.Plan([]))
-    updates.apply(asked.session, schema.AvailableCommandsUpdate([]))
-    updates.apply(asked.session, schema.ConfigOptionUpdate([]))
-    assert state(asked.drain(), "more")[-1] is None
+    updates.apply(asking.session, schema.Plan([]))
+    updates.apply(asking.session, schema.AvailableCommandsUpdate([]))
+    updates.apply(asking.session, schema.ConfigOptionUpdate([]))
+    assert state(asking.drain(), "more")[-1] is None
 
 
-def test_a_long_plan_says_in_chat_and_window_how_much_is_left() -> None:
-    asked = Asked()
-    updates.apply(asked.session, LISTED["plan"])
-    ops = asked.drain()
-    lines = [line for op in told(ops, "chat") for line in op[4]]
+def test_chat_and_plan_window_count_the_rest_of_a_long_plan() -> None:
+    asking = AskingSession()
+    updates.apply(asking.session, LISTED["plan"])
+    ops = asking.drain()
+    lines = [line for op in named_ops(ops, "chat") for line in op[4]]
     assert lists.more(4000) in lines
-    assert told(ops, "plan")[-1][2][-1] == lists.more(4000)
+    assert named_ops(ops, "plan")[-1][2][-1] == lists.more(4000)
 
 
 def test_modes_and_values_are_cut() -> None:
-    asked = Asked()
+    asking = AskingSession()
     modes = [schema.SessionMode(f"m{n}", f"Mode {n}") for n in range(3000)]
     values: list[Any] = [schema.SessionConfigSelectOption(f"v{n}", "V") for n in range(3000)]
     answer = schema.NewSessionResponse(
@@ -358,50 +362,50 @@ def test_modes_and_values_are_cut() -> None:
         modes=schema.SessionModeState("m0", modes),
         config_options=[schema.SessionConfigSelect("o", "O", current_value="v0", options=values)],
     )
-    options.take(asked.session, answer)
-    ops = asked.drain()
+    options.take(asking.session, answer)
+    ops = asking.drain()
     assert len(state(ops, "modes")[-1]["available"]) == lists.LISTED
     assert len(state(ops, "options")[-1][0]["options"]) == lists.LISTED
     assert state(ops, "more")[-1] == {"modes": 2000, "options.o": 2000}
 
 
-def test_a_call_with_very_many_parts_is_drawn_to_some_of_them() -> None:
-    asked = Asked()
+def test_a_call_with_many_parts_is_drawn_in_part() -> None:
+    asking = AskingSession()
     content: list[Any] = [schema.Content(schema.TextContent(f"line {n}")) for n in range(5000)]
     locations = [schema.ToolCallLocation(f"/work/f{n}", line=n) for n in range(5000)]
     call = call_updates.upsert(
-        asked.session, schema.ToolCall("c", "it", content=content, locations=locations)
+        asking.session, schema.ToolCall("c", "it", content=content, locations=locations)
     )
-    rows = [text for text, _, _ in draw(asked.session.entries[call], Style())]
+    rows = [text for text, _, _ in draw(asking.session.entries[call], Style())]
     assert len(rows) < 2 * lists.ITEMS + 10
     assert [row.strip() for row in rows].count(lists.more(5000 - lists.ITEMS)) == 2
-    ops = asked.drain()
-    assert len(told(ops, "calls")[-1][2][5]) == lists.ITEMS
-    assert len([op for op in told(ops, "event") if op[1] == "AcpLocation"]) == lists.ITEMS
+    ops = asking.drain()
+    assert len(named_ops(ops, "calls")[-1][2][5]) == lists.ITEMS
+    assert len([op for op in named_ops(ops, "event") if op[1] == "AcpLocation"]) == lists.ITEMS
     assert len(named(call, "/work")) <= MAX_NAMED
 
 
 def test_the_oldest_calls_leave_the_state() -> None:
-    asked = Asked()
+    asking = AskingSession()
     firsts = []
     for n in range(1000):
-        call_updates.upsert(asked.session, schema.ToolCall(f"c{n}", "it", status="completed"))
+        call_updates.upsert(asking.session, schema.ToolCall(f"c{n}", "it", status="completed"))
         if n % 100 == 99:
-            (op,) = told(asked.drain(), "calls")
+            (op,) = named_ops(asking.drain(), "calls")
             firsts.append(op[3])
     assert firsts[-1] == 800
     assert all(100 * n - first <= 300 for n, first in enumerate(firsts, 1))
-    assert asked.session.tool_calls.open() == []
+    assert asking.session.tool_calls.open() == []
 
 
-def test_a_call_that_goes_on_is_open_again() -> None:
-    session = Asked().session
+def test_a_call_that_continues_is_open_again() -> None:
+    session = AskingSession().session
     for status in ("completed", "in_progress"):
         call_updates.upsert(session, schema.ToolCallUpdate("c", status=status))
         assert len(session.tool_calls.open()) == (status == "in_progress")
 
 
-def test_turns_leave_nothing_behind() -> None:
+def test_turns_leave_no_objects_behind() -> None:
     authors = Attribution(cast("Turns", SimpleNamespace()))
     for _ in range(100):
         turn = Turn(Session(1, "x", "/work"))
@@ -410,7 +414,7 @@ def test_turns_leave_nothing_behind() -> None:
     assert len(authors._starting) == 1
 
 
-async def test_others_get_their_turn_while_very_much_is_handled() -> None:
+async def test_other_tasks_run_while_a_large_message_is_handled() -> None:
     ticks = 0
 
     async def tick() -> None:
@@ -432,26 +436,26 @@ async def test_others_get_their_turn_while_very_much_is_handled() -> None:
         assert len(set(wire.handler.heard)) >= 10
 
 
-def test_the_agent_of_the_benchmark_speaks_the_protocol(tmp_path: Path) -> None:
-    """What it sends is read without complaint, so that what it measures is the usual way."""
+def test_the_benchmarks_agent_speaks_the_protocol(tmp_path: Path) -> None:
+    """Its messages are read without warnings, so the benchmark measures the usual path."""
     for kind in sorted(agent.TURNS):
-        asked = Asked()
-        warnings = asked.client.warnings
+        asking = AskingSession()
+        warnings = asking.client.warnings
         for line in agent.TURNS[kind]("s", 3).splitlines():
             message = msgspec.json.decode(line)
             params = msgspec.Raw(msgspec.json.encode(message["params"]))
             if "id" in message:
                 call = IncomingCall(message["id"], message["method"])
-                asked.client.request(message["method"], params, call)
+                asking.client.request(message["method"], params, call)
             else:
-                asked.client.notification(message["method"], params)
+                asking.client.notification(message["method"], params)
         assert warnings.lines() == [], kind
 
 
-def test_calls_that_change_below_one_another_are_one_operation() -> None:
-    asked = Asked()
+def test_changes_of_several_calls_in_a_row_are_one_operation() -> None:
+    asking = AskingSession()
     for n in range(50):
-        call_updates.upsert(asked.session, schema.ToolCall(f"c{n}", "it"))
-    asked.drain()
-    call_updates.close_open(asked.session, "cancelled")
-    assert [op[2:4] for op in told(asked.drain(), "chat")] == [[0, 50]]
+        call_updates.upsert(asking.session, schema.ToolCall(f"c{n}", "it"))
+    asking.drain()
+    call_updates.close_open(asking.session, "cancelled")
+    assert [op[2:4] for op in named_ops(asking.drain(), "chat")] == [[0, 50]]

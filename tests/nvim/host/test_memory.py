@@ -1,4 +1,4 @@
-"""What is given back after a turn."""
+"""Memory that is released after a turn."""
 
 from __future__ import annotations
 

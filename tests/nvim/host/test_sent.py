@@ -1,4 +1,4 @@
-"""The notes on which prompts were sent, beside the drafts of a Neovim."""
+"""Records of sent prompts, beside the drafts of a Neovim."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def text(sent: SentPrompts) -> str:
     return sent.path.read_text()
 
 
-def test_what_goes_and_comes_back_is_noted_for_the_user_alone(sent: SentPrompts) -> None:
+def test_sent_and_returned_prompts_are_recorded_in_private_files(sent: SentPrompts) -> None:
     sent.went(Prompt("a", delivery=7))
     sent.went(Prompt("no number"))
     sent.came_back(Prompt("a", delivery=7))
@@ -39,7 +39,9 @@ def test_what_goes_and_comes_back_is_noted_for_the_user_alone(sent: SentPrompts)
     assert sent.path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_once_neovim_has_gone_nothing_comes_back_but_what_goes_is_noted(sent: SentPrompts) -> None:
+def test_after_the_end_of_neovim_sent_prompts_are_recorded_and_none_returns(
+    sent: SentPrompts,
+) -> None:
     sent.went(Prompt("a", delivery=7))
     sent.close()
     sent.came_back(Prompt("a", delivery=7))
@@ -47,7 +49,7 @@ def test_once_neovim_has_gone_nothing_comes_back_but_what_goes_is_noted(sent: Se
     assert text(sent) == "+7\n+8\n"
 
 
-def test_what_cannot_be_written_is_told_once(sent: SentPrompts, problems: list[str]) -> None:
+def test_a_failed_write_is_reported_once(sent: SentPrompts, problems: list[str]) -> None:
     assert sent.path is not None
     sent.path.parent.parent.write_text("no directory")
     sent.went(Prompt("a", delivery=7))
@@ -56,7 +58,7 @@ def test_what_cannot_be_written_is_told_once(sent: SentPrompts, problems: list[s
     sent.tidy()
 
 
-def test_notes_go_with_the_host_unless_a_draft_needs_them(sent: SentPrompts) -> None:
+def test_records_are_deleted_with_the_host_unless_a_draft_needs_them(sent: SentPrompts) -> None:
     assert sent.path is not None
     sent.went(Prompt("a", delivery=7))
     draft = sent.path.parent / "0123456789abcdef.1.2.host.json"
@@ -68,7 +70,7 @@ def test_notes_go_with_the_host_unless_a_draft_needs_them(sent: SentPrompts) -> 
     assert not sent.path.parent.parent.exists()
 
 
-def test_held_prompts_wait_while_what_went_by_itself_goes_on() -> None:
+def test_held_prompts_wait_while_others_are_sent() -> None:
     session = Session(1, "agent", "/")
     going, held, later = Prompt("going"), Prompt("held"), Prompt("later")
     queue.add(session, going)
@@ -83,7 +85,7 @@ def test_held_prompts_wait_while_what_went_by_itself_goes_on() -> None:
     assert [prompt.text for prompt in session.queue] == ["more", "held"]
 
 
-def test_a_prompt_that_went_ahead_of_held_ones_can_be_held_itself() -> None:
+def test_a_prompt_that_was_sent_before_held_ones_can_be_held() -> None:
     session = Session(1, "agent", "/")
     ahead = Prompt("ahead")
     queue.put_held(session, [Prompt("held")])

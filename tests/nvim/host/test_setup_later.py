@@ -1,4 +1,4 @@
-"""Options that `setup()` changes later are in force for what is there already."""
+"""Options that a later `setup()` changes apply to existing chats and windows."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ KEYS = "return #vim.api.nvim_buf_get_keymap(vim.fn.bufnr('acp://chat/1'), 'n')"
 MARKS = lua_chunk(__file__, "hunk_marks")
 
 
-def lines_shown(editor: Editor) -> int:
+def chat_rows(editor: Editor) -> int:
     return sum(line.strip().startswith("output") for line in editor.chat())
 
 
-def test_thoughts_and_tool_lines_of_open_chats(editor: Editor) -> None:
+def test_options_about_thoughts_and_tool_lines_apply_to_open_chats(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("think something deep\ntool_cumulative 1 20")
-    assert lines_shown(editor) == 8
+    assert chat_rows(editor) == 8
     editor.setup({"chat": {"thoughts": "hide", "tool_lines": 3}})
-    until(lambda: lines_shown(editor) == 3)
+    until(lambda: chat_rows(editor) == 3)
     assert "something deep " not in editor.chat()
     editor.setup({"chat": {"thoughts": "show"}})
     until(lambda: "something deep " in editor.chat())
 
 
-def test_keys_of_windows_that_are_there(editor: Editor) -> None:
+def test_options_about_keys_apply_to_open_windows(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("say hi")
     before = editor.lua(KEYS)
@@ -42,7 +42,7 @@ def marks(editor: Editor) -> list[dict[str, Any]]:
     return [mark[3] for mark in editor.lua(MARKS)]
 
 
-def test_marks_of_pending_edits(editor: Editor) -> None:
+def test_options_about_marks_apply_to_pending_edits(editor: Editor) -> None:
     editor.agent("script")
     path = editor.write("a.txt", "one\ntwo\n")
     editor.open(path)
@@ -61,7 +61,7 @@ def test_marks_of_pending_edits(editor: Editor) -> None:
     assert any("sign_text" in mark for mark in marks(editor))
 
 
-def test_a_limit_of_messages(editor: Editor) -> None:
+def test_a_new_limit_of_messages_applies(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("say hi")
     editor.setup({"limits": {"message_bytes": 2000}})
@@ -69,7 +69,9 @@ def test_a_limit_of_messages(editor: Editor) -> None:
     assert "message_bytes" in editor.wait_event("AcpNotice")["title"]
 
 
-def test_further_directories_are_absolute_and_each_is_told_once(editor: Editor) -> None:
+def test_additional_directories_are_absolute_and_a_missing_one_is_reported_once(
+    editor: Editor,
+) -> None:
     takes_them: dict[str, object] = {"sessionCapabilities": {"additionalDirectories": {}}}
     agent = editor.agent("script", capabilities=takes_them)
     editor.setup({"files": {"directories": ["/tmp", "lib", "/tmp/", str(editor.work / "lib")]}})

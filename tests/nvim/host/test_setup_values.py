@@ -1,4 +1,4 @@
-"""Whatever is given to `setup()`: it never raises, and what it cannot take it says in one line."""
+"""Values of any kind given to `setup()`: it never raises, and names each mistake in one line."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def front(edit: Start) -> Editor:
     return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
 
 
-def test_no_value_at_any_place_raises(front: Editor) -> None:
+def test_no_value_of_any_option_raises(front: Editor) -> None:
     places = front.lua(PLACES)
     assert len(places) > 100
     assert [front.lua(AT_PLACE, place) for place in places] == [[[], []]] * len(places)
 
 
-def test_an_option_of_numbers_names_them(front: Editor) -> None:
+def test_an_option_with_a_set_of_numbers_names_them(front: Editor) -> None:
     mistakes: list[Any] = front.lua(
         "require('acp').setup({ agents = { mine = { command = { 'x' }, protocol = 'two' } } })"
         " return require('acp.config').mistakes"
@@ -33,7 +33,7 @@ def test_an_option_of_numbers_names_them(front: Editor) -> None:
     assert mistakes == ["Option 'agents.mine.protocol' should be one of '1', '2'"]
 
 
-def test_no_size_or_time_is_without_end(front: Editor) -> None:
+def test_an_infinite_size_or_time_is_a_mistake(front: Editor) -> None:
     mistakes: list[Any] = front.lua(
         "require('acp').setup({ chat = { size = 1 / 0 }, timeouts = { kill_s = 1 / 0 } })"
         " return require('acp.config').mistakes"
@@ -45,7 +45,7 @@ def test_no_size_or_time_is_without_end(front: Editor) -> None:
 
 
 def mistakes_of(front: Editor, entry: str) -> list[str]:
-    """What is wrong with that entry of an agent, in Lua."""
+    """Return the mistakes in this Lua entry of an agent."""
     found: list[str] = front.lua(
         f"require('acp').setup({{ agents = {{ far = {entry} }} }})"
         " return require('acp.config').mistakes"
@@ -79,7 +79,7 @@ LIKE = "an address like 'wss://host/path' (ws, wss, http or https)"
         ("w://host/acp", "an address of ws, wss, http or https, did you mean 'ws'?"),
     ],
 )
-def test_an_address_that_is_none_is_a_mistake(front: Editor, url: str, should: str | None) -> None:
+def test_an_invalid_address_is_a_mistake(front: Editor, url: str, should: str | None) -> None:
     wanted = [f"Option 'agents.far.url' should be {should}"] if should else []
     assert mistakes_of(front, f"{{ url = '{url}' }}") == wanted
 
@@ -101,14 +101,14 @@ def test_an_address_that_is_none_is_a_mistake(front: Editor, url: str, should: s
         ("{ ['acp-session-id'] = 'x' }", "a table without 'acp-session-id', which the plugin sets"),
     ],
 )
-def test_a_header_that_is_none_is_a_mistake_that_shows_no_value(
+def test_an_invalid_header_is_a_mistake_that_shows_no_value(
     front: Editor, headers: str, should: str | None
 ) -> None:
     wanted = [f"Option 'agents.far.headers' should be {should}"] if should else []
     assert mistakes_of(front, f"{{ url = 'ws://host', headers = {headers} }}") == wanted
 
 
-def test_an_address_takes_the_place_of_a_command(front: Editor) -> None:
+def test_an_address_replaces_a_command(front: Editor) -> None:
     both = mistakes_of(front, "{ url = 'ws://host', command = { 'x' } }")
     assert both == ["agents.far has both url and command. Give only one of the two"]
     alone = mistakes_of(front, "{ command = { 'x' }, headers = { A = 'b' } }")

@@ -1,4 +1,4 @@
-"""Wrong arguments of the Lua functions: one line that says what, and nothing else happens."""
+"""Wrong arguments of the Lua functions: one line of error, and no other effect."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_wrong_argument_is_named_in_one_line(editor: Editor, call: str, line: 
     assert editor.state()["host"] == "stopped"
 
 
-def test_nil_may_come_by_rpc(editor: Editor) -> None:
+def test_an_rpc_caller_may_pass_nil(editor: Editor) -> None:
     agent = editor.agent("script")
     call = "require('acp')[...](select(2, ...))"
     editor.lua(call, "prompt", "say one", None)
@@ -60,7 +60,7 @@ def test_nil_may_come_by_rpc(editor: Editor) -> None:
     assert "is a number" not in editor.messages()
 
 
-def test_a_remote_callers_nil_is_one(editor: Editor) -> None:
+def test_vim_nil_counts_as_nil(editor: Editor) -> None:
     editor.agent("script")
     editor.lua("require('acp').setup(...)", None)
     editor.setup({})
@@ -75,14 +75,14 @@ def test_a_remote_callers_nil_is_one(editor: Editor) -> None:
     assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
 
 
-def test_one_block_is_a_list_of_one(editor: Editor) -> None:
+def test_a_single_block_is_a_list_of_one(editor: Editor) -> None:
     agent = editor.agent("script")
     editor.lua("require('acp').prompt({ type = 'text', text = 'say alone' })")
     editor.wait_event("AcpTurnEnd")
     assert agent.prompts() == ["say alone"]
 
 
-def test_without_a_python_a_prompt_waits_in_the_composer(editor: Editor) -> None:
+def test_without_python_a_prompt_returns_to_the_composer(editor: Editor) -> None:
     editor.setup({"python": "/nowhere/python"})
     editor.lua("vim.notify = function() end")
     editor.cmd("AcpPrompt say one")
@@ -92,7 +92,7 @@ def test_without_a_python_a_prompt_waits_in_the_composer(editor: Editor) -> None
 
 
 @pytest.mark.parametrize("blocks", ["{ type = 'text' }", "{ type = 'text', text = ' ' }", "' '"])
-def test_blocks_without_a_word_are_not_sent(editor: Editor, blocks: str) -> None:
+def test_blocks_without_content_are_not_sent(editor: Editor, blocks: str) -> None:
     agent = editor.agent("script")
     editor.lua(f"require('acp').prompt({{ {blocks} }})")
     editor.wait_message("An empty prompt is not sent")
@@ -100,7 +100,7 @@ def test_blocks_without_a_word_are_not_sent(editor: Editor, blocks: str) -> None
     assert agent.prompts() == ["say one"]
 
 
-def test_a_session_is_not_of_another_agent(editor: Editor) -> None:
+def test_a_session_of_another_agent_is_refused(editor: Editor) -> None:
     editor.agent("script", name="other")
     agent = editor.agent("script")
     editor.turn("say one")
@@ -115,7 +115,7 @@ def test_a_session_is_not_of_another_agent(editor: Editor) -> None:
     assert agent.prompts() == ["say one", "say two"]
 
 
-def test_a_file_that_is_named_twice_goes_once(editor: Editor) -> None:
+def test_a_file_that_is_named_twice_is_sent_once(editor: Editor) -> None:
     agent = editor.agent("script")
     path = editor.write("a.txt", "one\n")
     editor.lua(
@@ -128,7 +128,7 @@ def test_a_file_that_is_named_twice_goes_once(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("block", ["{ text = 'x' }", "5", "{ type = 5 }"])
-def test_a_block_without_a_type_is_said_to_have_none(editor: Editor, block: str) -> None:
+def test_a_block_without_a_type_is_a_mistake(editor: Editor, block: str) -> None:
     agent = editor.agent("script")
     editor.lua(f"require('acp').prompt({{ 'say one', {block} }})")
     line = "acp: prompt: block 2 is not a content block: it has no type"

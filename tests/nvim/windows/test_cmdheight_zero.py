@@ -1,4 +1,4 @@
-"""Where 'cmdheight' is 0, what commands and `:w` say waits for no key."""
+"""With 'cmdheight' 0, messages of commands and `:w` wait for no key."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def flat(editor: Editor) -> Editor:
     return editor
 
 
-def written(editor: Editor, message: str, command: str = "w") -> None:
-    """Type `:w`: Neovim says so, and waits for no key."""
+def write(editor: Editor, message: str, command: str = "w") -> None:
+    """Type `:w`, and check that the message appears without a prompt."""
     editor.keys(f":{command}<CR>")
     editor.wait_message(message)
     assert editor.lua("return vim.api.nvim_get_mode().blocking") is False
@@ -32,35 +32,35 @@ def written(editor: Editor, message: str, command: str = "w") -> None:
         ("Acp agent foo", "acp: Unknown agent 'foo'. See :Acp agent"),
     ],
 )
-def test_in_commands(flat: Editor, command: str, message: str) -> None:
+def test_commands_wait_for_no_key(flat: Editor, command: str, message: str) -> None:
     flat.errors_expected = True
-    written(flat, message, command)
+    write(flat, message, command)
 
 
-def test_in_an_empty_composer(flat: Editor) -> None:
+def test_an_empty_composer_waits_for_no_key(flat: Editor) -> None:
     flat.cmd("AcpPrompt")
     flat.keys("<Esc>")
-    written(flat, "acp: Nothing to send")
+    write(flat, "acp: Nothing to send")
 
 
-def test_in_the_queue(flat: Editor) -> None:
+def test_the_queue_waits_for_no_key(flat: Editor) -> None:
     flat.prompt("wait_for_cancel")
     flat.wait("require('acp').state().sessions[1].status == 'running'")
     flat.prompt("say a")
     flat.wait("#require('acp').state().sessions[1].queue == 1")
     flat.cmd("Acp queue")
-    written(flat, "acp: 1 prompt waiting")
+    write(flat, "acp: 1 prompt waiting")
     flat.cmd("AcpCancel!")
     flat.wait_event("AcpTurnEnd")
 
 
-def test_in_a_proposal(flat: Editor) -> None:
+def test_a_proposal_waits_for_no_key(flat: Editor) -> None:
     path = flat.write("a.txt", "old\n")
     flat.prompt(f"propose none {path} old new")
     flat.wait_event("AcpPermission")
     flat.cmd("Acp permissions")
     flat.cmd("Acp review")
     flat.wait("vim.fn.tabpagenr('$') == 2")
-    written(flat, "acp: Your changes go with your answer")
+    write(flat, "acp: Your changes go with your answer")
     flat.answer("Acp deny")
     flat.wait_event("AcpTurnEnd")

@@ -1,4 +1,4 @@
-"""Floats and tab pages in an order in which Neovim itself crashes: it does not with the plugin."""
+"""Orders of floats and tab pages in which Neovim itself crashes, avoided by the plugin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SESSION = "require('acp').state().sessions[1]"
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    """`make try` in a terminal, driven by keys."""
+    """Return `make try` in a terminal, driven by keys."""
     socket = tmp_path / "nvim.sock"
     mark = uuid.uuid4().hex
     home = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
@@ -30,22 +30,22 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     assert outlasting(mark, 10) == []
 
 
-def asked(terminal: Terminal) -> None:
-    """The tutor has asked for a permission; its question is in a float, the chat is hidden."""
+def wait_question(terminal: Terminal) -> None:
+    """Wait until the tutor has asked for a permission in a float, with the chat hidden."""
     terminal.wait(":AcpPrompt hello")
     terminal.keys(":AcpPrompt /edit\r")
     terminal.wait_lua(f"#{SESSION}.permissions", "1")
     terminal.keys(":Acp chat\r")
     terminal.wait_gone("acp://chat")
-    terminal.wait("╭ Tutor wants to edit")  # the float comes when no chat shows the question
+    terminal.wait("╭ Tutor wants to edit")  # the float appears if no chat shows the question
     terminal.keys("\x17w")
     terminal.wait_lua("vim.bo.filetype", "acppermission")
 
 
-def test_a_proposal_is_opened_from_the_float_after_its_keys_were_looked_at(
+def test_a_proposal_opens_from_the_float_after_its_help_was_shown(
     terminal: Terminal,
 ) -> None:
-    asked(terminal)
+    wait_question(terminal)
     terminal.keys("g?")
     terminal.wait("this list")
     terminal.keys("q")
@@ -56,17 +56,17 @@ def test_a_proposal_is_opened_from_the_float_after_its_keys_were_looked_at(
     terminal.keys(":Acp allow\r")
     terminal.wait_lua("#vim.api.nvim_list_tabpages()", "1")
     terminal.wait_lua(f"{SESSION}.status", "idle")
-    terminal.keys(":Acp accept all\r")  # else `make try` offers to come back to it
+    terminal.keys(":Acp accept all\r")  # otherwise `make try` offers to continue it
     terminal.wait_lua(f"#({SESSION}.edits or {{}})", "0")
     terminal.keys(":qa!\r")
     assert terminal.wait_end() == 0
 
 
-# -- the same by other ways
+# -- other ways to the same state
 
 
 def in_float(editor: Editor, line: str) -> None:
-    """A question waits; the user is in its float, and has looked at its keys there."""
+    """Ask a question, enter its float and open its help there."""
     editor.agent("script")
     editor.prompt(line)
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
@@ -78,11 +78,11 @@ def in_float(editor: Editor, line: str) -> None:
     editor.wait("vim.bo.filetype == ''")
     editor.keys("q")
     editor.wait("vim.bo.filetype == 'acppermission'")
-    # What makes Neovim crash: the float is the previous window as well.
+    # This makes Neovim crash: the float is also the previous window.
     assert editor.lua("return vim.fn.winnr('#') == vim.fn.winnr()")
 
 
-def is_well(editor: Editor, tabs: int) -> None:
+def assert_alive(editor: Editor, tabs: int) -> None:
     editor.wait(f"#vim.api.nvim_list_tabpages() == {tabs}")
     editor.keys("<C-w>p")
     editor.cmd("wincmd w | redraw!")
@@ -92,15 +92,13 @@ def is_well(editor: Editor, tabs: int) -> None:
 @pytest.mark.parametrize(
     "command", ["tabnew", "noautocmd tabnew", "tab split", "tab checkhealth acp"]
 )
-def test_the_user_leaves_the_float_for_a_tab_page_of_their_own(
-    editor: Editor, command: str
-) -> None:
+def test_the_user_leaves_the_float_for_a_new_tab_page(editor: Editor, command: str) -> None:
     in_float(editor, "permission p1")
     editor.cmd(command)
     editor.cmd("Acp deny")
     editor.wait_event("AcpTurnEnd")
     editor.cmd("tabclose")
-    is_well(editor, 1)
+    assert_alive(editor, 1)
 
 
 def test_the_review_is_opened_from_the_float(editor: Editor) -> None:
@@ -113,10 +111,10 @@ def test_the_review_is_opened_from_the_float(editor: Editor) -> None:
     editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd", 2)
     editor.cmd("tabclose")
-    is_well(editor, 1)
+    assert_alive(editor, 1)
 
 
-def test_a_float_whose_buffer_is_deleted_from_another_tab_page(editor: Editor) -> None:
+def test_the_buffer_of_a_float_is_deleted_from_another_tab_page(editor: Editor) -> None:
     in_float(editor, "permission p1")
     editor.cmd("tabnew")
     editor.lua(
@@ -127,11 +125,11 @@ def test_a_float_whose_buffer_is_deleted_from_another_tab_page(editor: Editor) -
     editor.cmd("tabprevious")
     editor.cmd("Acp deny")
     editor.wait_event("AcpTurnEnd")
-    is_well(editor, 2)
+    assert_alive(editor, 2)
 
 
-def test_leaving_and_coming_back_leaves_the_user_in_the_float(editor: Editor) -> None:
-    """Only the window that CTRL-W p leads to is another one."""
+def test_leaving_and_returning_keeps_the_user_in_the_float(editor: Editor) -> None:
+    """Only the window of CTRL-W p differs."""
     editor.setup({"chat": {"layout": "float"}})
     editor.agent("hello")
     editor.turn("hello")
@@ -146,4 +144,4 @@ def test_leaving_and_coming_back_leaves_the_user_in_the_float(editor: Editor) ->
     assert editor.lua("return vim.bo.filetype") == "acpchat"
     editor.keys("<C-w>p")
     assert editor.lua("return vim.bo.filetype") == ""
-    is_well(editor, 2)
+    assert_alive(editor, 2)

@@ -1,4 +1,4 @@
-"""An agent ends, or everything around it does: what the user sees, and what is left (nothing)."""
+"""Ends of an agent, or of everything around it: messages for the user, and no process left."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.editor import Editor
 from tests.support.waiting import until
 
 
-def cut(editor: Editor, text: str) -> None:
+def cut_turn(editor: Editor, text: str) -> None:
     """Send a prompt whose turn the agent does not survive, with another one queued behind it."""
     editor.lua("for _, p in ipairs({ ... }) do require('acp').prompt(p) end", text, "say queued")
     editor.wait_event("AcpAgentExit")
@@ -29,11 +29,11 @@ def cut(editor: Editor, text: str) -> None:
         ("exit 0", "exit code 0", ["last words 2"]),
     ],
 )
-def test_an_exit_in_the_middle_of_a_turn(
+def test_an_exit_in_a_turn_is_reported(
     editor: Editor, text: str, how: str, words: list[str]
 ) -> None:
     editor.agent("script")
-    cut(editor, text)
+    cut_turn(editor, text)
     chat = editor.chat(1)
     assert "before the end" in chat
     assert any(how in line and ":Acp restart" in line for line in chat)
@@ -58,7 +58,7 @@ def test_an_exit_in_the_middle_of_a_turn(
     assert "pid" not in agent
 
 
-def test_a_killed_agent_is_not_explained_by_lines_of_its_start(editor: Editor) -> None:
+def test_the_exit_of_a_killed_agent_does_not_quote_lines_of_its_start(editor: Editor) -> None:
     agent = editor.agent("starts_loud")
     editor.prompt("wait_for_cancel")
     agent.wait("session/prompt")
@@ -70,10 +70,10 @@ def test_a_killed_agent_is_not_explained_by_lines_of_its_start(editor: Editor) -
     assert "starting 13" not in chat
 
 
-def test_an_agent_that_closes_its_output_is_not_said_to_be_killed(editor: Editor) -> None:
-    """It is ended, as nothing can come any more; that it ended by our signal explains nothing."""
+def test_an_agent_that_closes_its_output_is_not_reported_as_killed(editor: Editor) -> None:
+    """The plugin ends it, since nothing more can arrive; the signal explains nothing."""
     editor.agent("script")
-    cut(editor, "closes_output")
+    cut_turn(editor, "closes_output")
     assert any("closed its output" in line for line in editor.chat(1))
     end = editor.events("AcpTurnEnd")[0]["data"]
     assert "closed its output" in end["error"]
@@ -81,7 +81,7 @@ def test_an_agent_that_closes_its_output_is_not_said_to_be_killed(editor: Editor
     assert editor.session(1)["queue"] == ["say queued"]
 
 
-def test_a_last_line_without_a_newline_is_what_it_says(editor: Editor) -> None:
+def test_the_last_line_without_a_newline_is_quoted(editor: Editor) -> None:
     editor.agent("script")
     end = editor.turn("ends_in_a_line")
     assert end["stop_reason"] == "end_turn"
@@ -90,7 +90,7 @@ def test_a_last_line_without_a_newline_is_what_it_says(editor: Editor) -> None:
     editor.wait_event("AcpAgentExit")
 
 
-def test_a_last_line_that_is_cut_says_nothing(editor: Editor) -> None:
+def test_a_last_line_that_is_cut_is_not_quoted(editor: Editor) -> None:
     editor.agent("script")
     end = editor.turn("ends_in_a_line 1")
     assert "stop_reason" not in end
@@ -99,10 +99,10 @@ def test_a_last_line_that_is_cut_says_nothing(editor: Editor) -> None:
 
 
 def test_an_agent_that_closes_its_input_is_given_up(editor: Editor) -> None:
-    """Nothing that we say reaches it any more: no cancel, no answer, no prompt."""
+    """No cancel, answer or prompt can reach it."""
     editor.agent("script")
     editor.setup({"timeouts": {"kill_s": 0.2}})
-    cut(editor, "closes_input")
+    cut_turn(editor, "closes_input")
     assert "before the end" in editor.chat(1)
     assert any("closed its input" in line for line in editor.chat(1))
     end = editor.events("AcpTurnEnd")[0]["data"]
@@ -111,7 +111,7 @@ def test_an_agent_that_closes_its_input_is_given_up(editor: Editor) -> None:
     assert editor.lines("acp://composer/1") == ["closes_input"]
 
 
-def test_restart_goes_on_in_the_same_window(editor: Editor) -> None:
+def test_restart_continues_in_the_same_window(editor: Editor) -> None:
     traffic = editor.agent("exit_once", str(editor.home / "mark"), "echo")
     editor.prompt("say it")
     editor.wait_event("AcpAgentExit")
@@ -138,7 +138,7 @@ def test_the_next_prompt_starts_an_agent_that_has_ended(editor: Editor) -> None:
     assert editor.session(1)["status"] == "idle"
 
 
-def test_a_session_without_a_name_is_none(editor: Editor) -> None:
+def test_a_session_with_an_empty_id_is_refused(editor: Editor) -> None:
     """No cancel would reach it."""
     agent = editor.agent("script", new_session={"sessionId": ""})
     editor.prompt("keep these words")
@@ -161,7 +161,9 @@ def test_a_session_without_a_name_is_none(editor: Editor) -> None:
         (["refuses_session"], "no session for you"),
     ],
 )
-def test_an_agent_that_does_not_come_up(editor: Editor, scenario: list[str], reason: str) -> None:
+def test_an_agent_that_does_not_start_is_reported(
+    editor: Editor, scenario: list[str], reason: str
+) -> None:
     editor.agent(*scenario)
     editor.prompt("keep these words")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
@@ -171,8 +173,8 @@ def test_an_agent_that_does_not_come_up(editor: Editor, scenario: list[str], rea
     assert not editor.session(1)["queue"]
 
 
-def test_an_agent_that_ends_in_both_handshakes_says_why(editor: Editor) -> None:
-    """One line says that it was started twice; what it said at each start follows."""
+def test_an_agent_that_ends_in_both_handshakes_is_reported(editor: Editor) -> None:
+    """One line says that it was started twice, followed by its output at each start."""
     traffic = editor.agent("ends_at_both_versions")
     editor.prompt("keep these words")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
@@ -185,7 +187,7 @@ def test_an_agent_that_ends_in_both_handshakes_says_why(editor: Editor) -> None:
     assert "started twice" in editor.state()["agents"]["ends_at_both_versions"]["error"]
 
 
-def test_a_program_that_is_not_there(editor: Editor) -> None:
+def test_a_missing_program_is_reported(editor: Editor) -> None:
     editor.setup({"agent": "none", "agents": {"none": {"command": ["no-such-program-at-all"]}}})
     editor.prompt("keep these words")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
@@ -194,32 +196,32 @@ def test_a_program_that_is_not_there(editor: Editor) -> None:
 
 
 def busy(editor: Editor, kind: str = "deaf") -> None:
-    """An agent with a child of its own, in the middle of a turn."""
+    """Start an agent with a child process in the middle of a turn."""
     traffic = editor.agent("grandchildren", kind)
     editor.prompt("wait_for_cancel")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'running'")
     traffic.wait_note("child")
 
 
-def gone(editor: Editor) -> None:
-    """Wait until nothing of an editor is left."""
+def wait_gone(editor: Editor) -> None:
+    """Wait until no process of an editor is left."""
     until(lambda: not editor.processes(), 10, "the end of all processes")
 
 
-def test_qall_leaves_nothing(editor: Editor) -> None:
+def test_qall_leaves_no_process(editor: Editor) -> None:
     busy(editor)
     editor.quit()
-    gone(editor)
+    wait_gone(editor)
 
 
-def test_a_neovim_that_is_killed_leaves_nothing(edit: Callable[..., Editor]) -> None:
+def test_a_killed_neovim_leaves_no_process(edit: Callable[..., Editor]) -> None:
     editor = edit()
     busy(editor)
     editor.kill()
-    gone(editor)
+    wait_gone(editor)
 
 
-def test_a_host_that_is_killed_leaves_nothing_and_is_reported_in_one_line(editor: Editor) -> None:
+def test_a_killed_host_leaves_no_process_and_is_reported_in_one_line(editor: Editor) -> None:
     busy(editor)
     before = {process.pid for process in editor.processes()}
     host = editor.lua("return vim.fn.jobpid(require('acp.base.host').channel())")
@@ -233,8 +235,8 @@ def test_a_host_that_is_killed_leaves_nothing_and_is_reported_in_one_line(editor
     editor.errors_expected = True
 
 
-def test_a_daemon_out_of_a_terminal_ends_with_its_agent(editor: Editor) -> None:
-    """It stays when its terminal is released, as the agent wanted it to run on."""
+def test_a_daemon_from_a_terminal_ends_with_its_agent(editor: Editor) -> None:
+    """It survives the release of its terminal, since the agent started it to run on."""
     editor.agent("script")
     editor.turn("shell sh -c '(setsid sleep 600 &) ; sleep 0.1'")
 
@@ -247,8 +249,8 @@ def test_a_daemon_out_of_a_terminal_ends_with_its_agent(editor: Editor) -> None:
     assert daemons() == []
 
 
-def test_an_agent_that_is_stopped_while_it_starts_stays_so(editor: Editor) -> None:
-    """Also when prompts were written meanwhile: they wait, the first one in the composer."""
+def test_an_agent_that_is_stopped_while_it_starts_stays_stopped(editor: Editor) -> None:
+    """Prompts written meanwhile wait, the first one in the composer."""
     traffic = editor.agent("mute")
     for text in ("one", "two", "three"):
         editor.prompt(text)
@@ -266,7 +268,7 @@ def test_an_agent_that_is_stopped_while_it_starts_stays_so(editor: Editor) -> No
     assert editor.session(1)["status"] == "failed"
 
 
-def test_restart_ends_the_whole_tree_first(editor: Editor) -> None:
+def test_restart_ends_the_whole_process_tree_first(editor: Editor) -> None:
     busy(editor)
     before = {p.pid for p in editor.processes() if "time.sleep(600)" in p.command}
     editor.cmd("Acp restart")
@@ -274,7 +276,7 @@ def test_restart_ends_the_whole_tree_first(editor: Editor) -> None:
     assert not before & {p.pid for p in editor.processes()}
 
 
-def test_what_an_agent_wrote_to_stderr_is_in_the_log(editor: Editor, tmp_path: Path) -> None:
+def test_an_agents_stderr_is_in_the_log(editor: Editor, tmp_path: Path) -> None:
     editor.agent("script")
     editor.turn("stderr 2")
     file = tmp_path / "log"

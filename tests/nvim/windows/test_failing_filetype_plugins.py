@@ -1,4 +1,4 @@
-"""File type plugins that fail: Neovim 0.10 without tree-sitter parsers has some of its own."""
+"""Filetype plugins that fail: Neovim 0.10 without tree-sitter parsers has some of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEFT_SIDE = "vim.fn.bufexists(...) == 1 and vim.bo[vim.fn.bufnr(...)].filetype =
 
 @pytest.fixture
 def changed(edit: Callable[..., Editor]) -> Editor:
-    """An editor in which an agent has changed a file that no buffer held."""
+    """Return an editor in which an agent has changed a file without a buffer."""
     editor = edit(init=FAILS)
     editor.agent("script")
     path = editor.write("a.sample", "one\ntwo\n")
@@ -24,13 +24,13 @@ def changed(edit: Callable[..., Editor]) -> Editor:
     return editor
 
 
-def test_a_change_is_made_in_a_buffer(changed: Editor) -> None:
+def test_the_change_is_made_in_a_buffer(changed: Editor) -> None:
     path = str(changed.work / "a.sample")
     assert changed.lines(path) == ["one", "due"]
     assert (changed.work / "a.sample").read_text() == "one\ndue\n"
 
 
-def test_the_review_is_quiet(changed: Editor) -> None:
+def test_the_review_shows_no_error(changed: Editor) -> None:
     real = (changed.work / "a.sample").resolve()
     changed.cmd("Acp review a.sample")
     changed.wait(LEFT_SIDE, f"acp://base/1//{real}")
@@ -38,7 +38,7 @@ def test_the_review_is_quiet(changed: Editor) -> None:
     assert "no parser" not in changed.messages()
 
 
-def test_a_file_that_the_user_goes_to_is_shown_at_its_line(changed: Editor) -> None:
+def test_a_file_that_the_user_jumps_to_is_shown_at_its_line(changed: Editor) -> None:
     path = str(changed.work / "a.sample")
     changed.cmd(f"bwipeout! {path}")
     changed.lua("require('acp.ui.jump').to(...)", path, 2)

@@ -8,7 +8,7 @@ from tests.support.lua import lua_call
 BOTTOM = lua_call(__file__, "row_below_chat")
 
 
-def test_a_pane_at_the_bottom_is_seen_below_the_float(editor: Editor) -> None:
+def test_a_split_at_the_bottom_is_visible_below_the_float(editor: Editor) -> None:
     editor.setup({"chat": {"layout": "float"}})
     editor.agent("script")
     editor.turn("say hello")

@@ -1,4 +1,4 @@
-"""What an agent's write leaves alone beside its hunks: folds, marks, cursors and views."""
+"""Folds, marks, cursors and views beside the hunks of an agent's write."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.lua import lua_chunk
 LINES = [f"line {n}" for n in range(1, 41)]
 
 SETUP = lua_chunk(__file__, "fold_three_windows")
-LOOK = lua_chunk(__file__, "folds_and_views")
+STATE = lua_chunk(__file__, "folds_and_views")
 
 CHANGES: dict[str, tuple[int, int, list[str]]] = {
     "a line above the fold": (10, 10, ["new"]),
@@ -31,7 +31,7 @@ CHANGES: dict[str, tuple[int, int, list[str]]] = {
     "without its last line": (14, 15, []),
     "without a line above a view": (7, 8, []),
 }
-"""Rows [first, last) and what stands there afterwards; the fold is of rows 10 to 14."""
+"""Rows [first, last) and their text afterwards; the fold has rows 10 to 14."""
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def live(editor: Editor) -> AgentFilesInNvim:
 
 
 def opened(live: AgentFilesInNvim, name: str = "a.txt") -> str:
-    """A file in three windows with a manual fold, closed in two of them."""
+    """Show a file in three windows with a manual fold, closed in two of them."""
     live.editor.write(name, text(LINES))
     live.editor.open(name)
     live.editor.lua(SETUP)
@@ -52,8 +52,8 @@ def text(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def beside(seen: dict[str, Any], hunk: set[str], before: dict[str, Any]) -> dict[str, Any]:
-    """What was seen, without what lay in the hunk before."""
+def beside(state: dict[str, Any], hunk: set[str], before: dict[str, Any]) -> dict[str, Any]:
+    """Return the marks and windows without those that were in the hunk before."""
     windows = [
         {
             "folded": [line for line in now["folded"] if line in LINES and line not in hunk],
@@ -61,31 +61,31 @@ def beside(seen: dict[str, Any], hunk: set[str], before: dict[str, Any]) -> dict
             "top": now["top"] if old["top"] not in hunk else None,
             "at": (now["line"], now["col"]) if old["line"] not in hunk else None,
         }
-        for old, now in zip(before["windows"], seen["windows"], strict=True)
+        for old, now in zip(before["windows"], state["windows"], strict=True)
     ]
-    both = zip(before["marks"], seen["marks"], strict=True)
+    both = zip(before["marks"], state["marks"], strict=True)
     return {"windows": windows, "marks": [now for old, now in both if old[0] not in hunk]}
 
 
-def test_what_is_beside_a_hunk_stays(live: AgentFilesInNvim) -> None:
+def test_everything_beside_a_hunk_stays(live: AgentFilesInNvim) -> None:
     for number, (what, (first, last, lines)) in enumerate(CHANGES.items()):
         name = opened(live, f"{number}.txt")
-        before = live.editor.lua(LOOK)
+        before = live.editor.lua(STATE)
         live.write(name, text([*LINES[:first], *lines, *LINES[last:]]))
-        after = live.editor.lua(LOOK)
+        after = live.editor.lua(STATE)
         hunk = set(LINES[first:last])
         assert [window["closed"] for window in before["windows"]].count(True) == 2
         assert beside(after, hunk, before) == beside(before, hunk, before), what
 
 
-def test_what_is_put_above_a_fold_is_not_in_it(live: AgentFilesInNvim) -> None:
+def test_lines_inserted_above_a_fold_are_not_in_it(live: AgentFilesInNvim) -> None:
     name = opened(live)
     live.write(name, text([*LINES[:10], "new", *LINES[10:]]))
-    folded = [window["folded"] for window in live.editor.lua(LOOK)["windows"]]
+    folded = [window["folded"] for window in live.editor.lua(STATE)["windows"]]
     assert folded == [LINES[10:15]] * 3
 
 
-def test_the_cursor_in_the_first_line_of_a_fold_goes_with_its_text(live: AgentFilesInNvim) -> None:
+def test_the_cursor_in_the_first_line_of_a_fold_moves_with_its_text(live: AgentFilesInNvim) -> None:
     name = opened(live)
     live.editor.lua("vim.api.nvim_win_set_cursor(0, { 11, 5 })")
     live.write(name, text(LINES).replace("line 11", "a longer line 11"))
@@ -103,7 +103,7 @@ return vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true })
 
 
 @pytest.mark.parametrize("changed", ["line 11!", "line, a number: 11", "1", "line", "lime 11", "x"])
-def test_extmarks_in_the_first_line_of_a_fold_are_as_without_it(
+def test_extmarks_in_the_first_line_of_a_fold_move_as_without_it(
     live: AgentFilesInNvim, changed: str
 ) -> None:
     marked = []
@@ -119,7 +119,7 @@ def test_extmarks_in_the_first_line_of_a_fold_are_as_without_it(
     assert marked[0] == marked[1]
 
 
-def test_characters_at_a_fold_are_written_as_they_are(live: AgentFilesInNvim) -> None:
+def test_special_characters_at_a_fold_are_written_unchanged(live: AgentFilesInNvim) -> None:
     name = opened(live)
     content = text([*LINES[:10], "a\0b", "\xe9", *LINES[11:]])
     live.write(name, content)

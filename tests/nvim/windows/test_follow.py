@@ -1,4 +1,4 @@
-"""Follow-along in a real Neovim: one window, no focus, and never against the user."""
+"""Follow mode in a real Neovim: one window, no focus change, and never against the user."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ COUNT = lua_chunk(__file__, "note_window_events")
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """Two windows: on the left the followed one on a.txt, on the right the user's on mine.txt."""
+    """Return an editor with two windows: left the followed one on a.txt, right the user's on
+    mine.txt.
+    """
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, 24))
     for name in ("a.txt", "b.txt", "mine.txt"):
         editor.write(name, "".join(f"{name} {n}\n" for n in range(1, 101)))
@@ -32,8 +34,8 @@ def front(edit: Start) -> Editor:
     return editor
 
 
-def at(editor: Editor, name: str, line: int | None) -> None:
-    """The agent works here."""
+def work_at(editor: Editor, name: str, line: int | None) -> None:
+    """Report that the agent works here."""
     apply(editor, ["location", 1, str(editor.work / name), line])
 
 
@@ -42,7 +44,7 @@ def wait_place(editor: Editor, place: str) -> None:
 
 
 def settle(editor: Editor) -> None:
-    """Let the time pass in which a place told before would have been shown."""
+    """Let the time pass in which an earlier place would have been shown."""
     editor.lua("_G.passed = nil vim.defer_fn(function() _G.passed = true end, 150)")
     editor.wait("_G.passed")
 
@@ -50,7 +52,7 @@ def settle(editor: Editor) -> None:
 def test_the_window_shows_where_the_agent_works_and_the_focus_stays(front: Editor) -> None:
     windows = front.lua("return vim.api.nvim_tabpage_list_wins(0)")
     front.lua(COUNT)
-    at(front, "b.txt", 50)
+    work_at(front, "b.txt", 50)
     wait_place(front, "b.txt:50")
     assert front.lua("return vim.fn.expand('%:t') .. vim.fn.line('.')") == "mine.txt1"
     assert front.lua("return vim.api.nvim_tabpage_list_wins(0)") == windows
@@ -65,7 +67,7 @@ def test_the_window_shows_where_the_agent_works_and_the_focus_stays(front: Edito
 
 
 def test_the_line_flashes_for_a_moment(front: Editor) -> None:
-    at(front, "a.txt", 7)
+    work_at(front, "a.txt", 7)
     wait_place(front, "a.txt:7")
     marks = (
         "local b = vim.fn.bufnr('a.txt') return vim.api.nvim_buf_get_extmarks(b, "
@@ -78,36 +80,36 @@ def test_the_line_flashes_for_a_moment(front: Editor) -> None:
 def test_of_many_places_the_last_is_shown(front: Editor) -> None:
     front.lua(COUNT)
     for line in range(1, 60):
-        at(front, "b.txt" if line % 2 else "a.txt", line)
+        work_at(front, "b.txt" if line % 2 else "a.txt", line)
     wait_place(front, "b.txt:59")
     reads = "return #vim.tbl_filter(function(e) return e == 'BufReadPost' end, _G.fired)"
     assert front.lua(reads) == 1
-    at(front, "b.txt", None)
+    work_at(front, "b.txt", None)
     settle(front)
     wait_place(front, "b.txt:59")
 
 
 @pytest.mark.parametrize("keys", ["j", "x", "ihello<Esc>", "<C-e>", ":edit mine.txt<CR>", "gg"])
-def test_it_waits_for_the_user_and_goes_on_by_the_command(front: Editor, keys: str) -> None:
-    at(front, "a.txt", 30)
+def test_following_pauses_for_the_user_and_the_command_resumes_it(front: Editor, keys: str) -> None:
+    work_at(front, "a.txt", 30)
     wait_place(front, "a.txt:30")
     front.keys("<C-w>w")
     assert front.lua(STATUS) == "following"
     front.keys(keys)
     front.wait(f"{STATUS} == 'paused'".replace("return ", ""))
     place = front.lua(PLACE)
-    at(front, "b.txt", 3)
+    work_at(front, "b.txt", 3)
     settle(front)
     assert front.lua(PLACE) == place
     front.wait_screen("Paused. :Acp follow resumes")
     front.cmd("Acp follow")
-    at(front, "b.txt", 4)
+    work_at(front, "b.txt", 4)
     wait_place(front, "b.txt:4")
 
 
-def test_what_moves_the_cursor_otherwise_does_not_stop_it(front: Editor) -> None:
+def test_other_cursor_movements_do_not_pause_it(front: Editor) -> None:
     front.keys("<C-w>w")
-    at(front, "a.txt", 30)
+    work_at(front, "a.txt", 30)
     wait_place(front, "a.txt:30")
     front.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 0, false, {'new', 'new'})")
     front.keys(":echo 1<CR>")
@@ -118,7 +120,7 @@ def test_what_moves_the_cursor_otherwise_does_not_stop_it(front: Editor) -> None
 
 
 def test_the_command_again_ends_it_and_leaves_no_trace(front: Editor) -> None:
-    at(front, "b.txt", 5)
+    work_at(front, "b.txt", 5)
     wait_place(front, "b.txt:5")
     front.keys("<C-w>w")
     front.wait_screen("Following Tutor")
@@ -128,7 +130,7 @@ def test_the_command_again_ends_it_and_leaves_no_trace(front: Editor) -> None:
     for command in ("buffer a.txt", "split", "buffer b.txt", "new a.txt"):
         front.cmd(command)
         assert front.lua("return vim.wo.winbar") == ""
-    at(front, "a.txt", 50)
+    work_at(front, "a.txt", 50)
     settle(front)
     assert not any("Following Tutor" in row for row in front.screen())
 
@@ -140,14 +142,14 @@ def test_the_users_winbar_stays_beside_the_label(front: Editor) -> None:
     front.cmd("Acp follow")
     front.wait_screen("Following Tutor")
     assert front.lua("return vim.wo.winbar:match('mine$')") == "mine"
-    at(front, "b.txt", 5)
+    work_at(front, "b.txt", 5)
     wait_place(front, "b.txt:5")
     front.cmd("Acp follow")
     front.cmd("buffer a.txt")
     assert front.lua("return vim.wo.winbar") == "mine"
 
 
-def test_what_cannot_be_shown_is_left_out(front: Editor, tmp_path: Path) -> None:
+def test_places_that_cannot_be_shown_are_skipped(front: Editor, tmp_path: Path) -> None:
     for path in (front.work, front.work / "none.txt"):
         apply(front, ["location", 1, str(path), 1])
         settle(front)
@@ -155,9 +157,7 @@ def test_what_cannot_be_shown_is_left_out(front: Editor, tmp_path: Path) -> None
     assert front.lua("return vim.fn.bufexists(...)", str(front.work / "none.txt")) == 0
 
 
-def test_a_file_outside_is_shown_where_the_user_lets_agents_go_there(
-    front: Editor, tmp_path: Path
-) -> None:
+def test_a_file_outside_is_shown_if_agents_may_go_there(front: Editor, tmp_path: Path) -> None:
     outside, roots = front.home / "outside.txt", [str(front.work)]
     outside.write_text("a secret\n")
     (front.work / "link.txt").symlink_to(outside)
@@ -174,7 +174,7 @@ def test_a_file_outside_is_shown_where_the_user_lets_agents_go_there(
     wait_place(front, "outside.txt:1")
     apply(front, ["location", 1, "b.txt", 2, roots])
     wait_place(front, "b.txt:2")
-    apply(front, ["location", 1, str(outside), 1, roots])  # open already
+    apply(front, ["location", 1, str(outside), 1, roots])  # already open
     wait_place(front, "outside.txt:1")
     apply(front, ["location", 1, "b.txt", 2, roots])
     wait_place(front, "b.txt:2")
@@ -184,7 +184,7 @@ def test_a_file_outside_is_shown_where_the_user_lets_agents_go_there(
     wait_place(front, "outside.txt:1")
 
 
-def test_a_file_that_an_agent_names_sets_no_options_and_is_not_too_long(front: Editor) -> None:
+def test_a_file_that_an_agent_names_sets_no_options_and_has_a_size_limit(front: Editor) -> None:
     front.write("modeline.txt", "vim: shiftwidth=7 filetype=chosen\n")
     front.write("large.txt", "x" * 2000)
     front.cmd("set modeline modelines=5")
@@ -192,34 +192,34 @@ def test_a_file_that_an_agent_names_sets_no_options_and_is_not_too_long(front: E
     deep = "/".join(["d" * 200] * 6) + "/deep.txt"
     front.write(deep, "text\n")
     for name in ("large.txt", deep):
-        at(front, name, 1)
+        work_at(front, name, 1)
         settle(front)
         assert front.lua(PLACE) == "a.txt:1"
-    at(front, "modeline.txt", 1)
+    work_at(front, "modeline.txt", 1)
     wait_place(front, "modeline.txt:1")
     options = "local o = vim.bo[vim.fn.bufnr('modeline.txt')] return { o.sw, o.ft, o.modeline }"
     assert front.lua(options) == [8, "text", True]
 
 
-def test_unsaved_edits_stay_when_the_window_goes_on(front: Editor) -> None:
+def test_unsaved_edits_stay_when_the_window_shows_another_file(front: Editor) -> None:
     front.cmd("set nohidden")
     front.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 1, false, {'edited'})")
-    at(front, "b.txt", 5)
+    work_at(front, "b.txt", 5)
     wait_place(front, "b.txt:5")
     lines = "return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, 1, false)"
     assert front.lua(lines) == ["edited"]
 
 
-def test_places_wait_while_neovim_takes_no_buffers(front: Editor) -> None:
+def test_places_wait_while_neovim_allows_no_buffer_change(front: Editor) -> None:
     front.keys("q:")
-    at(front, "b.txt", 5)
+    work_at(front, "b.txt", 5)
     settle(front)
     front.keys(":q<CR>")
     wait_place(front, "b.txt:5")
 
 
-def test_a_closed_window_follows_no_more(front: Editor) -> None:
-    at(front, "b.txt", 5)
+def test_a_closed_window_follows_no_longer(front: Editor) -> None:
+    work_at(front, "b.txt", 5)
     front.cmd("only")
     settle(front)
     assert front.lua(STATUS) is None
@@ -228,7 +228,7 @@ def test_a_closed_window_follows_no_more(front: Editor) -> None:
 
 def test_only_the_current_session_is_followed(front: Editor) -> None:
     apply(front, ["state", ["current"], 2])
-    at(front, "b.txt", 5)
+    work_at(front, "b.txt", 5)
     settle(front)
     assert front.lua(PLACE) == "a.txt:1"
 
@@ -239,18 +239,18 @@ def test_the_command_turns_it_off_from_any_window(front: Editor) -> None:
     assert front.lua(STATUS) is None
     assert told(front) == ["acp: No longer following"]
     assert not any("Following Tutor" in row for row in front.screen())
-    at(front, "b.txt", 5)
+    work_at(front, "b.txt", 5)
     settle(front)
     shown = "vim.tbl_map(function(w) return vim.fn.bufname(vim.api.nvim_win_get_buf(w)) end, ...)"
     names = front.lua(f"return {shown.replace('...', 'vim.api.nvim_tabpage_list_wins(0)')}")
     assert sorted(names) == ["a.txt", "mine.txt"]
     front.cmd("Acp follow")
-    at(front, "b.txt", 5)
+    work_at(front, "b.txt", 5)
     wait_place(front, "b.txt:5")
     assert front.lua("return vim.fn.expand('%:t')") == "b.txt", "now it is the current one"
 
 
-def test_a_window_of_ours_turns_it_off_and_cannot_follow(front: Editor) -> None:
+def test_a_window_of_the_plugin_can_turn_it_off_and_cannot_follow(front: Editor) -> None:
     front.cmd("Acp info")
     apply(front, ["show", "acp://info", "acpinfo", ["text"]])
     front.cmd("wincmd b")
@@ -263,30 +263,30 @@ def test_a_window_of_ours_turns_it_off_and_cannot_follow(front: Editor) -> None:
 
 
 def paused(front: Editor) -> None:
-    """The user works in the followed window."""
-    at(front, "a.txt", 30)
+    """Return an editor in which the user works in the followed window."""
+    work_at(front, "a.txt", 30)
     wait_place(front, "a.txt:30")
     front.keys("<C-w>w")
     front.keys("j")
     front.wait(f"{STATUS} == 'paused'".replace("return ", ""))
 
 
-def test_one_that_waits_goes_on_from_a_window_of_ours(front: Editor) -> None:
+def test_a_paused_window_resumes_from_a_window_of_the_plugin(front: Editor) -> None:
     paused(front)
     front.cmd("Acp info")
     apply(front, ["show", "acp://info", "acpinfo", ["text"]])
     front.cmd("wincmd b")
     front.cmd("Acp follow")
     assert front.lua(STATUS) == "following"
-    at(front, "b.txt", 5)
+    work_at(front, "b.txt", 5)
     wait_place(front, "b.txt:5")
 
 
-def test_while_one_waits_the_command_lets_the_current_window_follow(front: Editor) -> None:
+def test_while_one_is_paused_the_command_makes_the_current_window_follow(front: Editor) -> None:
     paused(front)
     front.keys("<C-w>w")
     front.cmd("Acp follow")
-    at(front, "b.txt", 5)
+    work_at(front, "b.txt", 5)
     wait_place(front, "b.txt:5")
     assert front.lua("return vim.fn.expand('%:t')") == "b.txt"
 
@@ -302,7 +302,7 @@ def test_the_option_follows_from_the_first_prompt(edit: Start) -> None:
     wait_place(editor, "a.txt:1")
 
 
-def test_an_agent_opens_nothing_outside_of_its_session_in_the_window(editor: Editor) -> None:
+def test_an_agent_opens_nothing_outside_its_session_in_the_window(editor: Editor) -> None:
     editor.agent("script")
     outside, text = editor.home / "outside.txt", editor.write("a.txt", "text\n")
     outside.write_text("a secret\n")
@@ -315,7 +315,7 @@ def test_an_agent_opens_nothing_outside_of_its_session_in_the_window(editor: Edi
     assert editor.lua("return vim.fn.bufexists(...)", str(outside)) == 0
 
 
-def test_each_place_of_a_tool_call_is_told_once(editor: Editor) -> None:
+def test_each_place_of_a_tool_call_is_reported_once(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("tool_contents")
     places = [(e["data"]["path"], e["data"].get("line")) for e in editor.events("AcpLocation")]

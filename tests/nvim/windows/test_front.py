@@ -1,4 +1,4 @@
-"""Options, highlights, messages and the statusline of the front."""
+"""Options, highlights, messages and statusline of the Lua front end."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_every_mistake_in_an_agent_and_in_a_rule_is_reported(front: Editor) -> N
     assert front.lua("return #require('acp.config').get().permission.rules") == 0
 
 
-def test_mistakes_at_the_start_leave_no_prompt_behind(edit: Start) -> None:
+def test_mistakes_at_startup_show_no_hit_enter_prompt(edit: Start) -> None:
     wrong = "{ agnet = 1, fles = 2, chat = 3, keymaps = 4 }"
     front = edit(init=f"{HOST} require('acp').setup({wrong})", screen=(70, 20))
     front.wait_message("agnet")
@@ -92,7 +92,7 @@ def test_mistakes_at_the_start_leave_no_prompt_behind(edit: Start) -> None:
     assert "'fles', did you mean 'files'" in front.messages()
 
 
-def test_a_notifier_that_passes_on_leaves_no_prompt_behind(edit: Start) -> None:
+def test_a_notifier_that_forwards_messages_shows_no_hit_enter_prompt(edit: Start) -> None:
     passes_on = "local own = vim.notify vim.notify = function(...) return own(...) end"
     front = edit(init=HOST + passes_on, screen=(70, 20))
     front.lua("require('acp').setup(...)", {"agnet": 1, "fles": 2})
@@ -118,13 +118,13 @@ def test_users_agents_are_merged_over_the_presets(front: Editor) -> None:
     assert last(front)[0] == "setup"
 
 
-def test_keymaps_false_takes_all_keys_away(front: Editor) -> None:
+def test_keymaps_false_removes_all_maps(front: Editor) -> None:
     front.lua("require('acp').setup({ keymaps = false })")
     front.cmd("AcpPrompt")
     assert front.lua("return vim.api.nvim_buf_get_keymap(0, 'n')") == []
 
 
-def test_every_colour_that_is_drawn_is_defined(front: Editor) -> None:
+def test_every_colour_in_use_is_defined(front: Editor) -> None:
     front.lua("require('acp.ui.highlights').define()")
     drawn: set[str] = set()
     for path in [*(ROOT / "acp_nvim/render").glob("**/*.py"), *(ROOT / "lua").glob("**/*.lua")]:
@@ -133,7 +133,7 @@ def test_every_colour_that_is_drawn_is_defined(front: Editor) -> None:
             drawn |= set(re.findall(r"""["'](Acp[A-Z][A-Za-z]*)["']""", text))
     events = {"AcpState", "AcpTurnEnd", "AcpPermission", "AcpElicitation", "AcpPrompt", "AcpFollow"}
     events |= {"AcpReview", "AcpTurnStart", "AcpPermissionDone", "AcpToolCall", "AcpEdit"}
-    drawn.discard("AcpTerminal")  # the beginning of names that are made as colours come
+    drawn.discard("AcpTerminal")  # the prefix of group names that are made as colours come
     defined = set(front.lua("return vim.tbl_keys(require('acp.ui.highlights').groups)"))
     assert drawn - events <= defined
     assert front.lua("return vim.api.nvim_get_hl(0, { name = 'AcpUser' }).link") == "Identifier"
@@ -157,7 +157,7 @@ def test_changes_are_announced_at_most_once_in_30_ms(front: Editor) -> None:
     assert min(b - a for a, b in pairwise(at)) >= 30e6
 
 
-def test_a_prompt_for_a_session_that_is_not_there_is_an_error(front: Editor) -> None:
+def test_a_prompt_for_a_missing_session_is_an_error(front: Editor) -> None:
     session(front)
     front.lua("require('acp').prompt('x', { session = 2 })")
     before = len(sent(front))
@@ -166,15 +166,15 @@ def test_a_prompt_for_a_session_that_is_not_there_is_an_error(front: Editor) -> 
     assert "No session 9" in told(front)[-1]
 
 
-def test_what_cannot_be_seen_is_spelled_out_on_one_line(edit: Start) -> None:
-    """As `render/text.py` does; a NUL is no reason for an error of Vim's own functions."""
+def test_invisible_characters_are_spelled_out_on_one_line(edit: Start) -> None:
+    """`render/text.py` does the same; a NUL causes no error in Vim's own functions."""
     front = edit()
     text = "a\0b\x1b[31m\u202ec\u200b\x9bd\ufeff\u2066\r\n e\tf é😀\u200d"
     shown = front.lua("return require('acp.base.notify').one_line(...)", text)
     assert shown == "a^@b^[[31m<U+202E>c<U+200B><U+009B>d<U+FEFF><U+2066> e f é😀\u200d"
 
 
-def test_a_message_is_one_line_that_never_asks_for_enter(edit: Start) -> None:
+def test_a_message_is_one_line_without_a_hit_enter_prompt(edit: Start) -> None:
     front = edit(init=HOST, screen=(60, 20))
     for number in range(3):
         front.lua(
@@ -194,7 +194,7 @@ def test_a_message_waits_until_the_command_line_is_free(edit: Start) -> None:
     front.wait_message("acp: later")
 
 
-def test_turn_ends_are_told_only_without_focus(front: Editor) -> None:
+def test_turn_ends_are_announced_only_without_focus(front: Editor) -> None:
     session(front)
     front.lua("require('acp.base.notify').watch()")
     end = (
@@ -210,7 +210,7 @@ def test_turn_ends_are_told_only_without_focus(front: Editor) -> None:
     assert told(front) == ["acp: Claude has finished"]
 
 
-def test_statusline(front: Editor) -> None:
+def test_statusline_shows_agent_and_state(front: Editor) -> None:
     assert front.lua("return require('acp').statusline()") == ""
     session(front, status="running", permissions=[permission("p1")])
     assert front.lua("return require('acp').statusline()") == "Claude · waiting for you · 34k/200k"
@@ -219,7 +219,7 @@ def test_statusline(front: Editor) -> None:
     assert sent(front) == []
 
 
-def test_jump_to_hunks_goes_round(front: Editor) -> None:
+def test_jump_to_hunks_wraps(front: Editor) -> None:
     front.open(front.write("a.txt", "1\n2\n3\n4\n5\n"))
     front.lua(
         "local ns = vim.api.nvim_create_namespace('acp.hunks')"
@@ -234,7 +234,7 @@ def test_jump_to_hunks_goes_round(front: Editor) -> None:
     assert seen == [2, 4, 2, 4, 4]
 
 
-def test_the_plugin_file_loads_nothing_and_refuses_twice(front: Editor) -> None:
+def test_the_plugin_file_loads_nothing_and_runs_once(front: Editor) -> None:
     assert front.lua("return vim.g.loaded_acp") == 1
     modules = front.lua(
         "return vim.tbl_filter(function(name) return name:match('^acp') end,"
@@ -243,7 +243,7 @@ def test_the_plugin_file_loads_nothing_and_refuses_twice(front: Editor) -> None:
     assert set(modules) == {"acp.base.host", "acp.base.signals", "acp.wiring"}, "those of the test"
 
 
-def test_the_module_of_public_functions_loads_nothing_until_one_is_used(editor: Editor) -> None:
+def test_the_public_module_loads_nothing_until_a_function_is_used(editor: Editor) -> None:
     loaded = (
         "vim.tbl_filter(function(it) return it:match('^acp') end, vim.tbl_keys(package.loaded))"
     )
@@ -253,9 +253,7 @@ def test_the_module_of_public_functions_loads_nothing_until_one_is_used(editor: 
 
 
 @pytest.mark.parametrize("columns", [24, 30, 34])
-def test_a_message_asks_for_no_key_where_the_ruler_leaves_no_room(
-    edit: Start, columns: int
-) -> None:
+def test_a_message_asks_for_no_key_if_the_ruler_leaves_no_room(edit: Start, columns: int) -> None:
     front = edit(init=HOST, screen=(columns, 16))
     front.cmd("set laststatus=0")
     for _ in range(2):
@@ -270,9 +268,9 @@ def test_a_command_that_fails_inside_a_script_raises(edit: Start) -> None:
         front.cmd("Acp chta")
 
 
-def test_install_repairs_what_is_there(front: Editor, tmp_path: Path) -> None:
-    """Whatever the machine has, the last steps fill this repository's environment and compile our
-    files, which the first prompt would wait for.
+def test_install_repairs_an_existing_environment(front: Editor, tmp_path: Path) -> None:
+    """The last steps fill this repository's environment and compile the plugin's files, for which
+    the first prompt would wait.
     """
     steps = front.lua("return (require('acp.features.install.environment').steps())")
     fill, compiling = (step["argv"] for step in steps[-2:])
@@ -281,13 +279,13 @@ def test_install_repairs_what_is_there(front: Editor, tmp_path: Path) -> None:
     assert compiling[1:] == ["-m", "compileall", "-q", str(ROOT / "acp_nvim")]
 
 
-def test_install_puts_the_extra_in_where_an_agent_has_an_address(front: Editor) -> None:
+def test_install_adds_the_extra_if_an_agent_has_an_address(front: Editor) -> None:
     front.lua("require('acp').setup({ agents = { far = { url = 'wss://host/acp' } } })")
     fill = front.lua("return (require('acp.features.install.environment').steps())")[-2]["argv"]
     assert fill[-2:] == ["-e", f"{ROOT}[remote]"]
 
 
-def test_an_error_waits_for_no_key_where_there_is_no_line_for_it(editor: Editor) -> None:
+def test_an_error_waits_for_no_key_without_a_line_for_it(editor: Editor) -> None:
     editor.errors_expected = True
     editor.lua("vim.o.cmdheight = 0")
     say = "for i = 1, 3 do require('acp.base.notify').error('broken ' .. i) end"
@@ -296,7 +294,7 @@ def test_an_error_waits_for_no_key_where_there_is_no_line_for_it(editor: Editor)
     assert editor.lua("return vim.api.nvim_get_mode().blocking") is False
 
 
-def test_an_error_while_neovim_ends_does_not_keep_it(edit: Start) -> None:
+def test_an_error_at_exit_does_not_delay_it(edit: Start) -> None:
     front = edit()
     front.lua(
         "vim.api.nvim_create_autocmd('VimLeavePre', { callback = function() "

@@ -1,4 +1,4 @@
-"""Commands of the front in a real Neovim: what they send, and what they refuse."""
+"""Commands of the Lua front end in a real Neovim: what they send and refuse."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def front(edit: Start) -> Editor:
     return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
 
 
-def test_the_text_of_a_prompt_is_taken_as_typed(front: Editor) -> None:
+def test_the_text_of_a_prompt_is_sent_as_typed(front: Editor) -> None:
     text = r'fix a | b \| c "d" \n % # <args> \\'
     front.cmd(f"AcpPrompt {text}")
     assert last(front)[1]["text"] == text
@@ -36,7 +36,7 @@ def test_the_text_of_a_prompt_is_taken_as_typed(front: Editor) -> None:
     assert last(front)[1]["cwd"] == str(front.work)
 
 
-def test_a_range_goes_along_with_the_prompt(front: Editor) -> None:
+def test_a_range_is_attached_to_the_prompt(front: Editor) -> None:
     path = front.write("a.py", "one\ntwo\nthree\n")
     front.open(path)
     front.cmd("2,3AcpPrompt why")
@@ -45,7 +45,7 @@ def test_a_range_goes_along_with_the_prompt(front: Editor) -> None:
     assert (lines["path"], lines["filetype"]) == (str(path), "python")
 
 
-def test_a_bang_asks_for_a_new_session(front: Editor) -> None:
+def test_a_bang_requests_a_new_session(front: Editor) -> None:
     session(front)
     front.cmd("AcpPrompt! hello")
     assert last(front)[1]["new"] is True
@@ -57,7 +57,7 @@ def test_files_named_in_a_prompt_are_attached(front: Editor) -> None:
     assert last(front)[1]["attach"] == [str(path)]
 
 
-def test_variables_go_along_and_leave_the_text_alone(front: Editor) -> None:
+def test_variables_are_attached_and_leave_the_text_unchanged(front: Editor) -> None:
     front.open(front.write("a.txt", "first\nsecond\n"))
     front.lua(
         "vim.fn.setqflist({{ bufnr = vim.api.nvim_get_current_buf(), lnum = 2, text = 'bad' }})"
@@ -105,9 +105,7 @@ def test_a_wrong_word_is_one_line_that_names_the_nearest(
         ("Acp restore x", "Restore takes the number of a prompt, not 'x'"),
     ],
 )
-def test_a_word_that_is_near_nothing_is_taken_for_nothing(
-    front: Editor, command: str, message: str
-) -> None:
+def test_a_word_without_a_near_match_is_refused(front: Editor, command: str, message: str) -> None:
     session(front, checkpoints=[{"n": 1, "label": "one"}])
     assert error_of(front, command) == f"acp: {message}"
     assert sent(front) == []
@@ -138,7 +136,7 @@ def test_subcommands_become_verbs(
     assert last(front) == [verb, arguments]
 
 
-def test_an_id_of_several_words_is_taken_as_it_is(front: Editor) -> None:
+def test_an_id_of_several_words_is_sent_unchanged(front: Editor) -> None:
     option = {"id": 'yes, "go" on', "name": "Yes", "kind": "allow_once"}
     session(front, permissions=[{**permission("p1"), "options": [option]}])
     front.answer('Acp allow yes, "go" on')
@@ -147,12 +145,12 @@ def test_an_id_of_several_words_is_taken_as_it_is(front: Editor) -> None:
 
 
 def test_an_empty_table_of_arguments_arrives_as_a_map(front: Editor) -> None:
-    """msgpack would make a list of it."""
+    """msgpack would encode it as a list."""
     front.cmd("Acp info")
     assert front.lua("return vim.mpack.encode(_G.sent[1][2]) == '\\128'")
 
 
-def test_comment_takes_its_text_and_place(front: Editor) -> None:
+def test_comment_sends_its_text_and_place(front: Editor) -> None:
     path = front.write("a.txt", "one\ntwo\n")
     front.open(path)
     front.cmd("2")
@@ -166,7 +164,7 @@ def test_comment_takes_its_text_and_place(front: Editor) -> None:
     )
 
 
-def test_attach_takes_names_with_spaces(front: Editor) -> None:
+def test_attach_accepts_names_with_spaces(front: Editor) -> None:
     path = front.write("my file.txt", "")
     front.cmd(r"Acp attach my\ file.txt")
     front.cmd("AcpPrompt look")
@@ -175,7 +173,7 @@ def test_attach_takes_names_with_spaces(front: Editor) -> None:
     assert last(front)[1]["clipboard"] is True
 
 
-def test_nothing_starts_the_host_to_say_that_nothing_is_going_on(front: Editor) -> None:
+def test_commands_do_not_start_the_host_to_report_that_nothing_runs(front: Editor) -> None:
     front.lua("_G.host.running = false")
     for command in (
         "AcpCancel",
@@ -206,13 +204,13 @@ def test_nothing_starts_the_host_to_say_that_nothing_is_going_on(front: Editor) 
         ("Acp info ", []),
     ],
 )
-def test_completion(front: Editor, line: str, some: list[str]) -> None:
+def test_commands_are_completed(front: Editor, line: str, some: list[str]) -> None:
     front.write("my file.txt", "")
     session(front, permissions=[permission("p1")])
     assert front.lua("return vim.fn.getcompletion(..., 'cmdline')", line) == some
 
 
-def test_choices_are_put_to_the_users_picker(front: Editor) -> None:
+def test_choices_are_shown_in_the_users_picker(front: Editor) -> None:
     session(front)
     front.lua("vim.ui.select = function(items, opts, done) _G.items = items done(items[2], 2) end")
     front.cmd("Acp mode")
@@ -221,7 +219,7 @@ def test_choices_are_put_to_the_users_picker(front: Editor) -> None:
     assert last(front) == ["mode", {"id": "code"}]
 
 
-def test_nothing_is_set_in_a_session_that_is_closed(front: Editor) -> None:
+def test_nothing_is_set_in_a_closed_session(front: Editor) -> None:
     session(front, status="closed")
     for command in ("mode", "mode code", "model", "model small", "option", "option think true"):
         front.cmd(f"Acp {command}")
@@ -229,7 +227,7 @@ def test_nothing_is_set_in_a_session_that_is_closed(front: Editor) -> None:
     assert sent(front) == []
 
 
-def test_what_a_subcommand_of_the_list_needs_is_asked_for(front: Editor) -> None:
+def test_a_listed_subcommand_asks_for_its_argument(front: Editor) -> None:
     front.open(front.write("a.txt", "one\n"))
     front.lua(lua_chunk(__file__, "choose_comment"))
     front.cmd("Acp")
@@ -238,7 +236,7 @@ def test_what_a_subcommand_of_the_list_needs_is_asked_for(front: Editor) -> None
     assert front.lua("return _G.prompt").startswith("Acp comment: ")
 
 
-def test_the_list_of_subcommands_has_groups_and_what_applies_now_on_top(front: Editor) -> None:
+def test_the_list_of_subcommands_has_groups_with_the_applicable_ones_first(front: Editor) -> None:
     front.lua(
         "vim.ui.select = function(items, opts) _G.items = vim.tbl_map(opts.format_item, items) end"
     )
@@ -255,7 +253,7 @@ def test_the_list_of_subcommands_has_groups_and_what_applies_now_on_top(front: E
     assert len(front.lua("return _G.items")) == len(items)
 
 
-def test_agents_to_choose_from_are_those_that_are_there_first(front: Editor) -> None:
+def test_installed_agents_are_offered_first(front: Editor) -> None:
     agents = {"absent": {"command": ["no-such-program", "--acp"]}, "there": {"command": ["sh"]}}
     front.setup({"agent": "there", "agents": agents})
     front.lua("vim.ui.select = function(items, _, done) _G.items = items done(items[1], 1) end")
@@ -274,7 +272,7 @@ def test_agents_to_choose_from_are_those_that_are_there_first(front: Editor) -> 
     assert "* there: sh" in front.lua("return _G.items")
 
 
-def test_a_bare_acp_lists_what_each_subcommand_does(front: Editor) -> None:
+def test_acp_alone_lists_the_subcommands(front: Editor) -> None:
     front.lua(lua_chunk(__file__, "choose_second"))
     front.cmd("Acp")
     lines = front.lua("return _G.items")
@@ -298,15 +296,13 @@ def test_an_error_in_a_command_is_one_line(front: Editor) -> None:
         ("restore 1x", "acp: Restore takes the number of a prompt, not '1x', did you mean '1'?"),
     ],
 )
-def test_an_argument_where_there_is_nothing_to_choose(
-    front: Editor, command: str, line: str
-) -> None:
+def test_an_argument_without_any_choices_is_refused(front: Editor, command: str, line: str) -> None:
     session(front, options=[], model={}, checkpoints=[{"n": 1, "label": "one"}])
     assert error_of(front, f"Acp {command}") == line
     assert sent(front) == []
 
 
-def test_a_review_of_no_file_names_the_nearest_that_waits(front: Editor) -> None:
+def test_a_review_of_an_unknown_file_names_the_nearest_pending_one(front: Editor) -> None:
     here, gone = str(front.write("mine.txt", "")), str(front.work / "gone.txt")
     edits = [{"path": path, "hunks": 1} for path in (str(front.work / "main.txt"), gone)]
     session(front, edits=edits)

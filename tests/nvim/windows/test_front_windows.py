@@ -1,4 +1,4 @@
-"""Windows of the front: focus, layout, help, choices."""
+"""Windows of the Lua front end: focus, layout, help, choices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def front(edit: Start) -> Editor:
     return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
 
 
-def test_a_window_beside_leaves_focus_layout_and_diff_alone(front: Editor) -> None:
+def test_a_window_beside_leaves_focus_layout_and_diff_unchanged(front: Editor) -> None:
     front.cmd("vsplit | diffthis")
     before = front.lua("return { vim.api.nvim_get_current_win(), vim.fn.winheight(0) }")
     win = front.lua(
@@ -30,14 +30,14 @@ def test_a_window_beside_leaves_focus_layout_and_diff_alone(front: Editor) -> No
     assert front.lua("return vim.api.nvim_win_get_width(...)", win) == 30
 
 
-def test_a_window_that_is_refused_opens_as_soon_as_it_may(front: Editor) -> None:
+def test_a_window_that_is_refused_opens_as_soon_as_possible(front: Editor) -> None:
     front.lua(lua_chunk(__file__, "map_window_opening"))
     front.keys("i<F2>")
     front.wait("vim.fn.winnr('$') == 2")
     assert front.lua("return vim.fn.mode() .. vim.api.nvim_get_current_line()") == "ix"
 
 
-def test_the_last_window_is_left_not_closed(front: Editor) -> None:
+def test_the_last_window_is_left_open_not_closed(front: Editor) -> None:
     session(front)
     front.lua("require('acp.features.chat.view').open(1)")
     front.cmd("wincmd l | only")
@@ -47,7 +47,7 @@ def test_the_last_window_is_left_not_closed(front: Editor) -> None:
     assert front.lua("return vim.wo.winfixbuf") is False
 
 
-def test_a_window_of_ours_that_is_alone_lets_the_user_edit_in_it(front: Editor) -> None:
+def test_the_plugins_only_window_lets_the_user_edit_in_it(front: Editor) -> None:
     session(front)
     front.lua("require('acp.features.chat.view').open(1)")
     front.cmd("wincmd l | only")
@@ -61,7 +61,7 @@ def test_a_window_of_ours_that_is_alone_lets_the_user_edit_in_it(front: Editor) 
     assert front.lua("return { vim.fn.bufname(), vim.fn.winnr('$') }") == ["a.txt", 2]
 
 
-def test_it_does_so_in_the_same_line_already(front: Editor) -> None:
+def test_it_does_so_in_the_same_command_line(front: Editor) -> None:
     session(front)
     front.lua("require('acp.features.chat.view').open(1)")
     front.cmd("wincmd l | only | edit a.txt")
@@ -71,7 +71,7 @@ def test_it_does_so_in_the_same_line_already(front: Editor) -> None:
     assert front.lua("return { vim.fn.bufname(), vim.wo.winfixbuf }") == ["acp://chat/1", True]
 
 
-def test_a_window_of_ours_is_fixed_again_when_it_has_company(front: Editor) -> None:
+def test_a_window_of_the_plugin_is_fixed_again_beside_others(front: Editor) -> None:
     session(front)
     front.lua("require('acp.features.chat.view').open(1)")
     front.cmd("wincmd l | only")
@@ -80,7 +80,7 @@ def test_a_window_of_ours_is_fixed_again_when_it_has_company(front: Editor) -> N
     front.wait("vim.wo[vim.fn.bufwinid('acp://chat/1')].winfixbuf")
 
 
-def test_a_chat_that_comes_up_in_the_window_of_another_is_not_gone_to(front: Editor) -> None:
+def test_a_chat_that_opens_in_anothers_window_is_not_entered(front: Editor) -> None:
     for n in range(1, 7):
         session(front, n)
     front.lua(lua_chunk(__file__, "open_six_chats"))
@@ -91,7 +91,7 @@ def test_a_chat_that_comes_up_in_the_window_of_another_is_not_gone_to(front: Edi
     assert not [verb for verb, _ in sent(front) if verb == "current"]
 
 
-def test_a_window_at_the_bottom_has_its_height_whatever_stands_above(front: Editor) -> None:
+def test_a_window_at_the_bottom_has_its_height_whatever_is_above(front: Editor) -> None:
     heights = front.lua(lua_chunk(__file__, "window_heights"))
     assert heights == [10, 10]
 
@@ -100,7 +100,7 @@ HEIGHT = "vim.fn.winheight(vim.fn.bufwinid(...))"
 TOP = "vim.api.nvim_win_get_position(vim.fn.bufwinid(...))[1]"
 
 
-def test_below_a_chat_that_floats_there_is_room_for_others(front: Editor) -> None:
+def test_a_floating_chat_leaves_room_for_others_below(front: Editor) -> None:
     session(front)
     front.setup({"chat": {"layout": "float"}})
     front.lua("require('acp.features.chat.view').open(1)")
@@ -139,7 +139,7 @@ def test_the_plan_toggles_and_keeps_the_focus(front: Editor) -> None:
     assert front.lua("return vim.fn.winnr('$')") == 1
 
 
-def test_a_plan_is_seen_whole_below_a_bar_of_the_users(front: Editor) -> None:
+def test_a_plan_is_shown_whole_below_a_winbar_of_the_user(front: Editor) -> None:
     front.cmd("set winbar=%f")
     session(front)
     front.lua(
@@ -150,7 +150,7 @@ def test_a_plan_is_seen_whole_below_a_bar_of_the_users(front: Editor) -> None:
     assert any("step 1" in row for row in front.screen())
 
 
-def test_what_was_asked_for_takes_the_focus_unless_the_user_went_on(front: Editor) -> None:
+def test_a_requested_window_takes_the_focus_unless_the_user_moved_on(front: Editor) -> None:
     front.cmd("Acp info")
     front.lua("require('acp.ui.report').open('acp://info', 'acpinfo', {'a'})")
     assert front.lua("return vim.bo.filetype") == "acpinfo"
@@ -162,7 +162,7 @@ def test_what_was_asked_for_takes_the_focus_unless_the_user_went_on(front: Edito
     assert front.lines("acp://info") == ["b"]
 
 
-def test_help_lists_the_keys_in_force(front: Editor) -> None:
+def test_help_lists_the_current_keys(front: Editor) -> None:
     front.lua(
         "require('acp').setup(...)", {"keymaps": {"composer": {"<c-S>": False, "gs": "send"}}}
     )
@@ -175,7 +175,7 @@ def test_help_lists_the_keys_in_force(front: Editor) -> None:
     assert front.lua("return vim.bo.filetype") == "acpcomposer"
 
 
-def test_help_begins_with_what_one_wants_to_know_and_names_keys_as_they_are_typed(
+def test_help_begins_with_the_main_keys_and_names_them_as_typed(
     front: Editor,
 ) -> None:
     front.lua("vim.g.maplocalleader = ','")
@@ -189,14 +189,14 @@ def test_help_begins_with_what_one_wants_to_know_and_names_keys_as_they_are_type
     assert [line.split()[0] for line in lines[1:]] == [",a", ",r", "]h", "[h"]
 
 
-def test_help_says_digits_by_the_first_and_the_last(front: Editor) -> None:
+def test_help_shows_digits_as_a_range(front: Editor) -> None:
     front.lua("require('acp.ui.help').open(...)", "permission")
     lines = front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
     assert [line.split()[0] for line in lines if "number" in line] == ["1…9"]
     assert front.lua("return vim.fn.winwidth(0)") <= 44
 
 
-def test_below_a_chat_that_floats_a_plan_stays_on_the_screen(front: Editor) -> None:
+def test_a_plan_below_a_floating_chat_stays_on_the_screen(front: Editor) -> None:
     front.setup({"chat": {"layout": "float"}})
     session(front)
     lines = [f"- [ ] {'step ' * 20}{n}" for n in range(20)]
@@ -214,7 +214,7 @@ def test_below_a_chat_that_floats_a_plan_stays_on_the_screen(front: Editor) -> N
     assert ends[-1] <= front.lua("return vim.o.lines - vim.o.cmdheight")
 
 
-def test_a_plan_has_the_signs_of_the_chat_and_a_step_stands_below_its_own_text(
+def test_a_plan_has_the_signs_of_the_chat_and_indents_wrapped_steps(
     front: Editor,
 ) -> None:
     session(front)
@@ -248,7 +248,7 @@ def test_the_chat_is_toggled_in_the_tab_page_where_the_user_is(front: Editor) ->
     assert front.lua(f"return {here}") == 0
 
 
-def test_a_chat_leaves_room_to_all_windows_of_the_user(front: Editor) -> None:
+def test_a_chat_leaves_room_for_all_windows_of_the_user(front: Editor) -> None:
     session(front)
     front.cmd("vsplit")
     front.cmd("Acp chat")
@@ -278,7 +278,7 @@ def test_selects_do_not_nest_and_wait_for_normal_mode(front: Editor) -> None:
     assert sent(front) == [["picked", {"id": 7, "index": 2}], ["typed", {"id": 8, "text": "text"}]]
 
 
-def test_a_side_window_keeps_its_part_of_a_screen_that_changes(front: Editor) -> None:
+def test_a_side_window_keeps_its_share_of_a_resized_screen(front: Editor) -> None:
     session(front)
     front.lua("require('acp.features.chat.view').open(1)")
     chat = front.lua("return vim.fn.bufwinid('acp://chat/1')")
@@ -305,7 +305,7 @@ end, vim.api.nvim_tabpage_list_wins(0))
 """
 
 
-def test_another_chat_goes_below_the_first_and_leaves_the_users_windows_as_they_are(
+def test_another_chat_opens_below_the_first_and_the_users_windows_stay(
     front: Editor,
 ) -> None:
     width = "return vim.api.nvim_win_get_width(vim.fn.win_getid(1))"
@@ -326,7 +326,7 @@ def test_another_chat_goes_below_the_first_and_leaves_the_users_windows_as_they_
     assert front.lua(width) > own
 
 
-def test_a_wide_screen_has_chats_beside_one_another(edit: Start) -> None:
+def test_a_wide_screen_has_chats_side_by_side(edit: Start) -> None:
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(260, 30))
     editor.setup({"chat": {"size": 80}})
     for n in (1, 2):
@@ -335,8 +335,10 @@ def test_a_wide_screen_has_chats_beside_one_another(edit: Start) -> None:
     assert len({column for _, column in editor.lua(COLUMNS)}) == 3
 
 
-def test_many_chats_do_not_squeeze_one_another_to_nothing(front: Editor) -> None:
-    """Neovim gives each window a column and no more; older chats make room, their buffers stay."""
+def test_many_chats_leave_one_another_a_usable_width(front: Editor) -> None:
+    """Neovim gives each window no more than a column; older chats are closed, and their buffers
+    stay.
+    """
     front.cmd("set number")
     for n in range(1, 7):
         session(front, n)

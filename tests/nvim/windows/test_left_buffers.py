@@ -1,4 +1,6 @@
-"""Buffers with our names that are not ours: a session file leaves such, or a user's own `:edit`."""
+"""Buffers with the plugin's names that are not its own, from a session file or the user's
+`:edit`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ KIND = "return { vim.bo.buftype, vim.bo.filetype, vim.bo.modified }"
 
 @pytest.fixture
 def left(editor: Editor) -> Editor:
-    """An editor where the four names are taken, each with a window, the composer's the last."""
+    """Return an editor where the four names are taken, each with a window, the composer's the
+    last.
+    """
     editor.agent("script")
     editor.open(editor.write("mine.txt", "mine\n"))
     for name in ("plan", "queue", "chat", "composer"):
@@ -20,7 +24,7 @@ def left(editor: Editor) -> Editor:
     return editor
 
 
-def test_the_chat_is_where_its_name_is(left: Editor) -> None:
+def test_the_chat_takes_over_its_name(left: Editor) -> None:
     before = left.lua("return vim.fn.bufnr('acp://chat/1')")
     windows = left.lua("return vim.fn.winnr('$')")
     left.turn("say one")
@@ -33,7 +37,7 @@ def test_the_chat_is_where_its_name_is(left: Editor) -> None:
     assert left.lua("return vim.bo.modifiable") is False
 
 
-def test_the_composer_keeps_what_was_typed_there(left: Editor) -> None:
+def test_the_composer_keeps_the_text_typed_there(left: Editor) -> None:
     left.turn("say one")
     left.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'say two' })")
     left.cmd("wincmd b | AcpPrompt")
@@ -44,7 +48,7 @@ def test_the_composer_keeps_what_was_typed_there(left: Editor) -> None:
     assert "two" in left.chat(1)
 
 
-def test_plan_and_queue_are_taken_over(left: Editor) -> None:
+def test_plan_and_queue_take_over_their_names(left: Editor) -> None:
     left.turn("plan 1")
     left.prompt("wait_for_cancel")
     left.wait("require('acp').state().sessions[1].status == 'running'")
@@ -60,9 +64,7 @@ def test_plan_and_queue_are_taken_over(left: Editor) -> None:
 
 
 @pytest.mark.parametrize("word", ["bwipeout!", "bdelete!", "bunload!"])
-def test_a_chat_that_was_deleted_is_whole_when_it_is_opened_again(
-    editor: Editor, word: str
-) -> None:
+def test_a_deleted_chat_is_complete_when_it_is_opened_again(editor: Editor, word: str) -> None:
     editor.agent("script")
     editor.turn("say one")
     editor.cmd(f"execute '{word}' bufnr('acp://chat/1')")
@@ -82,10 +84,10 @@ def test_a_chat_that_was_deleted_is_whole_when_it_is_opened_again(
 
 
 @pytest.mark.parametrize("word", ["bwipeout!", "bdelete!", "bunload!"])
-def test_a_chat_that_goes_before_it_is_drawn_anew_is_drawn_for_the_next(
+def test_a_chat_that_is_deleted_while_it_is_redrawn_is_drawn_the_next_time(
     editor: Editor, word: str
 ) -> None:
-    """The frame that was on its way when the buffer went finds it gone."""
+    """The frame in progress finds the buffer gone."""
     editor.agent("script")
     editor.turn("say one")
     errors = editor.lua(
@@ -98,7 +100,7 @@ def test_a_chat_that_goes_before_it_is_drawn_anew_is_drawn_for_the_next(
 
 
 @pytest.mark.parametrize("key", ["chat_bufnr", "composer_bufnr"])
-def test_the_snapshot_names_no_buffer_that_is_wiped(editor: Editor, key: str) -> None:
+def test_the_snapshot_names_no_wiped_buffer(editor: Editor, key: str) -> None:
     editor.agent("script")
     editor.turn("say hello")
     editor.cmd("AcpPrompt")

@@ -1,4 +1,4 @@
-"""Which command lines name lines by number."""
+"""Command lines that refer to lines by number."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ make -j4
 
 
 @pytest.fixture
-def answers(editor: Editor) -> dict[str, bool]:
+def results(editor: Editor) -> dict[str, bool]:
     lines = [*NUMBERED.strip("\n").split("\n"), *OTHERS.split("\n")]
     code = "return vim.tbl_map(require('acp.buffers.numbered_command').is_one, ...)"
     return dict(zip(lines, editor.lua(code, lines), strict=True))
 
 
-def test_command_lines_that_name_lines(answers: dict[str, bool]) -> None:
-    found = [line for line, is_one in answers.items() if is_one]
+def test_command_lines_with_line_numbers_are_recognized(results: dict[str, bool]) -> None:
+    found = [line for line, is_one in results.items() if is_one]
     assert found == NUMBERED.strip("\n").split("\n")

@@ -1,4 +1,4 @@
-"""Odd names elsewhere: proposals, export, following, and the directory of a session."""
+"""Odd names in proposals, exports, follow mode, and as the directory of a session."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CARD = {
 SIDES = lua_chunk(__file__, "diffed_paths")
 
 
-def test_a_proposal_of_each_name_is_shown_in_diff_mode(edit: Start) -> None:
+def test_a_proposal_for_each_name_is_shown_in_diff_mode(edit: Start) -> None:
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(120, 60))
     paths = [f"{editor.work}/{name}" for name in ODD_NAMES]
     apply(editor, ["cards", 1, [CARD]])
@@ -71,7 +71,7 @@ def test_each_location_is_followed(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("name", ["line\nbreak $HOME", "a [1] {b,c} %", "~"])
-def test_a_session_works_in_a_directory_of_an_odd_name(
+def test_a_session_works_in_a_directory_with_an_odd_name(
     edit: Start, tmp_path: Path, name: str
 ) -> None:
     work = tmp_path / "in" / name

@@ -1,4 +1,4 @@
-"""Pickers of users: `vim.ui.select` and `vim.ui.input` as others write them, right or not."""
+"""Replacements of `vim.ui.select` and `vim.ui.input`, correct or not."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def with_modes(editor: Editor) -> Editor:
     return editor
 
 
-def test_one_that_gives_the_item_without_its_place(with_modes: Editor) -> None:
+def test_a_picker_may_return_the_item_without_its_index(with_modes: Editor) -> None:
     with_modes.lua("vim.ui.select = function(items, _, done) done(items[2]) end")
     with_modes.cmd("Acp mode")
     with_modes.wait(IN_MODE, "code")
 
 
-def test_one_that_gives_the_item_of_the_hosts_question_alone(with_modes: Editor) -> None:
+def test_a_picker_may_return_only_the_item_for_the_hosts_question(with_modes: Editor) -> None:
     with_modes.cmd("AcpPrompt! say two")
     with_modes.wait_event("AcpTurnEnd", 2)
     with_modes.lua(
@@ -43,7 +43,7 @@ def test_one_that_gives_the_item_of_the_hosts_question_alone(with_modes: Editor)
     with_modes.wait("require('acp').state().current == 1")
 
 
-def test_one_that_fails_holds_nothing_up(with_modes: Editor) -> None:
+def test_a_picker_that_fails_does_not_block_later_ones(with_modes: Editor) -> None:
     with_modes.errors_expected = True
     with_modes.lua("vim.ui.select = function() error('no such picker') end")
     for command in ("Acp mode", "Acp sessions"):
@@ -55,7 +55,7 @@ def test_one_that_fails_holds_nothing_up(with_modes: Editor) -> None:
     with_modes.wait(IN_MODE, "code")
 
 
-def test_one_that_chooses_twice_has_chosen_once(with_modes: Editor) -> None:
+def test_a_picker_that_chooses_twice_has_chosen_once(with_modes: Editor) -> None:
     with_modes.lua(KEEPS)
     with_modes.cmd("Acp mode")
     with_modes.wait("#_G.calls == 1")
@@ -65,7 +65,7 @@ def test_one_that_chooses_twice_has_chosen_once(with_modes: Editor) -> None:
     until(lambda: len(with_modes.traffic[0].received("session/set_mode")) == 1)
 
 
-def test_a_choice_comes_up_in_a_terminals_window(with_modes: Editor) -> None:
+def test_a_choice_is_shown_in_a_terminal_window(with_modes: Editor) -> None:
     with_modes.lua(KEEPS)
     with_modes.cmd("terminal cat")
     assert with_modes.lua("return vim.api.nvim_get_mode().mode") == "nt"

@@ -1,4 +1,4 @@
-"""Option `keymaps.preset`: keys that work anywhere, for who wants them."""
+"""Option `keymaps.preset`: global maps for users who want them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def maps(editor: Editor) -> dict[str, str]:
     return dict(found)
 
 
-def test_no_key_is_taken_by_itself(editor: Editor) -> None:
+def test_no_key_is_mapped_by_default(editor: Editor) -> None:
     setup(editor, {})
     assert maps(editor) == {}
 
 
-def test_the_preset_maps_what_one_needs_every_day(editor: Editor) -> None:
+def test_the_preset_maps_the_everyday_commands(editor: Editor) -> None:
     setup(editor, {"preset": True})
     found = maps(editor)
     assert found["n ,aa"] == found["x ,aa"] == "<Plug>(acp-prompt)"
@@ -38,7 +38,7 @@ def test_the_preset_maps_what_one_needs_every_day(editor: Editor) -> None:
     assert found["n ,ar"] == "<Cmd>Acp review<CR>"
 
 
-def test_the_key_of_sessions_opens_the_one_that_is_chosen_at_once(editor: Editor) -> None:
+def test_the_key_of_sessions_opens_the_chosen_one_at_once(editor: Editor) -> None:
     install_picker(editor)
     editor.agent("script")
     setup(editor, {"preset": True})
@@ -51,7 +51,7 @@ def test_the_key_of_sessions_opens_the_one_that_is_chosen_at_once(editor: Editor
     assert [question["kind"] for question in asked(editor)] == ["acp_session"]
 
 
-def test_a_prefix_of_the_users_and_a_key_that_they_have_mapped(editor: Editor) -> None:
+def test_the_users_prefix_is_used_and_their_own_maps_are_kept(editor: Editor) -> None:
     editor.cmd("nnoremap gay :echo 'mine'<CR>")
     setup(editor, {"preset": "ga"})
     found = maps(editor)
@@ -60,7 +60,7 @@ def test_a_prefix_of_the_users_and_a_key_that_they_have_mapped(editor: Editor) -
     assert "mine" in editor.lua("return vim.fn.maparg('gay', 'n')")
 
 
-def test_without_the_option_the_keys_go_again_but_not_those_that_are_the_users_now(
+def test_without_the_option_the_maps_are_removed_except_the_users_own(
     editor: Editor,
 ) -> None:
     setup(editor, {"preset": True})
@@ -82,7 +82,7 @@ def test_a_question_is_answered_with_two_keys_from_the_code(editor: Editor) -> N
 
 
 @pytest.mark.parametrize("value", [1, "", {}, []])
-def test_another_value_is_named(editor: Editor, value: Any) -> None:
+def test_an_invalid_value_is_named(editor: Editor, value: Any) -> None:
     editor.errors_expected = True
     setup(editor, {"preset": value})
     assert maps(editor) == {}

@@ -1,4 +1,4 @@
-"""What statuslines of our windows say: what a window is, not the address of its buffer."""
+"""Statuslines of the plugin's windows: a description instead of the buffer's address."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, session
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """A session, and Neovim's own statuslines."""
+    """Return an editor with a session and Neovim's own statuslines."""
     editor = edit(init=HOST + RECORD_NOTIFY)
     session(editor)
     return editor
 
 
-def test_windows_are_called_what_they_are(front: Editor) -> None:
+def test_windows_have_descriptive_titles(front: Editor) -> None:
     for command in ("Acp chat", "Acp plan", "AcpPrompt"):
         front.cmd(command)
     for kind in ("chat", "plan", "composer"):
@@ -38,13 +38,13 @@ def test_a_file_in_a_split_of_the_chat_has_its_own_name(front: Editor) -> None:
     front.wait_screen("Claude · chat")
 
 
-def test_statuslines_of_the_users_own_stay(front: Editor) -> None:
+def test_the_users_own_statuslines_stay(front: Editor) -> None:
     front.cmd("set statusline=mine:%f")
     front.cmd("Acp chat")
     front.wait_screen("mine:acp://chat/1")
 
 
-def test_a_window_that_becomes_the_users_has_their_statusline(front: Editor) -> None:
+def test_a_window_that_shows_the_users_buffer_has_their_statusline(front: Editor) -> None:
     front.cmd("Acp chat")
     front.cmd("wincmd b | only!")
     front.wait_screen("Claude · chat")

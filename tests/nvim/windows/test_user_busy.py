@@ -1,6 +1,6 @@
-"""An agent's edit while the user is in the middle of something: it is as it would have been before.
+"""An agent's edit in the middle of a user's command: the command has its usual effect.
 
-Nothing is lost, and the edits of each are an undo step of their own.
+Nothing is lost, and the edits of each are a separate undo step.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ WAYS = ["disk", "fs"]
 
 
 TRIED = lua_chunk(__file__, "note_attempts")
-"""Note that the host has tried to put the agent's hunks into a buffer."""
+"""Notes when the host has tried to put the agent's hunks into a buffer."""
 
 
 @pytest.fixture
 def project(editor: Editor) -> Editor:
-    """A file that is open."""
+    """Return an editor that shows a file."""
     editor.write("a.txt", LINES)
     editor.agent("script")
     editor.turn("say hello")
@@ -38,7 +38,7 @@ def project(editor: Editor) -> Editor:
 
 
 def change(way: str, path: Path) -> str:
-    """The agent puts two lines above line 2."""
+    """Let the agent insert two lines above line 2."""
     if way == "fs":
         return f"write {path} " + json.dumps(LINES.replace("line 2\n", TWO))
     return f"runs {path} " + json.dumps(f"sed -i '2i new 1\\nnew 2' {path}")
@@ -68,7 +68,7 @@ def turn(editor: Editor, way: str) -> None:
         ("5G:s/line/LINE", "<CR>", expected(changed={5: "LINE 5"})),
     ],
 )
-def test_what_the_user_has_begun(
+def test_a_command_in_progress_is_not_disturbed(
     project: Editor, way: str, begin: str, rest: str, then: list[str]
 ) -> None:
     project.keys(begin)
@@ -118,7 +118,7 @@ def test_what_the_user_has_begun(
         (":10,11<C-f>", "ad<CR>", expected(gone=(10, 11))),
     ],
 )
-def test_what_goes_by_line_numbers_is_let_finish(
+def test_a_command_by_line_numbers_finishes_first(
     project: Editor, way: str, begin: str, rest: str, then: list[str]
 ) -> None:
     if begin.endswith("c<CR>"):
@@ -142,7 +142,7 @@ def test_what_goes_by_line_numbers_is_let_finish(
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("keys", "waits"), [("5GVj", False), ("2GVj", True), ("GVgg", True)])
 def test_a_selection_keeps_its_lines(project: Editor, way: str, keys: str, waits: bool) -> None:
-    """A hunk above that moves no line comes at once."""
+    """A hunk that moves no line is applied at once."""
     path = project.work / "a.txt"
     text = LINES.replace("line 2\n", "LINE 2\n")
     project.keys(keys)
@@ -160,7 +160,7 @@ def test_a_selection_keeps_its_lines(project: Editor, way: str, keys: str, waits
     project.keys("<Esc>")
 
 
-def test_a_write_into_a_selection_that_lasts_is_refused(
+def test_a_write_into_a_lasting_selection_is_refused(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.2)
@@ -188,10 +188,10 @@ def test_a_write_into_a_selection_that_lasts_is_refused(
         ("5Gr", "L", expected(changed={5: "Line 5"})),
     ],
 )
-def test_keys_that_are_no_command_yet(
+def test_keys_of_an_incomplete_command_are_not_disturbed(
     project: Editor, way: str, begin: str, rest: str, then: list[str]
 ) -> None:
-    """Neovim serves nobody meanwhile."""
+    """Neovim serves no requests meanwhile."""
     agent = StepwiseAgent.at_work(project)
     path = project.work / "a.txt"
     changed = LINES.replace("line 2\n", TWO)
@@ -209,7 +209,7 @@ def test_keys_that_are_no_command_yet(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_each_is_an_undo_step_of_its_own(project: Editor, way: str) -> None:
+def test_user_and_agent_have_separate_undo_steps(project: Editor, way: str) -> None:
     project.keys("5GOone<Esc>otwo")
     turn(project, way)
     until(lambda: "new 1" in lines(project))
@@ -225,7 +225,7 @@ def test_each_is_an_undo_step_of_its_own(project: Editor, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_command_line_window(project: Editor, way: str) -> None:
+def test_the_command_line_window_is_not_disturbed(project: Editor, way: str) -> None:
     project.keys("5Gixyz<Esc>q:ifoo")
     project.wait("vim.fn.getcmdwintype() == ':'")
     turn(project, way)
@@ -241,8 +241,8 @@ def test_the_command_line_window(project: Editor, way: str) -> None:
     )
 
 
-def test_a_lock_that_lasts_is_waited_for(project: Editor) -> None:
-    """In an expression nothing may be changed: the change comes when it may."""
+def test_a_lasting_textlock_is_waited_for(project: Editor) -> None:
+    """In an expression nothing may be changed; the change is made afterwards."""
     project.keys("5Gd")
     project.wait("vim.fn.mode(1) == 'no'")
     turn(project, "disk")
@@ -252,8 +252,8 @@ def test_a_lock_that_lasts_is_waited_for(project: Editor) -> None:
     project.wait("#require('acp').state().sessions[1].edits == 1")
 
 
-def test_a_decision_takes_no_lines_above_a_command(project: Editor) -> None:
-    """It is not made on another text than the user saw."""
+def test_a_decision_moves_no_lines_above_a_command(project: Editor) -> None:
+    """It is not made on a text that differs from the one the user saw."""
     turn(project, "fs")
     project.wait("#require('acp').state().sessions[1].edits == 1")
     project.keys(":12,13d")
@@ -269,7 +269,7 @@ def test_a_decision_takes_no_lines_above_a_command(project: Editor) -> None:
     until(lambda: lines(project) == wanted)
 
 
-def test_a_read_of_the_agent_brings_no_lines_above_a_command(project: Editor) -> None:
+def test_a_read_by_the_agent_moves_no_lines_above_a_command(project: Editor) -> None:
     path = project.work / "a.txt"
     project.keys(":10,11d")
     project.turn(change("disk", path) + f"\nread {path}")
@@ -287,10 +287,10 @@ def test_a_read_of_the_agent_brings_no_lines_above_a_command(project: Editor) ->
         ("5G0<C-v>jI", "x<Esc>", expected(changed={5: "xline 5", 6: "xline 6"})),
     ],
 )
-def test_a_reload_brings_no_lines_above_what_the_user_has_begun(
+def test_a_reload_moves_no_lines_above_a_command_in_progress(
     project: Editor, keys: str, rest: str, then: list[str]
 ) -> None:
-    """As when Neovim gains the focus."""
+    """The reload happens when Neovim gains the focus."""
     agent = StepwiseAgent.at_work(project)
     project.keys(keys)
     agent.ask("runs", f"sed -i '2i new 1\\nnew 2' {project.work}/a.txt")
@@ -312,7 +312,7 @@ end })"""
 
 @pytest.mark.parametrize("formatter", ["", FORMATTER])
 @pytest.mark.parametrize("way", WAYS)
-def test_marks_of_what_changed_last_are_the_users(
+def test_change_marks_are_those_of_the_users_last_change(
     project: Editor, way: str, formatter: str
 ) -> None:
     project.cmd("set undolevels=1000")
