@@ -16,6 +16,10 @@ from acp_nvim.session.session import Session
 Table = dict[str, Any]
 MAX_MARKED: Final = 5000
 """Most hunks of one file that are marked and listed. A note counts the others."""
+MAX_REMOVED: Final = 20_000
+"""Limit of removed lines sent to Lua for one file; beyond it, `LEAST_REMOVED` of each hunk."""
+LEAST_REMOVED: Final = 100
+"""Number of removed lines that Lua shows of a hunk."""
 
 
 class ReviewView:
@@ -39,7 +43,8 @@ class ReviewView:
         if entry is None:
             self._push("hunks", path, [], {"kind": "modified", "conflict": False})
         else:
-            self._push("hunks", path, rows(entry), meta(entry, tick))
+            listed = rows(entry)
+            self._push("hunks", path, listed, meta(entry, listed, tick))
 
     def pending(self, paths: Sequence[str]) -> None:
         self._push("pending", list(paths))
@@ -77,15 +82,21 @@ class ReviewView:
 
 
 def rows(entry: Pending) -> list[Table]:
-    """Return the hunks for `acp.features.review.inline`, none if the file no longer exists."""
+    """Return the hunks for `acp.features.review.inline`; none for a file that is gone.
+
+    ``more`` counts the removed lines that are left out.
+    """
     if entry.live is None:
         return []
     found: list[Table] = []
+    left = MAX_REMOVED
     for hunk in entry.hunks[:MAX_MARKED]:
         removed = entry.removed_lines(hunk)
+        sent = removed[: max(left, LEAST_REMOVED)]
+        left -= len(sent)
         kind = "changed" if removed and hunk.lines else "added" if hunk.lines else "removed"
-        first, last = hunk.new_start, hunk.new_end
-        found.append({"first": first, "last": last, "removed": list(removed), "kind": kind})
+        row = {"first": hunk.new_start, "last": hunk.new_end, "removed": list(sent), "kind": kind}
+        found.append(row | {"more": len(removed) - len(sent)} if sent != removed else row)
     return found
 
 
@@ -105,14 +116,17 @@ def note(entry: Pending) -> str:
     return ", ".join(found)
 
 
-def meta(entry: Pending, tick: int | None) -> Table:
+def meta(entry: Pending, listed: Sequence[Table], tick: int | None) -> Table:
     """Return the properties of a file for the operation `hunks`.
 
-    ``tick`` is the changedtick to which the rows belong.
+    ``tick`` is the changedtick to which the rows belong. ``partial`` means that the base cannot be
+    computed from the rows.
     """
     found: Table = {"kind": entry.kind, "conflict": entry.conflict}
     if note(entry):
         found["note"] = note(entry)
+    if entry.summary().hunks > MAX_MARKED or any("more" in row for row in listed):
+        found["partial"] = True
     return found if tick is None else found | {"tick": tick}
 
 

@@ -13,7 +13,8 @@
 --- composer_opens (n)                       returns whether a draft was restored into it
 --- attached (n)                             other files go with the next prompt of composer n
 --- prompt_comes_back (n, text)              a prompt could not be sent
---- hunks_changed (path, bufnr, hunks)       the pending hunks of a file in a buffer changed
+--- hunks_changed (path, bufnr, hunks)       the pending hunks of a file in a buffer changed; nil if
+---                                          some of them or of their lines are left out
 --- lines_shown (session, path, line)        an agent shows lines of a file to the user
 --- options_changed ()                       `setup()` was called
 --- options_wrong (mistakes)                 `setup()` had mistakes, one line each

@@ -8,6 +8,7 @@ local position = require('acp.features.review.position')
 local request = require('acp.features.review.request')
 
 local requested = {} ---@type table<string, true> files requested while the review was open
+local refreshes = false -- whether the host has been asked for the bases of the files
 
 local function absent(value) return value == nil or value == vim.NIL end
 
@@ -40,7 +41,9 @@ local edits = {
     require('acp.features.review.hunk').remember()
     require('acp.base.host').notify(verb, { scope = 'file', path = file.path })
   end,
-  closed = function() requested = {} end,
+  closed = function()
+    requested, refreshes = {}, false
+  end,
   more = function(paths)
     local new = vim.tbl_filter(function(path) return not requested[path] end, paths)
     for _, path in ipairs(new) do
@@ -79,8 +82,12 @@ end
 --- Open or update the review.
 ---@param files table[]
 function M.open(files)
+  refreshes = false
   if not request.open() and tab.state() then
     tab.update(vim.tbl_map(to_review_file, files))
+    for _, file in ipairs(files) do
+      require('acp.features.review.base').set(file.path, file.base, file.base_eol)
+    end
   elseif #files == 0 then
     require('acp.base.notify').echo('info', require('acp.base.messages').no_edits)
   elseif request.awaited() then
@@ -100,13 +107,21 @@ local function base_of(bufnr, hunks)
   return vim.list_extend(result, api.nvim_buf_get_lines(bufnr, row, -1, false))
 end
 
+--- Request the files, because the base of one cannot be computed from its hunks.
+local function refresh()
+  if refreshes then return end
+  refreshes = true
+  require('acp.base.host').notify('review', vim.empty_dict())
+end
+
 --- Update the left side of a file from its new hunks.
 ---@param bufnr integer buffer that the rows refer to
----@param hunks acp.Hunk[]
+---@param hunks? acp.Hunk[] nil if some of them or of their removed lines are left out
 function M.hunks_changed(path, bufnr, hunks)
   local review = tab.state()
   for _, file in ipairs(review and review.files or {}) do
     if file.path == path and file.kind ~= 'deleted' then
+      if not hunks then return refresh() end
       file.base = base_of(bufnr, hunks)
       require('acp.features.review.base').set(path, file.base, file.base_eol)
     end

@@ -18,6 +18,7 @@ local LINE, WORD = 90, 95
 ---@field first integer
 ---@field last integer
 ---@field removed string[] lines of the base that it replaced
+---@field more? integer number of further such lines
 ---@field kind 'added'|'changed'|'removed'
 
 ---@class acp.Entry
@@ -49,6 +50,7 @@ end
 local function same(old, new)
   return old.kind == new.kind
     and old.last - old.first == new.last - new.first
+    and old.more == new.more
     and same_lines(old.removed, new.removed)
 end
 
@@ -106,7 +108,7 @@ function M.place(bufnr, entry, place)
     place = { row, end_row(hunk, count) or row }
     entry.below = hunk.first >= count
   end
-  local removed = entry.hidden and {} or require('acp.features.review.virtual').plain(hunk.removed)
+  local removed = entry.hidden and {} or require('acp.features.review.virtual').plain(hunk)
   mark(bufnr, entry, removed, place)
 end
 
@@ -226,9 +228,9 @@ function M.refine(bufnr, entry, place)
   end
   if entry.refined and same_lines(entry.text, text) then return end
   drop_words(bufnr, entry)
-  local old, new = require('acp.base.words').hunk(hunk.removed, text)
+  local old, new = require('acp.base.words').hunk(hunk.more and {} or hunk.removed, text)
   tint(bufnr, entry, place)
-  local removed = require('acp.features.review.virtual').coloured(bufnr, hunk.removed, old)
+  local removed = require('acp.features.review.virtual').coloured(bufnr, hunk, old)
   mark(bufnr, entry, removed, place)
   draw_words(bufnr, entry, place[1], new)
   entry.refined, entry.text = true, text

@@ -15,6 +15,7 @@ local SLICE_NS = 5e6
 ---@field kind? 'modified'|'created'|'deleted'
 ---@field conflict? boolean
 ---@field note? string a change that the lines do not show, of line endings or the BOM
+---@field partial? boolean whether hunks or removed lines are left out
 ---@field tick? integer 'changedtick' that the rows refer to, nil if no buffer was loaded
 
 ---@class acp.InlineFile
@@ -226,8 +227,10 @@ local function absent(value) return value == nil or value == vim.NIL end
 
 --- Report the hunks to the review, which shows their base.
 ---@param hunks acp.Hunk[]
-local function pass_on(path, bufnr, hunks)
-  if bufnr then require('acp.base.signals').emit('hunks_changed', path, bufnr, hunks) end
+---@param partial? boolean
+local function pass_on(path, bufnr, hunks, partial)
+  local complete = not partial and hunks or nil
+  if bufnr then require('acp.base.signals').emit('hunks_changed', path, bufnr, complete) end
 end
 
 --- Set all pending hunks of a file. An empty list clears them. `path` is absolute and real.
@@ -248,7 +251,7 @@ function M.set(path, hunks, meta)
   local tick = not absent(meta.tick) and meta.tick or nil
   if bufnr and (not tick or tick == api.nvim_buf_get_changedtick(bufnr)) then
     show(file, bufnr)
-    pass_on(path, tick and not meta.conflict and bufnr or nil, hunks)
+    pass_on(path, tick and not meta.conflict and bufnr or nil, hunks, meta.partial)
   end
 end
 

@@ -16,20 +16,22 @@ local LINE, WORD, MORE = 'AcpHunkRemove', 'AcpHunkRemoveWord', 'AcpMuted'
 --- edge.
 local function padding() return (' '):rep(vim.o.columns) end
 
+---@param hunk acp.Hunk
 ---@return acp.Chunk[]|nil
-local function more(lines)
-  local hidden = #lines - M.MAX_LINES
+local function more(hunk)
+  local hidden = #hunk.removed + (hunk.more or 0) - M.MAX_LINES
   if hidden > 0 then return { { ('… %d more removed lines'):format(hidden), MORE } } end
 end
 
 --- Return virtual lines without colours.
+---@param hunk acp.Hunk
 ---@return acp.Chunk[][]
-function M.plain(lines)
-  local pad, result = padding(), {}
+function M.plain(hunk)
+  local pad, result, lines = padding(), {}, hunk.removed
   for i = 1, math.min(#lines, M.MAX_LINES) do
     result[i] = { { lines[i] .. pad, LINE } }
   end
-  result[#result + 1] = more(lines)
+  result[#result + 1] = more(hunk)
   return result
 end
 
@@ -86,10 +88,11 @@ local function chunks(line, paints, words)
 end
 
 --- Return virtual lines with syntax colours and highlights of changed words.
+---@param hunk acp.Hunk
 ---@param words acp.Words
 ---@return acp.Chunk[][]
-function M.coloured(bufnr, lines, words)
-  local shown = vim.list_slice(lines, 1, M.MAX_LINES)
+function M.coloured(bufnr, hunk, words)
+  local shown = vim.list_slice(hunk.removed, 1, M.MAX_LINES)
   local lang = language(bufnr)
   -- If the user's query does not match the parser, show the text without colours.
   local ok, paints = pcall(syntax, shown, lang or '')
@@ -99,7 +102,7 @@ function M.coloured(bufnr, lines, words)
     result[i] = chunks(line, paints[i] or {}, words[i] or {})
     table.insert(result[i], { pad, LINE })
   end
-  result[#result + 1] = more(lines)
+  result[#result + 1] = more(hunk)
   return result
 end
 
