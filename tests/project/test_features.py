@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from acp_nvim import wording
-from tests.support.editor import HURRIED_HOST, Editor
+from tests.support.editor import Editor
 from tests.support.tree_copy import copy_tree, delete_feature
 
 
@@ -18,7 +18,7 @@ def test_a_turn_works_without_a_feature(
 ) -> None:
     root = copy_tree(tmp_path / "copy")
     delete_feature(root, name)
-    editor = edit(root=root, env=HURRIED_HOST)
+    editor = edit(root=root)
     editor.agent("echo")
     editor.write("a.txt", "one\n")
     editor.open("a.txt")

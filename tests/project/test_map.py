@@ -101,7 +101,8 @@ def test_a_page_names_only_classes_and_members_that_exist(page: Path) -> None:
 
 
 def test_the_rules_name_only_tests_that_exist() -> None:
-    house = (ROOT / "tests/project/test_house.py").read_text(encoding="utf-8")
+    files = (ROOT / f"tests/project/test_{name}.py" for name in ("house", "features"))
+    house = "".join(path.read_text(encoding="utf-8") for path in files)
     named = quoted(MAP, r"test_\w+")
     assert len(named) > 10
     assert not {name for name in named if f"def {name}(" not in house}

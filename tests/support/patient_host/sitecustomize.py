@@ -13,8 +13,10 @@ files exceed them.
 import json
 import os
 import sys
+from pathlib import Path
 
 if sys.orig_argv[1:3] == ["-m", "acp_nvim"]:
+    sys.path.insert(0, str(Path.cwd()))  # `-m` does this later; the plugin may be a copy
     from acp_nvim.files import workspace
     from acp_nvim.files.checkpoints import store
 
