@@ -32,7 +32,9 @@ SCALARS: dict[Any, st.SearchStrategy[Any]] = {
 
 
 def in_schema(kind: type[Any]) -> bool:
-    """Whether the JSON schema of the tests knows it: no `Unknown*`, nothing newer than 1.29."""
+    """Return whether the JSON schema of the tests has this type: no `Unknown*`, nothing newer than
+    1.29.
+    """
     newer = (schema.SessionLink, schema.PromptSuggestionsUpdate, schema.PromptSuggestion)
     return (
         kind not in newer
@@ -43,7 +45,7 @@ def in_schema(kind: type[Any]) -> bool:
 
 @cache
 def values(wanted: Any) -> st.SearchStrategy[Any]:
-    """Values of `wanted` that the JSON schema allows."""
+    """Return a strategy for values of `wanted` that the JSON schema allows."""
     if wanted in SCALARS:
         return SCALARS[wanted]
     origin, args = get_origin(wanted), get_args(wanted)
@@ -77,13 +79,16 @@ def constrained(base: type[Any], meta: msgspec.Meta) -> st.SearchStrategy[Any]:
 
 
 def structs(wanted: Any, **fixed: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Structs of any field values; `fixed` replaces some of the strategies."""
+    """Return a strategy for structs with any field values.
+
+    `fixed` replaces some of the strategies.
+    """
     parts = {field.name: values(field.type) for field in fields(wanted) if field.name not in fixed}
     return st.builds(wanted, **parts, **fixed)
 
 
 def scoped(wanted: Any) -> st.SearchStrategy[Any]:
-    """An elicitation belongs to a session or to a request."""
+    """Return a strategy for elicitations of a session or of a request."""
     absent = st.just(UNSET)
     of_session = structs(wanted, session_id=TEXT, request_id=absent)
     of_request = structs(wanted, request_id=TEXT, session_id=absent, tool_call_id=absent)
@@ -97,7 +102,7 @@ def one_outcome(wanted: Any) -> st.SearchStrategy[Any]:
 
 
 def config_value(wanted: Any) -> st.SearchStrategy[Any]:
-    """A boolean is marked as one, a select value is not."""
+    """Return a strategy for values: a boolean has a type, a select value has none."""
     switch = structs(wanted, value=st.booleans(), type=st.just("boolean"))
     return switch | structs(wanted, value=TEXT, type=st.just(UNSET))
 

@@ -1,4 +1,4 @@
-"""Lines that are all updates are read in one pass: nothing is read otherwise than in two."""
+"""Blocks of updates are decoded in one pass, with the same result as in two passes."""
 
 from __future__ import annotations
 
@@ -28,30 +28,34 @@ def line(**members: Any) -> bytes:
     return json.dumps(members).encode() + b"\n"
 
 
-def told(params: Any, **members: Any) -> bytes:
+def notification(params: Any, **members: Any) -> bytes:
     return line(jsonrpc="2.0", method="session/update", params=params, **members)
 
 
 TEXT = {"type": "text", "text": "ü\u2028\U0001f600"}
 GOOD = [
-    told(update("agent_message_chunk", content=TEXT)),
-    told(update("tool_call", toolCallId="c", title="t", status="pending"), extra=[1, {"id": 2}]),
-    told(update("tool_call_update", toolCallId="c", content=None, rawOutput={"a": [1.5, None]})),
-    told(update("session_info_update", title=None)),
+    notification(update("agent_message_chunk", content=TEXT)),
+    notification(
+        update("tool_call", toolCallId="c", title="t", status="pending"), extra=[1, {"id": 2}]
+    ),
+    notification(
+        update("tool_call_update", toolCallId="c", content=None, rawOutput={"a": [1.5, None]})
+    ),
+    notification(update("session_info_update", title=None)),
     json.dumps({"params": update("plan", entries=[]), "method": "session/update"}).encode() + b"\n",
 ]
 ODD = [
-    told(update("never_heard_of", more=1)),
-    told(update("tool_call", title="without an id")),
-    told(update("plan", entries=[{"content": 1}])),
-    told({"sessionId": "s"}),
-    told(update("agent_message_chunk", content=TEXT), id=5),
-    told(update("agent_message_chunk", content=TEXT), id=None),
-    told(update("agent_message_chunk", content=TEXT), id="x"),
+    notification(update("never_heard_of", more=1)),
+    notification(update("tool_call", title="without an id")),
+    notification(update("plan", entries=[{"content": 1}])),
+    notification({"sessionId": "s"}),
+    notification(update("agent_message_chunk", content=TEXT), id=5),
+    notification(update("agent_message_chunk", content=TEXT), id=None),
+    notification(update("agent_message_chunk", content=TEXT), id="x"),
     line(method="session/update"),
     line(method="session/updates", params={}),
     line(jsonrpc="2.0", id=1, result={}),
-    told(update("plan", entries=[])).replace(b'"s"', b'"\\ud800"'),
+    notification(update("plan", entries=[])).replace(b'"s"', b'"\\ud800"'),
     b'{"method":"session/update","params":\n{}}\n',
     b"[]\n",
     b"no JSON\n",
@@ -60,7 +64,7 @@ ODD = [
 
 
 def read(peer: Peer, parts: list[bytes]) -> list[Any]:
-    """What comes, updates as messages however they were read."""
+    """Return the events, with updates as messages in either way of decoding."""
     found: list[Any] = []
     for part in parts:
         for event in peer.receive(part):
@@ -115,20 +119,20 @@ def test_updates_come_together() -> None:
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_one_that_is_something_else_is_read_as_it_was(odd: bytes) -> None:
+def test_a_line_that_is_no_update_is_read_unchanged(odd: bytes) -> None:
     for event in peer(reads_updates=True).receive(odd + GOOD[0]):
         assert not isinstance(event, Updates)
 
 
-def test_the_answer_that_they_led_to_comes_with_them() -> None:
+def test_an_answer_comes_in_one_block_with_its_updates() -> None:
     answer = line(jsonrpc="2.0", id=1, result={})
-    told, answered = peer(reads_updates=True).receive(b"".join(GOOD) + answer)
-    assert isinstance(told, Updates)
+    notification, answered = peer(reads_updates=True).receive(b"".join(GOOD) + answer)
+    assert isinstance(notification, Updates)
     assert isinstance(answered, Response)
-    assert (len(told.messages), told.size) == (len(GOOD), len(b"".join(GOOD)))
+    assert (len(notification.messages), notification.size) == (len(GOOD), len(b"".join(GOOD)))
 
 
-async def test_a_handler_that_fails_on_some_gets_the_next() -> None:
+async def test_a_handler_that_fails_gets_the_next_updates() -> None:
     own = Peer()
     own.reads_updates = True
     async with Running(MemoryEndpoint(peer=own)) as wire:

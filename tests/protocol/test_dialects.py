@@ -1,4 +1,4 @@
-"""Other descriptions of ACP, translated: frames in, frames out, nothing else."""
+"""Other descriptions of ACP are translated in both directions, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def raw(value: Any) -> Raw:
 
 
 def answered(dialect: Dialect, method: str, result: Any, before: str = "") -> list[Event]:
-    """The answer to a request of ours, as the connection gets it."""
+    """Return the events of an answer to one of the client's requests."""
     dialect.sent(7, method, schema.PromptRequest("s1", []))
     return dialect.response(Response(7, method, raw(result), None), lambda _: before)
 
 
 def result_of(events: list[Event]) -> Any:
-    """The decoded result of the answer, which stands last."""
+    """Return the decoded result of the answer, which is last."""
     response = events[-1]
     assert isinstance(response, Response)
     assert response.result is not None
@@ -37,7 +37,7 @@ def result_of(events: list[Event]) -> Any:
 
 
 def updates_of(events: list[Event]) -> list[Frame]:
-    """The updates among the events, each readable as v1."""
+    """Return the updates among the events, each in the form of version 1."""
     found = []
     for event in events:
         if isinstance(event, Notification):
@@ -50,33 +50,33 @@ def updates_of(events: list[Event]) -> list[Frame]:
 
 
 def odd(update: Any, dialect: Dialect | None = None, **around: Any) -> list[Frame]:
-    """What an odd update is translated to."""
+    """Return the translation of an odd update."""
     dialect = dialect or Dialect()
     params = raw(update if around else {"sessionId": "s1", "update": update})
     return updates_of([Notification("session/update", it) for it in dialect.odd(params)])
 
 
-def said(text: str, kind: str = "agent_message_chunk") -> Frame:
+def chunk(text: str, kind: str = "agent_message_chunk") -> Frame:
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
 
 
 def whole(text: str, kind: str = "agent_message_chunk") -> Frame:
-    """The first message of an agent that tells whole ones."""
-    return {**said(text, kind), "messageId": "acp.nvim-message-1"}
+    """Return the first message of an agent that sends whole messages."""
+    return {**chunk(text, kind), "messageId": "acp.nvim-message-1"}
 
 
-# ---- what an agent says differently in its updates
+# ---- updates of other descriptions
 
 
 @pytest.mark.parametrize(
     ("update", "wanted"),
     [
         (
-            {"sessionUpdate": "message", "role": "assistant", "content": [said("a")["content"]]},
+            {"sessionUpdate": "message", "role": "assistant", "content": [chunk("a")["content"]]},
             [whole("a")],
         ),
         (
-            {"sessionUpdate": "message", "role": "user", "content": [said("q")["content"]]},
+            {"sessionUpdate": "message", "role": "user", "content": [chunk("q")["content"]]},
             [whole("q", "user_message_chunk")],
         ),
         (
@@ -88,15 +88,15 @@ def whole(text: str, kind: str = "agent_message_chunk") -> Frame:
             [whole("a"), whole("b")],
         ),
         ({"sessionUpdate": "message", "role": "assistant", "content": []}, []),
-        ({"type": "messageChunk", "role": "assistant", "chunk": "a"}, [said("a")]),
-        ({"type": "messageChunk", "chunk": {"type": "text", "text": "a"}}, [said("a")]),
+        ({"type": "messageChunk", "role": "assistant", "chunk": "a"}, [chunk("a")]),
+        ({"type": "messageChunk", "chunk": {"type": "text", "text": "a"}}, [chunk("a")]),
         (
             {"type": "messageChunk", "role": "user", "chunk": "q", "messageId": "m"},
-            [{**said("q", "user_message_chunk"), "messageId": "m"}],
+            [{**chunk("q", "user_message_chunk"), "messageId": "m"}],
         ),
     ],
 )
-def test_messages(update: Frame, wanted: list[Frame]) -> None:
+def test_messages_are_translated(update: Frame, wanted: list[Frame]) -> None:
     assert odd(update) == wanted
 
 
@@ -119,7 +119,7 @@ def test_a_tool_call_is_created_once_and_then_changed(status: str, wanted: str) 
     later = {"id": "t", "name": "grep", "status": status, "output": "3 hits"}
     [second] = odd({"type": "toolCall", "toolCall": later}, dialect)
     assert (second["sessionUpdate"], second["status"]) == ("tool_call_update", wanted)
-    assert second["content"] == [{"type": "content", "content": said("3 hits")["content"]}]
+    assert second["content"] == [{"type": "content", "content": chunk("3 hits")["content"]}]
     assert second["rawOutput"] == "3 hits"
 
 
@@ -146,7 +146,7 @@ def test_the_output_of_a_tool_call_may_be_json() -> None:
 
 @pytest.mark.parametrize("key", ["entries", "steps", "items"])
 @pytest.mark.parametrize("wrapped", [True, False])
-def test_a_plan(key: str, wrapped: bool) -> None:
+def test_a_plan_is_translated(key: str, wrapped: bool) -> None:
     steps = {key: ["look", {"title": "act", "status": "running", "priority": "high"}]}
     update = {"type": "planUpdate", **({"plan": steps} if wrapped else steps)}
     assert odd(update) == [
@@ -160,9 +160,9 @@ def test_a_plan(key: str, wrapped: bool) -> None:
     ]
 
 
-def test_an_update_that_stands_in_the_params_themselves() -> None:
+def test_an_update_without_an_envelope_is_translated() -> None:
     params = {"session": {"id": "s9"}, "type": "messageChunk", "chunk": "a"}
-    assert odd(params, raw=True) == [said("a")]
+    assert odd(params, raw=True) == [chunk("a")]
     [translated] = Dialect().odd(raw(params))
     assert json.loads(bytes(translated))["sessionId"] == "s9"
 
@@ -170,7 +170,7 @@ def test_an_update_that_stands_in_the_params_themselves() -> None:
 @pytest.mark.parametrize(
     "update", [{"sessionUpdate": "moon_phase"}, {"type": "delta"}, {}, {"sessionUpdate": 3}]
 )
-def test_what_is_just_wrong_is_no_dialect(update: Frame) -> None:
+def test_a_wrong_update_does_not_show_a_dialect(update: Frame) -> None:
     dialect = Dialect()
     assert odd(update, dialect) == []
     assert (dialect.active, dialect.name) == (False, "acp")
@@ -181,10 +181,10 @@ def test_the_first_odd_frame_shows_the_dialect() -> None:
     odd({"type": "messageChunk", "chunk": "a"}, dialect)
     assert dialect.active
     assert dialect.name == 'acp with updates "messageChunk"'
-    right = Notification("session/update", raw({"sessionId": "s1", "update": said("b")}))
+    right = Notification("session/update", raw({"sessionId": "s1", "update": chunk("b")}))
     wrong = {"type": "messageChunk", "chunk": "c"}
     events = [right, Notification("session/update", raw({"sessionId": "s1", "update": wrong}))]
-    assert updates_of(dialect.events(events)) == [said("b"), said("c")]
+    assert updates_of(dialect.events(events)) == [chunk("b"), chunk("c")]
 
 
 # ---- answers
@@ -213,7 +213,7 @@ def test_an_initialize_answer_of_another_description() -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"protocolVersion": None}])
-def test_an_answer_without_a_version_is_of_the_first(given: dict[str, Any]) -> None:
+def test_an_answer_without_a_version_has_version_1(given: dict[str, Any]) -> None:
     dialect = Dialect()
     result = {**given, "agentCapabilities": {"loadSession": True}}
     assert result_of(answered(dialect, "initialize", result)) == {
@@ -223,7 +223,7 @@ def test_an_answer_without_a_version_is_of_the_first(given: dict[str, Any]) -> N
     assert dialect.name == "acp with no protocolVersion"
 
 
-def test_a_number_that_is_not_ours_stays_what_it_is() -> None:
+def test_an_unknown_version_number_stays() -> None:
     events = answered(Dialect(), "initialize", {"protocolVersion": 2, "agentCapabilities": {}})
     assert result_of(events)["protocolVersion"] == 2
 
@@ -275,7 +275,7 @@ def test_the_stop_reason_error_is_an_error(more: Frame, message: str) -> None:
 @pytest.mark.parametrize(
     ("before", "shown"), [("", True), ("Something else", True), ("Well: the answer.", False)]
 )
-def test_content_beside_the_stop_reason_is_said_once(before: str, shown: bool) -> None:
+def test_content_beside_the_stop_reason_is_shown_once(before: str, shown: bool) -> None:
     dialect = Dialect()
     result = {"stopReason": "end_turn", "content": [{"type": "text", "text": "the answer."}]}
     events = answered(dialect, "session/prompt", result, before)
@@ -305,7 +305,7 @@ RIGHT: list[tuple[str, Frame]] = [
 
 
 @pytest.mark.parametrize(("method", "result"), RIGHT)
-def test_what_is_right_passes_as_it_came(method: str, result: Frame) -> None:
+def test_correct_results_pass_unchanged(method: str, result: Frame) -> None:
     dialect = Dialect()
     response = Response(1, method, raw(result), None)
     [passed] = dialect.response(response, lambda _: "")
@@ -329,21 +329,21 @@ def test_requests_of_an_agent_pass_while_updates_are_translated() -> None:
 
 
 @pytest.mark.parametrize("odd", [{"type": ["text"]}, {"type": "text", "text": None}, 5])
-def test_what_stands_beside_the_stop_reason_may_be_anything(odd: Any) -> None:
+def test_members_beside_the_stop_reason_may_be_anything(odd: Any) -> None:
     events = answered(
         Dialect(), "session/prompt", {"stopReason": "endTurn", "content": [odd, "said"]}
     )
     assert result_of(events)["stopReason"] == "end_turn"
     assert isinstance(events[-2], Notification)
-    said = json.loads(bytes(events[-2].params))["update"]["content"]
-    assert said == {"type": "text", "text": "said"}
+    chunk = json.loads(bytes(events[-2].params))["update"]["content"]
+    assert chunk == {"type": "text", "text": "said"}
 
 
-# ---- what leaves for an agent that wants its version in words
+# ---- requests to an agent with a version in words
 
 
-def left(dialect: Dialect, method: str, params: Any) -> Frame:
-    """The params as the agent gets them."""
+def outgoing(dialect: Dialect, method: str, params: Any) -> Frame:
+    """Return the params as the agent gets them."""
     found: Frame = json.loads(msgspec.json.encode(dialect.leaves(method, params)[1]))
     return found
 
@@ -362,11 +362,11 @@ def initialize() -> schema.InitializeRequest:
 
 def prompted(*blocks: Any, dialect: Dialect | None = None) -> Frame:
     request = schema.PromptRequest("s1", list(blocks))
-    return left(dialect or in_words(), "session/prompt", request)
+    return outgoing(dialect or in_words(), "session/prompt", request)
 
 
-def test_a_version_in_words_goes_with_flat_capabilities() -> None:
-    sent = left(in_words(), "initialize", initialize())
+def test_a_version_in_words_has_flat_capabilities() -> None:
+    sent = outgoing(in_words(), "initialize", initialize())
     assert sent["protocolVersion"] == "2025-01-01"
     assert sent["capabilities"] == {
         "terminal": False,
@@ -376,16 +376,16 @@ def test_a_version_in_words_goes_with_flat_capabilities() -> None:
     assert sent["clientInfo"]["name"] == "acp.nvim"
 
 
-def test_a_session_is_told_where_the_user_works() -> None:
-    sent = left(in_words(), "session/new", schema.NewSessionRequest(cwd="/w", mcp_servers=[]))
+def test_a_new_session_gets_the_working_directory() -> None:
+    sent = outgoing(in_words(), "session/new", schema.NewSessionRequest(cwd="/w", mcp_servers=[]))
     assert sent["metadata"] == {"workDir": "/w", "branch": "main"}
-    sent = left(in_words(), "session/new", schema.NewSessionRequest(cwd="/x", mcp_servers=[]))
+    sent = outgoing(in_words(), "session/new", schema.NewSessionRequest(cwd="/x", mcp_servers=[]))
     assert sent["metadata"] == {"workDir": "/x"}
 
 
-def test_an_agent_of_version_1_gets_what_it_knows() -> None:
-    assert left(Dialect(), "initialize", initialize())["protocolVersion"] == 1
-    sent = left(Dialect(), "session/new", schema.NewSessionRequest(cwd="/w", mcp_servers=[]))
+def test_an_agent_of_version_1_gets_the_standard_form() -> None:
+    assert outgoing(Dialect(), "initialize", initialize())["protocolVersion"] == 1
+    sent = outgoing(Dialect(), "session/new", schema.NewSessionRequest(cwd="/w", mcp_servers=[]))
     assert "metadata" not in sent
     assert "command" not in prompted(schema.TextContent("/plan x"), dialect=Dialect())
 
@@ -402,13 +402,13 @@ def test_an_agent_of_version_1_gets_what_it_knows() -> None:
         ("/", None),
     ],
 )
-def test_a_slash_command_stands_by_itself(text: str, command: Frame | None) -> None:
+def test_a_slash_command_is_sent_as_a_command(text: str, command: Frame | None) -> None:
     sent = prompted(schema.TextContent(text))
     assert sent.get("command") == command
     assert sent["prompt"][0] == {"type": "text", "text": text}
 
 
-def test_only_a_command_that_the_agent_has_is_one_where_it_names_them() -> None:
+def test_only_advertised_commands_are_sent_as_commands() -> None:
     dialect = in_words()
     update = {
         "sessionUpdate": "available_commands_update",
@@ -419,7 +419,7 @@ def test_only_a_command_that_the_agent_has_is_one_where_it_names_them() -> None:
     assert "command" not in prompted(schema.TextContent("/tmp x"), dialect=dialect)
 
 
-def test_parts_are_text_image_and_audio_alone() -> None:
+def test_parts_are_only_text_image_and_audio() -> None:
     text = schema.TextResourceContents(uri="file:///w/a%20b.py#L3-L9", text="x = 1\n")
     blob = schema.BlobResourceContents(uri="file:///w/a.bin", blob="aGk=")
     sent = prompted(
@@ -465,7 +465,7 @@ def test_which_refusals_may_be_about_the_number(error: Exception, wanted: bool) 
     assert wants_words(error) is wanted
 
 
-def test_such_an_agent_starts_servers_where_it_says_so() -> None:
+def test_servers_are_sent_only_if_the_agent_supports_them() -> None:
     dialect = in_words()
     assert not dialect.starts_servers
     answered(dialect, "initialize", {"protocolVersion": "1.0", "capabilities": {}})

@@ -1,4 +1,4 @@
-"""What else an agent says about an error, as the chat shows it."""
+"""Details of an error, as the chat shows them."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def test_details_of_an_error(data: Any, lines: list[str]) -> None:
     assert details(RequestError(-32603, "the message", data)) == lines
 
 
-def test_other_errors_have_none() -> None:
+def test_other_errors_have_no_details() -> None:
     assert details(ValueError("x")) == []

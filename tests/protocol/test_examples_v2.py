@@ -1,4 +1,4 @@
-"""The messages that the documentation of version 2 gives as examples can be read."""
+"""The examples in the documentation of version 2 can be decoded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ANSWERED = [example for example in EXAMPLES if "result" in example]
 
 
 @pytest.mark.parametrize("example", ANSWERED, ids=lambda example: example["where"])
-def test_an_answer_is_read(example: dict[str, Any]) -> None:
+def test_an_example_of_an_answer_is_decoded(example: dict[str, Any]) -> None:
     counted: list[tuple[str, str]] = []
     agent = Version2(lambda *note: counted.append(note))
     agent.sent(1, MEANT.get(example["method"], example["method"]), {})
@@ -48,11 +48,11 @@ MEANT = {
     "auth/logout": "logout",
     "session/resume": "session/load",
 }
-"""The requests of version 1 that these answers are for."""
+"""The requests of version 1 that have these answers."""
 
 
 @pytest.mark.parametrize("example", ASKED, ids=lambda example: example["where"])
-def test_an_example_is_read(example: dict[str, Any]) -> None:
+def test_an_example_of_a_message_is_decoded(example: dict[str, Any]) -> None:
     raw = json.dumps(example["params"]).encode()
     told = codec.decode(PARAMS[example["method"]], raw, [], "params")
     if isinstance(told, v2.UpdateSessionNotification):
@@ -71,14 +71,14 @@ def test_a_command_of_a_draft_has_no_type() -> None:
     assert [(it.name, it.input.hint) for it in commands] == [("web", "query")]
 
 
-def test_a_chunk_without_an_id_goes_on_as_in_version_1() -> None:
+def test_a_chunk_without_an_id_continues_as_in_version_1() -> None:
     raw = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}'
     told = incoming.update(_update(raw))
     assert isinstance(told, v1.AgentMessageChunk)
     assert not isinstance(told, updates.MessageChunk)
 
 
-def test_a_login_of_an_unknown_type_is_told_of_and_not_offered() -> None:
+def test_a_login_of_an_unknown_type_is_reported_and_not_offered() -> None:
     counted: list[tuple[str, str]] = []
     agent = Version2(lambda *note: counted.append(note))
     agent.sent(1, "initialize", {})

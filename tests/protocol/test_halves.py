@@ -1,4 +1,4 @@
-"""An emoji whose surrogates come in two chunks is put together again."""
+"""An emoji whose surrogates come in two chunks is joined again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def line(kind: str, text: str, session: str = "s") -> bytes:
 
 
 def texts(events: list[Any]) -> list[str]:
-    """The texts of all updates, in order."""
+    """Return the texts of all updates, in order."""
     found: list[str] = []
 
     def look(value: Any) -> None:
@@ -64,7 +64,7 @@ def test_halves_of_one_text_are_joined(kind: str) -> None:
     assert texts(peer.receive(line(kind, "c"))) == ["c"]
 
 
-def test_each_text_has_a_half_of_its_own() -> None:
+def test_each_text_has_its_own_half() -> None:
     peer = Peer(reads_updates=True)
     peer.receive(line("agent_message_chunk", SMILE[0]))
     peer.receive(line("agent_thought_chunk", SAD[0]))
@@ -81,7 +81,7 @@ def test_a_half_without_the_other_is_a_replacement_character() -> None:
     assert texts(peer.receive(line("agent_message_chunk", SMILE[1] + "c"))) == ["\ufffdc"]
 
 
-def test_a_half_is_given_out_when_the_turn_or_the_stream_ends() -> None:
+def test_a_half_is_shown_when_the_turn_or_the_stream_ends() -> None:
     peer = Peer()
     number, _ = peer.request("session/prompt", {})
     peer.receive(line("agent_message_chunk", SMILE[0]))
@@ -96,7 +96,7 @@ def test_a_half_is_given_out_when_the_turn_or_the_stream_ends() -> None:
     assert texts(peer.close()) == ["\ufffd"]
 
 
-def test_only_so_many_halves_are_kept() -> None:
+def test_the_number_of_stored_halves_is_limited() -> None:
     peer = Peer()
     found: list[str] = []
     for n in range(150):

@@ -1,4 +1,4 @@
-"""The JSON-RPC peer: every rule by the table."""
+"""The JSON-RPC peer: each rule in a table."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_ids_are_echoed_exactly(wire_id: str) -> None:
     assert reply == b'{"jsonrpc":"2.0","id":%s,"result":{"ok":true}}\n' % wire_id.encode()
 
 
-def test_a_number_is_no_string() -> None:
+def test_a_number_and_a_string_are_different_ids() -> None:
     peer = Peer()
     data = b'{"id":1,"method":"m"}\n{"id":"1","method":"n"}\n{"id":null,"method":"o"}\n'
     assert [e[:2] for e in events(data, peer)] == [
@@ -68,7 +68,7 @@ def test_a_number_is_no_string() -> None:
     assert ours in peer.outgoing
 
 
-def test_numbers_of_other_digits_are_other_ids() -> None:
+def test_numbers_with_other_digits_are_different_ids() -> None:
     peer = Peer()
     ids = [b"1", b"1.0", b"1e0", b'"1.0"', b"10e-1"]
     for wire_id in ids:
@@ -78,7 +78,7 @@ def test_numbers_of_other_digits_are_other_ids() -> None:
 
 
 @pytest.mark.parametrize("wire_id", ["%d.0", "%de0", "%d0e-1"])
-def test_an_answer_may_write_our_number_as_its_language_does(wire_id: str) -> None:
+def test_an_answer_may_write_the_id_in_another_form(wire_id: str) -> None:
     peer = Peer()
     ours, _ = peer.request("m", {})
     line = f'{{"jsonrpc":"2.0","id":{wire_id % ours},"result":[1]}}\n'.encode()
@@ -88,7 +88,7 @@ def test_an_answer_may_write_our_number_as_its_language_does(wire_id: str) -> No
 
 
 @pytest.mark.parametrize("wire_id", [b"1.5", b"18446744073709551616"])
-def test_what_is_wrong_is_refused_under_its_number(wire_id: bytes) -> None:
+def test_a_bad_request_is_refused_under_its_id(wire_id: bytes) -> None:
     for line in (
         b'{"id":%s,"method":7}',
         b'{"id":%s,"method":null,"params":{}}',
@@ -115,7 +115,7 @@ def test_each_request_is_answered_exactly_once() -> None:
 
 @pytest.mark.parametrize("wire_id", ["0", '"1"', "null", "1.50", str(2**64), "9" * 5000])
 def test_a_request_whose_id_is_open_gets_an_answer_of_its_own(wire_id: str) -> None:
-    """Refused at once, whatever it asks; the first is answered as if it had not been."""
+    """The second is refused at once, whatever it asks; the first is answered as usual."""
     peer = Peer()
     (first,) = peer.receive(b'{"id":%s,"method":"m"}\n' % wire_id.encode())
     assert isinstance(first, Request)
@@ -129,7 +129,7 @@ def test_a_request_whose_id_is_open_gets_an_answer_of_its_own(wire_id: str) -> N
     assert not peer.incoming
 
 
-def test_an_id_may_come_again_once_it_is_answered() -> None:
+def test_an_id_may_be_used_again_after_its_answer() -> None:
     peer = Peer()
     peer.receive(b'{"id":7,"method":"m"}\n')
     duplicate = violation(b'{"id":7,"method":"n"}\n', peer)
@@ -167,7 +167,7 @@ def test_an_id_may_come_again_once_it_is_answered() -> None:
         (b'{"result":{}}', "message", errors.INVALID_REQUEST),
     ],
 )
-def test_what_is_no_message_is_refused_once_under_id_null(
+def test_an_invalid_message_is_refused_once_with_a_null_id(
     line: bytes, kind: str, code: int
 ) -> None:
     peer = Peer()
@@ -207,7 +207,7 @@ def test_a_response_that_matches_nothing_is_never_answered(line: bytes) -> None:
 
 @pytest.mark.parametrize("id", [b'"id":null,', b""])
 def test_an_error_without_an_id_refuses_the_first_request(id: bytes) -> None:
-    """JSON-RPC 2.0, section 5: the id is null where the receiver could not find out which it is."""
+    """JSON-RPC 2.0, section 5: the id is null if the receiver could not determine it."""
     peer = Peer()
     ours, _ = peer.request("initialize", {})
     line = b'{"jsonrpc":"2.0",%s"error":{"code":-32700,"message":"parse"}}\n' % id
@@ -224,7 +224,7 @@ def test_only_an_error_refuses_the_first_request(members: bytes) -> None:
     assert ours in peer.outgoing
 
 
-def test_an_error_without_an_id_among_several_requests_is_nobodys() -> None:
+def test_an_error_without_an_id_matches_none_of_several_requests() -> None:
     peer = Peer()
     peer.request("initialize", {})
     peer.request("session/new", {})
@@ -254,7 +254,7 @@ def test_a_response_counts_once() -> None:
         (b'"result":null,"error":{"code":1,"message":"m"}', None, schema.Error(1, "m")),
     ],
 )
-def test_how_a_response_is_read(
+def test_a_response_is_decoded(
     members: bytes, result: bytes | None, error: schema.Error | None
 ) -> None:
     peer = Peer()
@@ -295,7 +295,7 @@ def test_a_malformed_error_keeps_what_can_be_read() -> None:
     ],
 )
 def test_an_answer_that_cannot_be_read_ends_its_request(line: bytes, kind: str) -> None:
-    """Nobody would ever hear of it else: the turn would not end."""
+    """Otherwise the turn would never end."""
     peer = Peer()
     peer.request("session/prompt", {})
     unread, response = peer.receive(line)
@@ -321,7 +321,7 @@ def test_an_answer_that_cannot_be_read_ends_its_request(line: bytes, kind: str) 
         b"id: 1, result: ok\n",
     ],
 )
-def test_what_may_be_no_answer_ends_no_request(line: bytes) -> None:
+def test_a_line_that_may_be_no_answer_ends_no_request(line: bytes) -> None:
     peer = Peer(message_bytes=1000)
     peer.request("session/prompt", {})
     assert violation(line, peer).kind in ("json", "utf8")
@@ -357,19 +357,19 @@ def test_params_may_be_missing(params: bytes) -> None:
     assert json.loads(raw if isinstance(raw, bytes) else b"!") in ({}, None, [])
 
 
-def test_one_value_over_two_lines_is_two_bad_lines_whatever_is_beside_it() -> None:
+def test_a_value_in_two_lines_is_two_bad_lines() -> None:
     data = b'{"method":"a"}{"method":"b"}\n{"method":\n"c"}\n{"method":"d"}\n'
     assert [e[0] for e in events(data)] == ["Violation"] * 3 + ["Notification"]
 
 
-def test_an_emoji_that_was_cut_in_half_is_shown_as_such() -> None:
+def test_half_of_an_emoji_is_shown_as_a_replacement_character() -> None:
     line = rb'{"method":"m","params":{"a":"x\ud83d","b":"\ud83d\ude00","c":"\\ud83d","d":"\uDE00"}}'
     ((_, _, raw),) = events(line + b"\n")
     assert isinstance(raw, bytes)
     assert json.loads(raw) == {"a": "x\ufffd", "b": "😀", "c": r"\ud83d", "d": "\ufffd"}
 
 
-def test_our_own_text_is_cleaned_of_lone_surrogates() -> None:
+def test_lone_surrogates_are_removed_from_sent_text() -> None:
     peer = Peer()
     block = schema.TextContent("\ud83d and \ud83d\ude00")
     _, line = peer.request("m", {"blocks": [block], "raw": msgspec.Raw(b'{"n":1}')})
@@ -380,7 +380,7 @@ def test_our_own_text_is_cleaned_of_lone_surrogates() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), {"a": {1j}}, {object(): 1}])
-def test_what_json_cannot_hold_raises_and_opens_nothing(value: object) -> None:
+def test_a_value_outside_of_json_raises_and_opens_no_request(value: object) -> None:
     peer = Peer()
     with pytest.raises(LocalProtocolError):
         peer.request("m", {"v": value, "lone": "\ud800"})
@@ -393,7 +393,7 @@ def test_what_json_cannot_hold_raises_and_opens_nothing(value: object) -> None:
     assert peer.respond(1, {}).endswith(b'"result":{}}\n')
 
 
-def test_a_line_we_send_is_one_line() -> None:
+def test_a_sent_message_is_one_line() -> None:
     line = Peer().notify("m", {"text": "a\nb\r\u2028", "raw": msgspec.Raw(b'{\n "x": "y z"\n}')})
     assert line.count(b"\n") == 1
     assert json.loads(line)["params"] == {"text": "a\nb\r\u2028", "raw": {"x": "y z"}}

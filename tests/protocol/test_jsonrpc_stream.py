@@ -1,4 +1,7 @@
-"""The stream under the peer: any split, lines too long, the end; no byte raises or costs twice."""
+"""The stream under the peer: any split, long lines, the end.
+
+No bytes raise or are searched twice.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,7 @@ def test_an_oversize_response_fails_the_request_it_answers() -> None:
     ],
 )
 @pytest.mark.parametrize("size", [300, 5000])
-def test_the_id_at_the_end_of_an_oversize_request_is_seen(line: bytes, who: Id, size: int) -> None:
+def test_the_id_at_the_end_of_an_oversize_request_is_found(line: bytes, who: Id, size: int) -> None:
     whole = line % (b"x" * size) + b"\n"
     for pieces in ([whole], [whole[i : i + 7] for i in range(0, len(whole), 7)]):
         peer = Peer(200)
@@ -107,7 +110,7 @@ def test_an_oversize_response_with_its_id_at_the_end_fails_its_request(line: byt
     assert not peer.outgoing
 
 
-def test_the_id_at_the_end_of_what_cannot_be_read_is_seen() -> None:
+def test_the_id_at_the_end_of_an_unreadable_line_is_found() -> None:
     peer = Peer()
     assert peer.request("m", {})[0] == 1
     bad, failed = peer.receive(b'{"jsonrpc":"2.0","result":{"x":NaN},"id":1}\n')
@@ -118,7 +121,7 @@ def test_the_id_at_the_end_of_what_cannot_be_read_is_seen() -> None:
     assert answer(bad) == (7, errors.PARSE_ERROR)
 
 
-def test_an_oversize_line_is_not_held() -> None:
+def test_an_oversize_line_is_not_buffered() -> None:
     lines = LineSplitter(10_000)
     for _ in range(1_000):
         assert list(lines.feed(b"x" * 100)) == []
@@ -142,7 +145,7 @@ CUT = [
 
 
 @pytest.mark.parametrize("line", CUT)
-def test_the_end_inside_a_line(line: bytes) -> None:
+def test_an_end_inside_a_line_is_an_error(line: bytes) -> None:
     peer = Peer()
     peer.request("asked", {})
     assert peer.receive(line) == []
@@ -239,7 +242,7 @@ def test_any_split_gives_the_same_events(
 
 
 def run(parts: list[bytes]) -> tuple[list[tuple[object, ...]], object, object]:
-    """All events of a peer with two open requests and small limits, and what it has open then."""
+    """Return all events and open requests of a peer with two requests and small limits."""
     peer = Peer(message_bytes=100)
     peer.request("first", {})
     peer.request("second", {})
@@ -281,7 +284,7 @@ NUMBER = r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,4})?"
 
 
 @given(digits=st.from_regex(NUMBER, fullmatch=True).filter(lambda digits: digits != "-0"))
-def test_a_number_comes_back_as_it_came(digits: str) -> None:
+def test_a_numeric_id_is_returned_unchanged(digits: str) -> None:
     before, after = b'{"id":"a","method":"m"}\n', b'{"method":"n"}\n'
     peer = Peer()
     first, asked, last = peer.receive(
@@ -299,7 +302,7 @@ def test_a_number_comes_back_as_it_came(digits: str) -> None:
 
 
 class Counted(bytes):
-    """Bytes that count how many of them are searched or copied."""
+    """Bytes that count their searched and copied bytes."""
 
     touched = 0
 
@@ -320,8 +323,8 @@ class Counted(bytes):
         return part
 
 
-def test_a_long_line_costs_each_byte_a_bounded_number_of_looks() -> None:
-    """60 MB in pieces of 64 KiB; what is unfinished is never searched again."""
+def test_each_byte_of_a_long_line_is_searched_a_bounded_number_of_times() -> None:
+    """60 MB in pieces of 64 KiB. The unfinished part is never searched again."""
     Counted.touched = 0
     size = 60 << 20
     head, tail = b'{"method":"m","params":{"x":"', b'"}}\n'

@@ -1,4 +1,4 @@
-"""What the errors of agents ask for, as agents and the services behind them word it."""
+"""Meanings of agents' errors, in the wording of agents and their services."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOW = 1_790_000_000.0
 
 
 def limit(message: str, data: Any = UNSET, code: int = -32000) -> float | str | None:
-    """Seconds to wait, `unknown`, or None where it is no limit."""
+    """Return the seconds to wait, `unknown`, or None if it is no limit."""
     found = rate_limit(RequestError(code, message, data), NOW)
     return None if found is None else found.seconds or "unknown"
 
@@ -78,7 +78,7 @@ def test_a_wrong_request_is_no_limit() -> None:
     assert limit("slow down", code=429) == "unknown"
 
 
-def test_data_without_end_is_not_looked_at_for_ever() -> None:
+def test_the_search_of_error_data_is_bounded() -> None:
     assert limit("x", [{"a": [i]} for i in range(100_000)]) is None
 
 

@@ -1,4 +1,4 @@
-"""The wire types against the JSON schema of the protocol, in `tests/schema/v1`."""
+"""The wire types agree with the JSON schema of the protocol in `tests/schema/v1`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STABLE = json.loads((FOLDER / "schema.json").read_text())["$defs"]
 DEFS: dict[str, Any] = json.loads((FOLDER / "schema.unstable.json").read_text())["$defs"]
 META = json.loads((FOLDER / "meta.unstable.json").read_text())
 
-# Definitions without a type of their own in `schema`, and why.
+# Definitions without a type in `schema`, with the reason.
 ABSENT = {
     **dict.fromkeys(
         [
@@ -98,7 +98,7 @@ def test_the_table_agrees_with_the_schema(row: Method) -> None:
 
 
 def names(wanted: Any) -> set[str]:
-    """The names of a type of the table, of a union by its members and their bases."""
+    """Return the names of a type of the table; for a union, of its members and their bases."""
     if wanted is Any:
         return {"ProxySuccessorResponse"}
     members = get_args(wanted) or (wanted,)
@@ -153,7 +153,7 @@ def test_enums_are_those_of_the_schema() -> None:
     assert not re.search(pattern, "end_turn2")
 
 
-def test_every_type_says_what_it_is_and_where_the_spec_says_so() -> None:
+def test_every_type_has_a_description_and_a_reference_to_the_spec() -> None:
     for name, kind in inspect.getmembers(schema, inspect.isclass):
         if kind.__module__ == schema.__name__ and name not in ("Wire", "Untagged"):
             assert re.search(r"\((v1|rfds)/[\w#/-]+", kind.__doc__ or ""), name
@@ -178,7 +178,7 @@ CARRIED = sorted(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(data=st.data())
-def test_what_we_send_is_valid_and_read_back(name: str, data: st.DataObject) -> None:
+def test_sent_values_are_valid_and_decoded_unchanged(name: str, data: st.DataObject) -> None:
     value = data.draw(values(struct_of(name)))
     check(name, value)
     notes: list[str] = []
@@ -189,7 +189,7 @@ def test_what_we_send_is_valid_and_read_back(name: str, data: st.DataObject) -> 
 @pytest.mark.parametrize("kind", get_args(schema.SessionUpdate), ids=lambda kind: kind.__name__)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-def test_every_update_is_valid_and_read_back(kind: Any, data: st.DataObject) -> None:
+def test_every_update_is_valid_and_decoded_unchanged(kind: Any, data: st.DataObject) -> None:
     value = schema.SessionNotification("s", data.draw(structs(kind)))
     if not in_schema(kind):
         if kind is not schema.UnknownUpdate:
@@ -212,13 +212,13 @@ def test_every_update_is_valid_and_read_back(kind: Any, data: st.DataObject) -> 
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-def test_unions_are_valid_and_read_back(name: str, union: Any, data: st.DataObject) -> None:
+def test_unions_are_valid_and_decoded_unchanged(name: str, union: Any, data: st.DataObject) -> None:
     value = data.draw(values(union))
     check(name, value)
     assert codec.decode(union, msgspec.json.encode(value)) == value
 
 
-def test_absent_null_and_value_are_told_apart() -> None:
+def test_absent_null_and_value_are_distinguished() -> None:
     def title(text: bytes) -> Any:
         return codec.decode(schema.SessionInfoUpdate, text).title
 
@@ -237,7 +237,7 @@ def test_given_reads_absent_and_null_as_none() -> None:
     assert schema.given(schema.SessionInfoUpdate(title="").title) == ""
 
 
-def test_a_permission_carries_an_update_without_its_tag() -> None:
+def test_a_permission_has_an_update_without_its_tag() -> None:
     call = schema.PermissionToolCall("c1", title="run")
     request = schema.RequestPermissionRequest("s", call, [])
     assert json.loads(msgspec.json.encode(request))["toolCall"] == {

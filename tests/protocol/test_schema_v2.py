@@ -1,4 +1,4 @@
-"""The wire types of version 2 against its JSON schema, in `tests/schema/v2`."""
+"""The wire types of version 2 agree with its JSON schema in `tests/schema/v2`."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ ABSENT = {
     *("AgentRequest", "AgentResponse", "AgentNotification", "ClientRequest", "ClientResponse"),
     *("ClientNotification", "ProxyRequest", "ProxyResponse", "ProxyNotification"),
     *("ElicitationSessionScope", "ElicitationRequestScope", "ErrorStopReason"),
-    *("DiffPathChange", "DiffPathPairChange"),  # they stand in DiffChange
+    *("DiffPathChange", "DiffPathPairChange"),  # parts of DiffChange
     *("BackgroundTerminal", "BackgroundToolCall", "BackgroundSubagent"),  # in BackgroundWork
     *("RunningStateUpdate", "IdleStateUpdate", "RequiresActionStateUpdate", "UnknownStateUpdate"),
 }
-"""Envelopes, and definitions whose fields stand in another type."""
+"""Envelopes, and definitions whose fields are in another type."""
 LOOSER = {"ElicitationSchema"}
-"""Types of version 1 that let pass what version 2 wants."""
+"""Types of version 1 that are looser than version 2."""
 
 
 def type_of(name: str) -> Any:
-    """The type of a definition: version 1's where version 2 left it alone."""
+    """Return the type of a definition; that of version 1 if version 2 did not change it."""
     return getattr(v2, name, None) or getattr(v1, name, None)
 
 
@@ -40,7 +40,7 @@ def test_every_definition_has_its_type() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(DEFS.keys() - ABSENT))
-def test_its_fields_are_those_of_the_schema(name: str) -> None:
+def test_the_fields_of_a_type_are_those_of_the_schema(name: str) -> None:
     kind, definition = type_of(name), DEFS[name]
     if not (isinstance(kind, type) and issubclass(kind, Struct)):
         return
@@ -64,7 +64,7 @@ def test_every_method_is_in_the_table() -> None:
     assert wanted <= ours
 
 
-def test_an_update_of_an_unknown_kind_is_kept() -> None:
+def test_an_update_of_an_unknown_kind_is_preserved() -> None:
     kinds = {it.__struct_config__.tag for it in v2.SessionUpdate.__args__}
     tags = {
         one["properties"]["sessionUpdate"]["const"]

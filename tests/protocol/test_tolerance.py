@@ -1,4 +1,4 @@
-"""What is forgiven in updates and requests, what is noted, what is refused."""
+"""Tolerance for updates and requests: faults that are accepted, reported, or refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acp_nvim.protocol.errors import DecodeError, RemoteProtocolError
 from tests.support.decoding import params, raw, text, update
 
 
-def test_what_is_right_is_read_without_a_note() -> None:
+def test_a_correct_message_is_decoded_without_a_note() -> None:
     read, notes = update(sessionUpdate="agent_message_chunk", content=text("hi"), messageId=None)
     assert read == schema.AgentMessageChunk(schema.TextContent("hi"), message_id=None)
     assert notes == []
@@ -78,7 +78,7 @@ def test_bad_optional_fields_are_left_out() -> None:
     assert len(notes) == 3
 
 
-def test_nulls_everywhere() -> None:
+def test_optional_members_may_be_null() -> None:
     read, notes = update(
         sessionUpdate="tool_call",
         toolCallId="c",
@@ -172,7 +172,7 @@ def test_commands_without_description() -> None:
     ]
 
 
-def test_a_million_bad_items_are_told_in_a_few_lines() -> None:
+def test_a_million_bad_items_are_reported_in_a_few_lines() -> None:
     read, notes = update(sessionUpdate="plan", entries=[1, 2, 3, *[4] * 997])
     assert read.entries == []
     assert len(notes) < 20
@@ -185,7 +185,7 @@ def test_null_for_a_required_list() -> None:
     assert len(notes) == 1
 
 
-def test_a_state_of_tomorrow_is_neither_idle_nor_running() -> None:
+def test_an_unknown_state_is_neither_idle_nor_running() -> None:
     read, _ = update(sessionUpdate="subagent_update", sessionId="c", state={"state": "dreaming"})
     assert read.state == schema.OtherStateUpdate("dreaming", {"state": "dreaming"})
 
@@ -224,7 +224,7 @@ def test_prompt_suggestions() -> None:
 # Requests of the agent
 
 
-def test_a_permission_in_other_words() -> None:
+def test_a_permission_in_another_form_is_decoded() -> None:
     options = [{"id": "y", "label": "Yes"}, {"optionId": "n", "id": "x", "name": "No", "title": 1}]
     fields = {"sessionId": "s", "toolCall": {"id": 7, "title": "Run"}, "options": options}
     read, _ = params("session/request_permission", fields)
@@ -272,7 +272,9 @@ def test_terminal_arguments() -> None:
 
 
 def test_numbers_among_the_arguments_of_a_command_are_words() -> None:
-    """Nothing of a command is left out: without its last word `rm -r a 7` is another one."""
+    """Nothing of a command is left out: without its last word `rm -r a 7` is a different
+    command.
+    """
     env = [{"name": "N", "value": 2}]
     fields = {"sessionId": "s", "command": "head", "args": ["-n", 5, "f"], "env": env}
     read, _ = params("terminal/create", fields)
@@ -306,7 +308,7 @@ def test_numbers_among_the_arguments_of_a_command_are_words() -> None:
         ("session/request_permission", {"sessionId": "s", "options": []}, "params.toolCall"),
     ],
 )
-def test_what_cannot_be_read_names_the_field(method: str, fields: Any, named: str) -> None:
+def test_an_undecodable_request_names_the_field(method: str, fields: Any, named: str) -> None:
     with pytest.raises(RemoteProtocolError) as caught:
         codec.decode_params(method, raw(fields), "client")
     assert isinstance(caught.value, DecodeError)

@@ -1,4 +1,4 @@
-"""What is forgiven in results, and that nothing at all raises but `DecodeError`."""
+"""Tolerance for results, and that only `DecodeError` is ever raised."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_an_initialize_response_full_of_mistakes() -> None:
     assert len(notes) == 7
 
 
-def test_config_options_flat_grouped_and_of_tomorrow() -> None:
+def test_config_options_may_be_flat_grouped_or_unknown() -> None:
     read, _ = result(
         "session/new",
         {
@@ -112,7 +112,7 @@ def test_config_options_flat_grouped_and_of_tomorrow() -> None:
     assert (slider.id, slider.type, slider.raw["currentValue"]) == ("x", "slider", 3)
 
 
-def test_mcp_servers_as_an_agent_reads_them() -> None:
+def test_mcp_servers_are_decoded_as_an_agent_reads_them() -> None:
     servers = [
         {"name": "a", "command": "/bin/a", "args": [], "env": []},
         {"type": "http", "name": "h", "url": "https://x", "headers": []},
@@ -124,7 +124,7 @@ def test_mcp_servers_as_an_agent_reads_them() -> None:
     assert notes == []
 
 
-# Whatever comes
+# Any input
 
 
 JSON = st.recursive(
@@ -174,7 +174,7 @@ def refusal(decode: Callable[..., Any], name: str, value: Any, *side: Side) -> D
     return None
 
 
-def test_nesting_beyond_reason_is_refused() -> None:
+def test_extreme_nesting_is_refused() -> None:
     deep = b'{"sessionId":"s","update":' + b'{"a":' * 5000 + b"1" + b"}" * 5000 + b"}"
     with pytest.raises(DecodeError):
         codec.decode_params("session/update", msgspec.Raw(deep), "client")

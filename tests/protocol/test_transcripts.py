@@ -1,4 +1,4 @@
-"""All that real agents sent is read."""
+"""All recorded messages of real agents are decoded."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.support.decoding import raw
 TRANSCRIPTS = sorted((Path(__file__).parent.parent / "data" / "transcripts").glob("*.ndjson"))
 
 
-def test_there_are_transcripts() -> None:
+def test_transcripts_exist() -> None:
     assert len(TRANSCRIPTS) >= 10
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_real_traffic_is_read(path: Path) -> None:
-    """All that a real agent sent, and what was sent to it; notes only where it broke the schema."""
+def test_recorded_traffic_is_decoded(path: Path) -> None:
+    """Messages in both directions. Notes appear only if an agent broke the schema."""
     open_requests: dict[tuple[str, Any], str] = {}
     read = 0
     notes: list[str] = []
@@ -46,5 +46,5 @@ def test_real_traffic_is_read(path: Path) -> None:
     assert read > 3
     assert set(notes) <= {
         "result.sessions: missing; read as []",
-        "params.mcpServers: missing; read as []",  # of the client that was recorded
+        "params.mcpServers: missing; read as []",  # from the recorded client
     }

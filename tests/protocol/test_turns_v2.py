@@ -1,4 +1,4 @@
-"""When a turn of version 2 is over (v2/prompt-lifecycle)."""
+"""The end of turns in version 2 (v2/prompt-lifecycle)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ RUNNING = Work("running")
 IDLE = Work("idle", "end_turn")
 
 
-def test_the_idle_after_the_work_ends_it() -> None:
+def test_the_idle_state_after_the_work_ends_the_turn() -> None:
     turns = Turns()
     turns.sent(1)
     assert turns.inserted(1, "m") is None
@@ -19,7 +19,7 @@ def test_the_idle_after_the_work_ends_it() -> None:
     assert turns.state(IDLE) == []
 
 
-def test_an_idle_that_only_repeats_the_state_ends_nothing() -> None:
+def test_a_repeated_idle_state_ends_nothing() -> None:
     turns = Turns()
     turns.sent(1)
     turns.inserted(1, "m")
@@ -28,7 +28,7 @@ def test_an_idle_that_only_repeats_the_state_ends_nothing() -> None:
     assert turns.state(Work("idle")) == [1]
 
 
-def test_a_prompt_that_waits_outlives_the_work_before_it() -> None:
+def test_a_waiting_prompt_outlives_the_work_before_it() -> None:
     turns = Turns()
     turns.state(RUNNING)
     turns.sent(1)
@@ -48,7 +48,7 @@ def test_prompts_in_one_turn_end_together() -> None:
     assert turns.state(IDLE) == [1, 2]
 
 
-def test_an_answer_after_the_work_ends_at_once() -> None:
+def test_an_answer_after_the_work_ends_the_turn_at_once() -> None:
     turns = Turns()
     turns.sent(1)
     turns.message("m")

@@ -1,4 +1,4 @@
-"""What a card tells of a tool call by its raw input, before anyone can say yes."""
+"""Cards of tool calls show the raw input before the user can allow it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPTIONS = [Option("y", "Allow", "allow_once"), Option("n", "Reject", "reject_onc
 
 
 def asking(raw: Any, title: str = "Tool", **fields: Any) -> tuple[ToolEntry, Decision]:
-    """A tool call that asks."""
+    """Return a tool call with a question."""
     call = ToolCall("c", title=title, raw_input=raw, **fields)
     decision = Decision("d1", "permission", title, tool_call_id="c", options=OPTIONS)
     entry = ToolEntry(call)
@@ -35,7 +35,7 @@ def asking(raw: Any, title: str = "Tool", **fields: Any) -> tuple[ToolEntry, Dec
 
 
 def both(raw: Any, title: str = "Tool", **fields: Any) -> list[list[str]]:
-    """The card in the float, and the call in the chat."""
+    """Return the card in the float, and the call in the chat."""
     entry, decision = asking(raw, title, **fields)
     rows: tuple[list[Row], ...] = (
         float_rows(entry, decision, CWD),
@@ -44,9 +44,9 @@ def both(raw: Any, title: str = "Tool", **fields: Any) -> list[list[str]]:
     return [[text for text, _, _ in each] for each in rows]
 
 
-def told(raw: Any, title: str = "Tool", **fields: Any) -> list[str]:
-    """What the card in the float tells before its options, without the indent: what the agent
-    wants, then the rest without the agent's own title.
+def card(raw: Any, title: str = "Tool", **fields: Any) -> list[str]:
+    """Return the rows of the card in the float before its options, without the indent: the agent's
+    request, then the rest without the agent's own title.
     """
     floating, chat = both(raw, title, **fields)
     assert chat[0] == f"○ {floating[0]}"
@@ -246,12 +246,12 @@ SHAPES: list[tuple[str, Any, list[str]]] = [
 
 
 @pytest.mark.parametrize(("raw", "rows"), [s[1:] for s in SHAPES], ids=[s[0] for s in SHAPES])
-def test_a_shape_is_told_as_what_it_is(raw: Any, rows: list[str]) -> None:
-    assert told(raw) == rows
+def test_a_known_shape_of_input_is_shown_in_its_form(raw: Any, rows: list[str]) -> None:
+    assert card(raw) == rows
 
 
 def recorded() -> list[Any]:
-    """Raw inputs of tool calls for which real agents asked, with their titles."""
+    """Return raw inputs and titles of tool calls for which real agents asked."""
     found = {}
     for file in sorted(TRANSCRIPTS.glob("*.ndjson")):
         calls: dict[str, dict[str, Any]] = {}
@@ -269,7 +269,7 @@ def recorded() -> list[Any]:
 
 
 @pytest.mark.parametrize("call", recorded())
-def test_a_recorded_question_tells_all_of_its_raw_input(call: dict[str, Any]) -> None:
+def test_a_recorded_question_shows_all_of_its_raw_input(call: dict[str, Any]) -> None:
     raw = call.get("rawInput") or {}
     floating, chat = both(raw, call["title"])
     for text in (" ".join(floating), " ".join(chat)):
@@ -283,13 +283,13 @@ def test_a_recorded_question_tells_all_of_its_raw_input(call: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("title", ["rm -rf ~", "`rm -rf ~`", "Run rm -rf ~"])
-def test_a_title_that_is_the_command_is_not_told_again(title: str) -> None:
+def test_a_title_that_is_the_command_is_not_repeated(title: str) -> None:
     floating, _ = both({"command": "rm -rf ~"}, title)
     assert floating[:2] == ["The agent wants to run rm -rf ~", "  1. Allow"]
 
 
 @pytest.mark.parametrize("title", ["List /w", "echo rm -rf ~ is bad", "rm -rf ~/x"])
-def test_a_title_that_is_not_the_command_stands_below_it(title: str) -> None:
+def test_another_title_is_below_the_command(title: str) -> None:
     floating, _ = both({"command": "rm -rf ~"}, title)
     assert floating[:2] == ["The agent wants to run rm -rf ~", f"  {title}"]
 
@@ -307,25 +307,25 @@ def content(text: str) -> list[Any]:
     return [schema.Content(schema.TextContent(text))]
 
 
-def test_what_the_content_shows_is_not_told_again() -> None:
+def test_input_that_the_content_shows_is_not_repeated() -> None:
     diff = schema.Diff("/w/a.py", "x\nnew\n", old_text="x\nold\n")
     edit = {"file_path": "/w/a.py", "old_string": "old", "new_string": "new"}
     shown = ["edit a.py (+1 -1)", "  x", "- old", "+ new"]
-    assert told(edit, content=[diff]) == shown
-    assert told({"input": PATCH}, content=[diff]) == shown
-    asked = told({"command": "ls", "description": "look"}, content=content("look"))
+    assert card(edit, content=[diff]) == shown
+    assert card({"input": PATCH}, content=[diff]) == shown
+    asked = card({"command": "ls", "description": "look"}, content=content("look"))
     assert asked == ["run ls", "look"]
 
 
-def test_what_differs_from_the_content_is_told() -> None:
+def test_input_that_differs_from_the_content_is_shown() -> None:
     diff = schema.Diff("/w/a.py", "x\nnew\n", old_text="x\nold\n")
     edit = {"file_path": "/w/a.py", "old_string": "old", "new_string": "evil"}
-    rows = told(edit, content=[diff])
+    rows = card(edit, content=[diff])
     assert rows == ["edit a.py (+1 -1)", "- old", "+ evil", "  x", "- old", "+ new"]
     other = {"file_path": "/w/b.py", "old_string": "old", "new_string": "new"}
-    assert told(other, content=[diff])[:2] == ["edit 2 files (+2 -2)", "b.py +1 -1"]
-    assert "+ evil" in told({"input": PATCH.replace("+new", "+evil")}, content=[diff])
-    assert told({"command": "ls; rm x"}, content=content("ls")) == ["run ls; rm x", "ls"]
+    assert card(other, content=[diff])[:2] == ["edit 2 files (+2 -2)", "b.py +1 -1"]
+    assert "+ evil" in card({"input": PATCH.replace("+new", "+evil")}, content=[diff])
+    assert card({"command": "ls; rm x"}, content=content("ls")) == ["run ls; rm x", "ls"]
 
 
 def test_a_file_is_named_unless_the_title_names_that_very_file() -> None:
@@ -340,8 +340,8 @@ def test_a_file_is_named_unless_the_title_names_that_very_file() -> None:
 
 def test_a_path_is_shown_to_its_end() -> None:
     path = "/" + "d/" * 400 + "a\nb"
-    assert told({"path": path}) == [OTHER, path.replace("\n", "^J")]
-    assert told({"path": path}, kind="read") == ["read " + path.replace("\n", "^J")]
+    assert card({"path": path}) == [OTHER, path.replace("\n", "^J")]
+    assert card({"path": path}, kind="read") == ["read " + path.replace("\n", "^J")]
 
 
 def test_a_long_option_is_shown_to_its_end() -> None:
@@ -362,7 +362,7 @@ HARMFUL = re.compile(
 
 
 @given(COMMANDS, st.sampled_from(["Tool", "ls"]))
-def test_beginning_and_end_of_any_command_are_seen_and_nothing_that_hides(
+def test_both_ends_of_any_command_are_visible_without_control_characters(
     command: str, title: str
 ) -> None:
     for card in both({"command": command}, title):
@@ -415,7 +415,7 @@ def test_the_keys_answer_from_every_row_of_the_card() -> None:
     ],
     ids=["text", "line", "list", "edits", "table", "deep", "patch"],
 )
-def test_a_very_large_input_is_beginning_and_end_and_costs_little(
+def test_of_a_very_large_input_both_ends_are_shown_at_little_cost(
     raw: Any, ends: tuple[str, str]
 ) -> None:
     entry, decision = asking(raw)
@@ -436,7 +436,7 @@ def test_a_very_large_input_is_beginning_and_end_and_costs_little(
 def test_a_call_that_runs_shows_the_commands_of_its_question(raw: Any) -> None:
     entry = ToolEntry(ToolCall("c", title="Tool", raw_input=raw))
     text = [row.strip() for row, _, _ in draw(entry, Style(100, CWD)) if row.startswith("  $ ")]
-    title, *rows = told(raw)
+    title, *rows = card(raw)
     asked = [row for row in rows if row.startswith("$ ")]
     one = title.startswith("run ") and not asked
     assert text == ([f"$ {title.removeprefix('run ')}"] if one else asked)
@@ -453,11 +453,11 @@ def test_a_call_that_runs_shows_the_commands_of_its_question(raw: Any) -> None:
         ({"command": "rm x"}, {"command": "ls"}, ["run 2 commands", "$ rm x", "$ ls"]),
     ],
 )
-def test_a_command_that_stands_only_in_meta_is_shown(
+def test_a_command_that_is_only_in_meta_is_shown(
     meta: dict[str, Any], raw: Any, shown: list[str]
 ) -> None:
-    """The rules judge it, so the user sees it before they say yes."""
-    rows = told(raw, kind="execute", meta=meta)
+    """The rules judge this command, so the user must see it before allowing it."""
+    rows = card(raw, kind="execute", meta=meta)
     assert [row for row in rows if row.startswith(("$ ", "run "))] == shown
 
 
@@ -465,13 +465,13 @@ def test_a_command_that_stands_only_in_meta_is_shown(
 
 
 def drawn(limit: int = 8, **fields: Any) -> list[str]:
-    """The rows under the line of a call that does not ask."""
+    """Return the rows below the line of a call without a question."""
     entry = ToolEntry(ToolCall("c", title="Tool", **fields))
     assert words(entry, Style(limit, CWD)) is None
     return [text.removeprefix("  ") for text, _, _ in draw(entry, Style(limit, CWD))[1:]]
 
 
-def test_a_call_shows_the_patch_that_it_is_given() -> None:
+def test_a_call_shows_its_patch() -> None:
     assert drawn(raw_input={"input": PATCH}) == DRAWN
     assert drawn(raw_input={"input": PATCH}, content=content("Done.")) == [*DRAWN, "Done."]
     new = {"changes": {"/w/n": {"type": "add", "content": "1\n2\n3\n"}}}
@@ -484,7 +484,7 @@ def test_a_patch_that_the_content_shows_is_not_shown_again() -> None:
     assert [text for text in shown if text != "  x"] == DRAWN
     fence = content(f"```diff\n{PATCH}\n```")
     assert drawn(raw_input={"input": PATCH}, content=fence) == DRAWN
-    assert told({"input": PATCH}, content=fence) == ["edit a.py (+1 -1)", "- old", "+ new"]
+    assert card({"input": PATCH}, content=fence) == ["edit a.py (+1 -1)", "- old", "+ new"]
 
 
 FENCED = "Style:\n```diff\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-old\n+new\n```\nGood?"
@@ -498,14 +498,14 @@ def test_a_fenced_diff_of_the_content_is_shown_as_a_diff() -> None:
         assert [row.strip() for row in card if row.strip() in DRAWN] == DRAWN[1:]
 
 
-def test_a_fenced_diff_without_a_head_is_of_the_file_that_the_call_is_at() -> None:
+def test_a_fenced_diff_without_a_head_belongs_to_the_file_of_the_call() -> None:
     text = content("```diff\n@@ -1 +1 @@\n-old\n+new\n```")
     at = [schema.ToolCallLocation("/w/a.py")]
     assert drawn(content=text, locations=at)[:3] == DRAWN
     assert drawn(content=text)[:3] == ["@@ -1 +1 @@", "-old", "+new"]
 
 
-def test_only_a_diff_that_is_closed_and_stands_for_itself_is_one() -> None:
+def test_only_a_closed_separate_fence_is_a_diff() -> None:
     for text in (FENCED.replace("\n```\n", "\n"), f"````markdown\n{FENCED}\n````"):
         assert "```diff" in drawn(99, content=content(text))
 
@@ -522,7 +522,7 @@ def test_a_patch_leads_to_its_file_and_each_row_of_it_to_diff_mode() -> None:
 
 
 @pytest.mark.parametrize("opening", ["```diff\n", "```diff\n@@\n", "~~~~patch\n-a\n"])
-def test_many_fences_that_do_not_close_cost_little(opening: str) -> None:
+def test_many_unclosed_fences_cost_little(opening: str) -> None:
     begin = time.process_time()
     drawn(content=content(opening * 12_000))
     assert time.process_time() - begin < 1

@@ -1,4 +1,4 @@
-"""What rows of the chat say: paths, diffs in pieces, plans."""
+"""Rows of the chat: paths, diffs in pieces, plans."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_diffs_and_places_of_a_tool_call_are_relative() -> None:
         ("nvim://context/this", "{this}"),
     ],
 )
-def test_files_that_go_along_are_named_as_the_user_knows_them(uri: str, shown: str) -> None:
+def test_attached_files_have_names_known_to_the_user(uri: str, shown: str) -> None:
     resource = schema.TextResourceContents("text\n", uri)
     (head, *_) = describe(schema.EmbeddedResource(resource), None, "/work")
     assert head[0] == f"→ {shown}, 1 line"
@@ -73,14 +73,14 @@ def test_a_link_is_not_named_twice() -> None:
 
 
 def hunks(count: int) -> schema.Diff:
-    """A diff of so many hunks of two rows each, with five lines between."""
+    """Return a diff of this number of hunks of two rows each, with five lines between them."""
     same = "\nsame" * 5
     old = [f"{n}{same}" for n in range(count)]
     new = [f"new {n}{same}" for n in range(count)]
     return schema.Diff("/a", "\n".join(new), old_text="\n".join(old))
 
 
-def test_hunks_of_a_diff_are_told_apart() -> None:
+def test_hunks_of_a_diff_are_separated() -> None:
     around = ["  same"] * 2
     assert texts(diff_rows(hunks(2), None))[1:] == [
         *("- 0", "+ new 0", *around, "⋮"),
@@ -93,7 +93,7 @@ def test_lines_between_two_hunks_are_shown_once() -> None:
     assert texts(diff_rows(diff, None))[1:] == ["- a", "+ A", "  same", "- b", "+ B"]
 
 
-def test_lines_of_a_diff_that_are_left_out_are_counted_without_what_parts_them() -> None:
+def test_omitted_lines_of_a_diff_are_counted_without_separators() -> None:
     rows = diff_rows(hunks(3), 4, whole=7)
     assert texts(rows)[-3:] == ["- 1", "+ new 1", "… +2 lines"]
     assert rows[-1][2] == 7
@@ -107,14 +107,14 @@ def test_lines_of_a_diff_that_are_left_out_are_counted_without_what_parts_them()
         ([], 0, "Plan"),
     ],
 )
-def test_the_heading_of_a_plan_says_how_far_it_is(
+def test_the_heading_of_a_plan_shows_its_progress(
     statuses: list[Any], left: int, head: str
 ) -> None:
     plan = [schema.PlanEntry("Look", "medium", status) for status in statuses]
     assert texts(draw_entry(PlanEntry(plan, left)))[0] == head
 
 
-def test_an_ordinary_priority_is_said_in_the_plan_window_alone() -> None:
+def test_a_medium_priority_is_shown_only_in_the_plan_window() -> None:
     plan = [
         schema.PlanEntry("Look", "high", "in_progress"),
         schema.PlanEntry("Think", "medium", "pending"),

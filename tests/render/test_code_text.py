@@ -13,7 +13,7 @@ from acp_nvim.session.transcript.entries import ToolEntry
 
 
 def entry(text: str, kind: str = "read", **fields: Any) -> ToolEntry:
-    """A completed call with a text as its content."""
+    """Return a completed call with a text as its content."""
     block = schema.Content(schema.TextContent(text))
     call = ToolCall("c1", "Read a.py", None, kind, "completed", [block], **fields)
     return ToolEntry(call)
@@ -22,7 +22,7 @@ def entry(text: str, kind: str = "read", **fields: Any) -> ToolEntry:
 AT: dict[str, Any] = {"locations": [schema.ToolCallLocation("/w/a.py", line=7)]}
 
 
-def test_a_file_that_was_read_says_so_line_by_line() -> None:
+def test_each_line_of_a_read_file_is_marked_as_code() -> None:
     rows = draw(entry("import os\n\nx = 1", **AT), Style(8, "/w"))[1:4]
     assert [text for text, _, _ in rows] == ["  import os", "  ", "  x = 1"]
     assert rows[0][1] == ((2, 11, "AcpToolCode"),)
@@ -31,7 +31,7 @@ def test_a_file_that_was_read_says_so_line_by_line() -> None:
     ]
 
 
-def test_numbers_that_the_agent_put_before_lines_are_no_code() -> None:
+def test_line_numbers_of_the_agent_are_not_marked_as_code() -> None:
     rows = draw(entry("     3→import os\n     4→ä = 1", **AT), Style(8, "/w"))[1:3]
     assert rows[0][1] == ((2, 11, "AcpMuted"), (11, 20, "AcpToolCode"))
     assert rows[1][2] == {"kind": "file", "path": "/w/a.py", "line": 4}
@@ -45,7 +45,7 @@ def test_fences_of_other_calls_name_their_language() -> None:
 
 
 def test_fences_around_all_of_a_text_are_left_out() -> None:
-    """What is cut has no closing fence, and Markdown plugins would take the rest for code."""
+    """A cut text has no closing fence, and Markdown plugins would show the rest as code."""
     lines = [f"x{n}" for n in range(10)]
     text = "\n".join(["```lua", *lines, "```"])
     rows = draw(entry(text, "other"), Style(8, "/w"))[1:]
@@ -63,7 +63,7 @@ def test_other_fences_stay(text: str) -> None:
     assert [text.strip() for text, _, _ in rows] == text.split("\n")
 
 
-def test_a_long_one_is_cut_and_says_by_how_much() -> None:
+def test_a_long_code_text_is_cut_and_shows_by_how_much() -> None:
     rows = draw(entry("\n".join(f"x{n}" for n in range(20)), **AT), Style(8, "/w"))
     texts = [text for text, _, _ in rows]
     assert texts[8] == "  x7"
@@ -77,7 +77,7 @@ def test_a_line_that_is_cut_opens_in_full() -> None:
 
 
 @pytest.mark.parametrize("text", ["plain", "a\nb"])
-def test_other_texts_stay_as_cheap_as_they_were(text: str) -> None:
+def test_other_texts_need_no_extra_work(text: str) -> None:
     found = words(entry(text, "execute"), Style(8, "/w"))
     assert found is not None
     assert found[1] == ["  " + line for line in text.split("\n")]

@@ -27,7 +27,7 @@ def texts(block: Any) -> list[str]:
         ("javascript:alert(1)", {"kind": "address", "uri": "javascript:alert(1)"}),
     ],
 )
-def test_where_links_lead(uri: str, target: dict[str, Any]) -> None:
+def test_a_link_has_its_target(uri: str, target: dict[str, Any]) -> None:
     assert link_target(uri) == target
 
 
@@ -52,7 +52,7 @@ def test_annotations_are_subtle_marks(annotations: schema.Annotations, mark: str
         assert row.endswith(f" · {mark}" if mark else (")" if block is link else "]"))
 
 
-def test_what_an_agent_says_of_itself_stays_on_its_line() -> None:
+def test_text_of_an_agent_cannot_leave_its_line() -> None:
     nasty = "a\nb\x1b[31m\u202e"
     [row] = texts(schema.ResourceLink(nasty, nasty, description=nasty, title=nasty))
     assert "\n" not in row

@@ -1,4 +1,4 @@
-"""A chat drawn bit by bit looks like the same chat drawn at once, whatever came in which pieces."""
+"""A chat that is drawn in any pieces looks the same as one that is drawn at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ thorough = settings(
 )
 
 
-def lived(history: list[Act], thoughts: str) -> Chat:
+def play(history: list[Act], thoughts: str) -> Chat:
     chat = Chat(thoughts)
     for act in history:
         act(chat)
@@ -40,8 +40,8 @@ def lived(history: list[Act], thoughts: str) -> Chat:
 
 @thorough
 @given(HISTORIES, st.sampled_from(["fold", "show", "hide"]))
-def test_bit_by_bit_is_as_at_once(history: list[Act], thoughts: str) -> None:
-    chat = lived(history, thoughts)
+def test_drawing_in_pieces_equals_drawing_at_once(history: list[Act], thoughts: str) -> None:
+    chat = play(history, thoughts)
     whole = chat.at_once()
     assert chat.picture.lines == whole.lines
     assert chat.picture.spans == whole.spans
@@ -50,8 +50,8 @@ def test_bit_by_bit_is_as_at_once(history: list[Act], thoughts: str) -> None:
 
 @thorough
 @given(HISTORIES)
-def test_what_was_said_stands_there(history: list[Act]) -> None:
-    chat = lived(history, "show")
+def test_the_chat_contains_all_messages(history: list[Act]) -> None:
+    chat = play(history, "show")
     lines = "\n" + "\n".join(chat.picture.lines) + "\n"
     at = 0
     for entry in chat.session.transcript.entries:
@@ -64,7 +64,7 @@ def test_what_was_said_stands_there(history: list[Act]) -> None:
 @thorough
 @given(HISTORIES)
 def test_a_fold_holds_its_block(history: list[Act]) -> None:
-    """From its head to a blank row; none holds a part of another."""
+    """From the head of the block to a blank row. No fold contains a part of another."""
     chat = Chat("fold")
     for act in [*history, Chat.finish]:
         act(chat)
@@ -78,8 +78,10 @@ def test_a_fold_holds_its_block(history: list[Act]) -> None:
     st.sampled_from(["execute", "read"]),
     st.sampled_from([None, "user", "assistant"]),
 )
-def test_words_are_what_is_drawn(texts: list[str], lines: int, kind: Any, told: Any) -> None:
-    """The short way to the rows of a tool call leads to the same rows."""
+def test_plain_text_equals_the_drawn_rows(
+    texts: list[str], lines: int, kind: Any, told: Any
+) -> None:
+    """The fast path for the rows of a tool call gives the same rows."""
     for_whom = schema.Annotations(audience=[told]) if told else UNSET
     blocks = [schema.TextContent(text, annotations=for_whom) for text in texts]
     content: Any = [schema.Content(block) for block in blocks]
@@ -95,8 +97,8 @@ def test_words_are_what_is_drawn(texts: list[str], lines: int, kind: Any, told: 
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30), st.integers(1, 50))
-def test_any_cut_of_a_text_draws_the_same(pieces: list[str], budget: int) -> None:
-    """In chunks as they come, or the whole of it in one."""
+def test_a_text_in_any_pieces_looks_the_same(pieces: list[str], budget: int) -> None:
+    """In chunks, or the whole text at once."""
     several, one = Chat(), Chat()
     for piece in pieces:
         several.say("agent", piece, None)
@@ -111,7 +113,7 @@ def test_any_cut_of_a_text_draws_the_same(pieces: list[str], budget: int) -> Non
 
 @pytest.mark.parametrize("seen", [True, False], ids=["drawn before", "at once"])
 def test_a_terminal_that_moves_into_a_tool_call_leaves_no_gap(seen: bool) -> None:
-    """Agents start the terminal first, and show it in a tool call then."""
+    """Agents create the terminal first, and then show it in a tool call."""
     chat = Chat()
     chat.call(0, "completed", "one")
     terminal = TerminalEntry(Terminal("t1", Launch("make"), 99, ours=True))
@@ -136,7 +138,7 @@ def test_a_frame_is_as_small_as_its_budget() -> None:
     assert chat.document.drawn == 500
 
 
-def test_a_chunk_appends_and_nothing_else() -> None:
+def test_a_chunk_only_appends_rows() -> None:
     chat = Chat()
     chat.say("agent", "one\ntwo ", None)
     chat.draw(1000)
@@ -163,7 +165,7 @@ def test_an_update_that_changes_nothing_draws_nothing() -> None:
 
 
 def test_many_calls_are_two_operations() -> None:
-    """Their rows in one, their folds in the other."""
+    """One for their rows, one for their folds."""
     chat = Chat()
     for number in range(50):
         chat.call(number, "completed", "one\ntwo")
@@ -172,7 +174,7 @@ def test_many_calls_are_two_operations() -> None:
     assert len(ops[1][2]) == 4 * 50
 
 
-def test_a_fold_is_made_before_what_stands_above_it_moves() -> None:
+def test_a_fold_is_made_before_rows_above_it_move() -> None:
     batch = Batch(1)
     batch.replace(4, 4, [("a", (), None), ("b", (), None)])
     batch.fold("t1", 4, 5, False)
@@ -192,7 +194,7 @@ def test_rows_put_together_keep_their_decor() -> None:
     assert batch.operations() == [["chat", 1, 0, 1, ["a", "b", "c", "d"], decor]]
 
 
-def test_rows_that_look_alike_share_their_look() -> None:
+def test_equal_rows_share_their_decoration() -> None:
     batch = Batch(1)
     spans = ((0, 1, "A"), (2, 3, "B"))
     batch.replace(0, 1, [("a b", spans, None), ("c", (), None)])
@@ -207,7 +209,7 @@ def test_rows_that_look_alike_share_their_look() -> None:
     assert [op[5] for op in batch.operations()] == [[[look], [0, 1], []]] * 2
 
 
-def test_rows_of_a_message_that_look_alike_share_their_look() -> None:
+def test_equal_rows_of_a_message_share_their_decoration() -> None:
     chat = Chat("show")
     chat.say("agent", "- one\n- two\nplain\n- three `x`\n", None)
     (op,) = chat.document.draw(chat.session.transcript, 1000)[0]
@@ -219,7 +221,7 @@ def test_rows_of_a_message_that_look_alike_share_their_look() -> None:
 
 
 def test_a_message_of_many_chunks_takes_hardly_more_than_its_text() -> None:
-    """Once it is drawn; a block that is no text keeps its number, by which it is opened."""
+    """After it is drawn. A block that is no text keeps its number, by which it is opened."""
     chat = Chat("show")
     link = schema.ResourceLink("a", "file:///a")
     said: list[Part] = [f"word {n} " for n in range(2000)]

@@ -1,4 +1,4 @@
-"""Notices in the chat: a line, the first details, and all of them on demand."""
+"""Notices in the chat: a line, the first details, and all of them on request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Line
 
 
-def test_few_details_are_shown_as_they_are() -> None:
+def test_few_details_are_shown_entirely() -> None:
     rows = draw_entry(Line("error", "it failed", ["a", "b\nc"]))
     assert [text for text, _, _ in rows] == ["✗ it failed", "  a", "  b", "  c"]
     assert [target for _, _, target in rows] == [None] * 4

@@ -1,4 +1,4 @@
-"""What a fork's chat begins with."""
+"""The first part of a fork's chat."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def turn(session: Session, text: str) -> None:
     session.transcript.stream("agent", f"on {text}", None)
 
 
-def test_a_turn_that_runs_is_no_part_of_it() -> None:
+def test_a_running_turn_is_no_part_of_the_fork() -> None:
     session = Session(1, "agent", "/work")
     turn(session, "one")
     turns.end(session, "end_turn")
@@ -26,7 +26,7 @@ def test_a_turn_that_runs_is_no_part_of_it() -> None:
     assert len(fork_history(session, Style(8))) == 6
 
 
-def test_what_grows_here_later_does_not_grow_there() -> None:
+def test_later_chunks_do_not_reach_the_fork() -> None:
     session, fork = Session(1, "agent", "/work"), Session(2, "agent", "/work")
     turn(session, "one")
     turns.end(session, "end_turn")

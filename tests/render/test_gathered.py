@@ -1,4 +1,4 @@
-"""What one line says of several tool calls of a kind."""
+"""One line for several tool calls of a kind."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CWD = "/home/u/p"
 
 
 def call(kind: str, title: str, *paths: str, **fields: Any) -> ToolCall:
-    """A finished call that names these files as its locations."""
+    """Return a finished call with these files as its locations."""
     places = [schema.ToolCallLocation(path) for path in paths]
     return ToolCall(title, title, kind=kind, status="completed", locations=places, **fields)
 
 
 def edit(name: str, old: str, new: str) -> ToolCall:
-    """A finished edit of a file below the session's directory."""
+    """Return a finished edit of a file below the session's directory."""
     return call("edit", "Mend it", content=[schema.Diff(f"{CWD}/{name}", new, old_text=old)])
 
 
@@ -68,11 +68,11 @@ def edit(name: str, old: str, new: str) -> ToolCall:
         ([call("delete", "Delete a\x1b.py"), call("delete", "?")], "Deleted 2 files · a^[.py"),
     ],
 )
-def test_what_was_done_how_much_and_to_what(calls: list[ToolCall], text: str) -> None:
+def test_the_line_names_action_number_and_files(calls: list[ToolCall], text: str) -> None:
     assert gathered_title([ToolEntry(it) for it in calls], CWD) == text
 
 
-def test_of_many_files_the_first_ones_are_named() -> None:
+def test_the_first_of_many_files_are_named() -> None:
     text = gathered_title([ToolEntry(call("read", f"Read {n}.py")) for n in range(20)], CWD)
     assert text.startswith("Read 20 files · 0.py, 1.py")
     assert text.endswith("11.py, …")

@@ -1,4 +1,4 @@
-"""Of a very long line of a message the chat shows the beginning, however it came."""
+"""Of a very long line of a message the chat shows the beginning, in any pieces."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def drawn(*parts: Part, role: str = "agent", budget: int = 64_000) -> Chat:
 
 
 @pytest.mark.parametrize("role", ["agent", "thought", "user"])
-def test_a_line_of_megabytes_is_shown_by_its_beginning(role: str) -> None:
+def test_a_line_of_megabytes_is_cut(role: str) -> None:
     chat = drawn("before\n" + "x" * MEGABYTES + "\nafter", role=role)
     assert chat.picture.lines[-3:] == ["before", "x" * LINE + NOTE, "after"]
     [message] = chat.session.transcript.entries
@@ -41,8 +41,8 @@ def test_a_line_of_megabytes_is_shown_by_its_beginning(role: str) -> None:
     assert chat.document.drawn == chat.session.transcript.written
 
 
-def test_what_is_not_shown_costs_no_frame() -> None:
-    """Neither operations nor budget: what comes behind it is drawn at once."""
+def test_hidden_text_costs_no_frame() -> None:
+    """No operations and no budget: the text after it is drawn at once."""
     chat = drawn("x" * (LINE + 1))
     chat.say("agent", "x" * MEGABYTES, None)
     assert chat.document.draw(chat.session.transcript, 1000)[0] == []
@@ -65,7 +65,7 @@ def test_a_line_of_a_prompt_is_cut_once() -> None:
     assert drawn(shown, role="user").picture.lines[-1] == shown
 
 
-def test_the_line_after_a_block_is_another_one() -> None:
+def test_a_block_ends_the_line() -> None:
     image = schema.ImageContent(data="AAAA", mime_type="image/png")
     lines = drawn("x" * (LINE + 1), image, "y" * LINE).picture.lines
     assert [lines[-3], lines[-1]] == ["x" * LINE + NOTE, "y" * LINE]
@@ -77,7 +77,7 @@ PIECES = st.one_of(SIZES.map(lambda size: "x" * size), st.just("\n"))
 
 
 @given(st.lists(PIECES, min_size=1, max_size=8), st.sampled_from([99, 1300, 8000]))
-def test_any_cut_of_it_draws_the_same(pieces: list[str], budget: int) -> None:
+def test_a_long_line_in_any_pieces_looks_the_same(pieces: list[str], budget: int) -> None:
     several, whole = Chat(), Chat()
     with patch.object(cutting, "LINE", SHORT):
         for piece in pieces:

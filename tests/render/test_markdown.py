@@ -1,4 +1,4 @@
-"""Which parts of a line get which highlight, by the table."""
+"""Highlights of the parts of a line, by a table."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LINES = [
 
 
 def shown(line: str, marks: list[tuple[int, int, int, str]]) -> list[tuple[str, str]]:
-    """What is under each mark, by bytes as Neovim counts."""
+    """Return the text under each mark, by bytes as Neovim counts."""
     raw = line.encode()
     return [(raw[a:b].decode(), group) for _, a, b, group in marks]
 
@@ -95,7 +95,7 @@ def test_marks_know_their_row() -> None:
     ]
 
 
-def test_to_peek_changes_nothing() -> None:
+def test_a_peek_changes_nothing() -> None:
     highlighter = Highlighter()
     assert highlighter.peek("```") != []
     assert highlighter.lines(["# still prose"])[0][3] == "AcpHeading"
@@ -136,7 +136,7 @@ def test_lines_in_any_portions_get_the_same(lines: list[str], cuts: list[int]) -
 
 
 @given(st.lists(LINE, max_size=12))
-def test_marks_lie_within_their_line(lines: list[str]) -> None:
+def test_marks_are_within_their_line(lines: list[str]) -> None:
     for row, a, b, group in Highlighter().lines(lines):
         raw = lines[row].encode()
         assert 0 <= a <= b <= len(raw)
@@ -145,8 +145,8 @@ def test_marks_lie_within_their_line(lines: list[str]) -> None:
 
 
 @pytest.mark.parametrize("piece", ["*", "`", "[", "_", "**a", "[a](", "<", "h", "`` ` "])
-def test_no_line_takes_for_ever(piece: str) -> None:
-    """The worst that a line of the greatest length can do to the patterns: it ends."""
+def test_every_line_is_parsed_quickly(piece: str) -> None:
+    """The worst lines of the greatest length for the patterns."""
     line = (piece * LONGEST)[:LONGEST]
     for row, a, b, _ in Highlighter().lines([line]):
         assert row == 0

@@ -1,4 +1,4 @@
-"""Colours of what commands print."""
+"""Colours of command output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent sends cannot disturb the screen or pretend to be something else."""
+"""Text of an agent cannot disturb the screen or imitate other text."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ KEPT = [
 
 
 @pytest.mark.parametrize(("text", "shown"), SPELLED)
-def test_spelled_out(text: str, shown: str) -> None:
+def test_unsafe_characters_are_spelled_out(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 
 @pytest.mark.parametrize("text", KEPT)
-def test_kept(text: str) -> None:
+def test_safe_characters_stay(text: str) -> None:
     assert visible(text) == text
 
 
 @pytest.mark.parametrize("code", range(0x80))
 def test_controls_in_carets(code: int) -> None:
-    """Each character of ASCII alone, beside others of it, and beside one that is none."""
+    """Each ASCII character alone, beside other ASCII text, and beside other text."""
     character = chr(code)
     shown = character if character in "\t\n" or 0x20 <= code < 0x7F else f"^{chr(code ^ 0x40)}"
     assert visible(character) == shown
@@ -79,7 +79,7 @@ BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 @given(st.text(st.characters()))
-def test_twice_is_once(text: str) -> None:
+def test_cleaning_is_idempotent(text: str) -> None:
     assert visible(visible(text)) == visible(text)
 
 

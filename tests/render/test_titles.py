@@ -1,4 +1,4 @@
-"""What the line of a tool call, and what asks about it, says of files."""
+"""Files in the line of a tool call and in its question."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ CWD = "/home/u/p"
 
 
 def line(**fields: Any) -> str:
-    """The line of such a tool call."""
+    """Return the line of a tool call with these fields."""
     entry = ToolEntry(ToolCall("c", **({"status": "completed"} | fields)))
     text: str = draw(entry, Style(cwd=CWD))[0][0]
     return text
 
 
-def said(text: str) -> list[Any]:
-    """Content: such a text."""
+def text_content(text: str) -> list[Any]:
+    """Return content with a text."""
     return [schema.Content(schema.TextContent(text))]
 
 
-def changed() -> list[Any]:
-    """Content: a diff."""
+def diff_content() -> list[Any]:
+    """Return content with a diff."""
     return [schema.Diff(f"{CWD}/a.py", "b\nc\n", old_text="a\n")]
 
 
@@ -55,7 +55,7 @@ def test_files_below_the_directory_of_the_session_are_named_relative_to_it(
 
 
 @pytest.mark.parametrize("kind", ["execute", "other", "fetch"])
-def test_what_may_be_a_command_is_said_as_it_is(kind: str) -> None:
+def test_a_possible_command_is_shown_unchanged(kind: str) -> None:
     assert title_line("rm /home/u/p/a", kind, CWD) == "rm /home/u/p/a"
 
 
@@ -90,15 +90,20 @@ def test_what_may_be_a_command_is_said_as_it_is(kind: str) -> None:
             "✗ make · exit 2",
         ),
         (
-            {"kind": "read", "title": "Read a", "status": "failed", "content": said("no such")},
+            {
+                "kind": "read",
+                "title": "Read a",
+                "status": "failed",
+                "content": text_content("no such"),
+            },
             "✗ Read a · no such",
         ),
-        ({"kind": "edit", "title": "Edit a.py", "content": changed()}, "✓ Edited a.py +2 -1"),
-        ({"kind": "edit", "title": "Mend it", "content": changed()}, "✓ Mend it · a.py +2 -1"),
-        ({"kind": "edit", "title": "edit", "content": changed()}, "✓ Edited a.py +2 -1"),
+        ({"kind": "edit", "title": "Edit a.py", "content": diff_content()}, "✓ Edited a.py +2 -1"),
+        ({"kind": "edit", "title": "Mend it", "content": diff_content()}, "✓ Mend it · a.py +2 -1"),
+        ({"kind": "edit", "title": "edit", "content": diff_content()}, "✓ Edited a.py +2 -1"),
     ],
 )
-def test_the_verb_says_what_was_done(fields: dict[str, Any], text: str) -> None:
+def test_the_verb_names_the_action(fields: dict[str, Any], text: str) -> None:
     assert line(**fields) == text
 
 
@@ -166,7 +171,7 @@ SUBJECTS: list[tuple[dict[str, Any], str]] = [
         "✓ Look at it · a.py",
     ),
     (
-        {"kind": "edit", "title": "write_text_file", "content": changed()},
+        {"kind": "edit", "title": "write_text_file", "content": diff_content()},
         "✓ Edited a.py (write_text_file) +2 -1",
     ),
     (
@@ -208,7 +213,7 @@ def test_the_line_contains_the_command_of_a_terminal() -> None:
     assert draw(entry, Style(cwd=CWD))[0][0] == "✓ sed -i s/a/b/ x (execute)"
 
 
-def test_the_parts_of_such_a_line_look_as_ever() -> None:
+def test_the_parts_of_the_line_keep_their_highlights() -> None:
     entry = ToolEntry(ToolCall("c", title="Read a.py", kind="read", status="completed"))
     text, spans, _ = draw(entry, Style(cwd=CWD))[0]
     parts = [(text.encode()[a:b].decode(), group) for a, b, group in spans]
@@ -220,7 +225,7 @@ def test_the_parts_of_such_a_line_look_as_ever() -> None:
 
 
 def asking(title: str, path: str, diff: bool) -> tuple[ToolEntry, Decision]:
-    """A tool call that names a file and asks."""
+    """Return a tool call with a file and a question."""
     content = [schema.Diff(path, "b\n", old_text="a\n")] if diff else []
     place = schema.ToolCallLocation(path)
     call = ToolCall("c", title=title, kind="edit", content=content, locations=[place])
@@ -250,7 +255,7 @@ def test_a_question_about_a_file_elsewhere_names_it_in_full() -> None:
     assert rows == ["The agent wants to edit /etc/hosts", "  Fix it"]
 
 
-def test_the_title_of_a_question_says_who_wants_what() -> None:
+def test_the_title_of_a_question_names_agent_and_request() -> None:
     entry, decision = asking(f"Edit {CWD}/a.py", f"{CWD}/a.py", True)
     decision.agent = "Tutor"
     assert float_rows(entry, decision, CWD)[0][0] == "Tutor wants to edit a.py (+1 -1)"
@@ -258,7 +263,7 @@ def test_the_title_of_a_question_says_who_wants_what() -> None:
     assert rows == ["○ Tutor wants to edit a.py (+1 -1)", "  - a", "  + b"]
 
 
-def test_a_question_says_all_of_a_long_title() -> None:
+def test_a_question_shows_all_of_a_long_title() -> None:
     title = f"Edit {CWD}/a.py " + "and so on " * 40
     entry, decision = asking(title, f"{CWD}/a.py", True)
     asked = [text for text, _, _ in float_rows(entry, decision, CWD)]
@@ -296,7 +301,7 @@ def test_the_title_of_a_question_names_action_and_object(
     assert float_rows(ToolEntry(call), decision, CWD)[0][0] == f"Tutor wants to {wants}"
 
 
-def test_a_question_about_an_unknown_kind_of_call_is_said_as_such() -> None:
+def test_a_question_about_an_unknown_kind_of_call_is_general() -> None:
     call = ToolCall("c", title="Ready to code?", kind="switch_mode")
     decision = Decision("p1", "permission", call.title, tool_call_id="c", agent="Tutor")
     assert float_rows(ToolEntry(call), decision, CWD)[0][0] == (
@@ -312,19 +317,19 @@ def test_a_question_about_an_unknown_kind_of_call_is_said_as_such() -> None:
         ("executed", "a file that other programs run: /etc/hosts"),
     ],
 )
-def test_a_question_says_why_a_file_is_always_asked_about(reason: str, said: str) -> None:
+def test_a_question_gives_the_reason_for_a_guarded_file(reason: str, text_content: str) -> None:
     entry, decision = asking("Look", "/etc/hosts", False)
     entry.call.kind = "read"
     decision.guarded = {"/etc/hosts": reason}
-    assert float_rows(entry, decision, CWD)[0][0] == f"The agent wants to read {said}"
+    assert float_rows(entry, decision, CWD)[0][0] == f"The agent wants to read {text_content}"
     entry, decision = asking("Look", "/etc/hosts", True)
     entry.call.content = [*entry.call.content, schema.Diff(f"{CWD}/b", "b")]
     decision.guarded = {"/etc/hosts": reason}
     rows = [text for text, _, _ in float_rows(entry, decision, CWD)]
-    assert rows[:3] == ["The agent wants to edit 2 files (+2 -1)", "  Look", f"  {said}"]
+    assert rows[:3] == ["The agent wants to edit 2 files (+2 -1)", "  Look", f"  {text_content}"]
 
 
-def test_a_diff_that_asks_has_lines_around_it() -> None:
+def test_a_diff_in_a_question_has_context_lines() -> None:
     entry, decision = asking("Edit a.py", f"{CWD}/a.py", True)
     old = [str(n) for n in range(20)]
     new = [*old[:5], "five", *old[6:9], "nine", *old[10:16], "end", *old[17:]]
@@ -338,19 +343,17 @@ def test_a_diff_that_asks_has_lines_around_it() -> None:
 
 
 @pytest.mark.parametrize(("cwd", "said"), [(CWD, False), (f"{CWD}/sub", True), ("/", True)])
-def test_a_question_names_the_directory_where_it_is_another_than_the_sessions(
-    cwd: str, said: bool
-) -> None:
+def test_a_question_names_another_directory_than_the_sessions(cwd: str, text_content: bool) -> None:
     call = ToolCall("c", title="Build", kind="execute", raw_input={"command": "make", "cwd": cwd})
     decision = Decision("p1", "permission", "Build", tool_call_id="c")
     entry = ToolEntry(call)
     entry.decisions.append(decision)
     rows = [text for text, _, _ in float_rows(entry, decision, CWD)]
     assert rows[0] == "The agent wants to run make"
-    assert (f"  in {cwd}" in rows) is said
+    assert (f"  in {cwd}" in rows) is text_content
 
 
-def test_a_file_beside_the_one_in_the_title_is_said_to_be_outside() -> None:
+def test_a_second_file_outside_is_marked() -> None:
     entry, decision = asking("Look", f"{CWD}/a.py", False)
     entry.call.kind, entry.call.raw_input = "read", {"path": "/etc/passwd"}
     decision.guarded = {"/etc/passwd": "outside"}
@@ -359,6 +362,6 @@ def test_a_file_beside_the_one_in_the_title_is_said_to_be_outside() -> None:
     assert "  outside the project: /etc/passwd" in rows
 
 
-def test_what_a_subagent_asks_names_it_once() -> None:
+def test_a_question_of_a_subagent_names_it_once() -> None:
     decision = Decision("d1", "access", "Explorer › read outside the project: /x", agent="Explorer")
     assert card(decision)[0][0] == "Explorer wants to read outside the project: /x"

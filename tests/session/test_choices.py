@@ -1,4 +1,4 @@
-"""Questions with choices that come as permission requests."""
+"""Questions with choices in permission requests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def simple() -> tuple[list[choices.Question], Decision]:
     return asked, choices.decision("d", about, asked[0], request)
 
 
-def test_the_options_are_the_choices_and_what_refuses() -> None:
+def test_the_options_are_the_choices_and_a_refusal() -> None:
     asked, decision = simple()
     assert [(it.id, it.kind) for it in decision.options] == [
         ("Red", "choice"),

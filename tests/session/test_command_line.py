@@ -1,4 +1,4 @@
-"""The lines that a rule may allow, and what stands in them."""
+"""Lines that a rule may allow, and their parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from acp_nvim.session.questions.command_line import MOST, parse
         ("echo x >&2; make 2> /dev/null", [("echo", "x"), ("make",)]),
     ],
 )
-def test_a_plain_line_is_its_commands(line: str, commands: list[tuple[str, ...]]) -> None:
+def test_a_plain_line_is_split_into_commands(line: str, commands: list[tuple[str, ...]]) -> None:
     read = parse(line)
     assert read is not None
     assert [command.words for command in read.commands] == commands
@@ -45,7 +45,7 @@ def test_a_plain_line_is_its_commands(line: str, commands: list[tuple[str, ...]]
         ("make 1>a; ls >>b", ["a", "b"]),
     ],
 )
-def test_what_a_plain_line_writes(line: str, writes: list[str]) -> None:
+def test_the_written_files_of_a_plain_line_are_found(line: str, writes: list[str]) -> None:
     read = parse(line)
     assert read is not None
     assert [path for command in read.commands for path in command.writes] == writes
@@ -96,8 +96,8 @@ def test_every_other_line_is_not_plain(line: str) -> None:
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=5))
-def test_quoted_words_are_read_as_they_are(words: list[str]) -> None:
-    """What `shlex` quotes by single quotes, unless it has to leave them."""
+def test_quoted_words_are_read_unchanged(words: list[str]) -> None:
+    """`shlex` uses single quotes, except around single quotes."""
     line = shlex.join(["make", *words])
     read = parse(line)
     if read is not None:
@@ -118,7 +118,7 @@ BY_ARGUMENT = frozenset({"printf", "test"})
         ("zsh", "print -l ${(k)reswords}"),
     ],
 )
-def test_every_builtin_of_the_shells_here_is_known(shell: str, builtins: str) -> None:
+def test_every_builtin_of_the_installed_shells_is_known(shell: str, builtins: str) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell}")
     said = subprocess.run([shell, "-c", builtins], capture_output=True, text=True, check=True)
@@ -155,5 +155,5 @@ def test_every_builtin_of_the_shells_here_is_known(shell: str, builtins: str) ->
         (["exit", "3"], True),
     ],
 )
-def test_what_programs_do_with_their_arguments(words: list[str], *, alone: bool) -> None:
+def test_programs_that_run_their_arguments_are_known(words: list[str], *, alone: bool) -> None:
     assert programs.leaves_arguments_alone(words) is alone

@@ -1,4 +1,4 @@
-"""Resources that an agent returns as text in a replayed prompt are resources again."""
+"""Resources that an agent returns as text in a replayed prompt become resources again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTEXT = '\n<context ref="file:///w/a.txt">\none\n<b>two</b>\n</context>'
 
 
 def texts(text: str) -> list[Any]:
-    """The texts and the (uri, text) of resources that a block becomes."""
+    """Return the texts and the (uri, text) of resources in a block."""
     found: list[Any] = []
     for block in restored(schema.TextContent(text)):
         if isinstance(block, schema.EmbeddedResource):
@@ -46,7 +46,7 @@ def test_any_other_text_stays(text: str) -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_replayed_attachment_is_folded_to_its_first_lines(version: int) -> None:
     chat = ToldChat(version)
-    chat.session.prompted = None  # no prompt of ours: the session is loaded
+    chat.session.prompted = None  # the session is loaded, without a prompt of the client
     lines = "\n".join(f"line {n}" for n in range(40))
     block = f'\n<context ref="file:///w/a.txt">\n{lines}\n</context>'
     for text in ("look at this", block):

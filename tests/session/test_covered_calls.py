@@ -1,4 +1,4 @@
-"""A permission that says nothing of what it allows, and the open calls that it may mean."""
+"""A permission that does not name its action, and the open calls that it may mean."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNSAID = "The agent does not say what this allows"
 
 
 def ask(chat: ToldChat, **fields: Any) -> Decision:
-    """Ask as OpenHands does; the question is on the screen."""
+    """Ask as OpenHands does, with the question on the screen."""
     fields = {"title": "Confirm Agent Actions", "kind": "other", "status": "pending", **fields}
     tool_call = schema.PermissionToolCall("confirmation-s", **fields)
     request = schema.RequestPermissionRequest("s", tool_call, OPTIONS)
@@ -82,7 +82,7 @@ def test_the_card_shows_an_edit_with_its_diff() -> None:
     assert lines[at + 1 : at + 4] == ["- one", "+ two", "1. Yes, proceed"]
 
 
-def test_the_card_says_that_it_says_nothing() -> None:
+def test_the_card_says_that_the_request_names_no_action() -> None:
     chat = ToldChat()
     ask(chat)
     assert UNSAID in trimmed(chat)
@@ -98,7 +98,7 @@ def test_the_card_says_that_it_says_nothing() -> None:
         {"meta": {"command": "ls"}},
     ],
 )
-def test_a_question_that_says_what_it_allows_means_no_other_call(fields: dict[str, Any]) -> None:
+def test_a_question_that_names_its_action_covers_no_other_call(fields: dict[str, Any]) -> None:
     chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", **RUN)
     assert ask(chat, **fields).covers == []
@@ -106,7 +106,7 @@ def test_a_question_that_says_what_it_allows_means_no_other_call(fields: dict[st
     assert UNSAID not in chat.text
 
 
-def test_a_kind_alone_says_nothing_where_no_call_came_before() -> None:
+def test_a_kind_alone_names_no_action_before_the_first_call() -> None:
     chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", **RUN)
     decision = ask(chat, kind="edit")
@@ -160,7 +160,7 @@ def test_output_of_an_open_call_keeps_the_question(fields: dict[str, Any]) -> No
     assert decision.id == before
 
 
-def test_a_question_that_waits_behind_others_shows_the_calls_that_are_open_in_its_turn() -> None:
+def test_a_waiting_question_shows_the_calls_that_are_open_when_its_turn_comes() -> None:
     chat = ToldChat()
     session = chat.session
     first = [Decision(f"d{n}", "permission", "?", options=()) for n in range(5)]
@@ -175,7 +175,7 @@ def test_a_question_that_waits_behind_others_shows_the_calls_that_are_open_in_it
     assert [call.id for call in decision.covers] == ["a", "b"]
 
 
-def test_each_question_of_a_turn_keeps_what_was_asked_at_its_place() -> None:
+def test_each_question_of_a_turn_stays_in_its_place() -> None:
     chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", **READ)
     allow(ask(chat))

@@ -1,4 +1,4 @@
-"""Ids that an agent uses again after a restart, where they are counted from the first one on."""
+"""Ids that an agent uses again after a restart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def text(words: str) -> dict[str, Any]:
 
 
 def ask(chat: ToldChat, words: str, id: str = "u1") -> None:
-    """A prompt whose turn begins, and what an agent tells of it."""
+    """Begin the turn of a prompt, with the agent's update about it."""
     turns.begin(chat.session, Prompt(words, blocks=[schema.TextContent(words)]), "X")
     chat.tell("user_message", messageId=id, content=[text(words)])
 
@@ -28,7 +28,7 @@ def call(chat: ToldChat, **fields: Any) -> None:
 
 @pytest.fixture
 def chat() -> ToldChat:
-    """After a turn with a message and a tool call, opened again."""
+    """Return a session that was opened again after a turn with a message and a tool call."""
     chat = ToldChat(version=2)
     turns.end(chat.session, "end_turn")
     ask(chat, "first")
@@ -40,13 +40,13 @@ def chat() -> ToldChat:
 
 
 def place(chat: ToldChat, words: str) -> int:
-    """The row with these words, which stand in the chat once."""
+    """Return the row of these words, which are in the chat once."""
     (row,) = [row for row, line in enumerate(chat.lines) if words in line]
     return row
 
 
 @pytest.mark.parametrize("tag", ["agent_message_chunk", "agent_message"])
-def test_what_counts_anew_stands_below_the_prompt(chat: ToldChat, tag: str) -> None:
+def test_reused_ids_make_new_entries_below_the_prompt(chat: ToldChat, tag: str) -> None:
     ask(chat, "second")
     call(chat, title="Look again", status="completed")
     content = text("another answer")
@@ -75,7 +75,7 @@ def test_a_prompt_that_is_inserted_under_an_old_id_is_shown(chat: ToldChat) -> N
     assert place(chat, "second") > place(chat, "one answer")
 
 
-def test_work_that_goes_on_keeps_its_ids(chat: ToldChat) -> None:
+def test_continued_work_keeps_its_ids(chat: ToldChat) -> None:
     chat.tell("agent_message_chunk", messageId="m1", content=text(" goes on"))
     call(chat, status="in_progress")
     ask(chat, "second", "u2")
@@ -92,7 +92,7 @@ def test_a_late_end_of_an_old_call_is_no_new_one(chat: ToldChat) -> None:
     assert [it.status for it in chat.session.tool_calls] == ["failed"]
 
 
-def test_ids_that_are_kept_mean_what_they_meant(chat: ToldChat) -> None:
+def test_preserved_ids_keep_their_meaning(chat: ToldChat) -> None:
     chat.session.keep_ids()
     ask(chat, "second", "u2")
     chat.tell("agent_message", messageId="m1", content=[text("a better answer")])

@@ -1,4 +1,4 @@
-"""What an edit that is asked for does to the diagnostics of its files."""
+"""Effects of a proposed edit on the diagnostics of its files."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def error(message: str, row: int = 0) -> Said:
     return Said(ERROR, message, row)
 
 
-def test_what_is_said_of_both_texts_is_not_added_wherever_it_stands() -> None:
+def test_a_diagnostic_of_both_texts_is_not_new_in_another_line() -> None:
     opinion = Opinion([error("a", 1), error("b", 2)], [error("a", 9), error("c", 3), error("b")])
     found = effect(PATH, [opinion], [], ())
     assert found == Effect(PATH, [error("c", 3)], {})
 
 
-def test_the_same_message_once_more_is_added() -> None:
+def test_a_repeated_message_is_new() -> None:
     opinion = Opinion([error("a", 1)], [error("a", 1), error("a", 2)])
     assert effect(PATH, [opinion], [], ()) == Effect(PATH, [error("a", 2)], {})
 
 
-def test_what_goes_is_counted_and_no_change_is_nothing() -> None:
+def test_fixed_diagnostics_are_counted_and_no_change_is_omitted() -> None:
     warning = Said(WARNING, "w")
     assert effect(PATH, [Opinion([error("a"), warning], [warning])], [], ()) == Effect(
         PATH, [], {ERROR: 1}
@@ -43,16 +43,16 @@ def test_what_goes_is_counted_and_no_change_is_nothing() -> None:
     assert effect(PATH, [Opinion([error("a")], [error("a")])], [], ()) is None
 
 
-def test_style_is_not_told() -> None:
+def test_style_hints_are_not_shown() -> None:
     assert effect(PATH, [Opinion([], [Said(HINT, "shorter")])], [], ()) is None
 
 
-def test_what_the_file_has_already_is_not_added_though_the_server_was_late() -> None:
+def test_a_late_diagnostic_of_the_old_text_is_not_new() -> None:
     opinion = Opinion([], [error("a"), error("b")])
     assert effect(PATH, [opinion], [error("a")], ()) == Effect(PATH, [error("b")], {})
 
 
-def test_a_name_that_another_file_of_the_edit_brings_is_no_error() -> None:
+def test_a_name_from_another_file_of_the_edit_is_no_error() -> None:
     words = new_words(parse("def grow(): pass\n"), parse("def expand(): pass\n"))
     assert words == {"expand"}
     opinion = Opinion([], [error('"expand" is unknown'), error('"expanded" is unknown', 1)])
@@ -72,11 +72,11 @@ def test_a_name_that_another_file_of_the_edit_brings_is_no_error() -> None:
         ([Effect(PATH, [], {ERROR: 1})], "This edit fixes 1 error"),
     ],
 )
-def test_one_line_says_it(effects: list[Effect], words: str) -> None:
+def test_the_effect_is_one_line(effects: list[Effect], words: str) -> None:
     assert summary(effects) == words
 
 
-def test_a_mark_stands_in_its_hunk_or_at_the_nearest_one() -> None:
+def test_a_mark_is_in_its_hunk_or_at_the_nearest_one() -> None:
     base, text = parse("a\nb\nc\nd\ne\nf\n"), parse("a\nB\nc\nd\ne\nF\nG\n")
     found = Effect(PATH, [error("here", 1), error("near\nthe end", 4), error("past", 99)], {})
     assert marks(found, base, text) == [
@@ -86,6 +86,6 @@ def test_a_mark_stands_in_its_hunk_or_at_the_nearest_one() -> None:
     ]
 
 
-def test_a_mark_of_an_edit_that_only_removes_stands_where_it_did() -> None:
+def test_a_mark_of_a_removal_is_at_its_row() -> None:
     found = Effect(PATH, [error("gone", 0)], {})
     assert marks(found, parse("a\nb\nc\n"), parse("a\nb\n")) == [Mark(1, ERROR, "1: gone")]

@@ -1,4 +1,4 @@
-"""Messages that name a tool call which its agent finished in an earlier turn."""
+"""Messages about a tool call that its agent finished in an earlier turn."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ def calls(chat: ToldChat) -> list[ToolCall]:
         {"rawInput": {"command": "rm -rf ~"}},
     ],
 )
-def test_what_says_something_else_begins_a_new_call(
-    fields: dict[str, Any], status: str, version: int
-) -> None:
+def test_other_fields_begin_a_new_call(fields: dict[str, Any], status: str, version: int) -> None:
     chat = chat_with_a_finished_call(status, version)
     before = [line for line in chat.lines if "README" in line or "old output" in line]
     chat.tell("tool_call_update", toolCallId="c1", **fields)
@@ -70,13 +68,13 @@ def test_what_says_something_else_begins_a_new_call(
     "fields",
     [{"status": "failed"}, {**OLD, "status": "completed"}, {"content": OUTPUT}, {"title": None}],
 )
-def test_a_late_end_is_of_the_old_call(fields: dict[str, Any]) -> None:
+def test_a_late_end_belongs_to_the_old_call(fields: dict[str, Any]) -> None:
     chat = chat_with_a_finished_call()
     chat.tell("tool_call_update", toolCallId="c1", **fields)
     assert len(calls(chat)) == 1
 
 
-def test_a_call_that_goes_on_in_the_background_is_the_same() -> None:
+def test_a_call_that_continues_in_the_background_is_the_same() -> None:
     chat = chat_with_a_finished_call("left open")
     chat.tell("tool_call_update", toolCallId="c1", status="in_progress")
     chat.tell("tool_call_update", toolCallId="c1", status="failed")
@@ -88,7 +86,7 @@ def test_a_call_that_goes_on_in_the_background_is_the_same() -> None:
 
 
 @pytest.mark.parametrize(("title", "count"), [("Read README.md", 2), (None, 1)])
-def test_a_question_with_a_title_stands_in_its_own_turn(title: str | None, count: int) -> None:
+def test_a_question_with_a_title_is_in_its_own_turn(title: str | None, count: int) -> None:
     """OpenHands asks all its questions about one call, which it never ends."""
     chat = chat_with_a_finished_call("left open")
     fields: dict[str, Any] = {} if title is None else {"title": title, "status": "pending"}
@@ -107,7 +105,7 @@ def test_a_call_may_change_in_its_own_turn() -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"raw_input": {"command": "rm -rf ~"}}])
-def test_a_question_about_it_shows_nothing_of_it(fields: dict[str, Any]) -> None:
+def test_a_question_about_a_finished_call_shows_nothing_of_it(fields: dict[str, Any]) -> None:
     chat = chat_with_a_finished_call()
     session = chat.session
     before = chat.lines

@@ -1,4 +1,4 @@
-"""Forms: what values are right, the page one edits, addresses that deceive. Pure."""
+"""Forms: valid values, the page for editing, deceptive addresses."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ def problems(property_: dict[str, Any], value: Any) -> list[str]:
         ({"type": "moon"}, {"phase": 1}, "no value that a form can hold"),
     ],
 )
-def test_values(property_: dict[str, Any], value: Any, wrong: str) -> None:
+def test_a_value_is_checked(property_: dict[str, Any], value: Any, wrong: str) -> None:
     assert problems(property_, value) == ([wrong] if wrong else [])
 
 
-def test_what_is_missing_and_what_is_strange() -> None:
+def test_missing_and_unknown_values_are_reported() -> None:
     form = form_of({"a": {"type": "string"}, "b": {"type": "string"}}, "a")
     assert [str(it) for it in forms.check(form, {"c": 1})] == [
         "a: is required",
@@ -99,7 +99,7 @@ def test_what_is_missing_and_what_is_strange() -> None:
     ]
 
 
-def test_defaults_stand_in_only_for_what_is_required() -> None:
+def test_defaults_replace_only_required_values() -> None:
     form = form_of(
         {"a": {"type": "string", "default": "x"}, "b": {"type": "string", "default": "y"}}, "a"
     )
@@ -107,8 +107,8 @@ def test_defaults_stand_in_only_for_what_is_required() -> None:
     assert forms.complete(form, {"a": "z", "b": None}) == {"a": "z"}
 
 
-def test_a_pattern_that_takes_for_ever_is_not_tried() -> None:
-    """Else this test would not end."""
+def test_a_slow_pattern_is_not_tried() -> None:
+    """Otherwise this test would not end."""
     assert forms.matches("^(a+)+$", "a" * 40 + "b") is None
     assert forms.matches("a*a*a*a*a*a*b", "a" * 4000) is None
     assert forms.matches(r"^\d{4}-\d{2}$", "2026-01") is True
@@ -121,7 +121,7 @@ def filled(form: list[forms.Field]) -> dict[str, Any]:
     return {it.name: it.default for it in form if it.default is not None}
 
 
-def test_a_page_says_everything_and_reads_back() -> None:
+def test_a_page_shows_everything_and_is_read_unchanged() -> None:
     form = form_of(EVERY, "name", "count")
     page = form_page.lines(form, filled(form), ["Please tell"])
     text = "\n".join(page)
@@ -181,7 +181,7 @@ def test_any_choice_survives_the_page(many: set[str], one: str, count: int, sure
         ("━━ 1. one · one of these", "gone", "one: its block is gone from the form"),
     ],
 )
-def test_a_page_that_cannot_be_read_says_why(old: str, new: str, problem: str) -> None:
+def test_an_unreadable_page_has_a_reason(old: str, new: str, problem: str) -> None:
     form = form_of({"one": {"type": "string", "enum": ["r", "g"]}, "count": {"type": "integer"}})
     page = form_page.lines(form, {"one": "r", "count": 5}, [])
     assert page.count(old) == 1
@@ -189,7 +189,7 @@ def test_a_page_that_cannot_be_read_says_why(old: str, new: str, problem: str) -
     assert str(read.problems[0]).startswith(problem)
 
 
-def test_what_an_agent_says_cannot_pass_for_a_field() -> None:
+def test_text_of_an_agent_cannot_imitate_a_field() -> None:
     form = form_of({"x": {"type": "string", "title": "a\n━━ 1. y", "description": "━━ 2. z\nb"}})
     page = form_page.lines(form, {"x": "v"}, ["━━ 1. x", "\x1b[2J"])
     assert [line for line in page if line.startswith("━━")] == ["━━ 1. a ━━ 1. y"]
@@ -219,7 +219,7 @@ def test_what_an_agent_says_cannot_pass_for_a_field() -> None:
         ("", False, ["no readable host"]),
     ],
 )
-def test_addresses(url: str, safe: bool, words: list[str]) -> None:
+def test_an_address_is_shown_with_its_risks(url: str, safe: bool, words: list[str]) -> None:
     shown = "\n".join(addresses.described(url))
     assert addresses.safe(url) is safe
     for word in words:

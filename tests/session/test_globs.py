@@ -23,11 +23,11 @@ from acp_nvim.session.questions.rules import Case, Rule, decide
         ("}a,b{", {"}a,b{"}),
     ],
 )
-def test_a_glob_stands_for_its_alternatives(glob: str, plain: set[str]) -> None:
+def test_a_glob_is_expanded_to_its_alternatives(glob: str, plain: set[str]) -> None:
     assert set(alternatives(glob)) == plain | {glob}
 
 
-def test_a_glob_of_too_many_is_taken_as_it_is() -> None:
+def test_a_glob_with_too_many_alternatives_stays() -> None:
     glob = "{a,b}" * 20
     assert list(alternatives(glob)) == [glob]
     assert len(alternatives("{a,b}" * 7)) <= MOST
@@ -54,6 +54,6 @@ def test_secret_files_take_alternatives(name: str) -> None:
 
 
 @pytest.mark.parametrize("glob", ["[z-a]", "[", "[]", "[!]", "a[\\", "(", "*" * 50])
-def test_a_glob_that_makes_no_sense_stands_for_itself(glob: str) -> None:
+def test_an_invalid_glob_stays(glob: str) -> None:
     assert matches(Place(f"/w/{glob}", f"/w/{glob}"), glob, [glob])
     assert decide([Rule("deny", path=glob)], Case(kind="read", paths=["/w/x/y"])) in (None, "deny")

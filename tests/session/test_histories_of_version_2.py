@@ -1,6 +1,7 @@
-"""Random histories of version 2: whatever comes in whatever order, a session is what the fold of
-the specification makes of it, and no prompt's turn ends twice (v2/prompt-lifecycle,
-v2/migration).
+"""Random histories of version 2.
+
+In any order, a session equals the fold of the specification, and no turn ends twice
+(v2/prompt-lifecycle, v2/migration).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def block(words: str) -> dict[str, Any]:
 
 
 def messages(role: str) -> st.SearchStrategy[dict[str, Any]]:
-    """A message with content, without, or cleared; or one more chunk of it."""
+    """Return a strategy for messages with content, without it, or cleared, and for chunks."""
     content = st.one_of(st.none(), st.lists(WORDS.map(block), max_size=2))
     base = {"sessionUpdate": st.just(role), "messageId": IDS}
     chunk = {"sessionUpdate": st.just(f"{role}_chunk"), "messageId": IDS}
@@ -62,7 +63,7 @@ UPDATES = st.lists(st.one_of(*map(messages, ROLES), CALLS, PIECES, STATES), min_
 
 
 class Fold:
-    """The specification by itself: maps of entities, patched field by field."""
+    """The specification alone: maps of entities, patched field by field."""
 
     def __init__(self) -> None:
         self.messages: dict[tuple[str, str], str] = {}
@@ -95,7 +96,7 @@ class Fold:
                 call[name] = cleared if update[name] is None else update[name]
 
 
-def told(history: list[dict[str, Any]]) -> ToldChat:
+def play(history: list[dict[str, Any]]) -> ToldChat:
     chat = ToldChat(version=2)
     turns.name_prompt(chat.session, "ours")
     turns.end(chat.session, "end_turn")
@@ -105,19 +106,21 @@ def told(history: list[dict[str, Any]]) -> ToldChat:
     return chat
 
 
-def said(chat: ToldChat) -> dict[tuple[str, str], str]:
+def messages_of(chat: ToldChat) -> dict[tuple[str, str], str]:
     entries = [it for it in chat.session.transcript.entries if isinstance(it, Message)]
     return {(it.role, it.message_id): it.text() for it in entries if it.message_id is not None}
 
 
 @settings(max_examples=150, deadline=None)
 @given(UPDATES)
-def test_a_session_is_the_fold_of_what_it_was_told(history: list[dict[str, Any]]) -> None:
-    chat, fold = told(history), Fold()
+def test_a_session_is_the_fold_of_its_updates(history: list[dict[str, Any]]) -> None:
+    chat, fold = play(history), Fold()
     for update in history:
         fold.apply(update)
-    assert said(chat) == {key: text for key, text in fold.messages.items() if key in said(chat)}
-    assert {key for key, text in fold.messages.items() if text} <= said(chat).keys()
+    assert messages_of(chat) == {
+        key: text for key, text in fold.messages.items() if key in messages_of(chat)
+    }
+    assert {key for key, text in fold.messages.items() if text} <= messages_of(chat).keys()
     assert (chat.session.status == "running") == fold.works
     ended = not any(update["sessionUpdate"] == "state_update" for update in history)
     for id, call in fold.calls.items():
@@ -127,7 +130,7 @@ def test_a_session_is_the_fold_of_what_it_was_told(history: list[dict[str, Any]]
         if ended:
             assert ours.status == call["status"]
     shown = chat.lines
-    fresh = told(history)
+    fresh = play(history)
     assert fresh.lines == shown, "what was drawn step by step is what is drawn at once"
 
 

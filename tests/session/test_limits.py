@@ -1,4 +1,4 @@
-"""Options `limits.*`: what is over one is left out, told once and counted."""
+"""Options `limits.*`: values over a limit are left out, reported once and counted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def text(content: str) -> schema.Content:
     return schema.Content(schema.TextContent(content))
 
 
-def test_texts_are_cut_at_a_character_and_all_else_is_kept() -> None:
+def test_texts_are_cut_at_a_character_and_everything_else_stays() -> None:
     diff = schema.Diff("/a", "new" * 100)
     update = schema.ToolCallUpdate("t", content=[text("aaaé"), diff, text("more")])
     fitted, brought = fit(update, 4)
@@ -23,7 +23,7 @@ def test_texts_are_cut_at_a_character_and_all_else_is_kept() -> None:
     assert fit(update, 9) == (update, 0)
 
 
-def test_raw_output_that_is_too_much_is_left_out() -> None:
+def test_long_raw_output_is_left_out() -> None:
     fitted, brought = fit(schema.ToolCallUpdate("t", raw_output={"x": "y" * 20}), 10)
     assert fitted.raw_output == "left out: 28 bytes"
     assert brought == 28
@@ -45,7 +45,7 @@ def tool_call(kind: str, output: str) -> str:
     return "update " + json.dumps(update)
 
 
-def test_output_of_a_tool_is_cut_and_told_once_a_call(editor: Editor) -> None:
+def test_long_output_of_a_tool_is_cut_and_reported_once_per_call(editor: Editor) -> None:
     editor.setup({"limits": {"tool_output_bytes": 100}, "chat": {"tool_lines": 1000}})
     editor.agent("script")
     editor.turn(tool_call("tool_call", "a" * 50))
@@ -64,7 +64,7 @@ def test_output_of_a_tool_is_cut_and_told_once_a_call(editor: Editor) -> None:
     assert any(title in line for line in editor.lines("acp://log/script"))
 
 
-def test_a_message_that_is_too_long_is_told_where_it_is_missing(editor: Editor) -> None:
+def test_an_omitted_message_is_reported_in_its_place(editor: Editor) -> None:
     editor.setup({"limits": {"message_bytes": 5000}})
     editor.agent("script")
     editor.turn("say before\nsay " + "x" * 6000 + "\nsay after")
@@ -74,7 +74,7 @@ def test_a_message_that_is_too_long_is_told_where_it_is_missing(editor: Editor) 
     assert "limits hit: 1 × limits.message_bytes" in info(editor)
 
 
-def test_text_that_waits_to_be_drawn_is_told_once_a_turn(editor: Editor) -> None:
+def test_text_that_waits_for_drawing_is_reported_once_per_turn(editor: Editor) -> None:
     editor.setup({"limits": {"pending_bytes": 2000}})
     editor.agent("script")
     editor.turn("chunks 2000 100")

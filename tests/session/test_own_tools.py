@@ -1,4 +1,4 @@
-"""Calls of the editor's own tools, as agents name them."""
+"""Calls of the editor's own tools, with agents' names for them."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ def test_a_call_names_the_tool_in_the_forms_of_agents(named: ToolCall) -> None:
         call("nvim_read\nrm"),
     ],
 )
-def test_nothing_else_is_taken_for_one(other: ToolCall) -> None:
+def test_other_calls_are_not_taken_for_editor_tools(other: ToolCall) -> None:
     assert own_tool(other, USE) is None
     assert own_tool(call("nvim_read"), None) is None
     assert own_tool(call("nvim_read"), ToolUse()) is None
 
 
 @pytest.mark.parametrize("kind", ["edit", "delete", "move", "execute", "switch_mode"])
-def test_a_kind_that_changes_something_is_asked_about(kind: str) -> None:
+def test_a_changing_kind_asks(kind: str) -> None:
     assert not needs_no_question(call("nvim_read", kind=kind), USE)
     assert needs_no_question(call("nvim_edit", kind=kind), USE) is (kind == "edit")
 
 
-def test_what_shows_a_diff_or_a_terminal_is_asked_about() -> None:
+def test_a_call_with_a_diff_or_a_terminal_asks() -> None:
     diff = schema.Diff("/w/a", "new")
     assert not needs_no_question(call("nvim_edit", kind="edit", content=[diff]), USE)
     assert not needs_no_question(call("nvim_read", content=[schema.Terminal("t1")]), USE)
@@ -81,7 +81,7 @@ def test_a_tool_of_the_user_is_known_by_the_servers_name_with_it(named: ToolCall
     assert needs_no_question(named, use)
 
 
-def test_an_agents_own_tool_of_the_same_name_is_another_one() -> None:
+def test_an_agents_own_tool_of_the_same_name_is_distinguished() -> None:
     use = ToolUse(lambda: Offered(["nvim_read", "bash"]))
     for other in (call("bash"), call(name="bash"), call(meta={"toolName": "bash"})):
         assert own_tool(other, use) is None

@@ -1,4 +1,4 @@
-"""Prompts of another process get the numbers that their checkpoints have."""
+"""Prompts of another process get the numbers of their checkpoints."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_prompt_keeps_the_number_that_it_has() -> None:
         ([None, 1, None, 3], [None, 1, 2, 3]),
     ],
 )
-def test_the_others_are_counted_where_numbers_are_left(
+def test_unknown_prompts_get_the_remaining_numbers(
     known: list[int | None], expected: list[int | None]
 ) -> None:
     assert counted(known) == expected

@@ -1,4 +1,4 @@
-"""How a prompt is shown, and the blocks that an agent gets of it."""
+"""The display of a prompt, and its blocks for an agent."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from acp_nvim.session.prompts import LINE, Prompt, Variable, shown
 
 
 @pytest.mark.parametrize("text", ["", "a\nb", "x" * LINE, "\n" * (2 * LINE), "é" * LINE + "\nb"])
-def test_what_is_short_is_shown_as_it_is(text: str) -> None:
+def test_a_short_prompt_is_shown_entirely(text: str) -> None:
     assert shown(text) == text
 
 
-def test_of_a_long_line_the_beginning_is_shown() -> None:
+def test_a_long_line_of_a_prompt_is_cut() -> None:
     assert shown(f"a\n{'x' * (LINE + 1)}\nb") == f"a\n{'x' * LINE}… (of {LINE + 1} characters)\nb"
 
 
 @pytest.mark.parametrize(
     ("text", "first"), [("read a.txt", "read a.txt\n"), ("two\nlines\n", "two\nlines\n")]
 )
-def test_an_attachment_begins_on_a_line_of_its_own(text: str, first: str) -> None:
+def test_an_attachment_begins_on_its_own_line(text: str, first: str) -> None:
     capabilities = schema.PromptCapabilities(embedded_context=True)
     blocks = Prompt(text, [Variable("unsaved", "@@")]).build(capabilities)
     assert blocks[0] == schema.TextContent(first)

@@ -1,4 +1,4 @@
-"""What a permission would write, by its diffs, and what the user's changes make of it."""
+"""The text that a permission would write, by its diffs and with the user's changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def change(old: str, new: str, line: int | None = None, everywhere: bool = False
 
 
 def made(live: str | None, *changes: Change, known: str = "") -> Proposal:
-    """The proposal for a file of that content."""
+    """Return the proposal for a file with that content."""
     others = [parse(known)] if known else []
     return propose("/f", None if live is None else parse(live), changes, others)
 
@@ -68,11 +68,11 @@ def content(live: str | None, *changes: Change, known: str = "") -> str:
         ("a\r\nb\n", "a\r\n", "A\r\n", "A\r\nb\n"),
     ],
 )
-def test_a_diff_makes_the_text(live: str | None, old: str, new: str, wanted: str) -> None:
+def test_a_diff_gives_the_proposed_text(live: str | None, old: str, new: str, wanted: str) -> None:
     assert content(live, change(old, new)) == wanted
 
 
-def test_diffs_of_one_file_come_one_after_the_other() -> None:
+def test_diffs_of_one_file_are_applied_in_order() -> None:
     assert content("a\nb\nc\n", change("a", "x\nb"), change("b\nb", "B")) == "x\nB\nc\n"
     assert content(None, change("", "a\nb\n"), change("b", "B")) == "a\nB\n"
 
@@ -83,19 +83,19 @@ def test_two_diffs_of_the_whole_file_are_merged() -> None:
     assert both == "A\nb\nc\nD\n"
 
 
-def test_what_the_user_typed_since_the_file_was_read_stays() -> None:
+def test_text_typed_since_the_read_stays() -> None:
     read = "a\nb\nc\nd\n"
     assert content("a\nb\nc\nd!\n", change(read, "A\nb\nc\nd\n"), known=read) == "A\nb\nc\nd!\n"
 
 
-def test_overlapping_edits_are_shown_as_the_agent_has_them() -> None:
+def test_overlapping_edits_are_shown_in_the_agents_form() -> None:
     read = "a\nb\n"
     proposal = made("a!\nb\n", change(read, "A\nb\n"), known=read)
     assert (proposal.whole, str(proposal.base), str(proposal.text)) == (False, read, "A\nb\n")
 
 
 @pytest.mark.parametrize("live", ["nothing of it\n", None, ""])
-def test_a_piece_that_is_not_there_is_shown_by_itself(live: str | None) -> None:
+def test_a_piece_that_the_file_lacks_is_shown_alone(live: str | None) -> None:
     proposal = made(live, change("nothing", "some"), change("lost", "found"))
     if live and "nothing" in live:
         assert (str(proposal.base), str(proposal.text)) == ("nothing\nlost\n", "some\nfound\n")
@@ -103,7 +103,7 @@ def test_a_piece_that_is_not_there_is_shown_by_itself(live: str | None) -> None:
     assert proposal.text == parse("some\nfound\n")
 
 
-def test_a_piece_that_stands_more_than_once() -> None:
+def test_an_ambiguous_piece_is_placed_by_its_line() -> None:
     live = "x\n1\nx\n2\nx\n"
     assert content(live, change("x", "y")) == "y\n1\nx\n2\nx\n"
     assert content(live, change("x", "y", line=3)) == "x\n1\ny\n2\nx\n"
@@ -144,14 +144,14 @@ UNIFIED = "@@ -1 +1 @@\n-x\n+y\n"
 
 
 def patched(call: ToolCall, live: dict[str, str]) -> dict[str, Proposal]:
-    """The proposals of a call in a project of these files."""
+    """Return the proposals of a call in a project with these files."""
     placed = [PlacedPatch(one, one.path, one.origin) for one in patches_of(call)]
     paths = {path for one in placed for path in (one.path, one.origin) if path}
     there = {path: parse(live[path]) if path in live else None for path in paths}
     return {it.path: it for it in propose_patches(placed, there)}
 
 
-def test_a_patch_makes_the_texts_of_all_its_files() -> None:
+def test_a_patch_gives_the_texts_of_all_its_files() -> None:
     live = {"a": "w\nx\n", "old": "gone\n", "from": "m\n"}
     found = patched(ToolCall("c", raw_input={"input": ENVELOPE}), live)
     assert list(found) == ["a", "new", "old", "to"]
@@ -163,7 +163,7 @@ def test_a_patch_makes_the_texts_of_all_its_files() -> None:
     assert all(it.whole and not it.problem for it in found.values())
 
 
-def test_changes_as_codex_tells_them_are_patches() -> None:
+def test_changes_in_the_form_of_codex_are_patches() -> None:
     changes = {
         "/a": {"type": "update", "unified_diff": UNIFIED, "move_path": None},
         "/from": {"type": "update", "unified_diff": UNIFIED, "move_path": "/to"},
@@ -182,7 +182,7 @@ def test_changes_as_codex_tells_them_are_patches() -> None:
     assert found["/old"].gone
 
 
-def test_more_changes_than_a_card_tells_are_all_proposed() -> None:
+def test_more_changes_than_a_card_shows_are_all_proposed() -> None:
     changes = {f"/{n}": {"type": "update", "unified_diff": UNIFIED} for n in range(99)}
     assert len(patches_of(ToolCall("c", raw_input={"changes": changes}))) == 99
 
@@ -200,7 +200,7 @@ def test_a_patch_of_the_request_itself_comes_first() -> None:
     assert [one.path for one in patches_of(call, schema.ToolCallUpdate("c"))] == ["/a"]
 
 
-def test_a_patch_told_twice_is_applied_once() -> None:
+def test_a_repeated_patch_is_applied_once() -> None:
     patch = f"--- a/a\n+++ b/a\n{UNIFIED}"
     text = schema.Content(schema.TextContent(f"```diff\n{patch}```"))
     call = ToolCall("c", raw_input={"patch": patch}, content=[text])
@@ -209,7 +209,7 @@ def test_a_patch_told_twice_is_applied_once() -> None:
 
 @pytest.mark.parametrize("key", ["fileName", "path"])
 def test_a_patch_may_name_an_absolute_path_without_its_slash(key: str) -> None:
-    """Copilot puts Git's prefixes in the place of the slash."""
+    """Copilot puts Git's prefixes in place of the slash."""
     text = "diff --git a/w/x b/w/x\n--- a/w/x\n+++ b/w/x\n@@ -1 +1 @@\n-a\n+b\n"
     call = ToolCall("c", raw_input={key: "/w/x", "diff": text})
     assert [one.path for one in patches_of(call)] == ["/w/x"]
@@ -219,13 +219,13 @@ def test_a_patch_may_name_an_absolute_path_without_its_slash(key: str) -> None:
     assert tool_input.Place("/w/y") in tool_input.parts(other.raw_input)
 
 
-def test_patches_of_one_file_come_one_after_the_other() -> None:
+def test_patches_of_one_file_are_applied_in_order() -> None:
     text = "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Update File: a\n@@\n-y\n+z\n"
     found = patched(ToolCall("c", raw_input=text), {"a": "x\n"})
     assert [str(it.text) for it in found.values()] == ["z\n"]
 
 
-def test_a_patch_that_does_not_apply_says_why_and_is_shown_by_itself() -> None:
+def test_a_patch_that_does_not_apply_is_shown_alone_with_the_reason() -> None:
     live = {"a": "w\n", "old": "gone\n"}
     found = patched(ToolCall("c", raw_input={"input": ENVELOPE}), live)
     assert (found["a"].whole, str(found["a"].base), str(found["a"].text)) == (False, "x\n", "y\n")
@@ -244,7 +244,7 @@ def test_line_ends_of_a_patch_are_those_of_the_file() -> None:
 
 
 @given(texts, texts)
-def test_a_patch_gives_the_text_that_it_was_made_of(live: Text, new: Text) -> None:
+def test_a_patch_gives_the_text_from_which_it_was_made(live: Text, new: Text) -> None:
     assume(live != new)
     found = patched(ToolCall("c", raw_input={"p": unified.patch("f", live, new)}), {"f": str(live)})
     assert (found["f"].base, found["f"].text) == (live, new)
@@ -261,10 +261,10 @@ def test_a_diff_of_the_whole_file_gives_its_new_text(live: Text, new: Text) -> N
 
 
 @given(texts, texts, st.data())
-def test_pieces_give_what_their_diff_was_made_of(
+def test_pieces_give_the_text_from_which_they_were_made(
     live: Text, new: Text, data: st.DataObject
 ) -> None:
-    """Hunks, each with lines around it, as agents that send pieces make their diffs."""
+    """Hunks with lines around them, like the diffs of agents that send pieces."""
     rows = [f"{row} {line}" for row, line in enumerate(live.lines)]
     live = Text(tuple(rows))
     new = Text(tuple(rows[: data.draw(st.integers(0, len(rows)))]) + new.lines)
@@ -286,11 +286,11 @@ def test_pieces_give_what_their_diff_was_made_of(
 # ---- the user's changes
 
 
-def test_the_amended_text_is_what_is_written() -> None:
+def test_the_amended_text_is_written() -> None:
     assert overlay(parse("a\nb\n"), parse("a\nmine\n"), parse("a\nb\n")) == parse("a\nmine\n")
 
 
-def test_where_both_changed_the_same_lines_the_users_stand() -> None:
+def test_the_users_lines_win_in_a_conflict() -> None:
     proposal, amendment = parse("a\nb\nc\nd\ne\n"), parse("a\nmine\nc\nd\ne\n")
     other = parse("a\ntheirs\nc\nd\nE\n")
     assert overlay(proposal, amendment, other) == parse("a\nmine\nc\nd\nE\n")

@@ -1,4 +1,4 @@
-"""What tool calls are about, as agents spell it; and calls that were refused."""
+"""Commands and files of tool calls in agents' spellings, and refused calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from acp_nvim.session.updates import apply
         ("ls", None),
     ],
 )
-def test_command_lines(raw: Any, command: str | None) -> None:
+def test_the_command_line_of_a_raw_input_is_found(raw: Any, command: str | None) -> None:
     assert command_of(raw) == command
 
 
@@ -53,11 +53,11 @@ def test_command_lines(raw: Any, command: str | None) -> None:
         (None, ""),
     ],
 )
-def test_what_a_command_printed(raw: Any, output: str) -> None:
+def test_the_output_of_a_command_is_found(raw: Any, output: str) -> None:
     assert output_of(raw) == output
 
 
-def test_output_that_stands_in_raw_output_alone_is_shown_once() -> None:
+def test_output_that_is_only_in_raw_output_is_shown_once() -> None:
     session = Session(1, "a", "/p", [])
     content: list[Any] = [schema.Terminal("t")]
     apply(session, schema.ToolCall("t", "Run", content=content, meta={"terminal_info": {}}))
@@ -87,8 +87,8 @@ def test_a_refused_call_ends_with_the_turn(kind: Any, status: str) -> None:
     assert call.status == status
 
 
-def test_a_call_that_was_on_its_way_at_the_cancel_ends_with_the_turn() -> None:
-    """Whatever the agent says that it has ended with."""
+def test_a_call_that_arrives_during_a_cancel_ends_with_the_turn() -> None:
+    """Whatever stop reason the agent sends."""
     session = Session(1, "a", "/p", [])
     turns.begin(session, Prompt("go"), "Agent")
     session.status = "cancelling"

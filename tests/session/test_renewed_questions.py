@@ -17,7 +17,9 @@ DIFF = schema.Diff("/w/a.txt", "new\n")
 
 
 def asked(*content: Any, known: bool = True) -> tuple[Session, Decision]:
-    """A session with a question about call `c`, of which Neovim knows unless told otherwise."""
+    """Return a session with a question about call `c`, which Neovim knows unless ``known`` is
+    false.
+    """
     session = Session(1, "agent", "/w")
     update = schema.ToolCall("c", "Run it", kind="execute", content=list(content))
     call = call_updates.upsert(session, update)
@@ -31,7 +33,7 @@ def asked(*content: Any, known: bool = True) -> tuple[Session, Decision]:
     return session, decision
 
 
-def tell(session: Session, **fields: Any) -> None:
+def update_call(session: Session, **fields: Any) -> None:
     call_updates.upsert(session, schema.ToolCallUpdate("c", **fields))
 
 
@@ -40,9 +42,9 @@ def events(session: Session) -> list[tuple[str, str]]:
     return [(it.name, it.data["id"]) for it in found if it.name.startswith("AcpPermission")]
 
 
-def test_a_new_id_stands_for_what_the_call_has_become() -> None:
+def test_a_changed_call_has_a_new_question_id() -> None:
     session, decision = asked()
-    tell(session, title="Remove it")
+    update_call(session, title="Remove it")
     assert decision.id != "first"
     assert decision.title == "Remove it"
     assert session.decisions.get("first") is None
@@ -63,9 +65,9 @@ def test_a_new_id_stands_for_what_the_call_has_become() -> None:
         {"meta": {"at": 1}},
     ],
 )
-def test_what_changes_no_card_keeps_the_id(fields: dict[str, Any]) -> None:
+def test_an_update_without_a_visible_change_keeps_the_id(fields: dict[str, Any]) -> None:
     session, decision = asked(DIFF)
-    tell(session, **fields)
+    update_call(session, **fields)
     assert decision.id == "first"
     assert events(session) == []
 
@@ -75,16 +77,16 @@ def test_the_old_text_that_the_plugin_adds_to_a_diff_keeps_the_id() -> None:
     call = session.tool_calls.by_id["c"]
     call.was("/w/a.txt", "old\n")
     call_updates.show(session, call)
-    tell(session, content=[DIFF])
+    update_call(session, content=[DIFF])
     assert decision.id == "first"
-    tell(session, content=[schema.Diff("/w/a.txt", "new\n", "other\n")])
+    update_call(session, content=[schema.Diff("/w/a.txt", "new\n", "other\n")])
     assert decision.id != "first"
 
 
 def test_an_id_that_neovim_does_not_know_yet_stays() -> None:
     session, decision = asked(known=False)
     for title in ("one", "two", "three"):
-        tell(session, title=title)
+        update_call(session, title=title)
     assert (decision.id, decision.title) == ("first", "three")
     assert events(session) == [("AcpPermission", "first")]
 
@@ -92,7 +94,7 @@ def test_an_id_that_neovim_does_not_know_yet_stays() -> None:
 def test_an_answered_question_keeps_the_call_as_it_was() -> None:
     session, decision = asked(DIFF)
     decision.resolve(Outcome("selected", decision.options[0]))
-    tell(session, title="Remove it", content=[])
+    update_call(session, title="Remove it", content=[])
     assert decision.id == "first"
     assert (decision.record.title, list(decision.record.content)) == ("Run it", [DIFF])
 
@@ -103,6 +105,6 @@ def test_a_renewed_question_is_the_newest() -> None:
     other = Decision("d9", "permission", "other")
     session.ask(other)
     state.take_changes(session)
-    tell(session, title="Remove it")
+    update_call(session, title="Remove it")
     assert session.decisions.front == [other, decision]
     assert session.entries[call].asks is decision

@@ -1,4 +1,4 @@
-"""What tool calls tell of commands and files, in the shapes that agents of the field use."""
+"""Commands and files of tool calls, in the shapes that real agents use."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_commands_of_a_raw_input(raw: Any, told: list[str]) -> None:
     assert lines(raw) == told
 
 
-def test_what_an_agent_reads_out_of_its_own_command_is_no_second_one() -> None:
+def test_a_parsed_copy_of_a_command_is_no_second_one() -> None:
     raw = {
         "command": ["/bin/bash", "-lc", "echo two && ls"],
         "cwd": "/w",
@@ -88,7 +88,7 @@ def test_variables_beside_a_command_belong_to_it(env: Any) -> None:
     assert told.env == (("A", "1"),)
 
 
-def test_a_command_may_stand_in_meta_or_in_the_content() -> None:
+def test_a_command_may_be_in_meta_or_in_the_content() -> None:
     assert lines(meta={"tool": {"command": "rm x"}}) == ["rm x"]
     text = schema.Content(schema.TextContent("Will run\n```sh\nrm x\n```\nand\n```py\nx\n```\n"))
     assert lines(content=[text]) == ["rm x"]
@@ -96,11 +96,11 @@ def test_a_command_may_stand_in_meta_or_in_the_content() -> None:
     assert lines(meta={"claudeCode": {"toolResponse": {"command": "rm x"}}}) == []
 
 
-def test_a_command_that_is_told_twice_is_one() -> None:
+def test_a_repeated_command_is_one() -> None:
     assert lines({"command": "make"}, meta={"x": {"cmd": "make"}}) == ["make"]
 
 
-def test_a_key_in_two_spellings_tells_two_commands() -> None:
+def test_a_key_in_two_spellings_gives_two_commands() -> None:
     assert lines({"command": "make", "Command": "rm x", "COMMAND": "y"}) == ["make", "rm x", "y"]
 
 
@@ -110,7 +110,7 @@ def test_all_variables_beside_a_command_belong_to_it() -> None:
     assert told.env == (("A", "1"), ("B", "2"), ("C", "3"))
 
 
-def test_a_word_that_is_none_is_no_harmless_one() -> None:
+def test_a_value_that_is_no_word_is_not_harmless() -> None:
     deep: Any = "x"
     for _ in range(900):
         deep = [deep]
@@ -120,7 +120,7 @@ def test_a_word_that_is_none_is_no_harmless_one() -> None:
     assert told.argv == ("\0",)
 
 
-def test_a_command_is_found_however_deep_it_stands() -> None:
+def test_a_deeply_nested_command_is_found() -> None:
     raw: Any = {"command": "rm x"}
     for _ in range(2000):
         raw = {"inner": [raw]}
@@ -140,7 +140,7 @@ def test_a_command_is_found_however_deep_it_stands() -> None:
         ("/bin/fish", False),
     ],
 )
-def test_a_shell_is_one_of_the_system(program: str, known: bool) -> None:
+def test_only_shells_of_the_system_count_as_shells(program: str, known: bool) -> None:
     assert is_shell(program) is known
 
 

@@ -1,4 +1,4 @@
-"""Every update of version 2 and what a session makes of it (v2/prompt-lifecycle, v2/tool-calls,
+"""Every update of version 2 and its effect on a session (v2/prompt-lifecycle, v2/tool-calls,
 v2/agent-plan, v2/content, v2/extensibility).
 """
 
@@ -47,7 +47,7 @@ def test_a_message_is_created_replaced_kept_and_cleared_by_its_id(
     assert "final" not in chat.text
 
 
-def test_ids_of_messages_count_for_their_kind_alone(chat: ToldChat) -> None:
+def test_ids_of_messages_are_separate_for_each_kind(chat: ToldChat) -> None:
     chat.tell("agent_thought", messageId="1", content=[text("thinking")])
     chat.tell("agent_message", messageId="1", content=[text("saying")])
     chat.tell("agent_message_chunk", messageId="1", content=text(" more"))
@@ -73,7 +73,7 @@ def test_every_content_block_is_shown(chat: ToldChat) -> None:
 # ---- states
 
 
-def test_the_state_is_the_one_truth_of_running_and_idle(chat: ToldChat) -> None:
+def test_only_the_state_decides_between_running_and_idle(chat: ToldChat) -> None:
     turns.end(chat.session, "end_turn")
     seen = [chat.changed()["status"]]
     for state in ("running", "requires_action", "dreaming"):
@@ -97,14 +97,14 @@ def test_background_work_of_any_kind_keeps_it_running(chat: ToldChat, work: dict
     chat.tell("tool_call_update", toolCallId="c", title="Build", status="in_progress")
     chat.tell("state_update", state="running", background=[work])
     turns.end(chat.session, "end_turn")
-    chat.tell("state_update", state="idle", stopReason="end_turn")  # omitted is not empty
+    chat.tell("state_update", state="idle", stopReason="end_turn")  # absent does not mean empty
     assert chat.changed()["status"] == "running"
     assert chat.statuses() == {"c": "in_progress"}
     chat.tell("state_update", state="idle", background=[])
     assert chat.changed()["status"] == "idle"
 
 
-def test_work_of_its_own_that_fails_says_why(chat: ToldChat) -> None:
+def test_failed_work_without_a_prompt_has_a_reason(chat: ToldChat) -> None:
     turns.end(chat.session, "end_turn")
     chat.tell("state_update", state="running")
     error = {"code": -32000, "message": "No quota", "data": {"plan": "free", "left": 0}}
@@ -129,27 +129,27 @@ def test_a_tool_call_is_patched_field_by_field(chat: ToldChat) -> None:
 
 
 @pytest.mark.parametrize("status", ["paused", "cancelled", "completed", "failed", "in_progress"])
-def test_a_status_is_what_the_agent_says(chat: ToldChat, status: str) -> None:
+def test_a_status_is_that_of_the_agent(chat: ToldChat, status: str) -> None:
     chat.tell("tool_call_update", toolCallId="c", title="Work", status=status)
     assert chat.statuses() == {"c": status}
     assert any("Work" in line for line in chat.lines)
 
 
-def test_an_unknown_status_and_kind_are_kept(chat: ToldChat) -> None:
+def test_an_unknown_status_and_kind_are_preserved(chat: ToldChat) -> None:
     chat.tell("tool_call_update", toolCallId="c", title="Work", status="dreaming", kind="paint")
     [call] = chat.session.tool_calls
     assert not call.finished
     assert "◐ Work (paint) · dreaming" in chat.lines
 
 
-def test_a_call_that_has_stopped_for_a_while_says_so(chat: ToldChat) -> None:
+def test_a_paused_call_is_shown_as_such(chat: ToldChat) -> None:
     chat.tell("tool_call_update", toolCallId="c", title="Work", status="paused", kind="_my_kind")
     assert "◐ Work (my_kind) · paused" in chat.lines
     chat.tell("tool_call_update", toolCallId="c", status="in_progress", kind="execute")
     assert "◐ Work" in chat.lines
 
 
-def test_a_plan_entry_of_an_unknown_status_says_it(chat: ToldChat) -> None:
+def test_a_plan_entry_shows_an_unknown_status(chat: ToldChat) -> None:
     entry = {"content": "Look", "priority": "high", "status": "_put_off"}
     plan = {"type": "items", "planId": "i", "entries": [entry, {**entry, "priority": "medium"}]}
     chat.tell("plan_update", plan=plan)
@@ -199,7 +199,7 @@ def test_a_diff_with_a_patch_is_shown_with_its_counts(chat: ToldChat) -> None:
     assert any(line.strip() == "+ TWO" for line in chat.lines)
 
 
-def test_an_edit_is_said_once(chat: ToldChat) -> None:
+def test_an_edit_is_shown_once(chat: ToldChat) -> None:
     head = "diff --git /work/a.py /work/a.py\n--- /work/a.py\n+++ /work/a.py\n"
     patch = {"format": "git_patch", "text": f"{head}@@ -1 +1 @@\n-a\n+b\n"}
     changes = [{"operation": "modify", "path": "/work/a.py", "fileType": "text"}]
@@ -222,7 +222,7 @@ def test_an_edit_is_said_once(chat: ToldChat) -> None:
         ({"operation": "sign", "path": "/w/a", "fileType": "symlink"}, "sign /w/a (symlink)"),
     ],
 )
-def test_a_change_without_a_patch_is_said_in_words(
+def test_a_change_without_a_patch_is_described(
     chat: ToldChat, change: dict[str, Any], words: str
 ) -> None:
     diff = {"type": "diff", "changes": [change]}
@@ -243,7 +243,7 @@ def test_a_change_without_a_patch_is_said_in_words(
         (r'diff --git "a/w/\303\244" "b/w/\303\244"', "/w/ä", True),
     ],
 )
-def test_a_change_is_said_in_words_unless_the_patch_names_its_file(
+def test_a_change_is_described_unless_the_patch_names_its_file(
     chat: ToldChat, head: str, path: str, shown: bool
 ) -> None:
     patch = {"format": "git_patch", "text": head}
@@ -271,7 +271,7 @@ def test_a_link_to_a_session_and_unknown_content(chat: ToldChat) -> None:
 # ---- terminals
 
 
-def test_a_terminal_is_told_in_bytes(chat: ToldChat) -> None:
+def test_terminal_output_is_bytes(chat: ToldChat) -> None:
     size = {"cols": 80, "rows": 24}
     chat.tell("terminal_update", terminalId="t", command="make", cwd="/w/src", size=size)
     half = "é".encode()
@@ -348,7 +348,7 @@ def test_options_of_unknown_types_are_not_offered(chat: ToldChat) -> None:
     assert told["model"] == {"option": "model", "value": "a", "name": "A"}
 
 
-def test_title_and_cost_are_kept_cleared_and_set(chat: ToldChat) -> None:
+def test_title_and_cost_can_be_kept_cleared_and_set(chat: ToldChat) -> None:
     cost = {"amount": 1.5, "currency": "EUR"}
     chat.tell("session_info_update", title="A title")
     chat.tell("usage_update", used=10, size=100, cost=cost)
@@ -373,7 +373,7 @@ def test_notices_and_compactions(chat: ToldChat) -> None:
         assert words in chat.text, words
 
 
-def test_subagents_and_letters(chat: ToldChat) -> None:
+def test_subagents_and_session_messages(chat: ToldChat) -> None:
     state = {"state": "requires_action"}
     chat.tell("subagent_update", sessionId="k", title="Explorer", state=state)
     assert "Explorer" in chat.text
@@ -399,7 +399,7 @@ def test_an_unknown_update_is_shown_plainly(chat: ToldChat) -> None:
         ("plan_update", {"plan": {"type": "items", "planId": "p", "entries": [{"content": "x"}]}}),
     ],
 )
-def test_what_breaks_the_schema_takes_nothing_with_it(
+def test_a_message_that_breaks_the_schema_changes_nothing_else(
     chat: ToldChat, tag: str, fields: dict[str, Any]
 ) -> None:
     chat.tell(tag, **fields)
@@ -407,10 +407,10 @@ def test_what_breaks_the_schema_takes_nothing_with_it(
     assert "after" in chat.lines
 
 
-# ---- work of the agent's own
+# ---- work without a prompt
 
 
-def test_work_that_a_prompt_of_the_user_turns_out_to_have_begun_has_no_heading(
+def test_work_of_a_late_prompt_has_no_heading(
     chat: ToldChat,
 ) -> None:
     chat.session.transcript.speaker = "X"
@@ -420,7 +420,7 @@ def test_work_that_a_prompt_of_the_user_turns_out_to_have_begun_has_no_heading(
     assert chat.lines.count("## X") == 2
 
 
-def test_words_that_the_agent_says_by_itself_have_a_heading(chat: ToldChat) -> None:
+def test_messages_without_a_prompt_have_a_heading(chat: ToldChat) -> None:
     chat.session.transcript.speaker = "X"
     chat.tell("agent_message", messageId="m1", content=[text("asked")])
     turns.end(chat.session, "end_turn")

@@ -69,7 +69,9 @@ def case(line: str, **more: Any) -> Case:
         ([RM], "sh -c 'not closed", "ask"),
     ],
 )
-def test_a_command_names_these_files(rules: list[Rule], line: str, action: Action | None) -> None:
+def test_a_command_is_judged_by_the_rules(
+    rules: list[Rule], line: str, action: Action | None
+) -> None:
     assert decide(rules, case(line)) == action
 
 
@@ -91,7 +93,7 @@ def test_a_rule_about_commands_matches_nothing_else() -> None:
         (Rule("deny", path="**/.env"), ["/w/a"], None),
     ],
 )
-def test_paths(rule: Rule, paths: list[str], action: Action | None) -> None:
+def test_paths_are_judged_by_the_rules(rule: Rule, paths: list[str], action: Action | None) -> None:
     assert decide([rule], Case(kind="edit", paths=paths)) == action
 
 
@@ -104,14 +106,14 @@ def test_paths(rule: Rule, paths: list[str], action: Action | None) -> None:
         (".env", "/w/.env"),
     ],
 )
-def test_paths_are_what_they_mean(spelled: str, path: str) -> None:
+def test_paths_are_compared_in_normal_form(spelled: str, path: str) -> None:
     call = ToolCall("t", kind="edit", raw_input={"file_path": spelled})
     assert rule_case(call, "a", "/w").paths == [path]
     call = ToolCall("t", kind="edit", content=[schema.Diff(path=spelled, new_text="x")])
     assert rule_case(call, "a", "/w").paths == [path]
 
 
-# -- what allow takes
+# -- scope of allow
 
 
 MAKE = Rule("allow", command="make *")
@@ -130,7 +132,7 @@ MAKE = Rule("allow", command="make *")
         *("/tmp/sh -c 'make x'", "sh -xc 'make x'", "sh -c 'make x' y", "sh -c 'make $(pwn)'"),
     ],
 )
-def test_allow_does_not_hold_for_more_than_it_names(line: str) -> None:
+def test_allow_covers_no_more_than_it_names(line: str) -> None:
     assert decide([MAKE], case(line)) in (None, "ask")
 
 
@@ -142,7 +144,7 @@ def test_allow_does_not_hold_for_more_than_it_names(line: str) -> None:
         "/bin/sh -c 'make x'",
     ],
 )
-def test_allow_holds_for_what_it_names(line: str) -> None:
+def test_allow_covers_the_commands_that_it_names(line: str) -> None:
     assert decide([MAKE], case(line)) == "allow"
 
 
@@ -176,7 +178,7 @@ def test_allow_holds_for_what_it_names(line: str) -> None:
         ("echo 'a && b' *", "echo 'a && b' c", True),
     ],
 )
-def test_what_a_pattern_allows(rule: str, line: str, *, allowed: bool) -> None:
+def test_a_pattern_allows_its_commands(rule: str, line: str, *, allowed: bool) -> None:
     assert (decide([Rule("allow", command=rule)], case(line)) == "allow") is allowed
 
 
@@ -213,7 +215,7 @@ def test_what_a_pattern_allows(rule: str, line: str, *, allowed: bool) -> None:
         ),
     ],
 )
-def test_a_variable_that_may_change_the_command_is_asked_about(name: str) -> None:
+def test_a_variable_that_may_change_the_command_asks(name: str) -> None:
     told = Command("make x", env=(("LANG", "C"), (name, "x")))
     assert decide([MAKE], Case("execute", commands=[told])) == "ask"
     rules = [RM, Rule("allow", kind="execute")]
@@ -243,7 +245,7 @@ def test_some_variables_are_harmless(name: str, value: str, action: Action) -> N
     assert decide([MAKE], Case("execute", commands=[told])) == action
 
 
-def test_a_command_that_is_run_elsewhere_is_asked_about() -> None:
+def test_a_command_in_another_directory_asks() -> None:
     assert decide([MAKE], case("make x", away=True)) == "ask"
 
 
@@ -264,7 +266,7 @@ def test_words_that_no_shell_reads_are_judged_as_words(
     assert decide([MAKE], Case("execute", commands=[told])) == action
 
 
-def test_what_a_line_writes_has_to_be_allowed_as_well() -> None:
+def test_written_files_of_a_line_must_be_allowed_too() -> None:
     out = Rule("allow", kind="edit", path="out/*")
     told = case("make x > out/log", cwd="/w", roots=["/w"])
     assert decide([MAKE], told) == "ask"
@@ -301,15 +303,15 @@ def test_the_first_rule_counts_for_each_command_of_a_line() -> None:
     assert decide([GIT, Rule("ask", command="*git*")], case("git a && git b")) == "allow"
 
 
-def test_a_name_in_a_text_that_nothing_runs_is_asked_about_and_not_refused() -> None:
+def test_a_refused_name_in_a_plain_text_asks() -> None:
     assert decide([RM], case("git commit -m 'no more rm here'")) == "ask"
     assert decide([RM], case("echo 'rm x' | sh")) == "deny"
 
 
-# -- what a request does not tell
+# -- incomplete requests
 
 
-def test_allow_by_kind_does_not_answer_for_a_command_that_is_not_told() -> None:
+def test_allow_by_kind_does_not_cover_an_unknown_command() -> None:
     by_kind = Rule("allow", kind="execute")
     assert decide([by_kind], Case("execute")) == "allow"
     assert decide([RM, by_kind], Case("execute")) == "ask"
@@ -323,20 +325,20 @@ def test_allow_by_kind_does_not_answer_for_a_command_that_is_not_told() -> None:
 
 
 @pytest.mark.parametrize("line", ["$x y", "echo cm0K | base64 -d | sh", "eval $x", "a\x01b"])
-def test_allow_by_kind_does_not_answer_for_a_command_that_is_computed(line: str) -> None:
+def test_allow_by_kind_does_not_cover_a_computed_command(line: str) -> None:
     assert decide([RM, Rule("allow", kind="execute")], case(line)) == "ask"
     assert decide([Rule("allow", kind="execute")], case(line)) == "allow"
     assert decide([RM], case(line)) == "ask", "in a terminal as well"
 
 
-def test_a_command_that_stands_in_the_words_of_a_request_alone_is_suspected() -> None:
+def test_a_command_only_in_the_title_of_a_request_is_suspected() -> None:
     assert decide([RM], Case("execute", texts=["rm -rf x"])) == "deny"
     assert decide([RM], Case("other", texts=["Bash", "Requesting approval: rm -rf x"])) == "ask"
     assert decide([RM], Case("read", texts=["rm -rf x"])) is None
     assert decide([MAKE], Case("execute", texts=["make x"])) is None, "a title allows nothing"
 
 
-def test_allow_by_kind_does_not_answer_for_paths_that_are_not_told() -> None:
+def test_allow_by_kind_does_not_cover_unknown_paths() -> None:
     rules = [Rule("deny", path="~/.ssh/**"), Rule("allow", kind=["read", "execute", "think"])]
     assert decide(rules, Case("read")) == "ask"
     assert decide(rules, Case("read", paths=["/w/a"])) == "allow"
@@ -362,10 +364,10 @@ def test_a_rule_about_commands_does_not_allow_a_change() -> None:
     assert decide([MAKE], told) is None
 
 
-# -- where paths lead
+# -- targets of paths
 
 
-def test_a_path_is_allowed_as_it_is_spelled_and_where_it_leads() -> None:
+def test_allow_needs_both_the_spelling_and_the_target_of_a_path() -> None:
     rule = Rule("allow", path="/w/**")
     assert decide([rule], Case("edit", paths=["/w/a"], real={"/w/a": ["/w/b"]})) == "allow"
     assert decide([rule], Case("edit", paths=["/w/a"], real={"/w/a": ["/etc/a"]})) is None
@@ -374,7 +376,7 @@ def test_a_path_is_allowed_as_it_is_spelled_and_where_it_leads() -> None:
     assert decide([rule], Case("edit", paths=["/w/a"], real=same)) == "allow"
 
 
-def test_a_path_is_refused_as_it_is_spelled_or_where_it_leads() -> None:
+def test_deny_matches_the_spelling_or_the_target_of_a_path() -> None:
     rule = Rule("deny", path="**/.env")
     assert decide([rule], Case("edit", paths=["/w/a"], real={"/w/a": ["/w/.env"]})) == "deny"
     assert decide([rule], Case("edit", paths=["/w/.env"], real={"/w/.env": ["/w/a"]})) == "deny"
@@ -383,7 +385,7 @@ def test_a_path_is_refused_as_it_is_spelled_or_where_it_leads() -> None:
     )
 
 
-def test_a_relative_pattern_allows_below_the_sessions_directories_only() -> None:
+def test_a_relative_pattern_allows_only_below_the_sessions_directories() -> None:
     rule = Rule("allow", kind="edit", path="src/*")
     assert decide([rule], Case("edit", paths=["/w/src/a"], roots=["/w"])) == "allow"
     assert decide([rule], Case("edit", paths=["/etc/src/a"], roots=["/w"])) is None

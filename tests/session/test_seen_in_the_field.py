@@ -1,4 +1,4 @@
-"""What real agents were seen to do, at the level of a session and its chat."""
+"""Behaviour of real agents, at the level of a session and its chat."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_text_after_the_end_of_a_turn_begins_a_new_message() -> None:
     assert "Something else." in chat.lines
 
 
-def test_text_after_the_end_of_a_turn_goes_on_with_the_message_of_its_id() -> None:
+def test_text_after_the_end_of_a_turn_continues_the_message_of_its_id() -> None:
     chat = ToldChat()
     chat.say("The ans", messageId="m")
     turns.end(chat.session, "end_turn")
@@ -40,9 +40,7 @@ def test_text_after_the_end_of_a_turn_goes_on_with_the_message_of_its_id() -> No
         ("refusal", "cancelled", "assumed cancelled"),
     ],
 )
-def test_calls_that_are_open_when_the_turn_ends_are_closed_as_assumed(
-    reason: str, status: str, words: str
-) -> None:
+def test_open_calls_are_closed_at_the_end_of_the_turn(reason: str, status: str, words: str) -> None:
     chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", title="Look", status="in_progress")
     asked = schema.ToolCallUpdate("b", title="Asked about")
@@ -54,7 +52,7 @@ def test_calls_that_are_open_when_the_turn_ends_are_closed_as_assumed(
     assert [line[2:].partition(" ·")[0] for line in found] == ["Look", "Asked about"]
 
 
-def test_what_the_agent_says_later_counts_more_than_what_was_assumed() -> None:
+def test_a_later_status_overrides_the_assumed_one() -> None:
     chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", title="Look", status="in_progress")
     turns.end(chat.session, "end_turn")
@@ -64,7 +62,7 @@ def test_what_the_agent_says_later_counts_more_than_what_was_assumed() -> None:
     assert not any("assumed" in line for line in chat.lines)
 
 
-def test_a_terminal_is_named_as_its_call_is_now() -> None:
+def test_a_terminal_has_the_current_name_of_its_call() -> None:
     chat = ToldChat()
     info = {"terminal_info": {"terminal_id": "t"}}
     chat.tell("tool_call", toolCallId="a", title="Terminal", kind="execute", _meta=info)
@@ -99,7 +97,7 @@ def test_a_terminal_without_a_command_follows_the_title() -> None:
         {"output": "\x1b[31mone\x1b[0m\ntwo"},
     ],
 )
-def test_output_that_is_told_only_as_raw_output_is_shown(raw: Any) -> None:
+def test_output_that_is_only_raw_output_is_shown(raw: Any) -> None:
     chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", title="Run it", kind="execute", status="in_progress")
     chat.tell("tool_call_update", toolCallId="a", status="completed", rawOutput=raw)
@@ -122,7 +120,7 @@ def test_raw_output_beside_content_is_not_shown_twice() -> None:
     assert [line.strip() for line in chat.lines].count("one") == 1
 
 
-def test_an_exit_code_in_raw_output_is_said() -> None:
+def test_an_exit_code_in_raw_output_is_shown() -> None:
     chat = ToldChat()
     raw = {"stdout": "", "stderr": "no such file\n", "exitCode": 2}
     chat.tell(
@@ -132,16 +130,16 @@ def test_an_exit_code_in_raw_output_is_said() -> None:
     assert any(line.strip() == "no such file" for line in chat.lines)
 
 
-def test_the_kind_other_is_not_written_out() -> None:
+def test_the_kind_other_is_not_shown() -> None:
     chat = ToldChat()
     chat.tell("tool_call", toolCallId="a", title="Think hard", kind="other", status="completed")
     assert "✓ Think hard" in chat.lines
 
 
-# ---- what is said in one line
+# ---- notices
 
 
-def test_an_empty_turn_says_so_in_one_line() -> None:
+def test_an_empty_turn_has_a_notice() -> None:
     chat = ToldChat()
     turns.end(chat.session, "end_turn")
     said = [line for line in chat.lines if line.startswith("— ")]
@@ -168,7 +166,7 @@ def test_the_result_of_a_subagent_is_folded() -> None:
     assert (lines.index("✉ child → unknown"), len(lines) - 1) in chat.screen.fold_lines()
 
 
-def test_the_usage_of_a_turn_is_told() -> None:
+def test_the_usage_of_a_turn_is_shown() -> None:
     chat = ToldChat()
     chat.say("Hello")
     turns.end(chat.session, "end_turn", usage=schema.Usage(30, 20, 10, cached_read_tokens=5))
@@ -190,16 +188,16 @@ def test_the_usage_of_a_turn_is_told() -> None:
         (None, "retrying"),
     ],
 )
-def test_why_an_agent_tries_again(params: Any, why: str) -> None:
+def test_the_reason_of_a_retry_is_shown(params: Any, why: str) -> None:
     assert retries.said(params) == why
 
 
 @pytest.mark.parametrize("name", ["_session/retrying", "_retrying", "_acme.dev/session/retry"])
-def test_names_of_such_notifications(name: str) -> None:
+def test_notifications_about_retries_are_recognized(name: str) -> None:
     assert retries.METHODS.match(name)
 
 
-def test_a_notice_about_a_rate_limit_is_said_in_the_bar_while_the_turn_runs() -> None:
+def test_a_rate_limit_is_shown_in_the_bar_during_the_turn() -> None:
     chat = ToldChat()
     chat.tell("notice", severity="warning", title="API error (429), retrying in 8 s")
     assert chat.changed()["retrying"] == "rate limited, retrying"
@@ -241,7 +239,7 @@ def select(id: str, *values: str, category: str | None = "model", name: str = ""
         ([[select("mode", "a", category="mode")]], None),
     ],
 )
-def test_which_option_is_that_of_the_model(lists: list[Any], chosen: str | None) -> None:
+def test_the_option_of_the_model_is_found(lists: list[Any], chosen: str | None) -> None:
     chat = ToldChat()
     for listed in lists:
         chat.tell("config_option_update", configOptions=listed)

@@ -1,6 +1,4 @@
-"""Who speaks is told once in each part of a conversation, and nobody's words are torn, whatever is
-remarked in between.
-"""
+"""Each part of a conversation has one heading with its speaker, and notices never split a text."""
 
 from __future__ import annotations
 
@@ -43,13 +41,16 @@ def notice(transcript: Transcript) -> None:
 
 
 def turn(transcript: Transcript) -> None:
-    """The user's own prompt: who answers is told with it."""
+    """Add the user's own prompt, whose heading names the answering agent."""
     transcript.add(Message("user", parts=["question"], closed=True))
     transcript.add(Heading("Agent"))
 
 
 def shape(transcript: Transcript) -> str:
-    """`u` for the user, `h` a heading, `a` the agent; notices aside."""
+    """Return the kinds of entries:
+
+    `u` for the user, `h` a heading, `a` the agent, without notices.
+    """
     letters = {Heading: "h", Line: "", ToolEntry: "a", Past: "p"}
     return "".join(
         ("u" if entry.role == "user" else "a")
@@ -59,7 +60,7 @@ def shape(transcript: Transcript) -> str:
     )
 
 
-def told(*steps: Step, speaker: str | None = "Agent") -> Transcript:
+def transcript_of(*steps: Step, speaker: str | None = "Agent") -> Transcript:
     transcript = Transcript()
     transcript.speaker = speaker
     for step in steps:
@@ -67,19 +68,19 @@ def told(*steps: Step, speaker: str | None = "Agent") -> Transcript:
     return transcript
 
 
-def test_a_remark_does_not_take_the_place_of_the_heading() -> None:
-    transcript = told(user, notice, tool, agent)
+def test_a_notice_does_not_replace_the_heading() -> None:
+    transcript = transcript_of(user, notice, tool, agent)
     assert shape(transcript) == "uhaa"
     assert isinstance(transcript.entries[1], Line)
     assert isinstance(transcript.entries[2], Heading)
 
 
 def test_no_heading_without_a_name() -> None:
-    assert shape(told(user, notice, tool, user, agent, speaker=None)) == "uaua"
+    assert shape(transcript_of(user, notice, tool, user, agent, speaker=None)) == "uaua"
 
 
-def test_what_was_said_elsewhere_counts() -> None:
-    transcript = told()
+def test_an_earlier_part_counts() -> None:
+    transcript = transcript_of()
     transcript.inherit([Message("user", parts=["question"], closed=True), Line("info", "moved")])
     agent(transcript)
     assert shape(transcript) == "uha"
@@ -87,7 +88,7 @@ def test_what_was_said_elsewhere_counts() -> None:
 
 @given(st.lists(st.sampled_from([user, agent, thought, tool, notice, turn])))
 def test_each_change_of_speaker_has_one_heading(steps: list[Step]) -> None:
-    drawn = shape(told(*steps))
+    drawn = shape(transcript_of(*steps))
     assert "ua" not in drawn
     assert "hh" not in drawn
     assert drawn.count("h") == drawn.count("uh")
@@ -97,7 +98,7 @@ NOTICES = "notice"
 
 
 @given(st.lists(st.sampled_from(["a", "b", "tool", NOTICES]), max_size=12))
-def test_notices_tear_no_text_and_are_all_told(steps: list[str]) -> None:
+def test_notices_split_no_text_and_are_all_shown(steps: list[str]) -> None:
     def talk(*, notices: bool) -> Session:
         session = Session(1, "agent", "/work")
         turns.begin(session, Prompt("question"), "Agent")
@@ -114,14 +115,14 @@ def test_notices_tear_no_text_and_are_all_told(steps: list[str]) -> None:
     def words(session: Session) -> list[str]:
         return [e.text() for e in session.transcript.entries if isinstance(e, Message)]
 
-    told = talk(notices=True)
-    assert words(told) == words(talk(notices=False))
-    lines = [e.title for e in told.transcript.entries if isinstance(e, Line)]
+    transcript_of = talk(notices=True)
+    assert words(transcript_of) == words(talk(notices=False))
+    lines = [e.title for e in transcript_of.transcript.entries if isinstance(e, Line)]
     lines = [line for line in lines if line != wording.NO_ANSWER_CAME]
     assert lines == [f"notice {at}" for at, step in enumerate(steps) if step == NOTICES]
 
 
-def test_a_notice_is_told_at_once_where_no_text_streams() -> None:
+def test_a_notice_is_shown_at_once_if_no_text_streams() -> None:
     session = Session(1, "agent", "/work")
     turns.begin(session, Prompt("question"), "Agent")
     session.notice("info", "before")

@@ -1,4 +1,4 @@
-"""A program that a rule refuses is found in whatever a line does to hide it."""
+"""A refused program is found in any disguise within a line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WRAPPED = [
 
 @st.composite
 def disguised(draw: st.DrawFn, name: str = "rm") -> str:
-    """The name in some quoting that a shell takes away again."""
+    """Draw the name in a quoting that a shell removes."""
     found = draw(st.sampled_from(["", "/bin/", "./", "../../usr/bin/", '"/bin"/']))
     for letter in name:
         found += draw(
@@ -78,7 +78,7 @@ def test_a_name_is_found_in_any_quoting(name: str) -> None:
 
 
 @pytest.mark.parametrize("wrap", WRAPPED)
-def test_a_name_is_found_behind_whatever_starts_it(wrap: str) -> None:
+def test_a_name_is_found_behind_any_starting_program(wrap: str) -> None:
     assert of_line(["rm *"], wrap.format("rm -rf x")) == "sure"
     assert of_line(["rm *"], wrap.format("rm")) == "sure", "its arguments may come from elsewhere"
     assert of_line(["rm *"], wrap.format("farm -rf x")) is None
@@ -87,7 +87,7 @@ def test_a_name_is_found_behind_whatever_starts_it(wrap: str) -> None:
 @given(
     st.sampled_from([wrap for wrap in WRAPPED if "'" not in wrap and '"' not in wrap]), disguised()
 )
-def test_a_name_is_found_in_any_quoting_behind_whatever_starts_it(wrap: str, name: str) -> None:
+def test_a_quoted_name_is_found_behind_any_starting_program(wrap: str, name: str) -> None:
     assert of_line(["rm *"], wrap.format(f"{name} x")) == "sure"
 
 
@@ -116,7 +116,7 @@ def test_a_name_is_found_between_any_other_texts(before: str, after: str) -> Non
         ("rm *", "ls firmware rmdir", None),
     ],
 )
-def test_what_a_glob_is_suspected_in(glob: str, line: str, found: str | None) -> None:
+def test_a_glob_is_suspected_in_a_line(glob: str, line: str, found: str | None) -> None:
     assert of_line([glob], line) == found
 
 
@@ -127,7 +127,7 @@ def test_words_that_no_shell_reads_are_searched_too() -> None:
     assert of_words(["rm *"], ["ls", "x"]) is None
 
 
-def test_what_is_too_long_to_search_is_suspected() -> None:
+def test_a_line_that_is_too_long_to_search_is_suspected() -> None:
     assert of_line(["rm *"], "x" * (MOST + 1)) == "maybe"
     assert unclear("x" * (MOST + 1))
 
@@ -157,7 +157,7 @@ def test_what_is_too_long_to_search_is_suspected() -> None:
         ),
     ],
 )
-def test_a_line_that_computes_what_it_runs_is_unclear(line: str) -> None:
+def test_a_line_with_a_computed_program_is_unclear(line: str) -> None:
     assert unclear(line)
 
 
@@ -168,5 +168,5 @@ def test_a_line_that_computes_what_it_runs_is_unclear(line: str) -> None:
         *("cd x && make 2>&1 | tail", "A=1 make", "[ -f $x ] && make", "sh -c 'make x'", "cat <x"),
     ],
 )
-def test_a_line_whose_programs_stand_in_it_is_not(line: str) -> None:
+def test_a_line_with_explicit_programs_is_clear(line: str) -> None:
     assert not unclear(line)

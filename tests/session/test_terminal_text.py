@@ -1,4 +1,4 @@
-"""What becomes of a command's output: filtered, kept, cut, and read as lines. Pure."""
+"""Output of a command: filtered, stored, cut, and read as lines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SAFE = re.compile(
 
 
 def split(text: str, cuts: list[int]) -> list[str]:
-    """The text in pieces that begin at the cuts."""
+    """Return the text in pieces that begin at the cuts."""
     places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
     return [text[a:b] for a, b in pairwise(places)]
 
@@ -48,27 +48,27 @@ def split(text: str, cuts: list[int]) -> list[str]:
 
 
 @given(OUTPUT, CUTS)
-def test_where_pieces_end_makes_no_difference(text: str, cuts: list[int]) -> None:
+def test_the_borders_of_pieces_make_no_difference(text: str, cuts: list[int]) -> None:
     whole, parts = Ansi(), Ansi()
     assert "".join(parts.feed(piece) for piece in split(text, cuts)) == whole.feed(text)
 
 
 @given(OUTPUT, CUTS)
-def test_text_alone_is_the_same_in_pieces(text: str, cuts: list[int]) -> None:
+def test_plain_text_is_the_same_in_pieces(text: str, cuts: list[int]) -> None:
     parts = Ansi()
     pieces = [plain(parts.feed(piece)) for piece in split(text, cuts)]
     assert "".join(pieces) == plain(Ansi().feed(text))
 
 
 @given(OUTPUT)
-def test_only_what_is_known_to_be_harmless_comes_through(text: str) -> None:
+def test_only_harmless_sequences_pass(text: str) -> None:
     safe = Ansi().feed(text)
     assert SAFE.sub("", safe) == ""
     assert "\x1b]" not in safe
 
 
 @given(OUTPUT)
-def test_what_is_safe_stays_as_it_is(text: str) -> None:
+def test_safe_text_stays(text: str) -> None:
     safe = Ansi().feed(text)
     assert Ansi().feed(safe) == safe
 
@@ -79,7 +79,7 @@ def test_no_sequence_is_left_in_plain_text(text: str) -> None:
 
 
 @given(st.text(st.characters(blacklist_categories=("Cc", "Cs")) | st.just("\n")))
-def test_text_without_controls_is_not_touched(text: str) -> None:
+def test_text_without_control_characters_stays(text: str) -> None:
     assert plain(text) == Ansi().feed(text) == text
 
 
@@ -107,7 +107,7 @@ def test_text_without_controls_is_not_touched(text: str) -> None:
         "\x07",
     ],
 )
-def test_what_reaches_beyond_the_screen_is_removed(sequence: str) -> None:
+def test_sequences_with_effects_beyond_the_screen_are_removed(sequence: str) -> None:
     assert Ansi().feed(f"before{sequence}after") == "beforeafter"
 
 
@@ -134,12 +134,12 @@ def test_a_picture_may_have_several_lines() -> None:
         "\x1b(B",
     ],
 )
-def test_what_draws_is_kept(sequence: str) -> None:
+def test_sequences_that_draw_stay(sequence: str) -> None:
     assert Ansi().feed(f"a{sequence}b") == f"a{sequence}b"
     assert plain(f"a{sequence}b") == "ab"
 
 
-def test_a_string_without_end_swallows_no_memory() -> None:
+def test_an_endless_string_uses_no_memory() -> None:
     ansi = Ansi()
     assert [ansi.feed("\x1b]52;c;" + "A" * 100_000) for _ in range(3)] == ["", "", ""]
     assert len(ansi._carry) == 0
@@ -151,17 +151,17 @@ def test_a_string_without_end_swallows_no_memory() -> None:
 
 @given(st.text(alphabet="\r\na"), CUTS)
 @example("a\r\r\nb\r", [2, 3])
-def test_newlines_are_those_of_the_program(text: str, cuts: list[int]) -> None:
+def test_newlines_stay_as_the_program_wrote_them(text: str, cuts: list[int]) -> None:
     newlines = Newlines()
     fed = "".join(newlines.feed(piece) for piece in split(text, cuts)) + newlines.end()
     assert fed == re.sub("\r+\n", "\n", text)
 
 
-# -- what is kept
+# -- stored output
 
 
 @given(st.lists(st.text(alphabet="aé€🙂\n")), st.integers(0, 40))
-def test_the_end_is_kept_and_cut_between_characters(pieces: list[str], limit: int) -> None:
+def test_the_end_is_stored_and_cut_between_characters(pieces: list[str], limit: int) -> None:
     output = Output(limit)
     for piece in pieces:
         output.add(piece)
@@ -194,7 +194,7 @@ def test_reading_on_from_an_offset_gives_all_of_it(text: str, most: int) -> None
     assert read == text
 
 
-def test_an_offset_that_is_gone_reads_from_what_is_there() -> None:
+def test_a_dropped_offset_reads_from_the_oldest_text() -> None:
     output = Output(10)
     output.add("0123456789abcdef")
     assert output.since(0, 100) == ("6789abcdef", 16)
@@ -263,7 +263,7 @@ def test_short_output_looks_as_in_a_real_terminal(text: str, cuts: list[int]) ->
     assert tail.lines() == shown
 
 
-def test_of_a_flood_only_the_end_is_looked_at() -> None:
+def test_only_the_end_of_a_flood_is_read() -> None:
     tail = Tail()
     for number in range(50_000):
         tail.add(f"line {number}\r\n")

@@ -1,4 +1,4 @@
-"""What the chat shows of terminals: those we started, and those that agents tell of."""
+"""Terminals in the chat: those of the client, and those that agents report."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tests.support.terminal_agent import TerminalAgent
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
-# -- what is shown
+# -- display
 
 
-async def test_what_runs_where_and_with_what_is_shown(agent: TerminalAgent) -> None:
+async def test_command_directory_and_environment_are_shown(agent: TerminalAgent) -> None:
     await agent.run("echo hi; exit 2", cwd="/", env={"API_TOKEN": "s3cret", "X": "1"})
     assert agent.rows() == [
         *("$ echo hi; exit 2", "in /", "with API_TOKEN=**** (6 characters)", "with X=1"),
@@ -46,7 +46,7 @@ async def test_a_terminal_is_shown_in_the_tool_call_that_embeds_it(agent: Termin
     ]
 
 
-async def test_output_marks_what_shows_it_as_changed(agent: TerminalAgent) -> None:
+async def test_output_marks_its_entry_as_changed(agent: TerminalAgent) -> None:
     id = await agent.create("read x; echo more")
     apply(agent.session, schema.ToolCall("c1", "Read", content=[schema.Terminal(id)]))
     agent.session.transcript.dirty.clear()
@@ -58,14 +58,14 @@ async def test_output_marks_what_shows_it_as_changed(agent: TerminalAgent) -> No
     assert agent.changes > 0
 
 
-# -- what agents tell of their own terminals
+# -- terminals of agents
 
 
-def told(agent: TerminalAgent, id: str, **meta: Any) -> None:
+def report_terminal(agent: TerminalAgent, id: str, **meta: Any) -> None:
     apply(agent.session, schema.ToolCallUpdate(id, meta=meta))
 
 
-def told_call(agent: TerminalAgent, id: str, command: Any, **meta: Any) -> None:
+def report_call(agent: TerminalAgent, id: str, command: Any, **meta: Any) -> None:
     content: list[Any] = [schema.Terminal(id)]
     update = schema.ToolCall(
         id, "Title", raw_input={"command": command}, content=content, meta=meta
@@ -74,32 +74,34 @@ def told_call(agent: TerminalAgent, id: str, command: Any, **meta: Any) -> None:
 
 
 async def test_an_unknown_terminal_is_no_error_and_gets_its_output(agent: TerminalAgent) -> None:
-    told_call(agent, "c1", ["bash", "-lc", "make"])
+    report_call(agent, "c1", ["bash", "-lc", "make"])
     assert agent.rows()[1:] == ["  [terminal c1]"]
-    told(agent, "c1", terminal_info={"terminal_id": "c1", "cwd": "/src"})
-    told(agent, "c1", terminal_output={"terminal_id": "c1", "data": "one\n\x1b[31mtw"})
+    report_terminal(agent, "c1", terminal_info={"terminal_id": "c1", "cwd": "/src"})
+    report_terminal(agent, "c1", terminal_output={"terminal_id": "c1", "data": "one\n\x1b[31mtw"})
     assert agent.rows()[1:] == ["  $ make", "  in /src", "  one", "  tw"]
-    told(agent, "c1", terminal_output_delta={"data": "o\n"})
-    told(agent, "c1", terminal_exit={"terminal_id": "c1", "exit_code": 3, "signal": None})
+    report_terminal(agent, "c1", terminal_output_delta={"data": "o\n"})
+    report_terminal(
+        agent, "c1", terminal_exit={"terminal_id": "c1", "exit_code": 3, "signal": None}
+    )
     assert agent.rows()[-2:] == ["  two", "  ✗ exit code 3"]
     (terminal,) = agent.session.terminals
     assert terminal.replay.text() == "one\r\n\x1b[31mtwo\r\n"
     assert (terminal.running, terminal.exit_code) == (False, 3)
 
 
-async def test_all_in_one_update(agent: TerminalAgent) -> None:
+async def test_a_whole_terminal_in_one_update_is_shown(agent: TerminalAgent) -> None:
     meta = {
         "terminal_exit": {"terminal_id": "t", "exit_code": None, "signal": "SIGKILL"},
         "terminal_output": {"terminal_id": "t", "data": "hi"},
         "terminal_info": {"terminal_id": "t"},
     }
-    told_call(agent, "t", "sleep 9", **meta)
+    report_call(agent, "t", "sleep 9", **meta)
     assert agent.rows()[1:] == ["  $ sleep 9", "  hi", "  ✗ SIGKILL"]
 
 
 async def test_output_without_an_embedded_terminal_is_shown_too(agent: TerminalAgent) -> None:
     apply(agent.session, schema.ToolCall("c1", "ls", kind="search"))
-    told(agent, "c1", terminal_output_delta={"data": "a\nb\n"})
+    report_terminal(agent, "c1", terminal_output_delta={"data": "a\nb\n"})
     assert agent.rows()[1:] == ["  $ ls", "  a", "  b"]
     text = schema.Content(schema.TextContent("a\nb"))
     apply(agent.session, schema.ToolCallUpdate("c1", status="completed", content=[text]))
@@ -108,20 +110,20 @@ async def test_output_without_an_embedded_terminal_is_shown_too(agent: TerminalA
     assert not terminal.running, "its tool call is over"
 
 
-async def test_how_it_ended_may_be_told_after_the_tool_call(agent: TerminalAgent) -> None:
-    told_call(agent, "c1", "x", terminal_info={"terminal_id": "c1"})
+async def test_the_exit_may_be_reported_after_the_tool_call(agent: TerminalAgent) -> None:
+    report_call(agent, "c1", "x", terminal_info={"terminal_id": "c1"})
     apply(agent.session, schema.ToolCallUpdate("c1", status="completed"))
     (terminal,) = agent.session.terminals
     assert (terminal.running, terminal.ended) == (False, "")
-    told(agent, "c1", terminal_exit={"terminal_id": "c1", "exit_code": 0})
-    told(agent, "c1", terminal_exit={"terminal_id": "c1", "exit_code": 1})
+    report_terminal(agent, "c1", terminal_exit={"terminal_id": "c1", "exit_code": 0})
+    report_terminal(agent, "c1", terminal_exit={"terminal_id": "c1", "exit_code": 1})
     assert terminal.ended == "exit code 0"
 
 
-async def test_our_own_terminals_are_not_the_agents_to_tell_of(agent: TerminalAgent) -> None:
+async def test_agents_cannot_change_terminals_of_the_client(agent: TerminalAgent) -> None:
     id = await agent.create("echo mine")
     await agent.ask("wait_for_exit", terminal_id=id)
-    told_call(agent, "c1", "x", terminal_output={"terminal_id": id, "data": "forged"})
+    report_call(agent, "c1", "x", terminal_output={"terminal_id": id, "data": "forged"})
     (terminal,) = agent.session.terminals
     assert terminal.lines() == ["mine"]
 
@@ -137,17 +139,17 @@ async def test_our_own_terminals_are_not_the_agents_to_tell_of(agent: TerminalAg
         {"terminal_info": []},
     ],
 )
-async def test_nonsense_in_meta_does_no_harm(agent: TerminalAgent, meta: dict[str, Any]) -> None:
+async def test_invalid_meta_is_ignored(agent: TerminalAgent, meta: dict[str, Any]) -> None:
     apply(agent.session, schema.ToolCall("c1", "Title", meta=meta))
     assert agent.rows()[0] == "○ Title"
 
 
 async def test_the_same_id_again_is_a_new_run(agent: TerminalAgent) -> None:
-    told_call(agent, "c1", "x", terminal_info={"terminal_id": "c1"})
-    told(agent, "c1", terminal_exit={"terminal_id": "c1", "exit_code": 1})
+    report_call(agent, "c1", "x", terminal_info={"terminal_id": "c1"})
+    report_terminal(agent, "c1", terminal_exit={"terminal_id": "c1", "exit_code": 1})
     (terminal,) = agent.session.terminals
     assert not terminal.running
-    told_call(agent, "c1", "x", terminal_info={"terminal_id": "c1"})
+    report_call(agent, "c1", "x", terminal_info={"terminal_id": "c1"})
     assert terminal.snapshot() | {"id": "", "command": ""} == {
         "id": "",
         "command": "",

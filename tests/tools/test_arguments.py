@@ -1,4 +1,4 @@
-"""Arguments of tools: their schema, and what is said of wrong ones."""
+"""Arguments of tools: their schema, and the errors about wrong ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Edit(Struct, frozen=True):
 
 
 class ServerEdit(Struct, frozen=True):
-    """What stands here is for us, not for models."""
+    """This docstring is for readers of the code, not for models."""
 
     path: Annotated[str, Meta(description="A file")]
     edits: Annotated[list[Edit], Meta(min_length=1)]
@@ -96,12 +96,12 @@ def test_a_wrong_argument_is_named(given: Any, said: str) -> None:
     assert str(error.value) == said
 
 
-def test_broken_arguments_are_said_to_be_so() -> None:
+def test_broken_arguments_are_reported() -> None:
     with pytest.raises(ToolError, match="arguments: "):
         arguments.read(ServerEdit, b"[" * 100_000)
 
 
-def test_null_stands_for_an_optional_argument_that_is_not_given() -> None:
+def test_null_means_an_omitted_optional_argument() -> None:
     plain = {"path": "a", "edits": [{"old": "b"}]}
     assert read({**plain, "line": None, "kind": None}) == read(plain)
     with pytest.raises(ToolError, match="path: expected str, got null"):
@@ -116,7 +116,7 @@ def test_no_arguments_may_be_left_out(raw: bytes | None) -> None:
     assert arguments.read(Nothing, raw) == Nothing()
 
 
-def test_a_tool_with_a_schema_of_its_own_gets_what_came() -> None:
+def test_a_tool_with_its_own_schema_gets_the_raw_arguments() -> None:
     assert arguments.input_schema(AnyArguments) == {"type": "object"}
     assert arguments.read(AnyArguments, b'{"a": null}') == AnyArguments({"a": None})
 
@@ -132,8 +132,8 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["path", "edits", "first", "line", "kind", "y"]), JSON))
-def test_what_is_read_is_what_the_schema_allows(value: dict[str, Any]) -> None:
-    """But for null in place of an optional argument, which the schema does not advertise."""
+def test_the_decoder_accepts_exactly_the_schema(value: dict[str, Any]) -> None:
+    """Except null in place of an optional argument, which the schema does not mention."""
     needed = ("path", "edits")
     bare = {name: it for name, it in value.items() if it is not None or name in needed}
     valid = jsonschema.Draft202012Validator(arguments.input_schema(ServerEdit)).is_valid(bare)

@@ -1,4 +1,4 @@
-"""Who is let in at the socket of the tools, and when relays end."""
+"""Access to the socket of the tools, and the end of relays."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_big_calls_pass_both_ways_at_once(tmp_path: Path) -> None:
 
 @pytest.fixture
 def short() -> Iterator[Path]:
-    """A directory whose path leaves room for a socket's."""
+    """Make a directory whose path is short enough for a socket."""
     with tempfile.TemporaryDirectory(prefix="acp-", dir="/tmp") as path:
         yield Path(path)
 
@@ -73,7 +73,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-async def test_the_socket_is_for_the_user_alone_and_goes_with_the_door(short: Path) -> None:
+async def test_the_socket_is_private_and_removed_with_the_door(short: Path) -> None:
     async with open_door(short, [ECHO]) as house:
         path = Path(house.entrance.address)
         assert path.parent == short / "acp.nvim"
@@ -85,7 +85,7 @@ async def test_the_socket_is_for_the_user_alone_and_goes_with_the_door(short: Pa
         assert await relay.end() == 0
 
 
-async def test_a_long_path_gives_way_to_a_shorter_one(
+async def test_a_long_path_is_replaced_by_a_shorter_one(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(short))
@@ -96,7 +96,7 @@ async def test_a_long_path_gives_way_to_a_shorter_one(
         assert "result" in await (await house.relay()).ask("ping")
 
 
-async def test_a_directory_that_others_may_have_made_is_not_entered(
+async def test_a_directory_of_another_user_is_not_used(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(short))
@@ -114,7 +114,7 @@ async def test_a_directory_that_others_may_have_made_is_not_entered(
 
 
 def dead_sockets(directory: Path, *pids: int) -> list[str]:
-    """Sockets at which nobody listens, by the process in their names."""
+    """Make sockets without a listener, by the process in their names."""
     directory.mkdir()
     for pid in pids:
         with socket.socket(socket.AF_UNIX) as dead:
@@ -122,7 +122,7 @@ def dead_sockets(directory: Path, *pids: int) -> list[str]:
     return names(directory)
 
 
-async def test_sockets_of_killed_hosts_are_taken_away(short: Path) -> None:
+async def test_sockets_of_killed_hosts_are_removed(short: Path) -> None:
     program = await asyncio.create_subprocess_exec("true")
     await program.wait()
     left, lives = sorted(
@@ -135,15 +135,15 @@ async def test_sockets_of_killed_hosts_are_taken_away(short: Path) -> None:
     assert lives in there
 
 
-async def test_no_session_without_tools_is_let_in(tmp_path: Path) -> None:
+async def test_a_session_without_tools_is_refused(tmp_path: Path) -> None:
     async with open_door(tmp_path, [ECHO]) as house:
         assert house.door.admit(house.session, False) is None
         assert house.door.admit(house.session, ["other"]) is None
-        assert await (await house.relay()).end() == 0  # its token has ended
+        assert await (await house.relay()).end() == 0  # its token has expired
         await refused(house, "wrong token")
 
 
-# -- clients that lie ------------------------------------------------------------------------------
+# -- malicious clients ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ async def test_a_client_without_a_token_is_refused(tmp_path: Path, first: bytes,
 
 
 async def ended(reader: asyncio.StreamReader) -> bytes:
-    """What came until the door closed the connection."""
+    """Return the data until the door closed the connection."""
     data = b""
     with suppress(ConnectionError):
         while piece := await reader.read(1 << 16):
@@ -186,7 +186,7 @@ async def test_a_silent_client_is_refused_in_time(
         writer.close()
 
 
-async def test_a_client_that_goes_at_once_is_no_fault(tmp_path: Path) -> None:
+async def test_a_client_that_leaves_at_once_is_no_fault(tmp_path: Path) -> None:
     async with open_door(tmp_path, [ECHO]) as house:
         _, writer = await house.connect()
         writer.transport.abort()
@@ -217,7 +217,7 @@ async def test_garbage_ends_a_connection(tmp_path: Path) -> None:
         writer.close()
 
 
-async def test_only_so_many_connections_come_in(tmp_path: Path) -> None:
+async def test_the_number_of_connections_is_limited(tmp_path: Path) -> None:
     async with open_door(tmp_path, [ECHO]) as house:
         relays = [await house.relay() for _ in range(doors.CONNECTIONS)]
         for relay in relays:
@@ -257,7 +257,7 @@ async def test_a_relay_ends_with_its_session(tmp_path: Path) -> None:
         await wait.ended.wait()
 
 
-async def test_a_relay_ends_when_a_session_is_let_in_anew(tmp_path: Path) -> None:
+async def test_a_relay_ends_when_its_session_gets_a_new_token(tmp_path: Path) -> None:
     async with open_door(tmp_path, [ECHO]) as house:
         relay = await house.relay()
         await relay.ask("ping")
@@ -291,8 +291,8 @@ async def test_a_call_ends_with_its_relay(tmp_path: Path, monkeypatch: pytest.Mo
         assert not house.faults
 
 
-async def test_a_relay_ends_when_nobody_reads_it(tmp_path: Path) -> None:
-    """Its agent is gone, while another process still holds its input."""
+async def test_a_relay_without_a_reader_ends(tmp_path: Path) -> None:
+    """Its agent has exited, while another process still holds its input open."""
     async with open_door(tmp_path, [ECHO]) as house:
         ours, theirs = os.pipe()
         keep_in, keep_out = os.pipe()
@@ -311,7 +311,7 @@ async def test_a_relay_ends_when_nobody_reads_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "env", [{}, {"ACP_NVIM_SOCKET": "/nowhere", "ACP_NVIM_TOKEN": "x"}, {"ACP_NVIM_SOCKET": "x"}]
 )
-def test_a_relay_without_a_door_says_so_in_one_line(env: dict[str, str]) -> None:
+def test_a_relay_without_a_door_reports_it_in_one_line(env: dict[str, str]) -> None:
     argv = [sys.executable, "-I", "-S", RELAY]
     ran = subprocess.run(argv, env=env, capture_output=True, timeout=20, check=False)
     assert ran.returncode == 1
@@ -320,8 +320,8 @@ def test_a_relay_without_a_door_says_so_in_one_line(env: dict[str, str]) -> None
     assert ran.stderr.count(b"\n") == 1
 
 
-def test_a_relay_needs_little() -> None:
-    """Each import is time that an agent waits."""
+def test_a_relay_imports_few_modules() -> None:
+    """Each import delays the agent."""
     code = f"import sys; sys.argv = ['x']; exec(open({RELAY!r}).read().split('if __name__')[0])"
     shown = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"{code}\nprint(*sys.modules)"],
@@ -331,7 +331,7 @@ def test_a_relay_needs_little() -> None:
     assert not {"socket", "re", "enum", "asyncio"} & set(shown.stdout.decode().split())
 
 
-async def test_too_long_a_text_is_cut_on_the_way(tmp_path: Path) -> None:
+async def test_a_text_that_is_too_long_is_cut(tmp_path: Path) -> None:
     async with open_door(tmp_path, [ECHO]) as house:
         relay = await house.relay()
         params = {"name": "echo", "arguments": {"text": "x" * 100_000, "times": 100}}

@@ -1,4 +1,4 @@
-"""The server's end of an MCP connection: each request has one answer, in both eras."""
+"""The server side of an MCP connection: each request has one answer, in both eras."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def no_fault(name: str, error: Exception) -> None:
 
 
 async def turns() -> None:
-    """Let tasks that can go on do so."""
+    """Let other tasks run."""
     for _ in range(5):
         await anyio.lowlevel.checkpoint()
 
 
 class Client:
-    """The far end: what was sent, as values."""
+    """The client side, with the sent frames as values."""
 
     def __init__(self, *tools: Any) -> None:
         self.box = Toolbox([ECHO, *tools], no_fault)
@@ -66,14 +66,14 @@ class Client:
         self.server.receive(b"".join(json.dumps(frame).encode() + b"\n" for frame in told))
 
     async def change(self, *tools: Any) -> None:
-        """There are these tools besides."""
+        """Add these tools."""
         for tool in tools:
             self.box.add(tool)
         self.own.refresh()
         await turns()
 
     async def ask(self, method: str, params: Any = None, id: Any = 1) -> Json:
-        """The answer to a request, without what all answers have."""
+        """Return the answer to a request, without the members that all answers have."""
         before = len(self.lines)
         self.say({"id": id, "method": method, **({} if params is None else {"params": params})})
         await self.server.idle()
@@ -135,7 +135,7 @@ async def test_a_server_without_a_handshake_is_discovered(client: Client) -> Non
     }
 
 
-async def test_a_version_that_is_not_served_is_refused_with_those_that_are(client: Client) -> None:
+async def test_an_unsupported_version_is_refused_with_the_supported_ones(client: Client) -> None:
     meta = {**MODERN, "io.modelcontextprotocol/protocolVersion": "2031-01-01"}
     error = (await client.ask("tools/list", {"_meta": meta}))["error"]
     assert error["code"] == -32022
@@ -154,7 +154,7 @@ async def test_a_version_that_is_not_served_is_refused_with_those_that_are(clien
         [],
     ],
 )
-async def test_a_request_that_does_not_say_enough_is_refused(client: Client, params: Any) -> None:
+async def test_an_incomplete_request_is_refused(client: Client, params: Any) -> None:
     assert (await client.ask("server/discover", params))["error"]["code"] == -32602
 
 
@@ -183,7 +183,7 @@ async def test_a_call_gives_text_and_data(client: Client, meta: Json) -> None:
     assert result.get("resultType") == ("complete" if meta else None)
 
 
-async def test_what_a_tool_cannot_do_is_a_result(client: Client) -> None:
+async def test_a_failure_of_a_tool_is_a_result(client: Client) -> None:
     params = {"name": "echo", "arguments": {"text": "error"}}
     assert (await client.ask("tools/call", params))["result"] == {
         "content": [{"type": "text", "text": "nothing to say"}],
@@ -203,7 +203,7 @@ async def test_what_a_tool_cannot_do_is_a_result(client: Client) -> None:
         ("x" * 100_000, None, -32601),
     ],
 )
-async def test_what_is_not_served_is_refused(
+async def test_an_unsupported_request_is_refused(
     client: Client, method: str, params: Any, code: int
 ) -> None:
     answer = await client.ask(method, params)
@@ -212,7 +212,7 @@ async def test_what_is_not_served_is_refused(
 
 
 @pytest.mark.parametrize("token", ["p", 7])
-async def test_progress_is_told_to_those_who_ask(client: Client, token: str | int) -> None:
+async def test_progress_is_sent_on_request(client: Client, token: str | int) -> None:
     params = {"name": "echo", "arguments": {"text": "a", "times": 3}}
     client.say({"id": 1, "method": "tools/call", "params": params})
     await client.server.idle()
@@ -228,7 +228,7 @@ async def test_progress_is_told_to_those_who_ask(client: Client, token: str | in
     ]
 
 
-async def test_a_call_that_is_taken_back_has_no_answer_and_frees_its_id() -> None:
+async def test_a_cancelled_call_has_no_answer_and_frees_its_id() -> None:
     wait = Waits()
     client = Client(wait.tool)
     call = {"name": "wait", "arguments": {"text": ""}}
@@ -241,7 +241,7 @@ async def test_a_call_that_is_taken_back_has_no_answer_and_frees_its_id() -> Non
     assert await client.ask("ping", id=1) == {"result": {}}
 
 
-async def test_a_call_may_be_taken_back_before_it_began() -> None:
+async def test_a_call_may_be_cancelled_before_it_begins() -> None:
     wait = Waits()
     client = Client(wait.tool)
     client.say(
@@ -259,7 +259,7 @@ async def test_a_cancel_of_nothing_is_counted(client: Client) -> None:
     assert client.faults == ["message"]
 
 
-async def test_a_long_line_is_refused_and_those_behind_it_are_served(client: Client) -> None:
+async def test_a_long_line_is_refused_and_later_ones_are_served(client: Client) -> None:
     head = b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","x":"'
     client.server.receive(head + b"x" * LINE_BYTES)
     assert client.lines == []
@@ -268,7 +268,7 @@ async def test_a_long_line_is_refused_and_those_behind_it_are_served(client: Cli
     assert client.faults == ["oversize"]
 
 
-async def test_a_client_that_sends_garbage_is_given_up(client: Client) -> None:
+async def test_a_client_that_sends_garbage_is_disconnected(client: Client) -> None:
     for _ in range(VIOLATIONS):
         client.server.receive(b"garbage\n")
     assert not client.server.is_hopeless
@@ -298,16 +298,16 @@ def test_each_request_is_answered_exactly_once(frames: list[Json], size: int) ->
     asyncio.run(life())
 
 
-# -- that there are other tools --------------------------------------------------------------------
+# -- changes of the list of tools -----------------------------------------------------------------
 
 OTHER = msgspec.structs.replace(ECHO, name="other")
 CHANGED = "notifications/tools/list_changed"
 
 
-async def test_a_client_that_shook_hands_is_told_of_other_tools(client: Client) -> None:
+async def test_a_client_gets_changes_of_tools_after_its_handshake(client: Client) -> None:
     await client.ask("initialize", {"protocolVersion": "2025-11-25"})
     await client.change(OTHER)
-    assert len(client.lines) == 1  # it is not there yet
+    assert len(client.lines) == 1  # the client is not initialized yet
     client.say({"method": "notifications/initialized"}, {"method": "notifications/initialized"})
     await turns()
     client.box.drop("other")
@@ -317,7 +317,7 @@ async def test_a_client_that_shook_hands_is_told_of_other_tools(client: Client) 
     assert [tool["name"] for tool in listed] == ["echo"]
 
 
-async def test_the_same_tools_with_other_functions_are_no_news(client: Client) -> None:
+async def test_the_same_tools_with_other_functions_are_no_change(client: Client) -> None:
     client.say({"method": "notifications/initialized"})
     await client.ask("tools/list")
     same = msgspec.structs.replace(ECHO, run=Waits().tool.run)
@@ -327,7 +327,7 @@ async def test_the_same_tools_with_other_functions_are_no_news(client: Client) -
     assert [line["method"] for line in client.lines[1:]] == [CHANGED]
 
 
-async def test_a_client_without_a_handshake_is_told_what_it_listens_for(client: Client) -> None:
+async def test_a_client_without_a_handshake_gets_its_subscriptions(client: Client) -> None:
     await client.change(OTHER)
     assert not client.lines
     wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourceSubscriptions": ["x"]}
@@ -362,7 +362,7 @@ async def test_a_client_without_a_handshake_is_told_what_it_listens_for(client: 
     }
 
 
-async def test_a_client_that_listens_for_nothing_of_ours_hears_nothing(client: Client) -> None:
+async def test_a_client_with_other_subscriptions_gets_nothing(client: Client) -> None:
     params = {"_meta": MODERN, "notifications": {"promptsListChanged": True}}
     client.say({"id": 1, "method": "subscriptions/listen", "params": params})
     await turns()
@@ -370,7 +370,7 @@ async def test_a_client_that_listens_for_nothing_of_ours_hears_nothing(client: C
     assert [line["params"]["notifications"] for line in client.lines] == [{}]
 
 
-async def test_so_many_may_listen_and_none_of_an_earlier_era(client: Client) -> None:
+async def test_subscriptions_are_limited_and_belong_to_the_new_era(client: Client) -> None:
     params = {"_meta": MODERN, "notifications": {}}
     for id in range(mcp_methods.LISTENERS + 1):
         client.say({"id": id, "method": "subscriptions/listen", "params": params})

@@ -24,14 +24,14 @@ OTHER = msgspec.structs.replace(ECHO, name="other")
 
 
 def official(house: House, mode: str, **options: Any) -> Client:
-    """The official client, which starts a relay of its own."""
+    """Return the official client, which starts its own relay."""
     argv = ["-I", "-S", RELAY]
     program = StdioServerParameters(command=sys.executable, args=argv, env=dict(house.env()))
     return Client(stdio_client(program), mode=mode, **options)
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_it_lists_and_calls_tools(tmp_path: Path, mode: str) -> None:
+async def test_the_official_client_lists_and_calls_tools(tmp_path: Path, mode: str) -> None:
     told: list[str | None] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -39,7 +39,8 @@ async def test_it_lists_and_calls_tools(tmp_path: Path, mode: str) -> None:
 
     async with open_door(tmp_path, [ECHO]) as house, official(house, mode) as client:
         assert client.protocol_version == MODES[mode]
-        assert bool(client.instructions) == (mode != "2026-07-28")  # where it has asked for them
+        # if the client has asked for them
+        assert bool(client.instructions) == (mode != "2026-07-28")
         (tool,) = (await client.list_tools()).tools
         assert (tool.name, tool.title) == ("echo", "Echo")
         assert tool.annotations is not None
@@ -55,7 +56,7 @@ async def test_it_lists_and_calls_tools(tmp_path: Path, mode: str) -> None:
         assert result.content[0].text == "text: missing"
 
 
-async def test_it_hears_of_other_tools_after_a_handshake(tmp_path: Path) -> None:
+async def test_the_official_client_gets_changes_of_tools_after_a_handshake(tmp_path: Path) -> None:
     heard = anyio.Event()
 
     async def hear(message: Any) -> None:
@@ -75,7 +76,7 @@ async def test_it_hears_of_other_tools_after_a_handshake(tmp_path: Path) -> None
         assert len((await client.list_tools()).tools) == 2
 
 
-async def test_it_hears_of_other_tools_when_it_listens(tmp_path: Path) -> None:
+async def test_the_official_client_gets_changes_of_tools_by_subscription(tmp_path: Path) -> None:
     async with (
         open_door(tmp_path, [ECHO]) as house,
         official(house, "2026-07-28") as client,
@@ -88,7 +89,7 @@ async def test_it_hears_of_other_tools_when_it_listens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_it_takes_a_call_back(tmp_path: Path, mode: str) -> None:
+async def test_the_official_client_cancels_a_call(tmp_path: Path, mode: str) -> None:
     wait = Waits()
     async with open_door(tmp_path, [wait.tool, ECHO]) as house, official(house, mode) as client:
         async with anyio.create_task_group() as group:
@@ -101,7 +102,7 @@ async def test_it_takes_a_call_back(tmp_path: Path, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_it_is_refused_with_a_wrong_token(tmp_path: Path, mode: str) -> None:
+async def test_the_official_client_is_refused_with_a_wrong_token(tmp_path: Path, mode: str) -> None:
     async with open_door(tmp_path, [ECHO]) as house:
         stranger = House(house.door, house.toolbox, [])
         stranger.entrance = type(house.entrance)(house.entrance.address, "guessed")

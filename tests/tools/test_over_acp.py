@@ -1,4 +1,4 @@
-"""The tools for agents that speak MCP over the connection which they have."""
+"""The editor's tools for agents that use MCP over ACP."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_progress_carries_the_ids_of_its_request() -> None:
         ("tools/list", {"_meta": {**META, next(iter(META)): "2031-01-01"}}, -32022),
     ],
 )
-async def test_what_is_wrong_within_is_part_of_the_answer(
+async def test_an_inner_error_is_part_of_the_answer(
     method: str, params: dict[str, Any], code: int
 ) -> None:
     answer = await Agent().ask(method, **params)
@@ -83,7 +83,7 @@ async def test_what_is_wrong_within_is_part_of_the_answer(
     assert answer.error.code == code
 
 
-async def test_a_server_is_known_by_its_id_alone() -> None:
+async def test_a_server_is_identified_only_by_its_id() -> None:
     agent = Agent()
     before = agent.id
     agent.id = "guessed"
@@ -113,8 +113,8 @@ async def test_a_request_is_active_once_and_ends_with_its_session() -> None:
     assert wait.ended.is_set()
 
 
-async def test_an_agent_that_listens_is_told_of_other_tools_until_its_session_ends() -> None:
-    """A notification needs a request that is active (`MessageMcpNotification`)."""
+async def test_a_subscribed_agent_gets_changes_of_tools_until_its_session_ends() -> None:
+    """A notification needs an active request (`MessageMcpNotification`)."""
     agent = Agent()
     wanted = {"toolsListChanged": True}
     listens = asyncio.create_task(agent.ask("subscriptions/listen", "r9", notifications=wanted))

@@ -1,4 +1,4 @@
-"""Places that agents name, and those that language servers answer."""
+"""Places in files, from agents and from language servers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXT = parse("def one(stone, one):\n\n  self.one.two = 'naïve 🦆 word'\n")
         (3, " one.two ", 11),
     ],
 )
-def test_a_symbol_stands_at_its_last_word(line: int, symbol: str, column: int) -> None:
+def test_a_symbol_is_located_at_its_last_word(line: int, symbol: str, column: int) -> None:
     assert position(TEXT, "a.py", line, symbol, None) == Position(line - 1, column)
 
 
@@ -48,7 +48,7 @@ def test_a_column_counts_characters_from_one() -> None:
         (1, None, 99, "column 99 is past the end"),
     ],
 )
-def test_what_cannot_be_meant_is_said(
+def test_an_impossible_place_is_reported(
     line: int, symbol: str | None, column: int | None, words: str
 ) -> None:
     with pytest.raises(ToolError) as error:
@@ -79,7 +79,7 @@ def test_all_kinds_of_locations_are_read(tmp_path: Path) -> None:
 
 
 class Lines:
-    """The lines of one file; others may not be shown."""
+    """The lines of one file. Other files may not be shown."""
 
     def __init__(self, path: str, lines: list[str]) -> None:
         self.path, self.lines = path, lines
@@ -93,7 +93,7 @@ async def test_places_are_written_with_their_lines() -> None:
     sources: Any = Lines(path, ["\t🦆 one\x1b[0m", "x" * 400])
     spots = [
         Spot(path, 0, 4, "utf-16"),
-        Spot(path, 0, 6, "utf-8"),  # the same place, of another server
+        Spot(path, 0, 6, "utf-8"),  # the same place, from another server
         Spot(path, 1, 0, "utf-8", "function f:"),
         Spot("/usr/lib/b.py", 7, 3, "utf-8"),
         Spot("/usr/lib/c.py", 8, 3, "utf-8"),
@@ -125,6 +125,6 @@ async def test_places_are_written_with_their_lines() -> None:
         {"uri": "file:///a", "range": {"start": {"line": "x", "character": 0}}},
     ],
 )
-def test_an_answer_without_the_form_of_lsp_is_a_reason(answered: Any) -> None:
+def test_a_malformed_lsp_answer_is_reported(answered: Any) -> None:
     with pytest.raises(ToolError, match="the answer of pyls is not valid"):
         locations([Answer(1, "pyls", "utf-16", answered)])

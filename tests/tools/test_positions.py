@@ -26,7 +26,7 @@ def test_the_example_of_the_spec(encoding: Encoding, end: int) -> None:
 
 
 @given(st.text(st.characters(codec="utf-8")), st.data())
-def test_it_counts_as_python_encodes(line: str, data: st.DataObject) -> None:
+def test_columns_equal_those_of_pythons_encoders(line: str, data: st.DataObject) -> None:
     column = data.draw(st.integers(0, len(line)))
     for encoding, (codec, unit) in SIZES.items():
         character = len(line[:column].encode(codec)) // unit

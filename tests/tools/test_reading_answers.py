@@ -1,4 +1,4 @@
-"""What the reading tools make of answers, over a fake editor and fake language servers."""
+"""Results of the reading tools, over a fake editor and fake language servers."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from tests.support.file_requests import Recorder, Requests
 
 
 class Editor:
-    """Says these diagnostics."""
+    """An editor with these diagnostics."""
 
-    def __init__(self, said: Diagnostics) -> None:
-        self.said = said
+    def __init__(self, diagnostic: Diagnostics) -> None:
+        self.said = diagnostic
 
     async def diagnostics(self, *_: Any, **__: Any) -> Diagnostics:
         return self.said
 
 
 class Servers:
-    """Answer this, whatever they are asked."""
+    """Language servers that always give this answer."""
 
     def __init__(self, *results: Any) -> None:
         self.results = results
@@ -47,7 +47,7 @@ class Servers:
 
 
 class Project:
-    """A session in a directory, and what its tools see of it."""
+    """A session in a directory with its tools."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
@@ -64,7 +64,7 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def said(project: Project, name: str, line: int, severity: str, message: str) -> Diagnostic:
+def diagnostic(project: Project, name: str, line: int, severity: str, message: str) -> Diagnostic:
     return Diagnostic(str(project.root / name), severity, message, line, 3, line, "py", "E1")
 
 
@@ -77,8 +77,8 @@ async def diagnose(project: Project, found: Diagnostics, **args: Any) -> Any:
 
 async def test_diagnostics_are_lines_and_data(project: Project) -> None:
     items = [
-        said(project, "a.py", 2, "error", "not\n  good"),
-        said(project, "b.py", 1, "hint", "x"),
+        diagnostic(project, "a.py", 2, "error", "not\n  good"),
+        diagnostic(project, "b.py", 1, "hint", "x"),
     ]
     counts = {"error": 1, "hint": 3}
     told = await diagnose(project, Diagnostics(items, ["slow"], True, counts))
@@ -93,8 +93,11 @@ async def test_diagnostics_are_lines_and_data(project: Project) -> None:
     assert told.summary == "1 error, 3 hints"
 
 
-async def test_what_a_turn_has_changed(project: Project) -> None:
-    new, old = said(project, "a.py", 2, "error", "new"), said(project, "a.py", 1, "error", "old")
+async def test_changes_of_the_turn_are_listed(project: Project) -> None:
+    new, old = (
+        diagnostic(project, "a.py", 2, "error", "new"),
+        diagnostic(project, "a.py", 1, "error", "old"),
+    )
     found = Diagnostics([new], [], True, {}, [old], 3, 1, [new.path])
     told = await diagnose(project, found, since="turn")
     assert told.text.split("\n") == [
@@ -106,7 +109,7 @@ async def test_what_a_turn_has_changed(project: Project) -> None:
     assert told.summary == "3 added, 1 removed"
 
 
-async def test_nothing_said_is_said(project: Project) -> None:
+async def test_no_diagnostics_are_reported_as_such(project: Project) -> None:
     told = await diagnose(project, Diagnostics([], [], True))
     assert (told.text, told.summary) == ("nothing is wrong, as far as is known", "no problems")
     with pytest.raises(ToolError, match="no language server runs here: name the path of a file"):

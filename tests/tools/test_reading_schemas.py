@@ -1,4 +1,4 @@
-"""What agents are told of the reading tools."""
+"""Descriptions of the reading tools for agents."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ NAMES = (
 )
 
 
-def test_they_are_those_of_the_contract() -> None:
+def test_the_tools_are_those_of_the_contract() -> None:
     assert [tool.name for tool in TOOLS] == [f"nvim_{name}" for name in NAMES]
     assert not any(tool.writes for tool in TOOLS)
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_each_says_what_it_gives_with_an_example(tool: Tool[Any]) -> None:
+def test_each_tool_describes_its_result_with_an_example(tool: Tool[Any]) -> None:
     schema = input_schema(tool.arguments)
     assert schema["additionalProperties"] is False
     assert "Example" in tool.description
@@ -45,7 +45,7 @@ def test_no_argument_has_a_reserved_name_and_schemas_are_plain(tool: Tool[Any]) 
     assert faults(input_schema(tool.arguments)) == []
 
 
-def test_the_place_that_a_definition_looks_for_is_called_target() -> None:
+def test_the_argument_of_a_definition_is_called_target() -> None:
     (definition,) = [tool for tool in TOOLS if tool.name == "nvim_definition"]
     target = input_schema(definition.arguments)["properties"]["target"]
     assert target["enum"] == ["declaration", "definition", "implementation", "type"]

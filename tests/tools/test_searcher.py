@@ -1,4 +1,4 @@
-"""Searches in other processes: by the program of our own, and by ripgrep."""
+"""Searches in other processes: by the plugin's program, and by ripgrep."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def own(query: Query, limit_s: float = 20) -> SearchResult:
 
 
 def lines(found: SearchResult, root: Path) -> list[str]:
-    """`path:line:column text` of all that was found."""
+    """Return `path:line:column text` of all matches."""
     return sorted(
         f"{Path(one.path).relative_to(root)}:{one.line}:{one.column} {one.text}"
         for one in found.matches
@@ -58,7 +58,7 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-async def test_a_text_is_found_as_it_is(project: Path) -> None:
+async def test_a_literal_text_is_found(project: Path) -> None:
     found = await own(query(project, "one.two"))
     assert found.complete
     assert lines(found, project) == ["a.txt:1:1 one.two", "a.txt:2:8 önetwo one.two"]
@@ -69,13 +69,13 @@ async def test_an_expression_and_any_case(project: Path) -> None:
     assert lines(found, project) == ["a.txt:1:1 one.two", "sub/b.txt:1:1 ONE.TWO"]
 
 
-async def test_unsaved_texts_stand_in_place_of_their_files(project: Path) -> None:
+async def test_unsaved_texts_replace_their_files(project: Path) -> None:
     texts = {str(project / "a.txt"): "new\n one.two", str(project / "new.txt"): "one.two"}
     found = await own(query(project, "one.two", texts=texts))
     assert lines(found, project) == ["a.txt:2:2  one.two", "new.txt:1:1 one.two"]
 
 
-async def test_what_git_ignores_is_left_out(project: Path) -> None:
+async def test_files_that_git_ignores_are_left_out(project: Path) -> None:
     git(project, "init", "-q")
     (project / ".gitignore").write_text("sub\n")
     (project / "sub/c.txt").write_text("one.two\n")
@@ -102,7 +102,7 @@ async def test_no_program_of_the_repository_runs(project: Path, tmp_path: Path) 
     assert not ran.exists()
 
 
-async def test_an_expression_that_takes_for_ever_is_ended(project: Path) -> None:
+async def test_a_slow_expression_is_stopped(project: Path) -> None:
     (project / "a.txt").write_text("a" * 60 + "!\n")
     found = await own(query(project, "(a+)+$", regex=True), limit_s=0.5)
     assert not found.complete
@@ -120,7 +120,7 @@ Rg = Callable[..., ProgramSearcher]
 
 @pytest.fixture
 def rg(tmp_path: Path) -> Rg:
-    """A ripgrep that finds what it is told to, or knows no such expression."""
+    """Return a fake ripgrep that finds the given matches, or refuses the expression."""
 
     def make(matches: list[tuple[str, int, str, int]], fails: str = "no") -> ProgramSearcher:
         program, log = tmp_path / "rg", str(tmp_path / "log")
@@ -143,7 +143,7 @@ async def test_ripgrep_searches_the_disk(project: Path, rg: Rg, tmp_path: Path) 
     assert "--fixed-strings" in argv
 
 
-async def test_an_expression_that_ripgrep_does_not_know_is_searched_by_us(
+async def test_an_expression_unknown_to_ripgrep_uses_the_plugins_program(
     project: Path, rg: Rg
 ) -> None:
     searcher = rg([], "yes")

@@ -1,4 +1,4 @@
-"""Calls of tools end, in time and in bounds, and are counted."""
+"""Calls of tools end within limits of time and size, and are counted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Nothing(Struct, frozen=True):
 
 
 def gives(result: Any) -> Tool[Any]:
-    """A tool that gives this, or raises it."""
+    """Return a tool that returns or raises this."""
 
     async def run(call: Call, given: Nothing) -> ToolResult:
         if isinstance(result, Exception):
@@ -38,7 +38,7 @@ def a_session() -> Session:
     return session
 
 
-async def called(tool: Tool[Any], faults: list[str] | None = None, **given: Any) -> Outcome:
+async def call_tool(tool: Tool[Any], faults: list[str] | None = None, **given: Any) -> Outcome:
     def fault(name: str, error: Exception) -> None:
         assert faults is not None, error
         faults.append(f"{name}: {error}")
@@ -55,8 +55,8 @@ def no_fault(name: str, error: Exception) -> None:
     raise AssertionError(f"{name}: {error}")
 
 
-async def test_a_tool_gives_its_result() -> None:
-    outcome = await called(ECHO, text="a", times=2)
+async def test_a_tool_returns_its_result() -> None:
+    outcome = await call_tool(ECHO, text="a", times=2)
     assert outcome == Outcome(ToolResult("aa", {"said": "a"}))
 
 
@@ -67,55 +67,55 @@ async def test_a_tool_gives_its_result() -> None:
         (Refusal("outside", "/etc", "outside of the session"), "/etc: outside of the session"),
     ],
 )
-async def test_what_cannot_be_done_is_said_in_one_line(error: Exception, said: str) -> None:
-    assert await called(gives(error)) == failure(said)
+async def test_a_failure_is_reported_in_one_line(error: Exception, said: str) -> None:
+    assert await call_tool(gives(error)) == failure(said)
 
 
-async def test_wrong_arguments_are_said_to_the_agent() -> None:
-    assert await called(ECHO, times=2) == failure("text: missing")
+async def test_wrong_arguments_are_reported_to_the_agent() -> None:
+    assert await call_tool(ECHO, times=2) == failure("text: missing")
 
 
-async def test_a_fault_of_ours_is_told_both_ways() -> None:
+async def test_an_internal_error_is_reported_to_agent_and_user() -> None:
     faults: list[str] = []
-    outcome = await called(gives(KeyError("x")), faults)
+    outcome = await call_tool(gives(KeyError("x")), faults)
     assert outcome == failure("internal error: KeyError: 'x'")
     assert faults == ["give: 'x'"]
 
 
-async def test_what_is_no_json_is_a_fault_of_ours() -> None:
+async def test_a_result_outside_of_json_is_an_internal_error() -> None:
     faults: list[str] = []
-    outcome = await called(gives(ToolResult("a", {"a": object()})), faults)
+    outcome = await call_tool(gives(ToolResult("a", {"a": object()})), faults)
     assert outcome.failed
     assert len(faults) == 1
 
 
 async def test_a_tool_that_takes_too_long_is_named() -> None:
     wait = Waits(timeout_s=0.01)
-    assert await called(wait.tool, text="") == failure("wait took more than 0.01 s")
+    assert await call_tool(wait.tool, text="") == failure("wait took more than 0.01 s")
     assert wait.ended.is_set()
 
 
-async def test_control_characters_are_taken_out() -> None:
-    outcome = await called(gives(ToolResult("a\x1b[1m\tb\r\n\x00c\x9b\ud800")))
+async def test_control_characters_are_removed() -> None:
+    outcome = await call_tool(gives(ToolResult("a\x1b[1m\tb\r\n\x00c\x9b\ud800")))
     assert outcome.result.text == "a[1m\tb\nc\ufffd"
 
 
-async def test_a_long_result_is_cut_and_says_so() -> None:
+async def test_a_long_result_is_cut_with_a_note() -> None:
     long = "x" * (TEXT_CHARACTERS + 5)
-    result = (await called(gives(ToolResult(long, {"text": long})))).result
+    result = (await call_tool(gives(ToolResult(long, {"text": long})))).result
     assert result.text.endswith("x\n… 5 more characters are left out; ask for a part")
     assert len(result.text) < len(long) + 60
     assert result.structured is None
 
 
-async def test_an_unknown_tool_is_none_of_the_box() -> None:
+async def test_an_unknown_tool_is_not_found() -> None:
     box = Toolbox([ECHO], no_fault)
     for name, enabled in (("echoo", True), ("echo", False), ("echo", ["other"])):
         with pytest.raises(UnknownTool):
             await box.call(a_session(), name, None, enabled=enabled)
 
 
-def test_an_option_says_which_tools_are_listed() -> None:
+def test_an_option_selects_the_listed_tools() -> None:
     wait = Waits().tool
     box = Toolbox([ECHO, wait], no_fault)
     assert [it.name for it in box.listed(True)] == ["echo", "wait"]
@@ -136,7 +136,7 @@ async def test_calls_are_counted() -> None:
     assert "tools" in session.changes.names
 
 
-async def test_a_cancel_ends_the_calls_of_its_session_alone() -> None:
+async def test_a_cancel_ends_only_the_calls_of_its_session() -> None:
     mine, others = Waits(), Waits()
     box = Toolbox([mine.tool], no_fault)
     box.add(Tool("other", "Other", "Waits.", mine.tool.arguments, others.tool.run, timeout_s=None))
@@ -158,7 +158,7 @@ async def test_a_cancel_ends_the_calls_of_its_session_alone() -> None:
     assert session.tools == ToolUse(calls=1, failed=1, slowest_ms=session.tools.slowest_ms)  # type: ignore[union-attr]
 
 
-async def test_only_so_many_calls_run_at_once() -> None:
+async def test_the_number_of_concurrent_calls_is_limited() -> None:
     wait = Waits()
     box = Toolbox([wait.tool, ECHO], no_fault)
     session = a_session()

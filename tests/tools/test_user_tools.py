@@ -1,4 +1,4 @@
-"""The user's tools in a toolbox: their schemas, their results, and how their calls end."""
+"""The user's tools in a toolbox: their schemas, their results, and the end of their calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAID = Answer("said")
 
 
 class Runs:
-    """Runs tools: notes the calls, and gives `answer`, raises it, or hangs where that is None."""
+    """Runs tools: records calls, and returns or raises `answer`, or hangs if it is None."""
 
     def __init__(self, answer: Answer | Exception | None = SAID) -> None:
         self.answer = answer
@@ -38,7 +38,7 @@ class Runs:
 
 
 class Permits:
-    """Answers questions with `why_not`, and notes them."""
+    """Answers questions with `why_not` and records them."""
 
     def __init__(self, why_not: str = "") -> None:
         self.why_not = why_not
@@ -92,7 +92,7 @@ def failed(why: str) -> Outcome:
     return Outcome(ToolResult(why), failed=True)
 
 
-def test_tools_come_and_go_and_that_is_told_once() -> None:
+def test_changes_of_tools_are_reported_once() -> None:
     users = Users()
     users.tools.replace([mine("a"), mine("b")])
     users.tools.replace([mine("a"), mine("b")])
@@ -103,7 +103,7 @@ def test_tools_come_and_go_and_that_is_told_once() -> None:
     assert (users.names, users.changes) == ([], 3)
 
 
-async def test_a_tool_that_is_gone_cannot_be_called() -> None:
+async def test_a_removed_tool_cannot_be_called() -> None:
     users = Users()
     users.tools.replace([mine()])
     users.tools.replace([])
@@ -111,7 +111,7 @@ async def test_a_tool_that_is_gone_cannot_be_called() -> None:
         await users.call()
 
 
-async def test_arguments_go_as_they_came() -> None:
+async def test_arguments_are_passed_unchanged() -> None:
     users = Users()
     users.tools.replace([mine()])
     given: dict[str, Any] = {"a": [None, 2**80], "b": {"c": None}}
@@ -145,7 +145,7 @@ TICKET = {
         ({"id": None}, "id: expected integer"),
     ],
 )
-async def test_arguments_that_its_schema_refuses_never_reach_it(
+async def test_arguments_that_its_schema_refuses_never_reach_the_tool(
     given: dict[str, Any], said: str
 ) -> None:
     users = Users()
@@ -163,25 +163,25 @@ async def test_arguments_that_its_schema_refuses_never_reach_it(
         {"id": 2**80, "any": {}, "two": None, "price": None, "more": 1},
     ],
 )
-async def test_others_do(given: dict[str, Any]) -> None:
+async def test_arguments_that_its_schema_accepts_reach_the_tool(given: dict[str, Any]) -> None:
     users = Users()
     users.tools.replace([mine(schema=json.dumps(TICKET))])
     assert await users.call(**given) == Outcome(ToolResult("said"))
 
 
-async def test_one_that_hangs_ends() -> None:
+async def test_a_hanging_tool_is_stopped() -> None:
     users = Users(Runs(None))
     users.tools.replace([mine()])
     assert await users.call() == failed("mine took more than 0.05 s")
 
 
-async def test_one_that_fails_says_why() -> None:
+async def test_a_failing_tool_gives_a_reason() -> None:
     users = Users(Runs(ToolError("no ticket")))
     users.tools.replace([mine()])
     assert await users.call() == failed("no ticket")
 
 
-async def test_one_that_writes_is_asked_about_first() -> None:
+async def test_a_writing_tool_asks_first() -> None:
     users = Users(why_not="the user refused")
     users.tools.replace([mine(write=True)])
     assert await users.call(to="shop") == failed("the user refused")
@@ -206,7 +206,7 @@ async def test_one_that_writes_is_asked_about_first() -> None:
         ('{"additionalProperties":false}', {"additionalProperties": False}),
     ],
 )
-def test_lua_has_one_empty_table_and_a_schema_two(told: str, shown: dict[str, Any]) -> None:
+def test_an_empty_lua_table_becomes_the_right_json(told: str, shown: dict[str, Any]) -> None:
     assert input_schema(told) == {"type": "object", **shown}
 
 
@@ -223,7 +223,7 @@ def test_a_table_is_text_and_data(value: str, text: str, data: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("levels", [101, 300, 600, 990])
-async def test_a_table_of_great_depth_is_no_fault(levels: int) -> None:
+async def test_a_deeply_nested_table_is_no_internal_error(levels: int) -> None:
     users = Users(Runs(Answer(json="[" * levels + "]" * levels)))
     users.tools.replace([mine()])
     outcome = await users.call()
@@ -232,7 +232,7 @@ async def test_a_table_of_great_depth_is_no_fault(levels: int) -> None:
 
 
 @pytest.mark.parametrize("levels", [100, 300])
-async def test_neither_are_such_arguments(levels: int) -> None:
+async def test_deeply_nested_arguments_are_no_internal_error(levels: int) -> None:
     users = Users()
     users.tools.replace([mine(write=True)])
     deep: Any = 1
@@ -242,6 +242,6 @@ async def test_neither_are_such_arguments(levels: int) -> None:
     assert not users.permits.asked
 
 
-def test_ordinary_depth_is_fine() -> None:
+def test_ordinary_depth_is_accepted() -> None:
     text = "[" * 100 + "]" * 100
     assert result(Answer(json=text)).text == text

@@ -1,4 +1,4 @@
-"""Edits of language servers on texts: what becomes of the files."""
+"""Edits of language servers on texts, with their effect on files."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ ENCODINGS: list[Encoding] = ["utf-8", "utf-16", "utf-32"]
 
 
 def edit(row: int, column: int, end_row: int, end_column: int, new: str) -> dict[str, Any]:
-    """A TextEdit as on the wire."""
+    """Return a TextEdit as on the wire."""
     start, end = ({"line": r, "character": c} for r, c in ((row, column), (end_row, end_column)))
     return {"range": {"start": start, "end": end}, "newText": new}
 
 
 def change(path: str, *edits: dict[str, Any], version: int | None = None) -> dict[str, Any]:
-    """A TextDocumentEdit."""
+    """Return a TextDocumentEdit."""
     document = {"uri": f"file://{path}", "version": version}
     return {"textDocument": document, "edits": list(edits)}
 
 
-def done(
+def result_of(
     found: dict[str, Any],
     files: dict[str, str | None],
     versions: dict[str, int] | None = None,
     encoding: Encoding = "utf-16",
 ) -> Result:
-    """A WorkspaceEdit carried out on these contents."""
+    """Carry out a WorkspaceEdit on these contents."""
     steps = operations(found, lambda path: path)
     assert set(paths_of(steps)) <= set(files)
     texts = {path: None if it is None else parse(it) for path, it in files.items()}
@@ -54,7 +54,7 @@ def done(
 
 
 def contents(result: Result) -> dict[str, str | None]:
-    """The new contents by path."""
+    """Return the new contents by path."""
     return {path: None if text is None else str(text) for path, text in result.texts.items()}
 
 
@@ -66,7 +66,7 @@ CONTENTS = st.lists(st.text(CHARACTERS, max_size=6), min_size=1, max_size=6).map
 
 @st.composite
 def spans(draw: st.DrawFn) -> tuple[str, list[tuple[int, int, str]]]:
-    """A text, and pieces of it that do not overlap, with what replaces them; in any order."""
+    """Draw a text, and pieces of it that do not overlap, with replacements, in any order."""
     content = draw(CONTENTS)
     cuts = sorted(draw(st.lists(st.integers(0, len(content)), max_size=8)))
     pairs = list(zip(cuts[::2], cuts[1::2], strict=False))
@@ -75,14 +75,14 @@ def spans(draw: st.DrawFn) -> tuple[str, list[tuple[int, int, str]]]:
 
 
 def model(content: str, found: list[tuple[int, int, str]]) -> str:
-    """What must come of it: replaced from the last one to the first."""
+    """Return the expected text: replaced from the last piece to the first."""
     for first, last, new in reversed(found):
         content = content[:first] + new + content[last:]
     return content
 
 
 def point(content: str, at: int, encoding: Encoding) -> Point:
-    """What a server calls a place in the text."""
+    """Return a server's position of a place in the text."""
     before = content[:at]
     row = before.count("\n")
     start = before.rfind("\n") + 1
@@ -91,7 +91,7 @@ def point(content: str, at: int, encoding: Encoding) -> Point:
 
 
 @given(spans(), st.sampled_from(ENCODINGS))
-def test_edits_are_those_of_the_plain_text(
+def test_edits_equal_those_of_the_plain_text(
     given_: tuple[str, list[tuple[int, int, str]]], encoding: Encoding
 ) -> None:
     content, found = given_
@@ -144,7 +144,7 @@ def test_the_order_of_edits_of_different_places_makes_no_difference(
     ],
 )
 def test_text_edits(content: str, edits: list[dict[str, Any]], wanted: str) -> None:
-    assert contents(done({"changes": {"file:///a": edits}}, {"/a": content})).get(
+    assert contents(result_of({"changes": {"file:///a": edits}}, {"/a": content})).get(
         "/a", content
     ) == (wanted)
 
@@ -152,7 +152,7 @@ def test_text_edits(content: str, edits: list[dict[str, Any]], wanted: str) -> N
 def test_edits_of_the_same_place_are_refused() -> None:
     both = [edit(0, 0, 0, 3, "x"), edit(0, 2, 0, 4, "y")]
     with pytest.raises(ToolError, match="overlap"):
-        done({"changes": {"file:///a": both}}, {"/a": "abcdef\n"})
+        result_of({"changes": {"file:///a": both}}, {"/a": "abcdef\n"})
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_edits_of_the_same_place_are_refused() -> None:
 )
 def test_snippets_are_refused(strange: dict[str, Any]) -> None:
     with pytest.raises(ToolError, match="snippets"):
-        done({"documentChanges": [change("/a", strange)]}, {"/a": "a\n"})
+        result_of({"documentChanges": [change("/a", strange)]}, {"/a": "a\n"})
 
 
 @pytest.mark.parametrize(
@@ -181,9 +181,9 @@ def test_snippets_are_refused(strange: dict[str, Any]) -> None:
         {"documentChanges": [{"kind": "paint", "uri": "file:///a"}]},
     ],
 )
-def test_what_is_no_edit_is_refused(broken: Any) -> None:
+def test_an_invalid_edit_is_refused(broken: Any) -> None:
     with pytest.raises(ToolError):
-        done(broken, {"/a": "a\n"})
+        result_of(broken, {"/a": "a\n"})
 
 
 # -- several files --------------------------------------------------------------------------------
@@ -194,12 +194,12 @@ def test_document_changes_win_over_changes_and_escapes_are_read() -> None:
         "changes": {"file:///a%20b": [edit(0, 0, 0, 0, "no")]},
         "documentChanges": [change("/a%20b", edit(0, 0, 0, 0, "yes "))],
     }
-    assert contents(done(found, {"/a b": "a\n"})) == {"/a b": "yes a\n"}
+    assert contents(result_of(found, {"/a b": "a\n"})) == {"/a b": "yes a\n"}
 
 
 def test_edits_of_one_document_follow_one_another() -> None:
     both = [change("/a", edit(0, 0, 0, 0, "x")), change("/a", edit(0, 1, 0, 1, "y"))]
-    assert contents(done({"documentChanges": both}, {"/a": "a\n"})) == {"/a": "xya\n"}
+    assert contents(result_of({"documentChanges": both}, {"/a": "a\n"})) == {"/a": "xya\n"}
 
 
 def test_annotations_change_nothing() -> None:
@@ -207,7 +207,7 @@ def test_annotations_change_nothing() -> None:
         "documentChanges": [change("/a", {**edit(0, 0, 0, 0, "x"), "annotationId": "1"})],
         "changeAnnotations": {"1": {"label": "Sure?", "needsConfirmation": True}},
     }
-    assert contents(done(found, {"/a": "a\n"})) == {"/a": "xa\n"}
+    assert contents(result_of(found, {"/a": "a\n"})) == {"/a": "xa\n"}
 
 
 @pytest.mark.parametrize(
@@ -219,9 +219,9 @@ def test_versions_are_checked(version: int | None, told: int | None, is_refused:
     versions = {} if told is None else {"/a": told}
     if is_refused:
         with pytest.raises(ToolError, match="has changed"):
-            done(found, {"/a": "a\n"}, versions)
+            result_of(found, {"/a": "a\n"}, versions)
     else:
-        assert contents(done(found, {"/a": "a\n"}, versions)) == {"/a": "xa\n"}
+        assert contents(result_of(found, {"/a": "a\n"}, versions)) == {"/a": "xa\n"}
 
 
 CREATE = {"kind": "create", "uri": "file:///n"}
@@ -250,23 +250,23 @@ DELETE = {"kind": "delete", "uri": "file:///a"}
         ([change("/n", edit(0, 0, 0, 0, "x"))], None, "no such file"),
     ],
 )
-def test_files_come_and_go(
+def test_files_are_created_deleted_and_renamed(
     steps: list[dict[str, Any]], there: str | None, wanted: dict[str, str | None] | str
 ) -> None:
     files = {"/a": "a\n", "/n": there}
     if isinstance(wanted, str):
         with pytest.raises(ToolError, match=wanted):
-            done({"documentChanges": steps}, files)
+            result_of({"documentChanges": steps}, files)
     else:
-        assert contents(done({"documentChanges": steps}, files)) == wanted
+        assert contents(result_of({"documentChanges": steps}, files)) == wanted
 
 
-def test_moved_files_are_known_as_such() -> None:
-    assert done({"documentChanges": [RENAME]}, {"/a": "a\n", "/n": None}).moved == {"/n": "/a"}
+def test_moved_files_are_recognized() -> None:
+    assert result_of({"documentChanges": [RENAME]}, {"/a": "a\n", "/n": None}).moved == {"/n": "/a"}
     back = {"kind": "rename", "oldUri": "file:///n", "newUri": "file:///a"}
-    again = done({"documentChanges": [RENAME, back]}, {"/a": "a\n", "/n": None})
+    again = result_of({"documentChanges": [RENAME, back]}, {"/a": "a\n", "/n": None})
     assert (again.moved, again.texts) == ({}, {})
-    anew = done(
+    anew = result_of(
         {"documentChanges": [RENAME, DELETE | {"uri": "file:///n"}, CREATE]},
         {
             "/a": "a\n",
@@ -276,8 +276,8 @@ def test_moved_files_are_known_as_such() -> None:
     assert (anew.moved, anew.texts) == ({}, {"/a": None, "/n": EMPTY})
 
 
-def test_a_file_that_only_moves_is_told_with_its_text() -> None:
-    result = done({"documentChanges": [RENAME]}, {"/a": "a\n", "/n": None})
+def test_a_file_that_only_moves_has_its_text() -> None:
+    result = result_of({"documentChanges": [RENAME]}, {"/a": "a\n", "/n": None})
     assert result.texts == {"/a": None, "/n": Text(("a",))}
 
 
@@ -316,7 +316,7 @@ WIRE = st.recursive(
 
 
 @given(WIRE)
-def test_whatever_a_server_sends_is_an_edit_or_a_reason(sent: Any) -> None:
+def test_any_answer_of_a_server_is_an_edit_or_an_error(sent: Any) -> None:
     with suppress(ToolError):
         steps = operations(sent, os.path.realpath)
         carry_out(steps, {path: parse("a\nb\n") for path in paths_of(steps)}, {}, "utf-16")

@@ -1,4 +1,4 @@
-"""What the writing tools do and answer, with a scripted server and user."""
+"""Effects and answers of the writing tools, with a scripted server and user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def replace(old: str, new: str, **more: Any) -> dict[str, Any]:
 
 
 def edit(row: int, first: int, last: int, new: str) -> dict[str, Any]:
-    """A TextEdit of one line."""
+    """Return a TextEdit of one line."""
     start, end = ({"line": row, "character": column} for column in (first, last))
     return {"range": {"start": start, "end": end}, "newText": new}
 
@@ -28,7 +28,7 @@ def edit(row: int, first: int, last: int, new: str) -> dict[str, Any]:
 # -- nvim_edit ------------------------------------------------------------------------------------
 
 
-async def test_an_edit_is_of_the_live_text(tmp_path: Path) -> None:
+async def test_an_edit_changes_the_live_text(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", OLD)
         tools.open("a", OLD.replace("line 7", "unsaved"))
@@ -65,7 +65,7 @@ async def test_a_new_file_is_created(tmp_path: Path) -> None:
         ([replace("line 1", "x"), replace("line 1", "y")], "a: `old` is not in the file"),
     ],
 )
-async def test_what_does_not_fit_is_an_error_and_nobody_is_asked(
+async def test_an_edit_that_does_not_fit_fails_without_a_question(
     tmp_path: Path, edits: list[dict[str, Any]], why: str
 ) -> None:
     async with writing_tools(tmp_path) as tools:
@@ -74,7 +74,7 @@ async def test_what_does_not_fit_is_an_error_and_nobody_is_asked(
         assert (tools.disk("a"), tools.user.proposed) == (OLD, [])
 
 
-async def test_all_places_are_replaced_where_that_is_asked(tmp_path: Path) -> None:
+async def test_all_places_are_replaced_on_request(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", OLD)
         edits = [replace("line", "row", all=True)]
@@ -105,14 +105,14 @@ async def test_a_user_who_refuses_has_their_file_unchanged(tmp_path: Path) -> No
         assert (said, tools.disk("a")) == ("error: the user refused", OLD)
 
 
-async def test_nothing_is_asked_for_no_change(tmp_path: Path) -> None:
+async def test_an_edit_without_a_change_does_not_ask(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", OLD)
         said = await tools.call("nvim_edit", path="a", edits=[replace("line 1", "line 1")])
         assert (said, tools.user.proposed) == ("nothing to change", [])
 
 
-async def test_carriage_returns_of_line_ends_are_not_seen(tmp_path: Path) -> None:
+async def test_carriage_returns_of_line_ends_are_hidden(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", "a\r\nb\r\n")
         await tools.call("nvim_edit", path="a", edits=[replace("a\r\nb", "x\r\ny")])
@@ -130,7 +130,7 @@ def test_the_nearest_line_is_found() -> None:
 
 
 def renaming(tools: WritingTools, new: str) -> None:
-    """A server that renames `f`, which stands in two files."""
+    """Let a server rename `f`, which is in two files."""
     tools.servers.answers = {
         "textDocument/prepareRename": {"defaultBehavior": True},
         "textDocument/rename": {
@@ -206,7 +206,7 @@ async def test_a_wrong_place_is_named(tmp_path: Path, line: int, symbol: str, wh
         assert await tools.call("nvim_rename", **asked) == f"error: {why}"
 
 
-async def test_a_whole_word_goes_before_a_part_of_one(tmp_path: Path) -> None:
+async def test_a_whole_word_is_preferred_to_a_part(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", "fff f\n")
         tools.servers.answers = {"textDocument/rename": None}
@@ -214,7 +214,7 @@ async def test_a_whole_word_goes_before_a_part_of_one(tmp_path: Path) -> None:
         assert tools.servers.asked[-1][1].column == 4
 
 
-async def test_a_rename_is_asked_for_again_while_the_user_types(tmp_path: Path) -> None:
+async def test_a_rename_is_requested_again_while_the_user_types(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", "def f\n")
         tools.open("a")
@@ -246,7 +246,7 @@ async def test_a_document_of_another_version_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_buffer_that_the_server_does_not_see_is_merged(tmp_path: Path) -> None:
-    """It computes on the file; the unsaved text of the buffer stays."""
+    """The server computes on the file. The unsaved text of the buffer stays."""
     async with writing_tools(tmp_path) as tools:
         tools.write("a", "def f\n")
         tools.write("b", "one\n  f, f\nthree\nfour\n")
@@ -257,7 +257,7 @@ async def test_a_buffer_that_the_server_does_not_see_is_merged(tmp_path: Path) -
         assert tools.text("b") == "zero\none\n  g, g\nthree\nfour\n"
 
 
-async def test_what_the_user_types_while_they_are_asked_stays(tmp_path: Path) -> None:
+async def test_text_typed_during_the_question_stays(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", "def f\n")
         tools.write("b", "one\n  f, f\nthree\nfour\n")
@@ -270,7 +270,7 @@ async def test_what_the_user_types_while_they_are_asked_stays(tmp_path: Path) ->
         tools.type("b", "other\n")
 
 
-async def test_nothing_is_changed_where_the_user_has_changed_the_same_line(
+async def test_a_conflict_with_the_user_changes_nothing(
     tmp_path: Path,
 ) -> None:
     async with writing_tools(tmp_path) as tools:
@@ -284,7 +284,7 @@ async def test_nothing_is_changed_where_the_user_has_changed_the_same_line(
         assert (tools.disk("a"), tools.text("b")) == ("def f\n", "one\n  mine\nthree\n")
 
 
-async def test_a_rename_that_moves_the_file(tmp_path: Path) -> None:
+async def test_a_rename_may_move_the_file(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("f", "def f\n")
         steps = [
@@ -316,7 +316,7 @@ async def test_a_rename_that_reaches_outside_changes_nothing(tmp_path: Path) -> 
 
 
 def action(tools: WritingTools, **more: Any) -> dict[str, Any]:
-    """A code action that removes the first line's last character."""
+    """Return a code action that removes the last character of the first line."""
     change = {"changes": {tools.uri("a"): [edit(0, 5, 6, "")]}}
     return {"title": "Trim", "kind": "quickfix", "edit": change} | more
 
@@ -337,7 +337,7 @@ async def test_code_actions_are_listed_and_applied(tmp_path: Path) -> None:
         assert [it.title for it in tools.user.proposed] == ["Trim"]
 
 
-async def test_an_action_gets_its_edit_when_it_is_resolved(tmp_path: Path) -> None:
+async def test_a_resolved_action_has_its_edit(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", OLD)
         bare = {"title": "Trim", "data": 1}
@@ -349,7 +349,7 @@ async def test_an_action_gets_its_edit_when_it_is_resolved(tmp_path: Path) -> No
         assert "edited a" in await tools.call("nvim_apply_code_action", id="a1")
 
 
-async def test_an_id_is_of_one_session_and_of_one_text(tmp_path: Path) -> None:
+async def test_an_id_belongs_to_one_session_and_one_text(tmp_path: Path) -> None:
     async with writing_tools(tmp_path, agents=2) as tools:
         tools.write("a", OLD)
         tools.open("a")
@@ -394,7 +394,7 @@ async def test_a_command_may_change_no_file(tmp_path: Path) -> None:
         assert said == "done; no file was changed"
 
 
-async def test_edits_of_a_command_that_a_rule_denies_are_not_made(tmp_path: Path) -> None:
+async def test_denied_edits_of_a_command_are_not_made(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", OLD)
         tools.servers.answers = {"textDocument/codeAction": [{"title": "Fix", "command": "x"}]}
@@ -405,7 +405,7 @@ async def test_edits_of_a_command_that_a_rule_denies_are_not_made(tmp_path: Path
         assert (said, tools.disk("a")) == ("error: a rule of the user refuses", OLD)
 
 
-async def test_a_command_beside_an_edit_is_left_out_and_said(tmp_path: Path) -> None:
+async def test_a_command_beside_an_edit_is_omitted_with_a_note(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", OLD)
         both = action(tools, command={"title": "x", "command": "fake.more"})
@@ -418,7 +418,7 @@ async def test_a_command_beside_an_edit_is_left_out_and_said(tmp_path: Path) -> 
 # -- nvim_format ----------------------------------------------------------------------------------
 
 
-async def test_the_users_formatters_go_before_the_server(tmp_path: Path) -> None:
+async def test_the_users_formatters_are_preferred_to_the_server(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", "a \nb \n")
         tools.documents.formatters_of_user = Formatters({}, ["black", "isort"])
@@ -433,7 +433,7 @@ async def test_the_users_formatters_go_before_the_server(tmp_path: Path) -> None
         assert await tools.call("nvim_format", path="a") == "done; no file was changed"
 
 
-async def test_formatters_without_ranges_change_these_lines_only(tmp_path: Path) -> None:
+async def test_formatters_without_ranges_change_only_the_given_lines(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", "a \n-\nb \n-\nc \n")
         tools.documents.formatters_of_user = Formatters({}, ["black"])
@@ -442,7 +442,7 @@ async def test_formatters_without_ranges_change_these_lines_only(tmp_path: Path)
         assert tools.disk("a") == "a \n-\nb\n-\nc \n"
 
 
-async def test_the_server_formats_where_there_is_no_formatter(tmp_path: Path) -> None:
+async def test_the_server_formats_without_a_formatter(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         tools.write("a", "a \nb \n")
         given: list[Any] = []

@@ -103,7 +103,7 @@ def test_a_sample_that_is_fixed_already_is_not_reviewed(client: TutorClient) -> 
     assert not client.asked("session/request_permission")
 
 
-def test_it_resumes_in_another_session(client: TutorClient) -> None:
+def test_the_tour_resumes_in_another_session(client: TutorClient) -> None:
     client.prompt("hello")
     client.prompt("anything")
     said = client.prompt("/tour")
@@ -136,7 +136,7 @@ def test_a_question_that_is_cancelled_is_asked_again(client: TutorClient) -> Non
     assert "4 of 10 · Review" in client.prompt("again")
 
 
-def test_keys_that_nobody_told_are_the_defaults(tmp_path: Path) -> None:
+def test_unknown_keys_are_the_defaults(tmp_path: Path) -> None:
     session = Session(
         "s", tmp_path, keys=keys_from({"acp.nvim": {"keys": {"accept": ",a", "x": 1}}})
     )
@@ -151,7 +151,10 @@ def test_keys_that_nobody_told_are_the_defaults(tmp_path: Path) -> None:
     [name for name, text in vars(tour_words).items() if name.isupper() and isinstance(text, str)],
 )
 def test_each_step_fits_a_narrow_chat(name: str, tmp_path: Path) -> None:
-    """In 80 columns a chat has 32, and 20 rows without its line; a heading takes two."""
+    """In 80 columns a chat has 32, and 20 rows without its status line.
+
+    A heading takes two rows.
+    """
     session = Session("s", tmp_path)
     text = with_keys(
         session,

@@ -1,4 +1,4 @@
-"""The tutor over real stdio, seen from the client's side."""
+"""The tutor over real stdio, from the client's side."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def client(start: Callable[..., TutorClient]) -> TutorClient:
     return start()
 
 
-def test_it_introduces_itself_as_the_schema_wants(client: TutorClient) -> None:
+def test_the_handshake_is_valid(client: TutorClient) -> None:
     assert conformance.against("InitializeResponse", client.initialized) == []
     assert conformance.against("NewSessionResponse", client.opened) == []
     assert client.initialized["agentInfo"]["name"] == "tutor"
@@ -53,7 +53,7 @@ def test_it_introduces_itself_as_the_schema_wants(client: TutorClient) -> None:
     assert names == list(lessons.LESSONS)
 
 
-def test_an_edit_is_shown_asked_and_then_written(client: TutorClient) -> None:
+def test_an_edit_is_shown_then_allowed_then_written(client: TutorClient) -> None:
     path = str(client.cwd / "till.py")
     before = client.files[path]
     client.prompt("/edit")
@@ -80,7 +80,7 @@ def test_an_edit_is_shown_asked_and_then_written(client: TutorClient) -> None:
     assert states == ["in_progress", "completed"]
 
 
-def test_a_no_changes_nothing_and_fails_the_tool_call(client: TutorClient) -> None:
+def test_a_refusal_changes_nothing_and_fails_the_tool_call(client: TutorClient) -> None:
     client.choice = "reject_once"
     before = dict(client.files)
     assert "Nothing was changed" in client.prompt("/edit")
@@ -99,7 +99,7 @@ def test_always_is_remembered(client: TutorClient, choice: str, changes: bool) -
     assert len(client.asked("fs/write_text_file")) == (2 if changes else 0)
 
 
-def test_modes_decide_about_questions(client: TutorClient) -> None:
+def test_modes_decide_whether_the_tutor_asks(client: TutorClient) -> None:
     params = {"sessionId": client.session, "modeId": "explain"}
     client.ask("session/set_mode", params)
     assert client.of("current_mode_update")[-1]["currentModeId"] == "explain"
@@ -146,14 +146,14 @@ def test_a_question_answered_as_cancelled_ends_the_turn(client: TutorClient) -> 
     assert client.end(number) == "cancelled"
 
 
-def test_a_prompt_taken_back_is_answered_too(client: TutorClient) -> None:
+def test_a_cancelled_prompt_is_answered_too(client: TutorClient) -> None:
     number = client.begin("/slow 60")
     client.until(lambda: "1. " in client.said())
     client.notify("$/cancel_request", {"requestId": number})
     assert client.end(number) == "cancelled"
 
 
-def test_refusals_of_the_client_are_told(client: TutorClient) -> None:
+def test_refusals_of_the_client_are_reported(client: TutorClient) -> None:
     client.refuse = {"fs/write_text_file": "lines 3 to 4 changed meanwhile"}
     assert "lines 3 to 4 changed meanwhile" in client.prompt("/edit")
     assert client.of("tool_call_update")[-1]["status"] == "failed"
@@ -161,7 +161,7 @@ def test_refusals_of_the_client_are_told(client: TutorClient) -> None:
     assert "outside of the session" in client.prompt("/read /etc/passwd")
 
 
-def test_the_file_of_the_prompt_is_the_file(client: TutorClient, tmp_path: Path) -> None:
+def test_the_tutor_uses_the_file_of_the_prompt(client: TutorClient, tmp_path: Path) -> None:
     path = tmp_path / "a file.lua"
     client.files[str(path)] = "local a = 1\n"
     link = {"type": "resource_link", "uri": path.as_uri(), "name": "a file.lua"}
@@ -172,7 +172,7 @@ def test_the_file_of_the_prompt_is_the_file(client: TutorClient, tmp_path: Path)
     assert "a file.lua" in client.prompt("read it", {"type": "resource", "resource": resource})
 
 
-def test_a_file_of_the_users_own_is_not_touched_unasked(
+def test_the_users_own_file_is_not_changed_without_a_question(
     start: Callable[..., TutorClient], tmp_path: Path
 ) -> None:
     (tmp_path / "README.md").write_text("mine\n")
@@ -212,13 +212,13 @@ def test_two_prompts_at_once_are_refused(client: TutorClient) -> None:
     assert client.end(first) == "cancelled"
 
 
-def test_the_end_of_its_input_ends_it_in_the_middle_of_a_turn(client: TutorClient) -> None:
+def test_the_end_of_input_ends_the_tutor_during_a_turn(client: TutorClient) -> None:
     client.begin("/slow 60")
-    client.until(client.said)  # the fixture closes, and wants exit code 0
+    client.until(client.said)  # the fixture closes and expects exit code 0
 
 
 @pytest.mark.parametrize("name", [name for name in lessons.LESSONS if name != "slow"])
-def test_every_lesson_says_something(client: TutorClient, name: str) -> None:
+def test_every_lesson_has_a_text(client: TutorClient, name: str) -> None:
     assert client.prompt(f"/{name}")
 
 
@@ -255,7 +255,7 @@ def test_the_sample_has_the_bug_that_the_tutor_fixes(tmp_path: Path) -> None:
     assert total(again.text) == "17.40"
 
 
-def test_the_chunks_of_a_text_are_the_text() -> None:
+def test_the_chunks_of_a_text_add_up_to_it() -> None:
     for text in ("", "a", "  a b\n\n c d  e f\n", "\n\nx\n"):
         assert "".join(chunks(text)) == text
 
@@ -283,5 +283,5 @@ def test_the_first_change_is_found(live: str, saved: str, found: tuple[int, str]
         ("  look at\ntill.py ", "look at till.py"),
     ],
 )
-def test_a_session_has_the_title_of_what_was_asked_for(prompt: str, title: str) -> None:
+def test_a_session_has_the_title_of_its_lesson(prompt: str, title: str) -> None:
     assert lessons.title(prompt) == title

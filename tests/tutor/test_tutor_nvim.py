@@ -10,7 +10,7 @@ from tests.support.waiting import PATIENCE_S, until
 
 
 def sample(editor: Editor) -> Path:
-    """The sample is open, and `,` is the local leader."""
+    """Open the sample, with `,` as the local leader."""
     editor.lua("vim.g.maplocalleader = ','")
     for file in (ROOT / "acp_nvim/tutor/sample").iterdir():
         if file.is_file():
@@ -21,7 +21,7 @@ def sample(editor: Editor) -> Path:
 
 
 def reads(editor: Editor, *words: str, timeout: float = PATIENCE_S) -> None:
-    """Wait until the screen says these words, however code is marked and lines are broken."""
+    """Wait until the screen shows these words, whatever the highlights and line breaks."""
 
     def seen() -> bool:
         editor.rpc.mode()
@@ -35,7 +35,7 @@ def reads(editor: Editor, *words: str, timeout: float = PATIENCE_S) -> None:
         raise AssertionError(editor.report(f"not on the screen: {words!r}")) from error
 
 
-def test_the_tour_by_keys_and_what_the_screen_says(editor: Editor) -> None:
+def test_the_tour_by_keys_shows_each_step(editor: Editor) -> None:
     path = sample(editor)
     before = path.read_text()
     editor.keys(":AcpPrompt hello<CR>")
@@ -81,7 +81,7 @@ def test_the_tour_by_keys_and_what_the_screen_says(editor: Editor) -> None:
     reads(editor, "g? lists the keys")
 
 
-def test_the_keys_it_names_are_those_that_the_user_has(editor: Editor) -> None:
+def test_the_tutor_names_the_users_keys(editor: Editor) -> None:
     sample(editor)
     editor.lua("vim.g.mapleader = ' '")
     editor.setup({"keymaps": {"preset": True, "composer": {"<C-s>": False, "<C-g>": "send"}}})
@@ -94,7 +94,7 @@ def test_the_keys_it_names_are_those_that_the_user_has(editor: Editor) -> None:
     reads(editor, "From anywhere: <Space>ay")
 
 
-def test_a_step_that_waits_is_left_by_a_cancel_and_by_the_end(editor: Editor) -> None:
+def test_a_waiting_step_ends_by_a_cancel_or_the_exit(editor: Editor) -> None:
     sample(editor)
     editor.turn("hello")
     editor.turn("/skip")
@@ -108,7 +108,7 @@ def test_a_step_that_waits_is_left_by_a_cancel_and_by_the_end(editor: Editor) ->
     editor.quit()
 
 
-def test_modules_in_the_users_directory_are_not_the_tutors(editor: Editor) -> None:
+def test_the_tutor_imports_no_module_of_the_users_directory(editor: Editor) -> None:
     ran = editor.work / "ran"
     for name in ("acp_nvim/__init__.py", "acp_nvim/tutor/__main__.py", "msgspec.py", "json.py"):
         editor.write(name, f"open({str(ran)!r}, 'w').close()\n")

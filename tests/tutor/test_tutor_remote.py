@@ -22,7 +22,7 @@ def server() -> Iterator[RemoteServer]:
 
 
 async def ask(client: RemoteClient, id: int, method: str, **params: Any) -> Json:
-    """Send a request, and return its result; what else comes is dropped."""
+    """Send a request and return its result. Drop other messages."""
     client.send(id=id, method=method, params=params)
     while (message := await client.message()).get("id") != id:
         pass
@@ -30,8 +30,8 @@ async def ask(client: RemoteClient, id: int, method: str, **params: Any) -> Json
     return result
 
 
-async def opened(client: RemoteClient, cwd: Path) -> str:
-    """Shake hands and open a session."""
+async def open_session(client: RemoteClient, cwd: Path) -> str:
+    """Do the handshake and open a session."""
     told = await ask(client, 1, "initialize", protocolVersion=1, clientCapabilities={})
     assert told["agentCapabilities"]["sessionCapabilities"]["resume"] == {}
     new = await ask(client, 2, "session/new", cwd=str(cwd), mcpServers=[])
@@ -40,8 +40,8 @@ async def opened(client: RemoteClient, cwd: Path) -> str:
     return str(new["sessionId"])
 
 
-async def said(client: RemoteClient, id: int, session: str) -> str:
-    """A whole turn: the text of the tutor."""
+async def run_turn(client: RemoteClient, id: int, session: str) -> str:
+    """Run a whole turn and return the text of the tutor."""
     text = [{"type": "text", "text": "hello"}]
     client.send(id=id, method="session/prompt", params={"sessionId": session, "prompt": text})
     told = ""
@@ -61,24 +61,24 @@ async def test_several_clients_are_served_at_a_time_by_both_transports(
             await stack.enter_async_context(reached(server.url(scheme)))
             for scheme in ("ws", "http", "ws", "http")
         ]
-        sessions = [await opened(client, tmp_path) for client in clients]
+        sessions = [await open_session(client, tmp_path) for client in clients]
         assert len(set(sessions)) == 4
         for client, session in zip(clients, sessions, strict=True):
-            assert "Welcome" in await said(client, 9, session)
+            assert "Welcome" in await run_turn(client, 9, session)
 
 
-async def test_a_session_outlives_its_connection_and_changes_its_transport(
+async def test_a_session_survives_its_connection_and_changes_its_transport(
     server: RemoteServer, tmp_path: Path
 ) -> None:
     async with reached(server.url("ws")) as client:
-        session = await opened(client, tmp_path)
+        session = await open_session(client, tmp_path)
     async with reached(server.url("http")) as client:
         await ask(client, 1, "initialize", protocolVersion=1, clientCapabilities={})
         params = {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []}
         again = await ask(client, 2, "session/resume", **params)
         pace = next(o for o in again["configOptions"] if o["id"] == "pace")
         assert pace["currentValue"] == "instant"
-        assert "Welcome" in await said(client, 3, session)
+        assert "Welcome" in await run_turn(client, 3, session)
 
 
 async def test_requests_that_break_the_rules_get_their_status(server: RemoteServer) -> None:
@@ -106,7 +106,7 @@ async def test_requests_that_break_the_rules_get_their_status(server: RemoteServ
     assert statuses == [200, 415, 400, 501, 400, 400, 404, 406, 403, 405, 400, 202, 404]
 
 
-def test_what_was_lost_on_the_way_is_read_again_by_its_number() -> None:
+def test_lost_events_are_read_again_by_their_numbers() -> None:
     streams = EventStreams()
     for n in range(4):
         streams.write(b'{"method":"session/update","params":{"sessionId":"s","n":%d}}\n' % n)
@@ -120,7 +120,7 @@ def test_what_was_lost_on_the_way_is_read_again_by_its_number() -> None:
     assert [event.split(b"\n")[0] for event in again] == [b"id: 3", b"id: 4", b"id: 5"]
 
 
-async def test_an_answer_goes_to_the_stream_of_its_session_but_for_a_load() -> None:
+async def test_an_answer_uses_the_stream_of_its_session_except_for_a_load() -> None:
     streams = EventStreams()
     streams.expect({"id": 1, "method": "session/prompt"}, "s")
     streams.expect({"id": 2, "method": "session/load"}, "s")

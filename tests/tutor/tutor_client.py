@@ -28,7 +28,7 @@ CAPABILITIES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal":
 
 
 class TutorClient:
-    """Starts the tutor, holds a session with it, serves it from `files` and by `choice`.
+    """Starts the tutor and opens a session with it. `files` are its files, `choice` is its answer.
 
     Every frame of the tutor is checked against the schema.
     """
@@ -41,7 +41,7 @@ class TutorClient:
     ) -> None:
         self.cwd = cwd
         self.files: dict[str, str] = {}
-        self.choice: str | None = "allow_once"  # None: leave the question open
+        self.choice: str | None = "allow_once"  # None leaves the question open
         self.exit_code = 0
         self.updates: list[Json] = []
         self.requests: list[tuple[str, Json]] = []
@@ -62,20 +62,19 @@ class TutorClient:
         self.session = opened["sessionId"]
 
     def send(self, method: str, params: Json) -> int:
-        """Send a request, return its id."""
+        """Send a request and return its id."""
         number, line = self.peer.request(method, params)
         self.write(line)
         return number
 
     def ask(self, method: str, params: Json) -> Json:
-        """Send a request, return its result; AssertionError when it is refused."""
+        """Send a request and return its result. Raise AssertionError if it is refused."""
         response = self.response(self.send(method, params))
         assert response.error is None, response
         result: Json = json.loads(bytes(response.result or b"null"))
         return result
 
     def notify(self, method: str, params: Json) -> None:
-        """Send a notification."""
         self.write(self.peer.notify(method, params))
 
     def response(self, number: int) -> Response:
@@ -84,42 +83,42 @@ class TutorClient:
         return self.results[number]
 
     def begin(self, text: str, *blocks: Json) -> int:
-        """Send a prompt, return the id of its request."""
+        """Send a prompt and return the id of its request."""
         prompt = [{"type": "text", "text": text}, *blocks]
         return self.send("session/prompt", {"sessionId": self.session, "prompt": prompt})
 
     def end(self, number: int) -> str:
-        """Wait for the end of that prompt's turn: the stop reason."""
+        """Wait for the end of that turn, and return the stop reason."""
         response = self.response(number)
         assert response.error is None, response
         reason: str = json.loads(bytes(response.result or b"{}"))["stopReason"]
         return reason
 
     def prompt(self, text: str, *blocks: Json) -> str:
-        """A whole turn: the text the tutor said in it. The stop reason must be `end_turn`."""
+        """Run a whole turn and return the tutor's text. The stop reason must be `end_turn`."""
         self.updates.clear()
         assert self.end(self.begin(text, *blocks)) == "end_turn"
         return self.said()
 
     def hurry(self) -> None:
-        """No pauses between chunks."""
+        """Remove the pauses between chunks."""
         params = {"sessionId": self.session, "configId": "pace", "value": "instant"}
         self.ask("session/set_config_option", params)
 
     def of(self, kind: str) -> list[Json]:
-        """The updates of that kind since the last prompt."""
+        """Return the updates of that kind since the last prompt."""
         return [update for update in self.updates if update["sessionUpdate"] == kind]
 
     def said(self) -> str:
-        """The message text since the last prompt."""
+        """Return the message text since the last prompt."""
         return "".join(chunk["content"]["text"] for chunk in self.of("agent_message_chunk"))
 
     def asked(self, method: str) -> list[Json]:
-        """The params of the tutor's requests of that method."""
+        """Return the params of the tutor's requests of that method."""
         return [params for name, params in self.requests if name == method]
 
     def until(self, condition: Callable[[], object], timeout: float = PATIENCE_S) -> None:
-        """Take events in until the condition holds."""
+        """Read events until the condition is true."""
         assert self.process.stdout is not None
         end = time.monotonic() + timeout
         while not condition():
@@ -137,7 +136,7 @@ class TutorClient:
         self.process.stdin.flush()
 
     def close(self) -> int:
-        """Close the tutor's input; its exit code."""
+        """Close the tutor's input and return its exit code."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
