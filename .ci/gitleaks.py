@@ -1,11 +1,11 @@
 """Make the table of secrets' shapes from the rules of gitleaks.
 
-    .ci/gitleaks.py path/to/gitleaks.toml "where it comes from" > acp_nvim/agent/wire/gitleaks.toml
+    .ci/gitleaks.py path/to/gitleaks.toml "its source" > acp_nvim/agent/wire/gitleaks.toml
 
-The rules are regular expressions of Go (RE2) that find secrets in source code. Here they take
-secrets out of text, so that three things are changed: what Python spells otherwise is translated;
-what a rule wants in front of a name or behind a secret is dropped, since it costs time and
-lets secrets in a sentence pass; rules for files instead of text are left out.
+The rules are regular expressions of Go (RE2) that find secrets in source code. Here they remove
+secrets from text, so three things are changed. Syntax that differs in Python is translated.
+Conditions before a name or after a secret are dropped, since they cost time and miss secrets within
+a sentence. Rules for files instead of text are left out.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HEAD = """# Shapes of secrets, from the rules of gitleaks (https://github.com/gi
 
 
 def scoped(regex: str) -> str:
-    """Flags in the middle hold to the end of their group in RE2; Python wants them scoped."""
+    """Scope flags in the middle: in RE2 they are valid to the end of their group."""
     while (at := regex.find("(?i)", 1)) > 0:
         end = _group_end(regex, at + 4)
         regex = f"{regex[:at]}(?i:{regex[at + 4 : end]}){regex[end:]}"
@@ -71,7 +71,7 @@ def _group_end(regex: str, start: int) -> int:
 
 
 def translated(regex: str) -> str:
-    """The rule's expression for Python, without what a text need not have around a secret."""
+    """Return the rule's expression for Python, without context that a secret in text may lack."""
     flag = "(?i)" if regex.startswith("(?i)") else ""
     regex = regex.removeprefix("(?i)").removeprefix(NAME_BEFORE)
     for end in ENDS:
@@ -83,7 +83,7 @@ def translated(regex: str) -> str:
 
 
 def table(rules: list[dict[str, Any]]) -> list[str]:
-    """The rules as lines of TOML."""
+    """Return the rules as lines of TOML."""
     lines = []
     for rule in rules:
         if rule["id"] in LEFT_OUT:

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-# More failures than this are no accident.
+# More failures than this are not by chance.
 MOST_UNSTEADY = 3
 
 

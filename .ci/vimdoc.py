@@ -1,6 +1,6 @@
-"""Check the help in doc/: every tag once, every |link| leads somewhere, 78 columns at most.
+"""Check the help in doc/: tags are unique, links have a target, lines have at most 78 columns.
 
-`:helptags` reports duplicates but exits 0, and it never looks at links.
+`:helptags` reports duplicates but exits with 0, and it never checks links.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WIDTH = 78
 
 
 def prose(text: str) -> list[tuple[int, str]]:
-    """The lines of a help file outside code blocks (`>` … `<`), with their 1-based numbers."""
+    """Return the lines of a help file outside of code blocks (`>` … `<`), with 1-based numbers."""
     lines: list[tuple[int, str]] = []
     code = False
     for number, line in enumerate(text.split("\n"), 1):
@@ -31,7 +31,7 @@ def prose(text: str) -> list[tuple[int, str]]:
 
 
 def editor_tags() -> set[str]:
-    """The tags of Neovim's own help."""
+    """Return the tags of Neovim's own help."""
     nvim = subprocess.run([ROOT / ".ci/nvim"], capture_output=True, text=True, check=True)
     asked = subprocess.run(
         [
@@ -52,7 +52,7 @@ def editor_tags() -> set[str]:
 
 
 def check(files: list[Path]) -> list[str]:
-    """What is wrong, one line each."""
+    """Return one line for each mistake."""
     wrong: list[str] = []
     own: dict[str, str] = {}
     links: list[tuple[str, str]] = []
@@ -76,7 +76,7 @@ def check(files: list[Path]) -> list[str]:
 
 
 def main() -> int:
-    """Print what is wrong; 1 when anything is."""
+    """Print the mistakes and return 1 if there are any."""
     files = sorted((ROOT / "doc").glob("*.txt"))
     wrong = check(files) if files else []
     for line in wrong:

@@ -1,1 +1,1 @@
-"""The benchmark: the product beside a bare loop that does the same work, in a real Neovim."""
+"""The benchmark: the product beside a minimal loop that does the same work, in a real Neovim."""

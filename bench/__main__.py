@@ -39,7 +39,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
 
 
 def main(names: list[str]) -> int:
-    """Exit code 1 when a budget is missed."""
+    """Return 1 if a budget is missed."""
     unknown = [name for name in names if name not in CASES]
     if unknown:
         print(f"no case {', '.join(unknown)}; there are {', '.join(CASES)}", file=sys.stderr)
@@ -50,7 +50,7 @@ def main(names: list[str]) -> int:
         print(
             f"load {load:.1f} on {cores} cores: worst times are not to be trusted", file=sys.stderr
         )
-    # As the second start finds it, also where PYTHONDONTWRITEBYTECODE keeps that from happening.
+    # Like the second start, also with PYTHONDONTWRITEBYTECODE.
     compileall.compile_dir(ROOT / "acp_nvim", quiet=1)
     began = time.monotonic()
     for name in names or CASES:

@@ -1,5 +1,6 @@
-"""Cases in which the agent calls the editor's own tools. The floor has none: what is told beside is
-the same typing, or the same question, without an agent.
+"""Cases in which the agent calls the editor's own tools.
+
+The floor has no tools. The other column is the same typing, or the same request, without an agent.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ ask()
 
 @contextmanager
 def served(words: int) -> Iterator[Side]:
-    """The product, warm, with a file of so many words open that a language server serves."""
+    """Yield the product, warm, with an open file of this number of words that a language server
+    serves.
+    """
     side = Side("product", "calls")
     try:
         argv = [sys.executable, "-m", "tests.support.language_server", json.dumps({})]
@@ -82,23 +85,23 @@ def served(words: int) -> Iterator[Side]:
 
 
 def called(side: Side, tool: str, count: int, *, keys: bool = False, **given: object) -> Watched:
-    """One turn in which the agent calls a tool so many times."""
+    """Run one turn in which the agent calls a tool this number of times."""
     return side.run(f"{tool} {count} {json.dumps(given)}", every=0.02, keys=keys)
 
 
 def took(side: Side) -> tuple[float, float]:
-    """Milliseconds of the calls of the last turn: the median and the worst."""
+    """Return milliseconds of the calls of the last turn: the median and the worst."""
     middle, worst = side.chat()[-1].split()
     return int(middle) / 1e6, int(worst) / 1e6
 
 
 def calls() -> list[Figure]:
-    """While one types in the very file that the calls are about."""
+    """Measure calls while the user types in their file."""
     figures: list[Figure] = []
     for tool, count in (("nvim_read", 1000), ("nvim_diagnostics", 100)):
         with served(500) as side:
             side.editor.lua("vim.cmd('normal! Go') vim.cmd.startinsert()")
-            # Neovim tells servers nothing at all before the first pause after the first change.
+            # Neovim sends nothing to servers before the first pause after the first change.
             side.editor.pump_for(0.3)
             alone = _typing(side, 2)
             seen = called(side, tool, count, keys=True, path=FILE)
@@ -123,7 +126,7 @@ def _typing(side: Side, seconds: float) -> Watched:
 
 
 def _nothing_lost(side: Side, runs: list[Watched]) -> None:
-    """Each key is in the file, in order; the last one of a run may not have been seen."""
+    """Check that each key is in the file, in order. The last one of a run may be missing."""
     side.editor.pump_for(0.2)
     typed = side.editor.lua(TYPED, str(Path(side.work) / FILE))
     at = 0
@@ -139,7 +142,7 @@ def _nothing_lost(side: Side, runs: list[Watched]) -> None:
 
 
 def many() -> list[Figure]:
-    """While one types in a file of which 10,000 things are said."""
+    """Measure calls while the user types in a file with 10,000 diagnostics."""
     with served(10_000) as side:
         side.editor.lua(SAY)
         side.editor.lua("vim.cmd('normal! Go') vim.cmd.startinsert()")
@@ -156,7 +159,7 @@ def many() -> list[Figure]:
 
 
 def overhead() -> list[Figure]:
-    """What a call adds to what its language server takes, asked by Neovim itself, in turns."""
+    """Measure the time that a call adds to a direct request of Neovim to the language server."""
     figures: list[Figure] = []
     with served(20) as side:
         for tool, method in (
@@ -175,7 +178,7 @@ def overhead() -> list[Figure]:
 
 
 def _both_ways(side: Side, tool: str, method: str, count: int) -> tuple[float, float]:
-    """The medians of calls by the agent and of questions by Neovim."""
+    """Return the medians of calls by the agent and of requests by Neovim."""
     side.editor.messages.clear()
     side.editor.lua(ASK, method, 1, count)
     side.editor.wait(lambda: ("asked", []) in side.editor.messages)

@@ -1,8 +1,8 @@
-"""A Neovim on a real terminal, watched from outside.
+"""A Neovim on a real terminal, observed from outside.
 
-The terminal is a pty whose other end we read: a paint is bytes that arrive there, a key is bytes
-written to it. A second connection, over Neovim's socket, asks `nvim_eval` again and again; how long
-the answer takes is how long the main loop was not there for anyone.
+The terminal is a pty whose other end is read here: a paint is bytes that arrive, a key is bytes
+that are written. A second connection, over Neovim's socket, sends `nvim_eval` again and again. The
+time of the answer is the time for which the main loop was blocked.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ import msgpack
 
 COLUMNS, ROWS = 160, 45
 AT_ONCE = 1 << 16
-"""Bytes of a read: more of them cost the watched a good part of the time that is measured."""
+"""Bytes of one read. Larger reads would slow the observed process."""
 LETTERS = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
-"""Typed one after the other: none stands in any workload, so its echo is known when it comes."""
+"""Typed one after the other. No workload contains them, so their echo is recognized."""
 
 
 @dataclass
 class Watched:
-    """What was seen of one run; milliseconds."""
+    """Observations of one run, in milliseconds."""
 
     wall: float = 0.0
     gaps: list[float] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Watched:
 
 
 class Editor:
-    """`nvim` with these arguments on a terminal of its own."""
+    """`nvim` with these arguments in its own terminal."""
 
     def __init__(self, argv: list[str], env: Mapping[str, str], home: Path) -> None:
         self.address = str(home / "nvim.sock")
@@ -79,7 +79,7 @@ class Editor:
         return self.request("nvim_exec_lua", code, list(args))
 
     def wait(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
-        """Pump until `condition` holds."""
+        """Process events until `condition` is true."""
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
@@ -87,7 +87,7 @@ class Editor:
             self._pump(0.05)
 
     def pump_for(self, seconds: float) -> None:
-        """Let it work."""
+        """Process events for this time."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self._pump(left)
@@ -95,7 +95,10 @@ class Editor:
     # ---- watching
 
     def watch(self, done: Callable[[], bool], every: float, keys: bool = False) -> Watched:
-        """Until done: ask each `every` seconds, and type a key as soon as the last one is seen."""
+        """Watch until done.
+
+        Send a ping each `every` seconds, and a key as soon as the last one is painted.
+        """
         seen = Watched()
         ping, pinged, next_ping = 0, 0.0, 0.0
         key, typed, next_key, count = b"", 0.0, 0.0, 0
@@ -124,7 +127,7 @@ class Editor:
                 seen.keys.append((now - typed) * 1000)
                 key, next_key = b"", now + 0.002
         seen.paints.append((time.monotonic() - last_paint) * 1000)
-        if ping:  # what was asked before the end was not answered before it
+        if ping:  # a last ping may still be open
             self.wait(lambda: ping in self._answers)
             del self._answers[ping]
             seen.gaps.append((time.monotonic() - pinged) * 1000)
@@ -136,7 +139,7 @@ class Editor:
     # ---- the end
 
     def close(self) -> None:
-        """Kill; its host sees the end of its pipe, and ends."""
+        """Kill Neovim. Its host exits at the end of its pipe."""
         self.socket.close()
         for pid in (self.server, self.pid):
             os.kill(pid, signal.SIGKILL)
@@ -166,7 +169,7 @@ class Editor:
         return self._next
 
     def _pump(self, seconds: float) -> bool:
-        """Take in what came on either side; whether the terminal was painted."""
+        """Read both sides. Return whether the terminal was painted."""
         ready = select.select([self.terminal, self.socket.fileno()], [], [], seconds)[0]
         if self.socket.fileno() in ready:
             data = self.socket.recv(AT_ONCE)

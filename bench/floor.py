@@ -1,10 +1,10 @@
-"""The floor: the bare loop of a host in Python. `python -m bench.floor AGENT…`.
+"""The floor: the minimal loop of a host in Python. `python -m bench.floor AGENT…`.
 
-Reads the agent's pipe line by line, decodes each line with msgspec, and gives Neovim one frame each
-30 ms: text to append at the end of a buffer. No state, no Markdown, no folds, no back-pressure, no
-errors. 10,000 chunks take it some 20 to 25 ms and as much CPU, 100,000 ten times that: it is the
-loop that the budgets were made for, not the fastest one (which reads and splits large blocks, as
-the product does).
+It reads the agent's pipe line by line, decodes each line with msgspec, and sends one frame to
+Neovim every 30 ms: text to append to a buffer. It has no state, no Markdown, no folds, no
+back-pressure, no errors. 10,000 chunks take about 20 to 25 ms and as much CPU, 100,000 ten times
+that. The budgets refer to this loop. It is not the fastest one, which reads and splits large
+blocks, as the product does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FRAME_S = 0.03
 
 
 class Block(msgspec.Struct):
-    """A content block, or an item of a tool call that holds one."""
+    """A content block, or an item of a tool call that has one."""
 
     text: str = ""
     content: Block | None = None
@@ -53,7 +53,7 @@ class Choice(msgspec.Struct, rename="camel"):
 
 
 class Params(msgspec.Struct, rename="camel"):
-    """Of everything that an agent sends."""
+    """Members of all messages of an agent."""
 
     update: Update | None = None
     path: str = ""
@@ -72,7 +72,7 @@ class Line(msgspec.Struct):
 
 
 class Floor:
-    """The loop. A turn's text waits in `pending`, its tool calls in `tools`."""
+    """The loop. Text of a turn is in `pending`, its tool calls are in `tools`."""
 
     def __init__(self, bridge: Bridge, command: list[str]) -> None:
         self.bridge = bridge
@@ -101,7 +101,7 @@ class Floor:
             self.task(self.prompt(args["text"]))
 
     def cancel(self) -> None:
-        """Cancel the turn, and all that it asks."""
+        """Cancel the turn and all its questions."""
         params = {"sessionId": self.session}
         self.send({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
         for id in self.asked:
@@ -177,11 +177,12 @@ class Floor:
         self.asked.append(id)
         offered = [{"id": it.option_id, "name": it.name, "kind": it.kind} for it in options]
         self.questions.append((id, title, offered))
-        if len(self.questions) == 1:  # the agent waits: no pause, only what came with it
+        # the agent is waiting: send at once, with the data that came together
+        if len(self.questions) == 1:
             self.bridge.loop.call_soon(self.flush)
 
     def flush(self) -> None:
-        """Send what waits, in one call."""
+        """Send the pending data in one call."""
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None

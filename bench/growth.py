@@ -1,7 +1,7 @@
-"""`python -m bench.growth [LINE…]`: what a fixed piece of work costs against the size of what is
-there, and the table of that in `bench/README.md`.
+"""`python -m bench.growth [LINE…]`: costs of a fixed piece of work against the amount of existing
+data, and their table in `bench/README.md`.
 
-Each cost is the median of some runs at each of four sizes; the slope is that of the straight line
+Each cost is the median of some runs at each of four sizes. The slope is that of the straight line
 through them.
 """
 
@@ -24,7 +24,7 @@ README = Path(__file__).parent / "README.md"
 BEGIN, END = "<!-- growth -->\n", "<!-- end of growth -->"
 RUNS = 7
 FLAT = 0.25
-"""A cost that grows by less than that of itself over all sizes is flat: the scatter is as large."""
+"""A cost that grows by less than this fraction over all sizes is flat. The scatter is as large."""
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Line:
 
     @property
     def slope(self) -> float:
-        """Milliseconds for a thousand more."""
+        """Return the milliseconds for a thousand more."""
         return linear_regression(list(self.costs), list(self.costs.values())).slope * 1000
 
     @property
@@ -46,7 +46,7 @@ class Line:
         first, last = self.costs[sizes[0]], self.costs[sizes[-1]]
         if last - first < FLAT * first:
             return "flat"
-        # Twice a straight line through the first and the third point would be a curve.
+        # A line that gets twice as steep between these points is a curve.
         inner, outer = sizes[-2], sizes[-1]
         straight = first + (self.costs[inner] - first) * (outer - sizes[0]) / (inner - sizes[0])
         return "linear" if last < 2 * max(straight, first) else "MORE"
@@ -58,7 +58,7 @@ class Line:
 
 @contextmanager
 def product(prepare: Callable[[Path], None] = lambda work: None) -> Iterator[Side]:
-    """The product, warm, in a directory with these files."""
+    """Yield the product, warm, in a directory with these files."""
     side = Side("product", "grow")
     try:
         prepare(side.work)
@@ -69,7 +69,7 @@ def product(prepare: Callable[[Path], None] = lambda work: None) -> Iterator[Sid
 
 
 def cpu(side: Side, prompt: str) -> float:
-    """CPU of Neovim and host in one turn, in milliseconds."""
+    """Return the CPU of Neovim and host in one turn, in milliseconds."""
     found = []
     for _ in range(RUNS):
         seen = side.run(prompt, every=0.05, new=False)
@@ -79,7 +79,7 @@ def cpu(side: Side, prompt: str) -> float:
 
 
 def grown(what: str, work: str, sizes: list[int], kind: str) -> Line:
-    """So much of one kind is in a session; then a turn has 200 more of it."""
+    """Fill a session with this amount of one kind. Then measure a turn with 200 more."""
     costs: dict[int, float] = {}
     with product() as side:
         there = 0
@@ -132,7 +132,7 @@ def hunks() -> Line:
 
 
 def writes() -> Line:
-    """Of one session, to five files that are open; then ten more to each."""
+    """Measure ten more writes to each of five open files, after many of one session."""
     costs: dict[int, float] = {}
     with product() as side:
         paths = [side.work / f"file{n}.py" for n in range(5)]
@@ -154,7 +154,7 @@ def files() -> Line:
     costs: dict[int, float] = {}
     for size in (100, 1_000, 4_000, 16_000):
         with product(partial(_work_tree, size)) as side:
-            for _ in range(4):  # the first looks at many files go on for long
+            for _ in range(4):  # the first scans of many files take long
                 _turn(side)
                 side.editor.pump_for(0.5)
             costs[size] = median(_turn(side) for _ in range(RUNS))
@@ -174,7 +174,7 @@ AT_WORK = "return require('acp.buffers.watch').at_work(vim.uv.fs_realpath('.') .
 
 
 def _turn(side: Side) -> float:
-    """From the prompt to the end of its turn; then the last look at the files is waited for."""
+    """Measure the time from the prompt to the end of its turn, then wait for the last scan."""
     seen = side.run("say 1", every=0.05, new=False)
     side.editor.wait(lambda: not side.editor.lua(AT_WORK))
     side.editor.pump_for(0.1)
@@ -192,7 +192,7 @@ LINES: dict[str, Callable[[], Line]] = {
 
 
 def main(names: list[str]) -> int:
-    """Exit code 1 where a cost grows faster than what is there."""
+    """Return 1 if a cost grows faster than the data."""
     found = []
     for name in names or LINES:
         print(f"{name}…", file=sys.stderr, flush=True)

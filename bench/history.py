@@ -1,5 +1,5 @@
-"""What it costs that all is kept: the same turns with the history on and off, in turns; a search,
-and a start, where much was kept.
+"""Costs of the history: the same turns with and without it, in turns; a search and a start with
+much stored data.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bench.sides import Side, environment, nvim
 from bench.workloads import source
 
 KEPT_S = 1.5
-"""Seconds until what was said in a turn is on disk, and found by a search."""
+"""Seconds until the text of a turn is on disk and found by a search."""
 MEGABYTES, FILES, HUNKS = 200, 300, 5_000
 STARTS, SEARCHES = 15, 9
 
@@ -32,7 +32,10 @@ vim.cmd('Acp history ' .. ...)
 
 
 def cost() -> list[Figure]:
-    """CPU of the host until all is written; in place of the floor stands the same without it."""
+    """Measure the CPU of the host until everything is written.
+
+    The floor is the same without history.
+    """
     figures: list[Figure] = []
     for workload, what, count, times, budget in (
         ("burst", "chunks", 100_000, 5, 1.1),
@@ -51,25 +54,25 @@ def cost() -> list[Figure]:
 
 
 def _spent(side: Side) -> float:
-    """CPU seconds of the host for one turn, and for what follows it."""
+    """Return the CPU seconds of the host for one turn and its later work."""
     before = process.cpu_s(side.host_pid()) if side.host_pid() else 0.0
     side.run(every=0.05)
     side.editor.pump_for(KEPT_S)
     return process.cpu_s(side.host_pid()) - before
 
 
-# -- where much was kept --------------------------------------------------------------------------
+# -- much stored data -----------------------------------------------------------------------------
 
 
 def kept_much() -> list[Figure]:
-    """A history of 200 MB and 5,000 undecided hunks in 300 files, and none of both."""
+    """Compare a history of 200 MB and 5,000 undecided hunks in 300 files with empty ones."""
     with _homes() as homes:
         return [*_searches(homes[0]), *_starts(homes), *_first_prompts(homes)]
 
 
 @contextmanager
 def _homes() -> Iterator[list[Path]]:
-    """One where much was kept, one where nothing was."""
+    """Yield a home with much stored data, and one without."""
     with tempfile.TemporaryDirectory(prefix="acp-bench-", ignore_cleanup_errors=True) as place:
         homes = [Path(place, name) for name in ("much", "nothing")]
         for home in homes:
@@ -88,7 +91,7 @@ def _homes() -> Iterator[list[Path]]:
 
 
 def _searches(home: Path) -> list[Figure]:
-    """From the command to the list, once the host runs."""
+    """Measure from the command to the list, with a running host."""
     figures: list[Figure] = []
     side = Side("product", "cold", home=home)
     try:
@@ -104,7 +107,7 @@ def _searches(home: Path) -> list[Figure]:
 
 
 def _starts(homes: list[Path]) -> list[Figure]:
-    """`nvim file` until Neovim says that it has started, by `--startuptime`."""
+    """Measure `nvim file` until the end of its start, by `--startuptime`."""
     took: list[list[float]] = [[], []]
     for _ in range(STARTS):
         for home, found in zip(homes, took, strict=True):
@@ -121,7 +124,7 @@ def _starts(homes: list[Path]) -> list[Figure]:
 
 
 def _first_prompts(homes: list[Path]) -> list[Figure]:
-    """Nothing runs; `:AcpPrompt` until the prompt has reached the agent."""
+    """Measure from `:AcpPrompt`, without a running host, until the prompt has reached the agent."""
     took: list[list[float]] = [[], []]
     for _ in range(STARTS):
         for home, found in zip(homes, took, strict=True):

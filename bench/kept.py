@@ -1,4 +1,4 @@
-"""A history as it is after months."""
+"""A history like one after months."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from acp_nvim.history.store import Store
 from acp_nvim.protocol import schema
 
 WORDS = 30_000
-"""The vocabulary; the n-th word is n times as rare as the first."""
+"""Size of the vocabulary. The n-th word is n times as rare as the first."""
 RARE = "xylophone"
-"""A word that stands in one session only, as `zebra` does in every hundredth."""
+"""A word of only one session. `zebra` is in every hundredth."""
 
 
 def history(path: Path, megabytes: int) -> None:
@@ -35,7 +35,7 @@ def history(path: Path, megabytes: int) -> None:
 
 
 def common() -> str:
-    """The commonest word."""
+    """Return the most common word."""
     return _Talk().words[0]
 
 
@@ -52,7 +52,7 @@ class _Talk:
         return " ".join(self._random.choices(self.words, cum_weights=self._weights, k=words))
 
     def session(self, n: int) -> Iterator[Change]:
-        """Ten prompts, each with a thought, four tool calls and an answer."""
+        """Yield ten prompts, each with a thought, four tool calls and an answer."""
         directory = f"/home/user/project{n % 20}"
         facts = Facts(
             "claude", f"s{n}", directory, "", self._text(6), None, 10, 1000, 9, 9, 0.1, "USD"

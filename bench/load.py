@@ -1,8 +1,8 @@
-"""`python -m bench.load CASE [COUNT]`: very much of one kind, against the product on a terminal.
+"""`python -m bench.load CASE [COUNT]`: very much data of one kind, for the product on a terminal.
 
-Run by hand; it tells how long Neovim and the host were away, what it cost, and what memory.
-Cases: permissions, each kind of `bench.agents.load.many`, modes, sessions, methods; `turns` and
-`closed` go on for long and tell each hundred.
+Run it by hand. It prints how long Neovim and the host were blocked, with CPU and memory. Cases:
+permissions, each kind of `bench.agents.load.many`, modes, sessions, methods. `turns` and `closed`
+run for long and print each hundred.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Load:
         return pid
 
     def watch(self, code: str, done: str, *args: Any, keys: bool = False) -> tuple[Watched, float]:
-        """Run Lua and watch until an expression holds; the probe of the ask costs a request."""
+        """Run Lua and watch until an expression is true. Each check costs a request."""
         started = time.monotonic()
         self.lua(code, *args)
         last = [0.0]
@@ -84,7 +84,7 @@ class Load:
         return bool(self.lua("return _G.bench_ends") == count)
 
     def probed(self) -> list[str]:
-        """What the host's loop did for long."""
+        """Return the longest steps of the host's loop."""
         self.probe.unlink(missing_ok=True)
         os.kill(self.host(), signal.SIGUSR1)
         end = time.monotonic() + 20
@@ -92,7 +92,7 @@ class Load:
             self.editor.pump_for(0.02)
         return self.probe.read_text().split("\n") if self.probe.exists() else ["(no answer)"]
 
-    def told(self, what: str, seen: Watched, took: float) -> None:
+    def report(self, what: str, seen: Watched, took: float) -> None:
         gaps, keys = max(seen.gaps, default=0), max(seen.keys, default=0)
         rss = f"nvim {rss_mb(self.editor.server):.0f} MB, host {rss_mb(self.host()):.0f} MB"
         print(f"{what}: {took * 1000:.0f} ms; worst wait {gaps:.0f} ms, key {keys:.0f} ms; {rss}")
@@ -127,10 +127,10 @@ def much(kind: str, count: int) -> None:
     load = Load(*([kind, str(count)] if by_argument else []))
     prompt = "require('acp').prompt(...)"
     load.watch(prompt, "_G.bench_ends == 1", "work 1")
-    load.told("first", Watched(), 0)
+    load.report("first", Watched(), 0)
     if kind == "sessions":
         code = "vim.ui.select = function(items) _G.bench_items = #items end vim.cmd('Acp sessions')"
-        load.told(kind, *load.watch(code, "_G.bench_items ~= nil"))
+        load.report(kind, *load.watch(code, "_G.bench_items ~= nil"))
         print("    items", load.lua("return _G.bench_items"))
     elif not by_argument:
         lists = {"permissions": "permissions", "options": "permissions", "diffs": "permissions"}
@@ -138,15 +138,17 @@ def much(kind: str, count: int) -> None:
         number = count if kind in ("permissions", "forms") else 1
         asked = f"{ASKED}('{waits}') >= {number}"
         done = "_G.bench_ends == 2" if waits is None else asked
-        load.told(kind, *load.watch(prompt, done, f"{kind} {count}", keys=True))
+        load.report(kind, *load.watch(prompt, done, f"{kind} {count}", keys=True))
         if waits is not None:
             (load.editor_cwd / "answered").unlink(missing_ok=True)
-            load.told("cancel", *load.watch("vim.cmd.AcpCancel()", "_G.bench_ends == 2", keys=True))
+            load.report(
+                "cancel", *load.watch("vim.cmd.AcpCancel()", "_G.bench_ends == 2", keys=True)
+            )
     for place in load.editor_cwd.glob("answered"):
         print("    the agent had all answers after", place.read_text())
     snapshot = "local t = vim.uv.hrtime() require('acp').state() return (vim.uv.hrtime() - t) / 1e6"
     print(f"    state() {load.lua(snapshot):.1f} ms")
-    load.told(
+    load.report(
         "one more turn",
         *load.watch(
             prompt, f"_G.bench_ends == {2 if by_argument or kind == 'sessions' else 3}", "work 1"

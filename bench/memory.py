@@ -1,8 +1,7 @@
-"""What stays in memory: after a burst, and of each turn in a long session.
+"""Memory in use after a burst, and of each turn in a long session.
 
-`Pss` is used where two processes are added up: of a page that several processes share, as those of
-a program's file, each counts its part. What a turn leaves is measured by `Anonymous`, the pages
-that no file stands behind.
+`Pss` is used for sums of two processes: each process counts its part of a shared page, such as
+those of a program file. The memory of a turn is measured by `Anonymous`, the pages without a file.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from bench.sides import Side
 from bench.streaming import both
 
 REST_S = 3.0
-"""Seconds until everything that follows a turn is over."""
+"""Seconds until all work after a turn has ended."""
 TURNS, FIRST = 1000, 200
-"""How many there are, and how many of them come before the measurement."""
+"""Number of all turns, and of those before the measurement."""
 CHUNKS = 35
-"""Of a turn: 20 rows of text, and those around them."""
+"""Chunks of a turn: 20 rows of text with the rows around them."""
 
 
 def burst() -> list[Figure]:
-    """Once 100,000 chunks are shown and nothing goes on any more."""
+    """Measure the memory after 100,000 chunks are shown and all work has ended."""
     with both("burst", "100000") as (floor, product):
         for side in (floor, product):
             side.run(every=0.05)
@@ -42,7 +41,7 @@ def burst() -> list[Figure]:
 
 
 def turns() -> list[Figure]:
-    """Many turns in one session."""
+    """Measure the memory of many turns in one session."""
     side = Side("product", "grow")
     try:
         _say(side, FIRST)
@@ -70,5 +69,5 @@ def _say(side: Side, count: int) -> None:
 
 
 def _kept(side: Side, name: str) -> tuple[float, float]:
-    """Of Neovim and host, in MB."""
+    """Return the memory of Neovim and host, in MB."""
     return process.kept_mb(side.editor.server, name), process.kept_mb(side.host_pid(), name)

@@ -1,4 +1,4 @@
-"""What the kernel knows of a process."""
+"""Figures of the kernel about a process."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from pathlib import Path
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds of a process, all its threads, to the nanosecond (`clock_getcpuclockid`)."""
+    """Return the CPU seconds of all threads of a process, in nanoseconds
+    (`clock_getcpuclockid`).
+    """
     return time.clock_gettime((~pid << 3) | 2)
 
 
 def peak_mb(pid: int) -> float:
-    """`VmHWM`."""
+    """Return `VmHWM`."""
     return _status(pid, "VmHWM") / 1024
 
 
 def kept_mb(pid: int, name: str) -> float:
-    """`Rss`, `Pss` (shared pages count in parts) or `Anonymous`, as things are now."""
+    """Return the current `Rss`, `Pss` (shared pages count in parts) or `Anonymous`."""
     return _field(f"/proc/{pid}/smaps_rollup", name) / 1024
 
 
 def wakeups(pid: int) -> int:
-    """How often the process has gone to sleep."""
+    """Return how often the process has gone to sleep."""
     return _status(pid, "voluntary_ctxt_switches")
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Budget:
-    """`most` times the floor (`ratio`), or at most so many of the figure's own unit (`value`)."""
+    """At most `most` times the floor (`ratio`), or at most `most` units of the figure (`value`)."""
 
     most: float
     of: Literal["ratio", "value"] = "ratio"
@@ -22,7 +22,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table. `floor` is what the figure is held against, where there is one."""
+    """One line of the table. `floor` is the value for comparison, if there is one."""
 
     case: str
     what: str
@@ -37,7 +37,7 @@ class Figure:
 
     @property
     def passed(self) -> bool | None:
-        """None where there is no budget."""
+        """Return whether the budget is met, or None without a budget."""
         if self.budget is None:
             return None
         found = self.product if self.budget.of == "value" else self.ratio
@@ -45,13 +45,13 @@ class Figure:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The nearest rank; 0 of nothing."""
+    """Return the nearest rank, or 0 without values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))] if ordered else 0.0
 
 
 def table(figures: Sequence[Figure]) -> str:
-    """All figures, one a line."""
+    """Return all figures, one per line."""
     lines = [f"{'case':<34}{'figure':<26}{'product':>11}{'floor':>11}{'ratio':>8}{'budget':>8}"]
     before = ""
     for figure in figures:
@@ -73,7 +73,7 @@ def _line(figure: Figure, case: str) -> str:
 
 
 def write(path: Path, figures: Sequence[Figure], about: dict[str, str]) -> None:
-    """The same for machines."""
+    """Write the figures as JSON."""
     rows = [asdict(f) | {"ratio": f.ratio, "passed": f.passed} for f in figures]
     text = json.dumps({"about": about, "figures": rows}, indent=1)
     path.write_text(text + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The two that are compared, product and floor: each runs a workload in an editor of its own."""
+"""The two sides of a comparison, product and floor. Each runs a workload in its own editor."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def nvim() -> str:
 
 
 def nvim_version() -> str:
-    """As it says itself."""
+    """Return the version line of Neovim."""
     found = subprocess.run([nvim(), "--version"], capture_output=True, text=True, check=True)
     return found.stdout.split("\n", 1)[0]
 
@@ -85,7 +85,7 @@ def _lua(words: list[str]) -> str:
 
 
 def init(name: Name, agent: list[str], *, history: bool = True) -> str:
-    """The `init.lua` of a side."""
+    """Return the `init.lua` of a side."""
     command = [sys.executable, "-m", "bench.agents.fast", *agent]
     floor = [sys.executable, "-m", "bench.floor", *command]
     own = PRODUCT if name == "product" else FLOOR
@@ -94,7 +94,7 @@ def init(name: Name, agent: list[str], *, history: bool = True) -> str:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Of the user's own, nothing that Neovim reads."""
+    """Return an environment without the user's settings for Neovim."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("NVIM", "XDG_", "VIM"))}
     for kind in ("CONFIG", "DATA", "STATE", "CACHE", "RUNTIME"):
         env[f"XDG_{kind}_{'DIR' if kind == 'RUNTIME' else 'HOME'}"] = str(home)
@@ -107,17 +107,17 @@ class Side:
     def __init__(
         self, name: Name, *agent: str, history: bool = True, home: Path | None = None
     ) -> None:
-        """``home`` is a directory of an earlier one, which stays."""
+        """``home`` is an existing directory of an earlier side, which is not removed."""
         self.name = name
         self._home = tempfile.TemporaryDirectory(prefix="acp-bench-", ignore_cleanup_errors=True)
         self.home = home or Path(self._home.name)
         script = self.home / "init.lua"
         script.write_text(init(name, list(agent), history=history), encoding="utf-8")
-        self.work = self.home / "work"  # where Neovim writes nothing of its own
+        self.work = self.home / "work"  # without files that Neovim writes itself
         self.work.mkdir(exist_ok=True)
         argv = [nvim(), "-n", "-i", "NONE", "-u", str(script)]
         self.editor = Editor(argv, environment(self.home), self.work)
-        # Its socket is there before its plugins are.
+        # Its socket exists before its plugins are loaded.
         self.editor.wait(lambda: self.editor.lua("return vim.v.vim_did_enter") == 1)
         self.editor.lua("_G.bench_channel = ...", self.editor.channel)
         self.host = 0
@@ -129,21 +129,21 @@ class Side:
     def run(
         self, prompt: str = "go", *, every: float = 0.002, keys: bool = False, new: bool = True
     ) -> Watched:
-        """One turn in a new chat, until all of it is on the screen."""
+        """Run one turn in a new chat, until all of it is on the screen."""
         start = START[self.name] if new else START[self.name].replace(", { new = true }", "")
         return self.measure(start, prompt, every=every, keys=keys)
 
     def asked(self, count: int) -> Watched:
-        """A turn in a new chat, until that many permissions are asked for."""
+        """Run a turn in a new chat until this number of permissions is open."""
         self.editor.lua("_G.bench_questions = ...", count)
         return self.run()
 
     def cancel(self) -> Watched:
-        """The turn is cancelled, until it has ended."""
+        """Cancel the turn and wait for its end."""
         return self.measure(CANCEL[self.name])
 
     def measure(self, code: str, *args: str, every: float = 0.002, keys: bool = False) -> Watched:
-        """From a piece of Lua until Neovim says that it is done."""
+        """Measure from a piece of Lua until Neovim reports the end."""
         editor = self.editor
         editor.messages.clear()
         before = self._cpu()
@@ -156,17 +156,17 @@ class Side:
         return seen
 
     def chat(self) -> list[str]:
-        """The lines of the chat that ran last."""
+        """Return the lines of the chat that ran last."""
         number = self.editor.lua(CHAT[self.name])
         lines: list[str] = self.editor.request("nvim_buf_get_lines", number, 0, -1, True)
         return lines
 
     def memory(self) -> tuple[float, float]:
-        """Peaks of Neovim and host, in MB."""
+        """Return the peaks of Neovim and host, in MB."""
         return process.peak_mb(self.editor.server), process.peak_mb(self.host_pid())
 
     def host_pid(self) -> int:
-        """The host's process, 0 while none runs."""
+        """Return the process of the host, or 0 if none runs."""
         if not self.host:
             code = (
                 f"local c = (function() {CHANNEL[self.name]} end)() return c and vim.fn.jobpid(c)"

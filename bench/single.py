@@ -1,4 +1,4 @@
-"""Cases in which the agent or the user asks: files, start, command, rest."""
+"""Cases with requests of the agent or the user: files, start, command, idle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.workloads import source
 
 STARTS = 30
 WARM_WRITES, WRITES = 2, 21
-"""Both sides load and compile what they write with in the first ones, which are not counted."""
+"""Number of first writes that do not count, since both sides load and compile code, and of all."""
 
 SOURCING = """
 local before = vim.uv.hrtime()
@@ -34,7 +34,7 @@ return _G.bench_held
 
 
 def reads() -> list[Figure]:
-    """1,000 reads, one after the other, of a buffer of 1,000 lines with one unsaved."""
+    """Measure 1,000 reads, one after the other, of a buffer of 1,000 lines with one unsaved."""
     took: dict[str, list[float]] = {}
     with both("reads", "1000") as sides:
         for side in sides:
@@ -51,7 +51,7 @@ def reads() -> list[Figure]:
 
 
 def write() -> list[Figure]:
-    """A file of 10,000 lines with 50 hunks, into an open buffer, saved."""
+    """Measure a write of 10,000 lines with 50 hunks into an open buffer, with its save."""
     took: dict[str, list[float]] = {}
     gaps: dict[str, list[float]] = {}
     with both("write", "10000") as sides:
@@ -79,7 +79,7 @@ def _opened(side: Side, text: str) -> Path:
 
 
 def _compare(side: Side, expected: str) -> None:
-    """Buffer and file are what was sent."""
+    """Check that buffer and file have the text that was sent."""
     path = side.work / "file.py"
     lines = side.editor.lua(
         "return vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, true)", str(path)
@@ -89,7 +89,7 @@ def _compare(side: Side, expected: str) -> None:
 
 
 def cold() -> list[Figure]:
-    """Nothing runs; `:AcpPrompt` until the prompt has reached the agent."""
+    """Measure from `:AcpPrompt`, without a running host, until the prompt has reached the agent."""
     took: dict[str, list[float]] = {"floor": [], "product": []}
     held: list[float] = []
     gaps: list[float] = []
@@ -119,7 +119,7 @@ def cold() -> list[Figure]:
 
 
 def _held(side: Side) -> tuple[float, float]:
-    """How long the command ran, and how long nothing else was answered around it."""
+    """Return how long the command ran, and how long Neovim answered nothing else."""
     editor = side.editor
     editor.messages.clear()
     editor.lua("vim.schedule(function() " + HELD.replace("return _G.bench_held", "") + " end)")
@@ -128,8 +128,8 @@ def _held(side: Side) -> tuple[float, float]:
 
 
 def warm() -> list[Figure]:
-    """`:AcpPrompt` when host, agent and session are there: from the call to the agent, in a
-    directory with files, and how long the command holds Neovim.
+    """Measure `:AcpPrompt` with a running host, agent and session, in a directory with files: from
+    the call to the agent, and the time for which the command blocks Neovim.
     """
     took: dict[str, list[float]] = {"floor": [], "product": []}
     with both("cold") as sides:
@@ -158,7 +158,7 @@ def warm() -> list[Figure]:
 
 
 def imports() -> list[Figure]:
-    """What the host imports before it takes its first verb."""
+    """Measure the imports of the host before its first verb."""
     code = "import gc; gc.disable(); import acp_nvim.main"
     argv = [sys.executable, "-X", "importtime", "-c", code]
     times: list[float] = []
@@ -180,7 +180,7 @@ def imports() -> list[Figure]:
 
 
 def start() -> list[Figure]:
-    """What the plugin adds to Neovim's start: its one file in `plugin/`, sourced."""
+    """Measure the plugin's part of Neovim's start: its one file in `plugin/`, sourced."""
     side = Side("product", "cold")
     try:
         found = []
@@ -197,7 +197,7 @@ def start() -> list[Figure]:
 
 
 def rest() -> list[Figure]:
-    """Nobody does anything for two seconds, once all that follows a turn is over."""
+    """Measure two idle seconds, after all work of a turn has ended."""
     with both("burst", "1000") as sides:
         found: dict[str, int] = {}
         for side in sides:

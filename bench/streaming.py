@@ -1,4 +1,4 @@
-"""Cases in which the agent talks: the same turn on both sides, in turns, some times over."""
+"""Cases in which the agent sends text: the same turn on both sides, alternating, several times."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from bench.workloads import CHUNK, chunks, long_message, output, prose
 
 Check = Callable[[Name, list[str]], None]
 SPOKEN = 3
-"""Runs of five seconds: the CPU time of the same one differs by a third."""
+"""Runs of five seconds. Their CPU times differ by a third."""
 
 
 class WrongText(AssertionError):
-    """The buffer does not hold what was sent."""
+    """The buffer does not have the text that was sent."""
 
 
 def ends_with(text: str) -> Check:
-    """The chat ends with this text, below a head of at most six rows; blank rows at the end are
-    left to either side.
+    """Return a check that the chat ends with this text, below a head of at most six rows.
+
+    Blank rows at the end do not matter.
     """
 
     def check(name: Name, chat: list[str]) -> None:
@@ -36,7 +37,7 @@ def ends_with(text: str) -> Check:
 
 
 def tool_updates(name: Name, chat: list[str]) -> None:
-    """The first lines of the last update; how many more there are is said."""
+    """Check the first lines of the last update, and the number of the other ones."""
     shown = [line.strip() for line in chat if "compiling" in line]
     expected = [line.strip() for line in output(8).splitlines()]
     more = any(line.strip() == "… +1992 lines" for line in chat)
@@ -45,7 +46,7 @@ def tool_updates(name: Name, chat: list[str]) -> None:
 
 
 def tool_calls(name: Name, chat: list[str]) -> None:
-    """Each call once, in order, as completed, with its content."""
+    """Check that each call is shown once, in order, as completed, with its content."""
     heads = [line for line in chat if "read file" in line]
     wanted = [f"read file {n}" for n in range(300)]
     contents = [line.strip() for line in chat if line.strip().startswith("two ")]
@@ -59,7 +60,7 @@ def tool_calls(name: Name, chat: list[str]) -> None:
 
 @contextmanager
 def both(*agent: str) -> Iterator[list[Side]]:
-    """Product and floor, warm: host and agent run, one turn is over."""
+    """Yield product and floor, warm: host and agent run, one turn has ended."""
     sides: list[Side] = []
     try:
         sides = [Side("floor", *agent), Side("product", *agent)]
@@ -73,7 +74,7 @@ Runs = dict[Name, list[Watched]]
 
 
 def runs(sides: list[Side], check: Check, times: int, every: float, *, keys: bool = False) -> Runs:
-    """The same turn on each side, one after the other, `times` over; the first is not counted."""
+    """Run the same turn on each side, alternating, `times` times. The first one does not count."""
     found: Runs = {"product": [], "floor": []}
     for side in sides:
         side.run(every=every)
@@ -102,16 +103,17 @@ class Figures:
         self.list.append(Figure(self.case, what, unit, product, floor, budget))
 
     def work(self, wall: Budget | None, cpu: Budget | None) -> None:
-        """Wall and CPU, the median of the runs."""
+        """Add wall and CPU time, the median of the runs."""
         self.add("wall", "ms", lambda r: median(w.wall for w in r), wall)
         self.add("CPU", "ms", lambda r: median(_cpu(w) for w in r), cpu)
         self.add("of it Neovim", "ms", lambda r: median(w.cpu_nvim * 1000 for w in r), None)
 
-    def manners(
+    def responsiveness(
         self, key: Budget | None = None, most: Budget | None = None, paint: Budget | None = None
     ) -> None:
-        """How long nobody was answered, of all runs together: `key` is for the worst key, `most`
-        for 99 of 100.
+        """Add the times without an answer, of all runs together.
+
+        `key` is the budget of the worst key, `most` of 99 in 100.
         """
         self.add("not answering, worst", "ms", lambda r: max(_all(r, "gaps")), None)
         self.add("not answering, p99", "ms", lambda r: percentile(_all(r, "gaps"), 99), None)
@@ -136,24 +138,24 @@ def _all(found: list[Watched], name: str) -> list[float]:
 
 
 def burst(count: int, times: int) -> list[Figure]:
-    """All chunks at once."""
+    """Measure all chunks at once."""
     with both("burst", str(count)) as sides:
         check = ends_with(prose(count * CHUNK))
         plain = Figures(f"burst of {count:,} chunks", runs(sides, check, times, 0.002))
         plain.work(*(Budget(1.4), Budget(1.75)) if count >= 100_000 else (Budget(2), Budget(2.75)))
-        plain.manners(paint=Budget(50, "value") if count >= 100_000 else None)
+        plain.responsiveness(paint=Budget(50, "value") if count >= 100_000 else None)
         plain.memory(sides)
         if count < 100_000:
             return plain.list
         typed = Figures(
             f"{count:,} chunks while one types", runs(sides, check, times, 0.02, keys=True)
         )
-        typed.manners(key=Budget(16, "value"), most=Budget(8, "value"))
+        typed.responsiveness(key=Budget(16, "value"), most=Budget(8, "value"))
         return plain.list + typed.list
 
 
 def trickle() -> list[Figure]:
-    """100 chunks a second for 5 s; then the same in a chat that holds 200 KB."""
+    """Measure 100 chunks per second for 5 s, then the same in a chat of 200 KB."""
     text = "".join(chunks(500))
     with both("trickle", "500") as sides:
         for side in sides:
@@ -167,12 +169,12 @@ def trickle() -> list[Figure]:
         late = [_spoken(product, text, new=False) for _ in range(SPOKEN)]
     first = Figures("100 chunks/s, 5 s, fresh chat", fresh)
     first.work(None, Budget(1.5))
-    first.manners()
+    first.responsiveness()
     after = Figures(
         "the same after 200 KB (own fresh)", {"product": late, "floor": fresh["product"]}
     )
     after.work(None, Budget(1.1))
-    after.manners()
+    after.responsiveness()
     return first.list + after.list
 
 
@@ -192,15 +194,16 @@ return rows
 
 
 def colours() -> list[Figure]:
-    """Two seconds of typing after a block of code is complete: it gets its colours meanwhile, by
-    treesitter or by Vim's syntax, which a first block has loaded.
+    """Measure two seconds of typing after a block of code is complete.
+
+    Meanwhile treesitter or Vim's syntax colours it, which a first block has loaded.
     """
     figures: list[Figure] = []
     for language, by in (("lua", "treesitter"), ("python", "Vim's syntax")):
         with both(f"code_{language}", "500") as sides:
             found: Runs = {side.name: [_typed(side)] for side in sides}
             seen = Figures(f"500 lines coloured by {by}", found)
-            seen.manners(key=Budget(16, "value"))
+            seen.responsiveness(key=Budget(16, "value"))
             figures += seen.list
     return figures
 
@@ -220,44 +223,44 @@ def _typed(side: Side) -> Watched:
 
 
 def line() -> list[Figure]:
-    """400 KB without a newline: each redraw has the whole of it to measure."""
+    """Measure 400 KB without a newline, the whole of which each redraw must measure."""
     count = 20_000
     with both("line", str(count)) as sides:
         check = ends_with(prose(count * CHUNK).replace("\n", " "))
         found = Figures("one line of 400 KB, in chunks", runs(sides, check, 3, 0.002))
         found.work(None, None)
-        found.manners()
+        found.responsiveness()
         return found.list
 
 
 def message() -> list[Figure]:
-    """One chunk of 14 MB."""
+    """Measure one chunk of 14 MB."""
     with both("message", "200000") as sides:
         check = ends_with(long_message())
         plain = Figures("one message of 14 MB", runs(sides, check, 5, 0.002))
         plain.work(Budget(2.25), Budget(2.75))
-        plain.manners()
+        plain.responsiveness()
         plain.memory(sides)
         typed = Figures("14 MB while one types", runs(sides, check, 3, 0.02, keys=True))
-        typed.manners(key=Budget(16, "value"))
+        typed.responsiveness(key=Budget(16, "value"))
         return plain.list + typed.list
 
 
 def updates() -> list[Figure]:
-    """One tool call whose output grows to 2,000 lines."""
+    """Measure one tool call whose output grows to 2,000 lines."""
     with both("updates", "200") as sides:
         found = Figures("200 cumulative updates", runs(sides, tool_updates, 5, 0.002))
         found.work(Budget(3), None)
-        found.manners()
+        found.responsiveness()
         return found.list
 
 
 def tools() -> list[Figure]:
-    """Three hundred of them, each announced and completed."""
+    """Measure 300 tool calls, each announced and completed."""
     with both("tools", "300") as sides:
         found = Figures("300 tool calls", runs(sides, tool_calls, 45, 0.002))
         found.work(Budget(2.5), None)
-        found.manners()
+        found.responsiveness()
         return found.list
 
 
@@ -269,7 +272,10 @@ return { vim.tbl_map(function(one) return one.title end, session.permissions),
 
 
 def asked(side: Side, count: int) -> None:
-    """All questions wait, in order; the agent says afterwards that each was answered once."""
+    """Check that all questions are open, in order.
+
+    The agent reports later that each was answered once.
+    """
     titles, more = (
         side.editor.lua(QUESTIONS) if side.name == "product" else (_asked_lines(side.chat()), 0)
     )
@@ -283,7 +289,7 @@ def _asked_lines(chat: list[str]) -> list[str]:
 
 
 def permissions() -> list[Figure]:
-    """200 permissions asked for at once, and all of them cancelled."""
+    """Measure 200 permissions that are requested at once, and their cancel."""
     count = 200
     pending: Runs = {"product": [], "floor": []}
     cancelled: Runs = {"product": [], "floor": []}
@@ -300,8 +306,8 @@ def permissions() -> list[Figure]:
                     cancelled[side.name].append(ended)
     first = Figures(f"{count} permissions pending", pending)
     first.work(None, None)
-    first.manners()
+    first.responsiveness()
     then = Figures(f"{count} permissions cancelled", cancelled)
     then.work(None, None)
-    then.manners()
+    then.responsiveness()
     return first.list + then.list

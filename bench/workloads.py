@@ -1,4 +1,4 @@
-"""What the agents say and write: deterministic, so that every run can be checked to the letter."""
+"""Deterministic workloads of the agents, so that every run can be checked exactly."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def feed(data: bytes) -> list[Event]:
 
 
 def prose(characters: int) -> str:
-    """Markdown as models write it."""
+    """Return Markdown in the style of models."""
     return (_PARAGRAPH * (characters // len(_PARAGRAPH) + 1))[:characters]
 
 
 def chunks(count: int) -> list[str]:
-    """That many chunks of prose."""
+    """Return this number of chunks of prose."""
     text = prose(count * CHUNK)
     return [text[at : at + CHUNK] for at in range(0, len(text), CHUNK)]
 
 
 def long_message(lines: int = 200_000, width: int = 70) -> str:
-    """Lines of equal width, `width` with the newline: 14 MB."""
+    """Return lines of equal width, `width` with the newline: 14 MB."""
     return "".join(
         f"{n:07d} {'the quick brown fox jumps over it ' * 3}"[: width - 1] + "\n"
         for n in range(lines)
@@ -45,19 +45,19 @@ def long_message(lines: int = 200_000, width: int = 70) -> str:
 
 
 def code(language: str, lines: int) -> str:
-    """A fenced block in that language, and a word below it."""
+    """Return a fenced block in that language with a word below it."""
     comment = {"lua": "--"}.get(language, "#")
     body = [f'value_{n} = compute({n}, "text {n * 7 % 101}")  {comment} line' for n in range(lines)]
     return "\n".join([f"```{language}", *body, "```", "done", ""])
 
 
 def output(lines: int) -> str:
-    """What a build would print."""
+    """Return output in the style of a build."""
     return "".join(f"[{n:5d}] compiling module number {n}\n" for n in range(lines))
 
 
 def source(lines: int, edition: int = 0, hunks: int = 0) -> str:
-    """A file; `hunks` of its lines, evenly spread, say which edition it is."""
+    """Return a file. `hunks` of its lines, evenly spread, contain the edition."""
     every = lines // hunks if hunks else 0
     text = [f"value_{n} = compute({n}, {n * 7 % 101})  # line" for n in range(lines)]
     for n in range(every // 2, lines, every) if hunks else ():
@@ -66,20 +66,20 @@ def source(lines: int, edition: int = 0, hunks: int = 0) -> str:
 
 
 def notification(session: str, update: dict[str, object]) -> bytes:
-    """One `session/update` line."""
+    """Return one `session/update` line."""
     params = {"sessionId": session, "update": update}
     message = {"jsonrpc": "2.0", "method": "session/update", "params": params}
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
 def say(session: str, text: str) -> bytes:
-    """An `agent_message_chunk`."""
+    """Return an `agent_message_chunk`."""
     content = {"type": "text", "text": text}
     return notification(session, {"sessionUpdate": "agent_message_chunk", "content": content})
 
 
 def ask(session: str, n: int) -> bytes:
-    """A `session/request_permission` about a command, under that id."""
+    """Return a `session/request_permission` about a command, under that id."""
     kinds = ("allow_once", "allow_always", "reject_once")
     options = [{"optionId": kind, "name": kind.replace("_", " "), "kind": kind} for kind in kinds]
     call = {"toolCallId": f"c{n}", "title": f"run command {n}", "kind": "execute"}

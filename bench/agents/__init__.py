@@ -1,1 +1,1 @@
-"""Agents that say a lot in little time, so that what is measured is not the agent."""
+"""Agents that send a lot in little time, so that they do not dominate the measurement."""

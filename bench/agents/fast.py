@@ -1,7 +1,7 @@
-"""`python -m bench.agents.fast WORKLOAD [N]`: answers each prompt by a workload prepared before.
+"""`python -m bench.agents.fast WORKLOAD [N]`: answer each prompt with a prepared workload.
 
-All bytes of a turn are made when its session is opened. Workloads that measure themselves
-(`reads`, `write`, `cold`, `calls`) tell nanoseconds as the text of their turn.
+All bytes of a turn are made when its session is opened. Workloads with their own measurement
+(`reads`, `write`, `cold`, `calls`) send nanoseconds as the text of their turn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bench.workloads import ask, chunks, code, long_message, notification, outpu
 Message = dict[str, Any]
 PLACE = "s-0000000"
 SOURCE = 20_000
-"""Lines of the file of `grow write`."""
+"""Number of lines of the file of `grow write`."""
 
 
 def _burst(count: int) -> list[bytes]:
@@ -86,7 +86,7 @@ PREPARED: dict[str, Callable[[int], list[bytes]]] = {
 
 
 class Agent:
-    """One process: reads requests, writes lines."""
+    """One process that reads requests and writes lines."""
 
     def __init__(self, workload: str, count: int) -> None:
         self.workload = workload
@@ -112,7 +112,7 @@ class Agent:
         self.write(json.dumps(message).encode() + b"\n")
 
     def ask(self, id: int, method: str, **params: Any) -> Message:
-        """Send a request and wait for its answer; nothing else may come meanwhile."""
+        """Send a request and wait for its answer. Nothing else may arrive in between."""
         message = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
         self.write(json.dumps(message).encode() + b"\n")
         answer = next(self.lines)
@@ -167,7 +167,7 @@ class Agent:
         self.reply(message, {"stopReason": "end_turn"})
 
     def _permissions(self, session: str) -> str:
-        """Ask all at once, and end the turn when all are cancelled, each once."""
+        """Ask everything at once, and end the turn when each question is cancelled once."""
         self.write(self.ready[session][0])
         asked, cancelled = set(range(self.count)), False
         while asked:
@@ -183,14 +183,14 @@ class Agent:
         return "cancelled"
 
     def _trickle(self, session: str) -> None:
-        """100 a second, on the beat."""
+        """Send 100 chunks per second at a fixed rate."""
         start = time.monotonic()
         for n, piece in enumerate(self.ready[session]):
             time.sleep(max(0.0, start + n / 100 - time.monotonic()))
             self.write(piece)
 
     def _reads(self, session: str, path: str) -> int:
-        """One after the other, each compared with what the buffer holds."""
+        """Read one after the other, and compare each with the text of the buffer."""
         expected = Path(f"{path}.expected").read_text(encoding="utf-8")
         start = time.monotonic_ns()
         for n in range(self.count):
@@ -199,10 +199,12 @@ class Agent:
         return time.monotonic_ns() - start
 
     def _grow(self, session: str, kind: str, count: str, *more: str) -> None:
-        """`say N`: N chunks. `calls N`: N tool calls of ids of their own. `write HUNKS PATH ROUND`:
-        a file of `SOURCE` lines, so many of them changed, and the last one by the round; tells
-        nanoseconds. `files N DIRECTORY HUNKS`: N files there, so many lines changed in each.
-        `rewrites N PATH…`: N writes to these files by turns, each of another round.
+        """Run one kind of growing work.
+
+        `say N`: N chunks. `calls N`: N tool calls with different ids. `write HUNKS PATH ROUND`: a
+        file of `SOURCE` lines with this number of changed lines, the last one by the round; sends
+        nanoseconds. `files N DIRECTORY HUNKS`: N files there with this number of changed lines in
+        each. `rewrites N PATH…`: N writes to these files in turn, each of another round.
         """
         if kind == "files":
             self._write_many(session, int(count), *more)

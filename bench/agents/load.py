@@ -1,7 +1,7 @@
 """`python -m bench.agents.load [KIND COUNT]`: an agent that sends very much of one kind.
 
-The prompt says what: `permissions 20000`, `plan 100000`, `work 3`. What comes with the answer to
-`initialize`, `session/new` or `session/list` is told by the arguments instead.
+The prompt selects the kind: `permissions 20000`, `plan 100000`, `work 3`. The arguments select data
+in the answer to `initialize`, `session/new` or `session/list`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def update(session: str, told: str, /, **fields: Any) -> bytes:
     return line({"method": "session/update", "params": params})
 
 
-# -- what a turn may bring -------------------------------------------------------------------------
+# -- turns -----------------------------------------------------------------------------------------
 
 
 def option(n: int) -> Message:
@@ -141,7 +141,7 @@ def stored(n: int) -> Message:
 
 
 class Agent:
-    """Answers what the client asks."""
+    """Answers the requests of the client."""
 
     def __init__(self, kind: str, count: int) -> None:
         self.kind, self.count = kind, count

@@ -1,4 +1,4 @@
-"""The editor's MCP server as an agent without an SDK uses it: a relay, one call after the other."""
+"""The editor's MCP server for an agent without an SDK: a relay with one call after the other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VERSION = "2025-11-25"
 
 
 class Relay:
-    """A relay that runs, after the handshake."""
+    """A running relay after the handshake."""
 
     def __init__(self, entry: Message) -> None:
         env = {**os.environ, **{it["name"]: it["value"] for it in entry["env"]}}
@@ -43,12 +43,12 @@ class Relay:
         self.process.stdin.flush()
 
     def close(self) -> None:
-        """Close its input and wait for its end."""
+        """Close its input and wait for its exit."""
         self.process.communicate()
 
 
 def timed(entry: Message, tool: str, count: int, arguments: Message) -> str:
-    """Call a tool so many times: nanoseconds of a call, the median and the worst."""
+    """Call a tool this number of times. Return nanoseconds of a call, the median and the worst."""
     relay = Relay(entry)
     took = []
     for _ in range(count):

@@ -1,6 +1,6 @@
-"""In the host that is watched: how long its loop was away, at most, and what it did then.
+"""Probe in an observed host: the longest blocks of its loop, with their causes.
 
-Written to the file that ACP_PROBE names each time that SIGUSR1 comes; then it begins anew.
+SIGUSR1 writes the figures to the file ACP_PROBE and starts again.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ def timed(handle: Any) -> None:
 
 
 def what(callback: Any) -> str:
-    """The coroutine that ran, by the innermost names that tell."""
+    """Return the coroutine that ran, by its innermost names."""
     task = getattr(callback, "__self__", None)
     inner = task.get_coro() if isinstance(task, asyncio.Task) else None
     names = []
@@ -42,7 +42,7 @@ def collected(phase: str, info: dict[str, int]) -> None:
         worst.append((took, f"gc {info['generation']}"))
 
 
-def told(*_: Any) -> None:
+def report_line(*_: Any) -> None:
     place = os.environ["ACP_PROBE"]
     lines = [f"{took * 1000:.1f} {what}" for took, what in sorted(worst, reverse=True)[:12]]
     kinds: dict[str, int] = {}
@@ -58,4 +58,4 @@ def told(*_: Any) -> None:
 if os.environ.get("ACP_PROBE"):
     gc.callbacks.append(collected)
     asyncio.Handle._run = timed  # type: ignore[assignment, method-assign]
-    signal.signal(signal.SIGUSR1, told)
+    signal.signal(signal.SIGUSR1, report_line)
