@@ -48,7 +48,7 @@ from acp_nvim.nvim.async_calls import AsyncCalls
 from acp_nvim.nvim.bridge import Bridge
 from acp_nvim.nvim.buffers import NvimBuffers
 from acp_nvim.nvim.environment import agent_environment
-from acp_nvim.nvim.extending import in_lua
+from acp_nvim.nvim.extending import lua_extensions
 from acp_nvim.nvim.flow import Flow
 from acp_nvim.nvim.frames import Frames
 from acp_nvim.nvim.memory import Memory
@@ -104,15 +104,17 @@ class Host:
         self.notices = Notices(self.screen, self.session_list.current_session)
         self.echo, self.problem = self.notices.echo, self.notices.problem
         self.limit_reports = LimitReports(self.screen)
-        self.tasks = Tasks(group, self.notices.failed)
+        self.tasks = Tasks(group, self.notices.on_error)
         self.verbs = Verbs(self.notices, self.tasks)
         self.asking = Asking(self.screen.push)
         self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
         self.buffers = NvimBuffers(bridge)
         self.async_calls = AsyncCalls(bridge)
         self.tool_editor = ToolEditor(bridge, self.async_calls)
-        self.extensions = in_lua(bridge, self.screen.push, lambda: self.settings().extensions)
-        self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
+        self.extensions = lua_extensions(
+            bridge, self.screen.push, lambda: self.settings().extensions
+        )
+        self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.report)
         self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
         self.subagents = SubagentRegistry(self.screen, self.session_list)
         self.foreign_sessions = ForeignSessions(self.screen, self.session_list)
@@ -120,7 +122,7 @@ class Host:
         self.authors = Authors()
         self.workspace = self._workspace()
         self.observer = self._observer()
-        self.toolbox = Toolbox(self.observers.tools(), self.notices.failed)
+        self.toolbox = Toolbox(self.observers.tools(), self.notices.on_error)
         self.tools = self._tools()
         self.reaper = Reaper(agent)
         self.early_start = EarlyStart(agent)
@@ -133,7 +135,7 @@ class Host:
             bridge,
             self.pace,
             self.observers.next_frame,
-            self.flow.drained,
+            self.flow.on_frame,
             self.workspace.persistence.kept,
             self.problem,
         )
@@ -225,9 +227,9 @@ class Host:
         memory = Memory(self.agents.logs, lambda: self.screen.turn_runs, self.tasks)
         self.authors.all.append(self.history)
         self.foreign_sessions.on_found.append(self.sessions.add_foreign)
-        self.observers.on_frame.append(self.history.noticed)
+        self.observers.on_frame.append(self.history.on_frame)
         self.observers.frame_producers.append(self.screen.collect)
-        self.connection_observers.on_limit_exceeded.append(self.limit_reports.tell)
+        self.connection_observers.on_limit_exceeded.append(self.limit_reports.report)
         conversations = self.conversation_observers
         tools = ToolTurns(self.tools, self.tool_editor)
         conversations.on_turn_starting.append(tools.on_turn_starting)
@@ -242,21 +244,21 @@ class Host:
     # -- for features -----------------------------------------------------------------------------
 
     def add(self, part: object) -> None:
-        """Add a part of a feature, which its verbs get by `part`."""
+        """Add a part of a feature. Its verbs get it by `part`."""
         self._parts[type(part)] = part
 
     def part(self, kind: type[P], make: Callable[[], P] | None = None) -> P:
-        """Return the part of this type that the feature has added, or make it now."""
+        """Return the part of this type, made by `make` if no feature has added it."""
         if kind not in self._parts and make is not None:
             self._parts[kind] = make()
         return cast("P", self._parts[kind])
 
     def run(self, verb: str, args: Args) -> None:
-        """Run a verb, also one of another feature."""
+        """Run a verb, which may belong to another feature."""
         self.verbs.run(self, verb, args)
 
     def decision(self, decision_id: str) -> Decision | None:
-        """Return a pending decision, of a session or of none."""
+        """Return a pending decision by its id, from all sessions and outside of them."""
         asked = [session.decisions for session in self.sessions.all()]
         asked.append(self.unscoped_questions.decisions)
         found = (decisions.get(decision_id) for decisions in asked)
@@ -272,7 +274,7 @@ class Host:
             notify(self.observers.on_agent_restarted, name)
 
     async def close(self) -> None:
-        """End all process trees."""
+        """End all agents with their process trees, and save the rest."""
         self.tools.close()
         self.workspace.disk.close()
         self.history.close()
@@ -295,7 +297,7 @@ def _follow(session: Session, path: str, line: int | None) -> None:
 async def serve(
     bridge: Bridge, agent: EarlyAgent | None, work: Callable[[Host], Awaitable[None]]
 ) -> None:
-    """Build a host and do its work until cancelled. Then end every agent before returning."""
+    """Build a host and run `work` until cancelled. Then end all agents before returning."""
     host: Host | None = None
     try:
         async with anyio.create_task_group() as group:

@@ -36,7 +36,7 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\
 """Letters of scripts without spaces. In the index, a run of them is a single word."""
 
 
-class Kept(Struct, frozen=True):
+class StoredSession(Struct, frozen=True):
     """Session in the history.
 
     `line` contains the match, `excerpt` the lines around it. `updated` is in seconds since 1970.
@@ -76,7 +76,7 @@ _KEPT: Final = (
 )
 
 
-def search(database: Database, text: str, cwd: str) -> list[Kept]:
+def search(database: Database, text: str, cwd: str) -> list[StoredSession]:
     """Return the sessions with an entry that contains all words, or all sessions without words.
 
     Those of the directory come first, newest first. Raise `sqlite3.Error`.
@@ -91,21 +91,21 @@ def search(database: Database, text: str, cwd: str) -> list[Kept]:
     return sorted(kept, key=lambda one: (one.cwd != cwd, -one.updated))
 
 
-def _all(sql: sqlite3.Connection, cwd: str) -> list[Kept]:
+def _all(sql: sqlite3.Connection, cwd: str) -> list[StoredSession]:
     rows = sql.execute(
         f"SELECT {_KEPT} FROM sessions WHERE parent IS NULL"
         " ORDER BY cwd != ?, updated DESC LIMIT ?",
         (cwd, 2 * SESSIONS),
     )
-    return [Kept(*row) for row in rows]
+    return [StoredSession(*row) for row in rows]
 
 
-def _session_row(sql: sqlite3.Connection, record: int) -> Kept | None:
+def _session_row(sql: sqlite3.Connection, record: int) -> StoredSession | None:
     row = sql.execute(f"SELECT {_KEPT} FROM sessions WHERE id = ?", (record,)).fetchone()
-    return None if row is None else Kept(*row)
+    return None if row is None else StoredSession(*row)
 
 
-def _at(kept: Kept, said: str, text: str) -> Kept:
+def _at(kept: StoredSession, said: str, text: str) -> StoredSession:
     """Add the line and excerpt of the match in a text to a session."""
     tokens = [token.casefold() for token in _WORD.findall(text)] or [text.casefold()]
     lines = said.split("\n")
@@ -209,7 +209,7 @@ def _unfinished(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]
 # -- one session ----------------------------------------------------------------------------------
 
 
-def session(database: Database, record: int) -> Kept | None:
+def session(database: Database, record: int) -> StoredSession | None:
     return _session_row(database.sql, record)
 
 
@@ -221,7 +221,7 @@ def record_of(database: Database, agent: str, agent_id: str) -> int | None:
     return None if row is None else int(row[0])
 
 
-def session_of(database: Database, uid: str, agent: str, agent_id: str) -> Kept | None:
+def session_of(database: Database, uid: str, agent: str, agent_id: str) -> StoredSession | None:
     """Return the newest session with this name, or with this id of the agent.
 
     Raise `sqlite3.Error`.
@@ -231,15 +231,15 @@ def session_of(database: Database, uid: str, agent: str, agent_id: str) -> Kept 
         " ORDER BY updated DESC LIMIT 1",
         (uid, agent, agent_id, agent_id),
     ).fetchone()
-    return None if row is None else Kept(*row)
+    return None if row is None else StoredSession(*row)
 
 
-def children(database: Database, record: int) -> list[Kept]:
+def children(database: Database, record: int) -> list[StoredSession]:
     """Return the subagents of a session. Raise `sqlite3.Error`."""
     rows = database.sql.execute(
         f"SELECT {_KEPT} FROM sessions WHERE parent = ? ORDER BY id", (record,)
     )
-    return [Kept(*row) for row in rows]
+    return [StoredSession(*row) for row in rows]
 
 
 def entries(database: Database, record: int) -> list[Entry]:

@@ -16,7 +16,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message
 
 if TYPE_CHECKING:
-    from acp_nvim.history.search import Kept
+    from acp_nvim.history.search import StoredSession
 
 
 class EarlierPrompts(Struct, frozen=True, eq=False):
@@ -31,13 +31,13 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
     def on_opened(self, session: Session, origin_id: str) -> None:
         """Number the earlier prompts of a session, unless the agent replays them later."""
         if origin_id:
-            self.take_up(session, origin_id)
+            self.number_prompts(session, origin_id)
 
     async def on_turn_starting(self, turn: TurnStart) -> None:
         """Number the earlier prompts that a late replay has shown."""
         self.on_opened(turn.session, turn.origin_id)
 
-    def take_up(self, session: Session, agent_id: str, key: str = "") -> None:
+    def number_prompts(self, session: Session, agent_id: str, key: str = "") -> None:
         """Number the prompts in the chat of a continued session, and take over their checkpoints.
 
         It continues the agent's session ``agent_id``, or the session ``key`` in the journal. Do
@@ -82,7 +82,7 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
 
         Raises `UnreadableError`.
         """
-        kept = await self.kept(session) if self._is_incomplete(session) else None
+        kept = await self.stored_session(session) if self._is_incomplete(session) else None
         if kept is None:
             return session
         from acp_nvim.session.prompt_numbers import counted, prompts_in, recognized
@@ -102,10 +102,12 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
         last = self.workspace.rewind.last(session)
         return last == 0 or not known.issuperset(range(1, last + 1))
 
-    async def kept(self, session: Session) -> Kept | None:
+    async def stored_session(self, session: Session) -> StoredSession | None:
         """Return the record of a session, of any Neovim, in the history. Raise UnreadableError."""
         keys = self.workspace.persistence.keys
         key = keys.key(session.n)
         agent_id = session.id or (keys.infos[key].id if key in keys.infos else "")
-        kept: Kept | None = await self.history.read("session_of", key, session.agent, agent_id)
+        kept: StoredSession | None = await self.history.read(
+            "session_of", key, session.agent, agent_id
+        )
         return kept

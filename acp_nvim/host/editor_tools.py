@@ -79,9 +79,9 @@ class EditorTools:
         if session.tools is not None and session.key not in self._prompted:
             self._prompted.add(session.key)
             if not session.tools.ever:
-                self._tasks.start_soon(self._look_later, session)
+                self._tasks.start_soon(self._check_connected, session)
 
-    async def _look_later(self, session: Session) -> None:
+    async def _check_connected(self, session: Session) -> None:
         await anyio.sleep(self._patience_s)
         use = session.tools
         if use is not None and not use.ever and not session.is_over:

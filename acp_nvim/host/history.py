@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from acp_nvim.history.changes import Change
     from acp_nvim.history.hiding import Hidden
     from acp_nvim.history.recorder import Recorder
-    from acp_nvim.history.search import Kept
+    from acp_nvim.history.search import StoredSession
     from acp_nvim.history.writer import Callbacks, Writer
 
 GAP_S: Final = 0.3
@@ -72,7 +72,7 @@ class History:
         self._recorder: Recorder | None = None
         self._writer: Writer | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._shown: dict[int, Kept] = {}
+        self._shown: dict[int, StoredSession] = {}
         self._prompts: list[tuple[str, str]] = []
         self._known: Sequence[str] = ()
         self._hidden: Hidden | None = None
@@ -103,20 +103,20 @@ class History:
         else:
             self._recorder.follow(session, record, recorded)
 
-    def show(self, session: Session, kept: Kept) -> None:
+    def show(self, session: Session, kept: StoredSession) -> None:
         """Mark a session as a read-only chat of a stored transcript."""
         self._shown[session.n] = kept
         self._begun().ignore(session)
 
-    def shown(self, session: Session) -> Kept | None:
+    def stored_of(self, session: Session) -> StoredSession | None:
         """Return the stored transcript of a read-only chat, or None for any other session."""
         return self._shown.get(session.n)
 
-    def chat_of(self, kept: Kept) -> int | None:
+    def chat_of(self, kept: StoredSession) -> int | None:
         """Return the number of the newest read-only chat of a stored transcript."""
         return next((n for n in reversed(self._shown) if self._shown[n].id == kept.id), None)
 
-    def is_shown_whole(self, n: int, kept: Kept) -> bool:
+    def is_shown_whole(self, n: int, kept: StoredSession) -> bool:
         """Return whether a read-only chat has the whole stored transcript."""
         return self._shown[n].updated == kept.updated
 
@@ -144,12 +144,12 @@ class History:
             hidden=lambda: self._hidden or Hidden(),
             bounds=lambda: (self._settings.days, self._settings.bytes),
             tell=lambda line: call(self._tell, line),
-            again=lambda generation: call(self.again, generation),
+            again=lambda generation: call(self.rewrite_all, generation),
         )
 
     # -- writing ----------------------------------------------------------------------------------
 
-    def noticed(self) -> None:
+    def on_frame(self) -> None:
         """Schedule the transfer of changes."""
         if self._timer is None and self.enabled and self._may_begin():
             self._timer = self._loop.call_later(GAP_S, self._flush)
@@ -181,7 +181,7 @@ class History:
             from acp_nvim.history.recorder import wrote
 
             self._begun().wrote(wrote(ours.root, path, (before, agents, after)))
-            self.noticed()
+            self.on_frame()
 
     def moved(self, session: AgentSession, old: str, new: str) -> None:
         ours = self._own(session)
@@ -189,7 +189,7 @@ class History:
             from acp_nvim.history.recorder import moved
 
             self._begun().wrote(moved(ours.root, old, new))
-            self.noticed()
+            self.on_frame()
 
     def prompt(self, session: AgentSession) -> PromptName | None:
         ours = self._own(session)
@@ -207,7 +207,7 @@ class History:
             session = prompt.session, prompt.agent, prompt.id
             under = prompt.sent, prompt.number, prompt.words
             self._begun().adopted(adopted(session, under, path, before, after))
-            self.noticed()
+            self.on_frame()
 
     def _own(self, session: AgentSession) -> Session | None:
         """Return the session if it belongs to this Neovim and the history is enabled."""
@@ -238,10 +238,10 @@ class History:
         if self._writer is not None:
             self._writer.write(generation, changes)
 
-    def again(self, generation: int) -> None:
+    def rewrite_all(self, generation: int) -> None:
         """Write all open sessions again, after the database may have lost some of their entries."""
         self._begun().again(generation)
-        self.noticed()
+        self.on_frame()
 
     def delete(self, record: int, uid: str | None) -> None:
         """Delete a session. If it is open here, it continues in a new record."""

@@ -24,20 +24,22 @@ Resume: TypeAlias = Callable[[], None]
 
 
 class HostObservers(Struct, frozen=True, eq=False):
-    """Lists of a host. Those of connections and conversations are in `agent/observers.py` and
-    `agent/surroundings.py`.
+    """Lists of observers of a host.
+
+    Those of connections and conversations are in `agent/observers.py` and `agent/surroundings.py`.
     """
 
     on_frame: list[Callable[[], None]] = field(default_factory=list)
     """The next frame is about to be collected."""
     frame_producers: list[Callable[[int], tuple[list[Op], bool]]] = field(default_factory=list)
-    """Called for each frame with its budget in characters. Each returns the operations to append,
-    and whether it has more for the next frame.
+    """Functions that are called for each frame with its budget in characters.
+
+    Each returns the operations to append, and whether it has more for the next frame.
     """
     tool_lists: list[Callable[[], Iterable[Tool[Any]]]] = field(default_factory=list)
-    """Called once, when an agent is first offered the editor's tools."""
+    """Functions that are called once, when an agent is first offered the editor's tools."""
     on_setup: list[Callable[[dict[str, Any]], None]] = field(default_factory=list)
-    """The options are set. Called with the arguments of the verb `setup`."""
+    """The options are set. The argument has the arguments of the verb `setup`."""
     on_file_read: list[Callable[[Session, str], None]] = field(default_factory=list)
     """The agent of a session reads a file through the editor."""
     on_login_needed: list[Callable[[Connection, Resume | None], None]] = field(default_factory=list)
@@ -52,7 +54,7 @@ class HostObservers(Struct, frozen=True, eq=False):
     """All agents have ended."""
 
     def next_frame(self, budget: int) -> tuple[list[Op], bool]:
-        """Return the operations of a frame, and whether more waits."""
+        """Return the operations of a frame, and whether there are more."""
         notify(self.on_frame)
         ops, more = list[Op](), False
         for produce in self.frame_producers:
@@ -72,7 +74,7 @@ class HostObservers(Struct, frozen=True, eq=False):
 
 
 class SessionEvents:
-    """`SessionObserver` of all sessions: tells the screen, and the files' side of turns."""
+    """`SessionObserver` of all sessions. It calls the screen and the files' side of turns."""
 
     def __init__(
         self,
@@ -92,7 +94,7 @@ class SessionEvents:
 
     def changed(self, session: Session) -> None:
         """Request a frame. The start and the end of a turn or a question are urgent."""
-        if not self._pace.hurried:
+        if not self._pace.is_urgent:
             self._pace.wake(self._screen.is_urgent(session))
 
     def own_turn(self, session: Session) -> None:

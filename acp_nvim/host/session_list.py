@@ -115,7 +115,7 @@ class ForeignSessions:
         """Return the sessions of this Neovim, including subagents."""
         return [it for it in self._screen.sessions.values() if it.n not in self._taken]
 
-    def keep_numbers(self, numbers: Mapping[str, int]) -> None:
+    def set_numbers(self, numbers: Mapping[str, int]) -> None:
         """Set the numbers that these sessions had in the previous host, by key."""
         self._numbers = dict(numbers)
 

@@ -38,7 +38,7 @@ class Sessions:
     ) -> None:
         self.conversations: dict[int, Conversation] = {}
         self.index: IndexFile | None = None
-        """Index of the sessions that can be reopened, None before `keep_index`."""
+        """Index of the sessions that can be reopened, None before `open_index`."""
         self._list = session_list
         self._screen = screen
         self._workspace = workspace
@@ -82,7 +82,7 @@ class Sessions:
         self.make_current(session.n)
         return conversation
 
-    def take_up(self, session: Session, origin: Origin, past: Past | None) -> None:
+    def add(self, session: Session, origin: Origin, past: Past | None) -> None:
         """Add a session of an earlier host. `past` is the text of its chat."""
         self._list.reach(session.n + 1)
         self._begin(session, origin)
@@ -91,7 +91,7 @@ class Sessions:
     def closed(
         self, agent: str, cwd: str, title: str, directories: Sequence[str] = (), n: int = 0
     ) -> Session:
-        """Return a new closed session, to be added by `take_up`."""
+        """Return a new closed session, to be added by `add`."""
         session = Session(n or self._list.next_number(), agent, cwd, directories, self._observer)
         session.title, session.status = title or None, "closed"
         return session
@@ -99,7 +99,7 @@ class Sessions:
     def add_foreign(self, info: SessionInfo, n: int) -> None:
         """Add a closed session with number `n` for one of another Neovim."""
         session = self.closed(info.agent, info.cwd, info.title, info.directories, n)
-        self.take_up(session, NEW, None)
+        self.add(session, NEW, None)
         session.notice("info", wording.OTHER_SESSION)
 
     def _begin(self, session: Session, origin: Origin) -> Conversation:
@@ -128,7 +128,7 @@ class Sessions:
 
         The session is about to be closed, or could not be opened.
         """
-        garbage.look_again()
+        garbage.unfreeze()
         self._workspace.files.forget(str(n))
         others = (c for key, c in self.conversations.items() if key != n)
         rest = [c for c in others if c.session.status != "closed"]
@@ -165,7 +165,7 @@ class Sessions:
 
     # -- index ------------------------------------------------------------------------------------
 
-    def keep_index(self, path: Path | None, problem: Callable[[str], None]) -> None:
+    def open_index(self, path: Path | None, problem: Callable[[str], None]) -> None:
         """Keep the index in this file, unless it has one. ``problem`` is called with errors."""
         if path is not None and self.index is None:
             self.index = IndexFile(path, problem)

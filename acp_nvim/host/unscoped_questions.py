@@ -31,18 +31,18 @@ class UnscopedQuestions:
         if decision.outcome is not None:
             return
         self.decisions.add(decision)
-        decision.drawn_by(self._tell)
-        decision.waiters.append(lambda _: self._tell())
+        decision.drawn_by(self._publish)
+        decision.waiters.append(lambda _: self._publish())
         if len(self.decisions) <= IN_STATE:
-            self._tell()
+            self._publish()
         self._push("event", "AcpElicitation", plain({"id": decision.id, "mode": decision.kind}))
 
     def bring_listed(self) -> None:
         """Show the cards of all listed questions."""
         if self.decisions.bring_listed():
-            self._tell()
+            self._publish()
 
-    def _tell(self) -> None:
+    def _publish(self) -> None:
         decisions = self.decisions
         self._state(["elicitations"], [snapshot.elicitation(it) for it in decisions.listed])
         shown = [card_of(decision) for decision in decisions.front]

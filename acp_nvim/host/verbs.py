@@ -11,13 +11,13 @@ from acp_nvim.verbs import Args, verb
 def setup(host: Host, args: Args) -> None:
     """Set the options, at the start and after each `setup()`."""
     host.session_list.reach(int(args.get("next_session", 1)))
-    options = host.options.take(args)
-    host.sessions.keep_index(host.options.data_file("sessions.json"), host.problem)
+    options = host.options.replace(args)
+    host.sessions.open_index(host.options.data_file("sessions.json"), host.problem)
     for connection in host.agents.connections.values():
         connection.configured()
     host.history.configure(options.history, host.options.data_file("history.db"))
     host.workspace.keep_in(host.options.data())
-    host.screen.configured()
+    host.screen.on_options_changed()
     host.screen.state(["host"], "running")
     notify(host.observers.on_setup, args)
 
@@ -25,17 +25,17 @@ def setup(host: Host, args: Args) -> None:
 @verb("picked")
 def picked(host: Host, args: Args) -> None:
     """Take the answer to `Asking.choose`."""
-    host.asking.answered(args.get("id"), args.get("index"))
+    host.asking.on_answer(args.get("id"), args.get("index"))
 
 
 @verb("typed")
 def typed(host: Host, args: Args) -> None:
     """Take the answer to `Asking.ask_text` or `ask_secret`."""
-    host.asking.answered(args.get("id"), args.get("text"))
+    host.asking.on_answer(args.get("id"), args.get("text"))
 
 
 @verb("async_reply")
 def async_reply(host: Host, args: Args) -> None:
     """Take the reply of a Lua function that replies later."""
     error = args.get("error")
-    host.async_calls.replied(args["id"], args.get("value"), None if error is None else str(error))
+    host.async_calls.on_reply(args["id"], args.get("value"), None if error is None else str(error))

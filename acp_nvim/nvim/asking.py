@@ -45,7 +45,7 @@ class Asking:
         return text if isinstance(text, str) else None
 
     async def ask(self, name: str, *args: Any) -> Any:
-        """Push the operation `{name, id, …args}` and return the value that `answered` gets."""
+        """Push the operation `{name, id, …args}` and return the value that `on_answer` gets."""
         number = next(self._ids)
         future = self._open[number] = asyncio.get_running_loop().create_future()
         self._push(name, number, *args)
@@ -54,7 +54,7 @@ class Asking:
         finally:
             del self._open[number]
 
-    def answered(self, number: object, value: Any) -> None:
+    def on_answer(self, number: object, value: Any) -> None:
         """Set the answer to a question. Ignore it if the question is no longer open."""
         future = self._open.get(number) if isinstance(number, int) else None
         if future is not None and not future.done():

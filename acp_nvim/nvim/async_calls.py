@@ -54,7 +54,7 @@ class AsyncCalls:
         finally:
             del self._open[number]
 
-    def replied(self, number: int, value: Any, error: str | None) -> None:
+    def on_reply(self, number: int, value: Any, error: str | None) -> None:
         """Pass a reply to its caller. Ignore it if the call has ended."""
         future = self._open.get(number)
         if future is None or future.done():

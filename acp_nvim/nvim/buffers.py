@@ -38,28 +38,28 @@ class NvimBuffers:
         self._max = max_bytes
         self._bytes = 0
         self._known: OrderedDict[str, BufferText] = OrderedDict()
-        self._homes: dict[int, list[str]] = {}
+        self._session_roots: dict[int, list[str]] = {}
         """Directories of sessions that were sent to Neovim, by the number of the session."""
         self._announced: list[str] = []
         """The directories of running turns that were last sent to Neovim."""
-        self._heard = 0
+        self._expected = 0
         """Number of the last prompt whose turn Neovim expects."""
 
     async def read(self, place: Place) -> BufferText | Closed:
         known = self._known.get(place.real)
         bufnr, tick = (known.bufnr, known.tick) if known else (0, 0)
         answer = await self._bridge.call(MODULE, "read", place.path, place.real, bufnr, tick)
-        return self._taken(place, answer, known)
+        return self._cached(place, answer, known)
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
         encodings = () if file_format is None else (_fileencodings(file_format),)
         answer = await self._bridge.call(MODULE, "load", place.path, place.real, *encodings)
-        return self._taken(place, answer, None)
+        return self._cached(place, answer, None)
 
     async def glance(self, place: Place) -> tuple[BufferText | Closed, str | None]:
         answer = await self._bridge.call(OUTSIDE, "peek", place.path, place.real)
         signature = answer[5] if answer[0] and len(answer) > 5 else None
-        return self._taken(place, answer, None), signature
+        return self._cached(place, answer, None), signature
 
     async def take(
         self,
@@ -135,18 +135,18 @@ class NvimBuffers:
             return
         self._announced = list(roots)
         with suppress(NvimError):  # Neovim is closing
-            await self._bridge.call(OUTSIDE, "turns", list(roots), self._heard)
+            await self._bridge.call(OUTSIDE, "turns", list(roots), self._expected)
 
     def settle(self, n: int, roots: Sequence[str]) -> None:
         """Send the directories of a session's turns to Neovim, unless it has them."""
-        if self._homes.get(n) != list(roots):
-            self._homes[n] = list(roots)
+        if self._session_roots.get(n) != list(roots):
+            self._session_roots[n] = list(roots)
             self._bridge.tell(OUTSIDE, "home", n, list(roots))
 
     def expects(self, n: int, number: int) -> None:
         """Record that Neovim expects the turn of prompt `number`, so it need not be announced."""
-        self._heard = number
-        self._announced = sorted({*self._announced, *self._homes.get(n, ())})
+        self._expected = number
+        self._announced = sorted({*self._announced, *self._session_roots.get(n, ())})
 
     async def _verified(self, place: Place | None, live: BufferText, stamp: str | None) -> bool:
         """Read the file in a worker thread. Return whether it contains the saved text.
@@ -174,7 +174,7 @@ class NvimBuffers:
         answer = (await self._write(now, _rows(hunks), want))[3]
         return now if answer is None else _text(answer, list(before.raw.lines))
 
-    def _taken(
+    def _cached(
         self, place: Place, answer: list[Any], known: BufferText | None
     ) -> BufferText | Closed:
         """Cache and return the buffer in an answer of Lua. Without lines it is the cached text."""

@@ -35,12 +35,12 @@ class NvimDocuments:
         self._later = later
 
     async def loaded(self) -> Mapping[str, Document]:
-        found = await _answered(self._bridge.call(MODULE, "loaded"))
+        found = await _result(self._bridge.call(MODULE, "loaded"))
         return msgspec.convert(found, dict[str, Document])
 
     async def diagnostics(self, path: str, first: int, last: int) -> Sequence[Any]:
         asked = self._bridge.call(MODULE, "diagnostics", path, first, last)
-        found: list[Any] = await _answered(asked)
+        found: list[Any] = await _result(asked)
         return found
 
     async def formatters(self, session: Session, path: str) -> Formatters:
@@ -71,10 +71,10 @@ class NvimDocuments:
         return found
 
     async def _ask(self, module: str, function: str, question: dict[str, Any]) -> Any:
-        return await _answered(self._later.call(module, function, question))
+        return await _result(self._later.call(module, function, question))
 
 
-async def _answered(asked: Awaitable[Any]) -> Any:
+async def _result(asked: Awaitable[Any]) -> Any:
     """Return an answer of Neovim. Raise ToolError with its message if it is an error."""
     try:
         return await asked

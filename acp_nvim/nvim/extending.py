@@ -11,7 +11,7 @@ from acp_nvim.nvim.plain import plain
 from acp_nvim.protocol.errors import INTERNAL_ERROR, RequestError
 
 
-def in_lua(
+def lua_extensions(
     bridge: Bridge, push: Callable[..., None], names: Callable[[], Container[str]]
 ) -> Extensions:
     """Return extensions whose handlers are in Lua.

@@ -17,7 +17,7 @@ class Flow:
     """Limit on the text that is received but not yet drawn.
 
     Each endpoint awaits `room` before each read. While it waits, the agent's pipe fills. `Frames`
-    calls `drained` after each frame. Nothing else slows an agent down.
+    calls `on_frame` after each frame. Nothing else slows an agent down.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Flow:
         waiting, limit = self._screen.undrawn, self._settings().limits.pending_bytes
         lull = self._pace.pulse(waiting)
         if waiting > limit:
-            self._stand(limit)
+            self._report_limit(limit)
             while self._screen.undrawn > limit:
                 self._pace.wake()
                 await self._drained.wait()
@@ -47,12 +47,12 @@ class Flow:
             self._reported = False
         return lull
 
-    def drained(self) -> None:
+    def on_frame(self) -> None:
         """Resume reading if a frame has drawn enough text."""
         self._drained.set()
         self._drained = asyncio.Event()
 
-    def _stand(self, limit: int) -> None:
+    def _report_limit(self, limit: int) -> None:
         if not self._reported:
             self._reported = True
             text = wording.PENDING_LIMIT.format(limit=size(limit))

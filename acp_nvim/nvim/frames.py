@@ -35,21 +35,21 @@ class Frames:
         bridge: Bridge,
         pace: Pace,
         collect: Collect,
-        drained: Callable[[], None],
-        kept: Callable[[], Awaitable[None]],
-        failed: Callable[[str], None],
+        on_collected: Callable[[], None],
+        saved: Callable[[], Awaitable[None]],
+        on_error: Callable[[str], None],
     ) -> None:
-        """`collect` returns the next frame, and `drained` is called after it (`Flow.drained`).
+        """`collect` returns the next frame. `on_collected` is called after it (`Flow.on_frame`).
 
-        `kept` is awaited before a frame is sent, until the journal contains what the frame shows.
-        `failed` is called with each error of Neovim.
+        `saved` is awaited before a frame is sent, until the journal contains what the frame shows.
+        `on_error` is called with each error of Neovim.
         """
         self._bridge = bridge
         self._pace = pace
         self._collect = collect
-        self._drained = drained
-        self._kept = kept
-        self._failed = failed
+        self._on_collected = on_collected
+        self._saved = saved
+        self._on_error = on_error
         self._budget = 64_000
         self._unanswered: deque[asyncio.Future[Any]] = deque()
         """Responses to frames that have not been awaited."""
@@ -66,13 +66,13 @@ class Frames:
             started = loop.time()
             ops, more = self._next()
             if ops:
-                await self._kept()
-                await self._answered(but=1 if pace.quick else 0)
+                await self._saved()
+                await self._wait_applied(but=1 if pace.is_quick else 0)
                 self._send(ops, more)
-                if more or not pace.quick:
-                    await self._answered()
+                if more or not pace.is_quick:
+                    await self._wait_applied()
             if more:
-                await pace.go_on(started, self._took)
+                await pace.pause_within(started, self._took)
             elif ops:
                 await pace.pause(started, self._took)
 
@@ -81,35 +81,35 @@ class Frames:
         try:
             frame = self._collect(self._budget)
         except Exception as error:
-            self._failed(f"frame: {type(error).__name__}: {error}")
+            self._on_error(f"frame: {type(error).__name__}: {error}")
             return [], False
-        self._drained()
+        self._on_collected()
         return frame
 
     def _send(self, ops: list[Op], full: bool) -> None:
         """Send a frame to Neovim. `full`: it left operations out for want of space."""
         answer = self._bridge.call("acp.frame", "apply", ops)
         self._unanswered.append(answer)
-        answer.add_done_callback(partial(self._applied, full))
+        answer.add_done_callback(partial(self._on_applied, full))
 
-    async def _answered(self, but: int = 0) -> None:
+    async def _wait_applied(self, but: int = 0) -> None:
         """Wait until Neovim has applied all frames except the last `but`."""
         while len(self._unanswered) > but:
-            with suppress(NvimError):  # reported by `_applied`
+            with suppress(NvimError):  # reported by `_on_applied`
                 await self._unanswered.popleft()
 
-    def _applied(self, full: bool, answer: asyncio.Future[Any]) -> None:
+    def _on_applied(self, full: bool, answer: asyncio.Future[Any]) -> None:
         """Report the errors in a response of Neovim, and adapt the size of frames to its time."""
         if answer.cancelled():
             return
         if (error := answer.exception()) is not None:
             self._took = 0.0
-            self._failed(str(error))
+            self._on_error(str(error))
             return
         self.sent += 1
         report = answer.result()
         for problem in report["errors"]:
-            self._failed(problem)
+            self._on_error(problem)
         took = max(int(report["us"]), 1)
         self._took = took / 1e6
         self._adapt(took, full)

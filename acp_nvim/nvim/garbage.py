@@ -17,7 +17,7 @@ MANY: Final = 200_000
 """Number of objects that can be visited in about 30 ms."""
 
 
-def look() -> None:
+def collect() -> None:
     """Collect garbage while the host is idle, if there are enough new objects."""
     young, middle, old = gc.get_count()
     if young <= YOUNG:
@@ -31,6 +31,6 @@ def look() -> None:
         gc.freeze()
 
 
-def look_again() -> None:
+def unfreeze() -> None:
     """Visit all objects in the next collections, after a session was closed."""
     gc.unfreeze()

@@ -48,7 +48,7 @@ class Notices:
         session.notice("warning", text)
         session.event("AcpNotice", severity="warning", title=text)
 
-    def failed(self, what: str, error: Exception) -> None:
+    def on_error(self, what: str, error: Exception) -> None:
         """Report the exception of a background task."""
         self.problem(f"{what}: {type(error).__name__}: {error}")
         self.echo("error", wording.FAULT.format(where=what, reason=error))
@@ -68,7 +68,7 @@ class LimitReports:
         self.counts: Counter[str] = Counter()
         self._screen = screen
 
-    def tell(self, limit: str, text: str, session: Session | None = None) -> None:
+    def report(self, limit: str, text: str, session: Session | None = None) -> None:
         """Report that `limit` was exceeded, in a session or, without one, as a message."""
         self.counts[limit] += 1
         title = wording.OVER_LIMIT.format(what=text, limit=limit)

@@ -43,7 +43,7 @@ class Pace:
 
     Each change calls `wake`. `Flow` calls `pulse` before each read from an agent. The host calls
     `hold` before it sends a prompt and `release` afterwards. `Frames` awaits `next_frame`, then
-    `pause` or `go_on`.
+    `pause` or `pause_within`.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -53,7 +53,7 @@ class Pace:
         self._woken = False
         """Whether `_wake` is set. A plain attribute, because every chunk of text reads it."""
         self._due = asyncio.Event()
-        self.hurried = False
+        self.is_urgent = False
         """Whether an urgent change is already waiting. Another `wake` has no effect then."""
         self._flooded = False
         self._quick = QUICK
@@ -70,7 +70,7 @@ class Pace:
             self._woken = True
             self._wake.set()
         if urgent:
-            self.hurried = True
+            self.is_urgent = True
             self._due.set()
 
     def pulse(self, waiting: int) -> float:
@@ -103,7 +103,7 @@ class Pace:
     # -- for `Frames` -----------------------------------------------------------------------------
 
     @property
-    def quick(self) -> bool:
+    def is_quick(self) -> bool:
         """Return whether to send the next frame while Neovim still applies the one before."""
         return self._quick > 0
 
@@ -111,16 +111,16 @@ class Pace:
         """Wait for a change. Later calls of `wake` request the frame after this one."""
         rested = self._clock()
         if not self._woken:
-            garbage.look()
+            garbage.collect()
         await self._wake.wait()
         if self._clock() - rested > GAP_S:
             self._quick = QUICK
             await asyncio.sleep(0)  # other changes of this moment go into the same frame
             await self._free.wait()
         self._wake.clear()
-        self._woken = self.hurried = self._flooded = False
+        self._woken = self.is_urgent = self._flooded = False
 
-    async def go_on(self, started: float, took: float) -> None:
+    async def pause_within(self, started: float, took: float) -> None:
         """Wait after a frame that did not contain all changes.
 
         `started` is the time when it began, and `took` the seconds that Neovim needed for a frame.
@@ -136,7 +136,7 @@ class Pace:
         with an urgent change.
         """
         until = started + self._gap(took)
-        if self.hurried or (self._woken and (self._flooded or self._clock() >= until)):
+        if self.is_urgent or (self._woken and (self._flooded or self._clock() >= until)):
             return
         self._due.clear()
         self._earliest = until

@@ -111,7 +111,7 @@ class Screen:
         """Queue a `User` event that belongs to no session."""
         self.push("event", name, plain(data))
 
-    def configured(self) -> None:
+    def on_options_changed(self) -> None:
         """Redraw the chats whose appearance depends on options that have changed."""
         chat = self._settings().chat
         for n, document in self.documents.items():
@@ -152,13 +152,13 @@ class Screen:
                 drawn_before = document.drawn - 1 if transcript.dirty else transcript.written
                 events = self._events(session, drawn_before)
                 more = more or session.changes.waits(drawn_before)
-                tail += self._told(session, drawn_before) + events
+                tail += self._state_changes(session, drawn_before) + events
         ops += self._state + [op for op in tail if op[0] not in EVENTS] + self._pushed
         ops += [op for op in tail if op[0] in EVENTS]
         self._state, self._pushed = [], []
         return ops, more
 
-    def _told(self, session: Session, drawn: int) -> list[Op]:
+    def _state_changes(self, session: Session, drawn: int) -> list[Op]:
         """Return the changes of state whose text is drawn.
 
         The first frame of a session has its whole state, even if its text is not drawn yet.

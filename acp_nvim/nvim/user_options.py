@@ -29,7 +29,7 @@ class UserOptions:
         """Return the options of the workspace."""
         return self._files
 
-    def take(self, table: dict[str, Any]) -> Settings:
+    def replace(self, table: dict[str, Any]) -> Settings:
         """Replace the options by those of the verb `setup`."""
         self._settings = decode(table)
         self._files = file_options(self._settings)
@@ -39,7 +39,7 @@ class UserOptions:
         """Use this agent for new sessions."""
         self._settings = msgspec.structs.replace(self._settings, agent=name)
 
-    def extend(self, names: list[str]) -> None:
+    def set_extensions(self, names: list[str]) -> None:
         """Set the names of extension methods that the user handles."""
         self._settings = msgspec.structs.replace(self._settings, extensions=names)
 

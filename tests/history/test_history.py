@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 ON = HistorySettings()
 
 
-class TestedHistory:
+class HistoryOnDisk:
     """A host's history with its messages."""
 
     def __init__(self, path: Path, settings: HistorySettings = ON) -> None:
@@ -52,7 +52,7 @@ class TestedHistory:
     def turn(self, session: Session, prompt: str, answer: str) -> None:
         self.history.on_prompt_sent(session, Prompt(prompt))
         turn(session, prompt, answer)
-        self.history.noticed()
+        self.history.on_frame()
 
     async def titles(self, words: str = "") -> list[str]:
         return [one.title for one in await self.history.read("search", words, "/work") or ()]
@@ -72,12 +72,12 @@ class TestedHistory:
 
 
 async def test_a_transcript_is_found_at_once_and_by_the_next_host(tmp_path: Path) -> None:
-    kept = TestedHistory(tmp_path / "history.db")
+    kept = HistoryOnDisk(tmp_path / "history.db")
     kept.turn(kept.session(), "Fix the parser", "Done.")
     assert await kept.titles("parser") == ["Fix the parser"]
     kept.turn(kept.sessions[1], "Thanks", "Bye")
     kept.end()
-    assert await TestedHistory(tmp_path / "history.db").texts() == [
+    assert await HistoryOnDisk(tmp_path / "history.db").texts() == [
         "Fix the parser",
         "Done.",
         "Thanks",
@@ -96,15 +96,15 @@ def test_the_history_is_not_imported_with_the_host() -> None:
 
 
 async def test_nothing_is_written_before_the_first_prompt(tmp_path: Path) -> None:
-    kept = TestedHistory(tmp_path / "history.db")
+    kept = HistoryOnDisk(tmp_path / "history.db")
     kept.session().notice("info", "Welcome")
-    kept.history.noticed()
+    kept.history.on_frame()
     kept.end()
     assert not kept.exists
 
 
 async def test_a_disabled_history_writes_nothing(tmp_path: Path) -> None:
-    kept = TestedHistory(tmp_path / "history.db", HistorySettings(enabled=False))
+    kept = HistoryOnDisk(tmp_path / "history.db", HistorySettings(enabled=False))
     session = kept.session()
     kept.turn(session, "secret", "words")
     kept.history.configure(ON, kept.path)
@@ -114,7 +114,7 @@ async def test_a_disabled_history_writes_nothing(tmp_path: Path) -> None:
 
 
 async def test_an_idle_history_does_no_work(tmp_path: Path) -> None:
-    kept = TestedHistory(tmp_path / "history.db")
+    kept = HistoryOnDisk(tmp_path / "history.db")
     kept.turn(kept.session(), "Hello", "Hi")
     async with asyncio.timeout(PATIENCE_S):
         while kept.history.waits:
@@ -125,7 +125,7 @@ async def test_an_idle_history_does_no_work(tmp_path: Path) -> None:
 async def test_a_damaged_file_is_set_aside_and_everything_is_written_again(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     path.write_bytes(b"nonsense" * 1000)
-    kept = TestedHistory(path)
+    kept = HistoryOnDisk(path)
     kept.turn(kept.session(), "Hello", "Hi")
     await kept.until(lambda: bool(kept.lines))
     assert await kept.texts() == ["Hello", "Hi"]
@@ -145,7 +145,7 @@ async def test_the_first_reader_sets_a_damaged_file_aside(tmp_path: Path, where:
     data = bytearray(path.read_bytes())
     data[0 if where == "beginning" else 4096 :] = b"nonsense" * (len(data) // 8)
     path.write_bytes(data)
-    kept = TestedHistory(path)
+    kept = HistoryOnDisk(path)
     assert await kept.titles() == []
     assert await kept.titles("Prompt") == []
     (aside,) = (file for file in kept.files() if "damaged" in file.name)
@@ -156,7 +156,7 @@ async def test_the_first_reader_sets_a_damaged_file_aside(tmp_path: Path, where:
 
 
 async def test_a_file_that_another_process_set_aside_is_written_again(tmp_path: Path) -> None:
-    kept = TestedHistory(tmp_path / "history.db")
+    kept = HistoryOnDisk(tmp_path / "history.db")
     kept.turn(kept.session(), "Hello", "Hi")
     assert await kept.titles()
     for file in kept.files():
@@ -172,13 +172,13 @@ async def test_a_file_that_another_process_set_aside_is_written_again(tmp_path: 
 
 
 async def test_a_repeated_batch_is_stored_once(tmp_path: Path) -> None:
-    kept = TestedHistory(tmp_path / "history.db")
+    kept = HistoryOnDisk(tmp_path / "history.db")
     session = kept.session()
     kept.turn(session, "Hello", "Hi")
     begin(session, "And")
     session.transcript.stream("agent", "half", None)
     assert await kept.texts() == ["Hello", "Hi", "And", "half"]
-    kept.history.again(0)
+    kept.history.rewrite_all(0)
     session.transcript.stream("agent", " of it", None)
     assert await kept.texts() == ["Hello", "Hi", "And", "half of it"]
     kept.end()
@@ -189,7 +189,7 @@ async def test_a_history_of_a_newer_version_is_reported_once_and_left_alone(tmp_
     database = Database(path)
     database.sql.execute("PRAGMA user_version = 999")
     database.close()
-    kept = TestedHistory(path)
+    kept = HistoryOnDisk(path)
     for word in ("one", "two"):
         kept.turn(kept.session(), word, "Yes")
         with pytest.raises(UnreadableError):
@@ -200,7 +200,7 @@ async def test_a_history_of_a_newer_version_is_reported_once_and_left_alone(tmp_
 
 async def test_a_read_only_folder_of_the_history_is_reported_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    kept = TestedHistory(tmp_path / "file" / "history.db")
+    kept = HistoryOnDisk(tmp_path / "file" / "history.db")
     for word in ("one", "two"):
         kept.turn(kept.session(), word, "Yes")
         await kept.until(lambda: bool(kept.lines))
@@ -218,7 +218,7 @@ def test_a_full_disk_is_reported_once_and_loses_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_kill_right_after_a_prompt_does_not_lose_it(tmp_path: Path) -> None:
-    kept = TestedHistory(tmp_path / "history.db")
+    kept = HistoryOnDisk(tmp_path / "history.db")
     session = kept.session()
     kept.history.on_prompt_sent(session, Prompt("Hello"))
     begin(session, "Hello")
@@ -236,7 +236,7 @@ async def test_a_kill_right_after_a_prompt_does_not_lose_it(tmp_path: Path) -> N
 async def test_a_read_only_history_can_be_read(tmp_path: Path, how: str) -> None:
     with small_disk(tmp_path / "disk", 1024) as disk:
         path = disk.path / "acp" / "history.db"
-        before = TestedHistory(path)
+        before = HistoryOnDisk(path)
         before.turn(before.session(), "Hello", "Hi")
         assert await before.titles() == ["Hello"]
         before.end()
@@ -244,7 +244,7 @@ async def test_a_read_only_history_can_be_read(tmp_path: Path, how: str) -> None
             disk.fill()
         else:
             disk.remount("ro")
-        kept = TestedHistory(path)
+        kept = HistoryOnDisk(path)
         assert await kept.titles("Hi") == ["Hello"]
         kept.turn(kept.session(), "More", "Yes")
         assert await kept.titles() == ["Hello"]
@@ -256,18 +256,18 @@ async def test_a_read_only_history_can_be_read(tmp_path: Path, how: str) -> None
         else:
             disk.remount("rw")
         kept.end()
-        assert await TestedHistory(path).texts() == ["Hello", "Hi", "More", "Yes"]
+        assert await HistoryOnDisk(path).texts() == ["Hello", "Hi", "More", "Yes"]
 
 
 async def test_a_history_that_could_never_be_written_is_empty(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 1024) as disk:
         (disk.path / "acp").mkdir()
         disk.fill()
-        kept = TestedHistory(disk.path / "acp" / "history.db")
+        kept = HistoryOnDisk(disk.path / "acp" / "history.db")
         kept.turn(kept.session(), "Hello", "Hi")
         assert await kept.titles() == []
         await kept.until(lambda: bool(kept.lines))
         assert len(kept.lines) == 1
         disk.free()
         kept.end()
-        assert await TestedHistory(kept.path).titles() == ["Hello"]
+        assert await HistoryOnDisk(kept.path).titles() == ["Hello"]

@@ -42,18 +42,18 @@ async def test_an_answer_goes_to_its_call() -> None:
     calls = AsyncCalls(neovim)
     task = await begin_call(neovim, calls)
     assert neovim.called == [("acp.base.host.async_calls", "begin", 1, "acp.x", "f", 1)]
-    calls.replied(2, "of another", None)
-    calls.replied(1, {"a": 1}, None)
-    calls.replied(1, "twice", None)
+    calls.on_reply(2, "of another", None)
+    calls.on_reply(1, {"a": 1}, None)
+    calls.on_reply(1, "twice", None)
     assert await task == {"a": 1}
-    calls.replied(1, "late", None)
+    calls.on_reply(1, "late", None)
 
 
 async def test_an_error_is_raised_with_its_message() -> None:
     neovim = RecordingNeovim()
     calls = AsyncCalls(neovim)
     task = await begin_call(neovim, calls)
-    calls.replied(1, None, "no such server")
+    calls.on_reply(1, None, "no such server")
     with pytest.raises(NvimError, match="no such server"):
         await task
 

@@ -15,5 +15,5 @@ def install(app: Host) -> None:
     app.verbs.add("acp_nvim.features.agents.providers", "provider")
     app.verbs.add("acp_nvim.features.agents.stopping", "terminal_stop", "stop_target")
     events = AgentEvents(app.agents, app.sessions, app.screen)
-    app.connection_observers.on_changed.append(events.changed)
-    app.connection_observers.on_ended.append(events.ended)
+    app.connection_observers.on_changed.append(events.on_changed)
+    app.connection_observers.on_ended.append(events.on_ended)

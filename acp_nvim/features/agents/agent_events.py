@@ -24,7 +24,7 @@ class AgentEvents:
         self._awaited: WeakSet[Connection] = WeakSet()
         """Connections that failed at the first attempt, which their sessions have reported."""
 
-    def changed(self, connection: Connection) -> None:
+    def on_changed(self, connection: Connection) -> None:
         """Publish an agent's state, unless a newer process has replaced this one."""
         if self._agents.connections.get(connection.name) is connection:
             self._screen.state(["agents", connection.name], agent_state.snapshot(connection))
@@ -36,11 +36,11 @@ class AgentEvents:
             self._greeted.add(connection)
             self._screen.event("AcpAgentReady", agent=connection.name)
 
-    def ended(self, connection: Connection) -> None:
+    def on_ended(self, connection: Connection) -> None:
         """Fail the sessions of an agent that has exited or whose connection broke."""
         for conversation in self._sessions.conversations.values():
             conversation.agent_ended(connection)
-        self.changed(connection)
+        self.on_changed(connection)
         if connection.returns:
             self._reconnects.take_up(connection)
             return

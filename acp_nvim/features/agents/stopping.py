@@ -51,7 +51,7 @@ async def stop_target(host: Host, args: Args) -> None:
     else:
         agent = _agent(conversation)
         request = agent.cancel_call(session.id, call.id) if agent is not None else None
-        await _asked(host, request)
+        await _request_stop(host, request)
 
 
 def _running_in(session: Session, call: ToolCall) -> Terminal | None:
@@ -73,7 +73,7 @@ async def _stop_terminal(
     else:
         agent = _agent(conversation)
         request = agent.cancel_terminal(session.id, terminal.id) if agent is not None else None
-        await _asked(host, request)
+        await _request_stop(host, request)
 
 
 def _agent(conversation: Conversation) -> Agent | None:
@@ -81,7 +81,7 @@ def _agent(conversation: Conversation) -> Agent | None:
     return connection.agent if connection is not None and connection.alive else None
 
 
-async def _asked(host: Host, request: Awaitable[None] | None) -> None:
+async def _request_stop(host: Host, request: Awaitable[None] | None) -> None:
     """Wait for the agent's response and report an error.
 
     The end itself arrives as an update of the call or the terminal.

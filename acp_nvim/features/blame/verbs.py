@@ -19,9 +19,9 @@ from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.checkpoints.store import StoreError
 from acp_nvim.files.ports import BufferText
-from acp_nvim.host import kept_chats
+from acp_nvim.host import stored_chats
 from acp_nvim.host.exports import written
-from acp_nvim.host.kept_chats import read
+from acp_nvim.host.stored_chats import read
 from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message
@@ -62,12 +62,12 @@ async def open_prompt(host: Host, args: Args) -> None:
     if author is None or not kept:
         host.echo("info", wording.HISTORY_GONE)
         return
-    conversation = kept_chats.opened(host, kept)
+    conversation = stored_chats.opened(host, kept)
     if conversation is not None:
         host.sessions.show(conversation)
     else:
         entries = await read(host, "entries", kept.id)
-        conversation = kept_chats.read_only(host, kept, entries or ())
+        conversation = stored_chats.read_only(host, kept, entries or ())
     turn = _turn(conversation.session, author.sent)
     if turn is not None:
         host.screen.push("chat_turn", conversation.session.n, turn)

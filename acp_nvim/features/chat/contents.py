@@ -39,12 +39,12 @@ _SUFFIXES = {
 def find(session: Session, where: Any) -> Any | None:
     """Return the block at a position of `render.content`, or None if it has none."""
     try:
-        return _found(session, where)
+        return _block(session, where)
     except (KeyError, IndexError, TypeError, AttributeError):
         return None
 
 
-def _found(session: Session, where: Any) -> Any | None:
+def _block(session: Session, where: Any) -> Any | None:
     if "message" in where:
         entries = session.transcript.entries
         number = where["message"]

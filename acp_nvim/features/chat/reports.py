@@ -101,10 +101,13 @@ def _servers(fates: Sequence[Fate]) -> list[str]:
     """Return the MCP servers of a session, and whether each was passed to the agent."""
     if not fates:
         return []
-    return ["  MCP servers:", *(visible(f"    {fate.name}: {_fate(fate)}") for fate in fates)]
+    return [
+        "  MCP servers:",
+        *(visible(f"    {fate.name}: {_server_status(fate)}") for fate in fates),
+    ]
 
 
-def _fate(fate: Fate) -> str:
+def _server_status(fate: Fate) -> str:
     if fate.left_out:
         return f"left out, {fate.left_out}"
     filled = f", {', '.join(fate.variables)} filled in" if fate.variables else ""

@@ -16,7 +16,7 @@ from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
 from acp_nvim.files.checkpoints.rewind import Ask
 from acp_nvim.host.history import UnreadableError
-from acp_nvim.host.kept_chats import read_only
+from acp_nvim.host.stored_chats import read_only
 from acp_nvim.render.calls.tools import Style
 from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line
@@ -41,18 +41,18 @@ def label(n: int, message: Message) -> str:
     return f"{n}  {one_line(message.text(), LABEL)}"
 
 
-def take_up(host: Host, conversation: Conversation) -> None:
+def number_prompts(host: Host, conversation: Conversation) -> None:
     """Count the prompts that a session had in an earlier Neovim as its own."""
-    session, kept = conversation.session, host.history.shown(conversation.session)
+    session, kept = conversation.session, host.history.stored_of(conversation.session)
     if kept is not None:
-        host.earlier_prompts.take_up(session, kept.agent_id, kept.uid)
+        host.earlier_prompts.number_prompts(session, kept.agent_id, kept.uid)
     elif conversation.origin.id:
-        host.earlier_prompts.take_up(session, conversation.origin.id)
+        host.earlier_prompts.number_prompts(session, conversation.origin.id)
 
 
 async def recall(host: Host, conversation: Conversation) -> Session:
     """Return the session if it has its earlier prompts, else one with its stored transcript."""
-    take_up(host, conversation)
+    number_prompts(host, conversation)
     try:
         return await host.earlier_prompts.recall(conversation.session)
     except UnreadableError as error:
@@ -65,11 +65,11 @@ async def latest(host: Host) -> Conversation | None:
 
     If the history has its transcript, open that as a read-only chat.
     """
-    found = latest_kept(host)
+    found = latest_with_checkpoint(host)
     if found is None:
         return None
     try:
-        kept = await host.earlier_prompts.kept(found.session)
+        kept = await host.earlier_prompts.stored_session(found.session)
         entries = None if kept is None else await host.history.read("entries", kept.id)
     except UnreadableError as error:
         host.echo("warn", str(error))
@@ -77,7 +77,7 @@ async def latest(host: Host) -> Conversation | None:
     return found if kept is None or not entries else read_only(host, kept, entries)
 
 
-def latest_kept(host: Host) -> Conversation | None:
+def latest_with_checkpoint(host: Host) -> Conversation | None:
     """Return the session with the latest checkpoint of all Neovims."""
     made = host.workspace.rewind.checkpoints.lists()[0]
     found = {
@@ -155,7 +155,7 @@ def _origin(host: Host, session: Session, told: Session, at: int) -> Origin:
     It is a fork at the agent's last message before that entry if the message has an id. Otherwise
     it is a new session that gets the transcript.
     """
-    if not _said(told.transcript.entries[:at]):
+    if not _has_message(told.transcript.entries[:at]):
         return Origin()
     look = Style(host.settings().chat.tool_lines, session.cwd)
     entries = partial(fork_history, told, look, at)
@@ -165,7 +165,7 @@ def _origin(host: Host, session: Session, told: Session, at: int) -> Origin:
     return Origin("copy", entries=entries)
 
 
-def _said(entries: Sequence[Entry]) -> bool:
+def _has_message(entries: Sequence[Entry]) -> bool:
     """Return whether the entries contain a message."""
     return any(isinstance(entry, Message) for entry in entries)
 

@@ -26,9 +26,9 @@ async def checkpoints(host: Host, args: Args) -> None:
 def _whose(host: Host, args: Args) -> Session | None:
     """Return the session of a verb about checkpoints, or say that there is none."""
     conversation = host.sessions.conversation(args.get("session") or None)
-    conversation = conversation or rewinding.latest_kept(host)
+    conversation = conversation or rewinding.latest_with_checkpoint(host)
     if conversation is not None:
-        rewinding.take_up(host, conversation)
+        rewinding.number_prompts(host, conversation)
         return conversation.session
     host.echo("info", wording.NO_SESSION)
     return None

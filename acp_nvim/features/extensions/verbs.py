@@ -18,7 +18,7 @@ from acp_nvim.verbs import Args, verb
 @verb("extensions")
 def extensions(host: Host, args: Args) -> None:
     """Set the names of extension methods that the user handles."""
-    host.options.extend(list(args.get("names") or ()))
+    host.options.set_extensions(list(args.get("names") or ()))
 
 
 @verb("extension_reply")
@@ -31,7 +31,7 @@ def extension_reply(host: Host, args: Args) -> None:
 async def extension_request(host: Host, args: Args) -> None:
     """Send an extension request of the user to an agent, and its outcome to Lua exactly once."""
     try:
-        outcome = plain({"result": await _asked(host, args)})
+        outcome = plain({"result": await _send(host, args)})
     except RequestError as error:
         data = None if error.data is UNSET else error.data
         outcome = {"error": plain({"code": error.code, "message": error.message, "data": data})}
@@ -40,7 +40,7 @@ async def extension_request(host: Host, args: Args) -> None:
     host.screen.push("extension_answer", int(args["id"]), outcome)
 
 
-async def _asked(host: Host, args: Args) -> Any:
+async def _send(host: Host, args: Args) -> Any:
     conversation = host.sessions.conversation(args.get("session"))
     name = args.get("agent") or (conversation and conversation.session.agent)
     connection = await host.agents.get(str(name or host.settings().agent))

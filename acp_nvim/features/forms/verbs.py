@@ -49,7 +49,7 @@ def _accept(host: Host, decision: Decision, content: Any) -> None:
     values = forms.complete(form, content or {})
     problems = forms.check(form, values)
     if problems:
-        host.echo("error", _told(problems))
+        host.echo("error", _summary(problems))
         return
     decision.resolve(Outcome("accept", content=forms.wire(form, values)))
 
@@ -61,7 +61,7 @@ def _consent(host: Host, decision: Decision, url: str) -> None:
         host.screen.push("open_url", url)
 
 
-def _told(problems: list[forms.Problem]) -> str:
+def _summary(problems: list[forms.Problem]) -> str:
     first, more = str(problems[0]), len(problems) - 1
     return wording.AND_MORE.format(first=first, count=more) if more else first
 
@@ -128,7 +128,7 @@ def form_write(host: Host, args: Args) -> None:
     if problems:
         rows = [[page.rows.get(it.name, 0), str(it)] for it in problems]
         host.screen.push("form_problems", decision.id, rows)
-        host.echo("error", _told(problems))
+        host.echo("error", _summary(problems))
         return
     host.part(ReviewedForms)[decision.id] = forms.wire(form, page.values)
     host.screen.push("form_review", decision.id, form_page.summary(form, page.values))

@@ -1,4 +1,4 @@
-"""Session transcripts, kept and found again."""
+"""History: search, open, continue and export stored sessions."""
 
 from __future__ import annotations
 

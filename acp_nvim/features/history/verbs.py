@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from acp_nvim import wording
 from acp_nvim.app import Host
 from acp_nvim.features.history.statistics import statistics
-from acp_nvim.host import kept_chats, kept_lists
+from acp_nvim.host import stored_chats, stored_lists
 from acp_nvim.host.exports import written
 from acp_nvim.render.in_full import markdown_of
 from acp_nvim.session.transcript.entries import Entry
 from acp_nvim.verbs import Args, verb
 
 if TYPE_CHECKING:
-    from acp_nvim.history.search import Kept
+    from acp_nvim.history.search import StoredSession
 
 ACTIONS = ("open", "continue", "export", "delete")
 
@@ -26,7 +26,7 @@ ACTIONS = ("open", "continue", "export", "delete")
 async def history(host: Host, args: Args) -> None:
     """Search the history, let the user pick a session and, without `action`, an action."""
     cwd, words = str(args["cwd"]), str(args.get("words") or "").strip()
-    found = await kept_chats.read(host, "search", words, cwd)
+    found = await stored_chats.read(host, "search", words, cwd)
     if found is None:
         return
     if not found:
@@ -34,13 +34,13 @@ async def history(host: Host, args: Args) -> None:
         host.echo("info", said.format(words=words))
         return
     now = time.time()
-    items = [kept_lists.item(kept, cwd, now) for kept in found]
+    items = [stored_lists.item(kept, cwd, now) for kept in found]
     at = await host.choose("History", items, "history")
     if at is None:
         return
     action = args.get("action")
     if action is None:
-        chosen = await host.choose(kept_lists.name(found[at]), ACTIONS, "history_action")
+        chosen = await host.choose(stored_lists.name(found[at]), ACTIONS, "history_action")
         action = None if chosen is None else ACTIONS[chosen]
     if action is not None:
         await _act(host, found[at], str(action))
@@ -49,7 +49,7 @@ async def history(host: Host, args: Args) -> None:
 @verb("history_stats")
 async def stats(host: Host, args: Args) -> None:
     """Show tokens and cost by agent and day."""
-    used = await kept_chats.read(host, "usage")
+    used = await stored_chats.read(host, "usage")
     if used is None:
         return
     if not used:
@@ -63,52 +63,52 @@ async def ask(host: Host, args: Args) -> None:
     """Reply to the user's picker: sessions for `search`, lines for `preview`."""
     reply: object = []
     if "preview" in args:
-        entries = await kept_chats.read(host, "entries", int(args["preview"])) or []
+        entries = await stored_chats.read(host, "entries", int(args["preview"])) or []
         reply = markdown_of(entries)
     else:
         cwd = str(args["cwd"])
-        found = await kept_chats.read(host, "search", str(args.get("search") or ""), cwd) or []
+        found = await stored_chats.read(host, "search", str(args.get("search") or ""), cwd) or []
         now = time.time()
-        reply = [kept_lists.item(kept, cwd, now) for kept in found]
+        reply = [stored_lists.item(kept, cwd, now) for kept in found]
     host.screen.push("reply", args["id"], reply)
 
 
 @verb("history_do")
 async def do(host: Host, args: Args) -> None:
     """Run an action on the session of a record."""
-    kept = await kept_chats.read(host, "session", int(args["record"]))
+    kept = await stored_chats.read(host, "session", int(args["record"]))
     if kept is None:
         host.echo("info", wording.HISTORY_GONE)
     else:
         await _act(host, kept, str(args["action"]))
 
 
-async def _act(host: Host, kept: Kept, action: str) -> None:
-    live = kept_chats.opened(host, kept)
+async def _act(host: Host, kept: StoredSession, action: str) -> None:
+    live = stored_chats.opened(host, kept)
     if action == "delete":
         uid = host.history.uid(live.session) if live is not None else None
-        prompts = await kept_chats.read(host, "own_prompts", kept.id)
+        prompts = await stored_chats.read(host, "own_prompts", kept.id)
         host.history.delete(kept.id, uid)
         host.screen.push("forget_prompts", prompts or [])
-        host.echo("info", wording.HISTORY_DELETED.format(session=kept_lists.name(kept)))
+        host.echo("info", wording.HISTORY_DELETED.format(session=stored_lists.name(kept)))
         return
     if action == "open":
-        await kept_chats.open_kept(host, kept)
+        await stored_chats.open_kept(host, kept)
         return
     if live is not None and action == "continue":
         host.sessions.show(live)
         return
-    entries: Sequence[Entry] | None = await kept_chats.read(host, "entries", kept.id)
+    entries: Sequence[Entry] | None = await stored_chats.read(host, "entries", kept.id)
     if entries is None:
         return
     match action:
         case "continue":
-            kept_chats.go_on(host, kept, entries)
+            stored_chats.continue_session(host, kept, entries)
         case "export":
             await _export(host, kept, entries)
 
 
-async def _export(host: Host, kept: Kept, entries: Sequence[Entry]) -> None:
+async def _export(host: Host, kept: StoredSession, entries: Sequence[Entry]) -> None:
     """Write a session as Markdown to a file that the user names, or show it in a window."""
     lines = markdown_of(entries)
     name = await host.ask_text(wording.HISTORY_EXPORT_TO)

@@ -33,7 +33,7 @@ class Logins:
         """Announce in a session that its agent requires a login."""
         self._announce(connection, session)
 
-    def needed(self, connection: Connection, go_on: Callable[[], None] | None) -> None:
+    def require(self, connection: Connection, go_on: Callable[[], None] | None) -> None:
         """Announce that an agent requires a login. ``go_on`` is called after the login."""
         self._announce(connection, None)
         if go_on is not None:
@@ -53,15 +53,15 @@ class Logins:
         """Call ``go_on`` after a login to the agent."""
         self._waiting.append((agent, go_on))
 
-    def done(self, connection: Connection) -> None:
+    def on_logged_in(self, connection: Connection) -> None:
         """Resume the sessions and actions that waited for this login."""
         self._tasks.start_soon(connection.logged_in)
         for conversation in self._sessions.conversations.values():
             if conversation.session.agent == connection.name:
                 conversation.logged_in()
-        self.go_on(connection.name)
+        self.resume(connection.name)
 
-    def go_on(self, agent: str) -> None:
+    def resume(self, agent: str) -> None:
         """Run the actions that waited for a login to this agent."""
         wanted = [go_on for name, go_on in self._waiting if name == agent]
         self._waiting = [one for one in self._waiting if one[0] != agent]

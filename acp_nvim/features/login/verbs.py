@@ -67,14 +67,14 @@ async def _method(host: Host, connection: Connection, wanted: object) -> schema.
     if len(methods) == 1:
         return methods[0]
     at = await host.choose(
-        wording.LOG_IN_TO.format(agent=connection.title, more=_left(connection)),
+        wording.LOG_IN_TO.format(agent=connection.title, more=_more_methods(connection)),
         [auth.name(method) for method in methods],
         "login",
     )
     return None if at is None else methods[at]
 
 
-def _left(connection: Connection) -> str:
+def _more_methods(connection: Connection) -> str:
     left = connection.agent.methods_left
     return f" ({lists.more(left)})" if left else ""
 
@@ -82,17 +82,17 @@ def _left(connection: Connection) -> str:
 async def _by_agent(host: Host, connection: Connection, method: schema.AuthMethod) -> None:
     host.echo("info", wording.LOGGING_IN.format(agent=connection.title, login=auth.name(method)))
     try:
-        with host.tasks.if_slow(OPEN_S, partial(_takes_long, host, connection)):
+        with host.tasks.if_slow(OPEN_S, partial(_warn_slow, host, connection)):
             if not await connection.login.authenticate(auth.identity(method)):
                 return
     except (RequestError, RemoteProtocolError) as error:
         host.echo("error", wording.LOGIN_FAILED.format(agent=connection.title, reason=error))
         return
     host.echo("info", wording.LOGGED_IN.format(agent=connection.title))
-    host.part(Logins).done(connection)
+    host.part(Logins).on_logged_in(connection)
 
 
-def _takes_long(host: Host, connection: Connection) -> None:
+def _warn_slow(host: Host, connection: Connection) -> None:
     title = wording.LOGIN_SILENT.format(agent=connection.title, seconds=OPEN_S)
     host.echo("warn", title)
     host.screen.event("AcpNotice", severity="warning", title=title)
@@ -166,7 +166,7 @@ async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLog
 @verb("login_done")
 def login_done(host: Host, args: Args) -> None:
     """Pass on the exit code of the login program."""
-    host.asking.answered(args.get("id"), args.get("code"))
+    host.asking.on_answer(args.get("id"), args.get("code"))
 
 
 @verb("logout")

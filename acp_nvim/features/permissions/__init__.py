@@ -38,6 +38,6 @@ def install(app: Host) -> None:
         """Check proposed edits in the background: whether they apply, and their diagnostics."""
         if shows_patches(session, decision):
             app.tasks.start_soon(app.proposed.check, session, decision)
-        check().shown(session, decision)
+        check().on_card(session, decision)
 
     app.screen.on_edits_shown.append(on_card)

@@ -32,7 +32,7 @@ class Calls(Protocol):
         ...
 
 
-class _Found(msgspec.Struct, frozen=True):
+class _Answer(msgspec.Struct, frozen=True):
     """Answer of Lua for one file."""
 
     opinions: list[Opinion] = []
@@ -61,15 +61,15 @@ class ProposalCheck:
         self._settings = settings
         self._push = push
         self._alone = anyio.Lock()
-        self._looks: dict[Decision, tuple[tuple[Any, ...], anyio.CancelScope]] = {}
+        self._checks: dict[Decision, tuple[tuple[Any, ...], anyio.CancelScope]] = {}
         """Sources of the edits and scope of the running check, by decision."""
 
-    def shown(self, session: Session, decision: Decision) -> None:
+    def on_card(self, session: Session, decision: Decision) -> None:
         """Start a check when the card of a permission with edits is drawn, or its edits changed."""
         if not self._settings().review.diagnostics or decision.outcome is not None:
             return
         made_of = source(session, decision)
-        last = self._looks.get(decision)
+        last = self._checks.get(decision)
         if last is not None and list(map(id, last[0])) == list(map(id, made_of)):
             return
         if last is None:
@@ -77,14 +77,14 @@ class ProposalCheck:
         else:
             last[1].cancel()
         scope = anyio.CancelScope()
-        self._looks[decision] = made_of, scope
-        self._tasks.start_soon(self._look, session, decision, scope)
+        self._checks[decision] = made_of, scope
+        self._tasks.start_soon(self._check, session, decision, scope)
 
     def _over(self, decision: Decision) -> None:
         """Cancel the check of a decision that was answered."""
-        self._looks.pop(decision)[1].cancel()
+        self._checks.pop(decision)[1].cancel()
 
-    async def _look(self, session: Session, decision: Decision, scope: anyio.CancelScope) -> None:
+    async def _check(self, session: Session, decision: Decision, scope: anyio.CancelScope) -> None:
         with scope:
             async with self._alone:
                 if not await self._calls.call(MODULE, "served"):
@@ -97,18 +97,18 @@ class ProposalCheck:
         words = {it.path: new_words(it.base, it.text) for it in proposals}
         for one in proposals:
             elsewhere = set().union(*(its for path, its in words.items() if path != one.path))
-            found = await self._asked(one)
+            found = await self._ask_servers(one)
             if found is not None:
                 change = effect(one.path, found.opinions, found.known, elsewhere)
                 if change is not None:
                     yield change
 
-    async def _asked(self, one: Proposal) -> _Found | None:
+    async def _ask_servers(self, one: Proposal) -> _Answer | None:
         file = {"path": one.path, "text": str(one.text)}
         if one.base is not None:
             file["base"] = str(one.base)
         try:
-            return msgspec.convert(await self._calls.call(MODULE, "check", file), _Found)
+            return msgspec.convert(await self._calls.call(MODULE, "check", file), _Answer)
         except CallError:
             return None  # the check is optional, and a server may fail in any way
 

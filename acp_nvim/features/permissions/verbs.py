@@ -30,12 +30,12 @@ def answer(host: Host, args: Args) -> None:
 @verb("choose")
 def choose(host: Host, args: Args) -> None:
     """Answer the question that the user has seen (`id`) with an option of its card."""
-    decision = seen(host, args)
+    decision = asked_decision(host, args)
     if decision is not None:
         _choose(host, decision, str(args["option"]), args)
 
 
-def seen(host: Host, args: Args) -> Decision | None:
+def asked_decision(host: Host, args: Args) -> Decision | None:
     """Return the question that the user has seen (`id`); if it is over, say so."""
     decision = host.decision(str(args["id"]))
     if decision is None:
@@ -46,8 +46,8 @@ def seen(host: Host, args: Args) -> Decision | None:
 @verb("bring")
 def bring(host: Host, args: Args) -> None:
     """Show the card of a waiting question after a key was pressed on its line in the chat."""
-    decision = seen(host, args)
-    session = None if decision is None else _asked_in(host, decision)
+    decision = asked_decision(host, args)
+    session = None if decision is None else _session_of(host, decision)
     if decision is not None and session is not None:
         if session.decisions.bring(decision):
             session.change(decision.listed, "more")
@@ -83,13 +83,13 @@ def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
 
 def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None:
     """Answer a permission. If it is allowed, use the proposed edits as the user amended them."""
-    session, texts = _asked_in(host, decision), args.get("amended")
+    session, texts = _session_of(host, decision), args.get("amended")
     if session is not None and isinstance(texts, dict) and option.kind.startswith("allow"):
         host.proposed.amended(session, decision, texts)
     decision.resolve(Outcome("selected", option))
 
 
-def _asked_in(host: Host, decision: Decision) -> Session | None:
+def _session_of(host: Host, decision: Decision) -> Session | None:
     """Return the session whose chat has the question. A subagent asks in its root session."""
     found = (s for s in host.sessions.all() if s.decisions.get(decision.id) is decision)
     return next(found, None)
@@ -103,7 +103,7 @@ async def propose(host: Host, args: Args) -> None:
         host.echo("info", wording.NO_EDITS)
         return
     decision = host.decision(str(decision_id))
-    session = _asked_in(host, decision) if decision is not None else None
+    session = _session_of(host, decision) if decision is not None else None
     if decision is None or session is None:
         host.echo("warn", wording.QUESTION_OVER)
         return
@@ -150,7 +150,7 @@ def deny(host: Host, args: Args) -> None:
 
 
 def _decide(host: Host, args: Args, kind: str) -> None:
-    decision = seen(host, args)
+    decision = asked_decision(host, args)
     if decision is None:
         return
     if args.get("option"):

@@ -22,7 +22,7 @@ class SentPrompts:
     def __init__(self, problem: Callable[[str], None]) -> None:
         """`problem` is called once if the file cannot be written."""
         self.path: Path | None = None
-        """The file, None before `keep_in`."""
+        """The file, None before `use_file`."""
         self._problem = problem
         self._failed = False
         self._closed = False
@@ -31,17 +31,17 @@ class SentPrompts:
         """Take the name of the file from Neovim's record of the previous host."""
         past = args.get("past") or {}
         if past.get("sent"):
-            self.keep_in(Path(past["sent"]))
+            self.use_file(Path(past["sent"]))
 
-    def keep_in(self, path: Path) -> None:
+    def use_file(self, path: Path) -> None:
         """Write to this file from now on."""
         self.path = path
 
-    def went(self, prompt: Prompt) -> None:
+    def on_sent(self, prompt: Prompt) -> None:
         """Note that a prompt is being sent."""
         self._note("+", prompt)
 
-    def came_back(self, prompt: Prompt) -> None:
+    def on_returned(self, prompt: Prompt) -> None:
         """Note that a prompt is in the queue or in the composer again."""
         if not self._closed:
             self._note("-", prompt)

@@ -34,7 +34,7 @@ class PromptView(Struct, frozen=True, eq=False):
         ends.
         """
         self.pace.release()
-        self.sent.went(prompt)
+        self.sent.on_sent(prompt)
         self.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
@@ -42,11 +42,11 @@ class PromptView(Struct, frozen=True, eq=False):
 
     def on_prompt_requeued(self, session: Session, prompt: Prompt) -> None:
         """Note on disk that the prompt was not sent."""
-        self.sent.came_back(prompt)
+        self.sent.on_returned(prompt)
 
     def on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
         """Put the prompt back into its composer, with its attachments."""
-        self.sent.came_back(prompt)
+        self.sent.on_returned(prompt)
         if prompt.text or prompt.attachments:
             self.screen.push("composer", session.n, prompt.text, prompt.files(), prompt.ranges())
 

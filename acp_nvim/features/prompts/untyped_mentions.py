@@ -53,7 +53,7 @@ def untyped_of(value: Any) -> Untyped:
     return msgspec.convert(value, Untyped)
 
 
-async def asked(
+async def ask(
     host: Host, untyped: Untyped, cwd: str, roots: Sequence[str]
 ) -> tuple[Answer, Untyped]:
     """Ask about guarded attachments, if there are any. Return the answer and the attachments."""

@@ -10,14 +10,14 @@ from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
 from acp_nvim.features.prompts.attach import is_empty, prompt_of
-from acp_nvim.host import kept_chats
+from acp_nvim.host import stored_chats
 from acp_nvim.session import queue as waiting
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
 
 if TYPE_CHECKING:
-    from acp_nvim.history.search import Kept
+    from acp_nvim.history.search import StoredSession
 
 PROMPTS = 500
 """Most earlier prompts that a composer gets."""
@@ -36,17 +36,17 @@ async def _ask_first(host: Host, args: Args) -> None:
     """Ask about files that the user did not type before they are sent."""
     from acp_nvim.features.prompts import untyped_mentions
 
-    meant = None if args.get("new") else host.sessions.conversation(args.get("session"))
-    roots = meant.session.roots if meant is not None else [args["cwd"]]
+    named = None if args.get("new") else host.sessions.conversation(args.get("session"))
+    roots = named.session.roots if named is not None else [args["cwd"]]
     untyped = untyped_mentions.untyped_of(args["untyped"])
-    answer, found = await untyped_mentions.asked(host, untyped, args["cwd"], roots)
+    answer, found = await untyped_mentions.ask(host, untyped, args["cwd"], roots)
     sent = prompt_of(host, args)
     untyped_mentions.apply(answer, found, sent)
     if answer != "not":
         _send(host, args, sent)
         return
     host.screen.push("taken", args.get("delivery"))
-    composer = args.get("composer") or (meant.session.n if meant is not None else None)
+    composer = args.get("composer") or (named.session.n if named is not None else None)
     _give_back(host, composer, sent, untyped.files)
 
 
@@ -67,7 +67,7 @@ async def _ask_about_waiting(
 
     for prompt in [it for it in session.queue[:count] if it.untyped is not None]:
         untyped = untyped_mentions.untyped_of(prompt.untyped)
-        answer, found = await untyped_mentions.asked(host, untyped, session.cwd, session.roots)
+        answer, found = await untyped_mentions.ask(host, untyped, session.cwd, session.roots)
         if prompt.untyped is None or prompt not in session.queue:
             continue  # meanwhile answered elsewhere, or removed from the queue
         untyped_mentions.apply(answer, found, prompt)
@@ -92,7 +92,7 @@ def _send(host: Host, args: Args, sent: Prompt) -> None:
         return
     if files := args.get("files"):
         host.buffers.expects(int(files["session"]), int(files["number"]))
-    conversation = _meant(host, args)
+    conversation = _conversation(host, args)
     if args.get("now"):
         _send_now(host, conversation, sent)
     else:
@@ -161,13 +161,13 @@ def begin(host: Host, args: Args) -> None:
     conversation.open()
 
 
-def _meant(host: Host, args: Args) -> Conversation:
+def _conversation(host: Host, args: Args) -> Conversation:
     """Return the session for a prompt, or a new one if there is none.
 
     All prompts for a closed session go to the same new session.
     """
-    meant = None if args.get("new") else host.sessions.conversation(args.get("session"))
-    found = meant
+    named = None if args.get("new") else host.sessions.conversation(args.get("session"))
+    found = named
     while found is not None and found.session.status == "closed":
         found = (
             None if found.session.heir is None else host.sessions.conversation(found.session.heir)
@@ -175,21 +175,21 @@ def _meant(host: Host, args: Args) -> Conversation:
     wanted = args.get("agent")
     if found is not None and wanted in (None, "", found.session.agent):
         return found
-    kept = host.history.shown(meant.session) if meant is not None and not wanted else None
-    if meant is not None and kept is not None:
-        return _gone_on(host, meant, kept)
+    kept = host.history.stored_of(named.session) if named is not None and not wanted else None
+    if named is not None and kept is not None:
+        return _continue_stored(host, named, kept)
     found = host.sessions.new(args["cwd"], wanted)
-    if meant is not None and meant.session.status == "closed":
-        meant.session.heir = found.session.n
-        host.echo("info", wording.SESSION_CLOSED.format(session=meant.session.n))
+    if named is not None and named.session.status == "closed":
+        named.session.heir = found.session.n
+        host.echo("info", wording.SESSION_CLOSED.format(session=named.session.n))
     return found
 
 
-def _gone_on(host: Host, chat: Conversation, kept: Kept) -> Conversation:
+def _continue_stored(host: Host, chat: Conversation, kept: StoredSession) -> Conversation:
     """Continue a stored session, because a prompt was written in its read-only chat."""
 
     entries = list(chat.session.transcript.entries)
-    found = kept_chats.go_on(host, kept, entries)
+    found = stored_chats.continue_session(host, kept, entries)
     chat.session.heir = found.session.n
     return found
 
@@ -323,6 +323,8 @@ def _counted(known: Counter[str], label: str) -> bool:
 async def prompts(host: Host, args: Args) -> None:
     """Send the earlier prompts of all Neovims to the composer."""
     texts = (
-        await kept_chats.read(host, "prompts", PROMPTS, silent=True) if host.history.enabled else []
+        await stored_chats.read(host, "prompts", PROMPTS, silent=True)
+        if host.history.enabled
+        else []
     )
     host.screen.push("prompts", texts or [])

@@ -31,8 +31,8 @@ def _real(host: Host, args: Args) -> str:
 @verb("edited")
 @verb("saved")
 @verb("leaving")
-def heard(host: Host, args: Args) -> None:
-    """Do nothing, because `buffer_events` handles these verbs on arrival."""
+def handled_on_arrival(host: Host, args: Args) -> None:
+    """Do nothing. `buffer_events` has handled these verbs on arrival."""
 
 
 @verb("opened")
@@ -85,11 +85,11 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
     else:
         await review.caught_up(running=verdict == "reject")  # do not accept edits not yet shown
         await review.persistence.adopt()
-        entries = _meant(host, args)
+        entries = _entries(host, args)
         left = 0
         if verdict == "reject" and scope == "all":
             agreed = await _agreed(host, args)
-            entries, left = agreed, len(_meant(host, args)) - len(agreed)
+            entries, left = agreed, len(_entries(host, args)) - len(agreed)
         if left and not entries:
             notes = [wording.NOT_REJECTED]
         else:
@@ -100,7 +100,7 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
     host.notices.lines(notes)
 
 
-def _meant(host: Host, args: Args) -> Sequence[Pending]:
+def _entries(host: Host, args: Args) -> Sequence[Pending]:
     """Return the named file, or all files of the session."""
     edits = host.workspace.edits
     if args["scope"] != "file":
@@ -116,7 +116,7 @@ async def _agreed(host: Host, args: Args) -> list[Pending]:
     """
     spared, agreed = set[str](), set[str]()
     while True:
-        entries = _meant(host, args)
+        entries = _entries(host, args)
         unnamed = (it.path for it in entries if not it.named)
         open_ = sorted(path for path in unnamed if path not in spared | agreed)
         if not open_:

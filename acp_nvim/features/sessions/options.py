@@ -28,7 +28,7 @@ async def mode(host: Host, args: Args) -> None:
         mode_id, session = str(args["id"]), conversation.session
         change = conversation.call(lambda agent: choices.set_mode(session, agent, mode_id))
         if await _logged_in(host, conversation.connection, "mode", args, change):
-            _say(host, options.mode_said(conversation.session))
+            _show_message(host, options.mode_said(conversation.session))
 
 
 @verb("option")
@@ -41,10 +41,10 @@ async def option(host: Host, args: Args) -> None:
             lambda agent: choices.set_option(session, agent, option_id, value)
         )
         if await _logged_in(host, conversation.connection, "option", args, change):
-            _say(host, options.said(conversation.session, str(args["id"])))
+            _show_message(host, options.said(conversation.session, str(args["id"])))
 
 
-def _say(host: Host, what: str | None) -> None:
+def _show_message(host: Host, what: str | None) -> None:
     if what is not None:
         host.echo("info", what)
 

@@ -27,7 +27,7 @@ from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line
 from acp_nvim.session import options
 from acp_nvim.session.session import Session
-from acp_nvim.session.transcript.entries import Entry as Said
+from acp_nvim.session.transcript.entries import Entry as TranscriptEntry
 from acp_nvim.session.transcript.restored import unseen
 
 START_S = 15.0
@@ -52,16 +52,16 @@ async def stored(host: Host, cwd: str) -> list[Stored]:
     """Return the sessions that agents have stored or that are in the index, without open ones."""
     lists: list[list[Stored]] = []
     async with anyio.create_task_group() as group:
-        for name in _asked(host):
+        for name in _agents_to_ask(host):
             group.start_soon(_list, host, name, lists)
     remembered = host.sessions.index.read().entries() if host.sessions.index is not None else []
-    known = {(c.session.agent, _known_id(c)) for c in opened(host)}
+    known = {(c.session.agent, _agent_id(c)) for c in opened(host)}
     found = merged(lists, remembered, cwd)
     _titled(host, lists)
     return [one for one in found if (one.agent, one.id) not in known and _configured(host, one)]
 
 
-def _known_id(conversation: Conversation) -> str:
+def _agent_id(conversation: Conversation) -> str:
     """Return the agent's id of a session, even if it is still being loaded or resumed."""
     session = conversation.session
     return session.id or (session.brings if session.status == "starting" else "")
@@ -85,7 +85,7 @@ def _configured(host: Host, one: Stored) -> bool:
         return False
 
 
-def _asked(host: Host) -> list[str]:
+def _agents_to_ask(host: Host) -> list[str]:
     """Return the agents to ask: the running ones, and the default one, which is started."""
     names = [name for name, one in host.agents.connections.items() if one.alive]
     return list(dict.fromkeys([host.sessions.agent_name(None), *names]))
@@ -268,7 +268,7 @@ async def act(host: Host, entry: Entry, action: str) -> None:
         case "open" if isinstance(entry, Conversation):
             host.sessions.show(entry)
         case "load" | "resume" | "fork":
-            await _bring(host, entry, cast("OriginKind", action))
+            await _reopen(host, entry, cast("OriginKind", action))
         case "rename":
             await _rename(host, entry)
         case "close" if isinstance(entry, Conversation):
@@ -279,9 +279,9 @@ async def act(host: Host, entry: Entry, action: str) -> None:
             await _archive(host, entry, action == "archive")
 
 
-async def _bring(host: Host, entry: Entry, kind: OriginKind) -> None:
+async def _reopen(host: Host, entry: Entry, kind: OriginKind) -> None:
     """Create a session that loads, resumes or forks a session of the agent."""
-    said = () if kind == "load" else await _kept(host, entry)
+    said = () if kind == "load" else await _stored_entries(host, entry)
     title = name(entry) if isinstance(entry, Conversation) else entry.title or None
     cwd = entry.cwd if isinstance(entry, Stored) else entry.session.cwd
     agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
@@ -292,7 +292,7 @@ async def _bring(host: Host, entry: Entry, kind: OriginKind) -> None:
     conversation.open()
 
 
-async def _kept(host: Host, entry: Entry) -> Sequence[Said]:
+async def _stored_entries(host: Host, entry: Entry) -> Sequence[TranscriptEntry]:
     """Return the entries of a stored session in the history, if it was not open here."""
     if isinstance(entry, Conversation) or _closed(host, entry) is not None:
         return ()
@@ -304,7 +304,7 @@ async def _kept(host: Host, entry: Entry) -> Sequence[Said]:
         return ()
 
 
-def _before(host: Host, entry: Entry, said: Sequence[Said]) -> Sequence[Said]:
+def _before(host: Host, entry: Entry, said: Sequence[TranscriptEntry]) -> Sequence[TranscriptEntry]:
     """Return the known transcript of a session that is forked or reopened.
 
     It comes from the session itself if that is or was open here, else from the history (``said``).

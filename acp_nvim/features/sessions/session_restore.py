@@ -27,7 +27,7 @@ GRACE_NS: Final = 1_500_000_000
 """Longest time that an agent runs after its host was killed (`agent/child/reaper.py`)."""
 
 
-class Left(msgspec.Struct, frozen=True):
+class SessionRecord(msgspec.Struct, frozen=True):
     """Neovim's record of a session of an earlier host (`acp.features.sessions.restore`)."""
 
     n: int
@@ -58,18 +58,18 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     ids.begin(int(past["run"]))
     persistence, again = host.workspace.persistence, int(past["run"]) > 1
     _begin_journal(host, past.get("instance"))
-    host.foreign_sessions.keep_numbers(past.get("elsewhere") or {})
+    host.foreign_sessions.set_numbers(past.get("elsewhere") or {})
     records = [_record(told) for told in past["sessions"]]
-    sessions = [_revived(host, left) for left in records]
+    sessions = [_revived(host, record) for record in records]
     current = past.get("current")
     if current in host.sessions.conversations:
         host.sessions.make_current(current)
-    roots = dict.fromkeys((*(past.get("roots") or ()), *(left.cwd for left in records)))
+    roots = dict.fromkeys((*(past.get("roots") or ()), *(record.cwd for record in records)))
     paths = [path for root in roots for path in persistence.open(root, again=again)]
     _remarks(host, past)
     for session in sessions:
         persistence.revived(session)
-    if any(left.cut for left in records):
+    if any(record.cut for record in records):
         persistence.cut(int((past.get("died") or 0) * 1e9 + GRACE_NS))
     if again or paths:
         host.tasks.start_soon(host.workspace.revived, paths, list(past.get("shown") or []))
@@ -81,9 +81,9 @@ def _begin_journal(host: Host, instance: str | None) -> None:
         host.workspace.persistence.begin(Path(data), str(instance))
 
 
-def _record(told: Mapping[str, Any]) -> Left:
+def _record(told: Mapping[str, Any]) -> SessionRecord:
     """Decode the record of a session. Lua sends an empty table as a list."""
-    return msgspec.convert({**told, "options": told.get("options") or {}}, Left)
+    return msgspec.convert({**told, "options": told.get("options") or {}}, SessionRecord)
 
 
 def _remarks(host: Host, past: Mapping[str, Any]) -> None:
@@ -95,18 +95,18 @@ def _remarks(host: Host, past: Mapping[str, Any]) -> None:
     host.comments.take_over(found, past.get("notes") or ())
 
 
-def _revived(host: Host, left: Left) -> Session:
+def _revived(host: Host, record: SessionRecord) -> Session:
     """Create a session from its record. Its status is failed unless it was closed."""
-    origin = Origin("reopen", left.id, InitialOptions(left.mode, left.options, named=False))
-    shown = Past(left.lines) if any(left.lines) else None
-    directories = host.sessions.directories(left.cwd)
-    session = Session(left.n, left.agent, left.cwd, directories, host.observer)
-    session.id, session.title = left.id, left.title
-    session.status = "closed" if left.closed else "failed"
-    session.error = left.error
-    host.sessions.take_up(session, origin if left.id else NEW, shown)
+    origin = Origin("reopen", record.id, InitialOptions(record.mode, record.options, named=False))
+    shown = Past(record.lines) if any(record.lines) else None
+    directories = host.sessions.directories(record.cwd)
+    session = Session(record.n, record.agent, record.cwd, directories, host.observer)
+    session.id, session.title = record.id, record.title
+    session.status = "closed" if record.closed else "failed"
+    session.error = record.error
+    host.sessions.add(session, origin if record.id else NEW, shown)
     if shown is not None:
         host.history.follow(session, None, 1)
-    if left.cut:
-        session.notice("error", left.error or wording.TURN_CUT)
+    if record.cut:
+        session.notice("error", record.error or wording.TURN_CUT)
     return session

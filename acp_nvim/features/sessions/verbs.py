@@ -11,7 +11,7 @@ from acp_nvim.agent.notify import notify
 from acp_nvim.agent.opening.stored import Stored
 from acp_nvim.app import Host
 from acp_nvim.features.sessions import session_picker
-from acp_nvim.host import kept_chats, kept_lists
+from acp_nvim.host import stored_chats, stored_lists
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.verbs import Args, verb
@@ -37,14 +37,14 @@ def current(host: Host, args: Args) -> None:
 async def last_chat(host: Host, args: Args) -> None:
     """Offer the last kept session of a directory if no session is current."""
     cwd = str(args["cwd"])
-    found = await kept_chats.read(host, "search", "", cwd, silent=True) or ()
+    found = await stored_chats.read(host, "search", "", cwd, silent=True) or ()
     last = next((kept for kept in found[:1] if kept.cwd == cwd), None)
     if last is None:
         host.echo("info", wording.NO_SESSION)
         return
-    items = [kept_lists.item(last, cwd, time.time())]
+    items = [stored_lists.item(last, cwd, time.time())]
     if await host.choose(wording.LAST_CHAT, items, "last_chat") is not None:
-        await kept_chats.open_kept(host, last)
+        await stored_chats.open_kept(host, last)
 
 
 @verb("sessions")

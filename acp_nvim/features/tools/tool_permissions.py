@@ -84,7 +84,7 @@ class ToolPermissions:
         else:
             verdict = self._action(session, call, proposed.changes, proposed.guarded)
             question = _Question(OPTIONS, verdict, EDITS, proposed.guarded, proposed.agent_call)
-        async with self._put(session, call, question) as why_not:
+        async with self._ask(session, call, question) as why_not:
             yield why_not
 
     def forbidden(self, session: Session, changes: Sequence[FileChange]) -> str:
@@ -105,11 +105,11 @@ class ToolPermissions:
         call.call_user_tool(name)
         verdict = self._call_action(session, call, [requests.name(name)] if executes else [])
         question = _Question(_options(name), verdict, name, agent_call=agent_call)
-        async with self._put(session, call, question) as why_not:
+        async with self._ask(session, call, question) as why_not:
             yield why_not
 
     @asynccontextmanager
-    async def _put(
+    async def _ask(
         self, session: Session, call: ToolCall, question: _Question
     ) -> AsyncIterator[str]:
         """Ask about a call. The body of the context makes the call."""

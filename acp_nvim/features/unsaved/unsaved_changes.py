@@ -61,7 +61,7 @@ class UnsavedChanges:
         self._told: dict[int, dict[str, Told]] = {}
         self._joined: dict[int, list[UnsavedFile]] = {}
 
-    def reads(self, session: Session, path: str) -> None:
+    def on_file_read(self, session: Session, path: str) -> None:
         """Record that the agent reads a file through the editor, with its unsaved text."""
         self._readers.add(session.agent)
         self._seen.setdefault(session.root.n, set()).add(os.path.realpath(path))
@@ -86,9 +86,9 @@ class UnsavedChanges:
     async def on_turn_starting(self, turn: TurnStart) -> None:
         """Attach unsaved changes to a prompt that is about to be sent."""
         if not turn.is_at_agent:
-            await self.join(turn.session, turn.prompt, turn.texts, embeds=turn.embeds)
+            await self.attach(turn.session, turn.prompt, turn.texts, embeds=turn.embeds)
 
-    async def join(
+    async def attach(
         self,
         session: Session,
         prompt: Prompt,
@@ -109,13 +109,13 @@ class UnsavedChanges:
         waits = how == "attach" and not embeds and session.agent not in self._others
         if how == "ignore" or self._sees_unsaved(session) or waits:
             return
-        found = await self._found(session, texts)
+        found = await self._unsaved_files(session, texts)
         named = [file.name for file in found if file.told]
         if how == "ask" and named:
-            how = await self._asked(named)
+            how = await self._choice(named)
         if how == "save" and named:
             await self._save(session, found)
-            found = await self._found(session, None)
+            found = await self._unsaved_files(session, None)
         if found and how != "ignore" and not prompt.text.startswith("/"):
             patches = "".join(file.patch for file in found)
             if patches and not _has_diff(prompt):
@@ -128,7 +128,9 @@ class UnsavedChanges:
         for path, why in problems.items():
             session.notice("warning", wording.NOT_SAVED.format(file=path, reason=why))
 
-    async def _found(self, session: Session, texts: Mapping[str, Text] | None) -> list[UnsavedFile]:
+    async def _unsaved_files(
+        self, session: Session, texts: Mapping[str, Text] | None
+    ) -> list[UnsavedFile]:
         told = self._told.get(session.n, {})
         if texts is None:
             texts = await self._editor.unsaved()
@@ -137,7 +139,7 @@ class UnsavedChanges:
         scope = session.cwd, session.roots, self._options()
         return await to_thread.run_sync(unsaved_files, texts, told, *scope)
 
-    async def _asked(self, names: Sequence[str]) -> Any:
+    async def _choice(self, names: Sequence[str]) -> Any:
         """Ask the user what to do with unsaved changes. A dismissed question means `ignore`."""
         ways = ("attach", "save", "ignore")
         listed = ", ".join(names)

@@ -62,10 +62,10 @@ class ScreenedSession:
     def __init__(self, neovim: RecordingNeovim) -> None:
         self.pace = Pace(neovim.loop.time)
         screen = Screen(Settings, self.pace.wake)
-        self.flow = Flow(screen, self.pace, Settings, LimitReports(screen).tell)
+        self.flow = Flow(screen, self.pace, Settings, LimitReports(screen).report)
         self.session = Session(1, "agent", "/", observer=WakingObserver(self.pace))
         screen.add(self.session)
-        self._frames = frames(neovim, self.pace, screen.collect, drained=self.flow.drained)
+        self._frames = frames(neovim, self.pace, screen.collect, on_collected=self.flow.on_frame)
         self.run = self._frames.run
 
 
@@ -75,7 +75,7 @@ async def saved() -> None:
 
 def frames(neovim: RecordingNeovim, pace: Pace, collect: Collect, **options: Any) -> Frames:
     """Return frames that go to this Neovim."""
-    options = {"drained": lambda: None, "failed": lambda _: None, "kept": saved, **options}
+    options = {"on_collected": lambda: None, "on_error": lambda _: None, "saved": saved, **options}
     return Frames(cast("Bridge", neovim), pace, collect, **options)
 
 
@@ -101,7 +101,7 @@ async def test_an_error_in_a_frame_does_not_stop_later_frames() -> None:
         announced.set()
 
     pace = Pace(neovim.loop.time)
-    task = asyncio.create_task(frames(neovim, pace, collect, failed=failed).run())
+    task = asyncio.create_task(frames(neovim, pace, collect, on_error=failed).run())
     pace.wake()
     await asyncio.wait_for(announced.wait(), PATIENCE_S)
     ready = True

@@ -32,7 +32,7 @@ def collect(count: int) -> None:
     """Run the collection this many times, each time with enough new objects."""
     for _ in range(count):
         objects = [[n] for n in range(2 * garbage.YOUNG)]
-        garbage.look()
+        garbage.collect()
         del objects
 
 
@@ -58,6 +58,6 @@ def test_frozen_objects_are_checked_again(monkeypatch: pytest.MonkeyPatch) -> No
     collect(300)
     assert known() is not None
     monkeypatch.setattr(garbage, "MANY", 10_000_000)
-    garbage.look_again()
+    garbage.unfreeze()
     collect(300)
     assert known() is None

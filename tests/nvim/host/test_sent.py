@@ -20,7 +20,7 @@ def problems() -> list[str]:
 @pytest.fixture
 def sent(tmp_path: Path, problems: list[str]) -> SentPrompts:
     found = SentPrompts(problems.append)
-    found.keep_in(tmp_path / "acp/drafts/1.2.host.sent")
+    found.use_file(tmp_path / "acp/drafts/1.2.host.sent")
     return found
 
 
@@ -30,9 +30,9 @@ def text(sent: SentPrompts) -> str:
 
 
 def test_sent_and_returned_prompts_are_recorded_in_private_files(sent: SentPrompts) -> None:
-    sent.went(Prompt("a", delivery=7))
-    sent.went(Prompt("no number"))
-    sent.came_back(Prompt("a", delivery=7))
+    sent.on_sent(Prompt("a", delivery=7))
+    sent.on_sent(Prompt("no number"))
+    sent.on_returned(Prompt("a", delivery=7))
     assert text(sent) == "+7\n-7\n"
     assert sent.path is not None
     assert sent.path.stat().st_mode & 0o777 == 0o600
@@ -42,25 +42,25 @@ def test_sent_and_returned_prompts_are_recorded_in_private_files(sent: SentPromp
 def test_after_the_end_of_neovim_sent_prompts_are_recorded_and_none_returns(
     sent: SentPrompts,
 ) -> None:
-    sent.went(Prompt("a", delivery=7))
+    sent.on_sent(Prompt("a", delivery=7))
     sent.close()
-    sent.came_back(Prompt("a", delivery=7))
-    sent.went(Prompt("b", delivery=8))
+    sent.on_returned(Prompt("a", delivery=7))
+    sent.on_sent(Prompt("b", delivery=8))
     assert text(sent) == "+7\n+8\n"
 
 
 def test_a_failed_write_is_reported_once(sent: SentPrompts, problems: list[str]) -> None:
     assert sent.path is not None
     sent.path.parent.parent.write_text("no directory")
-    sent.went(Prompt("a", delivery=7))
-    sent.went(Prompt("b", delivery=8))
+    sent.on_sent(Prompt("a", delivery=7))
+    sent.on_sent(Prompt("b", delivery=8))
     assert len(problems) == 1
     sent.tidy()
 
 
 def test_records_are_deleted_with_the_host_unless_a_draft_needs_them(sent: SentPrompts) -> None:
     assert sent.path is not None
-    sent.went(Prompt("a", delivery=7))
+    sent.on_sent(Prompt("a", delivery=7))
     draft = sent.path.parent / "0123456789abcdef.1.2.host.json"
     draft.write_text("{}")
     sent.tidy()

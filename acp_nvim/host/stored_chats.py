@@ -17,7 +17,7 @@ from acp_nvim.session.transcript.entries import Entry
 from acp_nvim.session.transcript.restored import restore
 
 if TYPE_CHECKING:
-    from acp_nvim.history.search import Kept
+    from acp_nvim.history.search import StoredSession
 
 
 async def read(host: Host, name: str, *args: object, silent: bool = False) -> Any:
@@ -33,7 +33,7 @@ async def read(host: Host, name: str, *args: object, silent: bool = False) -> An
     return found
 
 
-def opened(host: Host, kept: Kept) -> Conversation | None:
+def opened(host: Host, kept: StoredSession) -> Conversation | None:
     """Return the session of a record if it is open in this Neovim."""
     for conversation in host.sessions.conversations.values():
         session = conversation.session
@@ -43,7 +43,7 @@ def opened(host: Host, kept: Kept) -> Conversation | None:
     return None
 
 
-async def open_kept(host: Host, kept: Kept) -> None:
+async def open_kept(host: Host, kept: StoredSession) -> None:
     """Show a stored session: its open chat, else a read-only one."""
     live = opened(host, kept)
     if live is not None:
@@ -54,7 +54,7 @@ async def open_kept(host: Host, kept: Kept) -> None:
         read_only(host, kept, entries)
 
 
-def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
+def read_only(host: Host, kept: StoredSession, entries: Sequence[Entry]) -> Conversation:
     """Show a stored session as a read-only chat, and return it. A prompt there continues it."""
     there = host.history.chat_of(kept)
     if there is not None and host.history.is_shown_whole(there, kept):
@@ -62,16 +62,16 @@ def read_only(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
         return host.sessions.conversations[there]
     session = host.sessions.closed(kept.agent, kept.cwd, kept.title)
     host.history.show(session, kept)
-    host.sessions.take_up(session, NEW, None)
+    host.sessions.add(session, NEW, None)
     session.id = kept.agent_id
     _restore(session, kept, entries)
     host.sessions.show(host.sessions.conversations[session.n])
     return host.sessions.conversations[session.n]
 
 
-async def open_kept_child(host: Host, kept: Kept, session_id: str) -> None:
+async def open_stored_child(host: Host, kept: StoredSession, session_id: str) -> None:
     """Show the read-only chat of a subagent of a stored session."""
-    children: Sequence[Kept] = await host.history.read("children", kept.id) or ()
+    children: Sequence[StoredSession] = await host.history.read("children", kept.id) or ()
     child = next((one for one in children if one.agent_id == session_id), None)
     if child is None:
         host.echo("info", wording.SUBAGENT_UNKNOWN)
@@ -79,7 +79,7 @@ async def open_kept_child(host: Host, kept: Kept, session_id: str) -> None:
         read_only(host, child, await host.history.read("entries", child.id))
 
 
-def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
+def continue_session(host: Host, kept: StoredSession, entries: Sequence[Entry]) -> Conversation:
     """Continue a stored session in a chat that begins with its transcript.
 
     The agent resumes or loads it if possible. Otherwise a new session gets the transcript.
@@ -90,14 +90,14 @@ def go_on(host: Host, kept: Kept, entries: Sequence[Entry]) -> Conversation:
     session = conversation.session
     session.id = kept.agent_id if agent is not None else ""
     _restore(session, kept, entries)
-    host.earlier_prompts.take_up(session, kept.agent_id, kept.uid)
+    host.earlier_prompts.number_prompts(session, kept.agent_id, kept.uid)
     host.history.follow(session, kept.id, len(session.transcript.entries))
     host.screen.push("open_chat", session.n, host.history.chat_of(kept))
     conversation.open()
     return conversation
 
 
-def _restore(session: Session, kept: Kept, entries: Sequence[Entry]) -> None:
+def _restore(session: Session, kept: StoredSession, entries: Sequence[Entry]) -> None:
     """Put stored entries and usage into an empty session."""
     restore(session, entries)
     if kept.used is not None and kept.size is not None:
@@ -108,7 +108,7 @@ def _restore(session: Session, kept: Kept, entries: Sequence[Entry]) -> None:
         session.change("usage")
 
 
-def _agent(host: Host, kept: Kept) -> str | None:
+def _agent(host: Host, kept: StoredSession) -> str | None:
     """Return the agent of a session, or None if it is no longer configured."""
     try:
         return kept.agent if host.options.spec(kept.agent) is not None else None

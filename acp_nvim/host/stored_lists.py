@@ -1,4 +1,4 @@
-"""Kept sessions as lines of a list."""
+"""StoredSession sessions as lines of a list."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 from acp_nvim.render.text import one_line
 
 if TYPE_CHECKING:
-    from acp_nvim.history.search import Kept
+    from acp_nvim.history.search import StoredSession
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 DAYS: Final = 30
 """Largest age in days that is not shown as a date."""
 
 
-def name(kept: Kept) -> str:
+def name(kept: StoredSession) -> str:
     """Return the title of a session."""
     return one_line(kept.title, 100) or f"untitled {kept.id}"
 
 
-def label(kept: Kept, cwd: str, now: float) -> str:
+def label(kept: StoredSession, cwd: str, now: float) -> str:
     """Return the line of a session in a list: title, agent, directory, age and matching line."""
     facts = [kept.agent, _place(kept.cwd, cwd), age(now - kept.updated, kept.updated)]
     line = one_line(kept.line, 120)
@@ -51,7 +51,7 @@ def _place(path: str, cwd: str) -> str:
     return "~" + path[len(home) :] if path.startswith(home + "/") else path
 
 
-def item(kept: Kept, cwd: str, now: float) -> dict[str, Any]:
+def item(kept: StoredSession, cwd: str, now: float) -> dict[str, Any]:
     """Return a session for Lua: `{id, label, title, agent, cwd, updated, line, preview}`."""
     return {
         "id": kept.id,
