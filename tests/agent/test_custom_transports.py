@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from acp_nvim.agent.transport.base import TransportError
-from tests.support.entry_points import installed
+from tests.support.entry_points import install_entry_point
 from tests.support.remote_client import reached
 
 
@@ -29,8 +29,10 @@ async def test_a_transport_that_does_not_load_or_lacks_a_method_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-    installed(tmp_path, "broken", "broken:Way", "raise RuntimeError('no')")
-    installed(tmp_path, "lacking", "lacking:Way", "class Way:\n  def __init__(self, address): ...")
+    install_entry_point(tmp_path, "broken", "broken:Way", "raise RuntimeError('no')")
+    install_entry_point(
+        tmp_path, "lacking", "lacking:Way", "class Way:\n  def __init__(self, address): ..."
+    )
     code = """class Way:
     def __init__(self, address): ...
     async def start(self): raise OSError('nobody there')
@@ -38,7 +40,7 @@ async def test_a_transport_that_does_not_load_or_lacks_a_method_is_named(
     def send(self, data): ...
     async def aclose(self): ...
 """
-    installed(tmp_path, "failing", "failing:Way", code)
+    install_entry_point(tmp_path, "failing", "failing:Way", code)
     assert "broken:// does not load: RuntimeError: no" in await refusal("broken://x")
     assert "lacks start, receive, send, aclose" in await refusal("lacking://x")
     assert await refusal("failing://x") == "the transport failed: OSError: nobody there"
@@ -56,7 +58,7 @@ class Way:
     def send(self, data): raise RuntimeError('full')
     async def aclose(self): raise RuntimeError('stuck')
 """
-    installed(tmp_path, "stuck", "stuck:Way", code)
+    install_entry_point(tmp_path, "stuck", "stuck:Way", code)
     async with reached("stuck://x") as client, anyio.create_task_group() as group:
         group.start_soon(client.end)
         client.send(id=1)

@@ -16,8 +16,8 @@ from acp_nvim.edits.records import Writer, batch
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.journal import journal as module
 from acp_nvim.files.journal.replica import META, VERSION
-from tests.support.journals import HUNKS, TEXT, TWO, folder, reborn, wrote
-from tests.support.neovims import Neovims, shown
+from tests.support.journals import HUNKS, TEXT, TWO, folder, next_neovim, write_two_lines
+from tests.support.neovims import Neovims, pending_by_path
 from tests.support.waiting import PATIENCE_S
 
 
@@ -47,7 +47,7 @@ async def test_a_journal_of_a_newer_version_is_left_alone(started: Neovims) -> N
     await second.write(path, TWO)
     await second.turn()
     await second.exchange()
-    assert list(shown(second)) == ["a.txt"]
+    assert list(pending_by_path(second)) == ["a.txt"]
     await second.decide_hunk("reject", path, 1)
     assert path.read_text() == TWO.replace("two\n", "line 2\n")
     await second.decide("accept")
@@ -61,18 +61,18 @@ async def test_a_journal_of_a_newer_version_is_left_alone(started: Neovims) -> N
 async def test_a_journal_that_a_newer_version_takes_over_is_left_alone(
     started: Neovims,
 ) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     path = folder(first) / "journal"
     fresh = path.with_name("fresh")
     fresh.write_bytes(newer_journal())
     fresh.replace(path)
     before = contents(folder(first))
     await first.exchange()
-    assert shown(first) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(first) == {"a.txt": ("modified", False, HUNKS)}
     await first.write(first.work / "b.txt", TEXT)
     await first.exchange()
     await first.decide("accept")
-    assert shown(first) == {}
+    assert pending_by_path(first) == {}
     await first.review.persistence.close()
     assert contents(folder(first)) == before
     assert len(first.told) == 1
@@ -82,7 +82,7 @@ async def test_the_journal_is_not_read_while_it_is_replaced(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread reads the journal then, and closes the old file."""
-    first = await wrote(started)
+    first = await write_two_lines(started)
     second = await started.neovim("second")
     await first.decide("accept")  # the journal is removed, and created again with the next edit
     await first.write(first.work / "b.txt", TEXT)
@@ -103,7 +103,7 @@ async def test_the_journal_is_not_read_while_it_is_replaced(
         await anyio.wait_all_tasks_blocked()
         go_on.set()
     assert second.told == []
-    assert list(shown(second)) == ["b.txt"]
+    assert list(pending_by_path(second)) == ["b.txt"]
 
 
 async def test_edits_beside_a_newer_journal_go_to_no_other_workspace(
@@ -123,7 +123,7 @@ async def test_edits_beside_a_newer_journal_go_to_no_other_workspace(
 
 
 async def test_an_unreadable_journal_is_set_aside(started: Neovims) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     started.kill(first)
     (folder(first) / "journal").write_bytes(b"\0" * 1000)
     second = await started.neovim("second", agents=0)
@@ -134,21 +134,21 @@ async def test_an_unreadable_journal_is_set_aside(started: Neovims) -> None:
 
 
 async def test_the_rest_of_a_torn_journal_is_shown(started: Neovims) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     await first.write(first.work / "b.txt", TEXT)
     await first.exchange()
     started.kill(first)
     path = folder(first) / "journal"
     path.write_bytes(path.read_bytes()[:-3])
     second = await started.neovim("second", agents=0)
-    assert list(shown(second)) == ["a.txt"]
+    assert list(pending_by_path(second)) == ["a.txt"]
     (aside,) = folder(second).glob("journal.*")
     assert second.told == [
         f"The journal of pending edits is damaged: some are lost. It was moved to {aside}"
     ]
     await second.decide_hunk("accept", second.work / "a.txt", 1)
-    third = await reborn(started, second)
-    assert shown(third) == {"a.txt": ("modified", False, HUNKS[1:])}
+    third = await next_neovim(started, second)
+    assert pending_by_path(third) == {"a.txt": ("modified", False, HUNKS[1:])}
 
 
 async def test_two_neovims_agree_on_agents_changes_since_a_checkpoint(
@@ -217,7 +217,7 @@ def zeroed(data: bytes) -> bytes:
 async def test_a_damaged_journal_is_reported_in_one_line_and_set_aside(
     started: Neovims, damage: Callable[[bytes], bytes]
 ) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     await first.write(first.work / "b.txt", TEXT)
     await first.exchange()
     started.kill(first)
@@ -230,20 +230,20 @@ async def test_a_damaged_journal_is_reported_in_one_line_and_set_aside(
     assert aside.read_bytes() == damaged
     (told,) = second.told
     assert told.endswith(f"moved to {aside}")
-    left = shown(second)
-    third = await reborn(started, second)
-    assert shown(third) == left
+    left = pending_by_path(second)
+    third = await next_neovim(started, second)
+    assert pending_by_path(third) == left
     assert third.told == []
 
 
 async def test_a_killed_writer_leaves_no_damage(started: Neovims) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     started.kill(first)
     path = folder(first) / "journal"
     with path.open("ab") as file:
         file.write(framed(b"x" * 100)[:50])
     second = await started.neovim("second", agents=0)
-    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
     assert second.told == []
     assert list(folder(second).glob("journal.*")) == []
 
@@ -261,28 +261,28 @@ async def test_a_file_in_place_of_the_journals_folder_is_reported_once(started: 
 
 
 async def read_only(started: Neovims) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     await first.decide_hunk("accept", first.work / "a.txt", 1)
     await first.exchange()
-    assert shown(first) == {"a.txt": ("modified", False, HUNKS[1:])}
+    assert pending_by_path(first) == {"a.txt": ("modified", False, HUNKS[1:])}
     assert len([line for line in first.told if "are not saved" in line]) == 1
 
 
 async def test_a_removed_folder_of_the_journal_is_created_again(started: Neovims) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     for path in folder(first).iterdir():
         path.unlink()
     folder(first).rmdir()
     await first.write(first.work / "b.txt", TEXT)
     await first.exchange()
-    assert sorted(shown(await reborn(started, first))) == ["a.txt", "b.txt"]
+    assert sorted(pending_by_path(await next_neovim(started, first))) == ["a.txt", "b.txt"]
 
 
 async def test_new_records_are_written_when_the_process_ends(started: Neovims) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     await first.write(first.work / "b.txt", TEXT)
     await first.review.persistence.close()
-    assert sorted(shown(await started.neovim("second", agents=0))) == ["a.txt", "b.txt"]
+    assert sorted(pending_by_path(await started.neovim("second", agents=0))) == ["a.txt", "b.txt"]
 
 
 async def test_the_journal_is_written_by_a_timer(started: Neovims) -> None:
@@ -298,13 +298,13 @@ async def test_a_clock_that_was_a_year_behind_loses_nothing(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "SLACK", 0)  # the journal is rewritten again and again
-    first = await wrote(started)
+    first = await write_two_lines(started)
     now = time.time()
     for days in (0, 365, 364, 0):
         monkeypatch.setattr(time, "time", lambda days=days: now - days * 86_400)
         await first.turn()
         await first.write(first.work / f"{days}.txt", TEXT)
         await first.exchange()
-    second = await reborn(started, first)
-    assert set(shown(second)) == {"a.txt", "0.txt", "365.txt", "364.txt"}
+    second = await next_neovim(started, first)
+    assert set(pending_by_path(second)) == {"a.txt", "0.txt", "365.txt", "364.txt"}
     assert len(second.review.rewind.checkpoints.of(1)) == 4

@@ -16,7 +16,7 @@ import pytest
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.journal import persistence
 from acp_nvim.files.journal.journal import JournalFile
-from tests.support.neovims import Neovims, shown
+from tests.support.neovims import Neovims, pending_by_path
 from tests.support.small_disk import SmallDisk, small_disk
 from tests.support.waiting import PATIENCE_S
 
@@ -79,7 +79,7 @@ async def test_a_disk_that_is_full_before_the_start_and_again_later(
     for name in ("a.txt", "b.txt"):
         await first.write(first.work / name, BIG)
         await first.exchange()
-    assert list(shown(first)) == ["a.txt", "b.txt"]
+    assert list(pending_by_path(first)) == ["a.txt", "b.txt"]
     assert len(disk_messages(first.told)) == 1
     disk.free()
     await first.exchange()
@@ -89,7 +89,7 @@ async def test_a_disk_that_is_full_before_the_start_and_again_later(
     assert len(disk_messages(first.told)) == 2  # writing had worked in between
     started.kill(first)
     second = await started.neovim("second", agents=0)
-    assert list(shown(second)) == ["a.txt", "b.txt"]
+    assert list(pending_by_path(second)) == ["a.txt", "b.txt"]
     assert not disk_messages(second.told)
 
 
@@ -106,11 +106,11 @@ async def test_a_disk_that_fills_during_a_turn_loses_nothing(
     await first.write(first.work / "c.txt", "three\n")
     await first.exchange()
     await other.exchange()
-    assert "a.txt" in shown(other)
+    assert "a.txt" in pending_by_path(other)
     disk.free()
     await first.exchange()
     await other.exchange()
-    assert shown(other) == shown(first)
+    assert pending_by_path(other) == pending_by_path(first)
     assert len(disk_messages(first.told)) == 1
     assert not disk_messages(other.told)
 
@@ -131,7 +131,7 @@ async def test_waiting_records_are_written_as_soon_as_there_is_room(
         while not journal.exists():
             await anyio.lowlevel.checkpoint()
     started.kill(first)
-    assert list(shown(await started.neovim("second", agents=0))) == ["a.txt"]
+    assert list(pending_by_path(await started.neovim("second", agents=0))) == ["a.txt"]
 
 
 async def test_a_disk_that_is_read_only_for_a_while_loses_nothing(
@@ -144,14 +144,14 @@ async def test_a_disk_that_is_read_only_for_a_while_loses_nothing(
     started.kill(first)
     disk.remount("ro")
     second = await started.neovim("second", agents=0)
-    assert list(shown(second)) == ["a.txt", "b.txt"]
+    assert list(pending_by_path(second)) == ["a.txt", "b.txt"]
     await second.decide_hunk("accept", second.work / "a.txt", 0)
     await second.exchange()
-    assert list(shown(second)) == ["b.txt"]
+    assert list(pending_by_path(second)) == ["b.txt"]
     assert len(disk_messages(second.told)) == 1
     disk.remount("rw")
     await second.exchange()
     started.kill(second)
     third = await started.neovim("third", agents=0)
-    assert list(shown(third)) == ["b.txt"]
+    assert list(pending_by_path(third)) == ["b.txt"]
     assert not disk_messages(third.told)

@@ -10,7 +10,7 @@ import pytest
 
 from acp_nvim.wording import CHANGED_BY_BOTH
 from tests.support.fake_workspace import FakeWorkspace
-from tests.support.neovims import Neovims, shown
+from tests.support.neovims import Neovims, pending_by_path
 
 LINES = [f"line {n}" for n in range(1, 13)]
 TEXT = "\n".join(LINES) + "\n"
@@ -53,7 +53,7 @@ async def test_a_workspace_that_is_moved_has_no_pending_edits(started: Neovims) 
     work = await worked(started)
     moved = work.rename(started.root / "moved")
     second = await entered(started, moved)
-    assert shown(second) == {}
+    assert pending_by_path(second) == {}
     assert len(second.review.rewind.checkpoints.of(1)) == 0
     assert second.told == []
     assert (moved / "a.txt").read_text() == TWO
@@ -65,7 +65,7 @@ async def test_a_workspace_that_is_moved_back_has_its_pending_edits(started: Neo
     started.kill(await entered(started, moved))
     moved.rename(work)
     third = await entered(started, work)
-    assert shown(third) == PENDING
+    assert pending_by_path(third) == PENDING
     await third.restore(1)
     assert (work / "a.txt").read_text() == TEXT
 
@@ -76,7 +76,7 @@ async def test_another_workspace_at_the_old_path_keeps_its_files(started: Neovim
     work.mkdir()
     (work / "a.txt").write_text("other\n")
     second = await entered(started, work)
-    assert shown(second) == {"a.txt": ("modified", True, [])}
+    assert pending_by_path(second) == {"a.txt": ("modified", True, [])}
     assert second.told == [CHANGED_BY_BOTH.format(file="a.txt")]
     assert (work / "a.txt").read_text() == "other\n"
 
@@ -85,8 +85,8 @@ async def test_a_copy_of_a_workspace_has_no_pending_edits(started: Neovims) -> N
     work = await worked(started)
     copy = started.root / "copy"
     shutil.copytree(work, copy)
-    assert shown(await entered(started, copy)) == {}
-    assert shown(await entered(started, work)) == PENDING
+    assert pending_by_path(await entered(started, copy)) == {}
+    assert pending_by_path(await entered(started, work)) == PENDING
 
 
 async def test_a_linked_workspace_has_the_same_pending_edits(started: Neovims) -> None:

@@ -18,14 +18,14 @@ from acp_nvim.files.journal import persistence
 from acp_nvim.files.journal.journal import JournalFile
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.git import git, repository
-from tests.support.journals import HUNKS, TEXT, TWO, folder, reborn, wrote
-from tests.support.neovims import Neovims, shown, writers
+from tests.support.journals import HUNKS, TEXT, TWO, folder, next_neovim, write_two_lines
+from tests.support.neovims import Neovims, pending_by_path, writers
 
 # -- the files ------------------------------------------------------------------------------------
 
 
 async def test_only_the_user_can_read_the_journal(started: Neovims) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     for path in folder(first).iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for directory in (folder(first), folder(first).parent, folder(first).parent.parent):
@@ -46,7 +46,7 @@ async def test_the_marker_exists_while_edits_are_pending(started: Neovims) -> No
 
 
 async def test_there_is_no_journal_without_data(started: Neovims) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     await first.decide("accept")
     await first.review.persistence.close()
     assert [path.name for path in folder(first).iterdir()] == ["lock"]
@@ -56,7 +56,7 @@ async def test_superseded_records_do_not_pile_up(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "SLACK", 2000)
-    first = await wrote(started)
+    first = await write_two_lines(started)
     sizes = []
     for n in range(60):
         await first.write(first.work / "a.txt", TWO.replace("line 5", f"five {n}"))
@@ -80,7 +80,7 @@ async def test_a_root_is_the_work_tree_for_every_path_to_it(tmp_path: Path) -> N
 
 
 async def test_the_next_neovim_shows_and_decides_the_same(started: Neovims) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     await first.turn()
     await first.write(first.work / "new.txt", "new\n")
     gone = first.work / "gone.txt"
@@ -89,8 +89,8 @@ async def test_the_next_neovim_shows_and_decides_the_same(started: Neovims) -> N
     gone.unlink()
     await first.end()
     await first.exchange()
-    second = await reborn(started, first)
-    assert shown(second) == {
+    second = await next_neovim(started, first)
+    assert pending_by_path(second) == {
         "a.txt": ("modified", False, HUNKS),
         "new.txt": ("created", False, [((), ("new",))]),
         "gone.txt": ("deleted", False, [(("gone",), ())]),
@@ -101,8 +101,8 @@ async def test_the_next_neovim_shows_and_decides_the_same(started: Neovims) -> N
     assert (second.work / "a.txt").read_text() == TEXT
     assert not (second.work / "new.txt").exists()
     assert gone.read_text() == "gone\n"
-    third = await reborn(started, second)
-    assert shown(third) == {}
+    third = await next_neovim(started, second)
+    assert pending_by_path(third) == {}
     await third.unreject()
     assert (third.work / "a.txt").read_text() == TWO
     assert len(third.pending()) == 3
@@ -122,7 +122,7 @@ async def test_line_ends_that_an_agent_has_changed_are_shown_again(started: Neov
     (entry,) = first.review.edits.ledger.files()
     assert entry.relaid
     await first.exchange()
-    second = await reborn(started, first)
+    second = await next_neovim(started, first)
     assert [it.relaid for it in second.review.edits.ledger.files()] == [entry.relaid]
     before, after = (it.review.edits.state(str(path)) for it in (first, second))
     assert before.user_format == after.user_format == Format(dos=True)
@@ -130,12 +130,12 @@ async def test_line_ends_that_an_agent_has_changed_are_shown_again(started: Neov
 
 
 async def test_changes_between_two_neovims_belong_to_the_user(started: Neovims) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     started.kill(first)
     path = first.work / "a.txt"
     path.write_text(TWO.replace("line 6\n", "mine\n") + "more\n")
     second = await started.neovim("second", agents=0)
-    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
     await second.decide("reject")
     assert path.read_text() == TEXT.replace("line 6\n", "mine\n") + "more\n"
 
@@ -144,12 +144,12 @@ async def test_changes_between_two_neovims_belong_to_the_user(started: Neovims) 
 async def test_changes_of_the_same_lines_by_both_are_a_conflict(
     started: Neovims, verdict: str
 ) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     started.kill(first)
     path = first.work / "a.txt"
     path.write_text(TWO.replace("ten\n", "10\n"))
     second = await started.neovim("second", agents=0)
-    assert shown(second) == {"a.txt": ("modified", True, HUNKS[:1])}
+    assert pending_by_path(second) == {"a.txt": ("modified", True, HUNKS[:1])}
     assert second.told == [
         "a.txt: you and the agent changed the same lines: :Acp review shows both"
     ]
@@ -159,7 +159,7 @@ async def test_changes_of_the_same_lines_by_both_are_a_conflict(
     else:
         await second.decide("reject")
         assert path.read_text() == TEXT.replace("line 10\n", "10\n")
-    assert shown(second) == {}
+    assert pending_by_path(second) == {}
 
 
 async def test_edits_that_were_never_saved_are_parked(started: Neovims) -> None:
@@ -171,12 +171,12 @@ async def test_edits_that_were_never_saved_are_parked(started: Neovims) -> None:
     await first.write(path, TWO)
     await first.exchange()
     assert path.read_text() == TEXT
-    second = await reborn(started, first)
-    assert shown(second) == {}
+    second = await next_neovim(started, first)
+    assert pending_by_path(second) == {}
     assert list(second.review.edits.ledger.parked()) == [str(path)]
     path.write_text(TWO)
     await second.review.sync_all()
-    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
     assert second.review.edits.ledger.parked() == {}
 
 
@@ -191,8 +191,8 @@ async def test_unsaved_edits_of_a_running_neovim_are_not_parked(started: Neovims
     second = await started.neovim("second", agents=0)
     for neovim in (second, first, second, first):
         await neovim.exchange()
-    assert shown(first) == {"a.txt": ("modified", False, HUNKS)}
-    assert shown(second) == {}
+    assert pending_by_path(first) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(second) == {}
 
 
 # -- git ------------------------------------------------------------------------------------------
@@ -216,16 +216,16 @@ async def test_stashed_edits_are_parked_and_return(started: Neovims, lives: bool
     if lives:
         await neovim.review.sync_all()
     else:
-        neovim = await reborn(started, neovim)
-    assert shown(neovim) == {}
+        neovim = await next_neovim(started, neovim)
+    assert pending_by_path(neovim) == {}
     ((parked,),) = neovim.review.edits.ledger.parked().values()
     assert parked.branch == "main"
     assert neovim.told == ["The edits of a.txt are parked with branch main: :Acp edits parked"]
     await neovim.exchange()
-    neovim = await reborn(started, neovim)
+    neovim = await next_neovim(started, neovim)
     git(neovim.work, "stash", "pop")
     await neovim.review.sync_all()
-    assert shown(neovim) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(neovim) == {"a.txt": ("modified", False, HUNKS)}
     assert neovim.review.edits.ledger.parked() == {}
 
 
@@ -233,7 +233,7 @@ async def test_edits_of_another_branch_are_parked_with_it(started: Neovims) -> N
     neovim = await in_git(started)
     git(neovim.work, "switch", "-q", "-c", "side")
     await neovim.review.sync_all()
-    assert shown(neovim) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(neovim) == {"a.txt": ("modified", False, HUNKS)}
     git(neovim.work, "commit", "-q", "-am", "theirs")
     git(neovim.work, "switch", "-q", "main")
     neovim.neovim.open(str(neovim.work / "a.txt"))
@@ -242,10 +242,10 @@ async def test_edits_of_another_branch_are_parked_with_it(started: Neovims) -> N
     assert parked.branch == "side"
     neovim.review.drop_parked([str(neovim.work / "a.txt")])
     await neovim.exchange()
-    neovim = await reborn(started, neovim)
+    neovim = await next_neovim(started, neovim)
     git(neovim.work, "switch", "-q", "side")
     await neovim.review.sync_all()
-    assert shown(neovim) == {}
+    assert pending_by_path(neovim) == {}
 
 
 async def test_a_change_by_git_right_after_a_turn_is_not_the_agents(started: Neovims) -> None:
@@ -256,7 +256,7 @@ async def test_a_change_by_git_right_after_a_turn_is_not_the_agents(started: Neo
         await checkpoint()  # the agent has answered, and the scan has begun
         git(neovim.work, "stash")
     await neovim.review.sync_all()
-    assert shown(neovim) == {}
+    assert pending_by_path(neovim) == {}
     assert list(neovim.review.edits.ledger.parked()) == [str(neovim.work / "a.txt")]
 
 
@@ -264,12 +264,16 @@ async def test_a_change_by_git_right_after_a_turn_is_not_the_agents(started: Neo
 
 
 async def test_a_decision_in_one_is_seen_in_the_other(started: Neovims) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     second = await started.neovim("second", agents=0)
-    assert shown(second) == shown(first)
+    assert pending_by_path(second) == pending_by_path(first)
     await second.decide_hunk("reject", second.work / "a.txt", 1)
     await first.exchange()
-    assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
+    assert (
+        pending_by_path(first)
+        == pending_by_path(second)
+        == {"a.txt": ("modified", False, HUNKS[1:])}
+    )
 
 
 async def test_a_second_decision_of_a_hunk_is_refused_with_a_message(
@@ -278,7 +282,7 @@ async def test_a_second_decision_of_a_hunk_is_refused_with_a_message(
     monkeypatch.setattr(
         persistence, "DELAY_S", 60.0
     )  # neither reads the other's journal before its decision
-    first = await wrote(started)
+    first = await write_two_lines(started)
     path = first.work / "a.txt"
     second = await started.neovim("second", agents=0)
     assert await first.review.decisions.hunk("accept", str(path), 1) == []
@@ -289,10 +293,14 @@ async def test_a_second_decision_of_a_hunk_is_refused_with_a_message(
     assert await first.review.decisions.files("reject", first.review.edits.ledger.files()) == []
     said = await second.review.decisions.files("accept", [entry])
     assert said == ["a.txt: decided in another Neovim"]
-    assert shown(first) == shown(second) == {}
+    assert pending_by_path(first) == pending_by_path(second) == {}
     await second.unreject()
     await first.exchange()
-    assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
+    assert (
+        pending_by_path(first)
+        == pending_by_path(second)
+        == {"a.txt": ("modified", False, HUNKS[1:])}
+    )
 
 
 async def test_a_value_is_written_again_after_another_value(
@@ -310,11 +318,11 @@ async def test_a_value_is_written_again_after_another_value(
     await first.exchange()
     await first.decide("reject")
     await second.exchange()
-    assert shown(first) == shown(second) == {}
+    assert pending_by_path(first) == pending_by_path(second) == {}
 
 
 async def test_an_agents_write_during_the_others_decision_stays_pending(started: Neovims) -> None:
-    first = await wrote(started)
+    first = await write_two_lines(started)
     path = first.work / "a.txt"
     second = await started.neovim("second", agents=0)
     await second.decide_hunk("accept", path, 1)
@@ -323,7 +331,9 @@ async def test_an_agents_write_during_the_others_decision_stays_pending(started:
     for neovim in (first, second, first):
         await neovim.exchange()
     wanted = [(("line 6",), ("six",)), HUNKS[1]]
-    assert shown(first) == shown(second) == {"a.txt": ("modified", False, wanted)}
+    assert (
+        pending_by_path(first) == pending_by_path(second) == {"a.txt": ("modified", False, wanted)}
+    )
 
 
 async def test_text_restored_after_a_decision_of_another_neovim_is_pending_in_both(
@@ -331,7 +341,7 @@ async def test_text_restored_after_a_decision_of_another_neovim_is_pending_in_bo
 ) -> None:
     """The first Neovim has not read the decision."""
     monkeypatch.setattr(persistence, "DELAY_S", 60.0)
-    first = await wrote(started)
+    first = await write_two_lines(started)
     await first.turn()
     await first.exchange()
     second = await started.neovim("second", agents=0)
@@ -339,17 +349,23 @@ async def test_text_restored_after_a_decision_of_another_neovim_is_pending_in_bo
     await first.restore(1)
     assert (first.work / "a.txt").read_text() == TWO
     await second.exchange()
-    assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert (
+        pending_by_path(first) == pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
+    )
     assert await second.review.decisions.hunk("accept", str(second.work / "a.txt"), 1) == []
     await first.exchange()
-    assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS[1:])}
+    assert (
+        pending_by_path(first)
+        == pending_by_path(second)
+        == {"a.txt": ("modified", False, HUNKS[1:])}
+    )
 
 
 async def test_a_decision_in_progress_in_another_neovim_is_reported(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(persistence, "CLAIM_S", 0.02)
-    first = await wrote(started)
+    first = await write_two_lines(started)
     await first.turn()
     await first.exchange()
     other = JournalFile(folder(first))

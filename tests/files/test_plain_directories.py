@@ -9,7 +9,7 @@ import pytest
 from acp_nvim.files.checkpoints.git_store import GitStore
 from tests.support.fake_workspace import fake_workspace
 from tests.support.git import git, repository
-from tests.support.scan_changes import told
+from tests.support.scan_changes import changes_of
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_a_file_of_any_name_is_stored(work: Path, name: str) -> None:
     store = opened(work)
     before = store.scan().tree
     (work / name).write_text("1\n")
-    assert told(store.scan(), work) == {name: "A"}
+    assert changes_of(store.scan(), work) == {name: "A"}
     (change,) = store.differences(before, store.scan().tree)
     assert change.after is not None
     assert store.contents([(change.path, change.after)]) == {str(work / name): b"1\n"}
@@ -49,7 +49,7 @@ def test_files_that_its_rules_ignore_are_left_out(work: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("1\n")
     (work / "sub" / "b.txt").write_text("1\n")
-    assert told(store.scan(), work) == {"sub/b.txt": "A"}
+    assert changes_of(store.scan(), work) == {"sub/b.txt": "A"}
     assert set(store.skipped([*map(str, ignored), str(work / "a.txt")])) == set(map(str, ignored))
 
 
@@ -59,7 +59,7 @@ def test_a_repository_that_git_cannot_read_counts_as_a_directory(work: Path) -> 
     store = opened(work)
     store.scan()
     (work / "a.txt").write_text("b\n")
-    assert told(store.scan(), work) == {"a.txt": "M"}
+    assert changes_of(store.scan(), work) == {"a.txt": "M"}
 
 
 def test_checkpoints_stay_when_the_directory_becomes_a_repository(work: Path) -> None:

@@ -17,7 +17,7 @@ from acp_nvim.files.checkpoints.git_store import GitStore
 from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
 from acp_nvim.files.checkpoints.store import StoreError
 from tests.support.git import git, repository
-from tests.support.scan_changes import told
+from tests.support.scan_changes import changes_of
 
 Start = Callable[[], GitStore]
 
@@ -47,15 +47,15 @@ def test_a_scan_returns_the_changes_since_the_last_one(kept: GitStore, work: Pat
     (work / "a.txt").write_text("A\n")
     (work / "b.txt").unlink()
     (work / "sub" / "new ü.txt").write_text("n\n")
-    assert told(kept.scan(), work) == {"a.txt": "M", "b.txt": "D", "sub/new ü.txt": "A"}
-    assert told(kept.scan(), work) == {}
+    assert changes_of(kept.scan(), work) == {"a.txt": "M", "b.txt": "D", "sub/new ü.txt": "A"}
+    assert changes_of(kept.scan(), work) == {}
 
 
 def test_a_scan_of_named_files_reads_only_these(kept: GitStore, work: Path) -> None:
     for name in ("a.txt", "b.txt"):
         (work / name).write_text("other\n")
-    assert told(kept.scan([str(work / "b.txt")]), work) == {"b.txt": "M"}
-    assert told(kept.scan(), work) == {"a.txt": "M"}
+    assert changes_of(kept.scan([str(work / "b.txt")]), work) == {"b.txt": "M"}
+    assert changes_of(kept.scan(), work) == {"a.txt": "M"}
 
 
 def test_contents_are_restored_byte_for_byte(kept: GitStore, work: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_change_with_the_same_size_and_time_is_found(work: Path, tmp_path: Pat
     before = (work / "a.txt").stat()
     (work / "a.txt").write_text("z\n")
     os.utime(work / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert told(kept.scan(), work) == {"a.txt": "M"}
+    assert changes_of(kept.scan(), work) == {"a.txt": "M"}
 
 
 def test_the_users_repository_is_not_changed(work: Path, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_merge_in_progress_does_not_stop_git(work: Path, tmp_path: Path) -> No
     kept = GitStore(str(work), tmp_path / "home")
     kept.scan()
     (work / "a.txt").write_text("resolved\n")
-    assert told(kept.scan(), work) == {"a.txt": "M"}
+    assert changes_of(kept.scan(), work) == {"a.txt": "M"}
     assert "UU a.txt" in git(work, "status", "--porcelain")
 
 
@@ -136,7 +136,7 @@ def test_a_directory_below_the_top_sees_only_itself(work: Path, tmp_path: Path) 
     (work / "a.txt").write_text("A\n")
     (work / "sub" / "c.txt").write_text("C\n")
     (work / "sub" / "d.txt").write_text("D\n")
-    assert told(kept.scan(), work) == {"sub/c.txt": "M", "sub/d.txt": "A"}
+    assert changes_of(kept.scan(), work) == {"sub/c.txt": "M", "sub/d.txt": "A"}
 
 
 def test_a_repository_without_a_commit(work: Path, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_repository_without_a_commit(work: Path, tmp_path: Path) -> None:
     kept = GitStore(str(work), tmp_path / "home")
     kept.scan()
     (work / "a.txt").write_text("A\n")
-    assert told(kept.scan(), work) == {"a.txt": "M"}
+    assert changes_of(kept.scan(), work) == {"a.txt": "M"}
     assert kept.head() == ""
 
 
@@ -173,7 +173,7 @@ def test_a_file_that_is_too_large_is_left_out_and_named(
     (work / "a.txt").write_text("A\n")
     scan = kept.scan()
     assert [Path(path).name for path in scan.left_out] == ["big.txt"]
-    assert told(scan, work) == {"a.txt": "M", "big.txt": "A"}
+    assert changes_of(scan, work) == {"a.txt": "M", "big.txt": "A"}
     assert [c.after and c.after.is_stored for c in scan.changes] == [True, False]
 
 

@@ -12,7 +12,7 @@ from acp_nvim.files.checkpoints import store
 from acp_nvim.files.checkpoints.git_store import GitStore
 from acp_nvim.files.checkpoints.store import Scan
 from tests.support.git import git
-from tests.support.scan_changes import told
+from tests.support.scan_changes import changes_of
 
 MIXED = b"one\r\ntwo\nthree\r\n"
 UTF16 = "ünï\n".encode("utf-16-le")
@@ -81,7 +81,7 @@ def test_converted_files_are_restored_byte_for_byte(
     (work / "a.txt").write_bytes(b"other\r\n")
     (work / "b.txt").unlink()
     scan = kept.scan()
-    assert told(scan, work) == {"a.txt": "M", "b.txt": "D"}
+    assert changes_of(scan, work) == {"a.txt": "M", "b.txt": "D"}
     assert before(scan, kept) == {"a.txt": data, "b.txt": data}
     (work / "a.txt").write_bytes(data)
     scan = kept.scan()
@@ -205,7 +205,7 @@ def test_a_file_outside_of_a_sparse_checkout_is_found(work: Path, tmp_path: Path
     kept.scan()
     (work / "out" / "a.txt").write_text("b\n")
     scan = kept.scan()
-    assert told(scan, work) == {"out/a.txt": "M"}
+    assert changes_of(scan, work) == {"out/a.txt": "M"}
     assert before(scan, kept) == {"a.txt": b"a\n"}
 
 
@@ -241,7 +241,7 @@ def test_repositories_of_any_shape(
     assert first == git(root, "rev-parse", "HEAD").strip()
     (root / "a.txt").write_text("longer\n")
     scan = kept.scan()
-    assert told(scan, root) == {"a.txt": "M"}
+    assert changes_of(scan, root) == {"a.txt": "M"}
     assert before(scan, kept) == {"a.txt": b"a\n"}
     commit(root)
     assert kept.committed([str(root / "a.txt")], first) == {str(root / "a.txt"): b"longer\n"}

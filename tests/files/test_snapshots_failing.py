@@ -16,7 +16,7 @@ from acp_nvim.files.checkpoints import private_git
 from acp_nvim.files.checkpoints.git_store import GitStore
 from acp_nvim.files.checkpoints.snapshots import Snapshots
 from tests.support.git import repository
-from tests.support.scan_changes import told
+from tests.support.scan_changes import changes_of
 
 Run = Callable[..., bytes]
 
@@ -62,7 +62,7 @@ def test_a_file_that_changes_during_the_read_is_read_again(
         (work / name).write_text("two\n")
     git = Vanishing(store._run, work / "c", times)
     monkeypatch.setattr(store, "_run", git)
-    assert told(store.scan(), work) == dict.fromkeys("abde", "M") | {"c": "D"}
+    assert changes_of(store.scan(), work) == dict.fromkeys("abde", "M") | {"c": "D"}
     assert git.calls <= 12
 
 

@@ -14,7 +14,7 @@ import pytest
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.files.bytes import roots
 from tests.support.fake_workspace import FakeWorkspace
-from tests.support.neovims import Neovims, shown
+from tests.support.neovims import Neovims, pending_by_path
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))
 TWO = OLD.replace("line 2\n", "two\n").replace("line 10\n", "ten\n")
@@ -78,7 +78,7 @@ async def typed(started: Neovims, *, on_disk: bool = False) -> Typed:
         await neovim.write(at.path, TWO)
         at.type()
     await neovim.exchange()
-    assert shown(neovim) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(neovim) == {"a.txt": ("modified", False, HUNKS)}
     return at
 
 
@@ -88,7 +88,7 @@ def _place(path: Path):  # type: ignore[no-untyped-def]
     return Place(str(path), str(path))
 
 
-both_ways = pytest.mark.parametrize("by_itself", [False, True])
+both_ways = pytest.mark.parametrize("on_disk", [False, True])
 
 
 @both_ways
@@ -98,12 +98,12 @@ async def test_the_next_neovim_shows_an_unsaved_reject_as_pending(
     at = await typed(started, on_disk=on_disk)
     assert await at.reject() == [NOT_SAVED]
     assert at.text == OLD + "mine\n"
-    assert shown(at.neovim) == {}
+    assert pending_by_path(at.neovim) == {}
     await at.neovim.exchange()
     assert at.marker.exists()
     started.kill(at.neovim)
     second = await started.neovim("second", agents=0)
-    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
 
 
 @both_ways
@@ -115,7 +115,7 @@ async def test_a_save_ends_the_decision(started: Neovims, on_disk: bool) -> None
     assert at.path.read_text() == OLD + "mine\n"
     assert not at.marker.exists()
     started.kill(at.neovim)
-    assert shown(await started.neovim("second", agents=0)) == {}
+    assert pending_by_path(await started.neovim("second", agents=0)) == {}
 
 
 @both_ways
@@ -127,18 +127,18 @@ async def test_a_discarded_buffer_makes_the_edit_pending_again(
     await at.reject()
     getattr(at.neovim.neovim, way)(str(at.path))
     await at.settle()
-    assert shown(at.neovim) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(at.neovim) == {"a.txt": ("modified", False, HUNKS)}
 
 
 async def test_an_unsaved_reject_of_one_of_two_hunks(started: Neovims) -> None:
     at = await typed(started)
     said = await at.neovim.review.decisions.hunk("reject", str(at.path), 1)
     assert said == [NOT_SAVED]
-    assert shown(at.neovim) == {"a.txt": ("modified", False, HUNKS[1:])}
+    assert pending_by_path(at.neovim) == {"a.txt": ("modified", False, HUNKS[1:])}
     await at.neovim.exchange()
     started.kill(at.neovim)
     second = await started.neovim("second", agents=0)
-    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
 
 
 async def test_an_accept_is_valid_on_disk_too(started: Neovims) -> None:
@@ -148,17 +148,17 @@ async def test_an_accept_is_valid_on_disk_too(started: Neovims) -> None:
     await at.neovim.exchange()
     started.kill(at.neovim)
     second = await started.neovim("second", agents=0)
-    assert shown(second) == {"a.txt": ("modified", False, HUNKS[:1])}
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS[:1])}
 
 
 async def test_an_unsaved_removal_by_the_user_stays_pending(started: Neovims) -> None:
     at = await typed(started)
     at.neovim.neovim.type(str(at.path), parse(OLD))
     await at.settle()
-    assert shown(at.neovim) == {}
+    assert pending_by_path(at.neovim) == {}
     started.kill(at.neovim)
     second = await started.neovim("second", agents=0)
-    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
 
 
 async def test_later_writes_of_the_agent_on_disk_are_pending_too(started: Neovims) -> None:
@@ -168,11 +168,11 @@ async def test_later_writes_of_the_agent_on_disk_are_pending_too(started: Neovim
     at.path.write_text(TWO.replace("line 6\n", "six\n"))
     await at.neovim.end()
     six = (("line 6",), ("six",))
-    assert shown(at.neovim) == {"a.txt": ("modified", False, [six, HUNKS[1]])}
+    assert pending_by_path(at.neovim) == {"a.txt": ("modified", False, [six, HUNKS[1]])}
     await at.neovim.exchange()
     started.kill(at.neovim)
     second = await started.neovim("second", agents=0)
-    assert shown(second) == {"a.txt": ("modified", False, [HUNKS[0], six, HUNKS[1]])}
+    assert pending_by_path(second) == {"a.txt": ("modified", False, [HUNKS[0], six, HUNKS[1]])}
 
 
 async def test_a_rejected_conflict_is_pending_until_the_buffer_is_saved(started: Neovims) -> None:
@@ -185,13 +185,13 @@ async def test_a_rejected_conflict_is_pending_until_the_buffer_is_saved(started:
     await neovim.begin()
     at.path.write_text(TWO)
     await neovim.end()
-    assert shown(neovim)["a.txt"][1]
+    assert pending_by_path(neovim)["a.txt"][1]
     await at.reject()
-    assert shown(neovim) == {}
+    assert pending_by_path(neovim) == {}
     await neovim.exchange()
     started.kill(neovim)
     second = await started.neovim("second", agents=0)
-    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
 
 
 # -- two Neovims ----------------------------------------------------------------------------------
@@ -207,14 +207,14 @@ async def test_another_neovim_shows_the_edit_until_the_save(
     await at.reject()
     for neovim in (at.neovim, other, at.neovim, other):
         await neovim.exchange()
-    assert shown(at.neovim) == {}
-    assert shown(other) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(at.neovim) == {}
+    assert pending_by_path(other) == {"a.txt": ("modified", False, HUNKS)}
     at.neovim.neovim.save(str(at.path))
     for _ in range(2):
         await at.settle()
         await other.review.sync_all()
         await other.exchange()
-    assert shown(other) == {}
+    assert pending_by_path(other) == {}
 
 
 @pytest.mark.parametrize("verdict", ["accept", "reject"])
@@ -229,7 +229,7 @@ async def test_the_other_neovim_may_decide_the_edit(started: Neovims, verdict: s
     assert at.path.read_text() == (OLD if verdict == "reject" else TWO)
     for neovim in (other, at.neovim, other):
         await neovim.exchange()
-    assert shown(at.neovim) == shown(other) == {}
+    assert pending_by_path(at.neovim) == pending_by_path(other) == {}
     assert not at.marker.exists()
 
 
@@ -246,13 +246,13 @@ async def test_a_hunk_left_in_another_unsaved_buffer_is_pending_there(started: N
     for neovim in (at.neovim, other.neovim, at.neovim, other.neovim):
         await neovim.exchange()
     assert at.path.read_text() == OLD + "mine\n"
-    assert shown(at.neovim) == {}
-    assert shown(other.neovim) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(at.neovim) == {}
+    assert pending_by_path(other.neovim) == {"a.txt": ("modified", False, HUNKS)}
     other.neovim.neovim.save(str(at.path))
     await other.settle()
     await at.neovim.exchange()
     await at.settle()
-    assert shown(other.neovim) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(other.neovim) == {"a.txt": ("modified", False, HUNKS)}
 
 
 async def test_later_writes_of_the_agent_into_the_buffer_survive_the_host(
@@ -263,10 +263,10 @@ async def test_later_writes_of_the_agent_into_the_buffer_survive_the_host(
     text = await at.neovim.read(at.path)
     await at.neovim.write(at.path, text.replace("line 6\n", "six\n"))
     six = (("line 6",), ("six",))
-    assert shown(at.neovim) == {"a.txt": ("modified", False, [six, HUNKS[1]])}
+    assert pending_by_path(at.neovim) == {"a.txt": ("modified", False, [six, HUNKS[1]])}
     await at.neovim.exchange()
     started.kill(at.neovim)
     second = await started.neovim("first", agents=0, enters=False)
     second.neovim.buffers = at.neovim.neovim.buffers
     await second.open()
-    assert shown(second) == {"a.txt": ("modified", False, [six, HUNKS[1]])}
+    assert pending_by_path(second) == {"a.txt": ("modified", False, [six, HUNKS[1]])}

@@ -17,7 +17,7 @@ from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.journal import persistence
 from acp_nvim.files.ports import PromptName
 from tests.support.fake_workspace import FakeWorkspace
-from tests.support.neovims import Neovims, shown, writers
+from tests.support.neovims import Neovims, pending_by_path, writers
 
 LINES = [f"line {n}" for n in range(1, 13)]
 TEXT = "\n".join(LINES) + "\n"
@@ -60,7 +60,7 @@ async def test_a_write_that_no_journal_has_is_pending(
     assert not (folder(first) / "journal").exists()
     assert (folder(first) / "pending").exists(), "without it nobody starts a process to look"
     second = await reborn(started, first)
-    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
     assert writers(second) == {"a.txt": {"claude"}}
     await second.decide("reject")
     assert (first.work / "a.txt").read_text() == TEXT
@@ -76,7 +76,7 @@ async def test_several_writes_and_new_files_that_no_journal_has_are_pending(
     await first.write(path, TWO.replace("line 5\n", "").replace("ten\n", "ten\nand more\n"))
     await first.write(first.work / "new", "new\n")
     second = await reborn(started, first)
-    found = shown(second)
+    found = pending_by_path(second)
     assert found["new"] == ("created", False, [((), ("new",))])
     last = (("line 10",), ("ten", "and more"))
     assert found["a.txt"] == ("modified", False, [HUNKS[0], (("line 5",), ()), last])
@@ -112,7 +112,7 @@ async def test_later_user_edits_of_a_recovered_file_belong_to_the_user(
     started.kill(first)
     path.write_text(TWO.replace("line 6\n", "six\n"))
     second = await started.neovim("second", agents=0)
-    assert shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
     await second.decide("reject")
     assert path.read_text() == TEXT.replace("line 6\n", "six\n")
 
@@ -126,7 +126,7 @@ async def test_lines_of_a_note_that_the_file_lacks_have_no_author(
     (first.work / "a.txt").write_text(found)
     second = await started.neovim("second", agents=0)
     await second.exchange()
-    assert shown(second) == {}
+    assert pending_by_path(second) == {}
     assert (first.work / "a.txt").read_text() == found
     assert [one.name for one in folder(first).iterdir()] == ["lock"], "nobody looks again"
 
@@ -136,7 +136,7 @@ async def test_a_refused_write_is_not_recovered(started: Neovims, first: FakeWor
     path.write_text(TWO.replace("two", "2"))
     with pytest.raises(Refusal):
         await first.write(path, TEXT.replace("line 2\n", "zwei\n"))
-    assert shown(await reborn(started, first)) == {}
+    assert pending_by_path(await reborn(started, first)) == {}
 
 
 @pytest.mark.parametrize("verdict", ["accept", "reject"])
@@ -152,7 +152,7 @@ async def test_a_decided_write_is_not_recovered(
     decisions = first.review.decisions
     assert await decisions.files("accept" if verdict == "accept" else "reject", [entry]) == []
     second = await reborn(started, first)
-    assert "a.txt" not in shown(second)
+    assert "a.txt" not in pending_by_path(second)
 
 
 async def test_notes_are_removed_once_the_journal_has_the_write(
@@ -169,7 +169,7 @@ async def test_notes_are_removed_once_the_journal_has_the_write(
     await second.exchange()
     assert notes() == []
     third = await reborn(started, second, "third")
-    assert shown(third) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(third) == {"a.txt": ("modified", False, HUNKS)}
     await third.decide("accept")
     await third.review.persistence.close()
     assert [one.name for one in folder(first).iterdir()] == ["lock"]
@@ -181,13 +181,15 @@ async def test_notes_of_a_running_neovim_are_not_recovered(
     path = first.work / "a.txt"
     await first.write(path, TWO)
     second = await started.neovim("second", agents=0)
-    assert shown(second) == {}, "the journal does not have it yet"
+    assert pending_by_path(second) == {}, "the journal does not have it yet"
     await first.exchange()
     await second.exchange()
-    assert shown(first) == shown(second) == {"a.txt": ("modified", False, HUNKS)}
+    assert (
+        pending_by_path(first) == pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
+    )
     await second.decide("accept")
     await first.exchange()
-    assert shown(await reborn(started, first, "third")) == {}
+    assert pending_by_path(await reborn(started, first, "third")) == {}
 
 
 async def test_a_write_succeeds_although_its_note_fails(
@@ -197,7 +199,7 @@ async def test_a_write_succeeds_although_its_note_fails(
     folder(first).write_text("no folder")
     await first.write(first.work / "a.txt", TWO)
     assert (first.work / "a.txt").read_text() == TWO
-    assert shown(first) == {"a.txt": ("modified", False, HUNKS)}
+    assert pending_by_path(first) == {"a.txt": ("modified", False, HUNKS)}
     assert len(first.told) == 1, first.told
 
 
@@ -206,4 +208,4 @@ async def test_a_long_write_has_a_short_note(started: Neovims, first: FakeWorksp
     await first.write(first.work / "long", long)
     await first.write(first.work / "a.txt", TWO)
     assert sum(one.stat().st_size for one in folder(first).glob("writes.*")) < 1000
-    assert list(shown(await reborn(started, first))) == ["a.txt"]
+    assert list(pending_by_path(await reborn(started, first))) == ["a.txt"]

@@ -15,30 +15,30 @@ from acp_nvim.history.bounds import DAY_S, trim
 from acp_nvim.history.recorder import adopted, moved, prompt_of, wrote
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message
-from tests.support.kept_history import KeptHistory, begin
+from tests.support.stored_history import StoredHistory, begin
 
 PATH = "/work/a.txt"
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[KeptHistory]:
-    history = KeptHistory(tmp_path / "history.db", secrets=["hunter2"])
+def kept(tmp_path: Path) -> Iterator[StoredHistory]:
+    history = StoredHistory(tmp_path / "history.db", secrets=["hunter2"])
     yield history
     history.close()
 
 
-def write(kept: KeptHistory, session: Session, before: str | None, after: str) -> None:
+def write(kept: StoredHistory, session: Session, before: str | None, after: str) -> None:
     """Record a change of a text by the agent of a session."""
     old, new = None if before is None else parse(before), parse(after)
     kept.recorder.wrote(wrote(session, PATH, (old, new, new)))
     kept.recorder.flush()
 
 
-def blame(kept: KeptHistory, text: str, path: str = PATH) -> Blamed:
+def blame(kept: StoredHistory, text: str, path: str = PATH) -> Blamed:
     return search.blame(kept.database, {path: parse(text)})[path]
 
 
-def words(kept: KeptHistory, text: str) -> list[str]:
+def words(kept: StoredHistory, text: str) -> list[str]:
     """Return the prompt of each line."""
     found = blame(kept, text)
     lines = [""] * len(parse(text).lines)
@@ -47,7 +47,7 @@ def words(kept: KeptHistory, text: str) -> list[str]:
     return lines
 
 
-def test_each_line_has_the_prompt_that_wrote_it(kept: KeptHistory) -> None:
+def test_each_line_has_the_prompt_that_wrote_it(kept: StoredHistory) -> None:
     session = kept.session()
     begin(session, "Rename it")
     write(kept, session, "a\nb\n", "a\nB\n")
@@ -62,11 +62,11 @@ def test_each_line_has_the_prompt_that_wrote_it(kept: KeptHistory) -> None:
 
 
 @pytest.mark.parametrize("name", ["run", "another"])
-def test_lines_of_a_killed_process_have_its_prompts(kept: KeptHistory, name: str) -> None:
+def test_lines_of_a_killed_process_have_its_prompts(kept: StoredHistory, name: str) -> None:
     """Found by the name of its session, or by the agent's id if the session continues in an earlier
     record.
     """
-    session = kept.session(brings="abc")
+    session = kept.session(stored="abc")
     begin(session, "Rename it")
     kept.recorder.flush(final=True)
     uid = f"{kept.name}.1" if name == "run" else name
@@ -80,7 +80,7 @@ def test_lines_of_a_killed_process_have_its_prompts(kept: KeptHistory, name: str
     assert (author.agent, author.record, author.sent) == ("agent", 1, prompt[0])
 
 
-def test_lines_of_an_unknown_session_have_no_author(kept: KeptHistory) -> None:
+def test_lines_of_an_unknown_session_have_no_author(kept: StoredHistory) -> None:
     begin(kept.session(), "Rename it")
     kept.recorder.flush()
     names, prompt = ("other.1", "agent", ""), (1.0, 1, "Else")
@@ -89,7 +89,7 @@ def test_lines_of_an_unknown_session_have_no_author(kept: KeptHistory) -> None:
     assert words(kept, "a\n") == [""]
 
 
-def test_user_changes_of_an_agents_write_have_no_prompt(kept: KeptHistory) -> None:
+def test_user_changes_of_an_agents_write_have_no_prompt(kept: StoredHistory) -> None:
     session = kept.session()
     begin(session, "Go")
     texts = parse("a\n"), parse("a\nb\nc\n"), parse("a\nb\nmine\n")
@@ -99,7 +99,7 @@ def test_user_changes_of_an_agents_write_have_no_prompt(kept: KeptHistory) -> No
 
 
 def test_a_new_file_belongs_to_the_agent_and_a_restored_one_keeps_its_authors(
-    kept: KeptHistory,
+    kept: StoredHistory,
 ) -> None:
     session = kept.session()
     begin(session, "Create")
@@ -109,7 +109,7 @@ def test_a_new_file_belongs_to_the_agent_and_a_restored_one_keeps_its_authors(
     assert words(kept, "a\nb\nc\n") == ["Create", "Create", "Again"]
 
 
-def test_a_moved_file_keeps_its_authors(kept: KeptHistory) -> None:
+def test_a_moved_file_keeps_its_authors(kept: StoredHistory) -> None:
     session = kept.session()
     begin(session, "Write")
     write(kept, session, "a\n", "a\nb\n")
@@ -126,8 +126,8 @@ def test_a_moved_file_keeps_its_authors(kept: KeptHistory) -> None:
     assert not blame(kept, "a\nb\n", "/work/d.txt").ranges
 
 
-def test_two_processes_write_one_file(kept: KeptHistory) -> None:
-    other = KeptHistory(kept.database.path)
+def test_two_processes_write_one_file(kept: StoredHistory) -> None:
+    other = StoredHistory(kept.database.path)
     ours, theirs = kept.session(), other.session()
     begin(ours, "Ours")
     begin(theirs, "Theirs")
@@ -138,7 +138,7 @@ def test_two_processes_write_one_file(kept: KeptHistory) -> None:
     other.close()
 
 
-def test_texts_and_secrets_are_not_stored(kept: KeptHistory, tmp_path: Path) -> None:
+def test_texts_and_secrets_are_not_stored(kept: StoredHistory, tmp_path: Path) -> None:
     session = kept.session()
     begin(session, "Use hunter2")
     write(kept, session, "", "a line of its own\n")
@@ -149,7 +149,7 @@ def test_texts_and_secrets_are_not_stored(kept: KeptHistory, tmp_path: Path) -> 
     assert b"hunter2" not in stored
 
 
-def test_a_deleted_session_leaves_no_text(kept: KeptHistory) -> None:
+def test_a_deleted_session_leaves_no_text(kept: StoredHistory) -> None:
     session = kept.session()
     begin(session, "Secretly")
     write(kept, session, "", "a\n")
@@ -159,7 +159,7 @@ def test_a_deleted_session_leaves_no_text(kept: KeptHistory) -> None:
     assert (author.words, author.record, author.agent) == ("", None, "agent")
 
 
-def test_a_write_waits_until_its_session_is_stored(kept: KeptHistory) -> None:
+def test_a_write_waits_until_its_session_is_stored(kept: StoredHistory) -> None:
     session = kept.session()
     kept.recorder.wrote(wrote(session, PATH, (None, Text(("a",)), Text(("a",)))))
     assert kept.recorder.flush() is not None
@@ -170,12 +170,12 @@ def test_a_write_waits_until_its_session_is_stored(kept: KeptHistory) -> None:
 
 
 def test_old_files_are_removed_and_many_lines_remove_no_session(tmp_path: Path) -> None:
-    old = KeptHistory(tmp_path / "history.db", clock=lambda: time.time() - 100 * DAY_S)
+    old = StoredHistory(tmp_path / "history.db", clock=lambda: time.time() - 100 * DAY_S)
     session = old.session()
     begin(session, "Old")
     write(old, session, "", "a\n")
     old.close()
-    kept = KeptHistory(tmp_path / "history.db")
+    kept = StoredHistory(tmp_path / "history.db")
     assert blame(kept, "a\n").ranges
     trim(kept.database, kept.store, 90, 1 << 30)
     assert not blame(kept, "a\n").ranges
@@ -191,7 +191,7 @@ def test_old_files_are_removed_and_many_lines_remove_no_session(tmp_path: Path) 
     kept.close()
 
 
-def test_blame_is_exported_as_an_agent_trace(kept: KeptHistory) -> None:
+def test_blame_is_exported_as_an_agent_trace(kept: StoredHistory) -> None:
     session = kept.session()
     session.id = "s/1"
     begin(session, "One")

@@ -18,8 +18,8 @@ from acp_nvim.history.database import Database
 from acp_nvim.host.history import History, UnreadableError
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
-from tests.support.kept_history import KeptHistory, begin, turn
 from tests.support.small_disk import small_disk
+from tests.support.stored_history import StoredHistory, begin, turn
 from tests.support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -137,7 +137,7 @@ async def test_a_damaged_file_is_set_aside_and_everything_is_written_again(tmp_p
 @pytest.mark.parametrize("where", ["beginning", "middle"])
 async def test_the_first_reader_sets_a_damaged_file_aside(tmp_path: Path, where: str) -> None:
     path = tmp_path / "history.db"
-    before = KeptHistory(path)
+    before = StoredHistory(path)
     for number in range(100):
         turn(before.session(), f"Prompt {number} " * 100, "Hi")
     before.flush()
@@ -226,8 +226,8 @@ async def test_a_kill_right_after_a_prompt_does_not_lose_it(tmp_path: Path) -> N
         while not kept.exists:
             await asyncio.to_thread(kept.history.wait_idle)
         await asyncio.to_thread(kept.history.wait_idle)  # the file exists before its rows
-    other = KeptHistory(kept.path)  # as the next Neovim finds it
-    assert other.said() == ["Hello"]
+    other = StoredHistory(kept.path)  # as the next Neovim finds it
+    assert other.messages() == ["Hello"]
     other.close()
     kept.end()
 

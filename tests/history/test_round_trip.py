@@ -24,7 +24,7 @@ from acp_nvim.session.transcript.transcript import Transcript
 from acp_nvim.session.updates import apply
 from tests.support.chat_histories import HISTORIES, Act, Chat
 from tests.support.drawn_chat import DrawnChat
-from tests.support.kept_history import KeptHistory, turn
+from tests.support.stored_history import StoredHistory, turn
 
 
 def plain(entry: Entry) -> Any:
@@ -45,7 +45,7 @@ def drawn(entries: list[Entry]) -> list[str]:
 @given(HISTORIES, st.integers(1, 7))
 def test_any_transcript_is_read_and_drawn_unchanged(history: list[Act], gap: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        kept, chat = KeptHistory(Path(directory) / "history.db"), Chat()
+        kept, chat = StoredHistory(Path(directory) / "history.db"), Chat()
         kept.sessions.append(chat.session)
         for number, act in enumerate(history):
             act(chat)
@@ -113,7 +113,7 @@ def all_kinds(session: Session) -> None:
 
 
 def test_every_kind_of_entry_is_read_unchanged(tmp_path: Path) -> None:
-    kept = KeptHistory(tmp_path / "history.db")
+    kept = StoredHistory(tmp_path / "history.db")
     session = kept.session()
     all_kinds(session)
     kept.flush()

@@ -18,7 +18,7 @@ from acp_nvim.history.bounds import DAY_S, trim
 from acp_nvim.history.database import Database, NewerVersionError, is_damage, set_aside
 from acp_nvim.session import turns
 from acp_nvim.session.session import Session
-from tests.support.kept_history import KeptHistory, begin, replay, turn
+from tests.support.stored_history import StoredHistory, begin, replay, turn
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -29,29 +29,29 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def kept(path: Path) -> Iterator[KeptHistory]:
-    history = KeptHistory(path)
+def kept(path: Path) -> Iterator[StoredHistory]:
+    history = StoredHistory(path)
     yield history
     assert history.database.sql.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     history.database.sql.execute("INSERT INTO words (words) VALUES ('integrity-check')")
     history.close()
 
 
-def rows(kept: KeptHistory, table: str) -> int:
+def rows(kept: StoredHistory, table: str) -> int:
     return int(kept.database.sql.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
 # -- contents --------------------------------------------------------------------------------------
 
 
-def test_the_history_is_readable_only_by_the_user(kept: KeptHistory, path: Path) -> None:
+def test_the_history_is_readable_only_by_the_user(kept: StoredHistory, path: Path) -> None:
     turn(kept.session(), "Hello", "Hi")
     kept.flush()
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}
 
 
-def test_an_unsent_prompt_is_not_stored(kept: KeptHistory) -> None:
+def test_an_unsent_prompt_is_not_stored(kept: StoredHistory) -> None:
     session = kept.session()
     session.notice("info", "Welcome")
     kept.flush()
@@ -61,7 +61,7 @@ def test_an_unsent_prompt_is_not_stored(kept: KeptHistory) -> None:
     assert [type(entry).__name__ for entry in kept.entries()][:2] == ["Line", "Message"]
 
 
-def test_a_long_answer_is_extended_and_not_written_again(kept: KeptHistory) -> None:
+def test_a_long_answer_is_extended_and_not_written_again(kept: StoredHistory) -> None:
     session = kept.session()
     begin(session, "Tell me")
     for number in range(50):
@@ -69,7 +69,7 @@ def test_a_long_answer_is_extended_and_not_written_again(kept: KeptHistory) -> N
         kept.recorder.flush()
     sizes = [sum(len(str(change)) for change in batch) for batch in kept.batches]
     assert max(sizes) < 3 * min(sizes[1:]), "each batch holds what was new"
-    assert kept.said()[1] == "".join(f"{number} " * 1000 for number in range(50))
+    assert kept.messages()[1] == "".join(f"{number} " * 1000 for number in range(50))
     assert kept.search("49"), "also what is not complete is found"
     turns.end(session, "end_turn")
     kept.flush()
@@ -77,7 +77,7 @@ def test_a_long_answer_is_extended_and_not_written_again(kept: KeptHistory) -> N
     assert kept.search("49 49")
 
 
-def test_output_that_grows_is_written_rarely_while_it_is_long(kept: KeptHistory) -> None:
+def test_output_that_grows_is_written_rarely_while_it_is_long(kept: StoredHistory) -> None:
     session = kept.session()
     begin(session, "Build")
     terminal = session.terminals.reported("t")
@@ -95,7 +95,7 @@ def test_output_that_grows_is_written_rarely_while_it_is_long(kept: KeptHistory)
     assert kept.search("x" * 1900)
 
 
-def test_a_rewritten_message_replaces_the_earlier_one(kept: KeptHistory) -> None:
+def test_a_rewritten_message_replaces_the_earlier_one(kept: StoredHistory) -> None:
     session = kept.session()
     begin(session, "Hello")
     session.transcript.chunk("agent", "m", "first words")
@@ -105,12 +105,12 @@ def test_a_rewritten_message_replaces_the_earlier_one(kept: KeptHistory) -> None
     session.transcript.chunk("agent", "m", " thoughts")
     turns.end(session, "end_turn")
     kept.flush()
-    assert kept.said() == ["Hello", "second thoughts"]
+    assert kept.messages() == ["Hello", "second thoughts"]
     assert not kept.search("first")
 
 
 def test_secrets_are_never_stored(path: Path) -> None:
-    kept = KeptHistory(path, secrets=["hunter2-hunter2", "text"])
+    kept = StoredHistory(path, secrets=["hunter2-hunter2", "text"])
     session = kept.session()
     begin(session, "My key: hunter2-hunter2")
     for part in ("it is ", "hunter2", "-hun", "ter2", ", I say hunter2-hun", "t"):
@@ -121,7 +121,7 @@ def test_secrets_are_never_stored(path: Path) -> None:
     session.change("title")
     kept.flush()
     mark = "«redacted»"
-    assert kept.said() == [f"My key: {mark}", f"it is {mark}, I say hunter2-hunt"]
+    assert kept.messages() == [f"My key: {mark}", f"it is {mark}, I say hunter2-hunt"]
     kept.close()
     assert b"hunter2-hunter2" not in b"".join(p.read_bytes() for p in path.parent.iterdir())
 
@@ -130,47 +130,47 @@ def test_secrets_are_never_stored(path: Path) -> None:
 # ------------------------------------------------------------------------------
 
 
-def test_a_loaded_session_continues_in_its_record(kept: KeptHistory) -> None:
+def test_a_loaded_session_continues_in_its_record(kept: StoredHistory) -> None:
     first = kept.session()
     first.id = "s1"
     turn(first, "One", "1")
     turn(first, "Two", "2")
     kept.flush()
-    loaded = kept.session(brings="s1")
+    loaded = kept.session(stored="s1")
     replay(loaded, ("One", "1"), ("Two", "2"), ("Elsewhere", "3"))
     loaded.status = "idle"
     kept.flush()
     turn(loaded, "Four", "4")
     kept.flush()
     assert rows(kept, "sessions") == 1
-    assert kept.said() == ["One", "1", "Two", "2", "Elsewhere", "3", "Four", "4"]
+    assert kept.messages() == ["One", "1", "Two", "2", "Elsewhere", "3", "Four", "4"]
 
 
-def test_a_loaded_foreign_session_is_stored_entirely(kept: KeptHistory) -> None:
-    loaded = kept.session(brings="s1")
+def test_a_loaded_foreign_session_is_stored_entirely(kept: StoredHistory) -> None:
+    loaded = kept.session(stored="s1")
     replay(loaded, ("One", "1"))
     loaded.status = "idle"
     assert kept.recorder.flush() is not None, "some agents replay late"
     assert not kept.batches
     replay(loaded, ("Late", "2"))
     kept.flush()
-    assert kept.said() == ["One", "1", "Late", "2"]
+    assert kept.messages() == ["One", "1", "Late", "2"]
 
 
-def test_a_resumed_session_continues_in_its_record(kept: KeptHistory) -> None:
+def test_a_resumed_session_continues_in_its_record(kept: StoredHistory) -> None:
     first = kept.session()
     first.id = "s1"
     turn(first, "One", "1")
     kept.flush()
-    resumed = kept.session(brings="s1")
+    resumed = kept.session(stored="s1")
     resumed.notice("info", "Resumed")
     resumed.status = "idle"
     turn(resumed, "One", "1 again")
     kept.flush()
-    assert kept.said() == ["One", "1", "One", "1 again"]
+    assert kept.messages() == ["One", "1", "One", "1 again"]
 
 
-def test_a_repeated_session_id_makes_two_records(kept: KeptHistory) -> None:
+def test_a_repeated_session_id_makes_two_records(kept: StoredHistory) -> None:
     for word in ("apple", "pear"):
         session = kept.session()
         session.id = "s1"
@@ -179,7 +179,7 @@ def test_a_repeated_session_id_makes_two_records(kept: KeptHistory) -> None:
     assert sorted(kept.search("")) == ["apple", "pear"]
 
 
-def test_a_deleted_session_continues_in_a_new_record(kept: KeptHistory) -> None:
+def test_a_deleted_session_continues_in_a_new_record(kept: StoredHistory) -> None:
     session = kept.session()
     turn(session, "apple", "Yes")
     kept.flush()
@@ -193,11 +193,11 @@ def test_a_deleted_session_continues_in_a_new_record(kept: KeptHistory) -> None:
     kept.recorder.delete(1, f"{kept.name}.1")
     turn(session, "pear", "No")
     kept.flush()
-    assert kept.said(record=2) == ["pear", "No"]
+    assert kept.messages(record=2) == ["pear", "No"]
     assert not kept.search("apple")
 
 
-def test_tokens_and_cost_are_counted_once(kept: KeptHistory) -> None:
+def test_tokens_and_cost_are_counted_once(kept: StoredHistory) -> None:
     from acp_nvim.protocol import schema
 
     session = kept.session()
@@ -206,7 +206,7 @@ def test_tokens_and_cost_are_counted_once(kept: KeptHistory) -> None:
         session.usage = schema.UsageUpdate(used, 200_000, schema.Cost(cost, "USD"))
         turn(session, "Go", "Done")
         kept.flush()
-    again = kept.session(brings="s1")
+    again = kept.session(stored="s1")
     again.status = "idle"
     again.usage = schema.UsageUpdate(3500, 200_000, schema.Cost(1.5, "USD"))
     turn(again, "Go", "Done")
@@ -219,7 +219,7 @@ def test_tokens_and_cost_are_counted_once(kept: KeptHistory) -> None:
 # ------------------------------------------------------------------------------------------
 
 
-def test_the_oldest_sessions_are_removed_first(kept: KeptHistory) -> None:
+def test_the_oldest_sessions_are_removed_first(kept: StoredHistory) -> None:
     for number in range(6):
         words = " ".join(f"w{number}x{at}" for at in range(20_000))
         turn(kept.session(), f"prompt{number}", words)
@@ -233,18 +233,18 @@ def test_the_oldest_sessions_are_removed_first(kept: KeptHistory) -> None:
     assert not kept.search("w0x17")
 
 
-def test_a_single_session_that_is_too_large_loses_its_oldest_part(kept: KeptHistory) -> None:
+def test_a_single_session_that_is_too_large_loses_its_oldest_part(kept: StoredHistory) -> None:
     session = kept.session()
     for number in range(500):
         turn(session, f"prompt{number}", f"{number} " * 200)
     kept.flush()
     trim(kept.database, kept.store, 90, kept.database.size // 2)
-    said = kept.said()
+    said = kept.messages()
     assert said[-1].startswith("499 ")
     assert "prompt0" not in said
     turn(session, "Still here", "Yes")
     kept.flush()
-    assert kept.said()[-1] == "Yes"
+    assert kept.messages()[-1] == "Yes"
 
 
 def test_old_sessions_are_removed_despite_a_clock_that_was_set_back(
@@ -254,12 +254,12 @@ def test_old_sessions_are_removed_despite_a_clock_that_was_set_back(
 
     now = time.time()
     for age, words in ((100, "old"), (80, "young"), (-1000, "future"), (0, "present")):
-        history = KeptHistory(path, clock=lambda age=age: now - age * DAY_S)  # type: ignore[misc]
+        history = StoredHistory(path, clock=lambda age=age: now - age * DAY_S)  # type: ignore[misc]
         turn(history.session(), words, "Yes")
         history.flush()
         trim(history.database, history.store, 90, 1 << 30)
         history.close()
-    kept = KeptHistory(path)
+    kept = StoredHistory(path)
     assert kept.search("") == ["future", "present", "young"]
     kept.close()
 
@@ -270,7 +270,7 @@ def test_sessions_stored_with_a_clock_a_year_behind_are_kept(
     import time
 
     now = clock = time.time()
-    kept = KeptHistory(path, clock=lambda: clock)
+    kept = StoredHistory(path, clock=lambda: clock)
     first = kept.session()
     for session, words, days in (
         (first, "before", 5),
@@ -283,7 +283,7 @@ def test_sessions_stored_with_a_clock_a_year_behind_are_kept(
         kept.flush()
         trim(kept.database, kept.store, 90, 1 << 30)
     assert set(kept.search("Yes")) == {"before", "behind", "right"}
-    assert kept.said(1) == ["before", "Yes, before", "again", "Yes, again"]
+    assert kept.messages(1) == ["before", "Yes, before", "again", "Yes, again"]
     kept.close()
 
 
@@ -291,14 +291,14 @@ def test_sessions_stored_with_a_clock_a_year_behind_are_kept(
 
 
 def test_a_search_works_without_full_text_support(path: Path) -> None:
-    plain = KeptHistory(path, full_text=False)
+    plain = StoredHistory(path, full_text=False)
     turn(plain.session(), "An apple", "Äpfel 100%")
     turn(plain.session(), "A pear", "Yes")
     plain.flush()
     assert plain.search("apple") == ["An apple"]
     assert plain.search("100%") == ["An apple"]
     plain.close()
-    full = KeptHistory(path)
+    full = StoredHistory(path)
     full.store.complete_left()
     assert full.search("apple") == ["An apple"]
     assert full.search("apfel") == ["An apple"]
@@ -309,7 +309,7 @@ def test_a_search_works_without_full_text_support(path: Path) -> None:
     full.close()
 
 
-def test_words_in_any_script_are_found(kept: KeptHistory) -> None:
+def test_words_in_any_script_are_found(kept: StoredHistory) -> None:
     turn(kept.session(), "snake_case and camelCase", 'she said "no-one" AND (OR) NEAR *')
     turn(kept.session(), "我喜欢苹果派", "好")
     kept.flush()
@@ -319,7 +319,7 @@ def test_words_in_any_script_are_found(kept: KeptHistory) -> None:
     assert kept.search("snake 苹果") == []
 
 
-def test_results_of_this_directory_come_first(kept: KeptHistory) -> None:
+def test_results_of_this_directory_come_first(kept: StoredHistory) -> None:
     turn(kept.session("/here"), "here", "needle")
     for number in range(search.SESSIONS + 50):
         turn(kept.session("/there"), f"there{number}", "needle")
@@ -329,7 +329,7 @@ def test_results_of_this_directory_come_first(kept: KeptHistory) -> None:
     assert len(found) == search.SESSIONS + 1
 
 
-def test_a_deleted_session_removes_prompts_that_no_other_has(kept: KeptHistory) -> None:
+def test_a_deleted_session_removes_prompts_that_no_other_has(kept: StoredHistory) -> None:
     for prompts in (["Mine", "Both", "Mine again\nand more"], ["Both", "Theirs"]):
         session = kept.session()
         for prompt in prompts:
@@ -346,7 +346,7 @@ def test_a_deleted_session_removes_prompts_that_no_other_has(kept: KeptHistory) 
 
 
 def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
-    KeptHistory(path).close()
+    StoredHistory(path).close()
     sql = sqlite3.connect(path)
     sql.execute("PRAGMA user_version = 999")
     sql.close()
@@ -357,14 +357,14 @@ def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
 
 
 def test_a_migration_keeps_all_data(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = KeptHistory(path)
+    kept = StoredHistory(path)
     turn(kept.session(), "Hello", "Hi")
     kept.flush()
     kept.close()
     more = (*layout.MIGRATIONS, "ALTER TABLE sessions ADD COLUMN colour TEXT; SELECT 1")
     monkeypatch.setattr(layout, "MIGRATIONS", more)
-    newer = KeptHistory(path)
-    assert newer.said() == ["Hello", "Hi"]
+    newer = StoredHistory(path)
+    assert newer.messages() == ["Hello", "Hi"]
     newer.database.sql.execute("SELECT colour FROM sessions")
     newer.close()
 
@@ -389,8 +389,8 @@ def test_a_damaged_file_is_set_aside(path: Path, content: bytes) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from tests.support.kept_history import KeptHistory, turn
-kept = KeptHistory(Path(sys.argv[1]))
+from tests.support.stored_history import StoredHistory, turn
+kept = StoredHistory(Path(sys.argv[1]))
 kept.store._writer = int(sys.argv[2])
 kept.name = sys.argv[2]
 session = kept.session()
@@ -409,9 +409,9 @@ def writer(path: Path, number: int, count: int) -> subprocess.Popen[str]:
 def test_two_processes_write_at_once(path: Path) -> None:
     with writer(path, 101, 60) as first, writer(path, 102, 60) as second:
         assert [process.wait(60) for process in (first, second)] == [0, 0]
-    kept = KeptHistory(path)
+    kept = StoredHistory(path)
     for record in (1, 2):
-        said = kept.said(record)
+        said = kept.messages(record)
         who = said[0].split()[0]
         assert said[::2] == [f"{who} n{number}" for number in range(60)]
     kept.database.sql.execute("INSERT INTO words (words) VALUES ('integrity-check')")
@@ -425,8 +425,8 @@ def test_a_kill_during_a_batch_loses_no_written_data(path: Path) -> None:
             last = [process.stdout.readline() for _ in range(17 * number)][-1]
             os.kill(process.pid, signal.SIGKILL)
             process.stdout.read()
-        kept = KeptHistory(path)
-        said = kept.said(number)
+        kept = StoredHistory(path)
+        said = kept.messages(number)
         assert len(said) >= 2 * (int(last) + 1) - 1
         assert said[0] == f"p{200 + number} n0"
         assert kept.database.sql.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -436,17 +436,17 @@ def test_a_kill_during_a_batch_loses_no_written_data(path: Path) -> None:
 def test_messages_of_a_killed_process_are_completed(path: Path) -> None:
     import time
 
-    killed = KeptHistory(path, clock=lambda: time.time() - 1000)
+    killed = StoredHistory(path, clock=lambda: time.time() - 1000)
     session: Session = killed.session()
     begin(session, "Hello")
     for part in ("needle", "in", "hay"):
         session.transcript.stream("agent", part, None)
         killed.recorder.flush()
     killed.close()
-    kept = KeptHistory(path)
+    kept = StoredHistory(path)
     assert kept.search("needleinhay") == ["Hello"]
     kept.store.complete_left()
     assert rows(kept, "pieces") == 0
     assert kept.search("needleinhay") == ["Hello"]
-    assert kept.said() == ["Hello", "needleinhay"]
+    assert kept.messages() == ["Hello", "needleinhay"]
     kept.close()

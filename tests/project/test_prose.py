@@ -26,7 +26,7 @@ LEFT = {
     "tests/agents": 0,
     "tests/agents_sdk": 0,
     "tests/edits": 0,
-    "tests/features": 8,
+    "tests/features": 3,
     "tests/files": 0,
     "tests/history": 0,
     "tests/hostile": 0,
@@ -37,7 +37,7 @@ LEFT = {
     "tests/real": 0,
     "tests/render": 0,
     "tests/session": 0,
-    "tests/support": 59,
+    "tests/support": 1,
     "tests/tools": 0,
     "tests/torture": 0,
 }

@@ -164,7 +164,7 @@ class Project:
         self.editor.wait("#require('acp').state().sessions[1].permissions > 0", timeout=60)
         self.editor.answer("Acp allow")
         self.editor.wait_event("AcpTurnEnd", turns + 1, 60)
-        found = self.caller.told(tool)[-1]
+        found = self.caller.results(tool)[-1]
         assert not found.get("isError"), found
         return found
 
@@ -233,7 +233,7 @@ def test_basedpyright_reports_new_errors_before_and_after_an_edit(python: Projec
     text = json.dumps(APP.replace("Box(3)", "Box('3')"))
     asked = json.dumps({"path": "app.py", "severity": "error", "wait_ms": 30_000, "since": "turn"})
     editor.turn(f"write {path} {text}\nmcp nvim_diagnostics {asked}", timeout=60)
-    said = python.caller.told("diagnostics")[-1]["content"][0]["text"]
+    said = python.caller.results("diagnostics")[-1]["content"][0]["text"]
     assert said.startswith("+ app.py:5:15 error: Argument of type")
     python.check_proposal("app.py", "Box('3')", "Box(4)", "This edit fixes 1 error")
 

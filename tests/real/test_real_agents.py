@@ -17,7 +17,7 @@ from tests.real import kit
 from tests.real.kit import chat_text, run_allowed, wait_chat
 from tests.support import conformance
 from tests.support.editor import Editor
-from tests.support.served_language import attached, serve
+from tests.support.served_language import serve, wait_attached
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
 
@@ -384,7 +384,7 @@ def test_mcp_diagnostics(stage: Callable[[str], Stage], name: str) -> None:
     on = stage(name)
     serve(on.editor, name="words")
     buffer = on.editor.open(on.notes)
-    attached(on.editor, "notes.txt")
+    wait_attached(on.editor, "notes.txt")
     on.editor.lua("vim.api.nvim_buf_set_lines(..., 0, 1, false, { 'error: unsaved' })", buffer)
     text = on.run('mcp diagnostics {"path": "notes.txt"}')
     # some agents pass the data to the model instead of the text
@@ -403,7 +403,7 @@ def test_mcp_rename(stage: Callable[[str], Stage], name: str) -> None:
     for other in ("more.txt", "last.txt"):
         on.editor.write(other, "beta\n")
         on.editor.open(other)
-        attached(on.editor, other)
+        wait_attached(on.editor, other)
     on.editor.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { 'beta unsaved' })")
     on.run('mcp rename {"path": "notes.txt", "line": 1, "symbol": "beta", "new_name": "gamma"}')
     edits = on.editor.session()["edits"]

@@ -102,7 +102,7 @@ async def test_certificates_are_verified_and_http_2_is_used(
         async with reached(server.url(scheme)) as client:
             client.send(id=1, method="initialize", params={"protocolVersion": 1})
             assert (await client.message())["result"]["protocolVersion"] == 1
-    assert "POST HTTP/2 200" in server.said("POST")
+    assert "POST HTTP/2 200" in server.wait_output("POST")
 
 
 async def refusal(url: str) -> str:

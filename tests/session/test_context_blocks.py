@@ -8,7 +8,7 @@ import pytest
 
 from acp_nvim.protocol import schema
 from acp_nvim.session.transcript.context_blocks import restored
-from tests.support.told_chat import ToldChat
+from tests.support.json_chat import JsonChat
 
 CONTEXT = '\n<context ref="file:///w/a.txt">\none\n<b>two</b>\n</context>'
 
@@ -45,7 +45,7 @@ def test_any_other_text_stays(text: str) -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_replayed_attachment_is_folded_to_its_first_lines(version: int) -> None:
-    chat = ToldChat(version)
+    chat = JsonChat(version)
     chat.session.prompted = None  # the session is loaded, without a prompt of the client
     lines = "\n".join(f"line {n}" for n in range(40))
     block = f'\n<context ref="file:///w/a.txt">\n{lines}\n</context>'

@@ -11,7 +11,7 @@ from acp_nvim.session import snapshot, state
 from acp_nvim.session.questions import covered, permissions
 from acp_nvim.session.questions.decisions import Decision, Outcome
 from acp_nvim.session.questions.questions import permission_decision
-from tests.support.told_chat import ToldChat
+from tests.support.json_chat import JsonChat
 
 OPTIONS = [
     schema.PermissionOption("yes", "Yes, proceed", "allow_once"),
@@ -32,7 +32,7 @@ READ: dict[str, Any] = {
 UNSAID = "The agent does not say what this allows"
 
 
-def ask(chat: ToldChat, **fields: Any) -> Decision:
+def ask(chat: JsonChat, **fields: Any) -> Decision:
     """Ask as OpenHands does, with the question on the screen."""
     fields = {"title": "Confirm Agent Actions", "kind": "other", "status": "pending", **fields}
     tool_call = schema.PermissionToolCall("confirmation-s", **fields)
@@ -52,12 +52,12 @@ def allow(decision: Decision) -> None:
     decision.resolve(Outcome("selected", decision.options[0]))
 
 
-def trimmed(chat: ToldChat) -> list[str]:
+def trimmed(chat: JsonChat) -> list[str]:
     return [line.strip() for line in chat.lines if line.strip()]
 
 
 def test_the_card_shows_the_open_calls() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="old", **READ)
     chat.tell("tool_call_update", toolCallId="old", status="completed")
     chat.tell("tool_call", toolCallId="a", **RUN)
@@ -73,7 +73,7 @@ def test_the_card_shows_the_open_calls() -> None:
 
 
 def test_the_card_shows_an_edit_with_its_diff() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     diff = {"type": "diff", "path": "/w/a.txt", "oldText": "one\n", "newText": "two\n"}
     chat.tell("tool_call", toolCallId="a", title="edit", kind="edit", content=[diff])
     ask(chat)
@@ -83,7 +83,7 @@ def test_the_card_shows_an_edit_with_its_diff() -> None:
 
 
 def test_the_card_says_that_the_request_names_no_action() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     ask(chat)
     assert UNSAID in trimmed(chat)
     assert "May allow" not in chat.text
@@ -99,7 +99,7 @@ def test_the_card_says_that_the_request_names_no_action() -> None:
     ],
 )
 def test_a_question_that_names_its_action_covers_no_other_call(fields: dict[str, Any]) -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="a", **RUN)
     assert ask(chat, **fields).covers == []
     assert "May allow" not in chat.text
@@ -107,7 +107,7 @@ def test_a_question_that_names_its_action_covers_no_other_call(fields: dict[str,
 
 
 def test_a_kind_alone_names_no_action_before_the_first_call() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="a", **RUN)
     decision = ask(chat, kind="edit")
     assert [call.id for call in decision.covers] == ["a"]
@@ -124,7 +124,7 @@ def test_a_kind_alone_names_no_action_before_the_first_call() -> None:
     ],
 )
 def test_a_change_of_an_open_call_makes_it_a_new_question(fields: dict[str, Any]) -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="a", **RUN)
     decision = ask(chat)
     before = decision.id
@@ -134,7 +134,7 @@ def test_a_change_of_an_open_call_makes_it_a_new_question(fields: dict[str, Any]
 
 
 def test_a_further_open_call_makes_it_a_new_question() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="a", **READ)
     decision = ask(chat)
     before = decision.id
@@ -152,7 +152,7 @@ def test_a_further_open_call_makes_it_a_new_question() -> None:
     ],
 )
 def test_output_of_an_open_call_keeps_the_question(fields: dict[str, Any]) -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="a", **RUN)
     decision = ask(chat)
     before = decision.id
@@ -161,7 +161,7 @@ def test_output_of_an_open_call_keeps_the_question(fields: dict[str, Any]) -> No
 
 
 def test_a_waiting_question_shows_the_calls_that_are_open_when_its_turn_comes() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     session = chat.session
     first = [Decision(f"d{n}", "permission", "?", options=()) for n in range(5)]
     for one in first:
@@ -176,7 +176,7 @@ def test_a_waiting_question_shows_the_calls_that_are_open_when_its_turn_comes() 
 
 
 def test_each_question_of_a_turn_stays_in_its_place() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="a", **READ)
     allow(ask(chat))
     chat.tell("tool_call_update", toolCallId="a", status="completed")
@@ -199,7 +199,7 @@ def test_each_question_of_a_turn_stays_in_its_place() -> None:
 
 
 def test_a_second_question_while_the_first_waits_stays_with_its_call() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     first, second = ask(chat), ask(chat)
     assert first.tool_call_id == second.tool_call_id
     assert len(chat.session.tool_calls) == 1
@@ -207,7 +207,7 @@ def test_a_second_question_while_the_first_waits_stays_with_its_call() -> None:
 
 @pytest.mark.parametrize(("answer", "status"), [(0, "completed"), (1, "cancelled")])
 def test_a_question_that_is_followed_by_another_is_closed(answer: int, status: str) -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     decision = ask(chat)
     decision.resolve(Outcome("selected", decision.options[answer]))
     ask(chat)

@@ -9,27 +9,27 @@ import pytest
 from acp_nvim.protocol import schema
 from acp_nvim.session import turns
 from acp_nvim.session.prompts import Prompt
-from tests.support.told_chat import ToldChat
+from tests.support.json_chat import JsonChat
 
 
 def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
-def ask(chat: ToldChat, words: str, id: str = "u1") -> None:
+def ask(chat: JsonChat, words: str, id: str = "u1") -> None:
     """Begin the turn of a prompt, with the agent's update about it."""
     turns.begin(chat.session, Prompt(words, blocks=[schema.TextContent(words)]), "X")
     chat.tell("user_message", messageId=id, content=[text(words)])
 
 
-def call(chat: ToldChat, **fields: Any) -> None:
+def call(chat: JsonChat, **fields: Any) -> None:
     chat.tell("tool_call_update", toolCallId="c1", **fields)
 
 
 @pytest.fixture
-def chat() -> ToldChat:
+def chat() -> JsonChat:
     """Return a session that was opened again after a turn with a message and a tool call."""
-    chat = ToldChat(version=2)
+    chat = JsonChat(version=2)
     turns.end(chat.session, "end_turn")
     ask(chat, "first")
     call(chat, title="Read it", status="completed")
@@ -39,14 +39,14 @@ def chat() -> ToldChat:
     return chat
 
 
-def place(chat: ToldChat, words: str) -> int:
+def place(chat: JsonChat, words: str) -> int:
     """Return the row of these words, which are in the chat once."""
     (row,) = [row for row, line in enumerate(chat.lines) if words in line]
     return row
 
 
 @pytest.mark.parametrize("tag", ["agent_message_chunk", "agent_message"])
-def test_reused_ids_make_new_entries_below_the_prompt(chat: ToldChat, tag: str) -> None:
+def test_reused_ids_make_new_entries_below_the_prompt(chat: JsonChat, tag: str) -> None:
     ask(chat, "second")
     call(chat, title="Look again", status="completed")
     content = text("another answer")
@@ -57,7 +57,7 @@ def test_reused_ids_make_new_entries_below_the_prompt(chat: ToldChat, tag: str) 
     assert [it.title for it in chat.session.tool_calls] == ["Read it", "Look again"]
 
 
-def test_the_new_meaning_of_an_id_lasts(chat: ToldChat) -> None:
+def test_the_new_meaning_of_an_id_lasts(chat: JsonChat) -> None:
     ask(chat, "second")
     for words in ("another ", "answer"):
         chat.tell("agent_message_chunk", messageId="m1", content=text(words))
@@ -68,14 +68,14 @@ def test_the_new_meaning_of_an_id_lasts(chat: ToldChat) -> None:
     assert [it.title for it in chat.session.tool_calls] == ["Read it", "Look further"]
 
 
-def test_a_prompt_that_is_inserted_under_an_old_id_is_shown(chat: ToldChat) -> None:
+def test_a_prompt_that_is_inserted_under_an_old_id_is_shown(chat: JsonChat) -> None:
     chat.tell("user_message", messageId="u1", content=[text("second")])
     turns.begin(chat.session, Prompt("second", blocks=[schema.TextContent("second")]), "X", "u1")
     chat.tell("user_message", messageId="u1", content=[text("second")])
     assert place(chat, "second") > place(chat, "one answer")
 
 
-def test_continued_work_keeps_its_ids(chat: ToldChat) -> None:
+def test_continued_work_keeps_its_ids(chat: JsonChat) -> None:
     chat.tell("agent_message_chunk", messageId="m1", content=text(" goes on"))
     call(chat, status="in_progress")
     ask(chat, "second", "u2")
@@ -86,13 +86,13 @@ def test_continued_work_keeps_its_ids(chat: ToldChat) -> None:
     assert [it.title for it in chat.session.tool_calls] == ["Read it all"]
 
 
-def test_a_late_end_of_an_old_call_is_no_new_one(chat: ToldChat) -> None:
+def test_a_late_end_of_an_old_call_is_no_new_one(chat: JsonChat) -> None:
     ask(chat, "second", "u2")
     call(chat, status="failed")
     assert [it.status for it in chat.session.tool_calls] == ["failed"]
 
 
-def test_preserved_ids_keep_their_meaning(chat: ToldChat) -> None:
+def test_preserved_ids_keep_their_meaning(chat: JsonChat) -> None:
     chat.session.keep_ids()
     ask(chat, "second", "u2")
     chat.tell("agent_message", messageId="m1", content=[text("a better answer")])

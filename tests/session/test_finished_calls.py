@@ -13,7 +13,7 @@ from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions import permissions
 from acp_nvim.session.questions.questions import permission_decision
-from tests.support.told_chat import ToldChat
+from tests.support.json_chat import JsonChat
 
 OUTPUT = [{"type": "content", "content": {"type": "text", "text": "old output"}}]
 OLD: dict[str, Any] = {
@@ -25,8 +25,8 @@ OLD: dict[str, Any] = {
 OPTIONS = [schema.PermissionOption("yes", "Allow", "allow_once")]
 
 
-def chat_with_a_finished_call(status: str = "completed", version: int = 1) -> ToldChat:
-    chat = ToldChat(version)
+def chat_with_a_finished_call(status: str = "completed", version: int = 1) -> JsonChat:
+    chat = JsonChat(version)
     tag = "tool_call" if version == 1 else "tool_call_update"
     chat.tell(tag, toolCallId="c1", status="in_progress", **OLD)
     if status != "left open":
@@ -36,7 +36,7 @@ def chat_with_a_finished_call(status: str = "completed", version: int = 1) -> To
     return chat
 
 
-def calls(chat: ToldChat) -> list[ToolCall]:
+def calls(chat: JsonChat) -> list[ToolCall]:
     return list(chat.session.tool_calls)
 
 
@@ -98,7 +98,7 @@ def test_a_question_with_a_title_is_in_its_own_turn(title: str | None, count: in
 
 
 def test_a_call_may_change_in_its_own_turn() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="c1", status="completed", **OLD)
     chat.tell("tool_call_update", toolCallId="c1", title="Read all of it")
     assert [it.title for it in calls(chat)] == ["Read all of it"]
@@ -123,7 +123,7 @@ def test_a_question_about_a_finished_call_shows_nothing_of_it(fields: dict[str, 
 
 
 def test_a_question_about_a_call_that_runs_is_about_that_call() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="c1", status="pending", **OLD)
     asked = schema.RequestPermissionRequest("s", schema.PermissionToolCall("c1"), OPTIONS)
     assert permissions.subject(chat.session, asked) is calls(chat)[0]

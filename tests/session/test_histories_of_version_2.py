@@ -15,7 +15,7 @@ from acp_nvim.protocol.updates import Work
 from acp_nvim.protocol.v2.turns import Turns
 from acp_nvim.session import turns
 from acp_nvim.session.transcript.entries import Message
-from tests.support.told_chat import ToldChat
+from tests.support.json_chat import JsonChat
 
 IDS = st.sampled_from(["a", "b"])
 WORDS = st.sampled_from(["x", "yy", "z\n"])
@@ -96,8 +96,8 @@ class Fold:
                 call[name] = cleared if update[name] is None else update[name]
 
 
-def play(history: list[dict[str, Any]]) -> ToldChat:
-    chat = ToldChat(version=2)
+def play(history: list[dict[str, Any]]) -> JsonChat:
+    chat = JsonChat(version=2)
     turns.name_prompt(chat.session, "ours")
     turns.end(chat.session, "end_turn")
     for update in history:
@@ -106,7 +106,7 @@ def play(history: list[dict[str, Any]]) -> ToldChat:
     return chat
 
 
-def messages_of(chat: ToldChat) -> dict[tuple[str, str], str]:
+def messages_of(chat: JsonChat) -> dict[tuple[str, str], str]:
     entries = [it for it in chat.session.transcript.entries if isinstance(it, Message)]
     return {(it.role, it.message_id): it.text() for it in entries if it.message_id is not None}
 

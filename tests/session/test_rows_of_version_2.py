@@ -11,7 +11,7 @@ import pytest
 
 from acp_nvim.session import turns
 from acp_nvim.session.prompts import Prompt
-from tests.support.told_chat import ToldChat
+from tests.support.json_chat import JsonChat
 
 
 def text(words: str) -> dict[str, Any]:
@@ -23,8 +23,8 @@ def b64(data: bytes) -> str:
 
 
 @pytest.fixture
-def chat() -> ToldChat:
-    chat = ToldChat(version=2)
+def chat() -> JsonChat:
+    chat = JsonChat(version=2)
     turns.name_prompt(chat.session, "u0")
     return chat
 
@@ -34,7 +34,7 @@ def chat() -> ToldChat:
 
 @pytest.mark.parametrize("role", ["user_message", "agent_message", "agent_thought"])
 def test_a_message_is_created_replaced_kept_and_cleared_by_its_id(
-    chat: ToldChat, role: str
+    chat: JsonChat, role: str
 ) -> None:
     chat.tell(role, messageId="m", content=[text("draft")])
     assert "draft" in chat.text
@@ -47,7 +47,7 @@ def test_a_message_is_created_replaced_kept_and_cleared_by_its_id(
     assert "final" not in chat.text
 
 
-def test_ids_of_messages_are_separate_for_each_kind(chat: ToldChat) -> None:
+def test_ids_of_messages_are_separate_for_each_kind(chat: JsonChat) -> None:
     chat.tell("agent_thought", messageId="1", content=[text("thinking")])
     chat.tell("agent_message", messageId="1", content=[text("saying")])
     chat.tell("agent_message_chunk", messageId="1", content=text(" more"))
@@ -55,7 +55,7 @@ def test_ids_of_messages_are_separate_for_each_kind(chat: ToldChat) -> None:
     assert "saying more" in chat.lines
 
 
-def test_every_content_block_is_shown(chat: ToldChat) -> None:
+def test_every_content_block_is_shown(chat: JsonChat) -> None:
     icons = [{"src": "https://example.org/i.png", "mimeType": "image/png"}]
     blocks = [
         text("**words**"),
@@ -73,7 +73,7 @@ def test_every_content_block_is_shown(chat: ToldChat) -> None:
 # ---- states
 
 
-def test_only_the_state_decides_between_running_and_idle(chat: ToldChat) -> None:
+def test_only_the_state_decides_between_running_and_idle(chat: JsonChat) -> None:
     turns.end(chat.session, "end_turn")
     seen = [chat.changed()["status"]]
     for state in ("running", "requires_action", "dreaming"):
@@ -93,7 +93,7 @@ def test_only_the_state_decides_between_running_and_idle(chat: ToldChat) -> None
         {"type": "cron"},
     ],
 )
-def test_background_work_of_any_kind_keeps_it_running(chat: ToldChat, work: dict[str, Any]) -> None:
+def test_background_work_of_any_kind_keeps_it_running(chat: JsonChat, work: dict[str, Any]) -> None:
     chat.tell("tool_call_update", toolCallId="c", title="Build", status="in_progress")
     chat.tell("state_update", state="running", background=[work])
     turns.end(chat.session, "end_turn")
@@ -104,7 +104,7 @@ def test_background_work_of_any_kind_keeps_it_running(chat: ToldChat, work: dict
     assert chat.changed()["status"] == "idle"
 
 
-def test_failed_work_without_a_prompt_has_a_reason(chat: ToldChat) -> None:
+def test_failed_work_without_a_prompt_has_a_reason(chat: JsonChat) -> None:
     turns.end(chat.session, "end_turn")
     chat.tell("state_update", state="running")
     error = {"code": -32000, "message": "No quota", "data": {"plan": "free", "left": 0}}
@@ -116,7 +116,7 @@ def test_failed_work_without_a_prompt_has_a_reason(chat: ToldChat) -> None:
 # ---- tool calls
 
 
-def test_a_tool_call_is_patched_field_by_field(chat: ToldChat) -> None:
+def test_a_tool_call_is_patched_field_by_field(chat: JsonChat) -> None:
     place = [{"path": "/w/a.py", "line": 3}]
     chat.tell("tool_call_update", toolCallId="c", title="Edit", kind="edit", locations=place)
     chat.tell("tool_call_update", toolCallId="c", status="in_progress", rawInput={"a": 1})
@@ -129,27 +129,27 @@ def test_a_tool_call_is_patched_field_by_field(chat: ToldChat) -> None:
 
 
 @pytest.mark.parametrize("status", ["paused", "cancelled", "completed", "failed", "in_progress"])
-def test_a_status_is_that_of_the_agent(chat: ToldChat, status: str) -> None:
+def test_a_status_is_that_of_the_agent(chat: JsonChat, status: str) -> None:
     chat.tell("tool_call_update", toolCallId="c", title="Work", status=status)
     assert chat.statuses() == {"c": status}
     assert any("Work" in line for line in chat.lines)
 
 
-def test_an_unknown_status_and_kind_are_preserved(chat: ToldChat) -> None:
+def test_an_unknown_status_and_kind_are_preserved(chat: JsonChat) -> None:
     chat.tell("tool_call_update", toolCallId="c", title="Work", status="dreaming", kind="paint")
     [call] = chat.session.tool_calls
     assert not call.finished
     assert "◐ Work (paint) · dreaming" in chat.lines
 
 
-def test_a_paused_call_is_shown_as_such(chat: ToldChat) -> None:
+def test_a_paused_call_is_shown_as_such(chat: JsonChat) -> None:
     chat.tell("tool_call_update", toolCallId="c", title="Work", status="paused", kind="_my_kind")
     assert "◐ Work (my_kind) · paused" in chat.lines
     chat.tell("tool_call_update", toolCallId="c", status="in_progress", kind="execute")
     assert "◐ Work" in chat.lines
 
 
-def test_a_plan_entry_shows_an_unknown_status(chat: ToldChat) -> None:
+def test_a_plan_entry_shows_an_unknown_status(chat: JsonChat) -> None:
     entry = {"content": "Look", "priority": "high", "status": "_put_off"}
     plan = {"type": "items", "planId": "i", "entries": [entry, {**entry, "priority": "medium"}]}
     chat.tell("plan_update", plan=plan)
@@ -157,14 +157,14 @@ def test_a_plan_entry_shows_an_unknown_status(chat: ToldChat) -> None:
     assert "- [?] Look (put_off)" in chat.lines
 
 
-def test_meta_of_upserts_is_merged_by_key(chat: ToldChat) -> None:
+def test_meta_of_upserts_is_merged_by_key(chat: JsonChat) -> None:
     chat.tell("tool_call_update", toolCallId="c", title="Work", _meta={"a": 1, "b": 2})
     chat.tell("tool_call_update", toolCallId="c", _meta={"a": None, "c": 3})
     [call] = chat.session.tool_calls
     assert call.meta == {"b": 2, "c": 3}
 
 
-def test_content_grows_by_chunks_and_is_replaced_whole(chat: ToldChat) -> None:
+def test_content_grows_by_chunks_and_is_replaced_whole(chat: JsonChat) -> None:
     for words in ("first", "second"):
         item = {"type": "content", "content": text(words)}
         chat.tell("tool_call_content_chunk", toolCallId="c", content=item)
@@ -190,7 +190,7 @@ PATCH = """diff --git a/w/a.py b/w/a.py
 """
 
 
-def test_a_diff_with_a_patch_is_shown_with_its_counts(chat: ToldChat) -> None:
+def test_a_diff_with_a_patch_is_shown_with_its_counts(chat: JsonChat) -> None:
     change = {"operation": "modify", "path": "/w/a.py", "fileType": "text"}
     patch = {"format": "git_patch", "text": PATCH}
     diff = {"type": "diff", "changes": [change], "patch": patch}
@@ -199,7 +199,7 @@ def test_a_diff_with_a_patch_is_shown_with_its_counts(chat: ToldChat) -> None:
     assert any(line.strip() == "+ TWO" for line in chat.lines)
 
 
-def test_an_edit_is_shown_once(chat: ToldChat) -> None:
+def test_an_edit_is_shown_once(chat: JsonChat) -> None:
     head = "diff --git /work/a.py /work/a.py\n--- /work/a.py\n+++ /work/a.py\n"
     patch = {"format": "git_patch", "text": f"{head}@@ -1 +1 @@\n-a\n+b\n"}
     changes = [{"operation": "modify", "path": "/work/a.py", "fileType": "text"}]
@@ -223,7 +223,7 @@ def test_an_edit_is_shown_once(chat: ToldChat) -> None:
     ],
 )
 def test_a_change_without_a_patch_is_described(
-    chat: ToldChat, change: dict[str, Any], words: str
+    chat: JsonChat, change: dict[str, Any], words: str
 ) -> None:
     diff = {"type": "diff", "changes": [change]}
     chat.tell("tool_call_update", toolCallId="c", title="Files", kind="edit", content=[diff])
@@ -244,7 +244,7 @@ def test_a_change_without_a_patch_is_described(
     ],
 )
 def test_a_change_is_described_unless_the_patch_names_its_file(
-    chat: ToldChat, head: str, path: str, shown: bool
+    chat: JsonChat, head: str, path: str, shown: bool
 ) -> None:
     patch = {"format": "git_patch", "text": head}
     diff = {"type": "diff", "changes": [{"operation": "modify", "path": path}], "patch": patch}
@@ -253,7 +253,7 @@ def test_a_change_is_described_unless_the_patch_names_its_file(
 
 
 @pytest.mark.parametrize("patch", [{"format": "svn", "text": "Index: a"}, None])
-def test_a_patch_of_another_format_is_not_taken_for_one(chat: ToldChat, patch: Any) -> None:
+def test_a_patch_of_another_format_is_not_taken_for_one(chat: JsonChat, patch: Any) -> None:
     change = {"operation": "modify", "path": "/w/a.py"}
     diff = {"type": "diff", "changes": [change], "patch": patch}
     chat.tell("tool_call_update", toolCallId="c", title="Files", kind="edit", content=[diff])
@@ -261,7 +261,7 @@ def test_a_patch_of_another_format_is_not_taken_for_one(chat: ToldChat, patch: A
     assert "Index" not in chat.text
 
 
-def test_a_link_to_a_session_and_unknown_content(chat: ToldChat) -> None:
+def test_a_link_to_a_session_and_unknown_content(chat: JsonChat) -> None:
     content = [{"type": "session", "sessionId": "child"}, {"type": "graph", "nodes": []}]
     chat.tell("tool_call_update", toolCallId="c", title="Task", content=content)
     assert "child" in chat.text
@@ -271,7 +271,7 @@ def test_a_link_to_a_session_and_unknown_content(chat: ToldChat) -> None:
 # ---- terminals
 
 
-def test_terminal_output_is_bytes(chat: ToldChat) -> None:
+def test_terminal_output_is_bytes(chat: JsonChat) -> None:
     size = {"cols": 80, "rows": 24}
     chat.tell("terminal_update", terminalId="t", command="make", cwd="/w/src", size=size)
     half = "é".encode()
@@ -289,7 +289,7 @@ def test_terminal_output_is_bytes(chat: ToldChat) -> None:
     assert terminal.snapshot()["running"] is True
 
 
-def test_a_terminal_shown_in_a_call_is_not_shown_twice(chat: ToldChat) -> None:
+def test_a_terminal_shown_in_a_call_is_not_shown_twice(chat: JsonChat) -> None:
     chat.tell("terminal_update", terminalId="t", command="make")
     chat.tell("terminal_output_chunk", terminalId="t", data=b64(b"out\n"))
     item = {"type": "terminal", "terminalId": "t"}
@@ -300,7 +300,7 @@ def test_a_terminal_shown_in_a_call_is_not_shown_twice(chat: ToldChat) -> None:
 # ---- plans
 
 
-def test_plans_of_every_kind(chat: ToldChat) -> None:
+def test_plans_of_every_kind(chat: JsonChat) -> None:
     entry = {"content": "Step", "priority": "urgent", "status": "cancelled"}
     plans = [
         {"type": "items", "planId": "i", "entries": [entry]},
@@ -324,7 +324,7 @@ def test_plans_of_every_kind(chat: ToldChat) -> None:
 # ---- the rest
 
 
-def test_commands_of_unknown_kinds_are_not_offered(chat: ToldChat) -> None:
+def test_commands_of_unknown_kinds_are_not_offered(chat: JsonChat) -> None:
     hint = {"type": "text", "hint": "what"}
     listed = [
         {"type": "command", "name": "web", "description": "Search", "input": hint},
@@ -334,7 +334,7 @@ def test_commands_of_unknown_kinds_are_not_offered(chat: ToldChat) -> None:
     assert chat.changed()["commands"] == [{"name": "web", "description": "Search", "hint": "what"}]
 
 
-def test_options_of_unknown_types_are_not_offered(chat: ToldChat) -> None:
+def test_options_of_unknown_types_are_not_offered(chat: JsonChat) -> None:
     group = {"groupId": "g", "name": "G", "options": [{"value": "a", "name": "A"}]}
     select = {"type": "select", "configId": "model", "name": "Model", "category": "model"}
     listed = [
@@ -348,7 +348,7 @@ def test_options_of_unknown_types_are_not_offered(chat: ToldChat) -> None:
     assert told["model"] == {"option": "model", "value": "a", "name": "A"}
 
 
-def test_title_and_cost_can_be_kept_cleared_and_set(chat: ToldChat) -> None:
+def test_title_and_cost_can_be_kept_cleared_and_set(chat: JsonChat) -> None:
     cost = {"amount": 1.5, "currency": "EUR"}
     chat.tell("session_info_update", title="A title")
     chat.tell("usage_update", used=10, size=100, cost=cost)
@@ -364,7 +364,7 @@ def test_title_and_cost_can_be_kept_cleared_and_set(chat: ToldChat) -> None:
     assert told["usage"] == {"used": 30, "size": 100}
 
 
-def test_notices_and_compactions(chat: ToldChat) -> None:
+def test_notices_and_compactions(chat: JsonChat) -> None:
     chat.tell("notice", severity="grave", title="Careful", description="Very")
     chat.tell("compaction_update", compactionId="k", status="in_progress")
     chat.tell("compaction_summary_chunk", compactionId="k", content=text("short"))
@@ -373,7 +373,7 @@ def test_notices_and_compactions(chat: ToldChat) -> None:
         assert words in chat.text, words
 
 
-def test_subagents_and_session_messages(chat: ToldChat) -> None:
+def test_subagents_and_session_messages(chat: JsonChat) -> None:
     state = {"state": "requires_action"}
     chat.tell("subagent_update", sessionId="k", title="Explorer", state=state)
     assert "Explorer" in chat.text
@@ -385,7 +385,7 @@ def test_subagents_and_session_messages(chat: ToldChat) -> None:
     assert "done well" in chat.text
 
 
-def test_an_unknown_update_is_shown_plainly(chat: ToldChat) -> None:
+def test_an_unknown_update_is_shown_plainly(chat: JsonChat) -> None:
     chat.tell("weather_update", rain=True)
     assert "weather_update" in chat.text
     assert "rain" in chat.text
@@ -400,7 +400,7 @@ def test_an_unknown_update_is_shown_plainly(chat: ToldChat) -> None:
     ],
 )
 def test_a_message_that_breaks_the_schema_changes_nothing_else(
-    chat: ToldChat, tag: str, fields: dict[str, Any]
+    chat: JsonChat, tag: str, fields: dict[str, Any]
 ) -> None:
     chat.tell(tag, **fields)
     chat.tell("agent_message", messageId="m", content=[text("after")])
@@ -411,7 +411,7 @@ def test_a_message_that_breaks_the_schema_changes_nothing_else(
 
 
 def test_work_of_a_late_prompt_has_no_heading(
-    chat: ToldChat,
+    chat: JsonChat,
 ) -> None:
     chat.session.transcript.speaker = "X"
     turns.end(chat.session, "end_turn")
@@ -420,7 +420,7 @@ def test_work_of_a_late_prompt_has_no_heading(
     assert chat.lines.count("## X") == 2
 
 
-def test_messages_without_a_prompt_have_a_heading(chat: ToldChat) -> None:
+def test_messages_without_a_prompt_have_a_heading(chat: JsonChat) -> None:
     chat.session.transcript.speaker = "X"
     chat.tell("agent_message", messageId="m1", content=[text("asked")])
     turns.end(chat.session, "end_turn")

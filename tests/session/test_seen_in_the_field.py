@@ -11,11 +11,11 @@ from acp_nvim.protocol import schema
 from acp_nvim.session import options, retries, turns
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.prompts import Prompt
-from tests.support.told_chat import ToldChat
+from tests.support.json_chat import JsonChat
 
 
 def test_text_after_the_end_of_a_turn_begins_a_new_message() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.say("The answer.")
     turns.end(chat.session, "end_turn")
     chat.say("Something")
@@ -25,7 +25,7 @@ def test_text_after_the_end_of_a_turn_begins_a_new_message() -> None:
 
 
 def test_text_after_the_end_of_a_turn_continues_the_message_of_its_id() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.say("The ans", messageId="m")
     turns.end(chat.session, "end_turn")
     chat.say("wer.", messageId="m")
@@ -41,7 +41,7 @@ def test_text_after_the_end_of_a_turn_continues_the_message_of_its_id() -> None:
     ],
 )
 def test_open_calls_are_closed_at_the_end_of_the_turn(reason: str, status: str, words: str) -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="a", title="Look", status="in_progress")
     asked = schema.ToolCallUpdate("b", title="Asked about")
     call_updates.upsert(chat.session, asked)  # as a permission does
@@ -53,7 +53,7 @@ def test_open_calls_are_closed_at_the_end_of_the_turn(reason: str, status: str, 
 
 
 def test_a_later_status_overrides_the_assumed_one() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="a", title="Look", status="in_progress")
     turns.end(chat.session, "end_turn")
     assert any("assumed" in line for line in chat.lines)
@@ -63,7 +63,7 @@ def test_a_later_status_overrides_the_assumed_one() -> None:
 
 
 def test_a_terminal_has_the_current_name_of_its_call() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     info = {"terminal_info": {"terminal_id": "t"}}
     chat.tell("tool_call", toolCallId="a", title="Terminal", kind="execute", _meta=info)
     assert any(line.strip() == "$ Terminal" for line in chat.lines)
@@ -76,7 +76,7 @@ def test_a_terminal_has_the_current_name_of_its_call() -> None:
 
 
 def test_a_terminal_without_a_command_follows_the_title() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     info = {"terminal_info": {"terminal_id": "t"}}
     chat.tell("tool_call", toolCallId="a", title="Terminal", kind="execute", _meta=info)
     call_updates.upsert(
@@ -98,7 +98,7 @@ def test_a_terminal_without_a_command_follows_the_title() -> None:
     ],
 )
 def test_output_that_is_only_raw_output_is_shown(raw: Any) -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="a", title="Run it", kind="execute", status="in_progress")
     chat.tell("tool_call_update", toolCallId="a", status="completed", rawOutput=raw)
     shown = [line.strip() for line in chat.lines]
@@ -106,7 +106,7 @@ def test_output_that_is_only_raw_output_is_shown(raw: Any) -> None:
 
 
 def test_raw_output_beside_content_is_not_shown_twice() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     content = [{"type": "content", "content": {"type": "text", "text": "one"}}]
     chat.tell(
         "tool_call",
@@ -121,7 +121,7 @@ def test_raw_output_beside_content_is_not_shown_twice() -> None:
 
 
 def test_an_exit_code_in_raw_output_is_shown() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     raw = {"stdout": "", "stderr": "no such file\n", "exitCode": 2}
     chat.tell(
         "tool_call", toolCallId="a", title="Run", kind="execute", status="failed", rawOutput=raw
@@ -131,7 +131,7 @@ def test_an_exit_code_in_raw_output_is_shown() -> None:
 
 
 def test_the_kind_other_is_not_shown() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("tool_call", toolCallId="a", title="Think hard", kind="other", status="completed")
     assert "✓ Think hard" in chat.lines
 
@@ -140,7 +140,7 @@ def test_the_kind_other_is_not_shown() -> None:
 
 
 def test_an_empty_turn_has_a_notice() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     turns.end(chat.session, "end_turn")
     said = [line for line in chat.lines if line.startswith("— ")]
     assert said == [f"— {wording.NO_ANSWER_CAME}"]
@@ -148,7 +148,7 @@ def test_an_empty_turn_has_a_notice() -> None:
 
 @pytest.mark.parametrize("what", ["text", "call", "error", "cancelled"])
 def test_a_turn_with_anything_is_not_empty(what: str) -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     if what == "text":
         chat.say("Hello")
     elif what == "call":
@@ -159,7 +159,7 @@ def test_a_turn_with_anything_is_not_empty(what: str) -> None:
 
 
 def test_the_result_of_a_subagent_is_folded() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     content = [{"type": "text", "text": "<result>\nAll is well.\n</result>"}]
     chat.tell("session_message", messageId="m", senderSessionId="child", content=content)
     lines = chat.lines
@@ -167,7 +167,7 @@ def test_the_result_of_a_subagent_is_folded() -> None:
 
 
 def test_the_usage_of_a_turn_is_shown() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.say("Hello")
     turns.end(chat.session, "end_turn", usage=schema.Usage(30, 20, 10, cached_read_tokens=5))
     told = chat.changed()
@@ -198,7 +198,7 @@ def test_notifications_about_retries_are_recognized(name: str) -> None:
 
 
 def test_a_rate_limit_is_shown_in_the_bar_during_the_turn() -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     chat.tell("notice", severity="warning", title="API error (429), retrying in 8 s")
     assert chat.changed()["retrying"] == "rate limited, retrying"
     turns.end(chat.session, "end_turn")
@@ -240,7 +240,7 @@ def select(id: str, *values: str, category: str | None = "model", name: str = ""
     ],
 )
 def test_the_option_of_the_model_is_found(lists: list[Any], chosen: str | None) -> None:
-    chat = ToldChat()
+    chat = JsonChat()
     for listed in lists:
         chat.tell("config_option_update", configOptions=listed)
     found = options.model(chat.session)

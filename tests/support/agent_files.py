@@ -1,4 +1,4 @@
-"""Agents' reads and writes of files, over buffers that are plain objects.
+r"""Agents' reads and writes of files, with plain objects as buffers.
 
 Example:
 
@@ -27,7 +27,7 @@ from tests.support.file_requests import Recorder, Requests
 
 
 class Session:
-    """A session as files see one."""
+    """Session as files need it."""
 
     def __init__(self, *roots: str, session_id: str = "s1") -> None:
         self.id = self.key = session_id
@@ -82,7 +82,7 @@ class FakeBuffers:
 
 
 class AgentFiles:
-    """Files served to one session, asked as the wire asks; what they told is kept in lists."""
+    """Files served to one session, with requests as from the wire; notices are kept in lists."""
 
     def __init__(self, root: Path, **options: Any) -> None:
         self.root = root
@@ -97,7 +97,7 @@ class AgentFiles:
         self.session: Any = Session(str(root))
 
     def serve(self, bases: AgentBases) -> Requests:
-        """What answers requests, of agents that know this much."""
+        """Return the request handlers for agents with this knowledge of bases."""
         return Requests(
             self.buffers,
             self.options,

@@ -29,7 +29,7 @@ CALL = "local m, f = ... return require(m)[f](select(3, ...))"
 
 
 class Bridge:
-    """The bridge's `call` over an editor under test; counts."""
+    """The bridge's `call` over an editor under test; it counts calls."""
 
     def __init__(self, editor: Editor) -> None:
         self.editor = editor
@@ -46,7 +46,7 @@ class Bridge:
 
 
 class AgentFilesInNvim:
-    """An editor, files served from it, and what they told."""
+    """Editor, with files that are served from it and their notices."""
 
     def __init__(self, editor: Editor, **options: Any) -> None:
         self.editor = editor
@@ -90,7 +90,9 @@ class AgentFilesInNvim:
         await self.files.write(self.session, params, lambda _: None)
 
     def refused(self, act: Callable[..., Any], *args: Any) -> RequestError:
-        """The refusal of a read or write; its data names the path and the message is one line."""
+        """Return the refusal of a read or write, and check that it names the path and has one
+        line.
+        """
         with pytest.raises(RequestError) as caught:
             act(*args)
         assert caught.value.data["path"] == self.path(args[0])
@@ -98,7 +100,7 @@ class AgentFilesInNvim:
         return caught.value
 
     def reason(self, act: Callable[..., Any], *args: Any) -> tuple[int, str]:
-        """Code and reason of a refusal."""
+        """Return code and reason of a refusal."""
         error = self.refused(act, *args)
         return error.code, error.data["reason"]
 

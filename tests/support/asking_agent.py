@@ -1,4 +1,4 @@
-"""An agent that asks, takes back and changes questions, step by step, within one turn."""
+"""Agent that asks, withdraws and changes questions, step by step, within one turn."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ METHOD = "session/request_permission"
 
 
 class Asking:
-    """An agent that asks, step by step, within one turn."""
+    """Agent that asks, step by step, within one turn."""
 
     def __init__(self, editor: Editor) -> None:
         self.editor = editor
         editor.lua(
             "require('acp.features.permissions.clock').ms = function() return 0 end"
-        )  # but for `later`
+        )  # only `later` changes it
         self.traffic: Traffic = editor.agent("script")
         self.agent = StepwiseAgent.at_work(editor)
 
@@ -48,12 +48,12 @@ class Asking:
         self.agent.ask("tells_more", id, json.dumps(call))
 
     def permission(self) -> dict[str, Any]:
-        """The oldest pending permission."""
+        """Return the oldest pending permission."""
         found: dict[str, Any] = self.editor.session(1)["permissions"][0]
         return found
 
     def changed(self, before: dict[str, Any]) -> dict[str, Any]:
-        """Wait until another permission is the oldest."""
+        """Wait until another permission is the oldest, and return it."""
         self.editor.wait(
             "(require('acp').state().sessions[1].permissions[1] or { id = ... }).id ~= ...",
             before["id"],

@@ -1,6 +1,7 @@
-"""Chats that grow and are drawn bit by bit, for hypothesis: `given(HISTORIES)` draws lists of acts.
+"""Chats that grow and are drawn in steps, for hypothesis: `given(HISTORIES)` draws lists of acts.
 
-`for act in history: act(chat)` plays one; `chat.picture` is what a chat buffer then shows.
+`for act in history: act(chat)` plays a history; `chat.picture` is then the content of a chat
+buffer.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ Act = Callable[["Chat"], None]
 
 
 class Chat:
-    """A session, drawn into a picture."""
+    """Session that is drawn into a picture."""
 
     def __init__(self, thoughts: str = "fold") -> None:
         self.session = Session(1, "agent", "/work")
@@ -57,7 +58,7 @@ class Chat:
         self.session.transcript.stream(role, part, message_id)
 
     def call(self, number: int, status: Any, text: str) -> None:
-        """An update; without text its content stays (a fold, once made, is not taken back)."""
+        """Send an update; without text the content stays, because a fold is never removed."""
         content: Any = [schema.Content(schema.TextContent(text))] if text else UNSET
         update = schema.ToolCallUpdate(
             f"c{number}", title=f"call {number}", kind="read", status=status, content=content
@@ -87,7 +88,7 @@ class Chat:
         raise AssertionError("the drawing does not end")
 
     def at_once(self) -> DrawnChat:
-        """The same transcript by a new document."""
+        """Draw the same transcript with a new document."""
         picture, document = DrawnChat(), Document(1, Style(3), self.thoughts)
         transcript = self.session.transcript
         transcript.dirty = dict.fromkeys(transcript.entries)

@@ -1,9 +1,9 @@
-"""Real child processes, and programs that do not want to end; the fixture `start` starts one.
+r"""Real child processes, and programs that resist their end; the fixture `start` starts one.
 
 Example:
 
     process = await start("print('hi')")
-    assert await read_line(process) == b"hi\\n"
+    assert await read_line(process) == b"hi\n"
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Start: TypeAlias = Callable[..., Awaitable[StdioTransport]]
 
 
 class Children:
-    """Starts processes with a mark of their own in `cwd`; at the end of the block none is left."""
+    """Starts processes with a mark in their environment; none is left at the end of the block."""
 
     def __init__(self, cwd: Path) -> None:
         self.mark = uuid.uuid4().hex
@@ -49,7 +49,7 @@ class Children:
         self._started: list[StdioTransport] = []
 
     async def start(self, program: str | list[str], kill_s: float = KILL_S) -> StdioTransport:
-        """Start a program given as Python source, or as argv."""
+        """Start a program given as Python source or as argv."""
         argv = program if isinstance(program, list) else [sys.executable, "-c", program]
         env = {"PATH": os.environ["PATH"], MARK: self.mark}
         process = StdioTransport(argv, cwd=self._cwd, env=env, reaper=self.reaper, kill_s=kill_s)

@@ -1,7 +1,7 @@
-"""Was everything that the client sent right? Its frames against the JSON Schema and the gates.
+"""Checks of the client's frames against the JSON Schema and the advertised capabilities.
 
-Works on the entries of an agent's log (tests/support/traffic.py). Returns what is wrong, one line
-each.
+The functions take the entries of an agent's log (tests/support/traffic.py) and return one line for
+each fault.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Entry = dict[str, Any]
 
 SCHEMA = Path(__file__).parent.parent / "schema"
 
-# Methods and what the agent must have advertised for them: paths into its initialize result.
+# Methods and the capability that the agent must have advertised: paths into its initialize result.
 GATES = {
     "session/load": ("agentCapabilities", "loadSession"),
     "session/resume": ("agentCapabilities", "sessionCapabilities", "resume"),
@@ -44,7 +44,7 @@ NEWER = {
     **dict.fromkeys(OPENING, frozenset({"configOptions"})),
     "RequestPermissionResponse": frozenset({"answers"}),
 }
-"""Keys that came after the schema of the tests, and `answers`, which Qwen Code asks for."""
+"""Keys that are newer than the schema of the tests, and `answers`, which Qwen Code requests."""
 ASKING = {"jsonrpc", "id", "method", "params"}
 ANSWERING = {"jsonrpc", "id", "result", "error"}
 BLOCKS = {"image": "image", "audio": "audio", "resource": "embeddedContext"}
@@ -54,7 +54,7 @@ SERVERS = {"http": "http", "sse": "sse", "acp": "acp"}
 
 @cache
 def _definitions(version: int = 1) -> dict[str, Any]:
-    """All types, the unstable ones included: what is gated is checked by the gates."""
+    """Return all types, including unstable ones: the gates check whether they may be used."""
     text = (SCHEMA / f"v{version}/schema.unstable.json").read_text(encoding="utf-8")
     definitions: dict[str, Any] = json.loads(text)["$defs"]
     return definitions
@@ -62,7 +62,7 @@ def _definitions(version: int = 1) -> dict[str, Any]:
 
 @cache
 def types(version: int = 1) -> dict[tuple[str, str, str], str]:
-    """(side that handles it, method, Request|Response|Notification) -> name of the type."""
+    """Return type names by (side that handles it, method, Request|Response|Notification)."""
     found = {}
     for name, definition in _definitions(version).items():
         if "x-method" in definition:
@@ -77,7 +77,9 @@ def _validator(name: str, version: int) -> Draft202012Validator:
 
 
 def against(name: str, value: Any, version: int = 1) -> list[str]:
-    """What is wrong with a value of the schema's type `name`; strange keys at its root included."""
+    """Return the faults of a value of the schema's type `name`, including unknown keys at its
+    root.
+    """
     wrong = [
         f"{name}{error.json_path[1:]}: {error.message[:300]}"
         for error in _validator(name, version).iter_errors(value)
@@ -93,7 +95,7 @@ def against(name: str, value: Any, version: int = 1) -> list[str]:
 
 
 def runs(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    """The log cut at each start of the agent process."""
+    """Split the log at each start of the agent process."""
     run: list[Entry] = []
     for entry in entries:
         if entry["dir"] == "note" and entry["note"].startswith("start ") and run:
@@ -105,12 +107,12 @@ def runs(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
 
 
 def violations(entries: Iterable[Entry]) -> list[str]:
-    """Everything wrong in what the client sent, over all runs of the agent."""
+    """Return every fault in the client's frames, over all runs of the agent."""
     return [line for run in runs(entries) for line in _Run().check(run)]
 
 
 def unanswered(entries: Iterable[Entry]) -> list[Frame]:
-    """The agent's requests that the client never answered, over all runs."""
+    """Return the agent's requests that the client never answered, over all runs."""
     open_requests: list[Frame] = []
     for run in runs(entries):
         checker = _Run()
@@ -120,7 +122,7 @@ def unanswered(entries: Iterable[Entry]) -> list[Frame]:
 
 
 def _as_version_1(result: Frame) -> Frame:
-    """The capabilities of version 2 where version 1 has them, for the gates."""
+    """Move the capabilities of version 2 to their places in version 1, for the gates."""
     session = dict((result.get("capabilities") or {}).get("session") or {})
     found: Frame = {"promptCapabilities": session.pop("prompt", None) or {}}
     found["mcpCapabilities"] = session.pop("mcp", None) or {}
@@ -132,18 +134,19 @@ def _as_version_1(result: Frame) -> Frame:
 
 
 class _Run:
-    """One agent process: follows both directions, so that an answer is known by its question."""
+    """Frames of one agent process in both directions; a response is matched with its request."""
 
     def __init__(self) -> None:
         self.asked: dict[str, list[Frame]] = {}  # the agent's open requests, by id as JSON
         self.used: Counter[str] = Counter()  # the client's request ids
         self.version = 1
         self.initialize: str | None = None
-        self.refused = False  # `initialize` was refused: it may be asked once more, in words
-        self.in_words = False  # ... and the agent is spoken to as it describes the protocol
+        # `initialize` was refused: it may be sent once more, with a version string
+        self.refused = False
+        self.in_words = False  # the client uses the agent's dialect
         self.agent: Frame = {}  # the agent's initialize result
         self.sessions: set[str] = set()
-        self.models = False  # the agent offered the models that left the protocol
+        self.models = False  # the agent offered models in the form of earlier protocol versions
         self.ids: dict[str, str] = {}  # the client's open requests: id -> method
 
     def check(self, entries: Iterable[Entry]) -> list[str]:
@@ -164,7 +167,7 @@ class _Run:
         elif "method" not in frame:
             method = self.ids.pop(json.dumps(frame.get("id")), None)
             if method is None and "error" in frame and list(self.ids.values()) == ["initialize"]:
-                self.ids.clear()  # refused by who could not read its id
+                self.ids.clear()  # refused by a peer that could not read its id
                 method = "initialize"
             result = frame.get("result")
             if method == "initialize" and isinstance(result, dict):
@@ -220,7 +223,7 @@ class _Run:
         side = "protocol" if method.startswith("$/") else "agent"
         name = types(self.version).get((side, method, shape))
         if self.in_words and method in IN_WORDS:
-            return  # the agent itself reads them strictly (tests/agents/strict_go.py)
+            return  # the agent reads these strictly itself (tests/agents/strict_go.py)
         if name is not None:
             yield from against(name, frame.get("params", {}), self.version)
         elif method == "session/set_model":
@@ -231,7 +234,7 @@ class _Run:
             yield f"no such {shape.lower()}"
 
     def _set_model(self, params: Frame) -> Iterator[str]:
-        """Left the protocol; only for agents that name models as they did before that."""
+        """Check a method that is no longer in the protocol, for agents that still offer models."""
         if not self.models:
             yield "set_model although the agent named no models"
         if params.keys() - {"_meta"} != {"sessionId", "modelId"}:
@@ -244,12 +247,12 @@ class _Run:
         if "error" in frame:
             yield from against("Error", frame["error"])
         if frame.get("id") is None and "error" in frame:
-            return  # what could not be read has no id to echo
+            return  # a message that could not be read has no id to echo
         asked = self.asked.get(json.dumps(frame.get("id")))
         if not asked:
             yield "an answer to nothing, or a second one"
         elif "error" in frame:
-            asked.pop()  # of two with one id the second is refused, and at once
+            asked.pop()  # of two requests with one id the second is refused at once
         else:
             name = types(self.version).get(("client", asked.pop(0)["method"], "Response"))
             if name is not None:

@@ -1,4 +1,4 @@
-"""A TCP proxy whose connections can all be cut at once, as a network does.
+"""TCP proxy that can cut all its connections at once, as a network does.
 
 with CuttingProxy(port) as proxy:
     proxy.port
@@ -16,10 +16,10 @@ from tests.support.waiting import PATIENCE_S
 
 
 class CuttingProxy:
-    """Runs in a thread of its own."""
+    """Proxy that runs in its own thread."""
 
     def __init__(self, to: int) -> None:
-        """`to` is a port of this machine."""
+        """Forward to the port `to` of this machine."""
         self.port = 0
         self._to = to
         self._open: set[asyncio.StreamWriter] = set()
@@ -29,7 +29,7 @@ class CuttingProxy:
         self._over = asyncio.Event()
 
     def cut(self) -> None:
-        """End all connections, in both directions, with whatever is under way."""
+        """End all connections in both directions, with unsent data."""
         self._loop.call_soon_threadsafe(self._cut)
 
     def __enter__(self) -> Self:

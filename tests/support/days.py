@@ -1,4 +1,4 @@
-"""One Neovim after the other, in the same directory and with the same data.
+"""Several Neovims, one after the other, in the same directory and with the same data.
 
 Example:
 
@@ -24,7 +24,7 @@ KEY = "hunter2-hunter2"
 
 
 class Days:
-    """Starts them; each is ended by the test."""
+    """Starts Neovims; the test ends each of them."""
 
     def __init__(self, edit: Callable[..., Editor], home: Path) -> None:
         self.work = home / "work"
@@ -46,15 +46,15 @@ class Days:
     def path(self) -> Path:
         return self.data / "nvim/acp/history.db"
 
-    def said(self, record: int = 1) -> list[str]:
-        """Texts of the messages of a record, as they are on disk now."""
+    def messages(self, record: int = 1) -> list[str]:
+        """Return the texts of a record's messages as they are on disk."""
         database = Database(self.path)
         entries = search.entries(database, record)
         database.close()
         return [entry.text() for entry in entries if isinstance(entry, Message)]
 
     def records(self) -> list[str]:
-        """Titles of all sessions."""
+        """Return the titles of all sessions."""
         if not self.path.exists():
             return []
         database = Database(self.path)

@@ -1,4 +1,4 @@
-"""Messages as the codec decodes them, each with the notes that it made.
+"""Messages as the codec decodes them, each with the codec's remarks.
 
 Example:
 
@@ -21,7 +21,7 @@ def raw(value: Any) -> msgspec.Raw:
 
 
 def update(**fields: Any) -> tuple[Any, list[str]]:
-    """An update as the client reads it, and what was noted."""
+    """Return an update as the client reads it, with the remarks about it."""
     notes: list[str] = []
     params = raw({"sessionId": "s", "update": fields})
     return codec.decode_params("session/update", params, "client", notes).update, notes

@@ -1,4 +1,4 @@
-"""A chat buffer in Python: frame operations applied to rows, as `lua/acp/ui/chat` applies them.
+"""Chat buffer in Python: frame operations applied to rows, as `lua/acp/features/chat` applies them.
 
 Example:
 
@@ -17,14 +17,14 @@ Mark = tuple[int, int, str]
 
 
 def batched(flat: list[Any], size: int) -> Iterator[tuple[Any, ...]]:
-    """`size` values at a time; as many as there are must be a multiple of it."""
+    """Split values into groups of `size`; their number must be a multiple of it."""
     assert len(flat) % size == 0
     return zip(*[iter(flat)] * size, strict=True)
 
 
 @dataclass(eq=False)
 class DrawnRow:
-    """One row of the buffer with what is laid over it."""
+    """One row of the buffer with its highlights and targets."""
 
     text: str
     spans: set[Mark] = field(default_factory=set)
@@ -32,7 +32,7 @@ class DrawnRow:
 
 
 class DrawnChat:
-    """A chat buffer; begins with the one empty row that every buffer has."""
+    """Chat buffer, at first with the one empty row of every new buffer."""
 
     def __init__(self) -> None:
         self.rows = [DrawnRow("")]
@@ -41,7 +41,9 @@ class DrawnChat:
         self.groups: dict[str, tuple[DrawnRow, DrawnRow]] = {}
 
     def apply(self, ops: list[Any]) -> None:
-        """Apply the operations of a frame; what Neovim would refuse is an AssertionError."""
+        """Apply the operations of a frame; raise AssertionError for one that Neovim would
+        refuse.
+        """
         for name, _n, *args in ops:
             getattr(self, f"_{name}")(*args)
 
@@ -58,11 +60,11 @@ class DrawnChat:
         return [row.targets for row in self.rows]
 
     def fold_lines(self) -> set[tuple[int, int]]:
-        """First and last row of every fold."""
+        """Return first and last row of every fold."""
         return self._lines_of(self.folds)
 
     def group_lines(self) -> set[tuple[int, int]]:
-        """The same of those that gather tool calls."""
+        """Return first and last row of every group of tool calls."""
         return self._lines_of(self.groups)
 
     def _lines_of(self, folds: dict[str, tuple[DrawnRow, DrawnRow]]) -> set[tuple[int, int]]:

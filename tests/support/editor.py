@@ -25,9 +25,9 @@ from tests.support.waiting import PATIENCE_S, until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROTOCOL = int(os.environ.get("ACP_TEST_PROTOCOL", "1"))
-"""The version of the protocol that scripted agents speak where a test does not say."""
+"""Version of the protocol that scripted agents use unless a test says otherwise."""
 HURRIED_HOST = {"PYTHONPATH": ""}
-"""The environment of an editor whose host sends a prompt although it still looks at the files."""
+"""Environment of an editor whose host sends a prompt without waiting for the scan of the files."""
 
 CHECK = """
 local code = ...
@@ -42,13 +42,13 @@ LATER = lua_chunk(__file__, "advance_clock")
 
 @cache
 def nvim_binary() -> str:
-    """The Neovim under test, found as `make try` finds it."""
+    """Return the Neovim under test, found as `make try` finds it."""
     found = subprocess.run([ROOT / ".ci/nvim"], capture_output=True, text=True, check=True)
     return found.stdout.strip()
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """`over` laid on `base`, tables merged."""
+    """Return `base` updated with `over`, with nested tables merged."""
     result = dict(base)
     for key, value in over.items():
         old = result.get(key)
@@ -58,12 +58,12 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Editor:
-    """One Neovim with the plugin, which is in `root`, on 'runtimepath', a screen, and a project
-    directory `work`.
+    """One Neovim with the plugin in `root` on 'runtimepath', a screen, and a project directory
+    `work`.
 
-    Everything it writes lies in `home`. `close` fails the test when a process of it survives, when
-    a scripted agent was sent a frame against the schema, or when an error stands in `:messages`
-    (unless `errors_expected` is set).
+    All of its files are in `home`. `close` fails the test if a process of it survives, if the
+    client sent a scripted agent a frame against the schema, or if `:messages` has an error (unless
+    `errors_expected` is set).
     """
 
     def __init__(
@@ -105,14 +105,14 @@ class Editor:
         return self.rpc.request("nvim_exec_lua", code, list(args), timeout=timeout)
 
     def cmd(self, command: str) -> str:
-        """Run an Ex command and return its output. EditorError when it fails."""
+        """Run an Ex command and return its output. Raises EditorError if it fails."""
         output: str = self.rpc.request("nvim_exec2", command, {"output": True})["output"]
         return output
 
     def keys(self, keys: str) -> None:
         """Type keys (`<CR>`, `<Esc>`, … notation) as a user does; mappings apply.
 
-        Returns once they are taken up, or at once when Neovim then waits for another key.
+        Returns once they are processed, or at once if Neovim then waits for another key.
         """
         left = keys.encode()
         while left:
@@ -124,7 +124,7 @@ class Editor:
             return
 
     def setup(self, options: Mapping[str, Any]) -> None:
-        """`require('acp').setup`, with all options given to this editor so far."""
+        """Call `require('acp').setup` with all options given to this editor so far."""
         self.options = merged(self.options, options)
         self.lua("require('acp').setup(...)", self.options)
 
@@ -138,11 +138,11 @@ class Editor:
         elsewhere: Callable[[list[str], dict[str, str]], str] | None = None,
         **entry: Any,
     ) -> Traffic:
-        """Make a scripted agent (tests/agents) the agent for new sessions; returns its traffic.
+        """Make a scripted agent (tests/agents) the agent for new sessions; return its traffic.
 
         `capabilities` are merged into its agentCapabilities, `new_session` into its answers to
-        `session/new` (modes, configOptions); `entry` into its entry of the `agents` option.
-        `elsewhere` is given its command and environment, and returns the address where it serves.
+        `session/new` (modes, configOptions), and `entry` into its entry of the `agents` option.
+        `elsewhere` takes its command and environment, and returns the address where it serves.
         """
         name = name or scenario
         if PROTOCOL == 2:
@@ -164,27 +164,27 @@ class Editor:
         return traffic
 
     def prompt(self, text: str) -> None:
-        """Send a prompt; one line by `:AcpPrompt`, several by `require('acp').prompt`."""
+        """Send a prompt: one line by `:AcpPrompt`, several by `require('acp').prompt`."""
         if "\n" in text:
             self.lua("require('acp').prompt(...)", text)
         else:
             self.cmd(f"AcpPrompt {text}")
 
     def turn(self, text: str, timeout: float = PATIENCE_S) -> dict[str, Any]:
-        """Send a prompt, wait for the end of its turn, return the data of its `AcpTurnEnd`."""
+        """Send a prompt, wait for the end of its turn, and return the data of its `AcpTurnEnd`."""
         before = len(self.events("AcpTurnEnd"))
         self.prompt(text)
         return self.wait_event("AcpTurnEnd", before + 1, timeout)
 
     def write(self, name: str, content: str | bytes) -> Path:
-        """Write a file of the project; `content` as it is, no newline is added or changed."""
+        """Write a file of the project without adding or changing a newline."""
         path = self.work / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
     def open(self, path: Path | str) -> int:
-        """`:edit` a file, return its buffer."""
+        """`:edit` a file and return its buffer."""
         buffer: int = self.lua(
             "vim.cmd.edit(vim.fn.fnameescape(...)) return vim.api.nvim_get_current_buf()",
             str(self.work / path),
@@ -194,9 +194,9 @@ class Editor:
     # ---- waiting
 
     def wait(self, condition: str, *args: Any, timeout: float = PATIENCE_S) -> Any:
-        """Wait until a Lua expression (or chunk with `return`) is truthy; returns its value.
+        """Wait until a Lua expression (or chunk with `return`) is truthy, and return its value.
 
-        An error in it counts as not yet. Fails with the screen when time is up or Neovim blocks.
+        An error in it counts as false. Fails with the screen when time is up or Neovim blocks.
         """
         end = time.monotonic() + timeout
         pause = 0.005
@@ -211,17 +211,17 @@ class Editor:
                 last = found[1] if len(found) > 1 else None
                 raise AssertionError(self.report(f"not within {timeout} s: {condition}\n{last!r}"))
             self.rpc.pump(pause)
-            pause = min(pause * 1.3, 0.03)  # what is waited for needs the processor too
+            pause = min(pause * 1.3, 0.03)  # the awaited process needs the processor too
 
     def wait_event(self, name: str, count: int = 1, timeout: float = PATIENCE_S) -> dict[str, Any]:
-        """Wait for the `count`-th event of that name since the start; returns its data."""
+        """Wait for the `count`-th event of that name since the start, and return its data."""
         code = "#vim.tbl_filter(function(e) return e.name == _A end, _G.acp_events) >= _N"
         self.wait(code.replace("_A", f"'{name}'").replace("_N", str(count)), timeout=timeout)
         data: dict[str, Any] = self.events(name)[count - 1]["data"] or {}
         return data
 
     def wait_screen(self, text: str, timeout: float = PATIENCE_S) -> None:
-        """Wait until some row of the screen holds `text`; works also while Neovim blocks."""
+        """Wait until a row of the screen contains `text`; works also while Neovim blocks."""
 
         def seen() -> bool:
             self.rpc.mode()
@@ -233,14 +233,14 @@ class Editor:
             raise AssertionError(self.report(f"not on the screen: {text!r}")) from error
 
     def wait_message(self, text: str, timeout: float = PATIENCE_S) -> None:
-        """Wait until this text stands in `:messages`."""
+        """Wait until `:messages` contains this text."""
         self.wait("vim.fn.execute('messages'):find(..., 1, true)", text, timeout=timeout)
 
     # ---- questions
 
     def see_question(self) -> None:
-        """Wait until the oldest question is on the screen (and the one under the cursor, if there
-        is one), then set Neovim's clock forward, so that they may be answered.
+        """Wait until the oldest question (and the one under the cursor, if any) is on the screen,
+        then set Neovim's clock forward, so that they may be answered.
 
         A key, a map or a command answers only a question that has been on the screen for 400 ms
         (docs/security.md). So call this before each such key or command, and again for the next
@@ -250,12 +250,16 @@ class Editor:
         self.later(400)
 
     def answer(self, command: str) -> str:
-        """`see_question`, then run `Acp allow`, `Acp deny` or the like. Returns its output."""
+        """Call `see_question`, then run `Acp allow`, `Acp deny` or the like, and return its
+        output.
+        """
         self.see_question()
         return self.cmd(command)
 
     def press(self, keys: str) -> None:
-        """`see_question`, then type keys that answer it: `press("y")` with the cursor on a card."""
+        """Call `see_question`, then type keys that answer it: `press("y")` with the cursor on a
+        card.
+        """
         self.see_question()
         self.keys(keys)
 
@@ -266,12 +270,12 @@ class Editor:
     # ---- looking
 
     def state(self) -> dict[str, Any]:
-        """`require('acp').state()`."""
+        """Return `require('acp').state()`."""
         state: dict[str, Any] = self.lua("return require('acp').state()")
         return state
 
     def session(self, n: int | None = None) -> dict[str, Any]:
-        """The snapshot of session n, or of the current one."""
+        """Return the snapshot of session n, or of the current one."""
         session: dict[str, Any] = self.lua(
             "local n, s = ..., require('acp').state() return s.sessions[n or s.current]",
             *([] if n is None else [n]),
@@ -279,7 +283,7 @@ class Editor:
         return session
 
     def events(self, name: str | None = None) -> list[dict[str, Any]]:
-        """The `User Acp*` events so far, `{name, data}` each; of one name or all."""
+        """Return the `User Acp*` events so far, `{name, data}` each, of one name or all."""
         events: list[dict[str, Any]] = self.lua(
             "local name = ... return vim.tbl_filter(function(e) "
             "return not name or e.name == name end, _G.acp_events)",
@@ -288,14 +292,16 @@ class Editor:
         return events
 
     def lines(self, name: str) -> list[str]:
-        """The lines of the buffer of that exact name; KeyError when there is none."""
+        """Return the lines of the buffer with exactly this name. Raises KeyError if there is
+        none.
+        """
         lines: list[str] | None = self.lua(BUFFER_LINES, name)
         if lines is None:
             raise KeyError(name)
         return lines
 
     def chat(self, n: int | None = None) -> list[str]:
-        """The lines of the transcript of session n, or of the current session."""
+        """Return the lines of the transcript of session n, or of the current session."""
         number = n or self.lua("return require('acp').state().current")
         return self.lines(f"acp://chat/{number}")
 
@@ -303,17 +309,17 @@ class Editor:
         return self.cmd("messages")
 
     def screen(self) -> list[str]:
-        """The rows of the screen, as a user sees them now."""
+        """Return the rows of the screen as a user sees them now."""
         if not self.rpc.mode()["blocking"]:
             self.lua("vim.cmd.redraw()")
         return self.grid.lines()
 
     def processes(self) -> list[Process]:
-        """Everything alive that this editor started, itself included."""
+        """Return every living process that this editor started, and its own."""
         return marked(self.mark)
 
     def report(self, reason: str) -> str:
-        """What one wants to see when a test fails."""
+        """Return a report for a failed test: screen, stderr, messages and events."""
         parts = [reason, "--- screen", *self.grid.lines(), "--- stderr"]
         parts.append((self.home / "nvim.stderr").read_text(errors="replace"))
         try:
@@ -325,12 +331,12 @@ class Editor:
     # ---- ending
 
     def kill(self) -> None:
-        """End Neovim with SIGKILL; what it started is on its own."""
+        """End Neovim with SIGKILL, without its child processes."""
         self.rpc.process.kill()
         self.rpc.process.wait(PATIENCE_S)
 
     def quit(self, timeout: float = PATIENCE_S) -> None:
-        """`:qa!`, and wait for the end of the process."""
+        """Run `:qa!`, and wait for the end of the process."""
         self.rpc.notify("nvim_command", "qa!")
         end = time.monotonic() + timeout
         while self.rpc.process.poll() is None:
@@ -344,9 +350,9 @@ class Editor:
                 self.rpc.process.wait(timeout)
 
     def close(self, patience: float = PATIENCE_S) -> None:
-        """End everything; AssertionError for whatever should not have been.
+        """End everything; raise AssertionError for each fault.
 
-        `patience`: seconds after the end of Neovim in which its processes must be gone.
+        `patience`: seconds after the end of Neovim in which its processes must end.
         """
         wrong: list[str] = []
         try:
@@ -395,7 +401,7 @@ def has_parser(editor: Editor, language: str) -> bool:
     return bool(editor.lua("return require('acp.base.compat').has_parser(...)", language))
 
 
-def serves_while_it_asks(editor: Editor) -> None:
-    """Skip a test on a Neovim that answers nobody while `:s///c` waits for a key."""
+def skip_if_substitution_blocks(editor: Editor) -> None:
+    """Skip a test on a Neovim that serves no requests while `:s///c` waits for a key."""
     if not editor.lua("return vim.fn.has('nvim-0.11') == 1"):
         pytest.skip("Neovim 0.10 answers nobody while a substitution asks")

@@ -1,12 +1,12 @@
-"""Packages that bring a transport, as an installer leaves them."""
+"""Packages with a transport, as an installer leaves them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 
-def installed(folder: Path, name: str, target: str, code: str = "") -> None:
-    """What an installer leaves of a package with that entry point."""
+def install_entry_point(folder: Path, name: str, target: str, code: str = "") -> None:
+    """Write the files that an installer leaves of a package with this entry point."""
     (folder / f"{name}.py").write_text(code)
     info = folder / f"{name}-1.dist-info"
     info.mkdir()

@@ -1,7 +1,7 @@
-"""Which parts of the protocol a test exercises: what passed between client and agent in it.
+"""Parts of the protocol that a test exercises, from the traffic of its agents.
 
 With `ACP_RECORD=FILE` each test with a real Neovim appends a line to FILE; `python -m
-tests.project.coverage FILE` makes the table of it.
+tests.project.coverage FILE` makes a table of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILE = os.environ.get("ACP_RECORD", "")
 
 
 def record(test: str, traffic: Iterable[Traffic]) -> None:
-    """Note what a test has exercised, where somebody wants to know."""
+    """Record the parts that a test has exercised, if `ACP_RECORD` is set."""
     if FILE:
         found = sorted(set().union(*(parts(one.entries()) for one in traffic)))
         line = json.dumps({"test": test, "parts": found}) + "\n"
@@ -28,8 +28,8 @@ def record(test: str, traffic: Iterable[Traffic]) -> None:
 
 
 def parts(entries: Iterable[Frame]) -> set[str]:
-    """Return the parts as `VERSION KIND NAME`: requests that were answered with a result, and
-    notifications, of either side (`ask`, `serve`); updates; content blocks; content of tool calls.
+    """Return the parts as `VERSION KIND NAME`: requests of either side that were answered with a
+    result, and notifications (`ask`, `serve`); updates; content blocks; content of tool calls.
     """
     found: set[str] = set()
     version, asked = 1, dict[tuple[str, str], str]()

@@ -1,6 +1,8 @@
-"""Neovim's buffers without a Neovim: what `acp.buffers.live` and `acp.buffers.disk_changes` answer,
-and what `acp.buffers.watch` tells, by plain objects over real files. For random histories by the
-thousand; what it leaves out (windows, options, autocommands) the tests with an editor have.
+"""Neovim's buffers without Neovim: the functions of `acp.buffers.live` and
+`acp.buffers.disk_changes` and the verbs of `acp.buffers.watch`, as plain objects over real files.
+
+It is made for thousands of random histories. Windows, options and autocommands are left to the
+tests with an editor.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from acp_nvim.files.bytes.file_format import decode
 from acp_nvim.nvim.buffers import EOL, GONE, MODIFIED, NEW, NO_BYTES
 
 LEFT_OUT = ("turns", "lay", "looked")
-"""What matters to nobody here."""
+"""Functions without an effect here."""
 
 Tell = Callable[[str, dict[str, Any]], None]
 
@@ -34,7 +36,7 @@ class Buffer:
         self.modified = False
         self.is_new = text is None
         self.stamp = signature_of(path)
-        """The file's when buffer and file were last made equal."""
+        """Signature of the file when buffer and file were last made equal."""
         self.parted = False
         self.states = [(self.text, False)]
         self.at = 0
@@ -42,7 +44,7 @@ class Buffer:
         """Tick and number of lines that the host knows."""
 
     def put(self, text: Text, modified: bool) -> None:
-        """One undo step."""
+        """Set the text as one undo step."""
         self.states[self.at] = self.text, self.modified
         self.states[self.at + 1 :] = [(text, modified)]
         self.at += 1
@@ -51,7 +53,7 @@ class Buffer:
 
 
 class FakeNeovim:
-    """The bridge's `call`, and a user. ``tell`` is given verbs as the host hears them."""
+    """The bridge's `call`, and a user. `tell` gets verbs as the host does."""
 
     def __init__(self) -> None:
         self.buffers: dict[str, Buffer] = {}
@@ -59,7 +61,7 @@ class FakeNeovim:
         self._numbers = itertools.count(1)
 
     async def call(self, module: str, function: str, *args: Any) -> Any:
-        """Run one of the functions below, by its name in Lua."""
+        """Run one of the functions below by its Lua name."""
         if function in LEFT_OUT:
             return None
         return getattr(self, f"{module.removeprefix('acp.buffers.')}_{function}")(*args)
@@ -67,7 +69,7 @@ class FakeNeovim:
     # ---- acp.buffers.live
 
     def live_read(self, _path: str, real: str, known: int = 0, tick: int = 0) -> list[Any]:
-        """The text of a buffer, brought up to date."""
+        """Return the text of a buffer, brought up to date."""
         buffer = self.buffers.get(real)
         if buffer is None:
             return [0, "ucs-bom,utf-8,default,latin1", "unix,dos"]
@@ -75,14 +77,14 @@ class FakeNeovim:
         return self._snapshot(buffer, (known, tick) != (buffer.bufnr, buffer.tick), absent)
 
     def live_load(self, path: str, real: str, *_: Any) -> list[Any]:
-        """The same, loading the file."""
+        """Load the file and return the text of its buffer."""
         if real not in self.buffers:
             self.open(real, shown=False)
             return self._snapshot(self.buffers[real], True, 0)
         return self.live_read(path, real)
 
     def live_write(self, bufnr: int, tick: int, rows: list[Any], want: dict[str, Any]) -> list[Any]:
-        """Hunks, and a save."""
+        """Apply hunks to a buffer and save it."""
         buffer = self._numbered(bufnr)
         if buffer is None or buffer.tick != tick:
             return ["moved"]
@@ -101,7 +103,7 @@ class FakeNeovim:
         return ["done", "", due, self._snapshot(buffer, False, 0), buffer.stamp if due else None]
 
     def live_obstacles(self, paths: list[str], _save: str) -> dict[str, str]:
-        """Which files are write-protected."""
+        """Return the write-protected files."""
         there = [path for path in paths if Path(path).exists()]
         return {path: "write-protected" for path in there if not Path(path).stat().st_mode & 0o222}
 
@@ -123,7 +125,7 @@ class FakeNeovim:
     # ---- acp.buffers.disk_changes
 
     def disk_changes_peek(self, _path: str, real: str) -> list[Any]:
-        """A buffer as it is."""
+        """Return a buffer unchanged."""
         buffer = self.buffers.get(real)
         if buffer is None:
             return [0, "ucs-bom,utf-8,default,latin1", "unix,dos"]
@@ -132,7 +134,7 @@ class FakeNeovim:
     def disk_changes_take(
         self, bufnr: int, tick: int, rows: list[Any], want: dict[str, Any], stamp: str | None
     ) -> list[Any]:
-        """What became of a file, into its buffer."""
+        """Put the changed text of a file into its buffer."""
         buffer = self._numbered(bufnr)
         if buffer is None or buffer.tick != tick or signature_of(buffer.path) != stamp:
             return ["moved"]
@@ -142,13 +144,13 @@ class FakeNeovim:
         return ["done", "", self._snapshot(buffer, True, 0)]
 
     def disk_changes_part(self, bufnr: int) -> None:
-        """Buffer and file are two texts."""
+        """Keep buffer and file as different texts."""
         buffer = self._numbered(bufnr)
         if buffer is not None:
             buffer.parted = True
 
     def disk_changes_vacate(self, bufnr: int, tick: int) -> None:
-        """The file is gone by a decision."""
+        """Handle a file that a decision has deleted."""
         buffer = self._numbered(bufnr)
         if buffer is None or buffer.tick != tick:
             return
@@ -159,7 +161,7 @@ class FakeNeovim:
             self._leave(buffer)
 
     def disk_changes_unsaved(self) -> list[dict[str, Any]]:
-        """Buffers with unsaved text."""
+        """Return the buffers with unsaved text."""
         return [
             {"path": it.path, "lines": list(it.text.lines), "eol": it.text.eol}
             for it in self.buffers.values()
@@ -169,7 +171,7 @@ class FakeNeovim:
     # ---- the user
 
     def open(self, path: str, shown: bool = True) -> Buffer:
-        """`:edit`."""
+        """`:edit` a file."""
         if path not in self.buffers:
             text = None
             with suppress(FileNotFoundError):  # another process may remove it at any time
@@ -179,17 +181,19 @@ class FakeNeovim:
         return self.buffers[path]
 
     def refresh(self, path: str) -> None:
-        """`:checktime`."""
+        """`:checktime` for a file."""
         self.live_read(path, path)
 
     def type(self, path: str, text: Text) -> None:
-        """The user makes this of a buffer."""
+        """Set the text of a buffer as the user."""
         buffer = self.buffers[path]
         buffer.put(text, True)
         self._flush(buffer)
 
     def undo(self, path: str, steps: int) -> bool:
-        """`u`, or `<C-r>` with a negative number; whether there was anything to undo."""
+        """Undo steps, or redo a negative number of them; return whether there was anything to
+        undo.
+        """
         buffer = self.buffers[path]
         at = min(max(buffer.at - steps, 0), len(buffer.states) - 1)
         if at == buffer.at:
@@ -204,7 +208,7 @@ class FakeNeovim:
         return True
 
     def save(self, path: str) -> None:
-        """`:write!`."""
+        """`:write!` a file."""
         buffer = self.buffers[path]
         self._save(buffer)
         buffer.parted = False
@@ -215,17 +219,17 @@ class FakeNeovim:
         self.tell("saved", saved)
 
     def reload(self, path: str) -> None:
-        """`:edit!`."""
+        """`:edit!` a file."""
         buffer = self.buffers[path]
         self._leave(buffer)
         again = self.open(path, buffer.shown)
         again.bufnr, again.tick = buffer.bufnr, buffer.tick + 1
 
     def wipe(self, path: str) -> None:
-        """`:bwipeout!`."""
+        """`:bwipeout!` the buffer of a file."""
         self._leave(self.buffers[path])
 
-    # ---- within
+    # ---- internals
 
     def _leave(self, buffer: Buffer) -> None:
         del self.buffers[buffer.path]
@@ -237,7 +241,7 @@ class FakeNeovim:
         return next((it for it in self.buffers.values() if it.bufnr == bufnr), None)
 
     def _refresh(self, buffer: Buffer) -> int:
-        """Read a clean buffer's file again; the flags of one that has none."""
+        """Reload the file of a clean buffer; return the flags for a buffer without a file."""
         if buffer.modified:
             return 0
         now = signature_of(buffer.path)
@@ -270,7 +274,7 @@ class FakeNeovim:
     def _save(self, buffer: Buffer) -> None:
         file = Path(buffer.path)
         file.parent.mkdir(parents=True, exist_ok=True)
-        whole = file.with_name(f"{file.name}~{os.getpid()}")  # a kill tears no file
+        whole = file.with_name(f"{file.name}~{os.getpid()}")  # a kill leaves no torn file
         whole.write_text(str(buffer.text), newline="")
         if file.exists():
             whole.chmod(file.stat().st_mode)

@@ -17,23 +17,23 @@ PICKER = lua_chunk(__file__, "fake_picker")
 
 
 def install_picker(editor: Editor) -> None:
-    """Replace the dialogs; what nobody answers is dismissed."""
+    """Replace the dialogs; a question without an answer is dismissed."""
     editor.lua(PICKER)
 
 
 def pick(editor: Editor, command: str, *answers: str) -> list[dict[str, Any]]:
-    """Run a command that asks, answer by title, action or text; returns the new questions.
+    """Run a command that asks, answer by title, action or text, and return the new questions.
 
-    Waits until as many questions were put as there are answers, or one more that is dismissed.
+    Waits for as many questions as there are answers, or one more that is dismissed.
     """
-    before = len(asked(editor))
+    before = len(picker_questions(editor))
     editor.lua("_G.acp_answers = { ... }", *answers)
     editor.cmd(command)
     editor.wait("#_G.acp_asked >= ...", before + max(len(answers), 1))
-    return asked(editor)[before:]
+    return picker_questions(editor)[before:]
 
 
-def asked(editor: Editor) -> list[dict[str, Any]]:
-    """Every question so far: `{prompt, kind, items}`."""
+def picker_questions(editor: Editor) -> list[dict[str, Any]]:
+    """Return every question so far: `{prompt, kind, items}`."""
     questions: list[dict[str, Any]] = editor.lua("return _G.acp_asked")
     return questions

@@ -1,11 +1,11 @@
-"""Files that a user and agents share, over a fake of Neovim: no process is started.
+r"""Files that a user and agents share, over a fake Neovim and without any process.
 
 Example:
 
     async with fake_workspace(tmp_path) as workspace:
-        await workspace.write(path, "one\\n")  # as an agent writes
+        await workspace.write(path, "one\n")  # as an agent writes
         await workspace.decide("reject")
-        workspace.neovim.open(path)  # what the user does
+        workspace.neovim.open(path)  # as the user
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tests.support.file_requests import Recorder
 
 
 class FakeWorkspace:
-    """The core's workspace in `root`, with its files in `root/work` and `agents` sessions."""
+    """Workspace of the core in `root`, with its files in `root/work` and `agents` sessions."""
 
     def __init__(
         self,
@@ -54,20 +54,20 @@ class FakeWorkspace:
         for session in self.sessions:
             session.id, session.status = f"s{session.n}", "idle"
         self.names_files = True
-        """Agents name all that they change."""
+        """Whether agents name all files that they change."""
         self.asked: list[str] = []
-        """What the user was asked before a restore."""
+        """Questions to the user before a restore."""
         self.answer: str | None = "Restore them too"
-        """What they answer; None dismisses the question."""
+        """Answers of the user; None dismisses the question."""
         self.options = FileOptions(outside="deny")
         self.written: list[tuple[str, Text | None, Text, Text]] = []
-        """The writes that the workspace has told, where option `blame` is set: path, text before,
-        the agent's, and after.
+        """Reported writes if the option `blame` is set: path, text before, the agent's text, text
+        after.
         """
         self.adoptions: list[tuple[PromptName, str, Text | None, Text]] = []
         """Writes of processes that were killed: prompt, path, text before and after."""
         self.moves: list[tuple[str, str]] = []
-        """The moves, old path and new."""
+        """Moves: old path and new path."""
         self.told: list[str] = []
         """Notices and lines for the user."""
         recorder = Recorder()
@@ -93,7 +93,7 @@ class FakeWorkspace:
             self.told.append(str(args[1]))
 
     def take_up(self, key: str, info: SessionInfo) -> int:
-        """A session of another Neovim."""
+        """Adopt a session of another Neovim."""
         session = Session(len(self.sessions) + 1, info.agent, info.cwd)
         session.title, session.status = info.title, "closed"
         self.sessions.append(session)
@@ -102,27 +102,27 @@ class FakeWorkspace:
     def wrote(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
-        """An agent has written lines."""
+        """Record that an agent has written lines."""
         self.written.append((path, before, agents, after))
 
     def moved(self, session: AgentSession, old: str, new: str) -> None:
-        """An agent has moved a file."""
+        """Record that an agent has moved a file."""
         self.moves.append((old, new))
 
     def prompt(self, session: AgentSession) -> PromptName:
-        """What the agent of a session works on."""
+        """Return the prompt that the agent of a session works on."""
         key = self.review.persistence.keys.key(session.n)
         return PromptName(key, session.agent, session.id, 1.0, 1, "Do it")
 
     def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
-        """An agent had written lines when its process was killed."""
+        """Record lines that an agent had written when its process was killed."""
         self.adoptions.append((prompt, path, before, after))
 
     def follow(self, root: str, folder: str) -> None:
-        """Nobody tells of changes: `exchange` looks for them."""
+        """Do nothing: `exchange` looks for changes, no watch reports them."""
 
     def add_session(self, agent: str) -> Session:
-        """A session of this Neovim's own."""
+        """Add a session of this Neovim."""
         session = Session(len(self.sessions) + 1, agent, str(self.work))
         session.id, session.status = f"s{session.n}", "idle"
         self.sessions.append(session)
@@ -130,50 +130,52 @@ class FakeWorkspace:
 
     @property
     def own_session(self) -> Session:
-        """The first session that is no other Neovim's."""
+        """Return the first session that belongs to this Neovim."""
         return next(session for session in self.sessions if session.status != "closed")
 
     async def open(self) -> None:
-        """The user enters a buffer of the workspace: what others have left is shown."""
+        """Enter a buffer of the workspace, which shows the edits that others have left."""
         paths = self.review.persistence.open(str(self.work))
         await self.review.persistence.catch_up(paths)
 
     async def exchange(self) -> None:
-        """What others have written is known, and they can know what is new here."""
+        """Read the state of other Neovims, and publish the state of this one."""
         await self.review.persistence.exchange()
 
     async def read(self, path: str | Path, session: Session | None = None) -> str:
-        """An agent reads a file. Refusal."""
+        """Read a file as an agent. Raises Refusal."""
         return await self.review.files.read(session or self.sessions[0], str(path))
 
     async def write(self, path: str | Path, text: str, session: Session | None = None) -> None:
-        """An agent writes a file. Refusal."""
+        """Write a file as an agent. Raises Refusal."""
         await self.review.files.write(session or self.sessions[0], str(path), text)
 
     async def settle(self, *paths: str | Path) -> None:
-        """The workspace has taken in all that it was told of these files."""
+        """Wait until the workspace has processed all reports about these files."""
         for path in paths:
             await self.review.edits._settle(str(path))
 
     async def decide(self, verdict: Verdict) -> None:
-        """The user decides all that is pending."""
+        """Decide all pending edits as the user."""
         await self.review.decisions.files(verdict, self.review.edits.ledger.files())
 
     async def decide_hunk(self, verdict: Verdict, path: str | Path, row: int) -> None:
-        """The user decides the hunk at a 0-based row of the live text."""
+        """Decide the hunk at a 0-based row of the live text as the user."""
         await self.review.decisions.hunk(verdict, str(path), row)
 
     async def unreject(self) -> None:
-        """The user takes the last reject back."""
+        """Undo the last reject as the user."""
         assert await self.review.decisions.unreject() == []
 
     def pending(self) -> dict[str, str]:
-        """The kinds of pending edits by path, relative to the directory."""
+        """Return the kinds of pending edits by path, relative to the directory."""
         found = map(review_view.summary, self.review.edits.ledger.files())
         return {os.path.relpath(one["path"], self.work): one["kind"] for one in found}
 
     async def begin(self, session: Session | None = None) -> None:
-        """A prompt, and the look at the files before its turn; a restore brings that back."""
+        """Send a prompt, with the scan of the files before its turn; a restore goes back to this
+        state.
+        """
         own = session or self.sessions[0]
         await self.review.turn_began(own, object(), "x")
         turn = self.review.disk.turns.get(own)
@@ -183,21 +185,21 @@ class FakeWorkspace:
         await turn.ready.wait()
 
     async def end(self, session: Session | None = None) -> None:
-        """The end of its turn, with the look at what is on disk then."""
+        """End its turn, with a scan of the files on disk."""
         own = session or self.sessions[0]
         await self.review.turn_ended(own)
         if own in [it.session for it in self.review.disk.turns.ready()]:
             await self.review.disk.over(own)
 
     async def turn(self, session: Session | None = None) -> None:
-        """A turn in which nothing happens."""
+        """Run an empty turn."""
         await self.begin(session)
         await self.end(session)
 
     async def restore(
         self, n: int | None, session: Session | None = None, *, every: bool = True
     ) -> list[str]:
-        """Bring back the checkpoint `n`, or undo the last restore; what the user is told.
+        """Restore the checkpoint `n`, or undo the last restore; return the messages for the user.
 
         Without `every` the user's own changes stay.
         """
@@ -209,7 +211,7 @@ class FakeWorkspace:
         return None if self.answer is None else answers.index(self.answer)
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        """The data of the events of that name, of all sessions."""
+        """Return the data of the events of that name, of all sessions."""
         found = [
             event for session in self.sessions for event in session.changes.take_events(1 << 40)
         ]
@@ -222,7 +224,7 @@ async def _yes(*_: Any) -> bool:
 
 @asynccontextmanager
 async def fake_workspace(root: Path, agents: int = 1) -> AsyncIterator[FakeWorkspace]:
-    """One for the length of a block; an error in one of its tasks is raised at the end."""
+    """Yield a workspace; an error in one of its tasks is raised at the end of the block."""
     failures: list[str] = []
     async with anyio.create_task_group() as group:
         tasks = Tasks(

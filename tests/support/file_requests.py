@@ -1,4 +1,4 @@
-"""Agents' file requests without a workspace: what they report is recorded."""
+"""Agents' file requests without a workspace; their reports are recorded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Written = tuple[str, Text | None, Text, str]
 
 
 class Recorder:
-    """The parts of a workspace that a write reports to, of a user who does nothing."""
+    """Parts of a workspace that a write reports to; the user does nothing."""
 
     def __init__(self) -> None:
         self.written: list[Written] = []
@@ -30,10 +30,10 @@ class Recorder:
         self.unread = self.reads = self
 
     async def ready(self, _real: str) -> None:
-        """No look is under way."""
+        """Return at once: no scan is in progress."""
 
     async def base(self, _session: Any, _real: str, _format: Any) -> Text | None:
-        """The user saves nothing."""
+        """Return no base: the user saves nothing."""
         return None
 
     async def before_write(self, real: str) -> None:
@@ -42,11 +42,11 @@ class Recorder:
 
     @contextmanager
     def landing(self, _session: Any, _real: str) -> Iterator[Lands]:
-        """Nobody notes it."""
+        """Do nothing."""
         yield lambda *_: None
 
     def add(self, real: str, text: Text) -> None:
-        """Nobody keeps it."""
+        """Do nothing."""
 
     def wrote(self, _session: Any, real: str, made: Made, _agents: Text | None) -> None:
         kind = "created" if made.before is None else "modified"
@@ -56,17 +56,17 @@ class Recorder:
         return text
 
     def landed(self, _session: Any, _real: str) -> None:
-        """Nothing was amended."""
+        """Return that nothing was amended."""
 
     def agents(self, _session: Any, _real: str) -> Text | None:
         return None
 
     async def ended(self, _session: Any, _look: Any) -> None:
-        """Nothing was amended."""
+        """Return that nothing was amended."""
 
 
 class Requests(FileRequests):
-    """What answers `fs/*` over these buffers (the port `Buffers`)."""
+    """Handlers of `fs/*` over these buffers (the port `Buffers`)."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Requests(FileRequests):
     async def read(
         self, session: Any, params: schema.ReadTextFileRequest
     ) -> schema.ReadTextFileResponse:
-        """Nobody tells what becomes of buffers here: each read asks."""
+        """Read a file; every read asks the buffers, since nothing reports their changes here."""
         for file in list(self.tracked):
             self.cache.doubted(file.path)
         return await super().read(session, params)

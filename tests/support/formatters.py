@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.support.lua import lua_call
 
 LINES = "".join(f"line {n}\n" for n in range(1, 21)).replace("line 8\n", "line   8\n")
-"""The formatter has something to do in line 8: it leaves one blank of several."""
+"""Twenty lines; a formatter reduces the several spaces in line 8 to one."""
 
-# Files have times of some milliseconds' grain: what is quicker `:checktime` does not see.
+# File times have a resolution of some milliseconds, within which `:checktime` sees no change.
 FORMATTERS = {
     "pre": "autocmd BufWritePre *.txt silent! keepjumps %s/  \\+/ /g",
     "edit": """

@@ -1,9 +1,9 @@
-"""The Lua front without a host: all that it would send is recorded.
+"""The Lua front end without a host; all verbs that it would send are recorded.
 
 Example:
 
     editor = edit(init=HOST + RECORD_NOTIFY)
-    session(editor)  # a session, as a frame of the host would tell of it
+    session(editor)  # a session, as a frame would add it
     editor.cmd("Acp cancel")
     assert last(editor) == ["cancel", {"clear": False}]
 """
@@ -18,7 +18,9 @@ from tests.support.lua import lua_chunk
 
 HOST = lua_chunk(__file__, "fake_host")
 
-RECORD_NOTIFY = "vim.notify = function(text, level) table.insert(_G.told, { text, level }) end\n"
+RECORD_NOTIFY = (
+    "vim.notify = function(text, level) table.insert(_G.notified, { text, level }) end\n"
+)
 
 SESSION = {
     "agent": "claude",
@@ -58,7 +60,7 @@ Start = Callable[..., Editor]
 
 
 def sent(editor: Editor) -> list[list[Any]]:
-    """All verbs that were sent so far, `[name, arguments]` each."""
+    """Return all verbs that were sent so far, `[name, arguments]` each."""
     found: list[list[Any]] = editor.lua("return _G.sent")
     return found
 
@@ -67,8 +69,8 @@ def last(editor: Editor) -> list[Any]:
     return sent(editor)[-1]
 
 
-def told(editor: Editor) -> list[str]:
-    return [text for text, _ in editor.lua("return _G.told")]
+def notifications(editor: Editor) -> list[str]:
+    return [text for text, _ in editor.lua("return _G.notified")]
 
 
 def session(editor: Editor, n: int = 1, **more: Any) -> None:
@@ -88,11 +90,11 @@ def permission(number: int | str) -> dict[str, Any]:
 
 
 def cards(editor: Editor, *ids: int | str, n: int = 1, behind: int = 0) -> None:
-    """Cards of these decisions, three lines each; so many wait behind them."""
+    """Show cards of these permissions, three lines each, with this number of others behind them."""
     show_cards(editor, [permission(i) for i in ids], n, behind)
 
 
-def show_cards(editor: Editor, asked: list[dict[str, Any]], n: int, behind: int = 0) -> None:
+def show_cards(editor: Editor, permissions: list[dict[str, Any]], n: int, behind: int = 0) -> None:
     found = [
         {
             "id": one["id"],
@@ -100,22 +102,22 @@ def show_cards(editor: Editor, asked: list[dict[str, Any]], n: int, behind: int 
             "spans": [[0, 0, 8, "AcpKey"]],
             "options": one["options"],
         }
-        for one in asked
+        for one in permissions
     ]
     editor.lua("require('acp.features.permissions.float').set(...)", n, found, behind)
 
 
 def float_lines(editor: Editor) -> list[str] | None:
-    """Lines of the float of decisions in the current tab page, None when there is none."""
+    """Return the lines of the permission float in the current tab page, or None without one."""
     lines: list[str] | None = editor.lua(lua_chunk(__file__, "card_lines"))
     return lines
 
 
 def error_of(editor: Editor, command: str) -> str:
-    """The one line that a wrong command answers with."""
-    before = len(told(editor))
+    """Run a wrong command and return its one line of error."""
+    before = len(notifications(editor))
     editor.cmd(command)
-    lines = told(editor)[before:]
+    lines = notifications(editor)[before:]
     assert len(lines) == 1, lines
     assert "\n" not in lines[0]
     return lines[0]

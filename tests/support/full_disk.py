@@ -1,6 +1,7 @@
-"""`python -m tests.support.full_disk PATH`: a history on a disk that is full, then has room again.
+"""`python -m tests.support.full_disk PATH`: a history on a disk that is full and then has room
+again.
 
-Prints how many lines the user was told, and the first; then the prompts that are kept.
+Prints the number of notices and the first of them, then the stored prompts.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from acp_nvim.history import writer
 from acp_nvim.host.history import History, UnreadableError
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
-from tests.support.kept_history import turn
+from tests.support.stored_history import turn
 
 
 def size(path: Path) -> int:
@@ -25,7 +26,7 @@ def size(path: Path) -> int:
 
 
 def allow(count: int) -> None:
-    """No file may have more than so many bytes from now on."""
+    """Limit the size of files to this number of bytes from now on."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (count, resource.RLIM_INFINITY))
 
 

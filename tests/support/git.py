@@ -1,4 +1,6 @@
-"""Git repositories: `repository(work)` commits what is there, `git(work, "commit", …)` the rest."""
+"""Git repositories: `repository(work)` commits all files, `git(work, "commit", …)` runs other
+commands.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 
 
 def git(work: Path, *args: str) -> str:
-    """Run git as a user does, with a name."""
+    """Run git with a user name."""
     who = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
@@ -19,7 +21,7 @@ def git(work: Path, *args: str) -> str:
 
 
 def repository(work: Path) -> None:
-    """A first commit of what is there."""
+    """Make a repository with a first commit of all files."""
     git(work, "init", "-q", "-b", "main")
     git(work, "add", "-A")
     git(work, "commit", "-q", "-m", "first")

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Grid:
-    """What a user sees, kept current by `redraw` notifications; works also while Neovim blocks."""
+    """Screen of a user, updated by `redraw` notifications; works also while Neovim blocks."""
 
     def __init__(self, width: int, height: int) -> None:
         self.cursor = (0, 0)
@@ -14,7 +14,7 @@ class Grid:
         self.flushes = 0
 
     def lines(self) -> list[str]:
-        """The rows of the screen, trailing blanks removed."""
+        """Return the rows of the screen without trailing blanks."""
         return ["".join(row).rstrip() for row in self.cells]
 
     def redraw(self, events: list[Any]) -> None:

@@ -1,4 +1,4 @@
-"""A small HTTP server whose every answer the test decides.
+"""Small HTTP server whose every answer the test decides.
 
 async with HttpServer(answer) as server:      # answer(request) -> Reply, or a coroutine of one
     server.url
@@ -17,7 +17,7 @@ import h11
 
 @dataclass
 class Request:
-    """What came; names of headers are in lower case."""
+    """One request; names of headers are in lower case."""
 
     method: str
     path: str
@@ -27,7 +27,7 @@ class Request:
 
 @dataclass
 class Reply:
-    """What is answered; `pieces` come after the body, as they are there. `abort` cuts the rest."""
+    """One answer; `pieces` follow the body as they become available. `abort` cuts the rest."""
 
     status: int = 202
     body: bytes = b""
@@ -37,7 +37,7 @@ class Reply:
 
 
 class HttpServer:
-    """Serves on a free port of the loopback interface, and keeps the requests."""
+    """Server on a free port of the loopback interface, which records the requests."""
 
     def __init__(self, answer: Callable[[Request], Reply | Awaitable[Reply]]) -> None:
         self.requests: list[Request] = []
@@ -47,7 +47,7 @@ class HttpServer:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """Return the address."""
         assert self._server is not None
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/acp"
 

@@ -1,4 +1,4 @@
-"""A workspace in which an agent has changed two lines of a file, and the next Neovim."""
+"""Workspace in which an agent has changed two lines of a file, and the next Neovim."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def folder(neovim: FakeWorkspace) -> Path:
     return roots.folder(neovim.root / "data", root)
 
 
-async def wrote(started: Neovims, name: str = "a.txt") -> FakeWorkspace:
-    """A Neovim whose agent has changed two lines of a file, as the journal has it."""
+async def write_two_lines(started: Neovims, name: str = "a.txt") -> FakeWorkspace:
+    """Return a Neovim whose agent has changed two lines of a file, as the journal has it."""
     first = await started.neovim("first")
     path = first.work / name
     path.write_text(TEXT)
@@ -29,7 +29,7 @@ async def wrote(started: Neovims, name: str = "a.txt") -> FakeWorkspace:
     return first
 
 
-async def reborn(started: Neovims, killed: FakeWorkspace) -> FakeWorkspace:
-    """That one is killed; the next one in its place."""
+async def next_neovim(started: Neovims, killed: FakeWorkspace) -> FakeWorkspace:
+    """Kill a Neovim and return the next one in its place."""
     started.kill(killed)
     return await started.neovim("second", agents=0)

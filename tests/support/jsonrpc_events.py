@@ -1,8 +1,8 @@
-"""The events that a JSON-RPC peer makes of bytes, as values that compare.
+r"""Events that a JSON-RPC peer makes of bytes, as values that compare.
 
 Example:
 
-    assert events(b'{"jsonrpc": "2.0", "method": "m"}\\n') == [("Notification", "m", b"{}")]
+    assert events(b'{"jsonrpc": "2.0", "method": "m"}\n') == [("Notification", "m", b"{}")]
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from acp_nvim.protocol.jsonrpc import Event, Peer, Violation
 
 
 def plain(event: Event) -> tuple[object, ...]:
-    """An event as values that compare; a Raw compares by identity."""
+    """Return an event as values that compare; a Raw compares by identity."""
     fields = (getattr(event, name) for name in event.__struct_fields__)
     return type(event).__name__, *(bytes(f) if isinstance(f, msgspec.Raw) else f for f in fields)
 
@@ -26,14 +26,14 @@ def events(data: bytes, peer: Peer | None = None) -> list[tuple[object, ...]]:
 
 
 def violation(data: bytes, peer: Peer | None = None) -> Violation:
-    """The one event of `data`, which must be a violation."""
+    """Return the only event of `data`, which must be a violation."""
     (event,) = (peer or Peer()).receive(data)
     assert isinstance(event, Violation)
     return event
 
 
 def answer(event: Violation) -> tuple[Any, int]:
-    """The id and the code of the reply to a violation."""
+    """Return id and code of the reply to a violation."""
     assert event.reply is not None
     assert event.reply.count(b"\n") == 1
     assert event.reply.endswith(b"\n")

@@ -1,4 +1,4 @@
-"""The plugin's host process is killed, and its journal is read.
+"""Killing the plugin's host process, and reading its journal.
 
 Example:
 
@@ -24,7 +24,7 @@ from tests.support.editor import Editor
 from tests.support.waiting import until
 
 HOST_PID = "return vim.fn.jobpid(require('acp.base.host').channel())"
-"""Lua: the process number of the host."""
+"""Lua: the process id of the host."""
 
 
 def kill_both(editor: Editor) -> None:
@@ -37,7 +37,7 @@ def kill_both(editor: Editor) -> None:
 
 
 class _Numbers:
-    """Sessions have the numbers that they have in their own Neovim."""
+    """Numbering of sessions by their own numbers."""
 
     def key(self, n: int) -> str:
         return f"test.{n}"
@@ -47,13 +47,13 @@ class _Numbers:
 
 
 def journal_path(editor: Editor) -> Path:
-    """The journal of the project, which need not exist."""
+    """Return the path of the project's journal, which need not exist."""
     data = Path(editor.lua("return vim.fn.stdpath('data')"))
     return roots.folder(data, roots.root_of(str(editor.work))) / "journal"
 
 
 def read_journal(editor: Editor) -> dict[Key, Any]:
-    """The values in the journal now; none where there is no journal."""
+    """Return the values in the journal, or none without a journal."""
     path = journal_path(editor)
     replica = Replica(str(editor.work), path.parent, _Numbers())
     keys = replica.read(locked=False)
@@ -63,14 +63,14 @@ def read_journal(editor: Editor) -> dict[Key, Any]:
 
 
 def journaled_edits(editor: Editor) -> dict[str, Pending]:
-    """The pending edits in the journal, by path."""
+    """Return the pending edits in the journal by path."""
     found = read_journal(editor).values()
     entries = [value.entry for value in found if isinstance(value, FileValue)]
     return {entry.path: entry for entry in entries if entry is not None}
 
 
 def journaled_checkpoints(editor: Editor, kind: str = CHECKPOINT) -> dict[int, list[Checkpoint]]:
-    """The checkpoints in the journal, or the states before restores, by number of the session."""
+    """Return the checkpoints in the journal, or the states before restores, by session number."""
     found: dict[int, list[Checkpoint]] = {}
     for (one, name), value in read_journal(editor).items():
         if one == kind:
@@ -79,12 +79,12 @@ def journaled_checkpoints(editor: Editor, kind: str = CHECKPOINT) -> dict[int, l
 
 
 def has_files(editor: Editor) -> bool:
-    """Whether the journal has any file."""
+    """Return whether the journal has any file."""
     return any(kind == FILE for kind, _ in read_journal(editor))
 
 
 def is_written(editor: Editor) -> bool:
-    """Whether the journal holds all that Neovim shows."""
+    """Return whether the journal has everything that Neovim shows."""
     files, made = journaled_edits(editor), journaled_checkpoints(editor)
     sessions = dict(enumerate(editor.state()["sessions"], 1))
     for n, session in sessions.items():
@@ -96,21 +96,23 @@ def is_written(editor: Editor) -> bool:
             return False
         if any(not c.trees and not c.reasons for c in made.get(n, [])):
             return False
-        last = made.get(n, [])[-1:]  # those before it may be of turns that a kill has cut
+        last = made.get(n, [])[-1:]  # earlier ones may be of turns that a kill has cut
         if session["status"] == "idle" and any(not c.ends for c in last):
             return False
     return True
 
 
 def kill_host(editor: Editor) -> None:
-    """End the host as the system would when memory runs out."""
+    """Kill the host, as the system would when memory runs out."""
     editor.errors_expected = True
     os.kill(editor.lua(HOST_PID), signal.SIGKILL)
     editor.wait("require('acp').state().host == 'failed'")
 
 
 def kill_host_once_written(editor: Editor, restores: int = 0) -> None:
-    """Kill it as soon as the journal holds all that Neovim shows, and so many restores."""
+    """Kill the host as soon as the journal has everything that Neovim shows, and this number of
+    restores.
+    """
 
     def is_due() -> bool:
         undo = journaled_checkpoints(editor, UNDO)

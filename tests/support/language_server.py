@@ -1,25 +1,24 @@
-"""A scripted language server over stdio, of the language of `words_language`. No dependencies.
+"""Scripted language server over stdio for the language of `words_language`. No dependencies.
 
-A test has it started in its Neovim by `served_language.serve`. The script says how it behaves
-beside that:
+Tests start it in their Neovim with `served_language.serve`. The script changes its behaviour:
 
-    name          what it calls itself; the source of its diagnostics
+    name          its name, and the source of its diagnostics
     encoding      its positionEncoding: "utf-16", "utf-8", "utf-32"
-    capabilities  merged over its own; null takes one away
-    answers       {method: result} in place of its own
+    capabilities  merged over its own; null removes one
+    answers       {method: result}, instead of its own results
     errors        {method: {code, message}}
-    never         [method]: not answered
-    dead          [method]: it exits when that is asked
-    hold          {method: path}: answered once there is such a file; also "publish"
-    versions      added to the versions of documents that it sends (a rename of another text)
-    behind        true: what it publishes is of the version before the last
-    publish       false: no diagnostics but when asked ("textDocument/diagnostic")
-    commands      {name: WorkspaceEdit}: commands that have the editor apply that edit
-    doubles       true: each change publishes all documents, with an error in each where two are
-    works         a path: at work (progress) on each document until there is such a file, and knows
-                  of no other one meanwhile
-    many          so many diagnostics for each document
-    log           a file that gets a line of JSON for each message it is sent
+    never         [method]: requests that get no answer
+    dead          [method]: requests at which it exits
+    hold          {method: path}: answered once the file exists; also "publish"
+    versions      added to the versions of documents in its results (a rename for another text)
+    behind        true: it publishes for the version before the last
+    publish       false: it sends diagnostics only on request ("textDocument/diagnostic")
+    commands      {name: WorkspaceEdit}: commands that make the editor apply that edit
+    doubles       true: each change publishes all documents, with an error in each if there are two
+    works         a path: it reports progress for each document until the file exists, and knows
+                  no other document meanwhile
+    many          number of diagnostics for each document
+    log           a file that gets a line of JSON for each message to the server
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ PROVIDED: Final = (
 
 
 class Server:
-    """One server: its documents, and what it answers."""
+    """One server with its documents."""
 
     def __init__(self, script: dict[str, Any]) -> None:
         self.script = script
@@ -84,10 +83,10 @@ class Server:
                 more = os.read(0, 65536)
                 if not more:
                     return
-                data = self._taken(data + more)
+                data = self._handle_input(data + more)
             self._release()
 
-    def _taken(self, data: bytes) -> bytes:
+    def _handle_input(self, data: bytes) -> bytes:
         while (end := data.find(b"\r\n\r\n")) >= 0:
             length = int(data[:end].lower().split(b"content-length:")[1].split()[0])
             if len(data) < end + 4 + length:
@@ -105,7 +104,7 @@ class Server:
                 self.held.append((path, action))
 
     def send(self, message: dict[str, Any]) -> None:
-        """One message to the editor."""
+        """Send one message to the editor."""
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
         data = b"Content-Length: %d\r\n\r\n" % len(body) + body
         while data:
@@ -117,13 +116,13 @@ class Server:
                 log.write(json.dumps(message) + "\n")
         method = message.get("method", "")
         if method in self.script.get("dead", ()):
-            os._exit(0)  # of another code Neovim speaks, and waits for a key
+            os._exit(0)  # Neovim reports any other exit code, and waits for a key
         if method and "id" in message:
-            self._later(method, lambda: self._answer(message))
+            self._when_released(method, lambda: self._answer(message))
         elif method:
-            self._heard(method, message.get("params") or {})
+            self._notified(method, message.get("params") or {})
 
-    def _later(self, name: str, action: Callable[[], None]) -> None:
+    def _when_released(self, name: str, action: Callable[[], None]) -> None:
         path = self.script.get("hold", {}).get(name)
         if path is None:
             action()
@@ -150,7 +149,7 @@ class Server:
     # ---- documents
 
     def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
-        """What it can do."""
+        """Return the server's capabilities."""
         if params.get("rootPath"):
             self.root = Path(params["rootPath"])
         own: dict[str, Any] = {
@@ -171,7 +170,7 @@ class Server:
         capabilities = {name: value for name, value in own.items() if value is not None}
         return {"capabilities": capabilities, "serverInfo": {"name": self.name}}
 
-    def _heard(self, method: str, params: dict[str, Any]) -> None:
+    def _notified(self, method: str, params: dict[str, Any]) -> None:
         document = params.get("textDocument", {})
         uri = document.get("uri", "")
         if method == "exit":
@@ -207,19 +206,19 @@ class Server:
             self._publish_all()
             return
         version = self.open[uri][1] - bool(self.script.get("behind"))
-        params = {"uri": uri, "version": version, "diagnostics": self._said(uri)}
+        params = {"uri": uri, "version": version, "diagnostics": self._diagnostics_of(uri)}
         message = {"method": "textDocument/publishDiagnostics", "params": params}
-        self._later("publish", lambda: self.send(message))
+        self._when_released("publish", lambda: self.send(message))
 
     def _publish_all(self) -> None:
         place = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}
         double = {"range": place, "severity": 1, "message": "a double of another document"}
         more = [double] if len(self.open) > 1 else []
         for uri in self.open:
-            params = {"uri": uri, "diagnostics": self._said(uri) + more}
+            params = {"uri": uri, "diagnostics": self._diagnostics_of(uri) + more}
             self.send({"method": "textDocument/publishDiagnostics", "params": params})
 
-    def _said(self, uri: str) -> list[dict[str, Any]]:
+    def _diagnostics_of(self, uri: str) -> list[dict[str, Any]]:
         many = self.script.get("many")
         if many is None:
             return language.diagnostics(self.texts()[uri], self.name, self.encoding)
@@ -230,7 +229,7 @@ class Server:
         ]
 
     def texts(self) -> dict[str, str]:
-        """The text files of the directory, and the documents as they are open."""
+        """Return the text files of the directory, and the open documents in their current state."""
         works = self.script.get("works")
         reads = works is not None and not Path(works).exists()
         files = [] if reads else self.root.rglob("*.txt")
@@ -241,41 +240,41 @@ class Server:
         text = self.texts()[params["textDocument"]["uri"]]
         return language.word_at(text, params["position"], self.encoding)
 
-    # ---- what it is asked
+    # ---- requests
 
     def definition(self, params: dict[str, Any]) -> Any:
-        """Where the word is defined."""
+        """Return the definition of the word."""
         word = self._word(params)
         found = language.defined(self.texts(), self.encoding)
         return [symbol["location"] for symbol in found if symbol["name"] == word]
 
     def references(self, params: dict[str, Any]) -> Any:
-        """Where the word is used."""
+        """Return the uses of the word."""
         word = self._word(params)
         return list(language.uses(self.texts(), word, self.encoding)) if word else None
 
     def hover(self, params: dict[str, Any]) -> Any:
-        """The word's definition."""
+        """Return the word's definition as text."""
         word = self._word(params)
         text = f"```words\ndef {word}\n```\nsaid by {self.name}"
         return {"contents": {"kind": "markdown", "value": text}} if word else None
 
     def document_symbol(self, params: dict[str, Any]) -> Any:
-        """The outline of a document."""
+        """Return the outline of a document."""
         return language.outline(self.texts()[params["textDocument"]["uri"]], self.encoding)
 
     def workspace_symbol(self, params: dict[str, Any]) -> Any:
-        """Definitions whose names hold the query."""
+        """Return definitions whose names contain the query."""
         found = language.defined(self.texts(), self.encoding)
         return [symbol for symbol in found if params["query"] in symbol["name"]]
 
     def prepare_calls(self, params: dict[str, Any]) -> Any:
-        """The item of the word."""
+        """Return the call hierarchy item of the word."""
         word = self._word(params)
         return [item(one) for one in self._defined() if one["name"] == word] or None
 
     def incoming(self, params: dict[str, Any]) -> Any:
-        """Who uses the word: the definition that stands above each use."""
+        """Return the callers of the word: the definition above each use."""
         found: dict[str, Any] = {}
         for use in language.uses(self.texts(), params["item"]["name"], self.encoding):
             above = self._above(use)
@@ -285,7 +284,7 @@ class Server:
         return list(found.values())
 
     def outgoing(self, params: dict[str, Any]) -> Any:
-        """Which words are used below the definition."""
+        """Return the words used below the definition."""
         found = []
         for one in self._defined():
             uses = language.uses(self.texts(), one["name"], self.encoding)
@@ -312,11 +311,11 @@ class Server:
         return found
 
     def prepare_rename(self, params: dict[str, Any]) -> Any:
-        """Whether there is a word."""
+        """Return the range of the word, if there is one."""
         return {"defaultBehavior": True} if self._word(params) else None
 
     def rename(self, params: dict[str, Any]) -> Any:
-        """Edits of all uses, with the versions of the documents that are open."""
+        """Return edits of all uses, with the versions of open documents."""
         word = self._word(params)
         if word is None:
             return None
@@ -337,17 +336,17 @@ class Server:
         return self.open[uri][1] + int(self.script.get("versions", 0))
 
     def formatting(self, params: dict[str, Any]) -> Any:
-        """No spaces at the ends of lines."""
+        """Return edits that remove spaces at the ends of lines."""
         return language.trimmed(self.texts()[params["textDocument"]["uri"]], self.encoding)
 
     def range_formatting(self, params: dict[str, Any]) -> Any:
-        """The same within some lines."""
+        """Return the same edits within some lines."""
         first, last = params["range"]["start"]["line"], params["range"]["end"]["line"]
         edits = self.formatting(params)
         return [one for one in edits if first <= one["range"]["start"]["line"] <= last]
 
     def code_action(self, params: dict[str, Any]) -> Any:
-        """Take the line of a diagnostic away; the edit comes when it is resolved."""
+        """Return an action that deletes the line of a diagnostic; resolving it adds the edit."""
         uri, first = params["textDocument"]["uri"], params["range"]["start"]["line"]
         last = params["range"]["end"]["line"]
         said = language.diagnostics(self.texts()[uri], self.name, self.encoding)
@@ -363,7 +362,7 @@ class Server:
         ]
 
     def resolve_action(self, action: dict[str, Any]) -> Any:
-        """The action with its edit."""
+        """Return the action with its edit."""
         uri, row = action["data"]["uri"], action["data"]["row"]
         place = {
             "start": {"line": row, "character": 0},
@@ -372,25 +371,25 @@ class Server:
         return {**action, "edit": {"changes": {uri: [{"range": place, "newText": ""}]}}}
 
     def execute(self, params: dict[str, Any]) -> Any:
-        """A command: the editor is to apply its edit."""
+        """Run a command: make the editor apply its edit."""
         edit = self.script["commands"][params["command"]]
         self.send({"id": "edit", "method": "workspace/applyEdit", "params": {"edit": edit}})
         return None
 
     def diagnostic(self, params: dict[str, Any]) -> Any:
-        """A full report."""
-        return {"kind": "full", "items": self._said(params["textDocument"]["uri"])}
+        """Return a full report."""
+        return {"kind": "full", "items": self._diagnostics_of(params["textDocument"]["uri"])}
 
 
 def item(symbol: dict[str, Any]) -> dict[str, Any]:
-    """A `CallHierarchyItem` of a `SymbolInformation`."""
+    """Return a `CallHierarchyItem` for a `SymbolInformation`."""
     where = symbol["location"]
     spans = {"range": where["range"], "selectionRange": where["range"]}
     return {"name": symbol["name"], "kind": symbol["kind"], "uri": where["uri"], **spans}
 
 
 def to_uri(path: Path) -> str:
-    """The URI of a file, as Neovim writes it."""
+    """Return the URI of a file as Neovim writes it."""
     return "file://" + quote(str(path))
 
 

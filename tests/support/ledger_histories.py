@@ -1,7 +1,7 @@
 """Random histories of a ledger, decoded from bytes: `World(choices).run()` checks each step.
 
-One or a few bytes stand for a step, so that ten thousand histories take seconds and a failing one
-shrinks to its shortest form.
+One or a few bytes are a step, so that ten thousand histories take seconds and a failing one shrinks
+to its shortest form.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ fast = settings(
 
 
 class Choices:
-    """Numbers out of bytes."""
+    """Numbers decoded from bytes."""
 
     def __init__(self, choices: bytes) -> None:
         self.choices = iter(choices)
         self.more = True
 
     def pick(self, count: int) -> int:
-        """A number below ``count``; zeros when the choices are used up."""
+        """Return a number below ``count``; 0 when the choices are used up."""
         choice = next(self.choices, None)
         self.more = choice is not None
         return (choice or 0) % count
 
 
 class World(Choices):
-    """Files as buffer and disk show them, a ledger that is told of each change, and the checks."""
+    """Files in buffer and on disk, a ledger that gets each change, and the checks."""
 
     def __init__(self, choices: bytes) -> None:
         super().__init__(choices)
@@ -54,7 +54,9 @@ class World(Choices):
         }
 
     def line(self, author: str) -> str:
-        """The agent repeats itself at times, the user never, so that a line can be followed."""
+        """Return a line; the agent repeats itself at times, the user never, so that each line can
+        be traced.
+        """
         self.count += 1
         return "same" if author == "a" and self.pick(3) == 0 else f"{author}{self.count}"
 
@@ -66,7 +68,7 @@ class World(Choices):
         return from_lines(lines, text.eol != (self.pick(6) == 5))
 
     def base(self, path: str) -> Text | None:
-        """What rejecting everything would leave at the path."""
+        """Return the text at the path after a reject of everything."""
         entry = self.ledger.get(path)
         return entry.base if entry else self.files[path]
 
@@ -75,7 +77,7 @@ class World(Choices):
             assert self.files[step.path] == step.before
             self.files[step.path] = step.after
 
-    # Steps; each checks what must hold for it alone
+    # Steps; each checks its own invariants
 
     def agent_writes(self, path: str) -> None:
         before = self.files[path]
@@ -83,12 +85,12 @@ class World(Choices):
         self.files[path] = after
         self.ledger.agent_wrote(path, before, after)
 
-    def user_edits(self, path: str, told: bool = True) -> None:
+    def user_edits(self, path: str, is_reported: bool = True) -> None:
         before, base = self.files[path], self.base(path)
         if before is None:
             return
         after = self.files[path] = self.spliced(before, "u")
-        if not told:  # the agent's next write tells of it
+        if not is_reported:  # the agent's next write reports it
             self.files[path] = written = self.spliced(after, "a")
             self.ledger.agent_wrote(path, after, written)
         else:
@@ -97,8 +99,8 @@ class World(Choices):
         assert gone <= own(before) - own(after), "the base lost a line that the user left alone"
         assert own(self.base(path)) - own(base) <= own(after) - own(before)
 
-    def user_edits_untold(self, path: str) -> None:
-        self.user_edits(path, told=False)
+    def user_edits_without_report(self, path: str) -> None:
+        self.user_edits(path, is_reported=False)
 
     def formatter(self, path: str) -> None:
         before = self.files[path]
@@ -159,17 +161,17 @@ class World(Choices):
         ]
         steps: list[Callable[[str], None]] = [
             *agents,
-            *(self.user_edits, self.user_edits, self.user_edits_untold),
+            *(self.user_edits, self.user_edits, self.user_edits_without_report),
             *(self.decides, self.decides, self.decides),
             *(self.unrejects, self.formatter, self.commits),
         ]
         while self.more:
             choice = self.pick(3 * len(steps))
             step, rejected = steps[choice // 3], self.rejected()
-            worked_on = self.worked_on()
+            worked_on = self.has_users_work()
             step(PATHS[choice % 3])
             self.check()
-            if step in agents and not (worked_on or self.worked_on()):
+            if step in agents and not (worked_on or self.has_users_work()):
                 assert self.rejected() == rejected, "the agent changed what the user accepted"
 
     def check(self) -> None:
@@ -182,7 +184,9 @@ class World(Choices):
                 assert apply(entry.base.lines, entry.hunks) == list(entry.live.lines)
 
     def check_ends(self) -> None:
-        """Accept all changes nothing; reject all gives the bases, and can be taken back."""
+        """Check that accepting all changes nothing, and that rejecting all gives the bases and can
+        be undone.
+        """
         entries = self.ledger.files()
         before = dict(self.files)
         expected = self.rejected()
@@ -197,12 +201,14 @@ class World(Choices):
         assert self.ledger.files() == []
         assert self.files == before
 
-    def worked_on(self) -> bool:
-        """Some file of the agent's holds the user's work: a reject would keep it as it is."""
+    def has_users_work(self) -> bool:
+        """Return whether a file of the agent's contains the user's work, which a reject would
+        keep.
+        """
         return any(entry.touched for entry in self.ledger.files())
 
     def rejected(self) -> dict[str, Text | None]:
-        """The files as rejecting everything would leave them."""
+        """Return the files after a reject of everything."""
         files = dict(self.files)
         for entry in self.ledger.files():
             if entry.origin is not None:
@@ -213,7 +219,7 @@ class World(Choices):
 
 
 def own(text: Text | None) -> set[str]:
-    """The lines that were there at first or that the user wrote."""
+    """Return the lines that were there at first or that the user wrote."""
     return {line for line in text.lines if line[:1] in {"o", "u"}} if text else set()
 
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def text(lines: str, eol: bool = True) -> Text:
-    """One letter, one line."""
+    """Return a text with one letter per line."""
     return from_lines(lines, eol)
 
 
 def ledger(before: str | None, after: str) -> Ledger:
-    """The agent wrote /f."""
+    """Return a ledger in which the agent wrote /f."""
     made = Ledger()
     made.agent_wrote("/f", None if before is None else text(before), text(after))
     return made
@@ -36,27 +36,27 @@ def base(found: Ledger, path: str = "/f") -> str | None:
 
 
 def accept_all(found: Ledger, session: int | None = None) -> list[Restoration]:
-    """The user keeps everything, or all files that a session wrote to."""
+    """Accept everything, or all files that a session wrote to."""
     return [step for pending in found.files(session) for step in found.accept(pending.path)]
 
 
 def reject_all(found: Ledger, session: int | None = None) -> list[Restoration]:
-    """The user rejects everything, or all files that a session wrote to, in one go."""
+    """Reject everything, or all files that a session wrote to, in one step."""
     return found.reject_files([pending.path for pending in found.files(session)])
 
 
 def summary_of(found: Ledger, session: int | None = None) -> list[Summary]:
-    """The counts of all entries, or of those that a session wrote to."""
+    """Return the counts of all entries, or of those that a session wrote to."""
     return [pending.summary() for pending in found.files(session)]
 
 
 def hunks_of(found: Ledger, path: str) -> list[Hunk]:
-    """The file's pending hunks, by rows upwards."""
+    """Return the file's pending hunks in ascending order of rows."""
     pending = found.get(path)
     return pending.hunks if pending else []
 
 
 def hunk_at(found: Ledger, path: str, row: int) -> Hunk | None:
-    """The pending hunk at a 0-based row of the live text."""
+    """Return the pending hunk at a 0-based row of the live text."""
     pending = found.get(path)
     return pending.hunk_at(row) if pending else None

@@ -1,7 +1,7 @@
-"""An agent that reads lines and does what they say, as a process and in memory.
+"""Agent that reads lines and carries them out, as a process and in memory.
 
-`say TEXT` answers, `complain TEXT` writes beside the protocol, `exit CODE` ends it; it ends with
-code 0 when its input does. It answers the few requests of a connection as well.
+`say TEXT` answers, `complain TEXT` writes to stderr, `exit CODE` ends it; it ends with code 0 at
+the end of its input. It also answers the few requests of a connection.
 
     StdioTransport([sys.executable, "-m", "tests.support.line_agent"], ...)
     MemoryAgent(in_memory)
@@ -18,7 +18,9 @@ from tests.support.memory_transport import MemoryTransport
 
 
 def replies(line: str) -> tuple[str, str, int | None]:
-    """What the agent says to a line, says beside it, and with which code it then ends."""
+    """Return the agent's answer to a line, its line on stderr, and the exit code with which it then
+    ends.
+    """
     if line.startswith("{"):
         return _answer(json.loads(line)), "", None
     word, _, rest = line.rstrip("\n").partition(" ")
@@ -39,7 +41,7 @@ def _answer(frame: dict[str, Any]) -> str:
 
 
 async def in_memory(stream: MemoryTransport, complain: Callable[[bytes], None]) -> int:
-    """The same agent, in memory."""
+    """Run the same agent in memory."""
     left = b""
     while data := await stream.receive():
         *lines, left = (left + data).split(b"\n")
@@ -54,7 +56,7 @@ async def in_memory(stream: MemoryTransport, complain: Callable[[bytes], None]) 
 
 
 def main() -> None:
-    """The agent as a process."""
+    """Run the agent as a process."""
     for line in sys.stdin.buffer:
         said, complained, code = replies(line.decode())
         sys.stdout.write(said)

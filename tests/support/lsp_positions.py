@@ -1,4 +1,4 @@
-"""Positions as language servers count them, told by Python's own codecs."""
+"""Positions as language servers count them, computed with Python's codecs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ UNIT: Final = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
 
 
 def to_character(line: str, column: int, encoding: Encoding) -> int:
-    """What a server calls a column of ``line``, which counts characters from 0."""
+    """Return a column of ``line`` (in characters from 0) as a server counts it."""
     codec = encoding if encoding == "utf-8" else f"{encoding}-le"
     return len(line[:column].encode(codec, "surrogatepass")) // UNIT[encoding]

@@ -1,4 +1,4 @@
-"""A running endpoint over a transport in memory; the test is the far side and speaks plain JSON.
+"""Running endpoint over a transport in memory; the test is the far side and uses plain JSON.
 
 Example:
 
@@ -29,7 +29,7 @@ Serve = Callable[[str, Any, IncomingCall], Awaitable[Any]]
 
 
 class RecordingHandler:
-    """Writes down all that it is told; `serve` answers requests."""
+    """Handler that records everything; `serve` answers requests."""
 
     def __init__(self) -> None:
         self.heard: list[Any] = []
@@ -62,7 +62,7 @@ async def refuse(method: str, params: Any, call: IncomingCall) -> Any:
 
 
 class MemoryEndpoint:
-    """An endpoint that runs, and the far side of it as plain JSON."""
+    """Endpoint that runs, with its far side as plain JSON."""
 
     def __init__(self, **options: Any) -> None:
         ours, self.far = MemoryTransport.pair()
@@ -82,14 +82,14 @@ class MemoryEndpoint:
         self.far.send("".join(lines).encode())
 
     def received(self) -> list[Any]:
-        """All that the endpoint has sent so far."""
+        """Return everything that the endpoint has sent so far."""
         sent = bytes(self.endpoint._transport.sent)  # type: ignore[attr-defined]
         messages = [json.loads(line) for line in sent.splitlines()]
         assert all(message.pop("jsonrpc") == "2.0" for message in messages)
         return messages
 
     async def get(self, count: int) -> list[Any]:
-        """Wait until the endpoint has sent exactly so many messages."""
+        """Wait until the endpoint has sent exactly this number of messages, and return them."""
         await eventually(lambda: len(self.received()) >= count)
         messages = self.received()
         assert len(messages) == count

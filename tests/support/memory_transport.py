@@ -1,4 +1,4 @@
-"""A transport in memory, and an agent that is a coroutine at its far end.
+"""Transport in memory, and an agent that is a coroutine at its far end.
 
 Example:
 
@@ -19,9 +19,9 @@ from acp_nvim.agent.transport.stream import ByteQueue
 
 
 class MemoryTransport:
-    """One end of a pair in memory. What one end sends, the other receives.
+    """One end of a pair in memory: the other end receives what it sends.
 
-    `sent` keeps all that this end has sent, for tests that assert on bytes.
+    `sent` has everything that this end has sent, for tests that compare bytes.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class MemoryTransport:
 
     @classmethod
     def pair(cls) -> tuple[MemoryTransport, MemoryTransport]:
-        """Two connected ends."""
+        """Return two connected ends."""
         ours, theirs = cls(), cls()
         ours._peer, theirs._peer = theirs, ours
         return ours, theirs
@@ -48,12 +48,12 @@ class MemoryTransport:
             self._peer._inbox.put(data)
 
     def send_eof(self) -> None:
-        """Close our sending direction only, as a program that closes its stdout."""
+        """Close the sending direction only, as a program that closes its stdout."""
         if self._peer is not None:
             self._peer._inbox.end()
 
     async def aclose(self) -> None:
-        """See `Transport.aclose`. The other end reads what was sent before, then the end."""
+        """Close this end; the other one reads the sent data before the end."""
         self.closed = True
         self._inbox.end()
         if self._peer is not None:
@@ -66,11 +66,13 @@ class MemoryTransport:
 
 
 Life = Callable[["MemoryTransport", Callable[[bytes], None]], Awaitable[int]]
-"""What an agent does with its end of the stream, and with something like stderr; its exit code."""
+"""Coroutine of an agent: it gets its end of the stream and a function for stderr lines, and returns
+the exit code.
+"""
 
 
 class MemoryAgent:
-    """An `AgentTransport` whose agent is a coroutine of this process: no pid, no pipes."""
+    """`AgentTransport` whose agent is a coroutine of this process: no pid, no pipes."""
 
     def __init__(
         self,
@@ -78,7 +80,7 @@ class MemoryAgent:
         kill_s: float = 2,
         on_stderr: Callable[[bytes], None] | None = None,
     ) -> None:
-        """Without a life it cannot be started."""
+        """Make a transport; without a life it cannot be started."""
         self._life = life
         self._kill_s = kill_s
         self._ours, self._far = MemoryTransport.pair()
@@ -89,7 +91,7 @@ class MemoryAgent:
 
     @classmethod
     def of(cls, life: Life) -> Callable[..., MemoryAgent]:
-        """Opens transports to agents of this life (`OpenTransport`)."""
+        """Return a factory of transports to agents with this life (`OpenTransport`)."""
 
         def opened(command: Sequence[str], **options: Any) -> MemoryAgent:
             return cls(life, options["kill_s"], options["on_stderr"])

@@ -1,4 +1,4 @@
-"""Table of file names that are easily taken for more than a name, for all tests of paths."""
+"""Table of deceptive file names for all tests of paths."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 BYTES = os.fsdecode(b"not utf-8 \xff\xe9.txt")
-"""A name that is no UTF-8."""
+"""A name that is not UTF-8."""
 
 ODD_NAMES: Sequence[str] = (
     "plain.txt",

@@ -1,4 +1,4 @@
-"""Pending edits as Neovim knows them: `wait_edits(editor, a="modified", b="deleted")`."""
+"""Pending edits in Neovim's state: `wait_edits(editor, a="modified", b="deleted")`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ LINES = "".join(f"line {n}\n" for n in range(1, 21))
 
 
 def lines(**changed: str) -> str:
-    """The twenty lines with some of them changed: `lines(l4="four")`."""
+    """Return the twenty lines with some of them changed: `lines(l4="four")`."""
     numbers = {int(key[1:]): value for key, value in changed.items()}
     return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
 
 
 def two_changed_lines(editor: Editor) -> Editor:
-    """`a.txt` is open, the agent has changed its lines 3 and 10."""
+    """Open `a.txt`, and let the agent change its lines 3 and 10."""
     path = editor.write("a.txt", LINES)
     editor.agent("script")
     editor.open("a.txt")
@@ -29,34 +29,34 @@ def two_changed_lines(editor: Editor) -> Editor:
 
 
 def reject_all(editor: Editor) -> None:
-    """Reject everything, files too that the agent has not named."""
+    """Reject everything, including files that the agent did not name."""
     choose_first(editor)
     editor.cmd("Acp reject all")
 
 
 def choose_first(editor: Editor) -> None:
-    """Answer each `vim.ui.select` from now on by its first item."""
+    """Answer each later `vim.ui.select` with its first item."""
     editor.lua("vim.ui.select = function(items, _, on_choice) on_choice(items[1], 1) end")
 
 
 def edits(editor: Editor, n: int = 1) -> list[dict[str, Any]]:
-    """`state().sessions[n].edits`."""
+    """Return `state().sessions[n].edits`."""
     found: list[dict[str, Any]] = editor.session(n).get("edits", [])
     return found
 
 
 def edits_by_name(editor: Editor) -> dict[str, dict[str, Any]]:
-    """The edits of the current session by file name."""
+    """Return the edits of the current session by file name."""
     return {Path(edit["path"]).name: edit for edit in editor.session().get("edits", [])}
 
 
 def counts(editor: Editor, n: int = 1) -> list[tuple[int, int, int]]:
-    """Hunks, added and removed lines of each file with pending edits."""
+    """Return hunks, added and removed lines of each file with pending edits."""
     return [(edit["hunks"], edit["added"], edit["removed"]) for edit in edits(editor, n)]
 
 
 def wait_count(editor: Editor, count: int) -> dict[str, dict[str, Any]]:
-    """Wait until so many files have pending edits; the edits by file name."""
+    """Wait until this number of files have pending edits, and return the edits by file name."""
     editor.wait("#require('acp').state().sessions[1].edits == ...", count)
     return edits_by_name(editor)
 
@@ -67,7 +67,7 @@ def wait_edits(editor: Editor, **kinds: str) -> None:
 
 
 def wait_hunks(editor: Editor, *counts: int) -> None:
-    """Wait until the files with pending edits have that many hunks each."""
+    """Wait until the files with pending edits have these numbers of hunks."""
     code = (
         "(function(list) local found = vim.tbl_map(function(e) return e.hunks end, list) "
         "return vim.deep_equal(found, {%s}) end)(require('acp').state().sessions[1].edits)"

@@ -1,6 +1,6 @@
-"""Which processes of a test are alive: found by a mark in their environment, which is inherited.
+"""Living processes of a test, found by a mark in their environment, which child processes inherit.
 
-A parent's number would miss what an agent's grandchildren become once their parent is gone.
+A parent's process id would miss an agent's grandchildren once their parent has ended.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from threading import Event
 
 MARK = "ACP_TEST_MARK"
 EXEC_MS = 20
-"""Within so long an exec is done; a process that has no environment then was given none."""
+"""Seconds within which an exec is done; a process without an environment then was given none."""
 
 
 @dataclass(frozen=True)
 class Process:
-    """A living process: its number and its command line."""
+    """A living process: its id and its command line."""
 
     pid: int
     command: str
 
     def kill(self) -> None:
-        """End it at once; one that is gone already is fine."""
+        """Kill it; one that has already ended is no error."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
 
 def _environment(directory: Path) -> bytes:
-    """The environment of a process; nothing where it is gone, or another user's."""
+    """Return the environment of a process; empty if it has ended or is another user's."""
     pause = Event()
     try:
         for _ in range(EXEC_MS):
             environment = (directory / "environ").read_bytes()
-            # In the midst of an exec a process has none for a moment, though it has a program.
-            # What ends has neither.
+            # During an exec a process briefly has no environment, though it has a program. A
+            # process that ends has neither.
             if environment:
                 return environment
             (directory / "exe").readlink()
@@ -58,7 +58,7 @@ def _command(directory: Path) -> str:
 
 
 def marked(mark: str) -> list[Process]:
-    """Every living process whose environment holds the mark (zombies have none any more)."""
+    """Return every living process whose environment has the mark (zombies have none)."""
     wanted = f"{MARK}={mark}".encode()
     found = [
         Process(int(directory.name), _command(directory))
@@ -69,10 +69,10 @@ def marked(mark: str) -> list[Process]:
 
 
 def outlasting(mark: str, timeout: float) -> list[Process]:
-    """Wait until no such process lives, `timeout` seconds at most; those that still do then.
+    """Wait up to `timeout` seconds until no such process lives; return those that still do.
 
-    It is the processes that are waited for: to look at all of the machine's again and again would
-    take the time of the very ones that are to end.
+    It waits for the processes themselves: repeated scans of the whole machine would take processor
+    time from them.
     """
     end = time.monotonic() + timeout
     while found := marked(mark):

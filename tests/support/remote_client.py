@@ -1,4 +1,4 @@
-"""The near end of a transport to an agent elsewhere, for tests without a connection."""
+"""Near end of a transport to a remote agent, for tests without a connection."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RemoteClient:
         self.transport.send(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     async def line(self, within: float = 20) -> bytes:
-        """The next message as it came; `b''` at the end."""
+        """Return the next message as it arrived; `b''` at the end."""
         with anyio.fail_after(within):
             while b"\n" not in self._rest:
                 data = await self.transport.receive()
@@ -38,8 +38,8 @@ class RemoteClient:
         return line
 
     async def is_held_back(self, sent: Callable[[], int]) -> bool:
-        """Whether a server that sends without end has to wait while nothing is read here, and goes
-        on afterwards; `sent` counts its messages.
+        """Return whether a server that sends without end has to wait while nothing is read here,
+        and then continues; `sent` counts its messages.
         """
         before = -1
         while before != sent():
@@ -57,7 +57,7 @@ class RemoteClient:
         return found
 
     async def end(self) -> str:
-        """Read to the end; why it came."""
+        """Read to the end and return its reason."""
         while await self.line():
             pass
         return str(self.transport.lost)
@@ -70,7 +70,7 @@ async def reached(
     message_bytes: int = 1 << 20,
     reach: Reach | None = None,
 ) -> AsyncIterator[RemoteClient]:
-    """A transport that has been started; closed afterwards."""
+    """Yield a transport that has been started; close it afterwards."""
     remarks: list[str] = []
     transport = (reach or Reach())(
         url,

@@ -1,4 +1,4 @@
-"""Agents behind an address: a server that starts a process of the agent for each client.
+"""Agents behind an address: a server that starts an agent process for each client.
 
 python -m tests.support.remote_server PORT command …     # prints the addresses
 with RemoteServer([sys.executable, "-m", "tests.agents", "script"]) as server:
@@ -30,7 +30,7 @@ TUTORS = (sys.executable, "-m", "tests.support.agent_server")
 
 
 class RemoteServer:
-    """A server process that can be killed, and started again at the same port."""
+    """Server process that can be killed and started again at the same port."""
 
     def __init__(
         self,
@@ -38,8 +38,8 @@ class RemoteServer:
         env: Mapping[str, str] | None = None,
         server: Callable[[int], list[str]] | None = None,
     ) -> None:
-        """`command` is the agent; tutors share one process. `server` returns the command of
-        any other one at a port, which prints its addresses.
+        """Prepare a server for the agent `command`; tutors share one process. `server` returns the
+        command of any other server at a port, which prints its addresses.
         """
         ours = [sys.executable, "-m", "tests.support.remote_server"]
         if server is not None:
@@ -50,12 +50,12 @@ class RemoteServer:
             self._argv = lambda port: [*ours, str(port), *command]
         self._env = {**os.environ, "PYTHONPATH": ROOT, **(env or {})}
         self.port = 0
-        """Where it listens; 0 before its first start."""
+        """Port on which it listens; 0 before its first start."""
         self._process: subprocess.Popen[str] | None = None
         self._urls: dict[str, str] = {}
 
     def start(self) -> None:
-        """Start it; at the port that it had before."""
+        """Start it, at the same port as before."""
         argv = self._argv(self.port)
         self._process = subprocess.Popen(argv, env=self._env, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
@@ -68,17 +68,17 @@ class RemoteServer:
                 self.port = int(url["port"])
 
     def url(self, scheme: str) -> str:
-        """The address by that transport, `ws` or `http`."""
+        """Return the address by that transport, `ws` or `http`."""
         return self._urls[scheme]
 
-    def said(self, text: str) -> str:
-        """The next line of its output with that text."""
+    def wait_output(self, text: str) -> str:
+        """Wait for the next line of its output with this text."""
         assert self._process is not None
         assert self._process.stdout is not None
         return next(line for line in self._process.stdout if text in line)
 
     def kill(self) -> None:
-        """End it at once, as a crash would."""
+        """Kill it, as a crash would."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
@@ -104,7 +104,7 @@ async def bridge(
     read: Callable[[], Awaitable[bytes]],
     write: Callable[[bytes], None],
 ) -> None:
-    """Serve one client with a process of its own."""
+    """Serve one client with its own process."""
     pipe = asyncio.subprocess.PIPE
     child = await asyncio.create_subprocess_exec(
         *command, stdin=pipe, stdout=pipe, limit=LINE_BYTES
@@ -127,7 +127,7 @@ async def _tell(stdout: asyncio.StreamReader, write: Callable[[bytes], None]) ->
 
 
 async def serve(port: int, command: Sequence[str]) -> None:
-    """Serve for ever."""
+    """Serve forever."""
 
     async def one(read: Callable[[], Awaitable[bytes]], write: Callable[[bytes], None]) -> None:
         await bridge(command, read, write)

@@ -1,4 +1,4 @@
-"""A project in which an agent puts something else in place of `f.txt`, by a shell command.
+"""Project in which an agent replaces `f.txt` by something else with a shell command.
 
 Example:
 
@@ -25,20 +25,22 @@ PLACES = {
 
 
 def make(work: Path) -> None:
-    """`f.txt`, and files that stay."""
+    """Make `f.txt` and files that stay."""
     (work / "kept").mkdir()
     for name, text in (("f.txt", TEXT), ("other.txt", "other\n"), ("kept/k.txt", "kept\n")):
         (work / name).write_text(text)
 
 
-def replaced(what: str) -> dict[str, str]:
-    """The kinds of edits that are pending once `PLACES[what]` is there."""
+def replaced(kind: str) -> dict[str, str]:
+    """Return the kinds of edits that are pending after `PLACES[kind]`."""
     more = {"f.txt/x.txt": "created", "f.txt/a/y.txt": "created"}
-    return {"f.txt": "deleted"} | (more if what == "full folder" else {})
+    return {"f.txt": "deleted"} | (more if kind == "full folder" else {})
 
 
 def tree(work: Path) -> dict[str, str]:
-    """All that is there, by path: contents, targets, kinds. Opens nothing but files."""
+    """Return contents, link targets or kinds of all entries by path; only regular files are
+    opened.
+    """
     found: dict[str, str] = {}
     for path in sorted(work.rglob("*")):
         name = str(path.relative_to(work))

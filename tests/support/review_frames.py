@@ -1,4 +1,4 @@
-"""Pending edits as frames of the host tell them, and what Neovim then shows.
+"""Pending edits as frames of the host, and their display in Neovim.
 
 Example:
 
@@ -21,14 +21,16 @@ WORDS = lua_chunk(__file__, "changed_words")
 
 
 def apply(editor: Editor, *ops: list[Any]) -> int:
-    """Apply a frame as the host sends it; microseconds that it took. Fails on any error."""
+    """Apply a frame as the host sends it; return its duration in microseconds. Fails on any
+    error.
+    """
     answer = editor.lua("return require('acp.frame').apply(...)", list(ops))
     assert answer["errors"] == [], answer["errors"]
     return int(answer["us"])
 
 
 def hunks(base: list[str], live: list[str]) -> list[dict[str, Any]]:
-    """Hunks as the host computes them."""
+    """Return hunks as the host computes them."""
     found = []
     for tag, a, a_end, b, b_end in difflib.SequenceMatcher(None, base, live, False).get_opcodes():
         if tag != "equal":
@@ -38,14 +40,14 @@ def hunks(base: list[str], live: list[str]) -> list[dict[str, Any]]:
 
 
 def pend(editor: Editor, path: Path, base: list[str], **meta: Any) -> int:
-    """Tell the editor what is pending in a file: its present text against `base`."""
+    """Send the pending hunks of a file: its present text against `base`."""
     live = path.read_text().splitlines()
     shown = {"kind": "modified", "conflict": False, **meta}
     return apply(editor, ["hunks", str(path.resolve()), hunks(base, live), shown])
 
 
 def marks(editor: Editor, buffer: int = 0) -> list[dict[str, Any]]:
-    """The marks of a buffer's hunks, by rows."""
+    """Return the marks of a buffer's hunks by rows."""
     found: list[dict[str, Any]] = editor.lua(MARKS, buffer)
     return found
 
@@ -54,12 +56,12 @@ COUNT = lua_chunk(__file__, "count_marks")
 
 
 def count_marks(editor: Editor) -> None:
-    """Count from now on how many marks of hunks are set, or set again."""
+    """Count from now on how many marks of hunks are set or set again."""
     editor.lua(COUNT)
 
 
 def marks_set(editor: Editor) -> int:
-    """How many have been since this was asked last."""
+    """Return their number since the last call."""
     count: int = editor.lua("local n = _G.marks_set _G.marks_set = 0 return n")
     return count
 
@@ -77,7 +79,9 @@ LINES = [f"line {number}" for number in range(40)]
 
 
 def changed(editor: Editor, name: str = "a.txt") -> Path:
-    """A file of 40 lines: 3 is changed, two are new after 9, 20 and 21 are gone."""
+    """Write a file of 40 lines: line 3 is changed, two are new after 9, and 20 and 21 are
+    deleted.
+    """
     live = [*LINES[:3], "line three", *LINES[4:10], "new 1", "new 2", *LINES[10:20], *LINES[22:]]
     return editor.write(name, "\n".join(live) + "\n")
 
@@ -89,7 +93,7 @@ SIDES = lua_chunk(__file__, "windows_of_tab")
 
 
 def entry(path: Path, base: list[str], kind: str = "modified", **more: Any) -> dict[str, Any]:
-    """A file of the operation `review`."""
+    """Return a file of the operation `review`."""
     real = str(path.resolve())
     counts = {"hunks": 3, "added": 3, "removed": 3, "conflict": False, "theirs": None}
     return (
@@ -98,7 +102,7 @@ def entry(path: Path, base: list[str], kind: str = "modified", **more: Any) -> d
 
 
 def edits(editor: Editor, *entries: dict[str, Any]) -> None:
-    """The snapshot's pending edits, as they come along with the operation."""
+    """Set the snapshot's pending edits, as they come with the operation."""
     names = ("path", "hunks", "added", "removed", "kind", "conflict")
     found = [{name: one[name] for name in names} for one in entries]
     state = {"agent": "a", "status": "idle", "cwd": "/", "edits": found}
@@ -106,14 +110,14 @@ def edits(editor: Editor, *entries: dict[str, Any]) -> None:
 
 
 def review(editor: Editor, *entries: dict[str, Any]) -> None:
-    """`:Acp review`, and the host's answer."""
+    """Run `:Acp review`, and send the host's answer."""
     edits(editor, *entries)
     editor.cmd("Acp review")
     apply(editor, ["review", list(entries)])
 
 
 def opened(editor: Editor, name: str = "a.txt") -> Path:
-    """The review of one file with three hunks."""
+    """Open the review of one file with three hunks."""
     path = changed(editor, name)
     editor.open(path)
     pend(editor, path, LINES)

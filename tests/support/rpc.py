@@ -1,7 +1,8 @@
-"""A Neovim child process spoken to over its msgpack-rpc pipe, one request at a time.
+"""Neovim child process driven over its msgpack-rpc pipe, one request at a time.
 
-pynvim's session can wait for ever at a hit-enter prompt and can't be used while another loop runs;
-this one notices both: a request that has no answer asks `nvim_get_mode`, which always answers.
+pynvim's session can wait forever at a hit-enter prompt and cannot be used while another loop runs.
+This one detects such a prompt: for a request without an answer it sends `nvim_get_mode`, which is
+always answered.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import msgpack
 from tests.support.waiting import PATIENCE_S
 
 RESPONSE, NOTIFICATION = 1, 2
-ASK_MODE_S = 0.3  # seconds without an answer until the mode is asked
-STRIKES = 4  # that many times blocking in a row: nobody is going to press a key
+ASK_MODE_S = 0.3  # seconds without an answer until the mode is requested
+STRIKES = 4  # number of blocking modes in a row after which no key is expected any more
 
 
 class EditorError(Exception):
@@ -28,15 +29,15 @@ class EditorError(Exception):
 
 
 class EditorBlocked(AssertionError):
-    """Neovim waits for a key (hit-enter, more prompt, pending character): the request hangs."""
+    """Neovim waits for a key (hit-enter, more prompt, pending character), so the request hangs."""
 
 
 class EditorGone(AssertionError):
-    """The process ended, or closed its pipe."""
+    """The process ended or closed its pipe."""
 
 
 def _handle(code: int, data: bytes) -> int:
-    """Buffers, windows and tabpages are plain numbers here."""
+    """Decode buffers, windows and tabpages as plain numbers."""
     del code
     number: int = msgpack.unpackb(data)
     return number
@@ -76,17 +77,17 @@ class Connection:
         self.on_notification: Callable[[str, list[Any]], None] = lambda _name, _args: None
 
     def send(self, method: str, *args: Any) -> int:
-        """Send a request, return its id; its answer is fetched by `answer`."""
+        """Send a request and return its id for `answer`."""
         self._next += 1
         self._write(self._packer.pack([0, self._next, method, args]))
         return self._next
 
     def notify(self, method: str, *args: Any) -> None:
-        """Send a notification: Neovim runs it without an answer."""
+        """Send a notification, which Neovim runs without an answer."""
         self._write(self._packer.pack([NOTIFICATION, method, args]))
 
     def request(self, method: str, *args: Any, timeout: float = PATIENCE_S) -> Any:
-        """Send a request and return its result. EditorError, EditorBlocked, EditorGone."""
+        """Send a request and return its result. Raises EditorError, EditorBlocked, EditorGone."""
         return self.answer(self.send(method, *args), timeout, method)
 
     def answer(self, number: int, timeout: float = PATIENCE_S, what: str = "request") -> Any:
@@ -106,7 +107,9 @@ class Connection:
         return result
 
     def mode(self, timeout: float = PATIENCE_S) -> dict[str, Any]:
-        """`nvim_get_mode()`: answers in every state, unless the main loop itself is stuck."""
+        """Return `nvim_get_mode()`, which is answered in every state, unless the main loop is
+        stuck.
+        """
         number = self.send("nvim_get_mode")
         if not self._wait_for(number, timeout):
             raise AssertionError(f"Neovim's main loop has not answered for {timeout} s")
@@ -114,7 +117,7 @@ class Connection:
         return mode
 
     def pump(self, seconds: float = 0.0) -> None:
-        """Take in what Neovim sent, waiting up to `seconds` for something."""
+        """Read notifications and answers, waiting up to `seconds` for some."""
         if select.select([self._out], [], [], seconds)[0]:
             self._read()
 
@@ -143,7 +146,7 @@ class Connection:
                 self._answers[message[1]] = (message[2], message[3])
             elif message[0] == NOTIFICATION:
                 self.on_notification(message[1], message[2])
-            else:  # a request to the test: nothing here serves any
+            else:  # a request to the test, which serves none
                 refusal = [RESPONSE, message[1], [0, "the test serves no requests"], None]
                 self._write(self._packer.pack(refusal))
 

@@ -1,4 +1,4 @@
-"""Made-up secrets in the shapes of real ones, for tests of redaction: `for kind in KINDS`.
+"""Made-up secrets in the form of real ones, for tests of redaction: `for kind in KINDS`.
 
 They are put together from pieces, so that no scanner takes this file for a leak.
 """
@@ -20,9 +20,9 @@ HEX = "0123456789abcdef"
 class Kind(NamedTuple):
     name: str
     text: str
-    """What stands in the traffic."""
+    """Text in the traffic."""
     secrets: tuple[str, ...]
-    """What of it must not stand in the log."""
+    """Part of it that must not be in the log."""
 
 
 def some(length: int, alphabet: str = ALNUM) -> str:
@@ -39,7 +39,7 @@ def _url64(length: int) -> str:
 
 
 def _shaped() -> list[Kind]:
-    """Known by their shape alone."""
+    """Return secrets that are recognized by their form alone."""
     shapes = {
         "aws access key": "AK" + "IA" + some(16, "ABCDEFGHJKLMNPQRSTUVWXYZ234567"),
         "github token": "gh" + "p_" + some(36),
@@ -110,7 +110,7 @@ def _shaped() -> list[Kind]:
 
 
 def _named() -> list[Kind]:
-    """Known by a name beside them."""
+    """Return secrets that are recognized by a name beside them."""
     value = {n: some(20) for n in range(60)}
     texts = {
         "environment file": "DB_PASSWORD={}",
@@ -173,7 +173,7 @@ def _named() -> list[Kind]:
 
 
 def _keys() -> list[Kind]:
-    """Private keys, in lines, in one line, and cut."""
+    """Return private keys: in lines, in one line, and cut."""
     kinds = []
     for name in ("RSA ", "", "EC ", "OPENSSH ", "ENCRYPTED "):
         body = [_b64(48) for _ in range(4)]
@@ -195,7 +195,7 @@ KINDS = [*_shaped(), *_named(), *_keys()]
 
 
 def places(text: str) -> dict[str, Any]:
-    """Where a secret can stand in a message."""
+    """Return messages that contain a secret in each possible place."""
     inner = json.dumps({"stdout": text, "code": 0})
     return {
         "a value": {"content": text},

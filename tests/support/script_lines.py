@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def shell(command: str, *paths: Path) -> str:
-    """The agent runs a command within a tool call, which names the paths."""
+    """Make the agent run a command in a tool call that names the paths."""
     return " ".join(["runs", *map(str, paths), json.dumps(command)])
 
 
 def silently(command: str) -> str:
-    """The agent runs a command that no tool call tells of."""
+    """Make the agent run a command without a tool call."""
     return "silently " + json.dumps(command)

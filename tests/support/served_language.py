@@ -1,4 +1,4 @@
-"""Scripted language servers (`language_server`) in a test's Neovim, and questions to them."""
+"""Scripted language servers (`language_server`) in a test's Neovim, and requests to them."""
 
 from __future__ import annotations
 
@@ -22,40 +22,41 @@ _numbers = itertools.count(1)
 
 
 class LuaError(Exception):
-    """The words that a function of Lua answered with."""
+    """Error of a Lua function."""
 
 
 def serve(editor: Editor, pattern: str = "*.txt", **script: Any) -> None:
-    """Have a server for all files of a pattern from now on, as a user's configuration does. What
-    it may be told stands in `language_server`.
+    """Start a server for all files that match a pattern, as a user's configuration does.
+    `language_server` documents the script.
     """
     name = script.setdefault("name", "words")
     argv = [sys.executable, "-m", "tests.support.language_server", json.dumps(script)]
     editor.lua(SERVE, name, argv, str(ROOT), pattern)
 
 
-def attached(editor: Editor, name: str, count: int = 1) -> None:
-    """Wait until so many servers serve the buffer of a file of the project."""
+def wait_attached(editor: Editor, name: str, count: int = 1) -> None:
+    """Wait until this number of servers serve the buffer of a file of the project."""
     path = str(editor.work / name)
     there = "#vim.lsp.get_clients({ bufnr = vim.fn.bufnr((...)) }) >= select(2, ...)"
     editor.wait(f"return {there}", path, count)
 
 
 def received(log: Path, method: str) -> list[dict[str, Any]]:
-    """The messages of a method that a server was sent so far."""
-    lines = log.read_text().split("\n")[:-1] if log.exists() else []  # the last may be half
+    """Return the messages with this method that a server has got so far."""
+    # the last line may be incomplete
+    lines = log.read_text().split("\n")[:-1] if log.exists() else []
     return [message for line in lines if (message := json.loads(line)).get("method") == method]
 
 
 def begin(editor: Editor, module: str, function: str, *args: Any) -> int:
-    """Begin a function of Lua that answers later, in a front without a host; its number."""
+    """Begin a Lua function that answers later, in an editor without a host; return its number."""
     number = next(_numbers)
     editor.lua(BEGIN, number, module, function, *args)
     return number
 
 
 def answer(editor: Editor, number: int) -> Any:
-    """Wait for its answer. LuaError with the words of an error."""
+    """Wait for its answer. Raises LuaError with the message of an error."""
     reply = editor.wait(REPLY, number)
     if reply.get("error") is not None:
         raise LuaError(reply["error"])
@@ -63,5 +64,5 @@ def answer(editor: Editor, number: int) -> Any:
 
 
 def call(editor: Editor, module: str, function: str, *args: Any) -> Any:
-    """Both."""
+    """Begin the function and wait for its answer."""
     return answer(editor, begin(editor, module, function, *args))

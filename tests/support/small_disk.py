@@ -1,4 +1,4 @@
-"""A file system of its own that is soon full.
+"""A mounted file system of a small size.
 
 Example:
 
@@ -38,7 +38,7 @@ class SmallDisk:
                     raise
 
     def free(self) -> None:
-        """Give the room back."""
+        """Free the room again."""
         self._filler.unlink()
 
     def remount(self, mode: str) -> None:
@@ -48,7 +48,7 @@ class SmallDisk:
 
 @contextmanager
 def small_disk(path: Path, kilobytes: int) -> Iterator[SmallDisk]:
-    """Mount one of this size there; the test is skipped where that is not permitted."""
+    """Mount one of this size; the test is skipped if that is not permitted."""
     path.mkdir(parents=True)
     command = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(path)]
     try:

@@ -1,4 +1,4 @@
-"""An agent that leaves one method unanswered until the test lets it answer.
+"""Agent that leaves one method unanswered until the test lets it answer.
 
 Example:
 
@@ -17,22 +17,22 @@ from tests.support.traffic import Traffic
 
 
 def stalled_agent(editor: Editor, method: str, *then: str, **more: Any) -> Traffic:
-    """Make an agent that does not answer `method` until `let_answer` the one for new sessions.
+    """Use an agent that does not answer `method` until `let_answer` for new sessions.
 
-    Its name is `stalled_name(method)`. It does all else as the scenario `then`, `hello` by default;
-    `more` is for `Editor.agent`.
+    Its name is `stalled_name(method)`. In all else it is the scenario `then`, `hello` by default;
+    `more` is passed to `Editor.agent`.
     """
     args = (method, str(_mark(editor, method)), *(then or ("hello",)))
     return editor.agent("withholds", *args, name=stalled_name(method), **more)
 
 
 def let_answer(editor: Editor, method: str) -> None:
-    """Let the agent answer the requests that wait, and all later ones."""
+    """Let the agent answer the waiting requests and all later ones."""
     _mark(editor, method).touch()
 
 
 def stalled_name(method: str) -> str:
-    """The name of the agent that does not answer `method`."""
+    """Return the name of the agent that does not answer `method`."""
     return method.rpartition("/")[2]
 
 

@@ -1,4 +1,4 @@
-"""An agent that does, within one turn, what a test tells it, step by step.
+"""Agent that carries out a test's steps within one turn.
 
 Example:
 
@@ -19,7 +19,9 @@ class StepwiseAgent:
     """Turns of the scripted agent that was started last, or of one of several sessions."""
 
     def __init__(self, editor: Editor, name: str = "turn", session: int | None = None) -> None:
-        """``name`` tells the turns of several sessions apart; ``session`` is our number."""
+        """Prepare a turn; ``name`` distinguishes the turns of several sessions, and ``session`` is
+        the local number.
+        """
         self.editor = editor
         self.traffic = editor.traffic[-1]
         self.working = False
@@ -41,7 +43,7 @@ class StepwiseAgent:
         return orders
 
     def begin(self) -> None:
-        """Begin a turn; the agent waits for orders once it has the prompt."""
+        """Begin a turn in which the agent waits for steps."""
         self._turns += 1
         self._given = 0
         self.working = True
@@ -53,7 +55,7 @@ class StepwiseAgent:
         )
 
     def order(self, *words: str) -> str:
-        """Give the agent something to do; returns the note that says it is done."""
+        """Give the agent a step; return the note that reports its end."""
         self._given += 1
         waiting = self.editor.home / f"{self._name}{self._turns}" / "order"
         waiting.write_text(json.dumps(words))
@@ -61,12 +63,12 @@ class StepwiseAgent:
         return f"done {self._home} {self._given}"
 
     def ask(self, *words: str) -> None:
-        """The same, and wait until it is done."""
+        """Give the agent a step and wait until it is done."""
         done = self.order(*words)
         until(lambda: done in self.traffic.notes(), what=done)
 
     def end(self) -> None:
-        """The turn ends, with its last look at the files."""
+        """End the turn, with its last scan of the files."""
         ended = len(self._ended())
         self.order("end")
         until(lambda: len(self._ended()) > ended, what="AcpTurnEnd")

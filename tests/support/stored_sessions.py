@@ -43,7 +43,7 @@ MODES = {
 
 
 def stored(editor: Editor, sessions: dict[str, Any]) -> str:
-    """A file with sessions that an agent of the scenario `stores` has."""
+    """Write a file with sessions for an agent of the scenario `stores`, and return its path."""
     path = editor.home / "stored.json"
     for session in sessions.values():
         session.setdefault("cwd", str(editor.work))
@@ -56,7 +56,9 @@ def stored(editor: Editor, sessions: dict[str, Any]) -> str:
 def storing_agent(
     editor: Editor, sessions: dict[str, Any], without: str = "", **more: Any
 ) -> Traffic:
-    """An agent of the scenario `stores` that has these; `without` names capabilities it lacks."""
+    """Use an agent of the scenario `stores` with these sessions; `without` names capabilities it
+    lacks.
+    """
     capabilities = json.loads(json.dumps(ALL))
     for name in without.split():
         capabilities["sessionCapabilities"].pop(name, None)

@@ -1,4 +1,4 @@
-"""An agent behind Streamable HTTP whose every answer a test may change.
+"""Agent behind Streamable HTTP whose every answer a test may change.
 
 agent = StreamingAgent()
 async with HttpServer(agent) as server, reached(server.url) as client:
@@ -22,9 +22,9 @@ JSON = {"Content-Type": "application/json"}
 
 
 class StreamingAgent:
-    """A server by the proposal.
+    """Server that follows the proposal.
 
-    `streams` are what each GET is answered with, by session and in order; the last one again.
+    `streams` are the answers to GET requests by session, in order; the last one is repeated.
     """
 
     def __init__(self) -> None:

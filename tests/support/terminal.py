@@ -1,4 +1,4 @@
-"""A program in a real terminal: keys go through a pty, the screen is what a terminal would draw."""
+"""Program in a real terminal: keys go through a pty, the screen is that of a terminal emulator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.waiting import PATIENCE_S
 
 
 class Terminal:
-    """A program on a pty of `columns` x `lines`, and the screen it draws."""
+    """Program on a pty of `columns` x `lines`, and its screen."""
 
     def __init__(
         self,
@@ -38,17 +38,17 @@ class Terminal:
         )
 
     def keys(self, text: str) -> None:
-        """Type, as the bytes a keyboard sends: `\\r` is Enter, `\\x1b` Escape, `\\x03` Ctrl-C."""
+        r"""Type, as the bytes of a keyboard: `\r` is Enter, `\x1b` Escape, `\x03` Ctrl-C."""
         self.process.write(text.encode())
 
     def lines(self) -> list[str]:
-        """The rows of the screen now, trailing blanks removed."""
+        """Return the current rows of the screen without trailing blanks."""
         while self._pump(0):
             pass
         return [row.rstrip() for row in self.screen.display]
 
     def wait(self, text: str, timeout: float = PATIENCE_S) -> None:
-        """Wait until some row of the screen holds `text`."""
+        """Wait until a row of the screen contains `text`."""
         end = time.monotonic() + timeout
         while not any(text in row for row in self.screen.display):
             left = end - time.monotonic()
@@ -58,7 +58,7 @@ class Terminal:
             self._pump(left)
 
     def wait_gone(self, text: str, timeout: float = PATIENCE_S) -> None:
-        """Wait until no row of the screen holds `text`."""
+        """Wait until no row of the screen contains `text`."""
         end = time.monotonic() + timeout
         while any(text in row for row in self.screen.display):
             left = end - time.monotonic()
@@ -66,30 +66,30 @@ class Terminal:
             self._pump(left)
 
     def settle(self, quiet: float = 0.5) -> None:
-        """Wait until nothing has been drawn for so long (seconds)."""
+        """Wait until nothing has been drawn for `quiet` seconds."""
         while self._pump(quiet):
             pass
 
     def expr(self, expression: str) -> str:
-        """The value of a Vimscript expression in the Neovim that listens on `socket`."""
+        """Return the value of a Vimscript expression in the Neovim that listens on `socket`."""
         assert self.socket is not None
         argv = [nvim_binary(), "--server", str(self.socket), "--remote-expr", expression]
         asked = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         end = time.monotonic() + PATIENCE_S
         while asked.poll() is None and time.monotonic() < end:
-            self._pump(0.02)  # a full pty would stop the editor that is to answer
+            self._pump(0.02)  # a full pty would block the editor
         asked.kill()
         out, err = asked.communicate()
         assert asked.returncode == 0, err
         return out.rstrip("\n")
 
     def lua(self, expression: str) -> str:
-        """The value of a Lua expression there, as text."""
+        """Return the value of a Lua expression there as text."""
         quoted = expression.replace("'", "''")
         return self.expr(f"luaeval('tostring({quoted})')")
 
     def wait_lua(self, expression: str, wanted: str, timeout: float = PATIENCE_S) -> None:
-        """Wait until the Lua expression has that value; an error in it is another value."""
+        """Wait until the Lua expression has that value; an error in it counts as another value."""
         end = time.monotonic() + timeout
         safe = f"(select(2, pcall(function() return {expression} end)))"
         while (value := self.lua(safe)) != wanted:
@@ -98,7 +98,7 @@ class Terminal:
                 raise AssertionError(f"{expression} is {value!r}, not {wanted!r}\n{screen}")
 
     def wait_end(self, timeout: float = PATIENCE_S) -> int:
-        """Wait for the end of the program: its exit code."""
+        """Wait for the end of the program and return its exit code."""
         end = time.monotonic() + timeout
         while self.process.isalive():
             assert time.monotonic() < end, "\n".join(self.lines())
@@ -107,7 +107,7 @@ class Terminal:
         return -1 if code is None else code
 
     def close(self) -> None:
-        """End it, however."""
+        """End the program by any means."""
         if self.process.isalive():
             self.process.kill(signal.SIGKILL)
         self.process.close(force=True)

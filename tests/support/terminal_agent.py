@@ -1,9 +1,9 @@
-"""An agent that asks for terminals, without Neovim; the fixture `agent` is one.
+r"""Agent that uses terminals, without Neovim; the fixture `agent` is one.
 
 Example:
 
     output = await agent.run("echo hi")
-    assert output.output == "hi\\n"
+    assert output.output == "hi\n"
     agent.rows()  # as the chat shows it
 """
 
@@ -30,14 +30,14 @@ from tests.support.waiting import PATIENCE_S
 
 
 class TerminalAgent(Unobserved):
-    """One session of an agent; requests go the way that they go from the wire."""
+    """One session of an agent; requests take the same path as those from the wire."""
 
     def __init__(self, cwd: Path, **options: Any) -> None:
         self.mark = uuid.uuid4().hex
         self.cwd = cwd
         self.settings: Settings = decode({"timeouts": {"kill_s": 0.3}, **options})
         self.changes = 0
-        """How often the session has said that it changed."""
+        """How often the session has reported a change."""
         self.session = Session(1, "agent", str(cwd), observer=self)
         self.env = {"PATH": os.environ["PATH"], "HOME": str(cwd), MARK: self.mark}
         self.reaper = Reaper()
@@ -49,7 +49,7 @@ class TerminalAgent(Unobserved):
         self.changes += 1
 
     async def ask(self, method: str, session: Session | None = None, **params: Any) -> Any:
-        """Send a request; RequestError is its refusal."""
+        """Send a request. Raises RequestError for a refusal."""
         kind = {
             "create": schema.CreateTerminalRequest,
             "output": schema.TerminalOutputRequest,
@@ -71,14 +71,14 @@ class TerminalAgent(Unobserved):
         return str(response.terminal_id)
 
     async def run(self, command: str, *args: str, **more: Any) -> schema.TerminalOutputResponse:
-        """Create, wait, and return the output."""
+        """Create a terminal, wait for its end, and return the output."""
         id = await self.create(command, *args, **more)
         await self.ask("wait_for_exit", terminal_id=id)
         output: schema.TerminalOutputResponse = await self.ask("output", terminal_id=id)
         return output
 
     def rows(self) -> list[str]:
-        """What the chat shows of tool calls and terminals."""
+        """Return the chat's rows for tool calls and terminals."""
         rows = []
         for entry in self.session.transcript.entries:
             if isinstance(entry, ToolEntry):

@@ -1,4 +1,4 @@
-"""A door with tools behind it, without Neovim, and relays that knock at it.
+"""Tool server (`Door`) without Neovim, and relays that connect to it.
 
 Example:
 
@@ -31,33 +31,35 @@ Json = dict[str, Any]
 RELAY = str(Path(relay.__file__).resolve())
 
 
-class Said(Struct, frozen=True):
+class EchoArguments(Struct, frozen=True):
     """Arguments of `echo`."""
 
     text: Annotated[str, Meta(description="What to say")]
     times: Annotated[int, Meta(ge=1)] = 1
 
 
-async def _echo(call: Call, given: Said) -> ToolResult:
-    for at in range(given.times - 1):
-        call.progress(f"{at + 1} of {given.times}")
-    if given.text == "error":
+async def _echo(call: Call, arguments: EchoArguments) -> ToolResult:
+    for at in range(arguments.times - 1):
+        call.progress(f"{at + 1} of {arguments.times}")
+    if arguments.text == "error":
         raise ToolError("nothing to say")
-    return ToolResult(given.text * given.times, {"said": given.text})
+    return ToolResult(arguments.text * arguments.times, {"said": arguments.text})
 
 
-ECHO: Tool[Any] = Tool("echo", "Echo", "Says a text.", Said, _echo)
+ECHO: Tool[Any] = Tool("echo", "Echo", "Says a text.", EchoArguments, _echo)
 
 
 class Waits:
-    """A tool that goes on until it is cancelled, and tells of it."""
+    """Tool that runs until it is cancelled, and reports that."""
 
     def __init__(self, timeout_s: float | None = None) -> None:
         self.began = asyncio.Event()
         self.ended = asyncio.Event()
-        self.tool: Tool[Any] = Tool("wait", "Wait", "Waits.", Said, self._run, timeout_s=timeout_s)
+        self.tool: Tool[Any] = Tool(
+            "wait", "Wait", "Waits.", EchoArguments, self._run, timeout_s=timeout_s
+        )
 
-    async def _run(self, call: Call, given: Said) -> ToolResult:
+    async def _run(self, call: Call, arguments: EchoArguments) -> ToolResult:
         self.began.set()
         try:
             await anyio.sleep_forever()
@@ -67,7 +69,7 @@ class Waits:
 
 
 class Relay:
-    """A relay that runs, as an agent has started it."""
+    """Running relay, as an agent starts it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -79,20 +81,20 @@ class Relay:
         self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **frame}).encode() + b"\n")
 
     def begin(self, method: str, params: Json | None = None) -> int:
-        """Send a request; returns its id."""
+        """Send a request and return its id."""
         self._last += 1
         self.send({"id": self._last, "method": method, "params": params or {}})
         return self._last
 
     async def next(self) -> Json | None:
-        """The next line; None at the end."""
+        """Return the next line; None at the end."""
         assert self.process.stdout
         line = await self.process.stdout.readline()
         frame: Json | None = json.loads(line) if line else None
         return frame
 
     async def ask(self, method: str, params: Json | None = None) -> Json:
-        """Send a request; returns its answer, which comes next."""
+        """Send a request and return its answer, which is the next line."""
         id = self.begin(method, params)
         frame = await self.next()
         assert frame is not None, "the relay has ended"
@@ -100,12 +102,12 @@ class Relay:
         return frame
 
     async def end(self) -> int:
-        """Wait for its end; returns the exit code."""
+        """Wait for its end and return the exit code."""
         return await self.process.wait()
 
 
 class House:
-    """A door, its toolbox, and a session that was let in."""
+    """A door, its toolbox, and a session with access."""
 
     def __init__(self, door: Door, toolbox: Toolbox, faults: list[str]) -> None:
         self.door = door
@@ -116,19 +118,19 @@ class House:
         self._relays: list[Relay] = []
 
     def admit(self, enabled: Enabled = True) -> Entrance:
-        """Let the session in anew."""
+        """Give the session access again."""
         entrance = self.door.admit(self.session, enabled)
         assert entrance is not None
         self.entrance = entrance
         return entrance
 
     def put(self, tool: Tool[Any]) -> None:
-        """There is this tool besides."""
+        """Add a tool."""
         self.toolbox.add(tool)
         self.door.refresh()
 
     def env(self) -> Mapping[str, str]:
-        """The environment of a relay for the session."""
+        """Return the environment of a relay for the session."""
         return {
             "ACP_NVIM_SOCKET": self.entrance.address,
             "ACP_NVIM_TOKEN": self.entrance.token,
@@ -145,11 +147,11 @@ class House:
         return self._relays[-1]
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A client without a relay."""
+        """Connect a client without a relay."""
         return await asyncio.open_unix_connection(self.entrance.address)
 
     async def close(self) -> None:
-        """End the relays that are left."""
+        """End the remaining relays."""
         for one in self._relays:
             if one.process.returncode is None:
                 one.process.kill()
@@ -158,7 +160,7 @@ class House:
 
 @asynccontextmanager
 async def open_door(run: Path, tools: Iterable[Tool[Any]]) -> AsyncIterator[House]:
-    """A door whose socket is below ``run``, with a session that has these tools."""
+    """Yield a door whose socket is below ``run``, with a session that has these tools."""
     faults: list[str] = []
 
     def fault(what: str, error: Exception) -> None:

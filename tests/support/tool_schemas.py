@@ -1,4 +1,4 @@
-"""Rules for schemas of tools: no names that agent frameworks reserve, plain keywords."""
+"""Rules for schemas of tools: no names that agent frameworks reserve, plain keywords only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 RESERVED: Final = frozenset(
     {
         *keyword.kwlist,
-        # Pydantic: attributes of a model. A field of that name hides one or is refused.
+        # Pydantic: attributes of a model. A field with that name hides one or is refused.
         *("construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw"),
         *("schema", "schema_json", "update_forward_refs", "validate", "fields"),
         # OpenHands: fields and properties of every action.
@@ -18,7 +18,7 @@ RESERVED: Final = frozenset(
         *("self", "cls", "args", "kwargs", "run_manager", "callbacks", "config", "runtime"),
         *("state", "store", "tool_input", "tool_call_id", "tool_name", "context", "ctx", "name"),
         *("security_context", "arguments", "input", "output", "function", "tool"),
-        # JSON Schema: converters take a property of that name for the keyword.
+        # JSON Schema: converters take a property with that name for the keyword.
         *("type", "properties", "required", "enum", "anyOf", "oneOf", "allOf", "definitions"),
     }
 )
@@ -28,7 +28,7 @@ PLAIN: Final = frozenset(
         *("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"),
     }
 )
-"""Keywords of JSON Schema that every client takes."""
+"""Keywords of JSON Schema that every client accepts."""
 
 
 def faults(schema: Mapping[str, Any]) -> list[str]:

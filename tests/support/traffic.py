@@ -1,10 +1,10 @@
-"""What went between the client and one scripted agent: the agent's own log, read while it runs.
+r"""Traffic between the client and one scripted agent: the agent's own log, read while it runs.
 
 Example:
 
     traffic = editor.agent("script")
     traffic.wait("session/prompt")
-    assert traffic.answers("fs/read_text_file")[0]["result"] == {"content": "one\\n"}
+    assert traffic.answers("fs/read_text_file")[0]["result"] == {"content": "one\n"}
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Frame = dict[str, Any]
 
 @dataclass
 class Traffic:
-    """One agent's log. `in` is what the client sent, `out` what the agent sent."""
+    """One agent's log. `in` are the client's frames, `out` the agent's."""
 
     path: Path
     scenario: str = ""
@@ -30,7 +30,7 @@ class Traffic:
     _offset: int = field(default=0, repr=False)
 
     def entries(self) -> list[Frame]:
-        """Every line so far: `{t, dir: in|out|note, frame | raw | note}`; `t` in seconds."""
+        """Return every line so far: `{t, dir: in|out|note, frame | raw | note}`; `t` in seconds."""
         if self.path.exists():
             with self.path.open("rb") as file:
                 file.seek(self._offset)
@@ -41,15 +41,17 @@ class Traffic:
         return self._cache
 
     def received(self, method: str | None = None) -> list[Frame]:
-        """The frames the client sent, of one method or all."""
+        """Return the client's frames, of one method or all."""
         return list(self._of("in", method))
 
     def sent(self, method: str | None = None) -> list[Frame]:
-        """The frames the agent sent, of one method or all."""
+        """Return the agent's frames, of one method or all."""
         return list(self._of("out", method))
 
     def answers(self, method: str) -> list[Frame]:
-        """The client's responses to the agent's requests of `method`, in the requests' order."""
+        """Return the client's responses to the agent's requests of `method`, in the order of the
+        requests.
+        """
         by_id: dict[str, list[Frame]] = {}
         for frame in self.received():
             if "method" not in frame:
@@ -63,19 +65,21 @@ class Traffic:
         return self.received(method)[count - 1]
 
     def wait_answers(self, method: str, count: int = 1, timeout: float = PATIENCE_S) -> list[Frame]:
-        """Wait until the client has answered `count` requests of `method`."""
+        """Wait until the client has answered `count` requests of `method`, and return the
+        responses.
+        """
         until(lambda: len(self.answers(method)) >= count, timeout, f"{count} answers to {method}")
         return self.answers(method)
 
     def prompts(self) -> list[str]:
-        """The text blocks of every prompt, joined."""
+        """Return the text blocks of every prompt, joined."""
         return [
             "".join(b.get("text", "") for b in frame["params"]["prompt"] if b["type"] == "text")
             for frame in self.received("session/prompt")
         ]
 
     def notes(self) -> list[str]:
-        """What the agent wrote down about itself: `start PID`, `eof`, `signal`, `exit CODE`, …"""
+        """Return the agent's notes about itself: `start PID`, `eof`, `signal`, `exit CODE`, …"""
         return [entry["note"] for entry in self.entries() if entry["dir"] == "note"]
 
     def wait_note(self, note: str, timeout: float = PATIENCE_S) -> str:
@@ -85,7 +89,7 @@ class Traffic:
         )
 
     def pids(self) -> list[int]:
-        """The process number of every start of the agent, in order."""
+        """Return the process id of every start of the agent, in order."""
         return [int(note.split()[1]) for note in self.notes() if note.startswith("start ")]
 
     def _of(self, direction: str, method: str | None) -> Iterator[Frame]:

@@ -1,4 +1,4 @@
-"""Waits for conditions, the one way in which tests outside of Neovim wait.
+"""Waiting for conditions: the only way in which tests outside of Neovim wait.
 
 Example:
 
@@ -22,7 +22,9 @@ PATIENCE_S = 30.0
 
 
 def until(condition: Callable[[], T], timeout: float = PATIENCE_S, what: str = "") -> T:
-    """Return the first truthy value of `condition()`; AssertionError after `timeout` seconds."""
+    """Return the first truthy value of `condition()`. Raises AssertionError after `timeout`
+    seconds.
+    """
     pause = Event()
     end = time.monotonic() + timeout
     while not (value := condition()):
@@ -33,5 +35,5 @@ def until(condition: Callable[[], T], timeout: float = PATIENCE_S, what: str = "
 
 
 async def eventually(condition: Callable[[], object], what: str = "") -> None:
-    """The same in async tests."""
+    """Wait for a condition in async tests."""
     assert await true_within(lambda: bool(condition()), PATIENCE_S), what or condition

@@ -1,8 +1,8 @@
-"""A language of words, for scripted language servers: what its texts mean, in pure functions.
+"""Language of words for scripted language servers, as pure functions of texts.
 
 `def NAME` at the start of a line (perhaps indented) defines a word, `class NAME` a class. The same
 word anywhere else is a use of it. A line with `error: TEXT`, `warning: TEXT` or `hint: TEXT` in it
-has that diagnostic. The columns of results count as the server's encoding says.
+has that diagnostic. Columns in results are counted in the server's encoding.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 Texts = Mapping[str, str]
-"""By URI."""
+"""Texts by URI."""
 
 DEFINED = re.compile(r"^\s*(def|class) (\w+)")
 SAID = re.compile(r"(error|warning|hint): (.*)")
@@ -21,20 +21,20 @@ KINDS = {"def": 12, "class": 5}
 
 
 def width(text: str, encoding: str) -> int:
-    """How a server counts a text."""
+    """Return the length of a text as a server counts it."""
     if encoding == "utf-32":
         return len(text)
     return len(text.encode("utf-16-le")) // 2 if encoding == "utf-16" else len(text.encode())
 
 
 def span(row: int, line: str, first: int, last: int, encoding: str) -> dict[str, Any]:
-    """A range within one line; ``first`` and ``last`` count characters."""
+    """Return a range within one line; ``first`` and ``last`` count characters."""
     start, end = width(line[:first], encoding), width(line[:last], encoding)
     return {"start": {"line": row, "character": start}, "end": {"line": row, "character": end}}
 
 
 def word_at(text: str, position: Mapping[str, int], encoding: str) -> str | None:
-    """The word at a position; None between words."""
+    """Return the word at a position, or None between words."""
     lines = text.split("\n")
     line = lines[position["line"]] if position["line"] < len(lines) else ""
     for match in re.finditer(r"\w+", line):
@@ -45,7 +45,7 @@ def word_at(text: str, position: Mapping[str, int], encoding: str) -> str | None
 
 
 def uses(texts: Texts, word: str, encoding: str) -> Iterator[dict[str, Any]]:
-    """Every place of a word, as `Location`."""
+    """Return every place of a word as `Location`."""
     for uri, text in sorted(texts.items()):
         for row, line in enumerate(text.split("\n")):
             for match in re.finditer(rf"\b{re.escape(word)}\b", line):
@@ -53,7 +53,7 @@ def uses(texts: Texts, word: str, encoding: str) -> Iterator[dict[str, Any]]:
 
 
 def defined(texts: Texts, encoding: str) -> Iterator[dict[str, Any]]:
-    """Every definition, as `SymbolInformation`."""
+    """Return every definition as `SymbolInformation`."""
     for uri, text in sorted(texts.items()):
         for row, line in enumerate(text.split("\n")):
             match = DEFINED.match(line)
@@ -64,7 +64,9 @@ def defined(texts: Texts, encoding: str) -> Iterator[dict[str, Any]]:
 
 
 def outline(text: str, encoding: str) -> list[dict[str, Any]]:
-    """The definitions of a text as `DocumentSymbol`s; what is indented belongs to the one above."""
+    """Return the definitions of a text as `DocumentSymbol`s; indented ones belong to the one
+    above.
+    """
     found: list[dict[str, Any]] = []
     for row, line in enumerate(text.split("\n")):
         match = DEFINED.match(line)
@@ -83,7 +85,7 @@ def outline(text: str, encoding: str) -> list[dict[str, Any]]:
 
 
 def diagnostics(text: str, source: str, encoding: str) -> list[dict[str, Any]]:
-    """What the lines of a text say of themselves."""
+    """Return the diagnostics in the lines of a text."""
     found = []
     for row, line in enumerate(text.split("\n")):
         match = SAID.search(line)
@@ -101,7 +103,7 @@ def diagnostics(text: str, source: str, encoding: str) -> list[dict[str, Any]]:
 
 
 def trimmed(text: str, encoding: str) -> list[dict[str, Any]]:
-    """Edits that take the spaces away at the ends of lines."""
+    """Return edits that remove spaces at the ends of lines."""
     return [
         {"range": span(row, line, len(line.rstrip()), len(line), encoding), "newText": ""}
         for row, line in enumerate(text.split("\n"))

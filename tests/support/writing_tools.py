@@ -1,9 +1,9 @@
-"""The writing tools over a fake of Neovim, with language servers and a user that tests script.
+r"""The writing tools over a fake Neovim, with language servers and a user that tests script.
 
 Example:
 
     async with writing_tools(tmp_path) as tools:
-        tools.write("a", "one\\n")
+        tools.write("a", "one\n")
         assert await tools.call("nvim_edit", path="a", edits=[...]) == "edited a: +1 -1, …"
 """
 
@@ -32,7 +32,7 @@ CLIENT = 7
 
 
 class FakeServers:
-    """One language server: ``answers`` by method, values or functions of what is asked."""
+    """One language server; ``answers`` are values or functions of the request, by method."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Any] = {}
@@ -69,7 +69,7 @@ class FakeServers:
 
 
 class FakeDocuments:
-    """The buffers of the fake Neovim, all served by the one server but those in ``strange``."""
+    """Buffers of the fake Neovim, all served by the one server except those in ``strange``."""
 
     def __init__(self, neovim: FakeNeovim) -> None:
         self.neovim = neovim
@@ -117,7 +117,9 @@ class FakeDocuments:
 
 
 class FakePermissions:
-    """A user who says yes, unless ``refusal`` says why not; ``meanwhile`` is what they do first."""
+    """User who allows everything, unless ``refusal`` has a reason; ``meanwhile`` runs before the
+    answer.
+    """
 
     def __init__(self) -> None:
         self.refusal = ""
@@ -138,7 +140,7 @@ class FakePermissions:
 
 
 class WritingTools:
-    """All of it, and files by their names in the session's directory."""
+    """All of these, with files by their names in the session's directory."""
 
     def __init__(self, workspace: FakeWorkspace) -> None:
         self.workspace = workspace
@@ -159,7 +161,7 @@ class WritingTools:
         (self.workspace.work / name).write_text(content, newline="")
 
     def open(self, name: str, unsaved: str | None = None) -> None:
-        """A window shows the file; the user has typed this since."""
+        """Show the file in a window; ``unsaved`` is the text that the user has typed since."""
         self.workspace.neovim.open(self.path(name))
         if unsaved is not None:
             self.type(name, unsaved)
@@ -168,7 +170,7 @@ class WritingTools:
         self.workspace.neovim.type(self.path(name), parse(content))
 
     def text(self, name: str) -> str:
-        """The live text."""
+        """Return the live text."""
         buffer = self.workspace.neovim.buffers.get(self.path(name))
         return str(buffer.text) if buffer else self.disk(name)
 
@@ -176,18 +178,18 @@ class WritingTools:
         return Path(self.path(name)).read_bytes().decode()
 
     def names(self) -> list[str]:
-        """The files that there are."""
+        """Return the names of existing files."""
         return sorted(it.name for it in self.workspace.work.iterdir())
 
     async def result(self, tool: str, session: int = 0, /, **arguments: Any) -> ToolResult:
-        """A call. ToolError, Refusal."""
+        """Call a tool. Raises ToolError, Refusal."""
         found = self.tools[tool]
         run: Callable[[Call, Any], Awaitable[ToolResult]] = found.run
         call = Call(self.workspace.sessions[session])
         return await run(call, msgspec.convert(arguments, found.arguments))
 
     async def call(self, tool: str, session: int = 0, /, **arguments: Any) -> str:
-        """The text of its result, or why there is none."""
+        """Call a tool and return the text of its result, or of its error."""
         try:
             return (await self.result(tool, session, **arguments)).text
         except (ToolError, Refusal) as error:
@@ -196,6 +198,6 @@ class WritingTools:
 
 @asynccontextmanager
 async def writing_tools(root: Path, agents: int = 1) -> AsyncIterator[WritingTools]:
-    """They, for the length of a block."""
+    """Yield the tools for the length of a block."""
     async with fake_workspace(root, agents) as workspace:
         yield WritingTools(workspace)

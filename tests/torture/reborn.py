@@ -31,7 +31,7 @@ from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.journal import journal
 from acp_nvim.files.review.decisions import Verdict
 from tests.support.fake_workspace import FakeWorkspace
-from tests.support.neovims import Neovims, shown, writers
+from tests.support.neovims import Neovims, pending_by_path, writers
 from tests.torture.changes import Clock, changed
 
 STEPS = 25
@@ -83,7 +83,7 @@ def pending_lines(neovim: FakeWorkspace) -> set[tuple[str, str]]:
     """Return the pending lines, new and removed, with their paths."""
     return {
         (path, sign + line)
-        for path, (_, _, found) in shown(neovim).items()
+        for path, (_, _, found) in pending_by_path(neovim).items()
         for removed, new in found
         for sign, lines in (("-", removed), ("+", new))
         for line in lines
@@ -101,7 +101,7 @@ def full_state(neovim: FakeWorkspace) -> Any:
     made, undo = rewind.lists()
     agents = {session.n: session.agent for session in neovim.sessions}
     return (
-        shown(neovim),
+        pending_by_path(neovim),
         writers(neovim),
         [[one.before.path for one in level] for level in neovim.review.edits.ledger.rejects],
         sorted((agents[n], it.n, it.time, it.trees) for n, all_of in made.items() for it in all_of),
@@ -165,7 +165,7 @@ class History:
         found = await self.started.neovim(f"n{self.names}", agents=0)
         found.add_session(f"agent {self.names}")
         self.alive.append(found)
-        self.note("starts", self.names, shown(found))
+        self.note("starts", self.names, pending_by_path(found))
         return found
 
     # ---- steps
@@ -210,7 +210,7 @@ class History:
             return
         entry = self.rng.choice(entries)
         verdict: Verdict = "accept" if self.rng.random() < 0.5 else "reject"
-        self.note(verdict, entry.path, shown(neovim))
+        self.note(verdict, entry.path, pending_by_path(neovim))
         decisions = neovim.review.decisions
         if entry.live is not None and entry.hunks and self.rng.random() < 0.7:
             hunk = self.rng.choice(entry.hunks)
@@ -251,7 +251,9 @@ class History:
     def check_disk(self, neovim: FakeWorkspace) -> None:
         """Check that undecided lines of agents are pending in each file that has them."""
         pending = pending_lines(neovim)
-        conflicted = {name for name, (_, conflict, _) in shown(neovim).items() if conflict}
+        conflicted = {
+            name for name, (_, conflict, _) in pending_by_path(neovim).items() if conflict
+        }
         for name in set(FILES) - conflicted:
             disk = self.disk(self.work / name)
             found = {line for line in disk.lines if line in self.undecided} if disk else set()
@@ -301,13 +303,15 @@ class History:
         now = pending_lines(neovim)
         left = self.rng.randrange(6)
         unsaved = {str(Path(path).relative_to(self.work)) for path in dirty(neovim)}
-        self.note("dies writing", left, shown(neovim))
+        self.note("dies writing", left, pending_by_path(neovim))
         with dying(left):
             await neovim.exchange()
         self.kill(neovim)
         self.written.clear()
         after = pending_lines(await self.start())
-        conflicted = {path for path, (_, conflict, _) in shown(self.alive[0]).items() if conflict}
+        conflicted = {
+            path for path, (_, conflict, _) in pending_by_path(self.alive[0]).items() if conflict
+        }
         lost = {line for line in before & now - after if line[0] not in conflicted | unsaved}
         assert not lost, f"lost: {lost}"
         came = {line for line in after - before - now if line[0] not in unsaved}
@@ -323,7 +327,7 @@ class History:
         sizes = self.sizes()
         for neovim in (*self.alive, *self.alive):
             await self.exchange(neovim)
-        self.note("meet", *map(shown, self.alive))
+        self.note("meet", *map(pending_by_path, self.alive))
         assert self.sizes() == sizes, "they write again and again"
         if any(map(dirty, self.alive)):
             return

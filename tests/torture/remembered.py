@@ -30,7 +30,7 @@ from acp_nvim.session import turns
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Entry, Message
 from tests.support.chat_histories import PIECES, Chat
-from tests.support.kept_history import KeptHistory, begin
+from tests.support.stored_history import StoredHistory, begin
 
 STEPS = 40
 PROMPTS = 10_000
@@ -109,7 +109,7 @@ class Host:
 
     def __init__(self, world: History) -> None:
         self.world = world
-        self.kept = KeptHistory(world.path, number=world.process)
+        self.kept = StoredHistory(world.path, number=world.process)
         self.chats: list[Chat] = []
         self.sent: list[str] = []
         """Prompts that are not handed over yet."""

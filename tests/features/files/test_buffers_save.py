@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent_files_nvim import AgentFilesInNvim
-from tests.support.editor import Editor, serves_while_it_asks
+from tests.support.editor import Editor, skip_if_substitution_blocks
 
 CHANGED = "one\nTWO\nthree\n"
 TEXT = "one\ntwo\nthree\n"
@@ -350,7 +350,7 @@ def test_a_write_waits_for_the_end_of_a_textlock(live: AgentFilesInNvim) -> None
 
 
 def test_a_write_waits_for_a_substitution_that_asks(live: AgentFilesInNvim) -> None:
-    serves_while_it_asks(live.editor)
+    skip_if_substitution_blocks(live.editor)
     live.editor.keys(":3s/three/3/c<CR>")
     asked = []
 

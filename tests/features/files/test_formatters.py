@@ -83,7 +83,7 @@ def test_text_that_the_user_saves_during_a_turn_is_theirs(
 def test_formatting_of_the_agents_lines_is_part_of_its_hunks(
     project: Editor, agent: StepwiseAgent, verb: str, ended: bool
 ) -> None:
-    """What is formatted in its lines is in its hunks, what is formatted elsewhere is nobody's."""
+    """Formatting elsewhere belongs to neither side."""
     path = str(project.work / "a.txt")
     agent.ask("replace", path, "line 12\n", "twelve  all\n")
     wait_text(project, lines(l12="twelve all"))
@@ -96,8 +96,8 @@ def test_formatting_of_the_agents_lines_is_part_of_its_hunks(
     project.wait("require('acp').state().sessions[1].edits[1].hunks == 2")
     project.cmd(f"Acp {verb} all")
     wait_edits(project)
-    kept = {"l2": "two all", "l12": "twelve all"} if verb == "accept" else {}
-    wait_text(project, lines(l17="mine too", **kept))
+    formatted = {"l2": "two all", "l12": "twelve all"} if verb == "accept" else {}
+    wait_text(project, lines(l17="mine too", **formatted))
     if not ended:
         end_turn(project, agent)
     assert edits_by_name(project) == {}
@@ -105,7 +105,7 @@ def test_formatting_of_the_agents_lines_is_part_of_its_hunks(
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])
 @pytest.mark.parametrize("ended", [False, True])
-def test_what_the_agent_changes_on_disk(
+def test_a_change_on_disk_is_formatted_by_the_next_save(
     project: Editor, agent: StepwiseAgent, verb: str, ended: bool
 ) -> None:
     """Nothing is saved, so nothing is formatted, until the user saves or rejects."""
@@ -119,14 +119,14 @@ def test_what_the_agent_changes_on_disk(
     project.wait("require('acp').state().sessions[1].edits[1].hunks == 1")
     project.cmd(f"Acp {verb} all")
     wait_edits(project)
-    kept = {"l12": "twelve all"} if verb == "accept" else {}
-    wait_text(project, lines(l17="mine too", **kept))
+    formatted = {"l12": "twelve all"} if verb == "accept" else {}
+    wait_text(project, lines(l17="mine too", **formatted))
     if not ended:
         end_turn(project, agent)
     assert edits_by_name(project) == {}
 
 
-def test_a_reject_that_is_formatted_and_taken_back(project: Editor, agent: StepwiseAgent) -> None:
+def test_a_reject_that_is_formatted_can_be_undone(project: Editor, agent: StepwiseAgent) -> None:
     agent.ask("runs", "sed -i 's/^line 12$/twelve  all/' a.txt")
     wait_edits(project, a="modified")
     end_turn(project, agent)
@@ -143,10 +143,12 @@ def test_a_reject_that_is_formatted_and_taken_back(project: Editor, agent: Stepw
 
 @pytest.mark.parametrize("looked_at", [False, True])
 @pytest.mark.parametrize("formatter", ["pre", "edit", "checktime"])
-def test_a_new_file_that_is_formatted_is_still_the_agent_s_alone(
+def test_a_new_file_that_is_formatted_is_still_the_agents_alone(
     editor: Editor, formatter: str, looked_at: bool
 ) -> None:
-    """One that is formatted some time after the save counts as changed by the user."""
+    """With a formatter that runs some time after the save, the file counts as changed by the
+    user.
+    """
     project = started(editor, FORMATTERS[formatter])
     agent = StepwiseAgent(project)
     agent.begin()
@@ -166,10 +168,10 @@ def test_a_new_file_that_is_formatted_is_still_the_agent_s_alone(
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])
-def test_a_formatter_in_the_background(editor: Editor, verb: str) -> None:
-    """What it makes of a file on disk while the agent is at work nobody can tell from the agent's
-    doing: it is pending, and nothing is lost, whatever the user decides.
-    """
+def test_changes_of_a_formatter_in_the_background_are_pending_and_not_lost(
+    editor: Editor, verb: str
+) -> None:
+    """Changes that it makes on disk during a turn cannot be told from the agent's."""
     project = started(editor, IN_BACKGROUND)
     agent = StepwiseAgent(project)
     agent.begin()
@@ -183,14 +185,16 @@ def test_a_formatter_in_the_background(editor: Editor, verb: str) -> None:
     wait_edits(project, a="modified")
     project.cmd(f"Acp {verb} all")
     wait_edits(project)
-    kept = {"l12": "twelve all"} if verb == "accept" else {}
-    wait_text(project, lines(l17="mine too", **kept))
+    formatted = {"l12": "twelve all"} if verb == "accept" else {}
+    wait_text(project, lines(l17="mine too", **formatted))
     assert edits_by_name(project) == {}
 
 
 @pytest.mark.parametrize("formatter", ["edit", "checktime"])
-def test_what_the_agent_does_on_disk_at_once(editor: Editor, formatter: str) -> None:
-    """Before anybody has looked at what was formatted there."""
+def test_a_change_on_disk_right_after_formatting_is_the_agents(
+    editor: Editor, formatter: str
+) -> None:
+    """The formatted file has not been scanned."""
     project = started(editor, FORMATTERS[formatter])
     agent = StepwiseAgent.at_work(project)
     agent.ask("runs", "true")

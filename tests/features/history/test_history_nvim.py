@@ -11,11 +11,11 @@ import pytest
 
 from tests.support.days import KEY, Days
 from tests.support.editor import Editor
-from tests.support.fake_picker import asked, install_picker, pick
+from tests.support.fake_picker import install_picker, pick, picker_questions
 from tests.support.killed_host import kill_host, wait_host
+from tests.support.prompt_texts import transcript_in, words
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.stored_sessions import ALL
-from tests.support.told_conversation import told, words
 from tests.support.waiting import until
 
 
@@ -75,16 +75,16 @@ def test_a_users_days_with_the_history(days: Days) -> None:
     assert session["status"] == "idle"
     prompt = second.traffic[0].received("session/prompt")[-1]
     assert words(prompt) == ["say back again"]
-    assert "the zebra is in" in told(prompt), "the new session is told"
-    assert "back again" not in told(prompt), "which goes on from there"
+    assert "the zebra is in" in transcript_in(prompt), "the new session is told"
+    assert "back again" not in transcript_in(prompt), "which goes on from there"
     assert any("includes the conversation so far" in line for line in second.chat(2))
     assert chat_lines(second, 2)[: len(expected)] == expected
     second.turn("say once more")
     assert "zebra" not in str(second.traffic[0].received("session/prompt")[-1])
     assert len(pick(second, "Acp history", "nothing")) == 1
-    assert len(asked(second)[-1]["items"]) == 1, "it is one session still"
+    assert len(picker_questions(second)[-1]["items"]) == 1, "it is one session still"
     second.quit()
-    assert days.said()[-2:] == ["say once more", "once more"]
+    assert days.messages()[-2:] == ["say once more", "once more"]
 
     third = days.start()
     third.cmd("Acp history stats")
@@ -126,13 +126,13 @@ def test_a_session_continues_at_an_agent_that_remembers_it(days: Days, way: str)
     second.turn("say two")
     assert [line for line in chat_lines(second, 1) if line in ("one", "two")] == ["one", "two"]
     second.quit()
-    assert days.said() == ["say one", "one", "say two", "two"]
+    assert days.messages() == ["say one", "one", "say two", "two"]
     third = days.start(capabilities={**ALL, "loadSession": True})
     pick(third, "Acp sessions", "say one", "load")
     third.wait("require('acp').state().sessions[1].status == 'idle'")
     third.turn("say three")
     third.quit()
-    assert days.said() == ["say one", "one", "say two", "two", "say three", "three"]
+    assert days.messages() == ["say one", "one", "say two", "two", "say three", "three"]
     assert days.records() == ["say one"]
 
 
@@ -198,13 +198,13 @@ def after_answer(editor: Editor) -> list[str]:
 def test_a_session_continues_in_its_record_when_the_host_is_killed(days: Days) -> None:
     editor = days.start()
     editor.turn("say one")
-    until(lambda: days.records() == ["say one"] and days.said() == ["say one", "one"])
+    until(lambda: days.records() == ["say one"] and days.messages() == ["say one", "one"])
     kill_host(editor)
     editor.cmd("Acp edits")
     wait_host(editor)
     editor.turn("say two")
     editor.quit()
-    assert days.said() == ["say one", "one", "say two", "two"]
+    assert days.messages() == ["say one", "one", "say two", "two"]
     assert days.records() == ["say one"]
 
 
@@ -212,7 +212,7 @@ def test_messages_from_before_neovim_was_killed_are_stored(days: Days) -> None:
     editor = days.start()
     editor.prompt("slow 1000 0.1")
     editor.wait_screen("tick 7")
-    until(lambda: days.records() != [] and "tick 5" in "".join(days.said()))
+    until(lambda: days.records() != [] and "tick 5" in "".join(days.messages()))
     assert editor.events("AcpTurnEnd") == []
     editor.kill()
     second = days.start()
@@ -244,7 +244,7 @@ def test_earlier_prompts_are_recalled_and_searched(days: Days) -> None:
     second.keys("g/")
     second.wait(f"vim.deep_equal({composer}, {{'say apple'}})")
     numbers = [f"say {number}" for number in reversed(range(5))]
-    assert asked(second)[-1]["items"] == [*numbers, "say pear say plum", "say apple"]
+    assert picker_questions(second)[-1]["items"] == [*numbers, "say pear say plum", "say apple"]
     second.keys("9<C-n>")
     second.wait(f"vim.deep_equal({composer}, {{'my draft'}})")
     second.quit()
@@ -330,8 +330,8 @@ def test_a_stored_question_includes_the_open_calls_it_showed(days: Days) -> None
     call = {"title": "terminal", "kind": "execute", "rawInput": {"command": "ls -la"}}
     agent = StepwiseAgent.at_work(first)
     agent.ask("announces", "a", json.dumps(call))
-    asked = {"title": "Confirm Agent Actions", "kind": "other"}
-    agent.ask("asks_about", "confirmation", json.dumps(asked))
+    picker_questions = {"title": "Confirm Agent Actions", "kind": "other"}
+    agent.ask("asks_about", "confirmation", json.dumps(picker_questions))
     first.answer("Acp allow")
     agent.end()
     first.wait_event("AcpTurnEnd", 2)

@@ -11,11 +11,11 @@ import pytest
 from tests.support.checkpoints import FIRST, contents
 from tests.support.days import Days
 from tests.support.editor import Editor
-from tests.support.fake_picker import asked, pick
+from tests.support.fake_picker import pick, picker_questions
 from tests.support.killed_host import is_written, kill_host_once_written
+from tests.support.prompt_texts import transcript_in, words
 from tests.support.script_lines import shell
 from tests.support.stored_sessions import ALL
-from tests.support.told_conversation import told, words
 from tests.support.waiting import until
 
 BOTH = "one\nTWO\nTHREE\n"
@@ -66,7 +66,7 @@ def offered(question: dict[str, Any]) -> list[tuple[str, bool]]:
 def test_prompts_from_before_a_kill_are_listed_without_a_session(days: Days) -> None:
     first = first_day(days)
     until(lambda: is_written(first))
-    until(lambda: days.said()[-1:] == ["the third line"])
+    until(lambda: days.messages()[-1:] == ["the third line"])
     first.kill()
 
     second = days.start()
@@ -88,8 +88,8 @@ def test_prompts_from_before_a_kill_are_listed_without_a_session(days: Days) -> 
     second.turn("say again")
     prompt = second.traffic[0].received("session/prompt")[-1]
     assert words(prompt) == ["say again"]
-    assert "the second line" in told(prompt)
-    assert "the third line" not in told(prompt)
+    assert "the second line" in transcript_in(prompt)
+    assert "the third line" not in transcript_in(prompt)
 
     second.cmd("Acp restore")
     second.wait_message("The restore was undone")
@@ -112,9 +112,9 @@ def test_a_reopened_session_knows_its_prompts(days: Days, way: str) -> None:
         wait_idle(second, n)
         edit_line(second, "one", "the first line")
         assert contents(second)["a.txt"] == "ONE\nTWO\nTHREE\n"
-    before = len(asked(second))
+    before = len(picker_questions(second))
     (question,) = pick(second, "Acp rewind", "nothing")
-    assert len(asked(second)) == before + 1
+    assert len(picker_questions(second)) == before + 1
     if way != "open":
         assert question["items"].pop(0).split()[0] == "3"
     assert offered(question) == [("2", True), ("1", True)]
@@ -127,8 +127,8 @@ def test_a_reopened_session_knows_its_prompts(days: Days, way: str) -> None:
     wait_idle(second, n)
     second.turn("say again")
     prompt = second.traffic[0].received("session/prompt")[-1]
-    assert "the second line" in told(prompt)
-    assert "the third line" not in told(prompt)
+    assert "the second line" in transcript_in(prompt)
+    assert "the third line" not in transcript_in(prompt)
     second.cmd("Acp restore")
     second.wait_message("The restore was undone")
     second.wait("require('acp').state().current == ...", old)
@@ -160,7 +160,7 @@ def test_a_session_can_be_forked_at_an_earlier_message(days: Days) -> None:
 
 def test_prompts_are_known_after_the_host_was_killed(days: Days) -> None:
     editor = first_day(days)
-    until(lambda: days.said()[-1:] == ["the third line"])
+    until(lambda: days.messages()[-1:] == ["the third line"])
     kill_host_once_written(editor)
     (question,) = pick(editor, "Acp rewind", "nothing")
     assert offered(question) == [("2", True), ("1", True)]

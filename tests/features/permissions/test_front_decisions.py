@@ -13,10 +13,10 @@ from tests.support.front_without_host import (
     cards,
     float_lines,
     last,
+    notifications,
     permission,
     sent,
     session,
-    told,
 )
 
 
@@ -59,8 +59,8 @@ def test_the_float_counts_like_the_bar_of_the_chat(front: Editor) -> None:
 def test_a_question_that_moves_up_causes_no_message(front: Editor) -> None:
     front.lua("vim.g.acp_focused = false")
     cards(front, 1, 2, behind=3)
-    front.wait("#_G.told == 1")
-    assert told(front) == ["acp: decision 1 (and 4 more)"]
+    front.wait("#_G.notified == 1")
+    assert notifications(front) == ["acp: decision 1 (and 4 more)"]
     front.cmd("Acp permissions")
     front.keys("q")
     cards(front, 2, 3, behind=2)
@@ -68,8 +68,8 @@ def test_a_question_that_moves_up_causes_no_message(front: Editor) -> None:
     front.wait("_G.later")
     assert float_lines(front) is None, "closed by the user until another one comes"
     cards(front, 3, 4, behind=3)
-    front.wait("#_G.told == 2")
-    assert told(front)[-1] == "acp: decision 4 (and 1 more)"
+    front.wait("#_G.notified == 2")
+    assert notifications(front)[-1] == "acp: decision 4 (and 1 more)"
     assert (float_lines(front) or [])[-1] == "… and 3 more"
 
 
@@ -102,7 +102,9 @@ def test_a_kind_that_is_not_offered_answers_nothing(front: Editor) -> None:
     cards(front, 1)
     front.cmd("Acp permissions")
     front.press("N")
-    assert told(front)[-1] == "acp: No option of kind reject_always. Options: yes, ever, no"
+    assert (
+        notifications(front)[-1] == "acp: No option of kind reject_always. Options: yes, ever, no"
+    )
     assert sent(front) == []
 
 
@@ -113,7 +115,7 @@ def test_a_card_that_has_just_moved_under_the_cursor_takes_no_key(front: Editor)
     cards(front, 2)
     front.keys("y")
     assert sent(front) == []
-    assert told(front)[-1] == "acp: New question: press again"
+    assert notifications(front)[-1] == "acp: New question: press again"
     front.press("y")
     assert last(front) == ["choose", {"id": 2, "option": "yes"}]
 

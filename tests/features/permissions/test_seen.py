@@ -13,10 +13,10 @@ from tests.support.front_without_host import (
     cards,
     float_lines,
     last,
+    notifications,
     permission,
     sent,
     session,
-    told,
 )
 from tests.support.stopped_clock import (
     CHAT,
@@ -342,4 +342,4 @@ def test_nothing_runs_while_no_question_is_pending(front: Editor) -> None:
     cards(front)
     watching = "return #vim.api.nvim_get_autocmds({ event = 'SafeState', group = 'acp.seen' })"
     assert front.lua(watching) == 0
-    assert told(front) is not None
+    assert notifications(front) is not None

@@ -100,11 +100,11 @@ def test_an_autosave_sends_and_applies_nothing(front: Editor, autosave: str) -> 
     for name, begin in BUFFERS.items():
         begin(front)
         before = sent(front)
-        front.lua("_G.told = {} vim.v.errmsg = ''")
+        front.lua("_G.notified = {} vim.v.errmsg = ''")
         run_autosave(front, autosave)
         assert sent(front) == before, name
         assert front.lua("return vim.bo.modified"), name
-        assert front.lua("return _G.told") == []
+        assert front.lua("return _G.notified") == []
         assert front.lua("return vim.v.errmsg") == ""
         assert front.lua("return vim.fn.search('half of', 'nw')") > 0
         front.keys("<Esc>:w<CR>")

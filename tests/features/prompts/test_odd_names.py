@@ -55,7 +55,7 @@ def test_a_mention_from_the_menu_names_its_file(odd: Editor) -> None:
     assert sorted(path for paths in attached.values() for path in paths) == sorted(
         f"{odd.work}/{name}" for name in ODD_NAMES
     )
-    assert odd.lua("return _G.told") == []
+    assert odd.lua("return _G.notified") == []
 
 
 def test_the_menu_spells_out_deceptive_names(odd: Editor) -> None:
@@ -82,14 +82,14 @@ def test_blanks_in_a_mention_need_no_backslash(odd: Editor) -> None:
     assert sent_paths(odd, "see @dir with blank/a b.txt, please") == [path]
     odd.write("a", "a shorter name\n")
     assert sent_paths(odd, "see @a b.txt") == [f"{odd.work}/a"]
-    assert odd.lua("return _G.told") == []
+    assert odd.lua("return _G.notified") == []
 
 
 def test_a_mention_without_a_file_is_reported_and_the_prompt_is_sent(odd: Editor) -> None:
     assert sent_paths(odd, "ask @nobody about @plain.txt\nand @no\x1bne.") == [
         f"{odd.work}/plain.txt"
     ]
-    told = odd.lua("return _G.told")
+    told = odd.lua("return _G.notified")
     assert [text for text, _ in told] == ["acp: Not attached, no such file: @nobody, @no^[ne."]
 
 
@@ -145,7 +145,7 @@ def test_arguments_that_the_user_types_are_expanded(odd: Editor) -> None:
 
 def test_a_missing_file_suggests_one_that_can_be_typed(odd: Editor) -> None:
     odd.cmd("Acp attach a\\ b.tx")
-    assert odd.lua("return _G.told[#_G.told][1]") == (
+    assert odd.lua("return _G.notified[#_G.notified][1]") == (
         "acp: Unknown file 'a\\ b.tx', did you mean 'a\\ b.txt'?"
     )
 

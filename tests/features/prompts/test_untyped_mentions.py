@@ -11,7 +11,7 @@ import pytest
 
 from tests.features.prompts.drafts_on_disk import SharedWorkspace
 from tests.support.editor import Editor
-from tests.support.fake_picker import asked, install_picker
+from tests.support.fake_picker import install_picker, picker_questions
 from tests.support.git import repository
 from tests.support.traffic import Traffic
 
@@ -83,7 +83,7 @@ def test_a_secret_needs_a_confirmation(
     editor.lua("_G.acp_answers = { ... }", answer)
     editor.keys("<Esc><C-s>")
     editor.wait("#_G.acp_asked == 1")
-    (question,) = asked(editor)
+    (question,) = picker_questions(editor)
     assert ".env (a secret file)" in question["prompt"]
     assert "a.txt" not in question["prompt"]
     if sent is not None:
@@ -123,7 +123,7 @@ def test_a_variable_with_a_secret_needs_a_confirmation(
     editor.lua("_G.acp_answers = { ... }", choice.get(answer, "Do not send it"))
     editor.keys("<Esc><C-s>")
     editor.wait("#_G.acp_asked == 1")
-    assert f"{{{name}}} of .env (a secret file)" in asked(editor)[0]["prompt"]
+    assert f"{{{name}}} of .env (a secret file)" in picker_questions(editor)[0]["prompt"]
     if answer == "not":
         editor.wait("vim.fn.getline(1) == 'Fix it'")
         assert len(agent.received("session/prompt")) == 1
@@ -141,7 +141,7 @@ def test_a_variable_without_a_secret_needs_none(secrets: Editor) -> None:
     editor.keys("<Esc><C-s>")
     editor.wait_event("AcpTurnEnd", 2)
     assert sent_names(agent) == ["buffer"]
-    assert asked(editor) == []
+    assert picker_questions(editor) == []
 
 
 def test_a_variable_of_a_buffer_without_a_file_needs_a_confirmation(secrets: Editor) -> None:
@@ -152,7 +152,7 @@ def test_a_variable_of_a_buffer_without_a_file_needs_a_confirmation(secrets: Edi
     suggest_variable(editor, "buffer")
     editor.keys("<Esc><C-s>")
     editor.wait("#_G.acp_asked == 1")
-    assert "{buffer} of a buffer without a file" in asked(editor)[0]["prompt"]
+    assert "{buffer} of a buffer without a file" in picker_questions(editor)[0]["prompt"]
 
 
 def test_a_git_diff_with_a_secret_needs_a_confirmation(secrets: Editor) -> None:
@@ -164,7 +164,7 @@ def test_a_git_diff_with_a_secret_needs_a_confirmation(secrets: Editor) -> None:
     suggest_variable(editor, "diff")
     editor.keys("<Esc><C-s>")
     editor.wait("#_G.acp_asked == 1")
-    assert "{diff} of .env (a secret file)" in asked(editor)[0]["prompt"]
+    assert "{diff} of .env (a secret file)" in picker_questions(editor)[0]["prompt"]
 
 
 WAITS = ["say look at @.env and @a.txt", "say and {buffer} too"]
@@ -200,13 +200,13 @@ def test_a_prompt_that_returns_to_the_queue_needs_a_confirmation(
     else:
         second.turn("say new")
         second.wait("#require('acp').state().sessions[1].queue == 2")
-    assert asked(second) == [], "nothing is asked before the user lets them go"
+    assert picker_questions(second) == [], "nothing is asked before the user lets them go"
     before = len(agent.prompts())
     second.cmd("Acp send" if way == "send" else "Acp queue run")
     count = 1 if way == "send" else 2
     second.wait("#_G.acp_asked == ...", count)
     wanted = [".env (a secret file)", "{buffer} of .env (a secret file)"][:count]
-    for question, words in zip(asked(second), wanted, strict=True):
+    for question, words in zip(picker_questions(second), wanted, strict=True):
         assert question["prompt"].endswith(f": {words}")
     if answer == "not":
         second.wait("vim.fn.bufnr('acp://composer/1') > 0")
@@ -227,7 +227,7 @@ def test_mentions_that_the_user_types_need_none(secrets: Editor) -> None:
     editor.keys("isay @.env {buffer}<Esc><C-s>")
     editor.wait_event("AcpTurnEnd", 1)
     assert sent_names(agent)[0] == ".env"
-    assert asked(editor) == []
+    assert picker_questions(editor) == []
 
 
 def test_a_file_outside_and_a_private_key_need_a_confirmation(secrets: Editor) -> None:
@@ -244,7 +244,7 @@ def test_a_file_outside_and_a_private_key_need_a_confirmation(secrets: Editor) -
     editor.lua("_G.acp_answers = { ... }", "Send it without these files")
     editor.keys("<Esc><C-s>")
     editor.wait_event("AcpTurnEnd", 2)
-    (question,) = asked(editor)
+    (question,) = picker_questions(editor)
     assert "notes.txt (outside the project)" in question["prompt"]
     assert "plain.txt (a secret file)" in question["prompt"]
     assert sent_names(agent) == []

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.checkpoints import run
 from tests.support.editor import Editor
-from tests.support.fake_picker import asked, install_picker
+from tests.support.fake_picker import install_picker, picker_questions
 from tests.support.git import repository
 from tests.support.killed_host import kill_host_once_written
 from tests.support.replaced_files import PLACES, TEXT, make, replaced, tree
@@ -92,7 +92,7 @@ def test_a_restore_restores_the_file_and_can_be_undone(
         assert {k: v for k, v in tree(project.work).items() if v != "folder"} == {
             k: v for k, v in after.items() if v != "folder"
         }
-    assert asked(project) == []
+    assert picker_questions(project) == []
     project.cmd("checktime")
     assert not project.rpc.mode()["blocking"]
 

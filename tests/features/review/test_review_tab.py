@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, last, sent, told
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, last, notifications, sent
 from tests.support.review_frames import (
     BUFFERS,
     DIFFS,
@@ -406,7 +406,7 @@ def test_the_review_does_not_open_after_the_user_has_moved_on(front: Editor) -> 
     front.cmd("new")
     apply(front, ["review", [entry(path, LINES)]])
     assert front.lua(TABS) == 1
-    assert told(front) == ["acp: The review is ready. :Acp review opens it"]
+    assert notifications(front) == ["acp: The review is ready. :Acp review opens it"]
 
 
 def test_keys_of_the_review_are_mapped_in_its_windows_only(front: Editor) -> None:
@@ -477,7 +477,7 @@ def test_a_command_right_after_a_side_is_closed_is_safe(
         front.cmd("wincmd h")
     front.lua("vim.cmd('quit') vim.cmd('Acp ' .. ...)", command)
     front.wait("not require('acp.features.review.tab').state()")
-    assert not [line for line in told(front) if "Invalid" in line]
+    assert not [line for line in notifications(front) if "Invalid" in line]
 
 
 @pytest.mark.parametrize("side", ["base", "live"])
@@ -488,5 +488,5 @@ def test_a_key_right_after_a_side_is_closed_is_safe(front: Editor, side: str, ke
         front.cmd("wincmd h")
     front.keys(f":quit<CR>{key}")
     front.wait("not require('acp.features.review.tab').state()")
-    assert not [line for line in told(front) if "Invalid" in line]
+    assert not [line for line in notifications(front) if "Invalid" in line]
     assert "Invalid" not in front.lua("return vim.fn.execute('messages')")

@@ -8,11 +8,11 @@ import pytest
 
 from tests.support.checkpoints import FIRST, contents
 from tests.support.editor import Editor
-from tests.support.fake_picker import asked, install_picker, pick
+from tests.support.fake_picker import install_picker, pick, picker_questions
+from tests.support.prompt_texts import transcript_in, words
 from tests.support.rpc import EditorError
 from tests.support.script_lines import shell
 from tests.support.stored_sessions import ALL, stored
-from tests.support.told_conversation import told, words
 from tests.support.traffic import Traffic
 
 FORKS: dict[str, Any] = {
@@ -60,12 +60,12 @@ def test_files_and_conversation_are_rewound(editor: Editor, agent: Traffic) -> N
     new, old = agent.received("session/prompt")[-1], agent.received("session/prompt")[0]
     assert new["params"]["sessionId"] != old["params"]["sessionId"]
     assert words(new) == ["say again"]
-    assert "the second line" in told(new)
-    assert "the third line" not in told(new)
+    assert "the second line" in transcript_in(new)
+    assert "the third line" not in transcript_in(new)
     assert "earlier session" not in "\n".join(editor.chat(2))
     editor.turn("say once more")
     prompt = agent.received("session/prompt")[-1]
-    assert (words(prompt), told(prompt)) == (["say once more"], "")
+    assert (words(prompt), transcript_in(prompt)) == (["say once more"], "")
 
 
 def test_a_restore_undoes_the_rewind(editor: Editor, agent: Traffic) -> None:
@@ -80,7 +80,7 @@ def test_a_restore_undoes_the_rewind(editor: Editor, agent: Traffic) -> None:
     assert contents(editor)["a.txt"] == "one\nTWO\nTHREE\n"
     editor.turn("say here again")
     prompt = agent.received("session/prompt")[-1]
-    assert (words(prompt), told(prompt)) == (["say here again"], "")
+    assert (words(prompt), transcript_in(prompt)) == (["say here again"], "")
 
 
 def test_a_rewind_to_the_first_prompt_sends_no_transcript(editor: Editor, agent: Traffic) -> None:
@@ -88,7 +88,7 @@ def test_a_rewind_to_the_first_prompt_sends_no_transcript(editor: Editor, agent:
     editor.wait("require('acp').state().current == 2")
     editor.turn("say hello")
     prompt = agent.received("session/prompt")[-1]
-    assert (words(prompt), told(prompt)) == (["say hello"], "")
+    assert (words(prompt), transcript_in(prompt)) == (["say hello"], "")
 
 
 def test_numbers_and_checkpoints_continue_in_the_branch(editor: Editor, agent: Traffic) -> None:
@@ -112,11 +112,11 @@ def test_the_users_own_changes_need_a_confirmation(editor: Editor, agent: Traffi
 
 def test_the_user_chooses_a_prompt_or_dismisses_the_list(editor: Editor, agent: Traffic) -> None:
     install_picker(editor)
-    asked = pick(editor, "Acp rewind")
-    assert [item.split()[0] for item in asked[0]["items"]] == ["2", "1"]
-    assert "say the second line" in asked[0]["items"][1]
+    picker_questions = pick(editor, "Acp rewind")
+    assert [item.split()[0] for item in picker_questions[0]["items"]] == ["2", "1"]
+    assert "say the second line" in picker_questions[0]["items"][1]
     assert editor.state()["current"] == 1
-    pick(editor, "Acp rewind", asked[0]["items"][1])
+    pick(editor, "Acp rewind", picker_questions[0]["items"][1])
     editor.wait("require('acp').state().current == 2")
     assert contents(editor)["a.txt"] == FIRST
     editor.cmd("Acp rewind 7")
@@ -132,7 +132,7 @@ def test_a_rewind_during_a_turn_is_refused(editor: Editor, agent: Traffic) -> No
     install_picker(editor)
     editor.cmd("Acp rewind")
     editor.wait_message("The agent is still working. Run :AcpCancel first, then rewind")
-    assert not asked(editor), "there is nothing to choose"
+    assert not picker_questions(editor), "there is nothing to choose"
     assert editor.state()["current"] == 1
     assert contents(editor)["a.txt"] == "one\nTWO\nTHREE\n"
     editor.cmd("AcpCancel")
@@ -152,7 +152,7 @@ def test_an_agent_that_forks_at_a_message_does_so(editor: Editor) -> None:
     assert "the end" not in "\n".join(editor.chat(2))
     editor.turn("say go on")
     prompt = agent.received("session/prompt")[-1]
-    assert (words(prompt), told(prompt)) == (["say go on"], "")
+    assert (words(prompt), transcript_in(prompt)) == (["say go on"], "")
 
 
 def test_an_agent_that_forks_whole_sessions_only_gets_an_instruction_instead(
@@ -167,5 +167,5 @@ def test_an_agent_that_forks_whole_sessions_only_gets_an_instruction_instead(
     assert agent.received("session/fork") == []
     prompt = agent.received("session/prompt")[-1]
     assert words(prompt) == ["say go on"]
-    assert "second message" in told(prompt)
-    assert "the end" not in told(prompt)
+    assert "second message" in transcript_in(prompt)
+    assert "the end" not in transcript_in(prompt)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.fake_picker import asked, install_picker, pick
+from tests.support.fake_picker import install_picker, pick, picker_questions
 from tests.support.stalled_agent import let_answer, stalled_agent
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
@@ -70,7 +70,7 @@ def test_the_user_picks_one_of_several_methods(picker: Editor) -> None:
     picker.prompt("say done")
     wait_login(picker)
     pick(picker, "Acp login")
-    assert "Browser" in asked(picker)[0]["items"][1]
+    assert "Browser" in picker_questions(picker)[0]["items"][1]
     assert not traffic.received("authenticate")
     picker.cmd("Acp login browser")
     picker.wait_event("AcpTurnEnd")

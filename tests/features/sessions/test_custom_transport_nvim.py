@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import ROOT, Editor
-from tests.support.entry_points import installed
+from tests.support.entry_points import install_entry_point
 
 EXAMPLE = ROOT / "docs/examples/unix_transport"
 
@@ -23,7 +23,7 @@ def test_the_example_of_the_manual_works(edit: Callable[..., Editor], tmp_path: 
     module = target.partition(":")[0]
     packages = tmp_path / "packages"
     packages.mkdir()
-    installed(packages, name, target)
+    install_entry_point(packages, name, target)
     (packages / f"{module}.py").write_text((EXAMPLE / f"{module}.py").read_text())
     editor = edit(env={"PYTHONPATH": f"{ROOT / 'tests/support/patient_host'}:{packages}"})
     path = tmp_path / "agent.sock"

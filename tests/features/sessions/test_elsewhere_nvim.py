@@ -108,7 +108,7 @@ def test_remote_modules_are_not_loaded_for_started_agents(
     edit: Callable[..., Editor], tmp_path: Path
 ) -> None:
     told = tmp_path / "modules"
-    folder = str(ROOT / "tests/support/told_modules")
+    folder = str(ROOT / "tests/support/recorded_modules")
     editor = edit(env={"PYTHONPATH": folder, "ACP_TEST_MODULES": str(told)})
     editor.agent("script")
     editor.turn("say hello")

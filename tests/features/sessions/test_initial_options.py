@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.fake_picker import asked, install_picker, pick
+from tests.support.fake_picker import install_picker, pick, picker_questions
 from tests.support.stored_sessions import ALL, MODES, stored
 
 
@@ -36,7 +36,7 @@ def test_a_session_starts_with_the_configured_values(editor: Editor, protocol: i
     assert [it["currentValue"] for it in editor.session()["options"]] == ["large", True]
     pick(editor, "Acp sessions", "An old one")
     editor.wait("#_G.acp_asked == 2")
-    assert "Large" in asked(editor)[1]["prompt"]
+    assert "Large" in picker_questions(editor)[1]["prompt"]
     params = traffic.received("session/options")[0]["params"]
     assert params == {"cwd": str(editor.work), "sessionId": "s1"}
 

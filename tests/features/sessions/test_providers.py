@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.fake_picker import asked, install_picker, pick
+from tests.support.fake_picker import install_picker, pick, picker_questions
 
 
 @pytest.mark.parametrize("protocol", [1, 2])
@@ -47,7 +47,7 @@ def test_a_provider_can_be_disabled_before_there_is_a_session(
     assert traffic.wait("providers/disable")["params"] == {"providerId": "spare"}
     editor.wait_message("spare is disabled for new sessions")
     pick(editor, "Acp option provider")
-    assert "spare: disabled" in asked(editor)[-1]["items"]
+    assert "spare: disabled" in picker_questions(editor)[-1]["items"]
     editor.cmd("Acp option provider nowhere")
     editor.wait_message("No provider nowhere. Known: main, spare")
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.told_conversation import told, words
+from tests.support.prompt_texts import transcript_in, words
 from tests.support.waiting import until
 
 MODES = {
@@ -51,11 +51,11 @@ def test_a_lost_session_is_reopened_and_the_prompt_sent_again(
     again = traffic.received("session/prompt")[2]
     assert words(again) == ["and lose"]
     if how != "new":
-        assert told(again) == ""
+        assert transcript_in(again) == ""
         return
-    assert "> remember the word plum" in told(again)
-    assert "> Hello, world." in told(again)
-    assert "lose" not in told(again), "the prompt itself stands before it"
+    assert "> remember the word plum" in transcript_in(again)
+    assert "> Hello, world." in transcript_in(again)
+    assert "lose" not in transcript_in(again), "the prompt itself stands before it"
     editor.turn("once more")
     assert traffic.prompts()[-1] == "once more"
 
@@ -96,7 +96,7 @@ def test_a_session_that_is_lost_at_another_request_is_reopened(editor: Editor) -
     until(lambda: len(traffic.received("session/set_mode")) == 2)
     assert [f["params"]["sessionId"] for f in traffic.received("session/set_mode")] == ["s1", "s2"]
     editor.turn("second")
-    assert "> first" in told(traffic.received("session/prompt")[-1])
+    assert "> first" in transcript_in(traffic.received("session/prompt")[-1])
 
 
 def refuse_with(message: str, data: object = None) -> str:

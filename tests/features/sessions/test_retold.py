@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support.editor import Editor
+from tests.support.prompt_texts import transcript_in, words
 from tests.support.stored_sessions import storing_agent
-from tests.support.told_conversation import told, words
 
 
 def test_the_transcript_is_not_sent_again_after_the_end_of_a_process(editor: Editor) -> None:
@@ -16,7 +16,7 @@ def test_the_transcript_is_not_sent_again_after_the_end_of_a_process(editor: Edi
     assert "does not remember" in " ".join(" ".join(editor.chat()).split())
     editor.turn("say and now")
     prompt = agent.received("session/prompt")[-1]
-    assert (words(prompt), told(prompt)) == (["say and now"], "")
+    assert (words(prompt), transcript_in(prompt)) == (["say and now"], "")
 
 
 def test_the_transcript_is_sent_again_after_the_agent_refused_it(editor: Editor) -> None:
@@ -27,14 +27,16 @@ def test_the_transcript_is_sent_again_after_the_agent_refused_it(editor: Editor)
     editor.wait("require('acp').state().current == 2")
     agent.wait("session/new", 2)
     editor.turn("stop error")
-    assert "the answer is 42" in told(agent.received("session/prompt")[-1])
+    assert "the answer is 42" in transcript_in(agent.received("session/prompt")[-1])
     editor.turn("/compact now")
     prompt = agent.received("session/prompt")[-1]
-    assert (words(prompt), told(prompt)) == (["/compact now"], ""), "a command takes no more text"
+    assert (words(prompt), transcript_in(prompt)) == (["/compact now"], ""), (
+        "a command takes no more text"
+    )
     editor.turn("say and now")
     prompt = agent.received("session/prompt")[-1]
     assert words(prompt) == ["say and now"]
-    assert "the answer is 42" in told(prompt)
+    assert "the answer is 42" in transcript_in(prompt)
     editor.turn("say the rest")
     prompt = agent.received("session/prompt")[-1]
-    assert (words(prompt), told(prompt)) == (["say the rest"], "")
+    assert (words(prompt), transcript_in(prompt)) == (["say the rest"], "")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.fake_picker import asked, install_picker, pick
+from tests.support.fake_picker import install_picker, pick, picker_questions
 from tests.support.stored_sessions import MODES, storing_agent
 from tests.support.waiting import until
 
@@ -368,7 +368,7 @@ def test_an_agent_that_cannot_list_shows_the_open_sessions(picker: Editor) -> No
     picker.turn("hello")
     questions = pick(picker, "Acp sessions", "hello", "no such action")
     assert questions[0]["items"] == ["hello  (script, ○ idle)"]
-    assert asked(picker)[-1]["items"] == ["open", "rename", "close"]
+    assert picker_questions(picker)[-1]["items"] == ["open", "rename", "close"]
 
 
 def test_an_open_session_shows_its_state_and_its_questions(picker: Editor) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST
 from tests.support.lua import lua_chunk
-from tests.support.served_language import LuaError, attached, call, received, serve
+from tests.support.served_language import LuaError, call, received, serve, wait_attached
 
 CONFORM = lua_chunk(__file__, "fake_conform")
 OBSTACLES = "return require('acp.buffers.live').obstacles(...)"
@@ -35,7 +35,7 @@ def test_loaded_files_have_the_versions_known_to_servers(front: Editor) -> None:
     serve(front, log=str(log))
     front.open("b.py")
     front.open("a.txt")
-    attached(front, "a.txt")
+    wait_attached(front, "a.txt")
     front.keys("ggOabove<Esc>")
     front.cmd("write")
     found = loaded(front)
@@ -104,7 +104,7 @@ def test_the_edit_of_a_command_is_returned_and_not_applied(front: Editor) -> Non
     change = {"changes": {f"file://{front.work}/a.txt": [edit]}}
     serve(front, commands={"words.fix": change})
     front.open("a.txt")
-    attached(front, "a.txt")
+    wait_attached(front, "a.txt")
     path = str(front.work / "a.txt")
     client = front.lua("return vim.lsp.get_clients()[1].id")
     asked = {"client": client, "path": path, "session": 1, "command": {"command": "words.fix"}}

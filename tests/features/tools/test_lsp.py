@@ -14,11 +14,11 @@ from tests.support.front_without_host import HOST
 from tests.support.served_language import (
     LuaError,
     answer,
-    attached,
     begin,
     call,
     received,
     serve,
+    wait_attached,
 )
 from tests.support.waiting import until
 
@@ -75,7 +75,7 @@ def test_two_servers_of_one_buffer_are_asked_each_in_its_encoding(front: Editor)
     serve(front, name="eight", encoding="utf-8")
     serve(front, name="sixteen", encoding="utf-16")
     front.open("a.txt")
-    attached(front, "a.txt", 2)
+    wait_attached(front, "a.txt", 2)
     answers = ask(front, "textDocument/definition", at=[[1, 3]])
     assert {one["name"]: one["encoding"] for one in answers} == {
         "eight": "utf-8",
@@ -152,7 +152,7 @@ def test_a_server_without_the_capability_is_named(front: Editor) -> None:
     front.write("a.txt", TEXT)
     serve(front, capabilities={"hoverProvider": None})
     front.open("a.txt")
-    attached(front, "a.txt")
+    wait_attached(front, "a.txt")
     with pytest.raises(LuaError, match="words does not know textDocument/hover"):
         ask(front, "textDocument/hover", at=[[1, 0]], wait_ms=1)
 
@@ -179,7 +179,7 @@ def test_one_servers_error_is_ignored_if_another_answers(front: Editor) -> None:
     serve(front, errors={"textDocument/hover": {"code": -32603, "message": "broken"}})
     serve(front, name="other")
     front.open("a.txt")
-    attached(front, "a.txt", 2)
+    wait_attached(front, "a.txt", 2)
     answers = ask(front, "textDocument/hover", at=[[1, 0]])
     assert [one["name"] for one in answers] == ["other"]
 
@@ -226,7 +226,7 @@ def test_a_file_that_changed_on_disk_is_reloaded_first(front: Editor) -> None:
     path = front.write("a.txt", TEXT)
     serve(front)
     front.open("a.txt")
-    attached(front, "a.txt")
+    wait_attached(front, "a.txt")
     path.write_text("above\n" + TEXT)
     (found,) = ask(front, "textDocument/definition", at=[[2, 0]])
     assert found["result"][0]["range"]["start"]["line"] == 1
@@ -262,7 +262,7 @@ def test_without_a_path_all_servers_of_the_directories_are_asked(front: Editor) 
     with pytest.raises(LuaError, match="runs here: name a path"):
         call(front, MODULE, "ask", asked)
     front.open("a.txt")
-    attached(front, "a.txt")
+    wait_attached(front, "a.txt")
     (found,) = call(front, MODULE, "ask", asked)
     assert [symbol["name"] for symbol in found["result"]] == ["one"]
 
@@ -291,7 +291,7 @@ def test_a_request_does_not_wait_for_text_typed_after_it(front: Editor) -> None:
     front.write("a.txt", "one\n")
     serve(front, behind=True)
     bufnr = front.open("a.txt")
-    attached(front, "a.txt")
+    wait_attached(front, "a.txt")
     front.lua("require('acp.buffers.language.spoken').watch()")
     change = "vim.api.nvim_buf_set_lines(..., 0, 0, true, { 'typed' })"
     front.lua(change, bufnr)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.pending_edits import wait_count
-from tests.support.served_language import attached, serve
+from tests.support.served_language import serve, wait_attached
 from tests.support.tool_caller import Caller
 from tests.support.waiting import until
 
@@ -32,7 +32,7 @@ def caller(editor: Editor) -> Caller:
     editor.write("b.txt", "def two\nand two\n")
     serve(editor)
     editor.open("a.txt")
-    attached(editor, "a.txt")
+    wait_attached(editor, "a.txt")
     caller = Caller(editor)
     editor.turn("say hello")
     return caller
@@ -46,8 +46,8 @@ def call_all(caller: Caller) -> dict[str, dict[str, Any]]:
 
 def results(caller: Caller) -> dict[str, dict[str, Any]]:
     names = [str(tool).removeprefix("nvim_") for tool, _ in CALLS]
-    until(lambda: all(caller.told(name) for name in names))
-    return {name: caller.told(name)[-1] for name in names}
+    until(lambda: all(caller.results(name) for name in names))
+    return {name: caller.results(name)[-1] for name in names}
 
 
 def assert_all_succeed(found: dict[str, dict[str, Any]]) -> None:
@@ -75,8 +75,8 @@ def test_calls_work_while_the_user_types(
         "local one = require('acp').state().sessions[1].permissions[1]\n"
         "require('acp').answer(one.id, 'allow_once')"
     )
-    until(lambda: caller.told("edit"))
-    assert not caller.told("edit")[0].get("isError"), caller.told("edit")
+    until(lambda: caller.results("edit"))
+    assert not caller.results("edit")[0].get("isError"), caller.results("edit")
     assert editor.lua("return vim.api.nvim_get_mode().mode") == mode
     editor.keys(way_out)
     wait_count(editor, 1)
@@ -93,10 +93,10 @@ def test_a_call_waits_for_the_key_at_a_hit_enter_prompt(caller: Caller) -> None:
     until(lambda: editor.rpc.mode()["blocking"])
     go.touch()
     until(lambda: caller.agent.notes()[-1].startswith("mcp process"))
-    assert not caller.told("diagnostics")
+    assert not caller.results("diagnostics")
     editor.rpc.request("nvim_input", "<CR>")
-    until(lambda: caller.told("diagnostics"))
-    assert "a.txt:2:5 error: bad" in caller.told("diagnostics")[0]["content"][0]["text"]
+    until(lambda: caller.results("diagnostics"))
+    assert "a.txt:2:5 error: bad" in caller.results("diagnostics")[0]["content"][0]["text"]
     editor.wait_event("AcpTurnEnd", 2)
 
 
@@ -123,7 +123,7 @@ def test_a_call_in_progress_when_neovim_quits_ends(editor: Editor) -> None:
     editor.write("a.txt", TEXT)
     serve(editor, never=["textDocument/hover"])
     editor.open("a.txt")
-    attached(editor, "a.txt")
+    wait_attached(editor, "a.txt")
     agent = editor.agent("script")
     arguments = {"path": "a.txt", "line": 1, "symbol": "one"}
     editor.prompt(f"mcp nvim_hover {json.dumps(arguments)}")

@@ -119,14 +119,14 @@ def test_tests_are_listed_and_run_once_the_user_agrees(
     assert editor.session(1)["permissions"][0]["kind"] == "execute"
     editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd", 3)
-    assert caller.told("tests_run")[-1]["content"][0]["text"] == "the user refused"
+    assert caller.results("tests_run")[-1]["content"][0]["text"] == "the user refused"
     assert editor.lua("return _G.runs") is None
 
     editor.prompt(f"mcp nvim_tests_run {json.dumps({'id': file})}")
     editor.wait("#require('acp').state().sessions[1].permissions > 0")
     editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd", 4)
-    said = caller.told("tests_run")[-1]
+    said = caller.results("tests_run")[-1]
     assert said["content"][0]["text"] == (
         "1 passed, 1 failed, 0 skipped\n"
         "failed test_app.py:4 bad\n  test_app.py:5: no: 1 == 2\n"

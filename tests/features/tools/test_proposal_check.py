@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
-from tests.support.served_language import attached, received, serve
+from tests.support.served_language import received, serve, wait_attached
 from tests.support.waiting import until
 
 TEXT = "one\nerror: old\nthree\n"
@@ -26,7 +26,7 @@ class ServedProject:
         self.path = Path(editor.write("a.txt", TEXT))
         serve(editor, log=str(self.log), **script)
         editor.open("a.txt")
-        attached(editor, "a.txt")
+        wait_attached(editor, "a.txt")
         editor.agent("script")
 
     def edit(self, old: str, new: str) -> None:
@@ -177,7 +177,7 @@ def test_a_silent_server_delays_nothing_and_is_not_asked_again(editor: Editor) -
     editor.write("a.txt", TEXT)
     serve(editor, name="silent", log=str(never), hold=hold)
     project = ServedProject(editor)
-    attached(editor, "a.txt", 2)
+    wait_attached(editor, "a.txt", 2)
     for number in range(3):
         project.edit("three", f"error: {number}")
         editor.wait_screen("This edit adds 1 error")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
-from tests.support.served_language import attached, received, serve
+from tests.support.served_language import received, serve, wait_attached
 from tests.support.tool_caller import Caller
 from tests.support.waiting import until
 
@@ -44,7 +44,7 @@ def test_results_are_lines_and_structured_data(editor: Editor, caller: Caller) -
 def test_servers_are_asked_about_the_unsaved_text(editor: Editor, caller: Caller) -> None:
     serve(editor)
     editor.open("a.txt")
-    attached(editor, "a.txt")
+    wait_attached(editor, "a.txt")
     editor.keys("ggOdef new<CR>new<Esc>")
     assert caller.text("definition", path="a.txt", line=2, symbol="new") == "a.txt:1:5 def new"
 
@@ -79,7 +79,7 @@ def test_outline_and_workspace_symbols_are_returned(editor: Editor, caller: Call
     editor.write("b.txt", "class Box\n  def inner\n")
     serve(editor)
     editor.open("a.txt")
-    attached(editor, "a.txt")
+    wait_attached(editor, "a.txt")
     assert caller.text("symbols", path="b.txt").split("\n") == [
         "b.txt:1:7 class Box: class Box",
         "b.txt:2:7 function inner of Box: def inner",
@@ -125,7 +125,7 @@ def test_diagnostics_are_those_of_the_last_change(editor: Editor, caller: Caller
     editor.write("b.txt", "error: old\n")
     serve(editor)
     editor.open("b.txt")
-    attached(editor, "b.txt")
+    wait_attached(editor, "b.txt")
     editor.keys("ccwarning: näw<Esc>")
     found = caller.call("diagnostics")
     assert found["content"][0]["text"] == "b.txt:1:1 warning: näw [words W1]"
@@ -147,13 +147,13 @@ def test_diagnostics_can_be_limited_to_the_turn(editor: Editor, caller: Caller) 
     path = editor.write("b.txt", "error: old\nerror: stays\n")
     serve(editor)
     editor.open("b.txt")
-    attached(editor, "b.txt")
+    wait_attached(editor, "b.txt")
     editor.wait("#vim.diagnostic.get(0) == 2")
     caller.text("diagnostics")  # otherwise the tool may be asked before it has seen any diagnostics
     asked = json.dumps({"since": "turn", "wait_ms": 20_000})
     text = json.dumps("one\nerror: stays\nerror: new\n")
     editor.turn(f"write {path} {text}\nmcp nvim_diagnostics {asked}")
-    assert caller.told("diagnostics")[-1]["content"][0]["text"].split("\n") == [
+    assert caller.results("diagnostics")[-1]["content"][0]["text"].split("\n") == [
         "+ b.txt:3:1 error: new [words E1]",
         "- b.txt error: old [words]",
     ]
@@ -162,7 +162,7 @@ def test_diagnostics_can_be_limited_to_the_turn(editor: Editor, caller: Caller) 
 def test_a_late_server_is_named(editor: Editor, caller: Caller, tmp_path: Path) -> None:
     serve(editor, hold={"publish": str(tmp_path / "go")})
     editor.open("a.txt")
-    attached(editor, "a.txt")
+    wait_attached(editor, "a.txt")
     caller.text("diagnostics", path="a.txt", wait_ms=1)
     editor.keys("Achanged<Esc>")
     text = caller.text("diagnostics", path="a.txt", wait_ms=1)
@@ -172,7 +172,7 @@ def test_a_late_server_is_named(editor: Editor, caller: Caller, tmp_path: Path) 
 def test_diagnostics_of_an_earlier_text_do_not_count(editor: Editor, caller: Caller) -> None:
     serve(editor, behind=True)
     editor.open("a.txt")
-    attached(editor, "a.txt")
+    wait_attached(editor, "a.txt")
     caller.text("diagnostics", path="a.txt", wait_ms=1)
     editor.lua(
         "vim.api.nvim_create_autocmd('DiagnosticChanged',"
@@ -187,7 +187,7 @@ def test_diagnostics_of_an_earlier_text_do_not_count(editor: Editor, caller: Cal
 def test_a_silent_server_is_not_waited_for_again(editor: Editor, caller: Caller) -> None:
     serve(editor, publish=False, capabilities={"diagnosticProvider": None})
     editor.open("a.txt")
-    attached(editor, "a.txt")
+    wait_attached(editor, "a.txt")
     caller.text("diagnostics", path="a.txt", wait_ms=0)
     late = []
     for _ in range(3):
@@ -259,8 +259,8 @@ def test_a_selection_in_visual_mode_is_returned(editor: Editor, caller: Caller) 
     editor.open("a.txt")
     editor.keys("3Gvj$")
     editor.lua("require('acp').prompt('mcp nvim_buffers {}')")
-    until(lambda: len(caller.told("buffers")) == 2)
-    found = caller.told("buffers")[1]["structuredContent"]["buffers"]
+    until(lambda: len(caller.results("buffers")) == 2)
+    found = caller.results("buffers")[1]["structuredContent"]["buffers"]
     selection = next(one["selection"] for one in found if one["path"] == "a.txt")
     assert (selection["line"], selection["end_line"]) == (3, 4)
 

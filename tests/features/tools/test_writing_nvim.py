@@ -13,7 +13,7 @@ import pytest
 from tests.support.editor import ROOT, Editor
 from tests.support.lua import lua_chunk
 from tests.support.pending_edits import edits_by_name, wait_count
-from tests.support.served_language import attached, serve
+from tests.support.served_language import serve, wait_attached
 from tests.support.waiting import until
 
 A = "def load\nload two\n"
@@ -189,7 +189,7 @@ def test_a_cancel_of_the_turn_ends_the_question(project: Project) -> None:
 def test_a_rename_changes_three_files_with_unsaved_text(project: Project) -> None:
     editor = project.editor
     editor.open("b.txt")
-    attached(editor, "b.txt")
+    wait_attached(editor, "b.txt")
     editor.keys("ggO🦆🦆 load unsaved<Esc>")
     project.begin("nvim_rename", **RENAME)
     assert project.wait_question()["title"] == "Rename load to fetch"
@@ -243,7 +243,7 @@ def test_a_dry_run_needs_no_permission(project: Project) -> None:
 def test_a_rename_for_another_version_is_refused(make: Callable[..., Project]) -> None:
     project = make(versions=1)
     project.editor.open("a.txt")
-    attached(project.editor, "a.txt")
+    wait_attached(project.editor, "a.txt")
     said = " ".join(project.call("nvim_rename", **RENAME))
     assert said.startswith("failed")
     assert "has changed since the server looked at it" in said

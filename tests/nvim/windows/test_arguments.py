@@ -43,9 +43,9 @@ WRONG = [
 @pytest.mark.parametrize(("call", "line"), WRONG)
 def test_a_wrong_argument_is_named_in_one_line(editor: Editor, call: str, line: str) -> None:
     editor.setup({"agents": {"echo": {"command": ["echo"]}}})
-    editor.lua("_G.told = {} vim.notify = function(m) table.insert(_G.told, m) end")
+    editor.lua("_G.notified = {} vim.notify = function(m) table.insert(_G.notified, m) end")
     editor.lua(f"require('acp').{call}")
-    assert editor.lua("return _G.told") == [line]
+    assert editor.lua("return _G.notified") == [line]
     assert editor.state()["host"] == "stopped"
 
 

@@ -65,12 +65,12 @@ def test_calls_keep_their_order(editor: Editor) -> None:
 
 
 def test_a_mistake_is_reported(editor: Editor) -> None:
-    editor.lua("_G.told = {} vim.notify = function(m) table.insert(_G.told, m) end")
+    editor.lua("_G.notified = {} vim.notify = function(m) table.insert(_G.notified, m) end")
     run_fast(editor, "require('acp').prompt('x', { session = 99 })")
     run_fast(editor, "require('acp').cancel('x')")
     run_fast(editor, "require('acp').answer(nil)")
-    editor.wait("#_G.told == 3")
-    assert editor.lua("return _G.told") == [
+    editor.wait("#_G.notified == 3")
+    assert editor.lua("return _G.notified") == [
         "acp: No session 99. :Acp sessions lists them",
         "acp: cancel(): session should be a number, not 'x'",
         "acp: answer(): id should be a question's id, not nil",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, told
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, notifications
 from tests.support.lua import lua_chunk
 from tests.support.review_frames import apply
 
@@ -237,7 +237,7 @@ def test_the_command_turns_it_off_from_any_window(front: Editor) -> None:
     assert front.lua("return vim.fn.expand('%:t')") == "mine.txt"
     front.cmd("Acp follow")
     assert front.lua(STATUS) is None
-    assert told(front) == ["acp: No longer following"]
+    assert notifications(front) == ["acp: No longer following"]
     assert not any("Following Tutor" in row for row in front.screen())
     work_at(front, "b.txt", 5)
     settle(front)
@@ -258,7 +258,7 @@ def test_a_window_of_the_plugin_can_turn_it_off_and_cannot_follow(front: Editor)
     front.cmd("Acp follow")
     assert front.lua(STATUS) is None
     front.cmd("Acp follow")
-    assert told(front)[-1] == "acp: Use :Acp follow in a code window"
+    assert notifications(front)[-1] == "acp: Use :Acp follow in a code window"
     assert front.lua(STATUS) is None
 
 

@@ -14,10 +14,10 @@ from tests.support.front_without_host import (
     RECORD_NOTIFY,
     Start,
     last,
+    notifications,
     permission,
     sent,
     session,
-    told,
 )
 from tests.support.rpc import EditorError
 
@@ -38,7 +38,7 @@ def test_all_mistakes_are_reported_at_once_with_the_nearest_name(front: Editor) 
         "agents": {"mine": {"comand": ["x"]}},
     }
     front.lua("require('acp').setup(...)", wrong)
-    (text,) = told(front)
+    (text,) = notifications(front)
     for name in (
         "'agent'",
         "'chat.layout'",
@@ -163,7 +163,7 @@ def test_a_prompt_for_a_missing_session_is_an_error(front: Editor) -> None:
     before = len(sent(front))
     front.lua("pcall(require('acp').prompt, 'x', { session = 9 })")
     assert len(sent(front)) == before
-    assert "No session 9" in told(front)[-1]
+    assert "No session 9" in notifications(front)[-1]
 
 
 def test_invisible_characters_are_spelled_out_on_one_line(edit: Start) -> None:
@@ -202,12 +202,12 @@ def test_turn_ends_are_announced_only_without_focus(front: Editor) -> None:
         " data = {session = 1, stop_reason = 'end_turn'}})"
     )
     front.lua(end)
-    assert told(front) == []
+    assert notifications(front) == []
     front.lua("package.loaded['acp.base.notify'] = nil")
     front.lua("vim.api.nvim_exec_autocmds('FocusLost', {})")
     front.lua("require('acp.base.notify').watch()")
     front.lua(end)
-    assert told(front) == ["acp: Claude has finished"]
+    assert notifications(front) == ["acp: Claude has finished"]
 
 
 def test_statusline_shows_agent_and_state(front: Editor) -> None:

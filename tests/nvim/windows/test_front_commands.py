@@ -13,10 +13,10 @@ from tests.support.front_without_host import (
     Start,
     error_of,
     last,
+    notifications,
     permission,
     sent,
     session,
-    told,
 )
 from tests.support.lua import lua_chunk
 
@@ -223,7 +223,10 @@ def test_nothing_is_set_in_a_closed_session(front: Editor) -> None:
     session(front, status="closed")
     for command in ("mode", "mode code", "model", "model small", "option", "option think true"):
         front.cmd(f"Acp {command}")
-    assert told(front) == ["acp: This session is closed. Your next prompt opens a new one"] * 6
+    assert (
+        notifications(front)
+        == ["acp: This session is closed. Your next prompt opens a new one"] * 6
+    )
     assert sent(front) == []
 
 

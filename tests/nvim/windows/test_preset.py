@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.fake_picker import asked, install_picker
+from tests.support.fake_picker import install_picker, picker_questions
 from tests.support.lua import lua_chunk
 
 MAPS = lua_chunk(__file__, "acp_keymaps")
@@ -48,7 +48,7 @@ def test_the_key_of_sessions_opens_the_chosen_one_at_once(editor: Editor) -> Non
     editor.lua("_G.acp_answers = { 'hello' }")
     editor.keys(",as")
     editor.wait("require('acp').state().current == 1")
-    assert [question["kind"] for question in asked(editor)] == ["acp_session"]
+    assert [question["kind"] for question in picker_questions(editor)] == ["acp_session"]
 
 
 def test_the_users_prefix_is_used_and_their_own_maps_are_kept(editor: Editor) -> None:

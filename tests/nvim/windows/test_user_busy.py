@@ -12,7 +12,7 @@ import pytest
 
 from acp_nvim.protocol.errors import RequestError
 from tests.support.agent_files_nvim import AgentFilesInNvim
-from tests.support.editor import Editor, serves_while_it_asks
+from tests.support.editor import Editor, skip_if_substitution_blocks
 from tests.support.lua import lua_chunk
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
@@ -122,7 +122,7 @@ def test_a_command_by_line_numbers_finishes_first(
     project: Editor, way: str, begin: str, rest: str, then: list[str]
 ) -> None:
     if begin.endswith("c<CR>"):
-        serves_while_it_asks(project)
+        skip_if_substitution_blocks(project)
     project.keys(begin)
     project.lua(TRIED)
     project.prompt(change(way, project.work / "a.txt"))

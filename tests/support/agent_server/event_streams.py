@@ -1,5 +1,5 @@
-"""What the agent says to a client of Streamable HTTP, sorted into streams: one for the connection,
-one for each session. What nobody reads waits; what was read last can be read again by its number.
+"""An agent's messages to a client of Streamable HTTP, sorted into streams: one for the connection
+and one for each session. Unread messages wait; the last ones read can be read again by number.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from itertools import count
 from typing import Any, Final
 
 AGAIN: Final = 1000
-"""Events of a stream that can be read again."""
+"""Number of events of a stream that can be read again."""
 
 
 class Outbox:
     """One stream."""
 
     def __init__(self) -> None:
-        """Nothing is to be said yet."""
+        """Set when there is a message."""
         self.taken = False
-        """Whether somebody reads it."""
+        """Whether the stream has a reader."""
         self.ended = False
         self._numbers = count(1)
         self._waiting: deque[tuple[int, bytes]] = deque()
@@ -35,7 +35,7 @@ class Outbox:
         self._news.set()
 
     def take(self) -> Iterator[bytes]:
-        """Return the events that wait."""
+        """Return the waiting events."""
         self._news.clear()
         while self._waiting:
             number, line = self._waiting.popleft()
@@ -43,12 +43,12 @@ class Outbox:
             yield b"id: %d\ndata: %s\n\n" % (number, line)
 
     async def news(self) -> None:
-        """Wait for a message, or the end."""
+        """Wait for a message or the end."""
         await self._news.wait()
 
     @contextmanager
     def reading(self, last: int | None) -> Iterator[None]:
-        """Somebody reads it; after the event ``last``, where they know one."""
+        """Begin reading, after the event ``last`` if the reader knows one."""
         if last is not None:
             again = [(number, line) for number, line in self._said if number > last]
             self._said = deque((it for it in self._said if it[0] <= last), AGAIN)
@@ -63,23 +63,25 @@ class Outbox:
             self.taken = False
 
     def end(self) -> None:
-        """Nothing more comes."""
+        """End the stream."""
         self.ended = True
         self._news.set()
 
 
 class EventStreams:
-    """The streams of one client, and where each message goes."""
+    """Streams of one client, and the routing of messages to them."""
 
     def __init__(self) -> None:
-        """Only that of the connection."""
+        """The stream of the connection only."""
         self._outboxes: dict[str | None, Outbox] = {None: Outbox()}
         self._routes: dict[str, str] = {}
         """Requests of the client about a session: id -> session."""
         self._awaited: dict[str, asyncio.Future[bytes]] = {}
 
     def get(self, session: str | None) -> Outbox:
-        """Return a stream. A client that is back opens that of its session before it loads it."""
+        """Return a stream. A client that returns opens the stream of its session before it loads
+        it.
+        """
         return self._outbox(session)
 
     def answer_to(self, message: dict[str, Any]) -> asyncio.Future[bytes]:
@@ -89,14 +91,14 @@ class EventStreams:
         return answer
 
     def expect(self, message: dict[str, Any], session: str | None) -> None:
-        """A message of the client came; its answer goes to the stream of the session."""
+        """Note a message of the client; its answer goes to the stream of the session."""
         if "method" in message and "id" in message and session is not None:
             opens = message["method"] in ("session/load", "session/resume")
             if not opens:
                 self._routes[_key(message)] = session
 
     def write(self, line: bytes) -> None:
-        """Say one message."""
+        """Send one message."""
         line = line.rstrip(b"\n")
         message = json.loads(line)
         if "method" not in message:
@@ -118,7 +120,7 @@ class EventStreams:
         return self._outboxes.setdefault(session, Outbox())
 
     def end(self) -> None:
-        """Nothing more comes on any of them."""
+        """End all streams."""
         for outbox in self._outboxes.values():
             outbox.end()
 

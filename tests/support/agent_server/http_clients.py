@@ -1,4 +1,4 @@
-"""The server's end of Streamable HTTP: POST, GET and DELETE at one address, by h11."""
+"""Server side of Streamable HTTP: POST, GET and DELETE at one address, with h11."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ CHUNK: Final = 1 << 16
 BODY_BYTES: Final = 128 << 20
 INITIALIZE_S: Final = 30.0
 KEEP_ALIVE_S: Final = 15.0
-"""Pause between the comments on a silent stream, in seconds: proxies end what is silent."""
+"""Seconds between comments on a silent stream, because proxies end silent connections."""
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"
 
 
 class Refused(Exception):
-    """A request is refused with this status."""
+    """Refusal of a request with this status."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -31,22 +31,22 @@ class Refused(Exception):
 
 
 class HttpClient:
-    """A client by its `Acp-Connection-Id`: what it sent, and the streams of what it is told."""
+    """Client with its `Acp-Connection-Id`: its messages, and the streams to it."""
 
     def __init__(self, serve: Callable[..., Awaitable[None]]) -> None:
-        """It is served from now on."""
+        """Begin to serve the client."""
         self.id = secrets.token_hex(16)
         self.streams = EventStreams()
         self._inbox: asyncio.Queue[bytes] = asyncio.Queue()
         self._serving = asyncio.ensure_future(serve(self._inbox.get, self.streams.write))
 
     def take(self, message: dict[str, Any], session: str | None) -> None:
-        """Hand a message to the agent. Raises Refused."""
+        """Pass a message to the agent. Raises Refused."""
         self.streams.expect(message, session)
         self._inbox.put_nowait(json.dumps(message).encode() + b"\n")
 
     async def end(self) -> None:
-        """The connection is over: the agent's work for it ends, and its streams."""
+        """End the connection, the agent's work for it, and its streams."""
         self._inbox.put_nowait(b"")
         self.streams.end()
         with contextlib.suppress(TimeoutError):
@@ -57,7 +57,7 @@ class HttpClients:
     """All clients of a server."""
 
     def __init__(self, serve: Callable[..., Awaitable[None]]) -> None:
-        """None yet."""
+        """Begin without clients."""
         self._serve = serve
         self._clients: dict[str, HttpClient] = {}
 
@@ -78,7 +78,8 @@ class HttpClients:
 
     async def _answer(self, http: _Http, request: h11.Request) -> None:
         headers = {name.decode(): value.decode("latin-1") for name, value in request.headers}
-        body = await http.body()  # read whatever follows, else the connection is of no more use
+        # read all of the body, otherwise the connection cannot be used again
+        body = await http.body()
         if "origin" in headers:
             raise Refused(403, "web pages are not served")
         match request.method:
@@ -147,7 +148,7 @@ class HttpClients:
 async def _events(http: _Http, outbox: Outbox) -> None:
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     await http.begin(200, EVENTS, headers)
-    gone = asyncio.ensure_future(http.gone())
+    gone = asyncio.ensure_future(http.wait_closed())
     try:
         while not (outbox.ended or gone.done()):
             news = asyncio.ensure_future(outbox.news())
@@ -163,7 +164,7 @@ async def _events(http: _Http, outbox: Outbox) -> None:
 
 
 class _Http:
-    """One TCP connection, by h11. All may raise ConnectionError."""
+    """One TCP connection with h11. All methods may raise ConnectionError."""
 
     def __init__(
         self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -174,12 +175,12 @@ class _Http:
         self._http.receive_data(head)
 
     async def request(self) -> h11.Request | None:
-        """The next request; None at the end, or where what comes is none."""
+        """Return the next request; None at the end or for invalid input."""
         event = await self._event()
         return event if isinstance(event, h11.Request) else None
 
     async def body(self) -> bytes:
-        """The body of the request."""
+        """Return the body of the request."""
         pieces: list[bytes] = []
         size = 0
         while isinstance(event := await self._event(), h11.Data):
@@ -189,8 +190,8 @@ class _Http:
                 raise Refused(413, f"a message has {BODY_BYTES} bytes at most")
         return b"".join(pieces)
 
-    async def gone(self) -> None:
-        """Wait until the client is gone."""
+    async def wait_closed(self) -> None:
+        """Wait until the client has disconnected."""
         while await self._reader.read(CHUNK):
             pass
 
@@ -209,7 +210,7 @@ class _Http:
         kind: str = JSON,
         headers: dict[str, str] | None = None,
     ) -> None:
-        """Answer the request with all of the body."""
+        """Answer the request with the whole body."""
         length = {"Content-Length": str(len(body)), **(headers or {})}
         await self.begin(status, kind, length)
         await self.write(body)
@@ -221,7 +222,7 @@ class _Http:
         await self._send(h11.Response(status_code=status, headers=fields))
 
     async def write(self, data: bytes) -> None:
-        """Go on with it."""
+        """Continue it."""
         await self._send(h11.Data(data=data))
 
     async def finish(self) -> None:
@@ -229,7 +230,7 @@ class _Http:
         await self._send(h11.EndOfMessage())
 
     def again(self) -> bool:
-        """Whether there may be another request."""
+        """Return whether there may be another request."""
         if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
             return False
         self._http.start_next_cycle()

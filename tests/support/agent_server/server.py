@@ -1,8 +1,8 @@
-"""An agent behind a socket, as the protocol's proposal says (rfds/streamable-http-websocket-
-transport): WebSocket and Streamable HTTP at one address, a service of its own for each client.
+"""Agent behind a socket, as in the protocol's proposal (rfds/streamable-http-websocket-transport):
+WebSocket and Streamable HTTP at one address, a separate service for each client.
 
-It stands for trying things out: no TLS, hence no HTTP/2, no accounts. It listens on the loopback
-interface unless it is told otherwise, and serves no web page (a request with `Origin`).
+It is meant for experiments: no TLS, hence no HTTP/2, and no accounts. It listens on the loopback
+interface by default, and serves no web page (a request with `Origin`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ LOOPBACK: Final = "127.0.0.1"
 HEAD_BYTES: Final = 16 << 10
 
 Serve = Callable[[Callable[[], Awaitable[bytes]], Callable[[bytes], None]], Awaitable[None]]
-"""Serves one client: what reads bytes of its messages, `b''` at the end, and what writes a line."""
+"""Serves one client, given a function that reads bytes of its messages, `b''` at the end, and one
+that writes a line.
+"""
 
 
 async def serve_tutors(where: str) -> None:
-    """Serve tutors for ever, at `HOST:PORT` or a port alone. Their sessions outlive connections."""
+    """Serve tutors forever, at `HOST:PORT` or a port. Their sessions outlive connections."""
     sessions: dict[str, Session] = {}
 
     async def serve(read: Callable[[], Awaitable[bytes]], write: Callable[[bytes], None]) -> None:
@@ -55,7 +57,7 @@ async def listening(serve: Serve, host: str, port: int) -> asyncio.Server:
 
 
 def addresses(server: asyncio.Server) -> list[str]:
-    """Return where agents are reached there, one address for each transport."""
+    """Return the addresses of the agents there, one for each transport."""
     host, port = server.sockets[0].getsockname()[:2]
     name = f"[{host}]" if ":" in host else host
     return [f"{scheme}://{name}:{port}{PATH}" for scheme in ("ws", "http")]
@@ -85,7 +87,7 @@ async def _accepted(
 
 
 async def _head(reader: asyncio.StreamReader) -> bytes | None:
-    """Return the first bytes, the whole head of a request among them; None for none."""
+    """Return the first bytes with the whole head of a request, or None."""
     head = b""
     while b"\r\n\r\n" not in head:
         data = await reader.read(HEAD_BYTES)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SharedTutor(Tutor):
-    """Tutor that can resume the sessions of other connections, and of an earlier server."""
+    """Tutor that can resume sessions of other connections, and of an earlier server."""
 
     def __init__(self, connection: Connection, stored: dict[str, Session]) -> None:
         super().__init__(connection)

@@ -1,4 +1,4 @@
-"""The server's end of a WebSocket: a text message is one message of the protocol."""
+"""Server side of a WebSocket: a text message is one message of the protocol."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def serve_web_socket(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
 ) -> None:
-    """Serve one client that has sent ``head``, the request to upgrade, until it is gone. Raises
+    """Serve one client that has sent ``head``, the request to upgrade, until it disconnects. Raises
     ConnectionError.
     """
     try:
@@ -46,7 +46,7 @@ class _Socket:
         self._lines: list[bytes] = []
 
     async def opened(self, head: bytes) -> bool:
-        """Answer the handshake. Returns whether there is a WebSocket now."""
+        """Answer the handshake. Return whether there is a WebSocket now."""
         protocol = self._protocol
         protocol.receive_data(head)
         for request in protocol.events_received():
@@ -57,7 +57,7 @@ class _Socket:
         return bool(protocol.state.name == "OPEN")
 
     async def read(self) -> bytes:
-        """Return the next messages, as lines; `b''` at the end."""
+        """Return the next messages as lines; `b''` at the end."""
         while not self._lines:
             data = await self._reader.read(CHUNK)
             if data:
@@ -82,7 +82,7 @@ class _Socket:
                 self._lines.append(message.replace(b"\n", b" ") + b"\n")
 
     def write(self, line: bytes) -> None:
-        """Send one message, unless the client is gone."""
+        """Send one message, unless the client has disconnected."""
         if self._protocol.state.name == "OPEN":
             self._protocol.send_text(line.rstrip(b"\n"))
             self._flush()

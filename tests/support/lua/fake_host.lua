@@ -12,4 +12,4 @@ package.loaded['acp.base.host'] = {
   end,
 }
 require('acp.wiring')
-_G.told = {}
+_G.notified = {}

@@ -1,10 +1,10 @@
-"""The host under test looks at all files before it sends a prompt, however long that takes.
+"""Makes the host under test scan all files before it sends a prompt, however long that takes.
 
-Python runs this module as it starts, where this folder is in PYTHONPATH.
+Python runs this module at startup if this folder is in PYTHONPATH.
 
-A scripted agent changes files in the millisecond in which its prompt comes, which no real agent
-does. On a busy machine it would be done before the look is, and its changes would count as what was
-there before. `edit(env=HURRIED_HOST)` starts an editor without this.
+A scripted agent changes files in the millisecond in which its prompt arrives, which no real agent
+does. On a busy machine it would finish before the scan, and its changes would count as earlier
+ones. `edit(env=HURRIED_HOST)` starts an editor without this.
 
 `ACP_TEST_LIMITS`, a JSON object, sets limits of `acp_nvim.files.checkpoints.store`, so that small
 files exceed them.

@@ -1,6 +1,6 @@
-"""The host under test lacks the packages of the extra `remote`.
+"""Makes the host under test lack the packages of the extra `remote`.
 
-Python runs this module as it starts, where this folder is in PYTHONPATH.
+Python runs this module at startup if this folder is in PYTHONPATH.
 """
 
 import sys

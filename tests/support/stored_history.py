@@ -1,8 +1,8 @@
-"""A history that sessions are kept in, as a host keeps them but in one thread.
+"""Session history as a host writes it, but in one thread.
 
 Example:
 
-    history = KeptHistory(tmp_path / "history.db")
+    history = StoredHistory(tmp_path / "history.db")
     turn(history.session(), "Fix it", "Done.")
     history.flush()
     assert history.search("done") == ["Fix it"]
@@ -30,8 +30,8 @@ from acp_nvim.session.transcript.entries import Entry, Message
 _writers = itertools.count(1)
 
 
-class KeptHistory:
-    """A history that one process writes."""
+class StoredHistory:
+    """History that one process writes."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class KeptHistory:
         clock: Callable[[], float] | None = None,
         number: int | None = None,
     ) -> None:
-        """``number`` tells writers in several processes apart."""
+        """Open a history; `number` distinguishes writers in several processes."""
         self.database = Database(path, full_text=full_text)
         more: dict[str, Any] = {} if clock is None else {"clock": clock}
         number = number or next(_writers)
@@ -62,15 +62,15 @@ class KeptHistory:
         self.batches.append(changes)
         self.store.write(changes)
 
-    def session(self, cwd: str = "/work", *, agent: str = "agent", brings: str = "") -> Session:
-        """Open a session; with `brings` one that its agent has stored."""
+    def session(self, cwd: str = "/work", *, agent: str = "agent", stored: str = "") -> Session:
+        """Open a session; `stored` is the id of one that its agent has stored."""
         session = Session(len(self.sessions) + 1, agent, cwd)
-        session.id = session.brings = brings
+        session.id = session.brings = stored
         self.sessions.append(session)
         return session
 
     def flush(self, seconds: float = 10.0) -> None:
-        """Let time pass, and keep what has changed until nothing goes on."""
+        """Let time pass, and write changes until there are none left."""
         self.now += seconds
         for _ in range(100):
             if self.recorder.flush() is None:
@@ -79,14 +79,14 @@ class KeptHistory:
         raise AssertionError("the recorder does not come to rest")
 
     def search(self, words: str, cwd: str = "/work") -> list[str]:
-        """Titles of what is found."""
+        """Return the titles of matching sessions."""
         return [one.title for one in search.search(self.database, words, cwd)]
 
     def entries(self, record: int = 1) -> list[Entry]:
         return search.entries(self.database, record)
 
-    def said(self, record: int = 1) -> list[str]:
-        """Texts of the messages of a record."""
+    def messages(self, record: int = 1) -> list[str]:
+        """Return the texts of a record's messages."""
         return [entry.text() for entry in self.entries(record) if isinstance(entry, Message)]
 
     def close(self) -> None:
@@ -94,21 +94,21 @@ class KeptHistory:
 
 
 def turn(session: Session, prompt: str, answer: str) -> None:
-    """A turn: the user says something, and the agent."""
+    """Run a turn with a prompt of the user and an answer of the agent."""
     begin(session, prompt)
     session.transcript.stream("agent", answer, None)
     turns.end(session, "end_turn")
 
 
 def begin(session: Session, text: str) -> None:
-    """The user's words go to the agent."""
+    """Send a prompt of the user to the agent."""
     prompt = Prompt(text)
     prompt.blocks = [schema.TextContent(text)]
     turns.begin(session, prompt, "Agent")
 
 
 def replay(session: Session, *turns: tuple[str, str]) -> None:
-    """The agent replays turns."""
+    """Replay turns as the agent."""
     for prompt, answer in turns:
         session.transcript.stream("user", prompt, None)
         session.transcript.stream("agent", answer, None)

@@ -1,6 +1,7 @@
-"""The host under test writes the names of its modules into the file `ACP_TEST_MODULES` as it ends.
+"""Makes the host under test write the names of its modules into the file `ACP_TEST_MODULES` when it
+ends.
 
-Python runs this module as it starts, where this folder is in PYTHONPATH.
+Python runs this module at startup if this folder is in PYTHONPATH.
 """
 
 import atexit

@@ -1,8 +1,8 @@
-"""A session that is told updates as JSON, in either version of the protocol, and its chat.
+"""Session that gets updates as JSON, in either version of the protocol, and its chat.
 
 Example:
 
-    chat = ToldChat(version=2)
+    chat = JsonChat(version=2)
     chat.tell("agent_message", messageId="m", content=[{"type": "text", "text": "hi"}])
     assert "hi" in chat.lines
 """
@@ -25,8 +25,8 @@ from acp_nvim.session.session import Session
 from tests.support.drawn_chat import DrawnChat
 
 
-class ToldChat:
-    """Session 1, whose turn runs, drawn whenever its lines are asked for."""
+class JsonChat:
+    """Session 1 in a running turn; its lines are drawn on each access."""
 
     def __init__(self, version: int = 1) -> None:
         self.version = version
@@ -34,11 +34,11 @@ class ToldChat:
         turns.begin(self.session, Prompt("go"), "X")
         self.screen = DrawnChat()
         self.notes: list[str] = []
-        """What was forgiven in the messages."""
+        """Faults that were tolerated in the messages."""
         self._document = Document(1, Style(8, "/w"))
 
     def tell(self, tag: str, **fields: Any) -> None:
-        """One `session/update`."""
+        """Send one `session/update`."""
         update = {"sessionUpdate": tag, **fields}
         raw = msgspec.Raw(json.dumps({"sessionId": "s", "update": update}).encode())
         updates.apply(self.session, self._read(raw))
@@ -49,25 +49,25 @@ class ToldChat:
         return incoming.update(codec.decode(v2.UpdateSessionNotification, raw, self.notes).update)
 
     def say(self, text: str, **fields: Any) -> None:
-        """A piece of the agent's message."""
+        """Send a piece of the agent's message."""
         self.tell("agent_message_chunk", content={"type": "text", "text": text}, **fields)
 
     @property
     def lines(self) -> list[str]:
-        """The rows of the chat."""
+        """Return the rows of the chat."""
         ops, _ = self._document.draw(self.session.transcript, 1 << 20)
         self.screen.apply(ops)
         return self.screen.lines
 
     @property
     def text(self) -> str:
-        """The same as one text."""
+        """Return the rows of the chat as one text."""
         return "\n".join(self.lines)
 
     def statuses(self) -> dict[str, str]:
-        """The status of each tool call."""
+        """Return the status of each tool call."""
         return {call.id: call.status for call in self.session.tool_calls}
 
     def changed(self) -> dict[Any, Any]:
-        """State that has changed since it was asked for last."""
+        """Return the state that has changed since the last access."""
         return {path[0]: value for path, value in state.take_changes(self.session)}

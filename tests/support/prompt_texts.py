@@ -1,4 +1,4 @@
-"""What a prompt that an agent has received says: the user's words, and what it tells of an earlier
+"""Texts of a prompt that an agent has received: the user's words, and the transcript of an earlier
 conversation.
 """
 
@@ -14,8 +14,8 @@ def words(prompt: dict[str, Any]) -> list[str]:
     return [text.removesuffix("\n") for text in _texts(prompt) if EARLIER_SESSION not in text]
 
 
-def told(prompt: dict[str, Any]) -> str:
-    """What is told of the conversation so far; it stands behind the user's words."""
+def transcript_in(prompt: dict[str, Any]) -> str:
+    """Return the transcript of the conversation so far, which follows the user's words."""
     texts = _texts(prompt)
     assert all(EARLIER_SESSION not in text for text in texts[:-1])
     return texts[-1] if EARLIER_SESSION in texts[-1] else ""
