@@ -34,7 +34,7 @@ SAY = (
     "import os, sys; print((os.getpid(), *sys.argv[1:], os.environ['KEY']), flush=True);"
     "print(input()[::-1], flush=True)"
 )
-WAIT = "import os, sys, time; print(os.getpid(), flush=True); sys.stdin.read(); time.sleep(600)"
+WAIT = "import os, signal, sys; print(os.getpid(), flush=True); sys.stdin.read(); signal.pause()"
 
 
 def described(words: list[str], cwd: object, env: Mapping[str, str]) -> str:
@@ -107,7 +107,7 @@ async def test_a_connection_uses_the_early_process(host: Early) -> None:
 
 async def test_the_end_of_the_early_agent_includes_its_children(host: Early, mark: str) -> None:
     """The agent ignores the end of its input and SIGTERM, as does its child in another session."""
-    words = (sys.executable, "-c", STUBBORN % (True, "time.sleep(600)"))
+    words = (sys.executable, "-c", STUBBORN % (True, "signal.pause()"))
     host.begin(*words)
     transport = host.transport(*words)
     await transport.start()

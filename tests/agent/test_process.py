@@ -217,7 +217,7 @@ async def test_closing_stdin_ends_an_agent_that_listens(start: Start, reaper: Re
 
 
 async def test_an_agent_that_ignores_eof_gets_sigterm(start: Start) -> None:
-    process = await start("import time; print('up', flush=True)" + FOREVER)
+    process = await start("import signal; print('up', flush=True)" + FOREVER)
     await read_line(process)
     assert await process.stop() == Exit(None, "SIGTERM")
 
@@ -231,7 +231,7 @@ async def test_an_agent_that_ignores_sigterm_too_gets_sigkill(start: Start, mark
 
 @pytest.mark.parametrize("apart", [False, True], ids=["in the group", "in a session of its own"])
 async def test_grandchildren_are_ended_with_it(start: Start, mark: str, apart: bool) -> None:
-    process = await start(STUBBORN % (apart, "time.sleep(600)"))
+    process = await start(STUBBORN % (apart, "signal.pause()"))
     assert await read_line(process) == b"child\n"
     assert len(marked(mark)) == 2
     await process.stop()
@@ -269,14 +269,14 @@ async def test_one_job_of_a_shell_with_job_control_is_found_by_its_session(
 
 async def test_an_inherited_stdout_does_not_block_the_reader(start: Start, mark: str) -> None:
     # Forked twice, in its own session, without the mark: nothing connects it to the agent.
-    daemon = f"(env -u {CHILD} setsid sleep 600 &)"
-    process = await start(["sh", "-c", f"{daemon}; sleep 0.1; echo up; read -r line"])
+    daemon = f"(env -u {CHILD} setsid sh -c 'echo up; exec sleep 600' &)"
+    process = await start(["sh", "-c", f"{daemon}; read -r line"])
     assert await read_line(process) == b"up\n"
     process.send(b"go\n")
     assert await process.wait() == Exit(0, None)
     with anyio.fail_after(KILL_S + 2):
         assert await process.receive() == b""
-    assert [p.command for p in marked(mark)] == ["sleep 600"]
+    await eventually(lambda: [p.command for p in marked(mark)] == ["sleep 600"])
 
 
 async def test_stop_can_be_called_by_many_and_again(start: Start) -> None:

@@ -67,7 +67,7 @@ HOST = textwrap.dedent("""
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda n: n.name)
 def test_no_process_survives_a_killed_host(mark: str, number: signal.Signals) -> None:
     """Two agents ignore EOF and SIGTERM. Each has such a child, one of them in its own session."""
-    sources = [STUBBORN % (apart, "time.sleep(600)") for apart in (False, True)]
+    sources = [STUBBORN % (apart, "signal.pause()") for apart in (False, True)]
     with subprocess.Popen(
         [sys.executable, "-c", HOST, *sources],
         env={**os.environ, MARK: mark},

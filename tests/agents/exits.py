@@ -182,13 +182,13 @@ def will_not_die(agent: Agent) -> None:
     except End:
         agent.note("will not die")
         while True:
-            time.sleep(60)
+            signal.pause()
 
 
 @whole_life
 def grandchildren(agent: Agent, kind: str = "plain") -> None:
     """Run as an ordinary agent with a child process: plain, or deaf to TERM and HUP."""
-    code = "import time; time.sleep(600)"
+    code = "import signal; signal.pause()"
     if kind == "deaf":
         code = f"import signal; signal.signal(15, 1); signal.signal(1, 1); {code}"
     null = subprocess.DEVNULL

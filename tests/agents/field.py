@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import signal
 from typing import Any
 
 from tests.agents.agent import Agent, Cancelled, Frame
@@ -273,4 +273,4 @@ def field_process(agent: Agent, *_args: str) -> None:
         agent.say(piece)
     agent.end()
     agent.note("stays")
-    time.sleep(3600)
+    signal.pause()

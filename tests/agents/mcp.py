@@ -9,7 +9,6 @@ import json
 import os
 import select
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +199,7 @@ def mcp_announced(agent: Agent, tool: str, arguments: str = "{}") -> None:
     call = {"toolCallId": f"a{tool}", "title": f"mcp__neovim__{tool}", "kind": "other"}
     agent.update(update_of("tool_call", **call, status="in_progress"))
     while wait and not Path(wait).exists():
-        time.sleep(0.01)
+        agent.check_cancel(0.01)
     mcp(agent, tool, json.dumps(given))
     text = [{"type": "content", "content": {"type": "text", "text": "said\nin two lines"}}]
     end = {"toolCallId": call["toolCallId"], "status": "completed", "content": text}

@@ -24,14 +24,14 @@ from tests.support.processes import MARK, marked
 from tests.support.waiting import PATIENCE_S
 
 KILL_S = 0.3
-QUIET = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-FOREVER = "\nwhile True: time.sleep(60)\n"
+QUIET = "import signal, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+FOREVER = "\nwhile True: signal.pause()\n"
 
 STUBBORN = textwrap.dedent("""
-    import signal, subprocess, sys, time
+    import signal, subprocess, sys
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);" \\
-            "print('child', flush=True); time.sleep(600)"
+    child = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);" \\
+            "print('child', flush=True); signal.pause()"
     subprocess.Popen([sys.executable, "-c", child], start_new_session=%s)
     %s
 """)

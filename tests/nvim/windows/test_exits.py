@@ -270,7 +270,7 @@ def test_an_agent_that_is_stopped_while_it_starts_stays_stopped(editor: Editor) 
 
 def test_restart_ends_the_whole_process_tree_first(editor: Editor) -> None:
     busy(editor)
-    before = {p.pid for p in editor.processes() if "time.sleep(600)" in p.command}
+    before = {p.pid for p in editor.processes() if "signal.pause()" in p.command}
     editor.cmd("Acp restart")
     editor.wait_event("AcpAgentReady", 2)
     assert not before & {p.pid for p in editor.processes()}
