@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,16 @@ def save(workspace: FakeWorkspace, path: Path, text: str) -> None:
     workspace.neovim.save(str(path))
 
 
+@asynccontextmanager
+async def begun(tmp_path: Path) -> AsyncIterator[tuple[FakeWorkspace, Path]]:
+    """A workspace in a turn that began with a file of the text OLD, which no one has read."""
+    async with fake_workspace(tmp_path) as workspace:
+        path = workspace.work / "a.txt"
+        path.write_text(OLD)
+        await workspace.begin()
+        yield workspace, path
+
+
 @pytest.mark.parametrize("in_git", [True, False])
 @pytest.mark.parametrize("checkpoints", [True, False])
 async def test_a_text_saved_in_the_turn_is_merged(
@@ -43,10 +55,7 @@ async def test_a_text_saved_in_the_turn_is_merged(
 
 
 async def test_a_text_saved_in_an_earlier_turn_is_the_base(tmp_path: Path) -> None:
-    async with fake_workspace(tmp_path) as workspace:
-        path = workspace.work / "a.txt"
-        path.write_text(OLD)
-        await workspace.begin()
+    async with begun(tmp_path) as (workspace, path):
         save(workspace, path, USERS)
         await workspace.end()
         await workspace.begin()
@@ -55,10 +64,7 @@ async def test_a_text_saved_in_an_earlier_turn_is_the_base(tmp_path: Path) -> No
 
 
 async def test_the_same_lines_are_a_conflict(tmp_path: Path) -> None:
-    async with fake_workspace(tmp_path) as workspace:
-        path = workspace.work / "a.txt"
-        path.write_text(OLD)
-        await workspace.begin()
+    async with begun(tmp_path) as (workspace, path):
         save(workspace, path, OLD.replace("line 3\n", "mine\n"))
         with pytest.raises(Refusal, match="line 3 was changed") as refused:
             await workspace.write(path, AGENTS)
@@ -94,10 +100,7 @@ async def test_a_file_that_no_store_has_is_not_overwritten(tmp_path: Path) -> No
 
 
 async def test_the_agent_knows_its_own_changes_on_disk(tmp_path: Path) -> None:
-    async with fake_workspace(tmp_path) as workspace:
-        path = workspace.work / "a.txt"
-        path.write_text(OLD)
-        await workspace.begin()
+    async with begun(tmp_path) as (workspace, path):
         path.write_text(OLD.replace("line 3\n", "by a command\n"))
         await workspace.review.disk.look([str(workspace.work)])
         save(
@@ -108,10 +111,7 @@ async def test_the_agent_knows_its_own_changes_on_disk(tmp_path: Path) -> None:
 
 
 async def test_the_agent_knows_its_changes_on_disk_after_the_save(tmp_path: Path) -> None:
-    async with fake_workspace(tmp_path) as workspace:
-        path = workspace.work / "a.txt"
-        path.write_text(OLD)
-        await workspace.begin()
+    async with begun(tmp_path) as (workspace, path):
         save(workspace, path, USERS)
         path.write_text(USERS.replace("line 3\n", "by a command\n"))
         await workspace.review.disk.look([str(workspace.work)])
@@ -120,10 +120,7 @@ async def test_the_agent_knows_its_changes_on_disk_after_the_save(tmp_path: Path
 
 
 async def test_a_read_call_that_names_the_file_makes_it_known(tmp_path: Path) -> None:
-    async with fake_workspace(tmp_path) as workspace:
-        path = workspace.work / "a.txt"
-        path.write_text(OLD)
-        await workspace.begin()
+    async with begun(tmp_path) as (workspace, path):
         turn = workspace.review.disk.turns.get(workspace.sessions[0])
         assert turn is not None
         save(workspace, path, OLD.replace("line 3\n", "mine\n"))

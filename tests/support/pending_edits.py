@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
+from tests.support.stepwise_agent import StepwiseAgent
 
 LINES = "".join(f"line {n}\n" for n in range(1, 21))
 """A file of twenty lines, for agents to change."""
@@ -64,6 +65,13 @@ def wait_count(editor: Editor, count: int) -> dict[str, dict[str, Any]]:
 def wait_edits(editor: Editor, **kinds: str) -> None:
     """Wait until exactly these files, by name without `.txt`, have edits of these kinds."""
     editor.wait(lua_chunk(__file__, "has_kinds"), kinds)
+
+
+def marked_changes(editor: Editor, agent: StepwiseAgent, script: str, count: int) -> None:
+    """Open a.txt, let the agent run `sed` on it, and wait until so many hunks are marked."""
+    editor.open("a.txt")
+    agent.ask("runs", f"sed -i '{script}' a.txt")
+    editor.wait("#require('acp.features.review.inline').rows(0) == ...", count)
 
 
 def wait_hunks(editor: Editor, *counts: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.pending_edits import LINES, edits_by_name, wait_count
+from tests.support.pending_edits import LINES, edits_by_name, marked_changes, wait_count
 from tests.support.script_lines import shell
 from tests.support.stepwise_agent import StepwiseAgent
 
@@ -71,9 +71,7 @@ def test_a_conflict_that_comes_before_the_key_is_not_decided_by_it(
 ) -> None:
     """To accept one would be to take the agent's text in place of what the user typed."""
     path = project.work / "a.txt"
-    project.open("a.txt")
-    agent.ask("runs", "sed -i 's/^line 5$/five/' a.txt")
-    project.wait("#require('acp.features.review.inline').rows(0) == 1")
+    marked_changes(project, agent, "s/^line 5$/five/", 1)
     project.cmd("call setline(15, 'mine')")
     agent.ask("silently", "sed -i 's/^line 15$/theirs/' a.txt")
     project.cmd(f"5 | Acp accept {scope}")

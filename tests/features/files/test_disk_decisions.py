@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.pending_edits import LINES, edits_by_name, reject_all, wait_count, wait_edits
+from tests.support.pending_edits import (
+    LINES,
+    edits_by_name,
+    marked_changes,
+    reject_all,
+    wait_count,
+    wait_edits,
+)
 from tests.support.script_lines import shell
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
@@ -34,10 +41,7 @@ def test_a_key_decides_the_hunk_that_the_user_saw(
 ) -> None:
     """Just before the key, the agent moves the hunk on disk, and another one takes its place."""
     path = project.work / "a.txt"
-    project.open("a.txt")
-    agent.ask("runs", "sed -i 's/^line 5$/five/; s/^line 10$/ten/' a.txt")
-    project.wait("vim.fn.getline(10) == 'ten'")
-    project.wait("#require('acp.features.review.inline').rows(0) == 2")
+    marked_changes(project, agent, "s/^line 5$/five/; s/^line 10$/ten/", 2)
     agent.ask("silently", "sed -i '1i 1\\n2\\n3\\n4\\n5' a.txt")
     project.cmd(f"10 | Acp {verb}")
     project.wait("vim.fn.getline(1) == '1'")

@@ -73,24 +73,25 @@ def written(live: AgentFilesInNvim) -> bool:
     return True
 
 
+@pytest.fixture(params=[False, True], ids=["clean", "dirty"])
+def dirty(
+    request: pytest.FixtureRequest, live: AgentFilesInNvim, monkeypatch: pytest.MonkeyPatch
+) -> bool:
+    """Whether the user has added a line to f and not saved it."""
+    monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.2)
+    if request.param:
+        live.options.save = "always"
+        live.editor.keys("Gomine<Esc>")
+    return bool(request.param)
+
+
 @pytest.mark.parametrize("nested", ["", "++nested"])
-@pytest.mark.parametrize("dirty", [False, True])
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize("act", ACTS)
 def test_a_write_and_what_the_user_has_run_at_it(
-    live: AgentFilesInNvim,
-    monkeypatch: pytest.MonkeyPatch,
-    act: str,
-    event: str,
-    dirty: bool,
-    nested: str,
+    live: AgentFilesInNvim, act: str, event: str, dirty: bool, nested: str
 ) -> None:
-    monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.2)
-    before = TEXT
-    if dirty:
-        live.options.save = "always"
-        before += "mine\n"
-        live.editor.keys("Gomine<Esc>")
+    before = TEXT + "mine\n" * dirty
     live.editor.cmd(f"autocmd {event} f {nested} {ACTS[act]}")
     success = written(live)
     live.editor.cmd(f"autocmd! {event}")
@@ -142,22 +143,12 @@ def same(path: Path, swap: str) -> bool:
     return kinds[swap]()
 
 
-@pytest.mark.parametrize("dirty", [False, True])
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize("swap", SWAPS)
 def test_what_is_at_the_path_is_looked_at_last(
-    live: AgentFilesInNvim,
-    monkeypatch: pytest.MonkeyPatch,
-    swap: str,
-    event: str,
-    dirty: bool,
+    live: AgentFilesInNvim, swap: str, event: str, dirty: bool
 ) -> None:
-    monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.2)
-    before = TEXT
-    if dirty:
-        live.options.save = "always"
-        before += "mine\n"
-        live.editor.keys("Gomine<Esc>")
+    before = TEXT + "mine\n" * dirty
     path = Path(live.path("f"))
     live.read("f")
     swap_at(live.editor, event, path, swap)

@@ -35,6 +35,14 @@ def end(editor: Editor, how: str) -> None:
         editor.quit()
 
 
+def check_silent_start(shared: SharedWorkspace) -> None:
+    """Check that the next Neovim has nothing to tell when it opens the composer."""
+    editor = shared.start()
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.fn.mode() == 'i'")
+    assert editor.messages() == ""
+
+
 @pytest.mark.parametrize("how", ["kill", "quit"])
 def test_a_draft_comes_back(shared: SharedWorkspace, how: str) -> None:
     first = shared.start()
@@ -212,10 +220,7 @@ def test_comments_come_back_and_go_with_the_next_prompt(
     assert sent[1]["resource"]["text"] == "two"
     until(lambda: shared.entries() == [])
     second.kill()
-    third = shared.start()
-    third.cmd("AcpPrompt")
-    third.wait("vim.fn.mode() == 'i'")
-    assert third.messages() == ""
+    check_silent_start(shared)
 
 
 # -- two Neovims
@@ -543,10 +548,7 @@ def test_a_damaged_file_is_named_once_and_stops_nothing(
     second.keys("<C-s>")
     second.wait_event("AcpTurnEnd")
     second.quit()
-    third = shared.start()
-    third.cmd("AcpPrompt")
-    third.wait("vim.fn.mode() == 'i'")
-    assert third.messages() == ""
+    check_silent_start(shared)
 
 
 def test_where_nothing_can_be_written_one_line_says_so(shared: SharedWorkspace) -> None:
