@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.opening.session_params import SessionParams
-from acp_nvim.agent.wire.calls import OnTaken, OutgoingCall
+from acp_nvim.agent.wire.calls import OnInserted, OutgoingCall
 from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.errors import (
@@ -55,14 +55,14 @@ class Agent:
         self.protocol: int | str | None = None
         self.starts_servers = True
         """Whether the agent starts MCP servers."""
-        self.takes_more = False
+        self.can_add_prompts = False
         """Whether the agent accepts a prompt during a turn."""
         self._closing: dict[str, anyio.Event] = {}
         """Sessions whose `session/close` is not answered yet."""
 
-    def behaves(self, *, starts_servers: bool, takes_more: bool) -> None:
+    def set_behaviour(self, *, starts_servers: bool, can_add_prompts: bool) -> None:
         """Set the behaviour that the protocol version implies."""
-        self.starts_servers, self.takes_more = starts_servers, takes_more
+        self.starts_servers, self.can_add_prompts = starts_servers, can_add_prompts
 
     async def initialize(self, capabilities: schema.ClientCapabilities, version: int) -> None:
         """Negotiate the version and store the agent's capabilities (v1/initialization).
@@ -224,21 +224,21 @@ class Agent:
         blocks: Sequence[Any],
         on_response: OnResponse,
         meta: Mapping[str, Any] | None = None,
-        on_taken: OnTaken | None = None,
+        on_inserted: OnInserted | None = None,
     ) -> OutgoingCall:
         """Send a prompt and return at once. Its answer ends the turn (v1/prompt-turn).
 
-        `on_taken` is called before that if the agent reports the message as inserted
+        `on_inserted` is called before that if the agent reports the message as inserted
         (v2/prompt-lifecycle).
         """
         request = schema.PromptRequest(
             session_id=session_id, prompt=list(blocks), meta=dict(meta) if meta else UNSET
         )
         return self._endpoint.begin(
-            "session/prompt", request, on_response=on_response, on_taken=on_taken
+            "session/prompt", request, on_response=on_response, on_inserted=on_inserted
         )
 
-    def take_back(self, call: OutgoingCall) -> None:
+    def cancel_request(self, call: OutgoingCall) -> None:
         """Cancel a request (v1/cancellation)."""
         self._endpoint.cancel(call)
 
@@ -258,7 +258,7 @@ class Agent:
         """Cancel the running turn. Its prompt is still answered (v1/prompt-turn#cancellation)."""
         self._endpoint.notify("session/cancel", schema.CancelNotification(session_id))
 
-    def tell_mcp(self, note: schema.MessageMcpNotification) -> None:
+    def notify_mcp(self, note: schema.MessageMcpNotification) -> None:
         """Send the progress of a request to a server of type `acp` (rfds/mcp-over-acp)."""
         self._endpoint.notify("mcp/message", note)
 

@@ -99,7 +99,7 @@ class AgentRun:
 
     def _closed(self) -> str:
         """Return the pipe that the agent closed, from its point of view."""
-        return "input" if self.transport.deaf else "output"
+        return "input" if self.transport.has_closed_input else "output"
 
     def summary(self) -> str:
         """Return how the agent ended, in one line."""

@@ -95,7 +95,7 @@ class Agents:
         `UnknownAgent`.
         """
         connection = self.connections.get(name)
-        if connection is None or not connection.alive:
+        if connection is None or not connection.is_alive:
             if connection is not None:
                 await connection.stop()
             connection = self.start(name)
@@ -108,7 +108,7 @@ class Agents:
         With ``pauses``, in seconds, there is one attempt after each of them.
         """
         current = self.connections.get(name)
-        if current is not None and current.alive:
+        if current is not None and current.is_alive:
             return current
         spec = self._spec(name)
         if spec is None or not (spec.command or spec.url):
@@ -128,6 +128,6 @@ class Agents:
         connection = self.connections.get(name)
         if connection is None:
             return False
-        ran = connection.alive
+        ran = connection.is_alive
         await connection.stop()
         return ran

@@ -42,7 +42,7 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
     before = option.current_value
     session.options_set += 1
     number = session.options_set
-    options.put(session, option_id, value)
+    options.set_value(session, option_id, value)
     try:
         if options.of_models(session, option_id):
             await agent.set_model(session.id, str(value))
@@ -61,4 +61,4 @@ def _take_back(session: Session, option_id: str, value: Value, before: Value) ->
     """Show the former value, unless another one was set meanwhile."""
     now = next((o for o in options.available(session) if o.id == option_id), None)
     if now is not None and now.current_value == value:
-        options.put(session, option_id, before)
+        options.set_value(session, option_id, before)

@@ -18,8 +18,8 @@ from acp_nvim.agent.child.launch import ProgramMissing
 from acp_nvim.agent.connection_options import (
     attempts_at,
     client_capabilities,
+    is_local,
     level,
-    runs_here,
     secrets,
 )
 from acp_nvim.agent.negotiation import Negotiation
@@ -80,7 +80,7 @@ class Connection:
         self.router = SessionRouter(
             around.settings,
             self.warnings,
-            self._negotiation.odd,
+            self._negotiation.translate_unreadable,
             around.services.new_child,
             self._limit_exceeded,
         )
@@ -121,7 +121,7 @@ class Connection:
         return self._run.agent
 
     @property
-    def started(self) -> bool:
+    def is_started(self) -> bool:
         """Return whether the process was started, which makes `agent` available."""
         return self._run is not None
 
@@ -144,8 +144,8 @@ class Connection:
         env = {**around.launch.env(), **self.spec.env}
         wanted = settings.tools if self.spec.tools is None else self.spec.tools
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
-        way = session_params.own_way(capabilities)
-        starts = self.agent.starts_servers and runs_here(self.spec)
+        way = session_params.tools_route(capabilities)
+        starts = self.agent.starts_servers and is_local(self.spec)
         reachable = way != "relay" or starts
         found = session_params.of(
             settings,
@@ -153,7 +153,7 @@ class Connection:
             session.cwd,
             self.agent.capabilities,
             env,
-            around.services.consent.said,
+            around.services.consent.answer,
             partial(around.services.tools.offer, session, wanted if reachable else False, way),
             starts_servers=self.agent.starts_servers,
         )
@@ -166,7 +166,7 @@ class Connection:
         session.withdraw_tools()
 
     def _tell_mcp(self, note: schema.MessageMcpNotification) -> None:
-        self.agent.tell_mcp(note)
+        self.agent.notify_mcp(note)
 
     def ask(self, session: Session, found: SessionParams) -> None:
         """Ask the user about the servers of the project. Nothing waits for the answer."""
@@ -174,7 +174,7 @@ class Connection:
             self._around.services.consent.ask(session, project)
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Return whether the agent can be called."""
         return self.status in ("starting", "ready", "auth_required") and not self.stopping
 
@@ -343,7 +343,7 @@ class Connection:
         return self._attempts is None or self._attempts.is_first
 
     @property
-    def returns(self) -> bool:
+    def will_reconnect(self) -> bool:
         """Return whether the connection broke after its handshake and will be restored."""
         again = self.lost is not None and self.lost.again
         return again and self.up_since is not None and not self.stopping
@@ -366,7 +366,9 @@ class Connection:
                 await transport.stop()
             return
         speaks = self._negotiation.translation
-        run.agent.behaves(starts_servers=speaks.starts_servers, takes_more=speaks.takes_more)
+        run.agent.set_behaviour(
+            starts_servers=speaks.starts_servers, can_add_prompts=speaks.can_add_prompts
+        )
         self.status, self.error = "ready", None
         self.begin_turn()
         self.up_since = time.monotonic()
@@ -395,14 +397,14 @@ class Connection:
         self.status = "auth_required"
         self._changed()
 
-    async def logged_in(self) -> None:
+    async def on_login(self) -> None:
         """Set the state after a login of the user."""
         self.status = "ready"
         self._changed()
         await self.login.renewed()
 
     def _auth_status(self, status: schema.AuthStatusUpdateNotification) -> None:
-        self.login.told(status)
+        self.login.on_status(status)
         if status.state == "authenticated" and self.status == "auth_required":
             notify(self._around.observers.on_authenticated, self)
 

@@ -67,7 +67,7 @@ def level(wanted: str) -> Level:
     return cast("Level", wanted) if wanted in get_args(Level) else "info"
 
 
-def runs_here(spec: AgentSettings) -> bool:
+def is_local(spec: AgentSettings) -> bool:
     """Return whether an agent runs on this machine, according to its configuration."""
     if not spec.url:
         return True

@@ -58,7 +58,7 @@ class StringVersion:
             except RequestError:
                 raise error from None
 
-    def may_be_meant(self, words: Sequence[str]) -> bool:
+    def may_be_demanded(self, words: Sequence[str]) -> bool:
         """Return whether an agent that ended without an answer is restarted with a string.
 
         That happens once, if its last words mention the version or there are none.
@@ -69,7 +69,7 @@ class StringVersion:
         self._wanted = not text or tells_of_version(text)
         return self._wanted and not before
 
-    def is_meant(self, words: str) -> bool:
+    def is_demanded(self, words: str) -> bool:
         """Return whether the error of an agent asked for version 2 demands a string.
 
         Other errors allow no other version (v2/migration).
@@ -128,7 +128,7 @@ class Negotiation:
 
     def _refused(self, error: RequestError) -> None:
         """Handle a refusal, which may list supported versions or demand a string."""
-        if self._version == 2 and self._strings.is_meant(f"{error} {error.data}"):
+        if self._version == 2 and self._strings.is_demanded(f"{error} {error.data}"):
             self.again = 1
             return
         supported = supported_versions(error)
@@ -149,7 +149,11 @@ class Negotiation:
         if self.again is not None:
             return
         strings, newer = self._strings, self._version == 2
-        if strings.is_meant("\n".join(last_words)) if newer else strings.may_be_meant(last_words):
+        if (
+            strings.is_demanded("\n".join(last_words))
+            if newer
+            else strings.may_be_demanded(last_words)
+        ):
             self.again, self._first = 1, list(last_words)
 
     def failed(self, reason: str) -> str:
@@ -170,10 +174,10 @@ class Negotiation:
         """Return the params of a request, decoded in the agent's current version."""
         return self.translation.params(method, params, notes)
 
-    def odd(self, params: msgspec.Raw) -> list[msgspec.Raw]:
+    def translate_unreadable(self, params: msgspec.Raw) -> list[msgspec.Raw]:
         """Return the standard updates equivalent to an unreadable one, in some dialects."""
         translation = self.translation
-        return translation.odd(params) if isinstance(translation, Dialect) else []
+        return translation.translate_unreadable(params) if isinstance(translation, Dialect) else []
 
 
 def _version_2(count: Callable[[str, str], None]) -> Version2:

@@ -42,7 +42,7 @@ class Restarts:
         self._under_way.add(name)
         try:
             for conversation in self._served(name):
-                conversation.will_restart()
+                conversation.prepare_restart()
             await self._agents.stop(name)
             if name in self._under_way:
                 return self._start(name)
@@ -60,7 +60,7 @@ class Restarts:
 
     def _stay(self, name: str) -> None:
         for conversation in self._served(name):
-            conversation.will_not_restart(wording.AGENT_STOPPED.format(agent=name))
+            conversation.on_restart_failed(wording.AGENT_STOPPED.format(agent=name))
 
     async def stop(self, name: str) -> bool:
         """End an agent's process tree. Return False if none ran."""
@@ -84,7 +84,7 @@ class Reconnects:
         self._clock = clock
         self._pauses: dict[str, Iterator[float]] = {}
 
-    def take_up(self, connection: Connection) -> None:
+    def reconnect(self, connection: Connection) -> None:
         """Reconnect in the background and reopen the sessions. Their prompts wait."""
         name, since = connection.name, connection.up_since
         if since is None or self._clock() - since >= STEADY_S or name not in self._pauses:

@@ -202,7 +202,7 @@ class Recorder:
     def _wait(self, session: Session, recording: _Recording) -> float:
         """Return the seconds to wait for the end of an agent's replay, or 0 if it has ended."""
         root = session.root
-        if not root.brings or recording.record is not None:
+        if not root.opening_id or recording.record is not None:
             return 0.0
         if root.replaying or root.status == "starting":
             return REPLAYED_S
@@ -223,7 +223,7 @@ class Recorder:
         recording.facts = facts
 
     def _begin(self, session: Session, recording: _Recording, facts: Facts) -> Begin:
-        is_loaded = bool(session.root.brings) and recording.record is None
+        is_loaded = bool(session.root.opening_id) and recording.record is None
         return Begin(
             session.n,
             self._uid(session),
@@ -397,7 +397,7 @@ def _is_own(entry: Entry) -> bool:
 
 def _goes_on(entry: Entry) -> bool:
     if isinstance(entry, ToolEntry):
-        if not entry.call.finished:
+        if not entry.call.is_finished:
             return True
         return bool(entry.terminals) and any(it.running for it in entry.terminals.values())
     return isinstance(entry, TerminalEntry) and entry.terminal.running

@@ -14,7 +14,7 @@ from msgspec import Struct
 from acp_nvim import wording
 from acp_nvim.agent.observers import TurnStart
 from acp_nvim.agent.opening.session_params import OWN
-from acp_nvim.agent.serving.servers import OwnServer, Way
+from acp_nvim.agent.serving.servers import OwnServer, Route
 from acp_nvim.nvim.tool_editor import ToolEditor
 from acp_nvim.protocol import schema
 from acp_nvim.session.prompts import Prompt
@@ -51,7 +51,9 @@ class EditorTools:
         self._patience_s = patience_s
         self._prompted: set[str] = set()
 
-    def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
+    def offer(
+        self, session: Session, wanted: bool | Sequence[str], route: Route
+    ) -> OwnServer | None:
         """Offer the tools to a session. Return None if no socket can be opened.
 
         The tools are imported while the agent opens the session, so that neither the opening nor
@@ -60,7 +62,7 @@ class EditorTools:
         self.withdraw(session)
         if wanted:
             asyncio.get_running_loop().call_soon(self._toolbox.load)
-        if way == "acp":
+        if route == "acp":
             id = self._over_acp.admit(session, wanted)
             return None if id is None else OwnServer(schema.McpServerAcp(OWN, id), [id])
         try:

@@ -161,7 +161,7 @@ class History:
         """
         if self._recorder is not None:
             return True
-        return any(session.turn or session.brings for session in self._sessions())
+        return any(session.turn or session.opening_id for session in self._sessions())
 
     def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
         """Store the prompt soon."""

@@ -89,32 +89,32 @@ class SessionEvents:
         self._screen = screen
         self._pace = pace
         self._tool_calls = tool_calls
-        self.streamed = pace.wake
+        self.on_stream = pace.wake
         """Called for each chunk. For speed it is `Pace.wake` itself."""
 
-    def changed(self, session: Session) -> None:
+    def on_change(self, session: Session) -> None:
         """Request a frame. The start and the end of a turn or a question are urgent."""
         if not self._pace.is_urgent:
             self._pace.wake(self._screen.is_urgent(session))
 
-    def own_turn(self, session: Session) -> None:
+    def on_own_turn(self, session: Session) -> None:
         """Watch for changes that the agent makes to files outside of a prompt."""
-        self._own_turns.changed(session)
+        self._own_turns.on_own_turn(session)
 
-    def tool_call(self, session: Session, call: ToolCall) -> None:
+    def on_tool_call(self, session: Session, call: ToolCall) -> None:
         """Attribute a tool call to the turn of the root session."""
         self._tool_calls.tool_call(session.root, call)
         if not session.replaying:
             self._overwrites.tool_call(session, call)
 
-    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
+    def on_plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
         """Attribute tool calls that name no file to the turn of the root session."""
         self._tool_calls.plain_calls(session.root, calls)
 
-    def command(self, session: Session, line: str, directory: str) -> None:
+    def on_command(self, session: Session, line: str, directory: str) -> None:
         """Count the files in a command as named by the agent."""
         self._tool_calls.command(session.root, line, directory)
 
-    def works_at(self, session: Session, path: str) -> None:
+    def on_work_at(self, session: Session, path: str) -> None:
         """Count a file that the editor's tools read or change as named by the agent."""
         self._tool_calls.works_at(session.root, path)

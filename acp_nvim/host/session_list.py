@@ -83,7 +83,7 @@ class SubagentRegistry:
     def cancel(self, child: Child, conversation: Conversation) -> str:
         """Cancel a child alone, if its agent supports that. Return a message for the user."""
         connection = conversation.connection
-        if not child.link.cancellable or connection is None or not connection.alive:
+        if not child.link.cancellable or connection is None or not connection.is_alive:
             return wording.SUBAGENT_NOT_CANCELLABLE.format(
                 subagent=child.link.label, session=child.root.n
             )

@@ -37,9 +37,9 @@ class UnscopedQuestions:
             self._publish()
         self._push("event", "AcpElicitation", plain({"id": decision.id, "mode": decision.kind}))
 
-    def bring_listed(self) -> None:
+    def show_listed(self) -> None:
         """Show the cards of all listed questions."""
-        if self.decisions.bring_listed():
+        if self.decisions.show_listed():
             self._publish()
 
     def _publish(self) -> None:

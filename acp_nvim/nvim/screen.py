@@ -134,7 +134,7 @@ class Screen:
         more, new_children = False, 0
         for n, session in self.sessions.items():
             transcript, document = session.transcript, self.documents[n]
-            if not transcript.dirty and not session.changes.pending:
+            if not transcript.dirty and not session.changes.is_pending:
                 continue  # most sessions have no changes
             if session.root is not session and n not in self._known:
                 new_children += 1
@@ -147,7 +147,7 @@ class Screen:
                 drawn, budget = document.draw(transcript, budget)
                 ops += drawn
                 more = more or bool(transcript.dirty)
-            if session.changes.pending:
+            if session.changes.is_pending:
                 # A change may follow directly on the drawn text, so the last position is excluded.
                 drawn_before = document.drawn - 1 if transcript.dirty else transcript.written
                 events = self._events(session, drawn_before)

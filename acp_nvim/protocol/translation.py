@@ -39,7 +39,7 @@ class Translation(Protocol):
         """Return the agent's capabilities as sent in the answer to `initialize`."""
 
     @property
-    def takes_more(self) -> bool:
+    def can_add_prompts(self) -> bool:
         """Return whether the agent accepts a prompt during a turn."""
 
     def leaves(self, method: str, params: Params) -> tuple[str, Params]:

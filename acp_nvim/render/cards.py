@@ -18,7 +18,7 @@ from acp_nvim.session import lists
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import effects, form_page, forms
 from acp_nvim.session.questions.decisions import Decision
-from acp_nvim.session.questions.requests import says_nothing
+from acp_nvim.session.questions.requests import is_without_content
 from acp_nvim.session.transcript.entries import ToolEntry
 
 UNDER = "  "
@@ -117,9 +117,9 @@ def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
         return title(decision, None, cwd)
     call = entry.call
     key = (decision, call.raw_input, call.content, call.locations, call.title, call.kind, cwd)
-    kept = entry.told_rows.get("title")
+    kept = entry.question_rows.get("title")
     if kept is None or any(a is not b for a, b in zip(kept[0], key, strict=True)):
-        kept = entry.told_rows["title"] = (key, title(decision, call, cwd))
+        kept = entry.question_rows["title"] = (key, title(decision, call, cwd))
     found: Title = kept[1]
     return found
 
@@ -154,7 +154,7 @@ def _effect_rows(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[
     if entry is not None and decision.subject == "permission" and not decision.question:
         known = _title(decision, entry, cwd)
         rows += _guarded(decision, known, cwd)
-        if not decision.covers and entry.call.kind == "other" and says_nothing(entry.call):
+        if not decision.covers and entry.call.kind == "other" and is_without_content(entry.call):
             rows.append(row(wording.ALLOWS_UNSAID, "AcpWarning"))
         rows += _without_head(_of_input(entry, cwd, whole, known), known, cwd)
     return indent(folded(rows, whole), UNDER)
@@ -195,9 +195,9 @@ def _of_input(entry: ToolEntry, cwd: str, whole: Target, known: Title) -> list[R
     call = entry.call
     given = (call.raw_input, call.content, call.locations, call.title)
     key = (known, whole.get("decision"), *given, cwd)
-    kept = entry.told_rows.get("input")
+    kept = entry.question_rows.get("input")
     if kept is None or any(a is not b for a, b in zip(kept[0], key, strict=True)):
-        kept = entry.told_rows["input"] = (key, _input(call, cwd, whole, known))
+        kept = entry.question_rows["input"] = (key, _input(call, cwd, whole, known))
     found: list[Row] = kept[1]
     return found
 

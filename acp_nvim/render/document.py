@@ -339,7 +339,7 @@ class Document:
 
         Without an entry, the block is a message between sessions.
         """
-        asks = entry is not None and bool(entry.decisions) and entry.asks is not None
+        asks = entry is not None and bool(entry.decisions) and entry.open_question is not None
         if not block.folded:
             block.folded = True
             batch.fold(self._fold_id(at), start + block.separated, start + block.rows - 1, asks)
@@ -364,7 +364,7 @@ class Document:
         """Return the kind under which a call is gathered with others, or an empty text."""
         call = entry.call
         done = call.status == "completed" and not call.assumed and entry not in self._dirty
-        alone = entry.asks is not None or _is_shown_by_another(entry)
+        alone = entry.open_question is not None or _is_shown_by_another(entry)
         return call.kind if done and not alone and call.kind in GATHERED else ""
 
     def _gather(self, calls: list[ToolEntry], batch: Batch) -> None:
@@ -443,7 +443,7 @@ def _below(entry: ToolEntry | None) -> Row:
 
     In a chat that follows, the cursor is on it, so that the keys of a question above work on it.
     """
-    asks = entry.asks if entry is not None and entry.decisions else None
+    asks = entry.open_question if entry is not None and entry.decisions else None
     return BLANK if asks is None else legend(asks)
 
 

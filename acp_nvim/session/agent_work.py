@@ -28,7 +28,7 @@ def apply(session: Session, work: Work) -> None:
     elif session.own_turn and not work.works:
         turns.end(session, work.stop_reason or "end_turn", _error(work), usage=work.usage)
     turns.settle(session)
-    session.observer.changed(session)
+    session.observer.on_change(session)
 
 
 def opened(session: Session) -> None:
@@ -46,7 +46,7 @@ def _begin(session: Session) -> None:
     session.transcript.expect_agent()
     session.change("stop_reason", "error")
     session.event("AcpTurnStart")
-    session.observer.own_turn(session)
+    session.observer.on_own_turn(session)
 
 
 def _error(work: Work) -> str | None:

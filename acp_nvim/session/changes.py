@@ -39,7 +39,7 @@ class Changes:
         self.events: deque[Event] = deque()
 
     @property
-    def pending(self) -> bool:
+    def is_pending(self) -> bool:
         """Return whether state or events are pending."""
         return bool(self.names or self.calls or self.events)
 

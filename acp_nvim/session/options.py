@@ -28,7 +28,7 @@ class NoSuchChoice(ValueError):
     """Choice that does not exist. The message names those that do."""
 
 
-def take(session: Session, result: Any) -> None:
+def apply_result(session: Session, result: Any) -> None:
     """Apply modes, options and models of the answer that opened a session.
 
     Those that are null leave the values of earlier updates unchanged.
@@ -38,14 +38,14 @@ def take(session: Session, result: Any) -> None:
         session.modes = msgspec.structs.replace(result.modes, available_modes=list(modes))
         session.mode = result.modes.current_mode_id
     if result.config_options:
-        session.options = kept(session, result.config_options)
+        session.options = within_limits(session, result.config_options)
     if result.models:
         models = session.bounded("models", result.models.available_models)
         session.models = msgspec.structs.replace(result.models, available_models=list(models))
     session.change("modes", "options")
 
 
-def kept(session: Session, listed: Sequence[Any]) -> tuple[Any, ...]:
+def within_limits(session: Session, listed: Sequence[Any]) -> tuple[Any, ...]:
     """Return the options and their values within the limits of `lists`."""
     return tuple(
         _shorter(session, option)
@@ -144,7 +144,7 @@ def replace(session: Session, listed: Sequence[Any]) -> None:
     such as the provider.
     """
     before = {one.id: _offered(one) for one in _models(session)}
-    session.options = kept(session, listed)
+    session.options = within_limits(session, listed)
     for one in _models(session):
         if before.get(one.id, _offered(one)) != _offered(one):
             session.follows.add(one.id)
@@ -231,7 +231,7 @@ def check(option: Option, value: Value) -> Value:
     return value
 
 
-def put(session: Session, option_id: str, value: Value) -> None:
+def set_value(session: Session, option_id: str, value: Value) -> None:
     """Set the shown value of an option. Nothing is sent to the agent."""
     if of_models(session, option_id):
         if session.models is not None:
@@ -241,7 +241,7 @@ def put(session: Session, option_id: str, value: Value) -> None:
     session.change("options", "modes")
 
 
-def said(session: Session, option_id: str) -> str | None:
+def described(session: Session, option_id: str) -> str | None:
     """Return name and value of an option for the user, or None if the option no longer exists."""
     option = next((option for option in available(session) if option.id == option_id), None)
     if option is None:
@@ -295,11 +295,11 @@ def mode_changed(session: Session, mode_id: str) -> None:
     session.mode = mode_id
     option = mode_option(session, mode_id)
     if option is not None:
-        put(session, option.id, mode_id)
+        set_value(session, option.id, mode_id)
     session.change("modes")
 
 
-def mode_said(session: Session) -> str | None:
+def mode_text(session: Session) -> str | None:
     """Return the current mode for the user, or None if there are no modes."""
     known = modes(session)
     if known is None:

@@ -24,7 +24,7 @@ def updated(session: Session, update: schema.PlanUpdate) -> None:
     match plan:
         case schema.UnknownPlan():
             session.transcript.add(Unknown(f"plan_update {plan.type}", plan.raw))
-            session.observer.changed(session)
+            session.observer.on_change(session)
         case schema.PlanItems():
             _items(session, plan.plan_id, plan.entries)
         case _:

@@ -58,10 +58,10 @@ class Excerpt(Struct, frozen=True):
     def uri(self) -> str:
         """Return the `file:` URI, with the lines as its fragment."""
         lines = f"#L{self.first}-L{self.last}" if self.first else ""
-        return (self.path if self.no_file else Path(self.path).as_uri()) + lines
+        return (self.path if self.is_no_file else Path(self.path).as_uri()) + lines
 
     @property
-    def no_file(self) -> bool:
+    def is_no_file(self) -> bool:
         """Return whether its buffer has no file, so no link can point to it."""
         return self.path.startswith(BUFFER_URI)
 
@@ -71,7 +71,7 @@ class Excerpt(Struct, frozen=True):
         end = f"-{self.last}" if self.last != self.first else ""
         lines = f":{self.first}{end}" if self.first else ""
         name = Path(self.path).name
-        return (f"buffer {name}" if self.no_file else name) + lines
+        return (f"buffer {name}" if self.is_no_file else name) + lines
 
 
 class FileLink(Struct, frozen=True):
@@ -269,7 +269,7 @@ def _block(item: Attachment, capabilities: schema.PromptCapabilities) -> Any:
             uri=item.uri, text=item.text, **_known(mime_type=item.mime_type)
         )
         return schema.EmbeddedResource(contents)
-    if item.no_file:
+    if item.is_no_file:
         return schema.TextContent("\n\n" + quoted(item.name, item.text) + "\n")
     return schema.ResourceLink(uri=item.uri, name=item.name, **_known(mime_type=item.mime_type))
 

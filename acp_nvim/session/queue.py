@@ -27,7 +27,7 @@ def replace(session: Session, prompts: Sequence[Prompt]) -> None:
     session.change("queue")
 
 
-def put_held(session: Session, prompts: Sequence[Prompt]) -> None:
+def hold_first(session: Session, prompts: Sequence[Prompt]) -> None:
     """Put these first and hold them until `release`. Prompts that are not held stay so."""
     for prompt in session.queue:
         prompt.free = prompt.free or not session.held
@@ -37,7 +37,7 @@ def put_held(session: Session, prompts: Sequence[Prompt]) -> None:
     replace(session, [*prompts, *session.queue])
 
 
-def put_first(session: Session, prompt: Prompt) -> None:
+def prepend(session: Session, prompt: Prompt) -> None:
     """Put a prompt first, even while others are held.
 
     The user wants to send it now, or the agent refused it.
@@ -46,7 +46,7 @@ def put_first(session: Session, prompt: Prompt) -> None:
     replace(session, [prompt, *session.queue])
 
 
-def moves(session: Session) -> bool:
+def has_sendable(session: Session) -> bool:
     """Return whether there is a prompt that may be sent."""
     return any(prompt.free or not session.held for prompt in session.queue)
 
@@ -65,7 +65,7 @@ def claim(session: Session, prompt: Prompt) -> bool:
     return True
 
 
-def take(session: Session) -> Prompt | None:
+def pop(session: Session) -> Prompt | None:
     """Remove and return the next prompt that may be sent."""
     found = first(session)
     if found is not None:

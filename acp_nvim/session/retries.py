@@ -17,15 +17,15 @@ _LIMITED: Final = re.compile(r"\b429\b|rate[ _-]?limit|too many requests", re.IG
 _DEPTH: Final = 3
 
 
-def rate_limited(text: str) -> bool:
+def is_rate_limited(text: str) -> bool:
     """Return whether a text is about a rate limit: HTTP 429, or in words."""
     return _LIMITED.search(text) is not None
 
 
-def said(params: Any) -> str:
+def reason(params: Any) -> str:
     """Return the reason of a retry for people, from the params of its notification."""
     words = list(_words(params, _DEPTH))
-    if any(map(rate_limited, words)):
+    if any(map(is_rate_limited, words)):
         return wording.PART_RATE_LIMITED
     return wording.PART_RETRYING
 

@@ -42,47 +42,47 @@ Status = Literal["starting", "idle", "running", "cancelling", "closed", "failed"
 class SessionObserver(Protocol):
     """Observer of sessions and their work, called at once, in wire order."""
 
-    def changed(self, session: Session) -> None:
+    def on_change(self, session: Session) -> None:
         """Handle changes of state, events or the transcript."""
 
-    def own_turn(self, session: Session) -> None:
+    def on_own_turn(self, session: Session) -> None:
         """Handle the start or end of a turn without a prompt of the user."""
 
-    def streamed(self) -> None:
+    def on_stream(self) -> None:
         """Handle text or tool calls in any session.
 
         Called for each chunk, so it must cost almost nothing.
         """
 
-    def tool_call(self, session: Session, call: ToolCall) -> None:
+    def on_tool_call(self, session: Session, call: ToolCall) -> None:
         """Handle a tool call that was announced or changed."""
 
-    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
+    def on_plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
         """Handle the calls that name no file, together at the end of a run of messages."""
 
-    def command(self, session: Session, line: str, directory: str) -> None:
+    def on_command(self, session: Session, line: str, directory: str) -> None:
         """Handle a command that a terminal runs."""
 
-    def works_at(self, session: Session, path: str) -> None:
+    def on_work_at(self, session: Session, path: str) -> None:
         """Handle a read or change of this file by one of the editor's tools."""
 
 
 class Unobserved:
     """Observer of sessions that are not shown."""
 
-    def changed(self, session: Session) -> None: ...
+    def on_change(self, session: Session) -> None: ...
 
-    def own_turn(self, session: Session) -> None: ...
+    def on_own_turn(self, session: Session) -> None: ...
 
-    def streamed(self) -> None: ...
+    def on_stream(self) -> None: ...
 
-    def tool_call(self, session: Session, call: ToolCall) -> None: ...
+    def on_tool_call(self, session: Session, call: ToolCall) -> None: ...
 
-    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None: ...
+    def on_plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None: ...
 
-    def command(self, session: Session, line: str, directory: str) -> None: ...
+    def on_command(self, session: Session, line: str, directory: str) -> None: ...
 
-    def works_at(self, session: Session, path: str) -> None: ...
+    def on_work_at(self, session: Session, path: str) -> None: ...
 
 
 class Session:
@@ -94,13 +94,13 @@ class Session:
 
     id = ""
     """Agent's id. It is empty until the agent has created the session."""
-    brings = ""
+    opening_id = ""
     """Agent's id of the stored session that is being opened here."""
     status: Status = "starting"
     title: str | None = None
     stop_reason: str | None = None
     error: str | None = None
-    heir: int | None = None
+    successor: int | None = None
     """Number of the session that receives prompts written for this one after it was closed."""
     turn = 0
     """Number of the last turn that began, from 1."""
@@ -184,11 +184,11 @@ class Session:
         """Config options whose values have changed with another one."""
         self.cut: dict[str, int] = {}
         """Number of entries left out of each list, by the list's name in the state."""
-        self.own_words: set[str] = set()
+        self.prompt_ids: set[str] = set()
         """Ids of messages that are prompts from here. The chat shows the user's text of them."""
         self.links: dict[str, Subagent] = {}
         """Child sessions that this session's agent reported, by the agent's id."""
-        self.letters: dict[str, SessionMessage] = {}
+        self.messages_between: dict[str, SessionMessage] = {}
         """Messages between sessions, by id."""
         self.children: dict[str, Session] = {}
         self.root: Session = self
@@ -215,7 +215,7 @@ class Session:
         return self.status in ("closed", "failed")
 
     @property
-    def silent(self) -> bool:
+    def is_silent(self) -> bool:
         """Return whether events are suppressed."""
         return self.replaying
 
@@ -240,7 +240,7 @@ class Session:
         """Forget the earlier ids, before the next prompt."""
         for role, message_id in self.transcript.forget_names():
             if role == "user":
-                self.own_words.discard(message_id)
+                self.prompt_ids.discard(message_id)
         self.tool_calls.forget_ids()
 
     # -- changes ----------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ class Session:
     def change(self, *names: str) -> None:
         """Mark state of these names as changed."""
         self.changes.change(names, self.transcript.written)
-        self.observer.changed(self)
+        self.observer.on_change(self)
 
     def bounded(self, name: str, items: Sequence[T], most: int = lists.LISTED) -> tuple[T, ...]:
         """Return the first entries of a list of the state.
@@ -290,14 +290,14 @@ class Session:
 
     def event(self, name: str, **data: Any) -> None:
         """Queue a `User` event after the text before it. A replay queues none."""
-        if self.silent:
+        if self.is_silent:
             return
         there = {key: it for key, it in data.items() if it is not None and it is not UNSET}
         told = {"session": self.n, **there}
         self.changes.events.append(Event(name, told, self.transcript.written))
-        self.observer.changed(self)
+        self.observer.on_change(self)
 
-    def let_go(self) -> None:
+    def clear(self) -> None:
         """Drop the data that a closed session does not need. Its chat and pending edits stay."""
         self.modes = self.mode = self.models = self.usage = self.tools = None
         self.plan, self.commands, self.options, self.echo = (), (), (), ""
@@ -324,13 +324,13 @@ class Session:
             self.transcript.hold(line)
         else:
             self.transcript.add(line)
-        self.observer.changed(self)
+        self.observer.on_change(self)
 
     # -- tool calls -------------------------------------------------------------------------------
 
     def called(self, call: ToolCall) -> None:
         """Handle the end of a run of messages. This call was the last one."""
-        self.observer.streamed()
+        self.observer.on_stream()
 
     # -- decisions --------------------------------------------------------------------------------
 
@@ -338,7 +338,7 @@ class Session:
         """Do nothing. A child takes title and status from its parent (`session/subagents.py`)."""
 
     def _terminal_output(self) -> None:
-        self.observer.changed(self)
+        self.observer.on_change(self)
 
     def _terminal_status(self) -> None:
         self.change("terminals")
@@ -402,7 +402,7 @@ class Session:
     def redraw(self, entry: Entry) -> None:
         """Mark an entry for redraw."""
         self.transcript.touch(entry)
-        self.observer.changed(self)
+        self.observer.on_change(self)
 
     def _decided(self, decision: Decision, entry: ToolEntry | Question, outcome: Outcome) -> None:
         self.transcript.touch(entry)

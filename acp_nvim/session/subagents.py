@@ -80,7 +80,7 @@ class Child(Session):
             super().event(name, **data)
 
     @property
-    def silent(self) -> bool:
+    def is_silent(self) -> bool:
         """Return whether the topmost session is replayed, and the child with it."""
         return self.root.replaying
 
@@ -101,7 +101,7 @@ class Child(Session):
 
     def _told(self) -> None:
         self.above.transcript.touch(self.link)
-        self.above.observer.changed(self.above)
+        self.above.observer.on_change(self.above)
 
     def cancel_asked(self) -> None:
         """Cancel the child's questions after the child was cancelled."""
@@ -140,7 +140,7 @@ def shown(session: Session, session_id: str) -> Session | None:
     )
 
 
-def is_taken(session: Session, session_id: str, routed: Session | None) -> bool:
+def is_id_of_another(session: Session, session_id: str, routed: Session | None) -> bool:
     """Return whether a reported child has the id of another session.
 
     That may be the session itself, one above it, or one that the user opened. `routed` is the
@@ -155,7 +155,7 @@ def is_taken(session: Session, session_id: str, routed: Session | None) -> bool:
     return routed is not None and (routed in above or routed.root is not session.root)
 
 
-def told(session: Session, update: schema.SubagentUpdate) -> Subagent:
+def apply(session: Session, update: schema.SubagentUpdate) -> Subagent:
     """Apply a parent's update of a child. The first one creates it.
 
     An absent field stays the same, a null field is cleared.
@@ -222,21 +222,21 @@ def message(session: Session, update: schema.SessionMessage) -> None:
     if update.content is not UNSET:
         message.parts = [_part(block) for block in update.content or ()]
     message.names = _names(session, message)
-    session.observer.changed(session)
+    session.observer.on_change(session)
 
 
 def message_chunk(session: Session, update: schema.SessionMessageChunk) -> None:
     """Append a chunk of such a message."""
     add_part(_message(session, update.message_id).parts, _part(update.content))
-    session.observer.changed(session)
+    session.observer.on_change(session)
 
 
 def _message(session: Session, message_id: str) -> SessionMessage:
-    message = session.letters.get(message_id)
+    message = session.messages_between.get(message_id)
     if message is not None:
         session.transcript.touch(message)
         return message
-    message = session.letters[message_id] = SessionMessage(message_id)
+    message = session.messages_between[message_id] = SessionMessage(message_id)
     session.transcript.add(message)
     return message
 

@@ -32,7 +32,7 @@ def announce(session: Session, prompt: Prompt) -> None:
     session.transcript.add(message)
     session.transcript.written += len(words)
     session.announced = prompt, message
-    session.observer.changed(session)
+    session.observer.on_change(session)
 
 
 def retract(session: Session) -> None:
@@ -48,7 +48,7 @@ def begin(
     """Begin a turn with a prompt that is sent now, or was inserted under this id."""
     if session.own_turn:
         session.own_turn = False
-        session.observer.own_turn(session)
+        session.observer.on_own_turn(session)
         session.event("AcpTurnEnd", stop_reason="end_turn")
     insert(session, prompt, message_id)
     session.transcript.add(Heading(agent_title))
@@ -59,7 +59,7 @@ def begin(
     session.status, session.stop_reason, session.error = "running", None, None
     session.change("status", "stop_reason", "error", "turn_usage", "suggestions")
     session.event("AcpTurnStart")
-    session.observer.changed(session)
+    session.observer.on_change(session)
 
 
 def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> None:
@@ -113,7 +113,7 @@ def name_prompt(session: Session, message_id: str) -> None:
     if told is not None and told is not message:
         session.transcript.rewrite("user", message_id, [])
     session.transcript.name(message, message_id)
-    session.own_words.add(message_id)
+    session.prompt_ids.add(message_id)
 
 
 def end(
@@ -138,7 +138,7 @@ def end(
     session.in_turn = False
     if session.own_turn:
         session.own_turn = False
-        session.observer.own_turn(session)
+        session.observer.on_own_turn(session)
     _close_left(session, stop_reason, failed=error is not None)
     session.stop_reason, session.error = stop_reason, told or error
     if session.status in ("running", "cancelling"):
@@ -187,7 +187,7 @@ def _end_line(
     return Line("warning", told)
 
 
-def nothing_came(session: Session) -> bool:
+def is_without_answer(session: Session) -> bool:
     """Return whether the agent has sent nothing in the running turn."""
     return _are_empty(session.transcript.entries[session.entries_before :])
 
@@ -208,7 +208,9 @@ def _left_open(
 
     A call that waits for the user or is paused stays open.
     """
-    left = [call for call in calls if call.status != "paused" and entries[call].asks is None]
+    left = [
+        call for call in calls if call.status != "paused" and entries[call].open_question is None
+    ]
     refused = [call for call in left if _is_refused(call, entries[call])]
     return refused, [call for call in left if call not in refused]
 

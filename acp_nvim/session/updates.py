@@ -75,7 +75,7 @@ def _terminal_state(session: Session, update: updates.TerminalState) -> None:
         command = terminal.launch.command if update.command is UNSET else update.command
         cwd = terminal.launch.cwd if update.cwd is UNSET else update.cwd or None
         terminal.describe(command or update.terminal_id, None if cwd == session.cwd else cwd)
-        session.observer.command(session, command, cwd or session.cwd)
+        session.observer.on_command(session, command, cwd or session.cwd)
     if update.cancellable is not UNSET:
         terminal.may_cancel(update.cancellable)
     if update.output is not UNSET:
@@ -108,10 +108,10 @@ def _notice(session: Session, update: schema.Notice) -> None:
         "error": "error",
     }
     details = (update.description,) if update.description else ()
-    if session.in_turn and any(map(retries.rate_limited, (update.title, *details))):
+    if session.in_turn and any(map(retries.is_rate_limited, (update.title, *details))):
         session.retries(wording.PART_RATE_LIMITED)
     session.transcript.add(Line(levels.get(update.severity, "info"), update.title, details))
-    session.observer.changed(session)
+    session.observer.on_change(session)
     session.event(
         "AcpNotice",
         severity=update.severity,
@@ -137,7 +137,7 @@ def _compaction(session: Session, update: schema.CompactionUpdate) -> None:
         entry.summary = [part(block) for block in update.summary or ()]
     if update.error is not UNSET:
         entry.error = _error_text(update.error)
-    session.observer.changed(session)
+    session.observer.on_change(session)
 
 
 def _error_text(error: Any) -> str | None:
@@ -146,7 +146,7 @@ def _error_text(error: Any) -> str | None:
 
 def _compaction_chunk(session: Session, update: schema.CompactionSummaryChunk) -> None:
     add_part(_compaction_of(session, update.compaction_id).summary, part(update.content))
-    session.observer.changed(session)
+    session.observer.on_change(session)
 
 
 def _unknown(session: Session, update: Any) -> None:
@@ -154,7 +154,7 @@ def _unknown(session: Session, update: Any) -> None:
         session.transcript.add(Unknown(update.session_update, update.raw))
     else:
         session.transcript.add(Unknown(type(update).__name__, str(update)))
-    session.observer.changed(session)
+    session.observer.on_change(session)
 
 
 _APPLY: dict[type, Apply] = {
@@ -175,7 +175,7 @@ _APPLY: dict[type, Apply] = {
     schema.PlanUpdate: plans.updated,
     schema.PlanRemoved: plans.removed,
     schema.PromptSuggestionsUpdate: _suggestions,
-    schema.SubagentUpdate: subagents.told,
+    schema.SubagentUpdate: subagents.apply,
     schema.SessionMessage: subagents.message,
     schema.SessionMessageChunk: subagents.message_chunk,
     updates.MessageChunk: messages.chunk,

@@ -341,9 +341,9 @@ async def test_a_notification_handler_that_raises_stops_nothing(wire: MemoryEndp
     def broken(method: str, params: Raw) -> None:
         if method == "bad":
             raise ZeroDivisionError
-        RecordingHandler.notification(wire.handler, method, params)
+        RecordingHandler.on_notification(wire.handler, method, params)
 
-    wire.handler.notification = broken  # type: ignore[method-assign]
+    wire.handler.on_notification = broken  # type: ignore[method-assign]
     wire.put({"method": "bad"}, {"method": "good"})
     await eventually(lambda: wire.handler.heard == [("good", {})])
     assert [type(error) for error in wire.handler.errors] == [ZeroDivisionError]

@@ -261,17 +261,17 @@ def test_the_state_of_each_server_is_known_without_its_values() -> None:
         *(twice, twice),
         capabilities=schema.McpCapabilities(http=True, sse=False),
     )
-    assert result.fates == [
-        mcp.Fate("filled", "stdio", variables=("TOKEN", "HOST")),
-        mcp.Fate("remote", left_out="the agent takes no servers of type sse"),
-        mcp.Fate("gone", "stdio", missing="no-such-program"),
-        mcp.Fate("unset", left_out="the environment variable NO_SUCH is not set"),
-        mcp.Fate("off", left_out="it is disabled"),
-        mcp.Fate("?", left_out="it has no name"),
-        mcp.Fate("twice", "http"),
-        mcp.Fate("twice", left_out="another server has that name"),
+    assert result.outcomes == [
+        mcp.ServerOutcome("filled", "stdio", variables=("TOKEN", "HOST")),
+        mcp.ServerOutcome("remote", left_out="the agent takes no servers of type sse"),
+        mcp.ServerOutcome("gone", "stdio", missing="no-such-program"),
+        mcp.ServerOutcome("unset", left_out="the environment variable NO_SUCH is not set"),
+        mcp.ServerOutcome("off", left_out="it is disabled"),
+        mcp.ServerOutcome("?", left_out="it has no name"),
+        mcp.ServerOutcome("twice", "http"),
+        mcp.ServerOutcome("twice", left_out="another server has that name"),
     ]
-    assert "s3cret" not in repr(result.fates)
+    assert "s3cret" not in repr(result.outcomes)
 
 
 def test_servers_of_a_project_need_the_users_consent(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_servers_of_a_project_need_the_users_consent(tmp_path: Path) -> None:
     answers = {None: "you have not allowed it yet", False: "you declined it"}
     for said, why in answers.items():
         result = mcp.servers([], str(tmp_path), BOTH, ENV, lambda project, said=said: said)  # type: ignore[misc]
-        assert result.fates == [mcp.Fate("theirs", left_out=why)]
+        assert result.outcomes == [mcp.ServerOutcome("theirs", left_out=why)]
 
 
 def test_info_lists_the_servers_of_a_session(editor: Editor) -> None:

@@ -45,7 +45,7 @@ def client() -> Client:
 def ask(client: Client, session_id: str) -> Awaitable[Any]:
     params = msgspec.json.encode({"sessionId": session_id, "path": "/a"})
     method = "fs/read_text_file"
-    answer = client.request(method, msgspec.Raw(params), IncomingCall(1, method))
+    answer = client.on_request(method, msgspec.Raw(params), IncomingCall(1, method))
     assert answer is not None
     return answer
 

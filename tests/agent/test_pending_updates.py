@@ -11,9 +11,9 @@ def test_stored_updates_are_returned_once_in_order() -> None:
         pending.add("a", number, 10)
     pending.add("b", "other", 10)
     assert pending.get("a") == pending.get("a") == [0, 1, 2]
-    assert pending.take("a") == [0, 1, 2]
-    assert pending.take("a") == pending.get("a") == []
-    assert pending.take("b") == ["other"]
+    assert pending.pop("a") == [0, 1, 2]
+    assert pending.pop("a") == pending.get("a") == []
+    assert pending.pop("b") == ["other"]
     assert len(pending) == 0
 
 
@@ -21,7 +21,7 @@ def test_the_updates_of_one_id_are_limited() -> None:
     pending = PendingUpdates()
     for number in range(UPDATES + 5):
         pending.add("a", number, 1)
-    assert pending.take("a") == list(range(UPDATES))
+    assert pending.pop("a") == list(range(UPDATES))
 
 
 def test_the_number_of_unknown_sessions_is_limited() -> None:
@@ -29,7 +29,7 @@ def test_the_number_of_unknown_sessions_is_limited() -> None:
     for number in range(100):
         pending.add(f"s{number}", "words", BYTES // 10)
     assert len(pending) == 10
-    assert pending.take("s0") == []
-    assert pending.take("s99") == ["words"]
+    assert pending.pop("s0") == []
+    assert pending.pop("s99") == ["words"]
     pending.add("huge", "words", BYTES + 1)
-    assert pending.take("huge") == []
+    assert pending.pop("huge") == []

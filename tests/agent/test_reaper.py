@@ -93,7 +93,7 @@ def test_a_daemon_ends_although_its_agent_was_reaped_early(mark: str) -> None:
     leader.wait()
     daemon = subprocess.Popen(["sleep", "600"], env={CHILD: mark}, start_new_session=True)
     tree = ProcessTree(leader.pid, mark)
-    asyncio.run(tree.look())
+    asyncio.run(tree.scan())
     assert tree.alive()
     tree.signal(signal.SIGKILL)
     assert daemon.wait() == -signal.SIGKILL
@@ -135,7 +135,7 @@ async def test_a_daemon_is_found_during_its_exec(
 
         monkeypatch.setattr(tree, "environment", environment)
         found = ProcessTree(leader.pid, mark)
-        await found.look()
+        await found.scan()
         found.signal(signal.SIGKILL)
         assert daemon.wait(PATIENCE_S) == -signal.SIGKILL
 

@@ -38,7 +38,7 @@ def reconnect_pauses(*ups: tuple[float | None, float]) -> list[Iterator[float]]:
     started, now = Started(), [0.0]
     reconnects = Reconnects(cast(Agents, started), lambda name: [], lambda: now[0])
     for since, now[0] in ups:
-        reconnects.take_up(cast(Connection, Broken(since)))
+        reconnects.reconnect(cast(Connection, Broken(since)))
     return started.pauses
 
 

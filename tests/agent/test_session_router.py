@@ -70,18 +70,18 @@ class ObservedSession(Unobserved):
         self.router = SessionRouter(Settings, self.warnings)
         self.router.adopt("s", self.session)
 
-    def tool_call(self, session: Session, call: ToolCall) -> None:
+    def on_tool_call(self, session: Session, call: ToolCall) -> None:
         assert session is self.session
         self.reported.append((call.id, call.status))
         self.statuses[call.index] = call.status
 
-    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
+    def on_plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
         for call in calls if self._reports_plain_calls else ():
-            self.tool_call(session, call)
+            self.on_tool_call(session, call)
 
     def update(self, updates: list[Any]) -> None:
         messages = [schema.SessionNotification("s", update) for update in updates]
-        self.router.updated(messages, 100)
+        self.router.on_updates(messages, 100)
 
     def visible_state(self) -> Any:
         """Return everything that is visible: state, events, chat."""
@@ -159,7 +159,7 @@ def test_a_failing_update_does_not_stop_the_others(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(ToolCall, "merge", fail)
     observed.update([*calls, schema.AgentMessageChunk(schema.TextContent("done"))])
-    assert [call.id for call in observed.session.tool_calls if call.finished] == ["a", "c"]
+    assert [call.id for call in observed.session.tool_calls if call.is_finished] == ["a", "c"]
     assert observed.reported == [("a", "completed"), ("c", "completed")]
-    assert observed.router.said("s") == "done"
+    assert observed.router.turn_text("s") == "done"
     assert observed.warnings.counts["internal error"] == 1

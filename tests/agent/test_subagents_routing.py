@@ -56,7 +56,7 @@ def client() -> Client:
 def send_update(client: Client, session: str, kind: str, **fields: Any) -> None:
     update = {"sessionUpdate": kind, **fields}
     params = msgspec.json.encode({"sessionId": session, "update": update})
-    client.notification("session/update", msgspec.Raw(params))
+    client.on_notification("session/update", msgspec.Raw(params))
 
 
 def say(client: Client, session: str, text: str) -> None:
@@ -158,4 +158,4 @@ def test_the_cost_of_a_message_does_not_grow_with_their_number(client: Client) -
         fields = {"senderSessionId": "s1", "recipientSessionId": "c"}
         send_update(client, "s1", "session_message", messageId=f"m{number}", **fields)
     root = client.router.sessions["s1"]
-    assert root.letters["m1999"].names == {"s1": "this session", "c": "Kid"}
+    assert root.messages_between["m1999"].names == {"s1": "this session", "c": "Kid"}

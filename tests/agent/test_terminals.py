@@ -70,8 +70,8 @@ def test_the_users_shell_runs_lines_if_it_is_compatible(
     request = schema.CreateTerminalRequest("s1", "echo $0; true")
     command = command_of(request, {"PATH": os.environ["PATH"], "SHELL": shell}, str(tmp_path))
     assert list(command.argv) == [used, "-c", "echo $0; true"]
-    assert command.line == command.told.line == "echo $0; true"
-    assert command.told.argv is None
+    assert command.line == command.judged.line == "echo $0; true"
+    assert command.judged.argv is None
 
 
 async def test_the_environment_is_the_agents_with_additions(agent: TerminalAgent) -> None:

@@ -143,7 +143,7 @@ async def test_a_handler_that_fails_gets_the_next_updates() -> None:
             if len(heard) == 2:
                 raise KeyError("first")
 
-        wire.handler.updated = updated  # type: ignore[method-assign]
+        wire.handler.on_updates = updated  # type: ignore[method-assign]
         wire.far.send(GOOD[0] + GOOD[1])
         await eventually(lambda: len(heard) == 2)
         wire.far.send(GOOD[2])

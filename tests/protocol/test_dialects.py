@@ -53,7 +53,9 @@ def odd(update: Any, dialect: Dialect | None = None, **around: Any) -> list[Fram
     """Return the translation of an odd update."""
     dialect = dialect or Dialect()
     params = raw(update if around else {"sessionId": "s1", "update": update})
-    return updates_of([Notification("session/update", it) for it in dialect.odd(params)])
+    return updates_of(
+        [Notification("session/update", it) for it in dialect.translate_unreadable(params)]
+    )
 
 
 def chunk(text: str, kind: str = "agent_message_chunk") -> Frame:
@@ -163,7 +165,7 @@ def test_a_plan_is_translated(key: str, wrapped: bool) -> None:
 def test_an_update_without_an_envelope_is_translated() -> None:
     params = {"session": {"id": "s9"}, "type": "messageChunk", "chunk": "a"}
     assert odd(params, raw=True) == [chunk("a")]
-    [translated] = Dialect().odd(raw(params))
+    [translated] = Dialect().translate_unreadable(raw(params))
     assert json.loads(bytes(translated))["sessionId"] == "s9"
 
 
@@ -414,7 +416,7 @@ def test_only_advertised_commands_are_sent_as_commands() -> None:
         "sessionUpdate": "available_commands_update",
         "availableCommands": [{"name": "plan", "description": "Plan"}],
     }
-    dialect.odd(raw({"sessionId": "s1", "update": update}))
+    dialect.translate_unreadable(raw({"sessionId": "s1", "update": update}))
     assert "command" in prompted(schema.TextContent("/plan x"), dialect=dialect)
     assert "command" not in prompted(schema.TextContent("/tmp x"), dialect=dialect)
 

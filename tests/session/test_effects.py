@@ -6,10 +6,10 @@ import pytest
 
 from acp_nvim.edits.text import parse
 from acp_nvim.session.questions.effects import (
+    Diagnostic,
     Effect,
     Mark,
     Opinion,
-    Said,
     effect,
     marks,
     new_words,
@@ -20,8 +20,8 @@ ERROR, WARNING, HINT = 1, 2, 4
 PATH = "/p/app.py"
 
 
-def error(message: str, row: int = 0) -> Said:
-    return Said(ERROR, message, row)
+def error(message: str, row: int = 0) -> Diagnostic:
+    return Diagnostic(ERROR, message, row)
 
 
 def test_a_diagnostic_of_both_texts_is_not_new_in_another_line() -> None:
@@ -36,7 +36,7 @@ def test_a_repeated_message_is_new() -> None:
 
 
 def test_fixed_diagnostics_are_counted_and_no_change_is_omitted() -> None:
-    warning = Said(WARNING, "w")
+    warning = Diagnostic(WARNING, "w")
     assert effect(PATH, [Opinion([error("a"), warning], [warning])], [], ()) == Effect(
         PATH, [], {ERROR: 1}
     )
@@ -44,7 +44,7 @@ def test_fixed_diagnostics_are_counted_and_no_change_is_omitted() -> None:
 
 
 def test_style_hints_are_not_shown() -> None:
-    assert effect(PATH, [Opinion([], [Said(HINT, "shorter")])], [], ()) is None
+    assert effect(PATH, [Opinion([], [Diagnostic(HINT, "shorter")])], [], ()) is None
 
 
 def test_a_late_diagnostic_of_the_old_text_is_not_new() -> None:
@@ -66,7 +66,10 @@ def test_a_name_from_another_file_of_the_edit_is_no_error() -> None:
     [
         ([Effect(PATH, [error("a"), error("b")], {})], "This edit adds 2 errors"),
         (
-            [Effect(PATH, [error("a"), Said(WARNING, "b")], {}), Effect("/q", [], {WARNING: 2})],
+            [
+                Effect(PATH, [error("a"), Diagnostic(WARNING, "b")], {}),
+                Effect("/q", [], {WARNING: 2}),
+            ],
             "This edit adds 1 error, 1 warning and fixes 2 warnings",
         ),
         ([Effect(PATH, [], {ERROR: 1})], "This edit fixes 1 error"),

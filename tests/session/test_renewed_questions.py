@@ -107,4 +107,4 @@ def test_a_renewed_question_is_the_newest() -> None:
     state.take_changes(session)
     update_call(session, title="Remove it")
     assert session.decisions.front == [other, decision]
-    assert session.entries[call].asks is decision
+    assert session.entries[call].open_question is decision

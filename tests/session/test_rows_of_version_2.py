@@ -138,7 +138,7 @@ def test_a_status_is_that_of_the_agent(chat: JsonChat, status: str) -> None:
 def test_an_unknown_status_and_kind_are_preserved(chat: JsonChat) -> None:
     chat.tell("tool_call_update", toolCallId="c", title="Work", status="dreaming", kind="paint")
     [call] = chat.session.tool_calls
-    assert not call.finished
+    assert not call.is_finished
     assert "◐ Work (paint) · dreaming" in chat.lines
 
 

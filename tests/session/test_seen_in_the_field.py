@@ -181,7 +181,7 @@ def test_the_usage_of_a_turn_is_shown() -> None:
     ("params", "why"),
     [
         ({"sessionId": "s", "attempt": 2}, "retrying"),
-        ({"sessionId": "s", "reason": "rate_limited", "attempt": 2}, "rate limited, retrying"),
+        ({"sessionId": "s", "reason": "is_rate_limited", "attempt": 2}, "rate limited, retrying"),
         ({"sessionId": "s", "error": {"status": 429}}, "rate limited, retrying"),
         ({"sessionId": "s", "message": "HTTP 429: Too Many Requests"}, "rate limited, retrying"),
         ({"sessionId": "s", "message": "request 4290 failed"}, "retrying"),
@@ -189,7 +189,7 @@ def test_the_usage_of_a_turn_is_shown() -> None:
     ],
 )
 def test_the_reason_of_a_retry_is_shown(params: Any, why: str) -> None:
-    assert retries.said(params) == why
+    assert retries.reason(params) == why
 
 
 @pytest.mark.parametrize("name", ["_session/retrying", "_retrying", "_acme.dev/session/retry"])

@@ -168,7 +168,7 @@ def test_the_end_is_stored_and_cut_between_characters(pieces: list[str], limit: 
     text, kept = "".join(pieces), output.text()
     assert text.endswith(kept)
     assert len(kept.encode()) <= limit
-    assert output.truncated == (kept != text)
+    assert output.is_truncated == (kept != text)
     rest = text[: len(text) - len(kept)]
     assert not rest or len((rest[-1] + kept).encode()) > limit, "one more would have fitted"
 

@@ -37,23 +37,23 @@ class RecordingHandler:
         self.violations: list[Violation] = []
         self.serve: Serve = refuse
 
-    def notification(self, method: str, params: Raw) -> None:
+    def on_notification(self, method: str, params: Raw) -> None:
         self.heard.append((method, json.loads(bytes(params))))
 
-    def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
+    def on_updates(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
         self.heard += messages
 
-    def request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any]:
+    def on_request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any]:
         self.heard.append(method)
         return self.serve(method, json.loads(bytes(params)), call)
 
-    def said(self, session_id: str) -> str:
+    def turn_text(self, session_id: str) -> str:
         return ""
 
-    def violation(self, violation: Violation) -> None:
+    def on_violation(self, violation: Violation) -> None:
         self.violations.append(violation)
 
-    def failed(self, error: Exception) -> None:
+    def on_error(self, error: Exception) -> None:
         self.errors.append(error)
 
 

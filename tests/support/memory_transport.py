@@ -115,7 +115,7 @@ class MemoryAgent:
         return None
 
     @property
-    def deaf(self) -> bool:
+    def has_closed_input(self) -> bool:
         return False
 
     @property

@@ -65,7 +65,7 @@ class StoredHistory:
     def session(self, cwd: str = "/work", *, agent: str = "agent", stored: str = "") -> Session:
         """Open a session; `stored` is the id of one that its agent has stored."""
         session = Session(len(self.sessions) + 1, agent, cwd)
-        session.id = session.brings = stored
+        session.id = session.opening_id = stored
         self.sessions.append(session)
         return session
 

@@ -45,7 +45,7 @@ class TerminalAgent(Unobserved):
             "agent", lambda: self.settings, self.reaper, lambda: self.env
         )
 
-    def changed(self, session: Session) -> None:
+    def on_change(self, session: Session) -> None:
         self.changes += 1
 
     async def ask(self, method: str, session: Session | None = None, **params: Any) -> Any:

@@ -107,7 +107,7 @@ class PtyProcess:
         return self._device.exit
 
     @property
-    def runs_on(self) -> bool:
+    def is_running(self) -> bool:
         """Return whether the command or a child of it runs and is not being ended."""
         return self._ending is None and not self._gone()
 
@@ -162,13 +162,13 @@ class PtyProcess:
     async def _end(self) -> None:
         try:
             # Before any process ends: afterwards its descendants cannot be found.
-            await self._tree.look()
+            await self._tree.scan()
             for number in (signal.SIGTERM, signal.SIGKILL):
                 if self._gone():
                     break
                 self._tree.signal(number)
                 await true_within(self._gone, self._kill_s)
-                await self._tree.look()
+                await self._tree.scan()
         finally:
             # Also reached when the loop is closing, without time for a graceful end.
             if not self._gone():

@@ -85,7 +85,7 @@ class ProcessTree:
         """None if the leader had ended and was collected before the first look."""
         self._strays: dict[int, int] = {}
 
-    async def look(self) -> None:
+    async def scan(self) -> None:
         """Read the process table for members outside the group, while their parents are alive."""
         await true_within(self._look, EXEC_S)
 

@@ -99,7 +99,7 @@ class AgentLogin:
             return
         self._changed()
 
-    def told(self, status: schema.AuthStatusUpdateNotification) -> None:
+    def on_status(self, status: schema.AuthStatusUpdateNotification) -> None:
         """Apply a state that the agent reports."""
         self.state = schema.AuthStatusResponse(status.state, status.accounts)
         self._changed()

@@ -48,7 +48,7 @@ class Mistake(ValueError):
     """
 
 
-class Fate(Struct, frozen=True):
+class ServerOutcome(Struct, frozen=True):
     """Outcome for one server: passed on with a transport, or left out with a reason.
 
     `variables` are the names of the expanded variables. `missing` is a program that was not found.
@@ -73,7 +73,7 @@ class Servers(Struct):
     """Project files that servers come from, with the names of these servers."""
     asks: list[Project] = field(default_factory=list)
     """Files that were left out because the user has not been asked about them yet."""
-    fates: list[Fate] = field(default_factory=list)
+    outcomes: list[ServerOutcome] = field(default_factory=list)
     """Outcome for each configured server."""
 
 
@@ -98,11 +98,11 @@ def servers(
         name = str(entry.get("name", ""))
         if not name:
             found.left_out.append(wording.MCP_WITHOUT_NAME)
-            found.fates.append(Fate("?", left_out=wording.WHY_MCP_NAMELESS))
+            found.outcomes.append(ServerOutcome("?", left_out=wording.WHY_MCP_NAMELESS))
         elif entry.get("disabled"):
-            found.fates.append(Fate(name, left_out=wording.WHY_MCP_DISABLED))
+            found.outcomes.append(ServerOutcome(name, left_out=wording.WHY_MCP_DISABLED))
         elif name in seen:
-            found.fates.append(Fate(name, left_out=wording.WHY_MCP_TWICE))
+            found.outcomes.append(ServerOutcome(name, left_out=wording.WHY_MCP_TWICE))
         else:
             seen.add(name)
             passed = _add(found, entry, name, cwd, capabilities, env)
@@ -125,7 +125,7 @@ def _add(
         server = _server(entry, name, cwd, capabilities, expand)
     except Mistake as mistake:
         found.left_out.append(wording.MCP_LEFT_OUT.format(server=name, reason=mistake))
-        found.fates.append(Fate(name, left_out=str(mistake)))
+        found.outcomes.append(ServerOutcome(name, left_out=str(mistake)))
         return False
     found.servers.append(server)
     found.secrets.extend(expand.used)
@@ -134,7 +134,9 @@ def _add(
         missing = server.command
         found.doubts.append(wording.MCP_NOT_FOUND.format(server=name, program=missing))
     variables = tuple(expand.names)
-    found.fates.append(Fate(name, transport(server), variables=variables, missing=missing))
+    found.outcomes.append(
+        ServerOutcome(name, transport(server), variables=variables, missing=missing)
+    )
     return True
 
 
@@ -277,7 +279,7 @@ def _from_files(
             entries += [(entry, str(file)) for entry in listed]
             continue
         why = wording.WHY_MCP_NOT_ASKED if answer is None else wording.WHY_MCP_DECLINED
-        found.fates.extend(Fate(name, left_out=why) for name in project.names)
+        found.outcomes.extend(ServerOutcome(name, left_out=why) for name in project.names)
     return entries
 
 

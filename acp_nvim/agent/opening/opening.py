@@ -95,7 +95,7 @@ class Opening:
         await anyio.sleep(QUIET_S)
         if not self._has_replayed():
             self._session.transcript.inherit(entries)
-            self._session.observer.changed(self._session)
+            self._session.observer.on_change(self._session)
 
     def _has_replayed(self) -> bool:
         entries = self._session.transcript.entries
@@ -113,7 +113,7 @@ class Opening:
         async with muted(self._router, self._origin.id) as mute:
             result = await self._resume(self._origin.id, mute.answered)
             session.transcript.inherit(entries)
-            session.observer.changed(session)
+            session.observer.on_change(session)
         return result
 
     async def _copy(self) -> Any:

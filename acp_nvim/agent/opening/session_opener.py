@@ -14,7 +14,7 @@ from acp_nvim.agent.notify import notify
 from acp_nvim.agent.observers import ConversationObservers
 from acp_nvim.agent.opening import initial_options
 from acp_nvim.agent.opening.initial_options import InitialOptions
-from acp_nvim.agent.opening.mcp import Fate
+from acp_nvim.agent.opening.mcp import ServerOutcome
 from acp_nvim.agent.opening.opening import Opening
 from acp_nvim.agent.opening.origin import NEW, Origin
 from acp_nvim.agent.opening.session_params import SessionParams
@@ -81,7 +81,7 @@ class SessionOpener:
         """Return whether the session is open at a running agent."""
         return (
             self.connection is not None
-            and self.connection.alive
+            and self.connection.is_alive
             and bool(self.session.id)
             and not self.is_lost
             and self.session.status in ("idle", "running", "cancelling")
@@ -93,9 +93,9 @@ class SessionOpener:
         return not self._was_open and self.origin.kind == "load"
 
     @property
-    def servers(self) -> Sequence[Fate]:
+    def servers(self) -> Sequence[ServerOutcome]:
         """Return the outcome for each MCP server at the last opening."""
-        return self._params.fates
+        return self._params.outcomes
 
     # -- opening ----------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class SessionOpener:
             self.fail(str(error), details(error))
             return False
         except (ConnectionClosed, RemoteProtocolError) as error:
-            if isinstance(error, ConnectionClosed) and connection.returns:
+            if isinstance(error, ConnectionClosed) and connection.will_reconnect:
                 await connection.ended()  # a new connection replaces it
                 return await self.ensure_open()
             self.fail(connection.error or str(error), connection.last_words())
@@ -143,7 +143,7 @@ class SessionOpener:
             self.fail(str(error), ())
             return None
         self.connection = connection
-        if connection.alive:
+        if connection.is_alive:
             if self._agents.is_outdated(connection.name):
                 names = {"agent": connection.title, "name": connection.name}
                 self.session.notice("warning", wording.AGENT_OUTDATED.format(**names))
@@ -170,7 +170,7 @@ class SessionOpener:
         connection.ask(session, self._params)
         if self._was_open_here:
             options.begin_again(session, result, before, self._first_options)
-        options.take(session, result)
+        options.apply_result(session, result)
         self._was_open, self._was_open_here, self.is_lost = True, True, False
         self._first_options = options.in_force(session)
         with self._warnings.if_unanswered("session/set_mode or session/set_config_option"):
@@ -216,7 +216,7 @@ class SessionOpener:
         """Mark the session as lost by a running agent. ``line`` ends the line that reports it."""
         self.is_lost, self._lost_line = True, line
 
-    def handed_over(self) -> None:
+    def on_handed_over(self) -> None:
         """Drop the earlier conversation, which the agent has received."""
         self.handover = ""
 
@@ -270,7 +270,7 @@ class SessionOpener:
             session.notice("error", reason, details)
         session.status, session.error = "failed", reason
         session.change("status", "error")
-        prompt = queue.take(session)
+        prompt = queue.pop(session)
         if prompt is not None:
             queue.hold(session)
             notify(self._observers.on_prompt_returned, session, prompt)
@@ -291,7 +291,7 @@ class SessionOpener:
     def on_connection_ended(self, connection: Connection) -> None:
         """Show that the connection has ended. Its prompts have been answered."""
         session = self.session
-        if connection.returns:
+        if connection.will_reconnect:
             session.status = "starting"
         else:
             session.status = "idle" if connection.stopping else "failed"

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType, field, structs
 from acp_nvim import wording
 from acp_nvim.agent.opening import mcp
 from acp_nvim.agent.serving.consent import Project
-from acp_nvim.agent.serving.servers import OwnServer, Way
+from acp_nvim.agent.serving.servers import OwnServer, Route
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.protocol import schema
 
@@ -44,7 +44,7 @@ class SessionParams(Struct, frozen=True):
     """Values that must not be logged."""
     asks: Sequence[Project] = ()
     """Project files to ask the user about."""
-    fates: Sequence[mcp.Fate] = ()
+    outcomes: Sequence[mcp.ServerOutcome] = ()
     """Outcome for each MCP server, the editor's own first."""
     options: Mapping[str, str | bool] = field(default_factory=dict)
     """Initial values of config options."""
@@ -54,23 +54,23 @@ class SessionParams(Struct, frozen=True):
     def with_tools_named(self, name: str) -> SessionParams:
         """Return a copy with another name for the editor's server."""
         own, *others = self.mcp_servers
-        fate, *fates = self.fates
+        outcome, *outcomes = self.outcomes
         return structs.replace(
             self,
             mcp_servers=[structs.replace(own, name=name), *others],
-            fates=[structs.replace(fate, name=name), *fates],
+            outcomes=[structs.replace(outcome, name=name), *outcomes],
             tools=name,
         )
 
     def without_tools(self) -> SessionParams:
         """Return a copy without the editor's server and the system prompt about its tools."""
-        fate, *fates = self.fates
-        left_out = structs.replace(fate, left_out=wording.WHY_MCP_REFUSED)
+        outcome, *outcomes = self.outcomes
+        left_out = structs.replace(outcome, left_out=wording.WHY_MCP_REFUSED)
         return structs.replace(
             self,
             mcp_servers=self.mcp_servers[1:],
             system_prompt=UNSET if self.system_prompt == _ABOUT else self.system_prompt,
-            fates=[left_out, *fates],
+            outcomes=[left_out, *outcomes],
             tools="",
         )
 
@@ -101,14 +101,14 @@ class ToolsNames:
         self._is_shared = True
 
     def next(self) -> str:
-        return OWN if self._is_shared else self.another()
+        return OWN if self._is_shared else self.new_name()
 
-    def another(self) -> str:
+    def new_name(self) -> str:
         """Return a name that no session at this agent has had."""
         self._count += 1
         return f"{OWN}-{self._count}"
 
-    def always_another(self) -> None:
+    def stop_sharing(self) -> None:
         self._is_shared = False
 
 
@@ -150,7 +150,7 @@ def of(
         _notes(found),
         found.secrets,
         found.asks,
-        _fates(found, offer, servers),
+        _outcomes(found, offer, servers),
         tools=servers[0].name if ours else "",
     )
 
@@ -177,14 +177,17 @@ def _notes(found: mcp.Servers) -> list[str]:
     return notes + [wording.MCP_ASKED.format(servers=project.servers) for project in found.asks]
 
 
-def _fates(found: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]) -> list[mcp.Fate]:
+def _outcomes(
+    found: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]
+) -> list[mcp.ServerOutcome]:
     """Return the outcome for the editor's server, first in the offer, and for all others."""
     own = offer[: len(offer) - len(found.servers)]
-    fates = [*(mcp.Fate(it.name, mcp.transport(it)) for it in own), *found.fates]
+    outcomes = [*(mcp.ServerOutcome(it.name, mcp.transport(it)) for it in own), *found.outcomes]
     names = {server.name for server in passed}
     why = wording.WHY_MCP_NOT_STARTED
     return [
-        it if it.left_out or it.name in names else mcp.Fate(it.name, left_out=why) for it in fates
+        it if it.left_out or it.name in names else mcp.ServerOutcome(it.name, left_out=why)
+        for it in outcomes
     ]
 
 
@@ -196,7 +199,7 @@ def _no_started(servers: Sequence[Any], remarks: list[str]) -> list[Any]:
     return [one for one in servers if not isinstance(one, schema.McpServerStdio)]
 
 
-def own_way(capabilities: schema.McpCapabilities) -> Way:
+def tools_route(capabilities: schema.McpCapabilities) -> Route:
     return "acp" if capabilities.acp is True else "relay"
 
 

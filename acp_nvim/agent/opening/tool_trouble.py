@@ -46,7 +46,7 @@ async def open_session(
         if not params.tools or is_unrelated(error):
             raise
         first = error
-    renamed = params.with_tools_named(connection.tools_names.another())
+    renamed = params.with_tools_named(connection.tools_names.new_name())
     bare = params.without_tools()
     for tried in (renamed, bare):
         try:
@@ -56,7 +56,7 @@ async def open_session(
                 raise
             continue
         if tried is renamed:
-            connection.tools_names.always_another()
+            connection.tools_names.stop_sharing()
         else:
             connection.withdraw_tools(session)
             told = wording.TOOLS_REFUSED.format(agent=connection.title, reason=_in_one_line(first))
@@ -70,7 +70,7 @@ def is_unrelated(error: RequestError) -> bool:
     return error.code in _UNRELATED or needs_login(error) or rate_limit(error) is not None
 
 
-def way_out(session: Session, error: Exception, *, is_first: bool) -> Sequence[str]:
+def tools_hint(session: Session, error: Exception, *, is_first: bool) -> Sequence[str]:
     """Return a line about option `tools` if the tools may have caused a prompt's error.
 
     That is so if the error names them, or if no prompt has worked yet and the error gives no
@@ -80,7 +80,7 @@ def way_out(session: Session, error: Exception, *, is_first: bool) -> Sequence[s
         return ()
     reason = " ".join((str(error), *details(error)))
     is_bare = error.code == INTERNAL_ERROR and _BARE.fullmatch(reason)
-    if _NAMED.search(reason) or (is_bare and is_first and turns.nothing_came(session)):
+    if _NAMED.search(reason) or (is_bare and is_first and turns.is_without_answer(session)):
         return (wording.TOOLS_TO_BLAME.format(agent=session.agent),)
     return ()
 

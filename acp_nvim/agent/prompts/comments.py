@@ -76,7 +76,7 @@ class Comments:
         self._notes.setdefault(n, []).append(text)
         self._push("noted", n, text)
 
-    def take_over(self, remarks: Iterable[Comment], notes: Iterable[Mapping[str, Any]]) -> None:
+    def restore(self, remarks: Iterable[Comment], notes: Iterable[Mapping[str, Any]]) -> None:
         """Take over the remarks and notes of a host that has died; a note is `{n, text}`."""
         for comment in remarks:
             self.add(comment)

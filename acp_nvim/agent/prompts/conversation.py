@@ -15,7 +15,7 @@ from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.notify import notify, notify_in_turn
 from acp_nvim.agent.observers import ConversationObservers
-from acp_nvim.agent.opening.mcp import Fate
+from acp_nvim.agent.opening.mcp import ServerOutcome
 from acp_nvim.agent.opening.origin import NEW, Origin
 from acp_nvim.agent.opening.session_opener import SessionOpener
 from acp_nvim.agent.prompts.prompt_sender import PromptSender
@@ -83,14 +83,14 @@ class Conversation:
         return self._sender.topic
 
     @property
-    def servers(self) -> Sequence[Fate]:
+    def servers(self) -> Sequence[ServerOutcome]:
         """Return the outcome for each MCP server at the last opening."""
         return self._opener.servers
 
     def mark_used(self) -> None:
         self.used = time.monotonic()
 
-    def remember(self) -> None:
+    def store(self) -> None:
         """Store the session for the list of sessions."""
         self._sender.store()
 
@@ -110,7 +110,7 @@ class Conversation:
 
     def send_first(self, prompt: Prompt) -> None:
         """Send a prompt before all queued ones, as soon as no turn runs."""
-        queue.put_first(self.session, prompt)
+        queue.prepend(self.session, prompt)
         self._start_sending()
 
     def _start_sending(self) -> None:
@@ -121,19 +121,19 @@ class Conversation:
         self._wake()
 
     @property
-    def takes_more(self) -> bool:
+    def can_add_prompts(self) -> bool:
         """Return whether the agent accepts a prompt during a running turn."""
         connection = self.connection
         is_busy = self.is_open and self._sender.is_busy
-        return is_busy and connection is not None and connection.agent.takes_more
+        return is_busy and connection is not None and connection.agent.can_add_prompts
 
     def add(self, prompt: Prompt) -> None:
         """Send a prompt to the agent during a running turn."""
         self._tasks.start_soon(self._sender.add, prompt)
 
-    def take_back(self, prompt: Prompt | None = None) -> None:
+    def recall(self, prompt: Prompt | None = None) -> None:
         """Ask the agent to return this prompt, or all, that it has not inserted."""
-        self._sender.take_back(prompt)
+        self._sender.recall(prompt)
 
     def run_queue(self) -> None:
         """Continue the queue after a cancel."""
@@ -145,7 +145,7 @@ class Conversation:
         none.
         """
         session = self.session
-        if not queue.moves(session):
+        if not queue.has_sendable(session):
             return False
         turns.retract(session)
         queue.hold(session)
@@ -155,14 +155,14 @@ class Conversation:
         """Cancel the running turn (v1/prompt-turn#cancellation). Return False if none runs."""
         session, connection = self.session, self.connection
         is_working = self._sender.is_busy or self._sender.has_added or session.at_work
-        if connection is None or not connection.alive or not session.id or not is_working:
+        if connection is None or not connection.is_alive or not session.id or not is_working:
             return False
         queue.hold(session)
         already = session.status == "cancelling"
         if not already:
             session.status = "cancelling"
             session.change("status")
-            self.take_back()
+            self.recall()
             connection.agent.cancel(session.id)
             notify(self._observers.on_turn_cancelled, session)
         many = cancel_questions(session, self._tasks, "cancel")
@@ -282,30 +282,30 @@ class Conversation:
             if self._is_woken:
                 self._wake()
 
-    def will_restart(self) -> None:
+    def prepare_restart(self) -> None:
         """Note that the agent is about to be ended, then `open` follows.
 
         Prompts that were never sent stay in the queue.
         """
         self._opener.await_restart(waits=self._is_working and not self.is_open)
 
-    def will_not_restart(self, reason: str) -> None:
+    def on_restart_failed(self, reason: str) -> None:
         """Note that the agent was ended and `open` does not follow."""
         self._opener.on_restart_failed(reason)
 
-    def logged_in(self) -> None:
+    def on_login(self) -> None:
         """Open the session if it waited for a login of the user."""
         if self._opener.is_login_awaited:
             self.open()
 
-    def agent_unreached(self, why: str) -> None:
+    def on_agent_unreached(self, why: str) -> None:
         """Show why the agent cannot be reached and when the next try follows, if the session
         waits.
         """
         if self.session.status == "starting":
             self._warnings.warn(why)
 
-    def agent_ended(self, connection: Connection) -> None:
+    def on_agent_ended(self, connection: Connection) -> None:
         """End all pending work of the ended agent. The next prompt starts it again."""
         session = self.session
         if connection is not self.connection or session.status == "closed":
@@ -324,7 +324,7 @@ class Conversation:
         """End the agent's own turn, or show why the session waits. No prompt was running."""
         if self.session.own_turn:
             turns.end(self.session, None, connection.exit_summary())
-        elif connection.returns:
+        elif connection.will_reconnect:
             said = connection.exit_summary() + wording.PART_CONNECTING
             self.session.notice("warning", said)
 
@@ -342,7 +342,7 @@ class Conversation:
         was_open = self.is_open
         session.status = "closed"
         session.notice("info", wording.CLOSED)
-        session.let_go()
+        session.clear()
         notify(self._observers.on_agent_left, session)
         try:
             if was_open:

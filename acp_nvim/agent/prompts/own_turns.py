@@ -18,7 +18,7 @@ class OwnTurns:
         self._over: dict[int, anyio.Event] = {}
         """Events that end the turns, by number of the session."""
 
-    def changed(self, session: Session) -> None:
+    def on_own_turn(self, session: Session) -> None:
         """Begin or end a turn after a change of its session."""
         if not session.own_turn:
             over = self._over.pop(session.n, None)

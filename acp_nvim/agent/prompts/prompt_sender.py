@@ -121,7 +121,7 @@ class PromptSender:
         blocks = prompt.build(capabilities)
         for remark in prompt.left_out:
             session.notice("warning", remark)
-        if connection.alive and blocks:
+        if connection.is_alive and blocks:
             handover = self._handover(prompt, capabilities)
             prompt.blocks = ended(blocks, handover)
             return [*prompt.blocks, *handover]
@@ -173,7 +173,7 @@ class PromptSender:
         Meanwhile the prompt is in the queue. It stays there if the session cannot be opened.
         """
         session, opener = self.session, self._opener
-        queue.put_first(session, prompt)
+        queue.prepend(session, prompt)
         notify(self._observers.on_prompt_requeued, session, prompt)
         is_open = await opener.open()
         connection = opener.connection
@@ -207,7 +207,7 @@ class PromptSender:
         connection = self._opener.connection
         if connection is not None:
             connection.begin_turn()
-            self._warnings.watch(partial(connection.router.heard, self.session))
+            self._warnings.watch(partial(connection.router.received, self.session))
 
     # -- prompts added to a turn (v2/prompt-lifecycle) --------------------------------------------
 
@@ -218,7 +218,7 @@ class PromptSender:
         connection = self._opener.connection
         await prompt.complete()
         if connection is None or not self._opener.is_open:
-            queue.put_first(self.session, prompt)
+            queue.prepend(self.session, prompt)
             return
         blocks = self.prepare(prompt, connection)
         if not blocks:
@@ -239,7 +239,7 @@ class PromptSender:
             finally:
                 await notify_in_turn(self._observers.on_turn_ended, self.session)
 
-    def take_back(self, prompt: Prompt | None = None) -> None:
+    def recall(self, prompt: Prompt | None = None) -> None:
         """Ask the agent to return this prompt, or all, that it has not inserted."""
         connection = self._opener.connection
         if connection is None:
@@ -247,7 +247,7 @@ class PromptSender:
         waiting = [id(one) for one in self.session.at_agent if prompt in (None, one)]
         for sent in (*self._added, self._running):
             if sent is not None and sent.call is not None and id(sent.prompt) in waiting:
-                connection.agent.take_back(sent.call)
+                connection.agent.cancel_request(sent.call)
 
     # -- from the agent ---------------------------------------------------------------------------
 
@@ -262,7 +262,7 @@ class PromptSender:
                 turns.name_prompt(session, message_id)
         elif session.in_turn:
             turns.insert(session, prompt, message_id or None)
-            session.observer.changed(session)
+            session.observer.on_change(session)
         elif connection is not None:
             turns.begin(session, prompt, connection.title, message_id or None)
             self._watch_silence()
@@ -298,7 +298,7 @@ class PromptSender:
         if not isinstance(error, ConnectionClosed):
             self._end_turn(sent.prompt, result, error)
         elif queue.leave_agent(self.session, sent.prompt):
-            queue.put_held(self.session, [sent.prompt])
+            queue.hold_first(self.session, [sent.prompt])
         event, self._added_answered = self._added_answered, anyio.Event()
         event.set()
 
@@ -312,7 +312,7 @@ class PromptSender:
         self._has_worked = True
         self._opener.allow_login()
         if self._hands_over:
-            self._opener.handed_over()
+            self._opener.on_handed_over()
         if session.in_turn:
             turns.end(session, result.stop_reason, usage=schema.given(result.usage))
         self.store()
@@ -324,7 +324,7 @@ class PromptSender:
         is_cancelled = is_withdrawn or session.status == "cancelling"
         if is_cancelled and was_waiting:
             self._requeue(prompt)
-            queue.put_held(session, [prompt])
+            queue.hold_first(session, [prompt])
         elif is_cancelled:
             turns.end(session, "cancelled")
         elif (limit := rate_limit(error)) is not None:
@@ -332,13 +332,13 @@ class PromptSender:
             self._postpone(prompt, limit, error)
         elif needs_login(error):
             self.needs_login = True
-            queue.put_first(session, prompt)
+            queue.prepend(session, prompt)
             self._requeue(prompt)
             turns.end(session, None, wording.PROMPT_WAITS_FOR_LOGIN, quiet=True)
         else:
             from acp_nvim.agent.opening import tool_trouble
 
-            hint = tool_trouble.way_out(session, error, is_first=not self._has_worked)
+            hint = tool_trouble.tools_hint(session, error, is_first=not self._has_worked)
             turns.end(session, None, str(error), [*details(error), *hint])
             notify(self._observers.on_prompt_returned, session, prompt)
 
@@ -389,7 +389,7 @@ class PromptSender:
         session, connection = self.session, self._opener.connection
         reason = connection.exit_summary() if connection else wording.AGENT_GONE
         last_words: list[str] = []
-        returns = connection is not None and connection.returns
+        returns = connection is not None and connection.will_reconnect
         if returns:
             reason += wording.PART_CONNECTING
         elif connection is None or not connection.stopping:

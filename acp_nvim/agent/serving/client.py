@@ -1,7 +1,7 @@
 """Requests and notifications of an agent. Each request is answered exactly once.
 
-`request` runs up to its first await in wire order, so a card appears at the point where the agent
-asked for it.
+`Client.on_request` runs up to its first await in wire order, so a card appears at the point where
+the agent asked for it.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Client:
 
     # -- notifications ----------------------------------------------------------------------------
 
-    def notification(self, method: str, params: msgspec.Raw) -> None:
+    def on_notification(self, method: str, params: msgspec.Raw) -> None:
         """Apply a notification. Unknown ones are ignored (v1/extensibility)."""
         if method == "session/update":
             self.router.update(params)
@@ -133,8 +133,8 @@ class Client:
             return
         if retries.METHODS.match(method):
             self._retries(params)
-        if self._extensions.knows(method):
-            self._extensions.told(method, params, self.name, self._number(params))
+        if self._extensions.has_handler(method):
+            self._extensions.notify(method, params, self.name, self._number(params))
         elif not method.startswith("_") and not method.startswith("$/"):
             self.warnings.count("unknown notification", method)
 
@@ -144,21 +144,21 @@ class Client:
         told = msgspec.json.decode(params) if bytes(params) else None
         for session in [named] if named else list(self.router.sessions.values()):
             if session.in_turn:
-                session.retries(retries.said(told))
+                session.retries(retries.reason(told))
 
-    def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
+    def on_updates(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
         """Apply updates that arrived together in `size` bytes."""
-        self.router.updated(messages, size)
+        self.router.on_updates(messages, size)
 
-    def said(self, session_id: str) -> str:
+    def turn_text(self, session_id: str) -> str:
         """Return the agent's text in the running turn of a session."""
-        return self.router.said(session_id)
+        return self.router.turn_text(session_id)
 
-    def failed(self, error: Exception) -> None:
+    def on_error(self, error: Exception) -> None:
         """Count an internal error in handling a message of the agent."""
         self.warnings.failed(error)
 
-    def violation(self, violation: Violation) -> None:
+    def on_violation(self, violation: Violation) -> None:
         """Count a malformed message. The endpoint has sent an error response if one is due."""
         self.warnings.count(violation.kind, violation.detail)
         if violation.kind in ("json", "utf8"):
@@ -172,13 +172,13 @@ class Client:
 
     # -- requests ---------------------------------------------------------------------------------
 
-    def request(
+    def on_request(
         self, method: str, params: msgspec.Raw, call: IncomingCall
     ) -> Awaitable[Any] | None:
         """Start to answer a request. A returned awaitable is awaited in a task of its own."""
         handler = self._handlers.get(method)
-        if handler is None and self._extensions.knows(method):
-            return self._extensions.asked(method, params, self.name, self._number(params), call)
+        if handler is None and self._extensions.has_handler(method):
+            return self._extensions.request(method, params, self.name, self._number(params), call)
         if handler is None:
             self.warnings.count("unknown request", method)
             raise RequestError(METHOD_NOT_FOUND, f"method not found: {method}")
@@ -197,7 +197,7 @@ class Client:
             self.warnings.count("forgiven", f"{method}: {note}")
         session = self._addressed(request)
         if session is not None:
-            self.router.hears(session)
+            self.router.count_message(session)
         return handler(session, request, call)
 
     def _addressed(self, params: Any) -> Any:
@@ -221,7 +221,7 @@ class Client:
         return session.n if session else None
 
     def _session(self, session_id: str) -> Session:
-        session = self.router.sessions.get(session_id) or self.router.asks_early(session_id)
+        session = self.router.sessions.get(session_id) or self.router.adopt_early(session_id)
         if session is None:
             raise RequestError(
                 INVALID_PARAMS, f"unknown session: {session_id}", {"sessionId": session_id}

@@ -27,14 +27,14 @@ _DROPPED: Final = ("COLUMNS", "LINES")
 class Command(Struct, frozen=True):
     """Command that is ready to start.
 
-    `line` is shown to people. Rules judge `told`: the `argv`, or the shell line if a shell runs it.
+    `line` is shown to people. Rules judge `judged`: the `argv`, or the line of a shell.
     """
 
     argv: Sequence[str]
     cwd: str
     env: Mapping[str, str]
     line: str
-    told: requests.Command
+    judged: requests.Command
     shown: Launch
 
 

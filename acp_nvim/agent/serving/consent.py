@@ -67,7 +67,7 @@ class Consent:
         self._failed = failed
         self._path = path
 
-    def said(self, project: Project) -> bool | None:
+    def answer(self, project: Project) -> bool | None:
         """Return the user's answer, or None before they have answered."""
         return self._answers.get(project.key, self._stored().get(project.key))
 

@@ -45,14 +45,14 @@ class Extensions:
         self._numbers = itertools.count(1)
         self._open: dict[int, tuple[anyio.Event, list[Any]]] = {}
 
-    def knows(self, method: str) -> bool:
+    def has_handler(self, method: str) -> bool:
         return method.startswith("_") and method in self._names()
 
-    def told(self, method: str, params: msgspec.Raw, agent: str, session: int | None) -> None:
+    def notify(self, method: str, params: msgspec.Raw, agent: str, session: int | None) -> None:
         context = {"agent": agent, "method": method, "session": session, "request": False}
         self._tell(_decoded(params), context)
 
-    async def asked(
+    async def request(
         self, method: str, params: msgspec.Raw, agent: str, session: int | None, call: IncomingCall
     ) -> Any:
         """Return a handler's result, however long it takes.

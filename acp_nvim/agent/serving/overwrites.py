@@ -26,7 +26,7 @@ class Overwrites:
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
         """Read the files of a call that is not finished: a finished call has changed them."""
-        if not call.finished and any(self._unknown(call)):
+        if not call.is_finished and any(self._unknown(call)):
             self._tasks.start_soon(self._look, session, call)
 
     def _unknown(self, call: ToolCall) -> Iterator[str]:
@@ -39,7 +39,7 @@ class Overwrites:
                 text = await self._live(_real(session.cwd, path))
             except Refusal:
                 continue  # no text: it has no lines to count
-            if text is not None and not call.finished and not _is_written(call, path, str(text)):
+            if text is not None and not call.is_finished and not _is_written(call, path, str(text)):
                 call.was(path, str(text))
         call_updates.show(session, call)
 

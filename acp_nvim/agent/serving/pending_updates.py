@@ -31,13 +31,13 @@ class PendingUpdates:
         waiting.append((update, size))
         self._size += size
         while self._size > BYTES and self._kept:
-            self.take(next(iter(self._kept)))
+            self.pop(next(iter(self._kept)))
 
     def get(self, session_id: str) -> list[Any]:
         """Return the updates of an id, without removing them."""
         return [update for update, _ in self._kept.get(session_id, ())]
 
-    def take(self, session_id: str) -> list[Any]:
+    def pop(self, session_id: str) -> list[Any]:
         """Remove and return the updates of an id."""
         kept = self._kept.pop(session_id, [])
         self._size -= sum(size for _, size in kept)

@@ -51,14 +51,16 @@ class OwnServer(Struct, frozen=True):
     secrets: Sequence[str]
 
 
-Way = Literal["relay", "acp"]
-"""Way for an agent to reach that server: a process that it starts, or its connection."""
+Route = Literal["relay", "acp"]
+"""Route for an agent to reach that server: a process that it starts, or its connection."""
 
 
 class OwnTools(Protocol):
     """Offer of the editor's own tools to sessions (`host/editor_tools.py`)."""
 
-    def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
+    def offer(
+        self, session: Session, wanted: bool | Sequence[str], route: Route
+    ) -> OwnServer | None:
         """Return the server for a session that is being opened, or None.
 
         ``wanted`` is option `tools`. An earlier offer to the session ends.
@@ -81,7 +83,9 @@ class OwnTools(Protocol):
 class NoTools:
     """Editor without tools of its own."""
 
-    def offer(self, session: Session, wanted: bool | Sequence[str], way: Way) -> OwnServer | None:
+    def offer(
+        self, session: Session, wanted: bool | Sequence[str], route: Route
+    ) -> OwnServer | None:
         return None
 
     def withdraw(self, session: Session) -> None: ...

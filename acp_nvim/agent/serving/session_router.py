@@ -61,7 +61,7 @@ class Mute:
         """Record the answer to the request that opens the session."""
         self._is_answered = error is None
 
-    def drops(self, update: Any, *, is_child: bool) -> bool:
+    def drop(self, update: Any, *, is_child: bool) -> bool:
         """Return whether to drop an update.
 
         An agent may still replay after its answer. If it reports that it is working, updates after
@@ -118,7 +118,7 @@ class SessionRouter:
         """Route this id to a session from now on. Apply the updates that arrived earlier."""
         self.sessions[session_id] = session
         self._forgotten.discard(session_id)
-        for update in self.pending_updates.take(session_id):
+        for update in self.pending_updates.pop(session_id):
             self._apply(session, update)
 
     @contextmanager
@@ -143,7 +143,7 @@ class SessionRouter:
                 if key not in named:
                     del self.sessions[key]
 
-    def asks_early(self, session_id: str) -> Session | None:
+    def adopt_early(self, session_id: str) -> Session | None:
         """Return the session for a request under an unknown id if exactly one session waits for its
         id."""
         if len(self._waiting_for_id) != 1 or session_id in self._forgotten:
@@ -158,7 +158,7 @@ class SessionRouter:
         for child in session.children.values():
             self.forget(child)
 
-    def said(self, session_id: str) -> str:
+    def turn_text(self, session_id: str) -> str:
         """Return the agent's text in the running turn of a session."""
         session = self.sessions.get(session_id)
         return turn_text(session) if session is not None else ""
@@ -176,12 +176,12 @@ class SessionRouter:
         """Apply all updates of a session from now on."""
         self._muted.pop(session_id, None)
 
-    def hears(self, session: Session) -> None:
+    def count_message(self, session: Session) -> None:
         """Count a message received for a session."""
         n = session.root.n
         self._received[n] = self._received.get(n, 0) + 1
 
-    def heard(self, session: Session) -> int:
+    def received(self, session: Session) -> int:
         """Return the number of messages received for a session and its subagents."""
         return self._received.get(session.n, 0)
 
@@ -194,9 +194,9 @@ class SessionRouter:
         except (msgspec.DecodeError, RecursionError):
             message = self._read_leniently(params)
         if message is not None:
-            self.updated((message,), len(params))
+            self.on_updates((message,), len(params))
 
-    def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
+    def on_updates(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
         """Apply updates that arrived together in `size` bytes, in order.
 
         An error in one is counted and does not affect the others.
@@ -206,7 +206,7 @@ class SessionRouter:
             if session is None:
                 self._stray(session_id, map(_update, run))
                 continue
-            self.hears(session)
+            self.count_message(session)
             if session.retrying is not None:
                 run = _clear_retry(session, run)
             if self._muted:
@@ -289,7 +289,7 @@ class SessionRouter:
         new_child: Callable[[Session, str], Session],
     ) -> None:
         known = self.sessions.get(update.session_id)
-        if subagents.is_taken(session, update.session_id, known):
+        if subagents.is_id_of_another(session, update.session_id, known):
             self._warnings.count("subagent with the id of another session", update.session_id)
             return
         apply(session, update)
@@ -317,7 +317,7 @@ class SessionRouter:
         is_child = session.root is not session
         for message in messages:
             mute = self._muted.get(message.session_id) or self._muted.get(session.root.id)
-            if mute is None or not mute.drops(message.update, is_child=is_child):
+            if mute is None or not mute.drop(message.update, is_child=is_child):
                 yield message.update
 
     def _note(self, session: Session, update: Any) -> None:

@@ -130,7 +130,7 @@ class AgentTerminals:
         if not terminal.running:
             status = schema.TerminalExitStatus(terminal.exit_code, terminal.signal)
         output = terminal.output
-        return _answer(schema.TerminalOutputResponse(output.text(), output.truncated, status))
+        return _answer(schema.TerminalOutputResponse(output.text(), output.is_truncated, status))
 
     def wait_for_exit(
         self, session: Session, params: schema.WaitForTerminalExitRequest, _: IncomingCall
@@ -178,7 +178,7 @@ class AgentTerminals:
         left = [
             live
             for live in self._live.values()
-            if live.session.root is session and live.turn == turn and live.process.runs_on
+            if live.session.root is session and live.turn == turn and live.process.is_running
         ]
         if not left:
             return
@@ -211,7 +211,7 @@ class AgentTerminals:
 
     def _question(self, session: Session, command: Command) -> Decision | None:
         """Apply the rules to the command. Return the decision to await before it starts."""
-        case = Case(kind="execute", commands=[command.told], agent=self._agent)
+        case = Case(kind="execute", commands=[command.judged], agent=self._agent)
         action = judge(case, session, self._settings())
         if action not in ("ask", "deny") or (
             action == "ask" and self._permitted_before(session, command)
@@ -235,10 +235,10 @@ class AgentTerminals:
 
         Many agents send a permission request first; each such answer counts for one command.
         """
-        if (session.n, command.told) in self._allowed:
+        if (session.n, command.judged) in self._allowed:
             return True
         for call in session.tool_calls.open():
-            if not any(_is_shown_by(one, command.told, session) for one in commands(call)):
+            if not any(_is_shown_by(one, command.judged, session) for one in commands(call)):
                 continue
             for decision in session.entries[call].decisions:
                 option = decision.outcome and decision.outcome.option
@@ -273,7 +273,7 @@ class AgentTerminals:
             raise RequestError(INTERNAL_ERROR, str(error), data) from error
         self._live[terminal.id] = _Live(session, terminal, process, turn)
         session.terminals.add(terminal)
-        session.observer.command(session, command.line, command.cwd)
+        session.observer.on_command(session, command.line, command.cwd)
         if self._closed or session.status == "closed":
             self.forget(session)
         return schema.CreateTerminalResponse(terminal.id)
@@ -282,7 +282,7 @@ class AgentTerminals:
         outcome = await wait(decision)
         option = outcome.option
         if option is not None and option.id == "allow_always":
-            self._allowed.add((session.n, command.told))
+            self._allowed.add((session.n, command.judged))
         if option is None or not option.kind.startswith("allow"):
             who = "a rule of the user refuses" if decision.by == "rule" else "the user refused"
             raise RequestError(

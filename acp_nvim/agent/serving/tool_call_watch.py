@@ -61,7 +61,7 @@ class ToolCallWatch:
             return
         if not is_news:
             return
-        given = diffs(call, session.cwd) if call.finished and paths else ()
+        given = diffs(call, session.cwd) if call.is_finished and paths else ()
         self._files.named(turn, call, paths, given)
 
 
@@ -69,7 +69,7 @@ def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:
     """Note the files that a call names, in its commands and its title too."""
     turn.mentions.add_paths(paths)
     turn.mentions.add_title(call.title, cwd)
-    if call.raw_input or call.finished:
+    if call.raw_input or call.is_finished:
         found = commands(call)
         _judge(turn, call, [command.line for command in found])
         for command in found:

@@ -51,7 +51,7 @@ class AgentTransport(Transport, Protocol):
         """Return why the connection to a remote agent was lost. It is None for a process."""
 
     @property
-    def deaf(self) -> bool:
+    def has_closed_input(self) -> bool:
         """Return whether the agent was given up because it has closed its input."""
 
     @property

@@ -182,7 +182,7 @@ class RemoteAgent:
         return self._lost
 
     @property
-    def deaf(self) -> bool:
+    def has_closed_input(self) -> bool:
         """Return False: a connection without a reader is lost."""
         return False
 

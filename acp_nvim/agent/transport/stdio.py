@@ -70,7 +70,7 @@ class EarlyStart:
         """Return whether the early agent is still unused."""
         return self._agent is not None
 
-    def take(self) -> EarlyAgent | None:
+    def pop(self) -> EarlyAgent | None:
         """Return the agent to the first caller, then None."""
         agent, self._agent = self._agent, None
         return agent
@@ -83,7 +83,7 @@ class EarlyStart:
 
     async def end(self, reaper: Reaper) -> None:
         """End the agent if it is unused."""
-        if (agent := self.take()) is not None:
+        if (agent := self.pop()) is not None:
             await _end_early(agent, reaper)
 
 
@@ -91,7 +91,7 @@ async def _end_early(agent: EarlyAgent, reaper: Reaper) -> None:
     transport = StdioTransport(
         agent.words, cwd=agent.cwd, env=agent.env, reaper=reaper, kill_s=UNWANTED_S
     )
-    await transport.take_over(agent)
+    await transport.adopt(agent)
     await transport.stop()
 
 
@@ -135,9 +135,9 @@ class StdioTransport:
 
     async def start(self) -> None:
         """Start the process, or adopt the early one. Raise AgentStartError."""
-        early = self._early.take()
+        early = self._early.pop()
         if early is not None and self._is_mine(early):
-            await self.take_over(early)
+            await self.adopt(early)
             return
         if early is not None:
             await _end_early(early, self._reaper)
@@ -152,7 +152,7 @@ class StdioTransport:
             return False  # the next start reports it
         return early.is_for(self._argv, str(self._cwd), self._env, program)
 
-    async def take_over(self, early: EarlyAgent) -> None:
+    async def adopt(self, early: EarlyAgent) -> None:
         """Adopt a running process and the responsibility for its end.
 
         Its earlier output is in its pipes. An earlier exit is reported like any other.
@@ -184,7 +184,7 @@ class StdioTransport:
         return None
 
     @property
-    def deaf(self) -> bool:
+    def has_closed_input(self) -> bool:
         """Return whether the agent was given up because it had closed its stdin."""
         return self._deaf
 
@@ -290,7 +290,7 @@ class StdioTransport:
     async def _end_tree(self) -> None:
         try:
             # Before any process ends: afterwards its descendants cannot be found.
-            await self._started.tree.look()
+            await self._started.tree.scan()
             self._close_stdin()
             with anyio.move_on_after(self._kill_s):
                 await self._pipes.exited.wait()
@@ -314,7 +314,7 @@ class StdioTransport:
             self._pipes.stdin.close()
 
     async def _signal(self, number: signal.Signals) -> None:
-        await self._started.tree.look()
+        await self._started.tree.scan()
         if number == signal.SIGKILL:
             self._kill()
         elif sys.platform == "win32":

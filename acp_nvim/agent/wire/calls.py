@@ -12,7 +12,7 @@ from acp_nvim.protocol.jsonrpc import Id
 OnResponse: TypeAlias = Callable[[Any, Exception | None], None]
 """Called with `(result, None)` or `(None, error)`. Errors are those of `OutgoingCall.answer`."""
 
-OnTaken: TypeAlias = Callable[[str], None]
+OnInserted: TypeAlias = Callable[[str], None]
 """Called with the message id of a prompt that the peer has inserted (v2/prompt-lifecycle)."""
 
 
@@ -30,7 +30,7 @@ class OutgoingCall:
         since: float,
         on_response: OnResponse | None,
         session_id: str | None = None,
-        on_taken: OnTaken | None = None,
+        on_inserted: OnInserted | None = None,
     ) -> None:
         self.id = id
         self.method = method
@@ -40,7 +40,7 @@ class OutgoingCall:
         self.cancelled = False
         """Whether `$/cancel_request` was sent. The request stays open until its answer."""
         self._on_response = on_response
-        self._on_taken = on_taken
+        self._on_taken = on_inserted
         self._on_over: list[Callable[[], object]] = []
         self._over = False
         self._done = anyio.Event()
@@ -57,11 +57,11 @@ class OutgoingCall:
         finally:
             self._end()
 
-    def take(self, message_id: str) -> None:
+    def insert(self, message_id: str) -> None:
         """Handle a prompt that the peer has inserted. Its answer is still to come."""
-        on_taken, self._on_taken = self._on_taken, None
-        if on_taken is not None:
-            on_taken(message_id)
+        on_inserted, self._on_taken = self._on_taken, None
+        if on_inserted is not None:
+            on_inserted(message_id)
 
     def cancel(self) -> None:
         """Mark the request as cancelled."""

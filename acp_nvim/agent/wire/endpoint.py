@@ -22,8 +22,8 @@ from acp_nvim.agent.transport.stream import Transport
 from acp_nvim.agent.wire.calls import (
     ConnectionClosed,
     IncomingCall,
+    OnInserted,
     OnResponse,
-    OnTaken,
     OutgoingCall,
 )
 from acp_nvim.agent.wire.ports import FlowControl, Handler
@@ -151,13 +151,13 @@ class Endpoint:
         params: Params,
         *,
         on_response: OnResponse | None = None,
-        on_taken: OnTaken | None = None,
+        on_inserted: OnInserted | None = None,
     ) -> OutgoingCall:
         """Send a request and return at once.
 
         `on_response` is called exactly once, in wire order: before later messages are handled, also
-        after `cancel`, and at the end of the connection. `on_taken` is called before that, at most
-        once, if the peer reports the insertion of a prompt. Raise ConnectionClosed or
+        after `cancel`, and at the end of the connection. `on_inserted` is called before that, at
+        most once, if the peer reports the insertion of a prompt. Raise ConnectionClosed or
         LocalProtocolError (`params` cannot be encoded) without calling either.
         """
         if self.closed is not None:
@@ -166,7 +166,7 @@ class Endpoint:
         self._translation.sent(id, method, params)
         session_id = getattr(params, "session_id", None)
         session_id = session_id if isinstance(session_id, str) else None
-        call = OutgoingCall(id, method, self._clock(), on_response, session_id, on_taken)
+        call = OutgoingCall(id, method, self._clock(), on_response, session_id, on_inserted)
         self._outgoing[id] = call
         self._last_id = id
         self._send(line)
@@ -178,13 +178,13 @@ class Endpoint:
         params: Params,
         *,
         on_response: OnResponse | None = None,
-        on_taken: OnTaken | None = None,
+        on_inserted: OnInserted | None = None,
     ) -> Any:
         """Send a request and wait for its decoded result. Raise the errors of `begin` and `answer`.
 
         Cancelling the waiter cancels the request.
         """
-        call = self.begin(method, params, on_response=on_response, on_taken=on_taken)
+        call = self.begin(method, params, on_response=on_response, on_inserted=on_inserted)
         try:
             return await call.answer()
         except anyio.get_cancelled_exc_class():
@@ -236,7 +236,7 @@ class Endpoint:
 
     def _handle(self, events: list[Event]) -> bool:
         """Handle events in order. Return whether all were notifications."""
-        notify, told = self._handler.notification, 0
+        notify, told = self._handler.on_notification, 0
         if self._translation.active:
             events = self._translation.events(events)
         for event in events:
@@ -244,13 +244,13 @@ class Endpoint:
                 break
             if type(event) is Updates:
                 told += 1
-                self._guarded(self._handler.updated, event.messages, event.size)
+                self._guarded(self._handler.on_updates, event.messages, event.size)
             elif type(event) is Notification and event.method != CANCEL:
                 told += 1
                 try:
                     notify(event.method, event.params)
                 except Exception as error:
-                    self._handler.failed(error)
+                    self._handler.on_error(error)
             else:
                 self._handle_rare(event)
         return told == len(events)
@@ -271,7 +271,7 @@ class Endpoint:
     def _on_violation(self, violation: Violation) -> None:
         if violation.reply is not None and not self._is_noise(violation.kind):
             self._send(violation.reply)
-        self._guarded(self._handler.violation, violation)
+        self._guarded(self._handler.on_violation, violation)
 
     def _is_noise(self, kind: str) -> bool:
         """Return whether too many lines were unreadable to answer another one."""
@@ -281,21 +281,21 @@ class Endpoint:
         return self._unreadable[kind] > UNREADABLE_ANSWERED
 
     def _on_answer(self, response: Response) -> None:
-        for event in self._translation.response(response, self._handler.said):
+        for event in self._translation.response(response, self._handler.turn_text):
             match event:
                 case Response():
                     self._finish_call(event)
                 case Notification():
-                    self._guarded(self._handler.notification, event.method, event.params)
+                    self._guarded(self._handler.on_notification, event.method, event.params)
                 case Updates():
-                    self._guarded(self._handler.updated, event.messages, event.size)
+                    self._guarded(self._handler.on_updates, event.messages, event.size)
                 case Taken():
                     self._on_taken(event)
 
     def _on_taken(self, taken: Taken) -> None:
         call = self._outgoing.get(taken.id)
         if call is not None:
-            self._guarded(call.take, taken.message_id)
+            self._guarded(call.insert, taken.message_id)
 
     def _finish_call(self, response: Response) -> None:
         call = self._outgoing.pop(response.id)
@@ -336,7 +336,7 @@ class Endpoint:
         call = IncomingCall(request.id, request.method, self._respond)
         self._incoming[request.id] = call
         try:
-            answer = self._handler.request(request.method, request.params, call)
+            answer = self._handler.on_request(request.method, request.params, call)
         except Exception as error:
             self._refuse_with(call, error)
         else:
@@ -363,7 +363,7 @@ class Endpoint:
         if isinstance(error, RequestError) and not call.answered:
             self._refuse(call, error.code, error.message, error.data)
             return
-        self._handler.failed(error)
+        self._handler.on_error(error)
         text = one_line(f"internal error: {type(error).__name__}: {error}")
         self._refuse(call, errors.INTERNAL_ERROR, text)
 
@@ -375,7 +375,7 @@ class Endpoint:
         try:
             line = self._peer.refuse(call.id, code, message, data)
         except LocalProtocolError as error:
-            self._handler.failed(error)
+            self._handler.on_error(error)
             line = self._peer.refuse(call.id, code, message)
         self._answered(call, line)
 
@@ -421,7 +421,7 @@ class Endpoint:
         try:
             action(*arguments)
         except Exception as error:
-            self._handler.failed(error)
+            self._handler.on_error(error)
 
     def __repr__(self) -> str:
         state = self.closed or f"{len(self._outgoing)} out, {len(self._incoming)} in"

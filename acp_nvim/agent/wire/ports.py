@@ -13,34 +13,34 @@ from acp_nvim.protocol.jsonrpc import Violation
 
 
 class Handler(Protocol):
-    """Handler of the peer's messages. Only `request` may wait."""
+    """Handler of the peer's messages. Only `on_request` may wait."""
 
-    def notification(self, method: str, params: Raw) -> None:
+    def on_notification(self, method: str, params: Raw) -> None:
         """Handle a notification."""
 
-    def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
+    def on_updates(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
         """Apply decoded `session/update`s that arrived together in `size` bytes.
 
         `Peer.reads_updates` requests this. A failing one must not keep the others from being
         applied.
         """
 
-    def request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any] | None:
+    def on_request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any] | None:
         """Start to answer a request. The awaitable returns the result (Struct, dict, Raw or None).
 
         Return None if `call.answer` is called later; `call.when_abandoned` then reports the end. It
         may be an `async def`. The body of a plain function runs in wire order. A RequestError,
         raised at once or when awaited, becomes the answer; any other error becomes a -32603 and a
-        call of `failed`.
+        call of `on_error`.
         """
 
-    def said(self, session_id: str) -> str:
+    def turn_text(self, session_id: str) -> str:
         """Return the peer's text in the running turn of a session, by the peer's id."""
 
-    def violation(self, violation: Violation) -> None:
+    def on_violation(self, violation: Violation) -> None:
         """Handle a protocol violation. The endpoint has sent an error response if one is due."""
 
-    def failed(self, error: Exception) -> None:
+    def on_error(self, error: Exception) -> None:
         """Handle an unexpected error in a method of this handler or an `on_response`. Never
         raise.
         """

@@ -19,7 +19,7 @@ from acp_nvim.agent.wire import secret_shapes, secret_text
 from acp_nvim.agent.wire.secret_names import (
     HARMLESS,
     is_container,
-    looks_secret,
+    is_secret,
     snake,
     strength,
 )
@@ -191,7 +191,7 @@ class Redactor:
         how = strength(name)
         if how == "strong" and not _is_count(name, value):
             return blank(value)
-        if how == "weak" and isinstance(value, str) and looks_secret(value):
+        if how == "weak" and isinstance(value, str) and is_secret(value):
             return REDACTED
         if how == "weak" and isinstance(value, list):
             return [self._by_name(name, item) for item in value]
@@ -228,7 +228,7 @@ class Redactor:
                 redacted.append(item[:2] + REDACTED)
             else:
                 redacted.append(self.value(item))
-            if isinstance(item, str) and secret_text.takes_password(item):
+            if isinstance(item, str) and secret_text.has_password_option(item):
                 program = item
             before = item
         return redacted
@@ -326,7 +326,7 @@ def blank(value: Any) -> Any:
     if isinstance(value, list):
         return [blank(item) for item in value]
     kept = value is None or isinstance(value, bool)
-    kept = kept or (isinstance(value, str) and secret_text.stands_for(value))
+    kept = kept or (isinstance(value, str) and secret_text.is_reference(value))
     return value if kept else REDACTED
 
 

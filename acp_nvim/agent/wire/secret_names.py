@@ -120,7 +120,7 @@ def _last(name: str, words: list[str]) -> Strength:
     return "weak" if last in _WEAK_LAST else None
 
 
-def looks_secret(text: str) -> bool:
+def is_secret(text: str) -> bool:
     """Return whether the value of a weak name looks secret: long, without spaces, letters and
     digits.
     """
@@ -139,5 +139,5 @@ def secret_values(env: Mapping[str, str]) -> list[str]:
         for name, value in env.items()
         if value.lower() not in _PLAIN_VALUES
         and snake(name) not in HARMLESS
-        and ((how := strength(name)) == "strong" or (how == "weak" and looks_secret(value)))
+        and ((how := strength(name)) == "strong" or (how == "weak" and is_secret(value)))
     ]

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
-from acp_nvim.agent.wire.secret_names import looks_secret, strength
+from acp_nvim.agent.wire.secret_names import is_secret, strength
 from acp_nvim.patterns import late
 
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
@@ -235,16 +235,12 @@ def _value(text: str, start: int, sep: re.Match[str]) -> tuple[int, int] | None:
         if bare is None:
             return None
         (first, last), value = bare.span(), bare[0]
-    if (
-        placeholder is not None
-        or name.endswith(value)
-        or (how == "weak" and not looks_secret(value))
-    ):
+    if placeholder is not None or name.endswith(value) or (how == "weak" and not is_secret(value)):
         return None
     return first, last
 
 
-def stands_for(value: str) -> bool:
+def is_reference(value: str) -> bool:
     """Return whether a value is a placeholder: `${NAME}`, `<password>`, `***`."""
     return _REFERENCE.match(value) is not None
 
@@ -314,10 +310,10 @@ def _commands(text: str, lowered: str, mark: str) -> str:
 
 def is_password_option(program: str, argument: str) -> bool:
     """Return whether an argument such as `-pPASSWORD` gives this program a password."""
-    return _PASSWORD_ARGUMENT.match(argument) is not None and takes_password(program)
+    return _PASSWORD_ARGUMENT.match(argument) is not None and has_password_option(program)
 
 
-def takes_password(program: str) -> bool:
+def has_password_option(program: str) -> bool:
     """Return whether a program accepts a password directly after `-p`."""
     return _TAKES_PASSWORD.fullmatch(program.rpartition("/")[2]) is not None
 

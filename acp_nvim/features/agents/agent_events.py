@@ -31,7 +31,7 @@ class AgentEvents:
         if connection.unreached and connection.is_first and connection not in self._awaited:
             self._awaited.add(connection)
             for conversation in self._sessions.served(connection.name):
-                conversation.agent_unreached(connection.unreached)
+                conversation.on_agent_unreached(connection.unreached)
         if connection.status == "ready" and connection not in self._greeted:
             self._greeted.add(connection)
             self._screen.event("AcpAgentReady", agent=connection.name)
@@ -39,10 +39,10 @@ class AgentEvents:
     def on_ended(self, connection: Connection) -> None:
         """Fail the sessions of an agent that has exited or whose connection broke."""
         for conversation in self._sessions.conversations.values():
-            conversation.agent_ended(connection)
+            conversation.on_agent_ended(connection)
         self.on_changed(connection)
-        if connection.returns:
-            self._reconnects.take_up(connection)
+        if connection.will_reconnect:
+            self._reconnects.reconnect(connection)
             return
         end = connection.exit
         self._screen.event(

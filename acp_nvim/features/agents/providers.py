@@ -18,7 +18,7 @@ from acp_nvim.verbs import Args, verb
 async def provider(host: Host, args: Args) -> None:
     """List the providers of an agent, then set or disable the chosen one."""
     connection = await host.agents.get(host.sessions.agent_name(args.get("agent")))
-    if not connection.alive:
+    if not connection.is_alive:
         host.echo("error", connection.error or connection.exit_summary())
         return
     if not connection.agent.capabilities.providers:

@@ -44,7 +44,7 @@ async def stop_target(host: Host, args: Args) -> None:
         terminal = _running_in(session, call)
     if terminal is not None:
         await _stop_terminal(host, conversation, session, terminal)
-    elif call is None or call.finished:
+    elif call is None or call.is_finished:
         host.echo("info", wording.NOTHING_TO_STOP)
     elif not call.cancellable:
         host.echo("info", wording.CALL_NOT_STOPPABLE)
@@ -78,7 +78,7 @@ async def _stop_terminal(
 
 def _agent(conversation: Conversation) -> Agent | None:
     connection = conversation.connection
-    return connection.agent if connection is not None and connection.alive else None
+    return connection.agent if connection is not None and connection.is_alive else None
 
 
 async def _request_stop(host: Host, request: Awaitable[None] | None) -> None:

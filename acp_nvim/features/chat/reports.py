@@ -12,7 +12,7 @@ import msgspec
 from acp_nvim import __version__, wording
 from acp_nvim.agent import agent_state
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.opening.mcp import Fate
+from acp_nvim.agent.opening.mcp import ServerOutcome
 from acp_nvim.agent.wire.redact import SecretsOnly
 from acp_nvim.protocol import schema
 from acp_nvim.render.calls.tools import entry_of, float_rows
@@ -77,7 +77,7 @@ def _agent(connection: Connection) -> list[str]:
     warnings = connection.warnings.lines()
     lines.append("  protocol violations and oddities: " + ("none" if not warnings else ""))
     lines += ["    " + line for line in warnings]
-    if not connection.alive and (words := connection.last_words()):
+    if not connection.is_alive and (words := connection.last_words()):
         lines += ["  last words:", *("    " + line for line in words)]
     return [visible(line) for line in lines]
 
@@ -97,22 +97,22 @@ def _session(session: Session) -> list[str]:
     return [visible(line) for line in lines]
 
 
-def _servers(fates: Sequence[Fate]) -> list[str]:
+def _servers(outcomes: Sequence[ServerOutcome]) -> list[str]:
     """Return the MCP servers of a session, and whether each was passed to the agent."""
-    if not fates:
+    if not outcomes:
         return []
     return [
         "  MCP servers:",
-        *(visible(f"    {fate.name}: {_server_status(fate)}") for fate in fates),
+        *(visible(f"    {outcome.name}: {_server_status(outcome)}") for outcome in outcomes),
     ]
 
 
-def _server_status(fate: Fate) -> str:
-    if fate.left_out:
-        return f"left out, {fate.left_out}"
-    filled = f", {', '.join(fate.variables)} filled in" if fate.variables else ""
-    missing = f", there is no program {fate.missing} here" if fate.missing else ""
-    return f"passed ({fate.transport}){filled}{missing}"
+def _server_status(outcome: ServerOutcome) -> str:
+    if outcome.left_out:
+        return f"left out, {outcome.left_out}"
+    filled = f", {', '.join(outcome.variables)} filled in" if outcome.variables else ""
+    missing = f", there is no program {outcome.missing} here" if outcome.missing else ""
+    return f"passed ({outcome.transport}){filled}{missing}"
 
 
 def _tools(use: ToolUse | None) -> list[str]:

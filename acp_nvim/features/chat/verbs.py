@@ -140,8 +140,8 @@ async def _compare(host: Host, session: Session, call: int) -> None:
     entry = session.entries.get(session.tool_calls.at(call))
     if entry is None:
         return
-    if entry.asks is not None:
-        host.run("propose", {"id": entry.asks.id})
+    if entry.open_question is not None:
+        host.run("propose", {"id": entry.open_question.id})
         return
     files: dict[str, dict[str, Any]] = {}
     for item in entry.call.content:

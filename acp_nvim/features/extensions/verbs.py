@@ -44,6 +44,6 @@ async def _send(host: Host, args: Args) -> Any:
     conversation = host.sessions.conversation(args.get("session"))
     name = args.get("agent") or (conversation and conversation.session.agent)
     connection = await host.agents.get(str(name or host.settings().agent))
-    if not connection.alive:
+    if not connection.is_alive:
         raise ConnectionClosed(connection.error or connection.exit_summary())
     return await connection.agent.extension(str(args["method"]), args["params"])

@@ -55,10 +55,10 @@ class Logins:
 
     def on_logged_in(self, connection: Connection) -> None:
         """Resume the sessions and actions that waited for this login."""
-        self._tasks.start_soon(connection.logged_in)
+        self._tasks.start_soon(connection.on_login)
         for conversation in self._sessions.conversations.values():
             if conversation.session.agent == connection.name:
-                conversation.logged_in()
+                conversation.on_login()
         self.resume(connection.name)
 
     def resume(self, agent: str) -> None:

@@ -21,7 +21,7 @@ from acp_nvim.verbs import Args, verb
 async def login(host: Host, args: Args) -> None:
     """Log in to an agent by one of its methods, then resume the sessions that waited for it."""
     connection = await host.agents.get(_agent(host, args))
-    if not connection.alive:
+    if not connection.is_alive:
         host.echo("error", connection.error or connection.exit_summary())
         return
     method = await _method(host, connection, args.get("method"))
@@ -174,11 +174,11 @@ async def logout(host: Host, args: Args) -> None:
     """Log out of an agent. Later requests may require a login again."""
     name = host.sessions.agent_name(args.get("agent"))
     connection = host.agents.connections.get(name)
-    if host.agents.variables.forget(name) and connection is not None and connection.alive:
+    if host.agents.variables.forget(name) and connection is not None and connection.is_alive:
         host.echo("info", wording.LOGGED_OUT.format(agent=connection.title))
         await host.restart(name)
         return
-    if connection is None or not connection.alive or not await connection.ready():
+    if connection is None or not connection.is_alive or not await connection.ready():
         host.echo("info", wording.AGENT_NOT_RUNNING.format(agent=name))
         return
     offered = connection.agent.capabilities.auth

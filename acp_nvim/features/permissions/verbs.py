@@ -49,7 +49,7 @@ def bring(host: Host, args: Args) -> None:
     decision = asked_decision(host, args)
     session = None if decision is None else _session_of(host, decision)
     if decision is not None and session is not None:
-        if session.decisions.bring(decision):
+        if session.decisions.show(decision):
             session.change(decision.listed, "more")
         host.echo("warn", wording.NEW_QUESTION)
 
@@ -58,9 +58,9 @@ def bring(host: Host, args: Args) -> None:
 def cards(host: Host, args: Args) -> None:
     """Show the cards of all listed questions, when the user enters a card."""
     for session in host.sessions.all():
-        if session.root is session and session.decisions.bring_listed():
+        if session.root is session and session.decisions.show_listed():
             session.change(*{decision.listed for decision in session.decisions.front})
-    host.unscoped_questions.bring_listed()
+    host.unscoped_questions.show_listed()
 
 
 def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:

@@ -117,7 +117,7 @@ def _send_now(host: Host, conversation: Conversation, sent: Prompt) -> None:
 
     If the agent accepts prompts during a turn, add it to the turn. Otherwise cancel the turn first.
     """
-    if conversation.takes_more:
+    if conversation.can_add_prompts:
         conversation.add(sent)
         host.echo("info", wording.ADDED)
         return
@@ -170,7 +170,9 @@ def _conversation(host: Host, args: Args) -> Conversation:
     found = named
     while found is not None and found.session.status == "closed":
         found = (
-            None if found.session.heir is None else host.sessions.conversation(found.session.heir)
+            None
+            if found.session.successor is None
+            else host.sessions.conversation(found.session.successor)
         )
     wanted = args.get("agent")
     if found is not None and wanted in (None, "", found.session.agent):
@@ -180,7 +182,7 @@ def _conversation(host: Host, args: Args) -> Conversation:
         return _continue_stored(host, named, kept)
     found = host.sessions.new(args["cwd"], wanted)
     if named is not None and named.session.status == "closed":
-        named.session.heir = found.session.n
+        named.session.successor = found.session.n
         host.echo("info", wording.SESSION_CLOSED.format(session=named.session.n))
     return found
 
@@ -190,7 +192,7 @@ def _continue_stored(host: Host, chat: Conversation, kept: StoredSession) -> Con
 
     entries = list(chat.session.transcript.entries)
     found = stored_chats.continue_session(host, kept, entries)
-    chat.session.heir = found.session.n
+    chat.session.successor = found.session.n
     return found
 
 
@@ -241,7 +243,7 @@ def _clear(conversation: Conversation) -> bool:
     session = conversation.session
     had = bool(session.queue or session.at_agent)
     waiting.replace(session, ())
-    conversation.take_back()
+    conversation.recall()
     return had
 
 
@@ -277,7 +279,7 @@ def _hold(host: Host, args: Args) -> None:
         if host.settings().chat.open:
             host.screen.push("open_chat", conversation.session.n)
     held = [prompt_of(host, one) for one in args["prompts"]]
-    waiting.put_held(conversation.session, held)
+    waiting.hold_first(conversation.session, held)
     for prompt in held:
         host.screen.push("taken", prompt.delivery)
 
@@ -296,7 +298,7 @@ def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -
         if label in (text.strip() for text in texts):
             texts = [text for text in texts if text.strip() != label]
         elif was_shown:
-            conversation.take_back(prompt)
+            conversation.recall(prompt)
     before: list[Prompt] = []
     fresh: list[Prompt] = []
     for prompt in conversation.session.queue:

@@ -28,7 +28,7 @@ async def mode(host: Host, args: Args) -> None:
         mode_id, session = str(args["id"]), conversation.session
         change = conversation.call(lambda agent: choices.set_mode(session, agent, mode_id))
         if await _logged_in(host, conversation.connection, "mode", args, change):
-            _show_message(host, options.mode_said(conversation.session))
+            _show_message(host, options.mode_text(conversation.session))
 
 
 @verb("option")
@@ -41,7 +41,7 @@ async def option(host: Host, args: Args) -> None:
             lambda agent: choices.set_option(session, agent, option_id, value)
         )
         if await _logged_in(host, conversation.connection, "option", args, change):
-            _show_message(host, options.said(conversation.session, str(args["id"])))
+            _show_message(host, options.described(conversation.session, str(args["id"])))
 
 
 def _show_message(host: Host, what: str | None) -> None:
@@ -74,7 +74,7 @@ def _open(host: Host, args: Args) -> Conversation | None:
     if conversation is None or not conversation.session.id:
         host.echo("warn", wording.NO_SESSION)
         return None
-    if conversation.connection is None or not conversation.connection.alive:
+    if conversation.connection is None or not conversation.connection.is_alive:
         host.echo("warn", wording.AGENT_NOT_RUNNING.format(agent=conversation.session.agent))
         return None
     return conversation

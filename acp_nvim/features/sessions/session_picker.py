@@ -64,7 +64,7 @@ async def stored(host: Host, cwd: str) -> list[Stored]:
 def _agent_id(conversation: Conversation) -> str:
     """Return the agent's id of a session, even if it is still being loaded or resumed."""
     session = conversation.session
-    return session.id or (session.brings if session.status == "starting" else "")
+    return session.id or (session.opening_id if session.status == "starting" else "")
 
 
 def _titled(host: Host, lists: Sequence[list[Stored]]) -> None:
@@ -87,7 +87,7 @@ def _configured(host: Host, one: Stored) -> bool:
 
 def _agents_to_ask(host: Host) -> list[str]:
     """Return the agents to ask: the running ones, and the default one, which is started."""
-    names = [name for name, one in host.agents.connections.items() if one.alive]
+    names = [name for name, one in host.agents.connections.items() if one.is_alive]
     return list(dict.fromkeys([host.sessions.agent_name(None), *names]))
 
 
@@ -106,7 +106,7 @@ async def _list(host: Host, name: str, lists: list[list[Stored]]) -> None:
 
 async def _listed(host: Host, name: str) -> list[Stored]:
     connection = await host.agents.get(name)
-    if not connection.alive:
+    if not connection.is_alive:
         host.echo("warn", connection.error or connection.exit_summary())
         return []
     if not connection.agent.session_capabilities.list:
@@ -187,7 +187,7 @@ async def _connection(host: Host, entry: Entry) -> Connection | None:
     if isinstance(entry, Conversation):
         return entry.connection if entry.is_open else None
     connection = await host.agents.get(entry.agent)
-    if not connection.alive:
+    if not connection.is_alive:
         host.echo("error", connection.error or connection.exit_summary())
         return None
     return connection
@@ -287,7 +287,7 @@ async def _reopen(host: Host, entry: Entry, kind: OriginKind) -> None:
     agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
     origin = Origin(kind, _id(entry), entries=partial(_before, host, entry, said))
     conversation = host.sessions.new(cwd, agent, origin, title)
-    conversation.session.brings = "" if kind == "fork" else origin.id
+    conversation.session.opening_id = "" if kind == "fork" else origin.id
     host.sessions.show(conversation)
     conversation.open()
 
@@ -341,7 +341,7 @@ async def _rename(host: Host, entry: Entry) -> None:
     if isinstance(entry, Conversation):
         entry.session.title = text
         entry.session.change("title")
-        entry.remember()
+        entry.store()
     elif host.sessions.index is not None:
         host.sessions.index.remember(entry.agent, entry.id, entry.cwd, text)
 

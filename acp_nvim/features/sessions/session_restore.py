@@ -92,7 +92,7 @@ def _remarks(host: Host, past: Mapping[str, Any]) -> None:
     for args in past.get("remarks") or ():
         path = os.path.realpath(str(args["path"]))
         found.append(understood(args, path, ledger.get(path)))
-    host.comments.take_over(found, past.get("notes") or ())
+    host.comments.restore(found, past.get("notes") or ())
 
 
 def _revived(host: Host, record: SessionRecord) -> Session:

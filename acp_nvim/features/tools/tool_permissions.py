@@ -271,7 +271,7 @@ def _run(proposed: Proposed, runs: Run) -> schema.ToolCall:
 
 def _update(session: Session, call: ToolCall, status: Any, *said: str) -> None:
     """Set the status of a call with error texts, unless the call is finished."""
-    if call.finished or session.tool_calls.get(call.id) is not call:
+    if call.is_finished or session.tool_calls.get(call.id) is not call:
         return
     texts = [schema.Content(schema.TextContent(text)) for text in said]
     content = [*call.content, *texts] if texts else UNSET

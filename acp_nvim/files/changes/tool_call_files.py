@@ -52,7 +52,7 @@ class ToolCallFiles:
         ``diffs`` are the diffs that it gives when it has ended.
         """
         turn.heard((call,), paths)
-        if call.finished:
+        if call.is_finished:
             if paths:
                 turn.named.update(paths)
                 turn.diffs += diffs

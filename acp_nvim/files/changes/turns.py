@@ -139,7 +139,7 @@ class Turn:
             self.names[path] = now
         for call in calls:
             began, ended = known.get(call) or (now - GRAIN_NS, 0)
-            finished = call.finished
+            finished = call.is_finished
             known[call] = began, now if finished else 0
             over = over or (finished and not ended)
         return over

@@ -33,7 +33,7 @@ class Dialect:
     While `active`, updates are translated.
     """
 
-    takes_more = False
+    can_add_prompts = False
 
     def __init__(
         self, *, in_words: bool = False, branch_of: Callable[[str], str | None] = lambda cwd: None
@@ -135,7 +135,7 @@ class Dialect:
         """Return the events with translated updates. Only called while `active`."""
         return [translated for event in events for translated in self._event(event)]
 
-    def odd(self, params: Raw) -> list[Raw]:
+    def translate_unreadable(self, params: Raw) -> list[Raw]:
         """Return the v1 updates of an unreadable update. There are none if it is simply invalid."""
         found = self._updates(params)
         if found is None:

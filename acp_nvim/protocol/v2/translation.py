@@ -42,7 +42,7 @@ class Version2:
 
     active = True
     name = "acp"
-    takes_more = True
+    can_add_prompts = True
 
     def __init__(self, count: Callable[[str, str], None]) -> None:
         self._count = count

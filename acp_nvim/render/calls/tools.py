@@ -86,7 +86,7 @@ def words(entry: ToolEntry, style: Style) -> tuple[Row, list[str]] | None:
             return None
         if text:
             under += (UNDER + visible(text).replace("\n", "\n" + UNDER)).split("\n")
-    return call_line(entry, entry.asks if entry.decisions else None, style.cwd), under
+    return call_line(entry, entry.open_question if entry.decisions else None, style.cwd), under
 
 
 def _text_of(block: schema.TextContent, call: ToolCall) -> str:
@@ -121,7 +121,7 @@ def draw(entry: ToolEntry, style: Style) -> list[Row]:
     During a question, everything is shown.
     """
     call = entry.call
-    asks = entry.asks if entry.decisions else None
+    asks = entry.open_question if entry.decisions else None
     permits = asks is not None and asks.subject == "permission" and not asks.behind
     if asks is not None and permits and style.tool_lines != WHOLE:
         rows = card(asks, entry, style.cwd, content_rows(entry, asks, style.cwd), chat=True)

@@ -35,7 +35,7 @@ def upsert_all(
     """
     known, entries = session.tool_calls.by_id, session.entries
     dirty, unsaved = session.transcript.dirty, session.transcript.unsaved
-    begins_anew, turn = session.tool_calls.begins_anew, session.root.turn
+    begins_new, turn = session.tool_calls.begins_new, session.root.turn
     numbers, mark = session.changes.calls, session.transcript.written
     statuses: list[str] | None = None
     plain: dict[ToolCall, None] = {}
@@ -45,7 +45,7 @@ def upsert_all(
     try:
         for update in updates:
             call = known.get(update.tool_call_id)
-            if call is None or (call.status in FINISHED and begins_anew(call, update, turn)):
+            if call is None or (call.status in FINISHED and begins_new(call, update, turn)):
                 if call is None and update.__class__ is schema.ToolCallUpdate:
                     unknown.append(update.tool_call_id)
                 entry = _add(session, update, asked=asked)
@@ -56,7 +56,7 @@ def upsert_all(
                 before = () if call.status in FINISHED else call.locations
                 _merge(session, entry, update)
             numbers.setdefault(call.index, mark)
-            if entry.told != call.status:
+            if entry.reported != call.status:
                 statuses = _note_status(session, entry, statuses, mark)
             if is_plain(call) and not update.meta and not entry.terminals:
                 plain[call] = None
@@ -66,7 +66,7 @@ def upsert_all(
             last = call
     finally:
         if last is not None:
-            session.observer.plain_calls(session, plain)
+            session.observer.on_plain_calls(session, plain)
             session.called(last)
             _renew_covering(session, last)
     return unknown
@@ -86,9 +86,9 @@ def _note_status(
     event's list.
     """
     call = entry.call
-    entry.told = call.status
+    entry.reported = call.status
     call.note_end(session.root.turn)
-    if session.silent:
+    if session.is_silent:
         return statuses
     if statuses is None:
         statuses = session.changes.statuses(session.n, mark)
@@ -118,7 +118,7 @@ def _renew_covering(session: Session, last: ToolCall) -> None:
         return
     from acp_nvim.session.questions import renewal, requests
 
-    if not (last.asked_first and requests.says_nothing(last)):
+    if not (last.asked_first and requests.is_without_content(last)):
         renewal.check_covered(session)
 
 
@@ -144,20 +144,20 @@ def _beside(
     """
     call = entry.call
     session.terminals.apply(entry, update)
-    if entry.terminals and call.finished:
+    if entry.terminals and call.is_finished:
         session.terminals.close(entry)
     for at in (update.locations or ())[: lists.ITEMS]:
         if at not in before[: lists.ITEMS]:
             session.event("AcpLocation", path=at.path, line=at.line or None)
-    session.observer.tool_call(session, call)
+    session.observer.on_tool_call(session, call)
 
 
 def show(session: Session, call: ToolCall) -> None:
     """Redraw a changed call and its question."""
     entry = session.entries[call]
     session.redraw(entry)
-    if entry.asks is not None:
-        session.root.change(entry.asks.listed)
+    if entry.open_question is not None:
+        session.root.change(entry.open_question.listed)
 
 
 def close_open(session: Session, status: str, most: int | None = None) -> bool:

@@ -76,7 +76,7 @@ def works_at(session: Session, path: str | None, line: int | None) -> None:
     """Report the place that a tool reads, for a window that follows the agent."""
     if path is not None:
         session.event("AcpLocation", path=path, line=line)
-        session.observer.works_at(session, path)
+        session.observer.on_work_at(session, path)
 
 
 def ends(session: Session, call: ToolCall, title: str, summary: str) -> None:
@@ -91,7 +91,7 @@ def _say(session: Session, call: ToolCall, words: str) -> None:
     if entry is not None:
         call.say(words)
         session.transcript.touch(entry)
-        session.observer.changed(session)
+        session.observer.on_change(session)
 
 
 def needs_no_question(call: ToolCall, use: ToolUse | None) -> bool:

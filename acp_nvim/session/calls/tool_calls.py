@@ -58,7 +58,7 @@ class ToolCall(Struct, eq=False):
     """Whether its first message was a question about it."""
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Return whether the agent, or the end of the turn, closed the call."""
         return self.status in FINISHED
 
@@ -85,7 +85,7 @@ class ToolCall(Struct, eq=False):
 
     def note_end(self, turn: int) -> None:
         """Record the turn in which the status changed."""
-        self.ended_in = turn if self.finished else None
+        self.ended_in = turn if self.is_finished else None
 
     def merge(self, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
         """Apply the fields that are present. Absent and null fields leave the value (v1)."""
@@ -158,7 +158,7 @@ def is_plain(call: ToolCall) -> bool:
 
 
 def _ended_before(call: ToolCall, turn: int) -> bool:
-    return call.finished and call.ended_in is not None and call.ended_in < turn
+    return call.is_finished and call.ended_in is not None and call.ended_in < turn
 
 
 def _differs(call: ToolCall, update: schema.ToolCallUpdate) -> bool:
@@ -230,9 +230,9 @@ class ToolCalls:
         else:
             call = ToolCall(update.tool_call_id, index=len(self._calls), asked_first=asked)
             self.merge(call, update)
-        return self.put(call)
+        return self.append(call)
 
-    def begins_anew(
+    def begins_new(
         self, call: ToolCall, update: schema.ToolCall | schema.ToolCallUpdate, turn: int
     ) -> bool:
         """Return whether a message about a finished call begins a new call with its id.
@@ -279,10 +279,10 @@ class ToolCalls:
         """Let an update with a title begin a new call if the earlier call of its id has
         finished.
         """
-        self.bygone.update(call for call in self._earlier if call.finished)
+        self.bygone.update(call for call in self._earlier if call.is_finished)
         self._earlier = []
 
-    def put(self, call: ToolCall) -> ToolCall:
+    def append(self, call: ToolCall) -> ToolCall:
         """Append a call. Its index must be the number of calls."""
         self.by_id[call.id] = call
         self._calls.append(call)
@@ -298,9 +298,9 @@ class ToolCalls:
 
     def open(self) -> list[ToolCall]:
         """Return the calls that are neither completed nor failed."""
-        while self._closed < len(self._calls) and self._calls[self._closed].finished:
+        while self._closed < len(self._calls) and self._calls[self._closed].is_finished:
             self._closed += 1
-        return [call for call in self._calls[self._closed :] if not call.finished]
+        return [call for call in self._calls[self._closed :] if not call.is_finished]
 
 
 # -- bounds ---------------------------------------------------------------------------------------

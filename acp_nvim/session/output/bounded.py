@@ -41,7 +41,7 @@ class Output:
         return self.end - len(self._data)
 
     @property
-    def truncated(self) -> bool:
+    def is_truncated(self) -> bool:
         """Return whether the beginning was dropped."""
         return self.start > 0
 

@@ -78,7 +78,7 @@ class Terminals:
         self.written(terminal)
         self._on_status()
 
-    def put(self, terminal: Terminal, entry: ToolEntry | TerminalEntry) -> None:
+    def restore(self, terminal: Terminal, entry: ToolEntry | TerminalEntry) -> None:
         """Add a terminal that an entry showed before."""
         self._all[terminal.id] = terminal
         self._shown.setdefault(terminal.id, []).append(entry)

@@ -14,7 +14,7 @@ import msgspec
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.session.calls.tool_calls import ToolCall
-from acp_nvim.session.questions.requests import says_nothing
+from acp_nvim.session.questions.requests import is_without_content
 from acp_nvim.session.session import Session
 
 NEWEST: Final = 200
@@ -26,7 +26,7 @@ def calls(session: Session, asked: ToolCall) -> list[ToolCall]:
 
     There are none if the permission itself shows what it allows.
     """
-    if not says_nothing(asked):
+    if not is_without_content(asked):
         return []
     known = session.tool_calls
     newest = (known.at(index) for index in range(len(known) - 1, -1, -1))
@@ -39,9 +39,9 @@ def calls(session: Session, asked: ToolCall) -> list[ToolCall]:
 
 
 def _may_be_meant(call: ToolCall) -> bool:
-    if call.finished or call.shown_by is not None:
+    if call.is_finished or call.shown_by is not None:
         return False
-    return not (call.asked_first and says_nothing(call))
+    return not (call.asked_first and is_without_content(call))
 
 
 def _without_output(call: ToolCall) -> ToolCall:

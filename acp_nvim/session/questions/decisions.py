@@ -125,7 +125,7 @@ class Decision(Struct, eq=False):
 
     def judge(self) -> None:
         """Update the covered calls and apply the user's rules, which may resolve it."""
-        self.look()
+        self.update_covered()
         self._judge()
 
     def covers_by(self, covered: Callable[[], Sequence[Any]]) -> None:
@@ -136,7 +136,7 @@ class Decision(Struct, eq=False):
         """Return the open tool calls that it may allow now."""
         return self._covered()
 
-    def look(self) -> None:
+    def update_covered(self) -> None:
         """Update the open tool calls that it may allow."""
         self.covers = self._covered()
 
@@ -162,13 +162,13 @@ class Decision(Struct, eq=False):
         """Set the outcome and call the waiters. Return False if it was resolved before."""
         if not self.settle(outcome, by):
             return False
-        self.tell()
+        self.call_waiters()
         return True
 
     def settle(self, outcome: Outcome, by: str) -> bool:
         """Set the outcome and answer the agent. Return False if it was resolved before.
 
-        `tell` must follow.
+        `call_waiters` must follow.
         """
         if self.outcome is not None:
             return False
@@ -178,7 +178,7 @@ class Decision(Struct, eq=False):
             reply(outcome)
         return True
 
-    def tell(self) -> None:
+    def call_waiters(self) -> None:
         """Call the waiters with the outcome."""
         assert self.outcome is not None
         waiters, self.waiters = self.waiters, []
@@ -293,9 +293,9 @@ class Decisions:
 
     def _move_up(self) -> None:
         while self._behind and len(self._front) < self._room:
-            self.bring(self._behind.popleft())
+            self.show(self._behind.popleft())
 
-    def bring_listed(self) -> bool:
+    def show_listed(self) -> bool:
         """Give cards to all listed decisions, when the user moves to the cards.
 
         Return False if there are no new cards.
@@ -305,13 +305,13 @@ class Decisions:
         self._move_up()
         return len(self._front) > before
 
-    def bring(self, decision: Decision) -> bool:
+    def show(self, decision: Decision) -> bool:
         """Give a card to a decision without one. Return False for any other decision."""
         if not decision.behind or decision.outcome is not None:
             return False
         decision.behind = False
         self._front[decision.id] = decision
-        decision.look()
+        decision.update_covered()
         decision.redraw()
         return True
 
@@ -354,5 +354,5 @@ def _cancelled(decisions: Sequence[Decision], by: str) -> Iterator[None]:
         yield
     for first in steps:
         for decision in decisions[first : first + AT_ONCE]:
-            decision.tell()
+            decision.call_waiters()
         yield

@@ -23,7 +23,7 @@ NAMES: Final = {1: "error", 2: "warning"}
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 
 
-class Said(msgspec.Struct, frozen=True):
+class Diagnostic(msgspec.Struct, frozen=True):
     """Diagnostic. ``severity`` is 1 for an error and 2 for a warning, ``row`` is 0-based."""
 
     severity: int
@@ -41,8 +41,8 @@ class Said(msgspec.Struct, frozen=True):
 class Opinion(msgspec.Struct, frozen=True):
     """Diagnostics of one server for the present text and for the proposed one."""
 
-    base: list[Said]
-    proposed: list[Said]
+    base: list[Diagnostic]
+    proposed: list[Diagnostic]
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ class Effect(msgspec.Struct, frozen=True):
     """
 
     path: str
-    added: Sequence[Said]
+    added: Sequence[Diagnostic]
     fixed: Mapping[int, int]
 
 
@@ -68,7 +68,7 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 def effect(
-    path: str, opinions: Iterable[Opinion], known: Sequence[Said], elsewhere: Collection[str]
+    path: str, opinions: Iterable[Opinion], known: Sequence[Diagnostic], elsewhere: Collection[str]
 ) -> Effect | None:
     """Return the effect of an edit of a file, or None if there is none.
 
@@ -76,7 +76,7 @@ def effect(
     are words that the same edit adds to other files. Diagnostics about such a word are left out,
     because no server knows the proposed state of those files.
     """
-    added: list[Said] = []
+    added: list[Diagnostic] = []
     fixed: Counter[int] = Counter()
     for opinion in opinions:
         base, proposed = _counted(opinion.base), _counted(opinion.proposed)
@@ -92,11 +92,11 @@ def effect(
     return Effect(path, sorted(added, key=lambda one: (one.row, one.severity)), dict(fixed))
 
 
-def _counted(said: Iterable[Said]) -> Counter[tuple[int, str]]:
+def _counted(said: Iterable[Diagnostic]) -> Counter[tuple[int, str]]:
     return Counter(one.key for one in said if one.severity in NAMES)
 
 
-def _names(one: Said, words: Collection[str]) -> bool:
+def _names(one: Diagnostic, words: Collection[str]) -> bool:
     return bool(words) and any(word in words for word in _WORD.findall(one.message))
 
 
@@ -140,7 +140,7 @@ def marks(found: Effect, base: Text | None, text: Text) -> list[Mark]:
     return [_mark(one, spans, last) for one in found.added]
 
 
-def _mark(one: Said, spans: Sequence[tuple[int, int]], last: int) -> Mark:
+def _mark(one: Diagnostic, spans: Sequence[tuple[int, int]], last: int) -> Mark:
     words = " ".join(one.message.split())
     near = min(spans, key=lambda it: max(it[0] - one.row, one.row - it[1], 0), default=None)
     if near is None or near[0] <= one.row <= near[1]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.calls.tool_calls import ToolCall
-from acp_nvim.session.questions.requests import says_nothing
+from acp_nvim.session.questions.requests import is_without_content
 from acp_nvim.session.session import Session
 
 Asked = schema.RequestPermissionRequest | updates.PermissionRequest
@@ -37,12 +37,12 @@ def _leave_answered(session: Session, asked: schema.ToolCallUpdate) -> None:
     Each question then keeps its place, and the next one is below it.
     """
     call = session.tool_calls.get(asked.tool_call_id)
-    if call is None or not isinstance(asked.title, str) or not says_nothing(call):
+    if call is None or not isinstance(asked.title, str) or not is_without_content(call):
         return
     entry = session.entries[call]
-    if not entry.decisions or entry.asks is not None:
+    if not entry.decisions or entry.open_question is not None:
         return
-    if not call.finished:
+    if not call.is_finished:
         refused = entry.decisions[-1].refused
         call_updates.close(session, [call], "cancelled" if refused else "completed")
         call.assume()

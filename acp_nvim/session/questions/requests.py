@@ -169,7 +169,7 @@ def texts(call: ToolCall) -> list[str]:
     return [block.text for block in blocks if isinstance(block, schema.TextContent)]
 
 
-def says_nothing(call: ToolCall) -> bool:
+def is_without_content(call: ToolCall) -> bool:
     """Return whether only the title of a call describes it.
 
     The kind describes it too, unless the call exists only because of the permission request.

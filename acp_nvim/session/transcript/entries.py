@@ -86,15 +86,15 @@ class ToolEntry(Struct, eq=False):
 
     call: ToolCall
     decisions: list[Decision] = field(default_factory=list)
-    told: str | None = None
+    reported: str | None = None
     """Status in the last `AcpToolCall` event."""
-    told_rows: dict[str, Any] = field(default_factory=dict)
+    question_rows: dict[str, Any] = field(default_factory=dict)
     """Title of its question and rows of the raw input, cached by `render.cards`."""
     terminals: dict[str, Terminal] = field(default_factory=dict)
     """Known terminals that it has ever embedded or reported in `_meta`."""
 
     @property
-    def asks(self) -> Decision | None:
+    def open_question(self) -> Decision | None:
         """Return the first unanswered question about it."""
         for decision in self.decisions:
             if decision.outcome is None:

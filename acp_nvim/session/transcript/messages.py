@@ -66,12 +66,12 @@ def agent_chunk(session: Session, update: schema.AgentMessageChunk) -> None:
         session.transcript.stream("agent", content.text, message_id)
     else:
         stream(session, "agent", content, message_id)
-    session.observer.streamed()
+    session.observer.on_stream()
 
 
 def thought_chunk(session: Session, update: schema.AgentThoughtChunk) -> None:
     stream(session, "thought", update.content, update.message_id or None)
-    session.observer.streamed()
+    session.observer.on_stream()
 
 
 def user_chunk(session: Session, update: schema.UserMessageChunk) -> None:
@@ -88,7 +88,7 @@ def _user_block(session: Session, content: Any, message_id: str | None) -> None:
     role: Role = "user"
     message = session.transcript.stream(role, text, message_id)
     message.author = session.user
-    session.observer.changed(session)
+    session.observer.on_change(session)
 
 
 def joined(updates: Sequence[Any]) -> schema.AgentMessageChunk | None:
@@ -155,9 +155,9 @@ def unchanged(session: Session, update: updates.MessageUnchanged) -> None:
 def _added(session: Session, message: Message) -> None:
     if message.role == "user":
         message.author = session.user
-        session.observer.changed(session)
+        session.observer.on_change(session)
     else:
-        session.observer.streamed()
+        session.observer.on_stream()
 
 
 def _is_prompt(session: Session, message_id: str, parts: Sequence[Part]) -> bool:
@@ -165,7 +165,7 @@ def _is_prompt(session: Session, message_id: str, parts: Sequence[Part]) -> bool
 
     It has that id, or no id is known yet and the text is the same.
     """
-    if message_id in session.own_words:
+    if message_id in session.prompt_ids:
         return True
     if session.prompted is None or session.transcript.named("user", message_id) is not None:
         return False

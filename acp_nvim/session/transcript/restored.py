@@ -27,7 +27,7 @@ def restore(session: Session, entries: Iterable[Entry]) -> None:
         if isinstance(entry, ToolEntry):
             _rest_call(session, entry)
         elif isinstance(entry, TerminalEntry):
-            session.terminals.put(entry.terminal, entry)
+            session.terminals.restore(entry.terminal, entry)
         elif isinstance(entry, Question):
             _rest(entry.decision)
         elif isinstance(entry, Subagent):
@@ -48,13 +48,13 @@ def unseen(agent: str, cwd: str, entries: Iterable[Entry]) -> Session:
 
 def _rest_call(session: Session, entry: ToolEntry) -> None:
     call = entry.call
-    if not call.finished:
+    if not call.is_finished:
         call.merge(schema.ToolCallUpdate(call.id, status=cast("Any", "cancelled")))
     for decision in entry.decisions:
         _rest(decision)
     for terminal in entry.terminals.values():
-        session.terminals.put(terminal, entry)
-    session.tool_calls.put(call)
+        session.terminals.restore(terminal, entry)
+    session.tool_calls.append(call)
     session.entries[call] = entry
 
 

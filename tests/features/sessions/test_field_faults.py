@@ -71,7 +71,7 @@ def test_a_closed_session_is_shown_once_when_it_is_replayed_late(picker: Editor)
 def test_the_bar_shows_that_an_agent_tries_again(editor: Editor) -> None:
     traffic = editor.agent("script")
     go = editor.home / "go"
-    params = json.dumps({"sessionId": "s1", "reason": "rate_limited", "attempt": 1})
+    params = json.dumps({"sessionId": "s1", "reason": "is_rate_limited", "attempt": 1})
     editor.prompt(f"notify _session/retrying {params}\nuntil_there {go}\nsay on\nuntil_there {go}2")
     editor.wait(f"{BAR}:find('rate limited, retrying', 1, true)")
     assert editor.session()["retrying"] == "rate limited, retrying"

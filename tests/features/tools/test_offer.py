@@ -14,7 +14,7 @@ import anyio
 import msgspec
 import pytest
 
-from acp_nvim.agent.opening.session_params import own_way
+from acp_nvim.agent.opening.session_params import tools_route
 from acp_nvim.features.tools.tool_list import own_tools
 from acp_nvim.host.editor_tools import RELAY, EditorTools
 from acp_nvim.host.observers import HostObservers
@@ -113,7 +113,7 @@ async def test_the_server_is_the_relay_with_the_address_in_its_environment(tmp_p
 
 @pytest.mark.parametrize(("acp", "way"), [(False, "relay"), (True, "acp")])
 def test_an_agent_gets_the_tools_over_its_connection_if_it_can(acp: bool, way: str) -> None:
-    assert own_way(schema.McpCapabilities(acp=acp, http=True)) == way
+    assert tools_route(schema.McpCapabilities(acp=acp, http=True)) == way
 
 
 async def test_an_agent_that_does_not_connect_is_reported_once(tmp_path: Path) -> None:

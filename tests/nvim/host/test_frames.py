@@ -52,7 +52,7 @@ class WakingObserver(Unobserved):
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
 
-    def streamed(self) -> None:
+    def on_stream(self) -> None:
         self._pace.wake()
 
 
@@ -124,7 +124,7 @@ async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
     await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     neovim.came.clear()
     shown.session.transcript.stream("agent", "x" * FLOOD, None)
-    shown.session.observer.streamed()
+    shown.session.observer.on_stream()
     await shown.flow.room()
     await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     task.cancel()

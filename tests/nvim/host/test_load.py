@@ -81,7 +81,7 @@ class AskingSession:
         params = msgspec.Raw(msgspec.json.encode(message["params"]))
         call = IncomingCall(n, message["method"], lambda _, result: self.answers.append(result))
         self.calls.append(call)
-        assert self.client.request(message["method"], params, call) is None
+        assert self.client.on_request(message["method"], params, call) is None
 
     def frames(self) -> Iterator[list[Op]]:
         """Yield frames until there is nothing left to draw."""
@@ -190,8 +190,8 @@ def test_opening_the_cards_requests_those_of_all_listed_questions() -> None:
         asking.ask(n)
     asking.drain()
     decisions = asking.session.decisions
-    assert decisions.bring_listed()
-    assert not decisions.bring_listed(), "there is nothing to add"
+    assert decisions.show_listed()
+    assert not decisions.show_listed(), "there is nothing to add"
     assert decisions.front == list(decisions)[:IN_STATE]
     decisions.front[0].resolve(Outcome("selected", None))
     assert decisions.front == list(decisions)[:IN_STATE], "the next one moves up"
@@ -208,7 +208,7 @@ def test_a_question_that_is_moved_to_the_front_is_listed_there() -> None:
     asking.drain()
     decisions = asking.session.decisions
     first, *_, last = decisions
-    assert decisions.bring(last)
+    assert decisions.show(last)
     assert decisions.listed == [*list(decisions)[: IN_STATE - 1], last]
     assert decisions.unlisted == {"permissions": 10}
     first.resolve(CANCELLED)
@@ -237,7 +237,7 @@ def test_questions_without_a_session_are_listed_beyond_their_cards() -> None:
         questions.ask(decision)
     assert len(listed[-1]) == CARDS + 2
     assert (len(named_ops(ops, "cards")[-1][2]), named_ops(ops, "cards")[-1][3]) == (CARDS, 2)
-    questions.bring_listed()
+    questions.show_listed()
     assert (len(named_ops(ops, "cards")[-1][2]), named_ops(ops, "cards")[-1][3]) == (CARDS + 2, 0)
     asking[-1].resolve(CANCELLED)
     assert len(listed[-1]) == CARDS + 1
@@ -302,7 +302,7 @@ def test_of_many_options_the_first_are_shown_and_one_of_each_kind_is_kept() -> N
     for number, option in enumerate(message["params"]["options"]):
         option["kind"] = "reject_once" if number == 4999 else "allow_once"
     params = msgspec.Raw(msgspec.json.encode(message["params"]))
-    asking.client.request(message["method"], params, IncomingCall(1, message["method"]))
+    asking.client.on_request(message["method"], params, IncomingCall(1, message["method"]))
     (decision,) = asking.session.decisions
     assert len(decision.options) <= lists.LISTED
     assert (found := decision.first("reject_once")) is not None
@@ -362,7 +362,7 @@ def test_modes_and_values_are_cut() -> None:
         modes=schema.SessionModeState("m0", modes),
         config_options=[schema.SessionConfigSelect("o", "O", current_value="v0", options=values)],
     )
-    options.take(asking.session, answer)
+    options.apply_result(asking.session, answer)
     ops = asking.drain()
     assert len(state(ops, "modes")[-1]["available"]) == lists.LISTED
     assert len(state(ops, "options")[-1][0]["options"]) == lists.LISTED
@@ -429,7 +429,7 @@ async def test_other_tasks_run_while_a_large_message_is_handled() -> None:
         def heard() -> bool:
             return len(wire.handler.heard) >= 10 * EVENTS_HANDLED
 
-        wire.handler.notification = lambda method, params: wire.handler.heard.append(ticks)  # type: ignore[method-assign]
+        wire.handler.on_notification = lambda method, params: wire.handler.heard.append(ticks)  # type: ignore[method-assign]
         wire.put(*({"method": "a"} for _ in range(10 * EVENTS_HANDLED)))
         await eventually(heard)
         group.cancel_scope.cancel()
@@ -446,9 +446,9 @@ def test_the_benchmarks_agent_speaks_the_protocol(tmp_path: Path) -> None:
             params = msgspec.Raw(msgspec.json.encode(message["params"]))
             if "id" in message:
                 call = IncomingCall(message["id"], message["method"])
-                asking.client.request(message["method"], params, call)
+                asking.client.on_request(message["method"], params, call)
             else:
-                asking.client.notification(message["method"], params)
+                asking.client.on_notification(message["method"], params)
         assert warnings.lines() == [], kind
 
 

@@ -74,11 +74,11 @@ def test_held_prompts_wait_while_others_are_sent() -> None:
     session = Session(1, "agent", "/")
     going, held, later = Prompt("going"), Prompt("held"), Prompt("later")
     queue.add(session, going)
-    queue.put_held(session, [held])
+    queue.hold_first(session, [held])
     assert queue.add(session, later) == 1
     assert [prompt.text for prompt in session.queue] == ["held", "going", "later"]
-    assert [queue.take(session), queue.take(session), queue.take(session)] == [going, later, None]
-    queue.put_held(session, [Prompt("more")])
+    assert [queue.pop(session), queue.pop(session), queue.pop(session)] == [going, later, None]
+    queue.hold_first(session, [Prompt("more")])
     assert queue.first(session) is None, "what a cancel holds is not let go"
     queue.release(session)
     assert queue.first(session) is not held
@@ -88,8 +88,8 @@ def test_held_prompts_wait_while_others_are_sent() -> None:
 def test_a_prompt_that_was_sent_before_held_ones_can_be_held() -> None:
     session = Session(1, "agent", "/")
     ahead = Prompt("ahead")
-    queue.put_held(session, [Prompt("held")])
+    queue.hold_first(session, [Prompt("held")])
     queue.add(session, ahead)
-    assert queue.take(session) is ahead
-    queue.put_held(session, [ahead])
+    assert queue.pop(session) is ahead
+    queue.hold_first(session, [ahead])
     assert queue.first(session) is None
