@@ -7,23 +7,26 @@ if vim.fn.has('nvim-0.10') == 0 then
   return
 end
 
---- Load a module of the plugin after the listeners of its signals.
+--- Load a module of the plugin after the features.
 local function module(name)
-  require('acp.wiring')
+  require('acp.features')
   return require(name)
 end
+
+--- Return a function that a feature declares.
+local function feature(kind, name) return require('acp.features').find(kind, name) end
 
 local command = vim.api.nvim_create_user_command
 
 command(
   'AcpPrompt',
-  function(opts) module('acp.features.prompts.commands').prompt(opts) end,
+  function(opts) feature('commands', 'AcpPrompt')(opts) end,
   { nargs = '*', range = true, bang = true, desc = 'Prompt the agent, or open the composer' }
 )
 
 command(
   'AcpCancel',
-  function(opts) module('acp.features.prompts.commands').cancel(opts) end,
+  function(opts) feature('commands', 'AcpCancel')(opts) end,
   { bang = true, desc = 'Cancel the running turn (!: and empty the queue)' }
 )
 
@@ -63,9 +66,9 @@ local function plug(mode, name, rhs)
   vim.api.nvim_set_keymap(mode, '<Plug>(acp-' .. name .. ')', rhs, options)
 end
 
----@param name string of a module
-local function lua(name, call)
-  return ('<Cmd>lua require("acp.wiring") require("%s").%s<CR>'):format(name, call)
+--- Map a name that a feature declares.
+local function plug_feature(name)
+  plug('n', name, ('<Cmd>lua require("acp.features").find("maps", "%s")()<CR>'):format(name))
 end
 
 plug('n', 'prompt', '<Cmd>AcpPrompt<CR>')
@@ -73,11 +76,11 @@ plug('x', 'prompt', ':AcpPrompt<CR>')
 plug('n', 'cancel', '<Cmd>AcpCancel<CR>')
 plug('n', 'chat', '<Cmd>Acp chat<CR>')
 plug('n', 'allow', '<Cmd>Acp allow<CR>')
-plug('n', 'allow-always', lua('acp.features.permissions.decide', 'first("allow_always")'))
+plug_feature('allow-always')
 plug('n', 'deny', '<Cmd>Acp deny<CR>')
-plug('n', 'deny-always', lua('acp.features.permissions.decide', 'first("reject_always")'))
-plug('n', 'next-hunk', lua('acp.features.review.hunk', 'jump(vim.v.count1)'))
-plug('n', 'prev-hunk', lua('acp.features.review.hunk', 'jump(-vim.v.count1)'))
+plug_feature('deny-always')
+plug_feature('next-hunk')
+plug_feature('prev-hunk')
 plug('n', 'accept-hunk', '<Cmd>Acp accept hunk<CR>')
 plug('n', 'reject-hunk', '<Cmd>Acp reject hunk<CR>')
 plug('n', 'follow', '<Cmd>Acp follow<CR>')

@@ -1,11 +1,14 @@
 --- Public functions of the plugin. Other modules are loaded when one is used.
 local M = {}
 
---- Load a module of the plugin after the listeners of its signals.
+--- Load a module of the plugin after the features.
 local function module(name)
-  require('acp.wiring')
+  require('acp.features')
   return require(name)
 end
+
+--- Return a function that a feature declares.
+local function feature(name) return require('acp.features').find('functions', name) end
 
 --- Schedule a call of `fn` with a copy of its present arguments, for callers in a fast context
 --- (|api-fast|) such as the callback of a timer.
@@ -37,34 +40,7 @@ function M.prompt(text_or_blocks, opts)
     end)
   end
   if not module('acp.base.args').good('prompt', text_or_blocks, opts) then return end
-  module('acp.features.prompts.delivery').write(text_or_blocks, opts or {})
-end
-
---- Set the handler of an agent's extension requests or notifications, whose methods start with `_`
---- (`:help acp.on_extension()`). Each method has one handler; nil removes it.
----@param name string
----@param handler acp.ExtensionHandler|nil
-function M.on_extension(name, handler)
-  local handlers = module('acp.features.extensions.handlers')
-  handlers.on(name, handler)
-end
-
---- Send an extension request to an agent (`:help acp.request()`).
----@param method string starts with `_`
----@param params any
----@param answer acp.ExtensionAnswer called once
----@param opts? acp.RequestOpts
-function M.request(method, params, answer, opts)
-  if vim.in_fast_event() then return later(M.request, method, params, answer, opts) end
-  module('acp.features.extensions.requests').send(method, from_rpc(params), answer, from_rpc(opts))
-end
-
---- Register a tool for agents (`:help acp.tool()`). nil removes it.
----@param name string letters, digits, `_` and `-`
----@param spec acp.ToolSpec|nil
-function M.tool(name, spec)
-  if vim.in_fast_event() then return later(M.tool, name, spec) end
-  module('acp.features.tools.user_tools').put(name, from_rpc(spec))
+  feature('prompt')(text_or_blocks, opts or {})
 end
 
 --- Cancel the running turn of a session.
@@ -73,7 +49,7 @@ function M.cancel(session)
   if vim.in_fast_event() then return later(M.cancel, session) end
   session = from_rpc(session)
   if not module('acp.base.args').good('cancel', session) then return end
-  module('acp.features.prompts.commands').cancel({ bang = false, session = session })
+  feature('cancel')({ bang = false, session = session })
 end
 
 --- Answer a pending permission or question.
@@ -87,28 +63,12 @@ function M.answer(id, choice, content)
   module('acp.base.host').notify('answer', { id = id, choice = choice, content = content })
 end
 
---- Search the history or act on one of its sessions (`:help acp.history()`).
----@param query acp.HistoryQuery
----@param on_reply? fun(reply: acp.HistoryItem[]|string[])
-function M.history(query, on_reply)
-  if vim.in_fast_event() then return later(M.history, query, on_reply) end
-  module('acp.features.history.query').ask(query, from_rpc(on_reply))
-end
-
---- Request all tool calls of a session. `state()` has only the newest ones.
----@param session? integer the current one by default
----@param on_reply fun(calls: acp.ToolCall[])
-function M.tool_calls(session, on_reply)
-  if vim.in_fast_event() then return later(M.tool_calls, session, on_reply) end
-  module('acp.features.sessions.tool_calls').tell(from_rpc(session), on_reply)
-end
-
 --- Return the snapshot of `:help acp-state` from a cache. This never blocks or starts Python.
 ---@return acp.State
 function M.state()
   local snapshot = module('acp.base.state').snapshot()
-  local seen = package.loaded['acp.features.permissions.seen']
-  return seen and seen.annotate(snapshot) or snapshot
+  module('acp.base.signals').emit('snapshot', snapshot)
+  return snapshot
 end
 
 --- Return agent, state, pending permissions and used context for a statusline. This never starts
@@ -116,4 +76,19 @@ end
 ---@return string
 function M.statusline() return module('acp.ui.statusline').text() end
 
-return M
+--- Find a function that a feature declares, such as `history`. It is scheduled in a fast context.
+return setmetatable(M, {
+  __index = function(_, name)
+    local fn = type(name) == 'string' and feature(name)
+    if not fn then return nil end
+    M[name] = function(...)
+      if vim.in_fast_event() then return later(M[name], ...) end
+      local args = vim.F.pack_len(...)
+      for i = 1, args.n do
+        args[i] = from_rpc(args[i])
+      end
+      return fn(vim.F.unpack_len(args))
+    end
+    return M[name]
+  end,
+})

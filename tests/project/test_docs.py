@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import ROOT, Editor
+from tests.support.lua import lua_chunk
 from tests.torture.__main__ import kinds
 
 HELP = ROOT / "doc/acp.txt"
@@ -20,22 +21,7 @@ pytestmark = pytest.mark.skipif(not HELP.exists(), reason="doc/acp.txt is not wr
 # Options whose keys belong to the user, or that have their own table in the help.
 OPEN = {"agents", "keymaps"}
 
-NAMES = """
-local config = require('acp.config')
-local plugs = vim.tbl_filter(function(map)
-  return map.lhs:find('^<Plug>%(acp%-') ~= nil
-end, vim.list_extend(vim.api.nvim_get_keymap('n'), vim.api.nvim_get_keymap('x')))
-return {
-  commands = vim.tbl_filter(function(name)
-    return vim.startswith(name, 'Acp')
-  end, vim.tbl_keys(vim.api.nvim_get_commands({}))),
-  subcommands = require('acp.command.subcommands').names(),
-  plugs = vim.tbl_map(function(map) return map.lhs end, plugs),
-  functions = vim.tbl_keys(require('acp')),
-  defaults = vim.json.encode(config.defaults),
-  optional = config.optional,
-}
-"""
+NAMES = lua_chunk(__file__, "documented_names")
 
 
 def tags() -> set[str]:
@@ -104,9 +90,8 @@ def test_the_help_names_only_existing_things(names: dict[str, Any]) -> None:
     assert not strange
 
 
-def test_the_page_on_frames_lists_every_operation() -> None:
-    lua = (ROOT / "lua/acp/frame.lua").read_text(encoding="utf-8")
-    known = set(re.findall(r"^  (\w+) = \{ 'acp\.", lua, re.MULTILINE)) | {"event", "happened"}
+def test_the_page_on_frames_lists_every_operation(names: dict[str, Any]) -> None:
+    known = set(names["operations"])
     page = (ROOT / "docs/internals/frames.md").read_text(encoding="utf-8")
     table = page.partition("## Operations")[2]
     told = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\|([^|]*)\|", table, re.MULTILINE))))

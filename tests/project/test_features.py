@@ -9,6 +9,7 @@ import pytest
 
 from acp_nvim import wording
 from tests.support.editor import Editor
+from tests.support.rpc import EditorError
 from tests.support.tree_copy import copy_tree, delete_feature
 
 
@@ -30,3 +31,20 @@ def test_a_turn_works_without_a_feature(
     assert "problems" not in editor.lines("acp://info")
     editor.lua("require('acp.base.host').notify(...)", verb, {})
     editor.wait_message(wording.UNKNOWN_VERB.format(verb=verb))
+
+
+@pytest.mark.parametrize("name", ["history", "blame"])
+def test_commands_and_functions_of_a_deleted_feature_are_gone(
+    name: str, edit: Callable[..., Editor], tmp_path: Path
+) -> None:
+    root = copy_tree(tmp_path / "copy")
+    delete_feature(root, name)
+    editor = edit(root=root)
+    assert name not in editor.lua("return vim.fn.getcompletion('Acp ', 'cmdline')")
+    with pytest.raises(EditorError, match=f"Unknown subcommand '{name}'"):
+        editor.cmd(f"Acp {name}")
+    editor.lua("vim.ui.select = function(rows) _G.rows = #rows end")
+    editor.cmd("Acp")
+    assert editor.lua("return _G.rows == #require('acp.features').names('subcommands')")
+    assert editor.lua("return require('acp').history == nil") == (name == "history")
+    editor.cmd("Acp chat")

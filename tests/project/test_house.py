@@ -359,11 +359,11 @@ def test_no_code_sets_an_attribute_of_another_object() -> None:
     assert not set().union(*map(foreign_assignments, MODULES))
 
 
-LUA_FOLDERS = ("base", "buffers", "ui", "features", "command")
+LUA_FOLDERS = ("base", "buffers", "ui", "features")
 """Folders of lua/acp. Each may require itself and those before it."""
 LUA_BASICS = {"acp.config"}
 """Modules outside of these folders that require only `base`. Any folder may require them."""
-ENTRY_POINTS = {"acp", "acp.frame", "acp.wiring", "acp.health"}
+ENTRY_POINTS = {"acp", "acp.command", "acp.frame", "acp.features", "acp.health"}
 """Modules outside of these folders that may require any of them, and that none of them requires."""
 
 
@@ -390,7 +390,7 @@ def required_by(path: Path) -> set[str]:
 def folder_rank(module: str) -> int:
     if module in LUA_BASICS:
         return 0
-    room = module.split(".")[1] if "." in module else ""
+    room = "" if module in ENTRY_POINTS or "." not in module else module.split(".")[1]
     return LUA_FOLDERS.index(room) if room in LUA_FOLDERS else len(LUA_FOLDERS)
 
 
@@ -411,32 +411,17 @@ def test_a_lua_folder_requires_only_itself_and_lower_ones() -> None:
     assert not upward
 
 
-LUA_FEATURES: dict[tuple[str, str], int] = {
-    ("chat", "permissions"): 1,
-    ("chat", "prompts"): 1,
-    ("permissions", "chat"): 3,
-    ("permissions", "forms"): 1,
-    ("permissions", "review"): 1,
-    ("prompts", "chat"): 1,
-    ("prompts", "follow"): 2,
-    ("prompts", "review"): 1,
-    ("review", "permissions"): 3,
-    ("sessions", "permissions"): 1,
-    ("sessions", "prompts"): 4,
-    ("sessions", "review"): 2,
-}
-"""Requires of one feature by another that are left; no number may grow, and 0 is the goal."""
-
-
-def test_a_lua_feature_requires_no_other_feature() -> None:
-    modules, found = lua_modules(), dict[tuple[str, str], int]()
-    for name, path in modules.items():
-        own = name.split(".")
-        for other in (it.split(".") for it in required_by(path) & modules.keys()):
-            if own[1:2] == other[1:2] == ["features"] and own[2] != other[2]:
-                pair = own[2], other[2]
-                found[pair] = found.get(pair, 0) + 1
-    assert found == LUA_FEATURES
+def test_a_lua_feature_is_named_in_its_own_folder_only() -> None:
+    """`build.lua` loads the installation before 'runtimepath' is set up."""
+    listed = ROOT / "lua/acp/features/init.lua"
+    naming = [
+        f"{relative(path)}: {name}"
+        for path in [*LUA, *(ROOT / "plugin").glob("*.lua")]
+        for name in required_by(path)
+        if re.match(r"acp\.features\.\w", name)
+        and not path.is_relative_to(listed.parent / name.split(".")[2])
+    ]
+    assert not naming
 
 
 def test_a_folder_of_lua_has_few_modules() -> None:

@@ -51,7 +51,7 @@ def folders_of_the_map() -> set[str]:
 def test_the_tree_has_all_folders() -> None:
     modules = [*ROOT.glob("acp_nvim/**/*.py"), *ROOT.glob("lua/acp/**/*.lua")]
     folders = {str(path.parent.relative_to(ROOT)) for path in modules}
-    assert folders_of_the_map() == folders | {"lua/acp/features"}
+    assert folders_of_the_map() == folders
 
 
 def test_the_map_is_short() -> None:

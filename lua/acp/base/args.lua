@@ -49,7 +49,7 @@ local function options_of_prompt(opts)
     local known = options[name]
     if not known then
       local names = require('acp.base.sorted_keys')(options)
-      return require('acp.base.nearest').message('option of prompt()', tostring(name), names)
+      return require('acp.base.text.nearest').message('option of prompt()', tostring(name), names)
     elseif not known[2](value) then
       return wrong('prompt', name, known[1], value)
     end
@@ -65,7 +65,7 @@ local function options_of_prompt(opts)
   local agents = require('acp.base.valid_names').agents()
   if opts.agent and not vim.tbl_contains(agents, opts.agent) then
     local where = require('acp.base.messages').all_agents
-    return require('acp.base.nearest').message('agent', opts.agent, agents, where)
+    return require('acp.base.text.nearest').message('agent', opts.agent, agents, where)
   end
 end
 

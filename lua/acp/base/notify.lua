@@ -1,7 +1,7 @@
 --- Messages to the user: one line each, never wider than the screen, never with a hit-enter prompt.
 local M = {}
 
-local text_width = require('acp.base.text_width')
+local text_width = require('acp.base.text.width')
 --- Fewest cells for which a message is truncated. With less room the whole message goes to
 --- |:messages|.
 local NARROW = 10

@@ -1,35 +1,82 @@
---- Signals from lower folders to higher ones, because a folder may require only lower ones.
---- `acp.wiring` sets the listeners, one for each name.
+--- Signals: calls of functions that the caller may not require, because they are in a higher folder
+--- or in another feature. The declarations of features (`acp.features`) name the listeners.
 ---
---- key_pressed (window, action, bufnr, n)   a key was pressed in one of the plugin's windows
---- setup (args)                             options go to the host; listeners add their own
---- host_starts (args)                       arguments of the first `setup` of a host
---- verb_goes ()                             a verb that reports no buffer change is being sent
---- host_gone (message)                      the host has exited
---- chat_replaced (old, new)                 the window of chat `old` shows chat `new`
---- chat_opened (n)                          a window of its own was opened for chat n
---- draft_changed ()                         the user changed a draft
---- draft_goes ()                            a prompt was sent or queued
---- composer_opens (n)                       returns whether a draft was restored into it
---- attached (n)                             other files go with the next prompt of composer n
---- prompt_comes_back (n, text)              a prompt could not be sent
---- hunks_changed (path, bufnr, hunks)       the pending hunks of a file in a buffer changed; nil if
----                                          some of them or of their lines are left out
---- lines_shown (session, path, line)        an agent shows lines of a file to the user
---- options_changed ()                       `setup()` was called
---- options_wrong (mistakes)                 `setup()` had mistakes, one line each
+--- Keys and options
+---   window_actions (window)                  return the actions of a kind of window
+---   key_pressed (window, action, bufnr, n)   a key was pressed in one of the plugin's windows
+---   options_changed ()                       `setup()` was called
+---   options_wrong (mistakes)                 `setup()` had mistakes, one line each
+---   snapshot (state)                         listeners add to the result of `state()`
+--- Host
+---   setup (args)                             options go to the host; listeners add their own
+---   host_starts (args)                       arguments of the first `setup` of a host
+---   past (past)                              state of earlier hosts; listeners add their own
+---   verb_goes ()                             a verb that reports no buffer change is being sent
+---   host_gone (message)                      the host has exited
+--- Chats and composers
+---   chat_missing ()                          there is no chat; return whether another was offered
+---   chat_replaced (old, new)                 the window of chat `old` shows chat `new`
+---   chat_opened (n)                          a window of its own was opened for chat n
+---   composer_wanted (n)                      go to the composer of session n
+---   composer_opens (n)                       return whether a draft was restored into it
+---   composer_shown (n)                       the composer of session n gets a window
+---   attached (n)                             other files go with the next prompt of composer n
+--- Prompts
+---   prompt_wanted (text, opts)               send a prompt
+---   prompt_written (n)                       the user has sent the text of composer n
+---   prompt_goes ()                           a prompt goes to the host
+---   prompt_sent (id)                         the host has sent a prompt to its agent
+---   prompt_comes_back (n, text, paths, ranges)   a prompt could not be sent
+---   cancel_pressed (n)                       cancel the turn of session n
+--- Texts that outlive Neovim
+---   draft_changed ()                         the user changed a draft
+---   draft_goes ()                            a prompt was sent or queued
+---   drafts_wanted ()                         restore the drafts of this directory
+---   remarks_to_store ()                      return the remarks on hunks, by directory
+---   remarks_restored (cwd, remarks)          an earlier Neovim has stored remarks
+--- Questions
+---   question_here ()                         return the question under the cursor
+---   question_at_cursor ()                    return the question whose card in a chat is there
+---   question_at_row (chat, row)              return the question whose card has a row of a chat
+---   question_shown ()                        return the question whose edits this window shows
+---   question_answerable (id)                 return whether a key may answer the question now
+---   question_amended (id)                    return the text to which the user changed its edits
+---   question_keys (id, room)                 return the text below its card
+---   questions_changed ()                     the texts below the cards have changed
+---   questions_in_chat (chat, first, last)    return the cards in these rows of a chat
+---   review_wanted (id)                       show the edits of a question side by side
+---   form_here ()                             return the question of the form in this window
+--- Edits
+---   hunks_changed (path, bufnr, hunks)       the pending hunks of a file in a buffer changed;
+---                                            nil if some or some of their lines are left out
+---   lines_shown (session, path, line)        an agent shows lines of a file to the user
 local M = {}
 
-local listeners = {} ---@type table<string, function>
+local listeners = {} ---@type table<string, function[]>
+local declared ---@type (fun(name: string): function[])|nil
 
 ---@param listener function
-function M.on(name, listener) listeners[name] = listener end
+function M.on(name, listener)
+  listeners[name] = listeners[name] or {}
+  table.insert(listeners[name], listener)
+end
 
+--- Set the function that returns the listeners of a signal that features declare.
+---@param source fun(name: string): function[]
+function M.declare(source) declared = source end
+
+--- Call the listeners: those of `on` first, then those of features.
 ---@param ... any
----@return any what the listener returns
+---@return any result of the last listener that returned one
 function M.emit(name, ...)
-  local listener = listeners[name]
-  return listener and listener(...)
+  local result
+  for _, list in ipairs({ listeners[name] or {}, declared and declared(name) or {} }) do
+    for i = 1, #list do
+      local value = list[i](...)
+      if value ~= nil then result = value end
+    end
+  end
+  return result
 end
 
 return M

@@ -1,7 +1,7 @@
 --- `g?`: a float with the keys of a window.
 local M = {}
 
-local text_width = require('acp.base.text_width')
+local text_width = require('acp.base.text.width')
 local key_names = require('acp.ui.key_names')
 
 local ns = vim.api.nvim_create_namespace('acp.help')

@@ -1,7 +1,6 @@
 --- Keys of acp windows and their actions (option `keymaps`).
 local M = {}
 
-local actions = require('acp.base.settings.actions')
 local parts = require('acp.base.settings.keymaps').parts
 local signals = require('acp.base.signals')
 
@@ -17,11 +16,11 @@ local listed, source = {}, nil ---@type table<string, acp.Key[]>, table|nil
 ---@param keymaps table|false option `keymaps`
 ---@return acp.Key[]
 local function sorted(keymaps, window)
-  local keys = {}
+  local keys, actions = {}, signals.emit('window_actions', window)
   for key, value in pairs(keymaps and keymaps[window] or {}) do
     local action, modes = parts(value)
     if action then
-      local desc = actions[window][action]
+      local desc = actions[action][1]
       keys[#keys + 1] = { key = key, modes = modes, action = action, desc = desc }
     end
   end

@@ -108,9 +108,9 @@ def test_a_file_that_is_not_open_is_loaded_hidden_and_released(front: Editor) ->
     assert front.lua("return vim.bo[vim.fn.bufnr(...)].buflisted", name) is False
     assert front.lua("return vim.fn.swapname(vim.fn.bufnr(...))", name) == ""
     assert front.lua("return vim.api.nvim_list_wins()") == before
-    front.lua("require('acp.buffers.language.hidden').let_go(2)")
+    front.lua("require('acp.buffers.language.hidden').unload(2)")
     assert loaded(front)
-    front.lua("require('acp.buffers.language.hidden').let_go(1)")
+    front.lua("require('acp.buffers.language.hidden').unload(1)")
     assert not loaded(front)
     assert front.lua("return vim.fn.bufexists(...)", name) == 0
 
@@ -121,7 +121,7 @@ def test_a_hidden_file_stays_when_the_user_opens_it(front: Editor, act: str) -> 
     serve(front)
     ask(front, "textDocument/hover", at=[[1, 0]])
     front.cmd(act)
-    front.lua("require('acp.buffers.language.hidden').let_go(1)")
+    front.lua("require('acp.buffers.language.hidden').unload(1)")
     assert loaded(front)
 
 
@@ -216,7 +216,7 @@ def test_a_host_that_dies_leaves_nothing_behind(front: Editor, tmp_path: Path) -
     until(lambda: bool(received(tmp_path / "log", "textDocument/hover")))
     front.lua(
         "require('acp.base.host.async_calls').host_gone()"
-        " require('acp.buffers.language.hidden').let_go()"
+        " require('acp.buffers.language.hidden').unload()"
     )
     until(lambda: bool(received(tmp_path / "log", "$/cancelRequest")))
     assert not loaded(front)

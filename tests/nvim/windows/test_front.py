@@ -240,7 +240,9 @@ def test_the_plugin_file_loads_nothing_and_runs_once(front: Editor) -> None:
         "return vim.tbl_filter(function(name) return name:match('^acp') end,"
         " vim.tbl_keys(package.loaded))"
     )
-    assert set(modules) == {"acp.base.host", "acp.base.signals", "acp.wiring"}, "those of the test"
+    assert set(modules) == {"acp.base.host", "acp.base.signals", "acp.features"}, (
+        "those of the test"
+    )
 
 
 def test_the_public_module_loads_nothing_until_a_function_is_used(editor: Editor) -> None:
@@ -249,7 +251,7 @@ def test_the_public_module_loads_nothing_until_a_function_is_used(editor: Editor
     )
     assert editor.lua(f"require('acp') return {loaded}") == ["acp"]
     assert editor.lua("return require('acp').state().elicitations") == []
-    assert editor.lua(f"return vim.list_contains({loaded}, 'acp.wiring')")
+    assert editor.lua(f"return vim.list_contains({loaded}, 'acp.features')")
 
 
 @pytest.mark.parametrize("columns", [24, 30, 34])

@@ -248,7 +248,7 @@ def test_the_list_of_subcommands_has_groups_with_the_applicable_ones_first(front
     groups = list(dict.fromkeys(item.split()[0] for item in items))
     assert groups == ["Talk", "Decide", "Review", "Sessions", "Help"]
     named = sorted(item.split()[1] for item in items)
-    assert named == front.lua("return require('acp.command.subcommands').names()")
+    assert named == front.lua("return require('acp.features').names('subcommands')")
     session(front, permissions=[permission("p1")], status="running")
     front.cmd("Acp")
     now = [item.split()[1] for item in front.lua("return _G.items") if item.startswith("Now")]
@@ -281,7 +281,7 @@ def test_acp_alone_lists_the_subcommands(front: Editor) -> None:
     lines = front.lua("return _G.items")
     assert lines[1] == "Talk      cancel       cancel the turn"
     names = sorted(line.split()[1] for line in lines)
-    assert names == front.lua("return require('acp.command.subcommands').names()")
+    assert names == front.lua("return require('acp.features').names('subcommands')")
     assert last(front)[0] == "cancel"
 
 

@@ -11,5 +11,5 @@ package.loaded['acp.base.host'] = {
     if _G.host.running then table.insert(_G.sent, { 'setup', require('acp.config').for_host() }) end
   end,
 }
-require('acp.wiring')
+require('acp.features')
 _G.notified = {}

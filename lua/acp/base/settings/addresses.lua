@@ -2,7 +2,7 @@
 --- may be a secret.
 local M = {}
 
-local nearest, sorted_keys = require('acp.base.nearest'), require('acp.base.sorted_keys')
+local nearest, sorted_keys = require('acp.base.text.nearest'), require('acp.base.sorted_keys')
 
 local schemes = { 'ws', 'wss', 'http', 'https' }
 

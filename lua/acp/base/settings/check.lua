@@ -2,7 +2,7 @@
 --- valid name.
 local M = {}
 
-local nearest, sorted_keys = require('acp.base.nearest'), require('acp.base.sorted_keys')
+local nearest, sorted_keys = require('acp.base.text.nearest'), require('acp.base.sorted_keys')
 
 ---@alias acp.Check fun(value: any): string|nil  a description of valid values, nil if it is valid
 

@@ -1,8 +1,8 @@
 --- Validation of the option `keymaps`, and merging of the user's keys over the defaults.
 local M = {}
 
-local actions, sorted_keys = require('acp.base.settings.actions'), require('acp.base.sorted_keys')
-local message = require('acp.base.nearest').message
+local sorted_keys = require('acp.base.sorted_keys')
+local message = require('acp.base.text.nearest').message
 
 ---@param path string of an option
 ---@param what string
@@ -23,7 +23,18 @@ function M.parts(value)
   return value[1], type(mode) == 'table' and mode or { mode }
 end
 
----@param known table<string, string>
+--- Return the actions of a window: those of its default keys, and the list of its keys.
+---@param keys table<string, any>
+---@return table<string, true>
+local function actions_of(keys)
+  local found = { help = true }
+  for _, value in pairs(keys) do
+    found[M.parts(value)] = true
+  end
+  return found
+end
+
+---@param known table<string, true>
 ---@return string|nil mistake
 local function mistake(known, path, value)
   local action, modes = M.parts(value)
@@ -45,14 +56,14 @@ end
 ---@return table<string, any>
 local function merge_window(base, given, window, report)
   local result = vim.deepcopy(base)
-  local spelled = {}
+  local spelled, known = {}, actions_of(base)
   for key in pairs(base) do
     spelled[vim.keycode(key)] = key
   end
   for key, value in pairs(given) do
     local path = ('keymaps.%s[%s]'):format(window, tostring(key))
     local wrong = type(key) ~= 'string' and should_be(path, 'named by a key')
-      or mistake(actions[window], path, value)
+      or mistake(known, path, value)
     if wrong then
       report(wrong)
     else
@@ -84,8 +95,8 @@ function M.merge(base, given, report)
       else
         report(should_be('keymaps.preset', 'true, false or the keys that begin each map'))
       end
-    elseif not actions[window] then
-      local names = vim.tbl_map(function(name) return 'keymaps.' .. name end, sorted_keys(actions))
+    elseif not base[window] then
+      local names = vim.tbl_map(function(name) return 'keymaps.' .. name end, sorted_keys(base))
       report(message('option', 'keymaps.' .. tostring(window), names))
     elseif keys == false then
       result[window] = false

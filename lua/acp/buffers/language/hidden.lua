@@ -79,7 +79,7 @@ end
 
 --- Unload the files of a session whose turn has ended.
 ---@param session? integer all sessions by default
-function M.let_go(session)
+function M.unload(session)
   for bufnr, file in pairs(held) do
     file.sessions[session or 0] = nil
     if not api.nvim_buf_is_loaded(bufnr) then

@@ -161,7 +161,7 @@ local function mark_words(found, rows)
         at = at + 1
       end
     end
-    local both = { require('acp.base.words').hunk(sides[1], sides[2]) }
+    local both = { require('acp.base.text.words').hunk(sides[1], sides[2]) }
     for which, words in ipairs(both) do
       local id = api.nvim_get_hl_id_by_name(groups[which])
       for i, spans in pairs(words) do

@@ -2,7 +2,7 @@
 --- a thought.
 local M = {}
 
-local text_width = require('acp.base.text_width')
+local text_width = require('acp.base.text.width')
 local api = vim.api
 
 local FOLD = '▸ ' -- start of a head that does not describe its content, such as that of a thought

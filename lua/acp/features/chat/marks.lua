@@ -87,9 +87,9 @@ end
 --- Show the keys that answer a question on the row below its card.
 ---@param id integer|string
 local function legend(bufnr, row, id)
-  local keys = require('acp.features.permissions.legend').below(id, text_columns(window) - 3)
+  local keys = require('acp.base.signals').emit('question_keys', id, text_columns(window) - 3)
   api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
-    virt_text = { { '  ' .. keys, 'AcpMuted' } },
+    virt_text = { { '  ' .. (keys or ''), 'AcpMuted' } },
     virt_text_pos = 'overlay',
     ephemeral = true,
   })
@@ -216,6 +216,11 @@ function M.at(chat, row)
   local data = chat.targets[row + 1]
   return data and as_table(data)
 end
+
+--- Return the question whose card has a row.
+---@param chat acp.Chat
+---@return string?
+function M.question(chat, row) return (M.at(chat, row) or {}).decision end
 
 --- Return the questions whose whole cards are in rows `first` to `last`.
 ---@param chat acp.Chat

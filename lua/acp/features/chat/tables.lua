@@ -1,7 +1,7 @@
 --- Alignment of the columns of Markdown tables, with virtual text.
 local M = {}
 
-local text_width = require('acp.base.text_width')
+local text_width = require('acp.base.text.width')
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.chat.tables')
 

@@ -25,6 +25,12 @@ local function finish(id, result, err)
   end
 end
 
+--- Fail a request because the host does not run.
+---@param id integer
+local function fail(id)
+  finish(id, nil, { code = -32603, message = require('acp.base.messages').why_no_host })
+end
+
 --- Send a request to an agent. `answer` is called once, later: with the result, or with nil and an
 --- error.
 ---@param method string
@@ -51,7 +57,7 @@ function M.send(method, params, answer, opts)
   })
   if not sent then
     local id = last
-    vim.schedule(function() M.host_gone(id) end)
+    vim.schedule(function() fail(id) end)
   end
 end
 
@@ -60,12 +66,10 @@ end
 ---@param outcome { result: any, error: acp.ExtensionError|nil }
 function M.answered(id, outcome) finish(id, outcome.result, outcome.error) end
 
---- Fail requests because the host has exited or did not start.
----@param id? integer a single request; all by default
-function M.host_gone(id)
-  local err = { code = -32603, message = require('acp.base.messages').why_no_host }
-  for _, one in ipairs(id and { id } or require('acp.base.sorted_keys')(waiting)) do
-    finish(one, nil, vim.deepcopy(err))
+--- Fail all requests because the host has exited.
+function M.host_gone()
+  for _, id in ipairs(require('acp.base.sorted_keys')(waiting)) do
+    fail(id)
   end
 end
 

@@ -37,4 +37,14 @@ function M.ask(query, on_reply)
   })
 end
 
+--- Offer the last session of this directory, if a history exists.
+---@return true|nil offered
+function M.offer_last()
+  local database = vim.fn.stdpath('data') .. '/acp/history.db'
+  if not require('acp.config').get().history.enabled or not vim.uv.fs_stat(database) then return end
+  require('acp.ui.report').expect()
+  require('acp.base.host').notify('last_chat', { cwd = require('acp.base.places').cwd() })
+  return true
+end
+
 return M

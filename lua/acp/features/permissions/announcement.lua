@@ -1,6 +1,6 @@
 --- Message that announces a question.
 
-local text_width = require('acp.base.text_width')
+local text_width = require('acp.base.text.width')
 
 --- Show the message unless a window shows the question. If the float is hidden, add the keys that
 --- answer. If Neovim does not have the focus and `notify` is set, always show it.

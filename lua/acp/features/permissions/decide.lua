@@ -2,6 +2,8 @@
 --- (`acp.features.permissions.seen`).
 local M = {}
 
+local signals = require('acp.base.signals')
+
 local function host(verb, args) require('acp.base.host').notify(verb, args) end
 
 ---@param options acp.PermissionOption[]
@@ -27,8 +29,7 @@ local function options_of(id) return require('acp.features.permissions.float').o
 ---@param id integer|string
 ---@param choice string optionId
 local function choose(id, choice)
-  local proposal = package.loaded['acp.features.review.proposal']
-  local amended = proposal and proposal.amended(id) or nil
+  local amended = signals.emit('question_amended', id)
   -- The chosen option may open a window, such as a form.
   require('acp.ui.report').expect()
   host('choose', { id = id, option = choice, amended = amended })
@@ -54,12 +55,11 @@ end
 function M.command(verb, option)
   local id = require('acp.features.permissions.seen').oldest()
   if not id then return end
-  local proposal = package.loaded['acp.features.review.proposal']
   host(verb, {
     id = id,
     option = option,
-    amended = proposal and proposal.amended(id) or nil,
-    form = require('acp.features.forms.view').current() == id or nil,
+    amended = signals.emit('question_amended', id),
+    form = signals.emit('form_here') == id or nil,
   })
 end
 
@@ -119,7 +119,7 @@ end
 --- Show the edits of the question under the cursor side by side.
 function M.review()
   local id = require('acp.features.permissions.float').here()
-  if id then require('acp.features.review.proposal').ask(id) end
+  if id then signals.emit('review_wanted', id) end
 end
 
 return M

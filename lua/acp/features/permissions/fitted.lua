@@ -2,7 +2,7 @@
 --- sees the end of a command before allowing it.
 local M = {}
 
-local text_width = require('acp.base.text_width')
+local text_width = require('acp.base.text.width')
 local least = require('acp.features.permissions.wrap').least
 
 ---@class acp.Fitted

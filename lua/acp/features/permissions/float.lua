@@ -4,7 +4,8 @@
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.permission')
-local scratch, text_width = require('acp.ui.scratch'), require('acp.base.text_width')
+local signals = require('acp.base.signals')
+local scratch, text_width = require('acp.ui.scratch'), require('acp.base.text.width')
 local legend = require('acp.features.permissions.legend')
 local seen = require('acp.features.permissions.seen')
 local untitled = require('acp.features.permissions.untitled')
@@ -366,10 +367,8 @@ end
 
 --- Update the keys below the cards in chats to the position of the cursor.
 local function follow_cursor()
-  local target = not M.is_current() and package.loaded['acp.features.chat.cursor_target']
-  if legend.enter(target and target.decision() or nil) then
-    require('acp.features.chat.marks').redraw()
-  end
+  local id = not M.is_current() and signals.emit('question_at_cursor') or nil
+  if legend.enter(id) then signals.emit('questions_changed') end
 end
 
 --- Ask the host for the cards of all questions while the cursor is in the float.
@@ -594,7 +593,7 @@ end
 ---@return integer|string|nil
 function M.here()
   if M.is_current() then return (row_at_cursor() or {}).id end
-  return require('acp.features.chat.cursor_target').decision()
+  return signals.emit('question_at_cursor')
 end
 
 return M

@@ -2,7 +2,7 @@
 --- not cover the text around the cursor. It moves only when the cursor comes near.
 local M = {}
 
-local text_width = require('acp.base.text_width')
+local text_width = require('acp.base.text.width')
 local ORDER = { 'NE', 'SE', 'NW', 'SW' }
 local BORDER, LEAST = 2, 3 -- cells of both borders, and least rows
 local NEAR = 2 -- lines above and below the cursor to keep in view

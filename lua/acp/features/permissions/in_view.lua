@@ -3,18 +3,14 @@ local M = {}
 
 local api = vim.api
 
-local reviewed ---@type fun(): integer|string|nil
-
---- Register the review, which shows a question without a card.
----@param shows fun(): integer|string|nil returns the question's id
-function M.shown_by(shows) reviewed = shows end
+local emit = require('acp.base.signals').emit
 
 --- Return the question that the current window shows: as a form, as its full text, or as the review
 --- of its edits.
 ---@return integer|string|nil id
 function M.subject()
   local name = api.nvim_buf_get_name(0)
-  return reviewed and reviewed()
+  return emit('question_shown')
     or name:match('^acp://form/(.+)')
     or name:match('^acp://question/(.+)')
 end
@@ -23,7 +19,7 @@ end
 ---@param cards acp.Card[]
 ---@return integer|string|nil id
 local function whole_subject(cards)
-  local shown = reviewed and reviewed()
+  local shown = emit('question_shown')
   for _, card in ipairs(cards) do
     if card.id == shown and card.more then return nil end
   end
@@ -41,7 +37,7 @@ local function shown(win)
     local first, last = vim.fn.line('w0') - 1, vim.fn.line('w$') - 1
     -- With 'smoothscroll' the beginning of the first line may be out of view.
     if vim.fn.winsaveview().skipcol > 0 then first = first + 1 end
-    return require('acp.features.chat.marks').cards(chat, first, last)
+    return emit('questions_in_chat', chat, first, last) or {}
   end)
   local are_covered = require('acp.ui.win').are_covered
   for id, lines in pairs(cards) do
@@ -57,9 +53,7 @@ local function at_cursor()
   local win = api.nvim_get_current_win()
   local chat = require('acp.ui.chats').of(api.nvim_win_get_buf(win))
   if not chat or vim.fn.foldclosed('.') > 0 then return nil end
-  local function decision(line)
-    return (require('acp.features.chat.marks').at(chat, line - 1) or {}).decision
-  end
+  local function decision(line) return emit('question_at_row', chat, line - 1) end
   local first, last = vim.fn.line('.'), vim.fn.line('.')
   local id = decision(first)
   while first > vim.fn.line('w0') and decision(first - 1) == id do

@@ -2,7 +2,7 @@
 --- the cursor on the question these are its keys, otherwise the user's mappings or the commands.
 local M = {}
 
-local text_width = require('acp.base.text_width')
+local text_width = require('acp.base.text.width')
 local SEPARATOR = ' · '
 local HINTS = {
   'map <Plug>(acp-allow) or set keymaps.preset',

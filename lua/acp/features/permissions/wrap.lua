@@ -1,7 +1,7 @@
 --- Screen rows of a wrapped text.
 local M = {}
 
-local text_width = require('acp.base.text_width')
+local text_width = require('acp.base.text.width')
 
 --- Return the least number of screen rows that `lines` need at `width`, wrapped at any character.
 ---@return integer

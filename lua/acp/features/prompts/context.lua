@@ -1,7 +1,7 @@
 --- Context of a prompt: directory, lines of buffers, mentioned files, variables.
 local M = {}
 
-local paths_of, places = require('acp.base.paths'), require('acp.base.places')
+local mentions_of, places = require('acp.base.text.mentions'), require('acp.base.places')
 
 local ns = vim.api.nvim_create_namespace('acp.context')
 
@@ -51,87 +51,6 @@ function M.resolve(chip)
   return places.range(chip.bufnr, at[1] + 1, math.max(at[3].end_row, at[1]) + 1)
 end
 
---- Return the file or directory that a name in a prompt refers to, nil if there is none.
----@param name string text after the `@`
----@return string|nil path absolute
-local function named(name, cwd)
-  local home = name:match('^~/') and vim.uv.os_homedir()
-  for _, try in ipairs({ paths_of.unquoted(name), name }) do
-    local path = paths_of.absolute(home and home .. try:sub(2) or try, cwd)
-    local stat = vim.uv.fs_stat(path)
-    if stat and (stat.type == 'file' or stat.type == 'directory') then return path end
-  end
-end
-
---- Number of further words that a name with blanks may have, and its greatest length in bytes.
-local MORE_WORDS, LONGEST = 8, 4096
-
---- Return the file that a mention names. The name may end before punctuation. Blanks in it need no
---- backslashes if no shorter name exists.
----@param rest string the text after the `@`
----@return string|nil path
----@return string name as written; up to the first blank if there is no such file
-local function mentioned(rest, cwd)
-  local masked = rest:gsub('\\[%p%s]', '\0\0')
-  local word ---@type string|nil
-  for count = 0, MORE_WORDS do
-    local last = masked:match('^%S+' .. ('[ \t]+%S+'):rep(count) .. '()')
-    if not last then break end
-    local name = rest:sub(1, last - 1) ---@type string|nil
-    word = word or name --[[@as string]]
-    while name do
-      local path = named(name, cwd)
-      if path then return path, name end
-      name = name:match('^(.+)[.,:;!?)%]]$') -- "see @lua/acp.lua." ends with a full stop
-    end
-  end
-  return nil, word --[[@as string]]
-end
-
----@class acp.Mention
----@field path? string absolute; nil if there is no such file
----@field name string text after the `@`
----@field first integer byte of its `@`, 1-based
----@field last integer its last byte
-
---- Return all mentions (`@path`) in a text.
----@return acp.Mention[]
-local function all_mentions(text, cwd)
-  local found = {}
-  local masked = (' ' .. text):gsub('\\[%p%s]', '\0\0')
-  for at in masked:gmatch('%s()@[^%s{]') do
-    local path, name = mentioned(text:sub(at, at + LONGEST), cwd)
-    found[#found + 1] = { path = path, name = name, first = at - 1, last = at - 1 + #name }
-  end
-  return found
-end
-
---- Return the files and directories named as `@path` in a text, and the mentions that name none.
----@return string[] paths absolute
----@return string[] missing
-function M.mentions(text, cwd)
-  local found, missing, seen = {}, {}, {}
-  for _, mention in ipairs(all_mentions(text, cwd)) do
-    local path = mention.path
-    if not path then
-      missing[#missing + 1] = '@' .. mention.name
-    elseif not seen[path] then
-      seen[path] = true
-      found[#found + 1] = path
-    end
-  end
-  return found, missing
-end
-
---- Return the mention at a column of a line, if it names a file or a directory.
----@param col integer 1-based
----@return acp.Mention|nil
-function M.mention_at(line, col, cwd)
-  for _, mention in ipairs(all_mentions(line, cwd)) do
-    if mention.path and mention.first <= col and col <= mention.last then return mention end
-  end
-end
-
 --- Return the attachments of composer `n` and `others`. The module of attachments is loaded only if
 --- needed, since most prompts have none.
 ---@param n? integer
@@ -155,7 +74,7 @@ end
 local function untyped(mentions, variables, foreign, cwd)
   local in_foreign = {} ---@type table<string, true>
   for _, text in ipairs(foreign) do
-    for _, path in ipairs((M.mentions(text, cwd))) do
+    for _, path in ipairs((mentions_of.paths(text, cwd))) do
       in_foreign[path] = true
     end
     for name in text:gmatch('{%l+}') do
@@ -178,7 +97,7 @@ end
 
 ---@param missing string[]
 local function say_missing(missing)
-  local names = table.concat(vim.tbl_map(paths_of.spelled, missing), ', ')
+  local names = table.concat(vim.tbl_map(require('acp.base.paths').spelled, missing), ', ')
   local message = require('acp.base.messages').mention_missing:format(names)
   require('acp.base.notify').echo('warn', message)
 end
@@ -192,7 +111,7 @@ end
 function M.prompt(text, chips, n, more, foreign)
   local cwd = places.cwd()
   local ranges = vim.tbl_map(M.resolve, chips or {})
-  local mentions, missing = M.mentions(text, cwd)
+  local mentions, missing = mentions_of.paths(text, cwd)
   if missing[1] then say_missing(missing) end
   local variables = text:find('{', 1, true)
       and require('acp.features.prompts.composer.variables').used(text)

@@ -146,7 +146,7 @@ function M.send(n, args)
     return false
   end
   args.delivery = args.delivery or M.reserve()
-  if require('acp.config').get().follow then require('acp.features.follow.window').begin() end
+  require('acp.base.signals').emit('prompt_goes')
   local files, home = package.loaded['acp.buffers.disk_changes'], open_session(args)
   args.files = files and home and files.before_prompt(home)
   local sent = require('acp.base.host').notify('prompt', args)

@@ -65,6 +65,10 @@ function M.directory() return vim.fn.stdpath('state') .. '/acp/drafts' end
 ---@return string
 function M.sent_path() return ('%s/%s.sent'):format(M.directory(), me()) end
 
+--- Add that path to the state of earlier hosts for a new host.
+---@param past acp.Before
+function M.add_sent_path(past) past.sent = M.sent_path() end
+
 local function workspace(cwd) return require('acp.base.workspaces').digits(cwd) end
 
 --- Return the path of this Neovim's file for a workspace.

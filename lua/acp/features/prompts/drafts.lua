@@ -68,8 +68,7 @@ local function collect()
   for cwd, list in pairs(earlier) do
     vim.list_extend(of(cwd).earlier, list)
   end
-  local comment = package.loaded['acp.features.review.comment']
-  for cwd, remarks in pairs(comment and comment.by_directory() or {}) do
+  for cwd, remarks in pairs(require('acp.base.signals').emit('remarks_to_store') or {}) do
     of(cwd).remarks = remarks
   end
   return found
@@ -297,7 +296,7 @@ local function take(cwd, n)
   if back then table.remove(drafts, 1) end
   to_history(cwd, drafts)
   require('acp.features.prompts.held_prompts').add(cwd, queue)
-  if #remarks > 0 then require('acp.features.review.comment').restore(cwd, remarks) end
+  if #remarks > 0 then require('acp.base.signals').emit('remarks_restored', cwd, remarks) end
   if #paths > 0 then M.soon() end
   for _, why in ipairs(problems) do
     problem(why)

@@ -119,7 +119,7 @@ function M.run()
     return
   end
   list = {}
-  if require('acp.config').get().follow then require('acp.features.follow.window').begin() end
+  require('acp.base.signals').emit('prompt_goes')
   require('acp.base.host').notify('queue', { action = 'run' })
 end
 

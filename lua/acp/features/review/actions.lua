@@ -70,7 +70,7 @@ end
 --- edits that it would make.
 ---@param path? string file to show first
 function M.ask(path)
-  local id = not path and require('acp.features.permissions.float').here()
+  local id = not path and require('acp.base.signals').emit('question_here')
   if id then
     require('acp.features.review.proposal').ask(id)
   else

@@ -228,7 +228,7 @@ function M.refine(bufnr, entry, place)
   end
   if entry.refined and same_lines(entry.text, text) then return end
   drop_words(bufnr, entry)
-  local old, new = require('acp.base.words').hunk(hunk.more and {} or hunk.removed, text)
+  local old, new = require('acp.base.text.words').hunk(hunk.more and {} or hunk.removed, text)
   tint(bufnr, entry, place)
   local removed = require('acp.features.review.virtual').coloured(bufnr, hunk, old)
   mark(bufnr, entry, removed, place)

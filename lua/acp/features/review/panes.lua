@@ -2,7 +2,7 @@
 --- `:diffthis` would also change 'scrollopt', which is global.
 local M = {}
 
-local text_width = require('acp.base.text_width')
+local text_width = require('acp.base.text.width')
 local api = vim.api
 local set, literal = require('acp.ui.win').set, require('acp.ui.win').literal
 
@@ -28,7 +28,7 @@ end
 
 --- Turn diff mode off and restore the user's options.
 function M.plain(win)
-  require('acp.ui.titles').untitle(win)
+  require('acp.ui.window.titles').untitle(win)
   set(win, 'diff', false)
   reset(win, RESET)
 end
@@ -111,7 +111,7 @@ end
 
 --- Set the title that the statusline of a window shows instead of an `acp://` name.
 function M.entitle(win, title)
-  if api.nvim_win_is_valid(win) then require('acp.ui.titles').entitle(win, title) end
+  if api.nvim_win_is_valid(win) then require('acp.ui.window.titles').entitle(win, title) end
 end
 
 --- Leave a window to the user, with any buffer that they show in it.

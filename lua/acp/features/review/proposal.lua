@@ -111,7 +111,7 @@ local function decide(verb)
   if not open or not choice then
     return require('acp.base.notify').error(require('acp.base.messages').no_answer_here)
   end
-  if not require('acp.features.permissions.seen').takes(open.id) then return end
+  if not require('acp.base.signals').emit('question_answerable', open.id) then return end
   require('acp.base.host').notify('choose', {
     id = open.id,
     option = choice,
@@ -201,7 +201,5 @@ function M.open(id, files, options)
   open = { id = id, files = vim.tbl_map(to_proposal, files), options = options }
   tab.present(open.files, source)
 end
-
-require('acp.features.permissions.in_view').shown_by(M.shown)
 
 return M

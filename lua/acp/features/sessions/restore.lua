@@ -2,6 +2,8 @@
 --- that end permissions and turns, and pass the sessions to the next host.
 local M = {}
 
+local signals = require('acp.base.signals')
+
 ---@class acp.Left record of a session for the next host; of a closed one only its edits are needed
 ---@field n integer
 ---@field agent string
@@ -32,19 +34,18 @@ local cut = {} ---@type table<integer, boolean> sessions whose turn ended with t
 ---@param ranges? table[]
 ---@param delivery? integer number of the prompt
 function M.under_way(n, text, paths, ranges, delivery)
-  if type(delivery) == 'number' then require('acp.features.prompts.delivery').sent(delivery) end
+  if type(delivery) == 'number' then signals.emit('prompt_sent', delivery) end
   under_way[n] = text and { text = text, paths = paths or {}, ranges = ranges or {} } or nil
 end
 
 --- Return the texts of a session to its composer: the prompt of the running turn first, then the
 --- queued prompts.
 local function give_back(n, session)
-  local give = require('acp.features.prompts.composer').give_back
   for i = #(session.queue or {}), 1, -1 do
-    give(n, session.queue[i])
+    signals.emit('prompt_comes_back', n, session.queue[i])
   end
   local prompt = under_way[n]
-  if prompt then give(n, prompt.text, prompt.paths, prompt.ranges) end
+  if prompt then signals.emit('prompt_comes_back', n, prompt.text, prompt.paths, prompt.ranges) end
   under_way[n] = nil
   require('acp.base.state').set({ 'sessions', n, 'queue' }, {})
 end
@@ -68,7 +69,6 @@ function M.host_gone(message)
   died = seconds + rest / 1e6
   local state = require('acp.base.state')
   local events = {}
-  require('acp.features.prompts.delivery').host_gone()
   for n, session in pairs(state.get().sessions) do
     cut[n] = session.status == 'running' or session.status == 'cancelling' or nil
     vim.list_extend(events, end_events(n, session, message))
@@ -78,8 +78,6 @@ function M.host_gone(message)
   for _, name in ipairs({ 'acp.buffers.disk_changes', 'acp.buffers.watch' }) do
     if package.loaded[name] then package.loaded[name].host_gone() end
   end
-  require('acp.features.permissions.float').clear()
-  require('acp.features.prompts.earlier_prompts').host_gone()
   for _, one in ipairs(events) do
     require('acp.base.events').fire(one[1], one[2])
   end
@@ -114,9 +112,6 @@ local function record(n, session)
   }
 end
 
---- Return whether there are sessions, which the next host would take over.
-function M.any() return next(require('acp.base.state').get().sessions) ~= nil end
-
 ---@class acp.Before
 ---@field instance string
 ---@field run integer
@@ -130,9 +125,9 @@ function M.any() return next(require('acp.base.state').get().sessions) ~= nil en
 ---@field died? number
 ---@field sent string path of the file in which the host records the prompts it has sent
 
---- Return the state of earlier hosts for a new host.
----@return acp.Before
-function M.left()
+--- Add the state of earlier hosts to the arguments for a new host.
+---@param args { past: acp.Before }
+function M.add_past(args)
   runs = runs + 1
   local state = require('acp.base.state').get()
   local list, elsewhere = {}, vim.empty_dict()
@@ -147,21 +142,16 @@ function M.left()
   cut = {}
   local workspaces = require('acp.base.workspaces')
   workspaces.watch()
-  local inline = package.loaded['acp.features.review.inline']
-  local comment = package.loaded['acp.features.review.comment']
-  return {
+  args.past = {
     instance = workspaces.instance,
     run = runs,
     sessions = list,
     elsewhere = elsewhere,
     roots = workspaces.roots(),
     current = state.current,
-    shown = inline and inline.paths() or {},
-    remarks = comment and comment.remarks(),
-    notes = comment and comment.notes(),
     died = died,
-    sent = require('acp.features.prompts.draft_file').sent_path(),
   }
+  signals.emit('past', args.past)
 end
 
 return M

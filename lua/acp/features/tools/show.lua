@@ -41,6 +41,7 @@ end)
 --- Mark lines. A window that follows the agent goes there.
 ---@param mark acp.Shown
 function M.show(mark)
+  require('acp.ui.highlights').define()
   watch()
   shown[#shown + 1] = mark
   require('acp.base.signals').emit('lines_shown', mark.session, mark.path, mark.first)

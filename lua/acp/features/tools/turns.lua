@@ -10,7 +10,7 @@ end
 
 --- Called at the end of a turn.
 ---@param session integer
-function M.ended(session) require('acp.buffers.language.hidden').let_go(session) end
+function M.ended(session) require('acp.buffers.language.hidden').unload(session) end
 
 --- Called when a session was closed.
 ---@param session integer

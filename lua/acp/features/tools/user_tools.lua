@@ -72,7 +72,7 @@ local function wrong_spec(name, spec)
   local known = require('acp.base.sorted_keys')(members)
   for key in pairs(spec) do
     if not members[key] then
-      return require('acp.base.nearest').message('member of a tool', tostring(key), known)
+      return require('acp.base.text.nearest').message('member of a tool', tostring(key), known)
     end
   end
   for _, key in ipairs(known) do

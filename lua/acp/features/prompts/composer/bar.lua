@@ -1,13 +1,13 @@
 --- Winbar of a composer: the agent, its mode and the keys.
 local M = {}
 
-local text_width = require('acp.base.text_width')
+local text_width = require('acp.base.text.width')
 local literal, set = require('acp.ui.win').literal, require('acp.ui.win').set
 local notify, state = require('acp.base.notify'), require('acp.base.state')
 
 --- Return the session's number as text if there are several sessions.
 local function session_label(n)
-  return require('acp.ui.titles').several() and ('session %d'):format(n) or nil
+  return require('acp.ui.window.titles').several() and ('session %d'):format(n) or nil
 end
 
 ---@param session acp.Session

@@ -63,7 +63,9 @@ end
 local function attached(n)
   local it = composers[n]
   local text = table.concat(lines_of(it.bufnr), '\n')
-  local paths = text:find('@', 1, true) and context.mentions(text, places.cwd()) or {}
+  local paths = text:find('@', 1, true)
+      and require('acp.base.text.mentions').paths(text, places.cwd())
+    or {}
   attachments.joined(paths, attachments.list(n))
   local found = vim.tbl_map(attachments.label, paths)
   for _, chip in ipairs(it.chips) do
@@ -244,7 +246,7 @@ function M.send(n, first, last, now)
   args.delivery = whole and draft_ids[n] or nil
   if not require('acp.features.prompts.delivery').send(n, args) then return end
   draft_ids[n] = nil
-  require('acp.features.chat.view').follow(n)
+  require('acp.base.signals').emit('prompt_written', n)
   require('acp.features.prompts.earlier_prompts').add(text)
   local draft = it.walk.at > 0 and it.walk.written[0] or ''
   it.walk, it.chips, it.new = require('acp.features.prompts.earlier_prompts').walk(), {}, false
@@ -525,7 +527,7 @@ function M.open(opts)
   begin(n, it)
   local window = require('acp.ui.window')
   window.when_free(function()
-    require('acp.features.chat.view').open_here(n)
+    emit('composer_shown', n)
     local win = window.showing(bufnr)
     local other = not win and left_alone(n)
     if win then

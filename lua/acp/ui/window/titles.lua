@@ -61,7 +61,7 @@ function M.item()
 end
 
 --- Statusline item for the name and the place of truncation.
-local NAME = "%{%v:lua.require'acp.ui.titles'.item()%}"
+local NAME = "%{%v:lua.require'acp.ui.window.titles'.item()%}"
 
 --- Neovim's statusline for an empty option.
 local LINE = '%<%f %h%w%{&modified ? "[+]" : ""}%r%=%-14.(%l,%c%V%) %P'

@@ -1,7 +1,8 @@
 --- `:Acp {subcommand}`. An error is one line that suggests the nearest valid name.
 local M = {}
 
-local guard, valid_names = require('acp.base.guard'), require('acp.base.valid_names')
+local features, guard = require('acp.features'), require('acp.base.guard')
+local valid_names = require('acp.base.valid_names')
 local messages, paths = require('acp.base.messages'), require('acp.base.paths')
 
 local function fail(message) require('acp.base.notify').error(message) end
@@ -37,7 +38,7 @@ local function check(sub, name, args)
     if #valid > 0 and not vim.tbl_contains(valid, arg) then
       local noun = (sub.nouns or {})[i] or 'argument of :Acp ' .. name
       local where = messages.see_subcommand:format(name)
-      return require('acp.base.nearest').message(noun, arg, valid, where)
+      return require('acp.base.text.nearest').message(noun, arg, valid, where)
     end
   end
 end
@@ -47,18 +48,61 @@ local function words(opts)
   return opts.fargs or vim.split(vim.trim(opts.args), '%s+', { trimempty = true })
 end
 
+--- Groups of the menu in their order.
+local GROUPS = { 'Talk', 'Decide', 'Review', 'Sessions', 'Help' }
+
+--- Return the present states that `acp.MenuEntry` names, with the rank of the most urgent first.
+---@return table<string, integer>
+local function states()
+  local state = require('acp.base.state')
+  local found, sessions = {}, state.get().sessions
+  if #state.get().elicitations > 0 then found.asked = 1 end
+  for _, session in pairs(sessions) do
+    for _, list in ipairs({ 'permissions', 'elicitations', 'questions' }) do
+      if #(session[list] or {}) > 0 then found.asked = 1 end
+    end
+    if session.status == 'running' then
+      found.running = 3
+    elseif #(session.queue or {}) > 0 then
+      found.waits = 4
+    end
+  end
+  if #state.edits() > 0 then found.edits = 2 end
+  return found
+end
+
+---@class acp.MenuRow
+---@field [1] string subcommand
+---@field [2] string description
+---@field group string
+---@field rank integer
+
+--- Return all subcommands: those that apply now as a group of their own, then the others.
+---@return acp.MenuRow[]
+local function rows()
+  local list, now = {}, states()
+  for name, entry in pairs(features.menu()) do
+    local urgency, group = now[entry.applies], entry[2]
+    local rank = urgency or 10 + vim.fn.index(GROUPS, group)
+    local row = { name, entry[1], group = urgency and 'Now' or group, rank = rank * 100 + entry[3] }
+    list[#list + 1] = row
+  end
+  table.sort(list, function(a, b) return a.rank < b.rank end)
+  return list
+end
+
 --- Let the user choose a subcommand.
 local function menu()
-  local function line(entry) return ('%-9s %-12s %s'):format(entry.group, entry[1], entry[2]) end
+  local function line(row) return ('%-9s %-12s %s'):format(row.group, row[1], row[2]) end
   local opts = { prompt = messages.pick_subcommand, format_item = line }
-  vim.ui.select(require('acp.command.subcommands.about').menu(), opts, function(entry)
-    local need = entry and require('acp.command.subcommands').list[entry[1]].need
+  vim.ui.select(rows(), opts, function(row)
+    local need = row and features.subcommand(row[1]).need
     if need then
-      vim.ui.input({ prompt = messages.ask_argument:format(entry[1], need) }, function(text)
-        if text and text ~= '' then vim.cmd.Acp({ args = { entry[1], text } }) end
+      vim.ui.input({ prompt = messages.ask_argument:format(row[1], need) }, function(text)
+        if text and text ~= '' then vim.cmd.Acp({ args = { row[1], text } }) end
       end)
-    elseif entry then
-      vim.cmd.Acp(entry[1])
+    elseif row then
+      vim.cmd.Acp(row[1])
     end
   end)
 end
@@ -66,18 +110,18 @@ end
 local function run(opts)
   local args = words(opts)
   local name = table.remove(args, 1)
-  local subcommands = require('acp.command.subcommands')
   if not name then return menu() end
   local plain = name:match('^(.+)!$')
-  if plain and subcommands.list[plain] then
-    if not subcommands.list[plain].bang then return fail(messages.takes_no_bang:format(plain)) end
+  local with_bang = plain and features.subcommand(plain)
+  if with_bang then
+    if not with_bang.bang then return fail(messages.takes_no_bang:format(plain)) end
     name, opts = plain, vim.tbl_extend('force', opts, { bang = true })
   end
-  local sub = subcommands.list[name]
+  local sub = features.subcommand(name)
   if not sub then
-    local names = subcommands.names()
+    local names = features.names('subcommands')
     return fail(
-      require('acp.base.nearest').message('subcommand', name, names, messages.all_subcommands)
+      require('acp.base.text.nearest').message('subcommand', name, names, messages.all_subcommands)
     )
   end
   local rest = opts.args:gsub('^%s*%S+%s?', '', 1)
@@ -96,11 +140,10 @@ function M.run(opts) guard(run, opts) end
 ---@param pos integer
 ---@return string[]
 function M.complete(lead, line, pos)
-  local subcommands = require('acp.command.subcommands')
   local before = paths.words((line:sub(1, pos - #lead):gsub('^.-Acp!?%s+', '', 1)))
   local name = table.remove(before, 1)
-  if not name then return valid_names.matching(subcommands.names(), lead) end
-  local sub = subcommands.list[name] or subcommands.list[name:match('^(.+)!$')]
+  if not name then return valid_names.matching(features.names('subcommands'), lead) end
+  local sub = features.subcommand(name) or features.subcommand(name:match('^(.+)!$'))
   local max = sub and sub.max or 0
   if not sub or not sub.values or (max >= 0 and #before >= max) then return {} end
   if sub.paths then return valid_names.matching(sub.values(before, lead), lead) end

@@ -65,7 +65,8 @@ end
 function M.when_kept(message, fn)
   return function(args, opts)
     local has_stored = require('acp.base.workspaces').ask()
-    if has_stored or require('acp.features.sessions.restore').any() then
+    local has_sessions = next(require('acp.base.state').get().sessions) ~= nil
+    if has_stored or has_sessions then
       fn(args, opts)
     else
       M.when_running(message, fn)(args, opts)

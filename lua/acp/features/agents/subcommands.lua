@@ -1,0 +1,58 @@
+--- Subcommands for agents.
+local subcommand, valid_names = require('acp.ui.subcommand'), require('acp.base.valid_names')
+
+local notify, shown = subcommand.notify, subcommand.shown
+
+---@type table<string, acp.Subcommand>
+local M = {}
+
+M.agent = subcommand.one_of('agents', 'agent', function(args)
+  if args[1] then
+    require('acp.features.agents.choice').use(args[1])
+  else
+    require('acp.features.agents.choice').choose()
+  end
+end)
+
+for _, verb in ipairs({ 'restart', 'stop' }) do
+  M[verb] = subcommand.one_of('started', 'agent', function(args)
+    -- A restart reopens the sessions of a host that has ended.
+    local can_reopen = verb == 'restart' and require('acp.base.state').current()
+    if can_reopen or require('acp.base.host').running() then
+      notify(verb, { agent = args[1] })
+    else
+      require('acp.base.notify').echo('info', require('acp.base.messages').no_agent)
+    end
+  end)
+end
+
+M.info = {
+  run = shown(function() notify('info') end),
+}
+
+M.log = {
+  max = 2,
+  paths = true,
+  values = function(args, lead)
+    if #args == 0 then return vim.list_extend({ 'save' }, valid_names.started()) end
+    return args[1] == 'save' and valid_names.files(lead) or {}
+  end,
+  run = shown(function(args)
+    if args[1] == 'save' then
+      if not args[2] then
+        require('acp.base.notify').error(require('acp.base.messages').log_save_needs_file)
+      else
+        notify('log_save', { file = subcommand.absolute(args[2]) })
+      end
+    elseif args[1] and not vim.tbl_contains(valid_names.started(), args[1]) then
+      local names = vim.list_extend({ 'save' }, valid_names.started())
+      local mistake =
+        require('acp.base.text.nearest').message('argument of :Acp log', args[1], names)
+      require('acp.base.notify').error(mistake)
+    else
+      notify('log', { agent = args[1] })
+    end
+  end),
+}
+
+return M

@@ -1,0 +1,19 @@
+--- Extension requests and notifications, whose methods start with `_`.
+---@type acp.Feature
+return {
+  frame = {
+    extension = { 'handlers', 'notified' },
+    extension_answer = { 'requests', 'answered' },
+  },
+  signals = {
+    setup = function(args)
+      local handlers = package.loaded['acp.features.extensions.handlers']
+      args.extensions = handlers and handlers.names() or {}
+    end,
+    host_gone = { 'requests', 'host_gone', if_loaded = true },
+  },
+  functions = {
+    on_extension = { 'handlers', 'on' },
+    request = { 'requests', 'send' },
+  },
+}

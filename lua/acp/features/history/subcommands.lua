@@ -1,0 +1,20 @@
+--- The subcommand `:Acp history`.
+local subcommand = require('acp.ui.subcommand')
+
+---@type table<string, acp.Subcommand>
+local M = {}
+
+M.history = {
+  max = -1,
+  values = subcommand.first({ 'stats' }),
+  run = subcommand.shown(function(args, opts)
+    local cwd = require('acp.base.places').cwd()
+    if #args == 1 and args[1] == 'stats' then
+      subcommand.notify('history_stats', { cwd = cwd })
+    else
+      subcommand.notify('history', { words = vim.trim(opts.rest), cwd = cwd })
+    end
+  end),
+}
+
+return M

@@ -1,0 +1,58 @@
+--- Prompts: the composer, the queue, attachments, and texts that are not sent yet.
+---@type acp.Feature
+return {
+  subcommands = {
+    prompt = { 'send a prompt, or write one', 'Talk', 1 },
+    cancel = { 'cancel the turn', 'Talk', 2, applies = 'running' },
+    send = { 'send now, before all that waits', 'Talk', 3 },
+    queue = { 'waiting prompts', 'Talk', 5, applies = 'waits' },
+    attach = { 'files to send with the next prompt', 'Talk', 6 },
+  },
+  functions = {
+    prompt = { 'delivery', 'write' },
+    cancel = { 'commands', 'cancel' },
+  },
+  commands = {
+    AcpPrompt = { 'commands', 'prompt' },
+    AcpCancel = { 'commands', 'cancel' },
+  },
+  windows = { 'composer', 'suggestion', 'queue' },
+  frame = {
+    attached = { 'attachments', 'add' },
+    open_file = { 'attachments', 'open' },
+    composer = { 'composer', 'give_back' },
+    composer_moves = { 'composer', 'move' },
+    prompts = { 'earlier_prompts', 'told' },
+    forget_prompts = { 'earlier_prompts', 'forget' },
+    taken = { 'delivery', 'taken' },
+  },
+  signals = {
+    attached = { 'composer', 'decorate' },
+    cancel_pressed = { 'commands', 'cancel_session' },
+    chat_opened = { 'composer.swap', 'opened' },
+    chat_replaced = { 'composer.swap', 'changed' },
+    composer_opens = { 'drafts', 'recall' },
+    composer_wanted = { 'composer', 'open_insert' },
+    draft_changed = { 'drafts', 'changed' },
+    -- Loading the module is scheduled so that it does not delay the first prompt; VimLeavePre
+    -- covers an exit before that.
+    draft_goes = function()
+      local name = 'acp.features.prompts.drafts'
+      if package.loaded[name] then return require(name).soon() end
+      vim.schedule(function() require(name).soon() end)
+      require('acp.base.autocmds').group('acp.unloaded_drafts')('VimLeavePre', function()
+        if not package.loaded[name] then require(name).leave() end
+      end)
+    end,
+    drafts_wanted = { 'drafts', 'recall' },
+    host_gone = function()
+      require('acp.features.prompts.delivery').host_gone()
+      local earlier = package.loaded['acp.features.prompts.earlier_prompts']
+      if earlier then earlier.host_gone() end
+    end,
+    past = { 'draft_file', 'add_sent_path' },
+    prompt_comes_back = { 'composer', 'give_back' },
+    prompt_sent = { 'delivery', 'sent' },
+    prompt_wanted = { 'delivery', 'write' },
+  },
+}

@@ -1,0 +1,44 @@
+--- Keys of a composer and of the list of queued prompts.
+local actions = require('acp.ui.actions')
+
+---@param ... any arguments before the session
+local function composer(name, ...)
+  local args = { ... }
+  return function(_, n)
+    args[select('#', unpack(args)) + 1] = n
+    require('acp.features.prompts.composer')[name](unpack(args))
+  end
+end
+
+local M = {
+  composer = {
+    send = { 'send', composer('send') },
+    send_now = { 'send now, before all that waits', composer('send_now') },
+    finish = { 'send and close', composer('finish') },
+    complete = {
+      'complete /command, @file',
+      function() vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'ni', false) end,
+    },
+    cancel = {
+      'cancel the turn',
+      function(_, n) require('acp.features.prompts.commands').cancel_session(n) end,
+    },
+    earlier = { 'earlier prompt', composer('browse', 1) },
+    later = { 'later prompt', composer('browse', -1) },
+    search = { 'search earlier prompts', composer('search') },
+    open_file = actions.open_file,
+    open_file_at_line = actions.open_file_at_line,
+  },
+  suggestion = {
+    take = {
+      'take the suggested prompt, then the next one',
+      function(bufnr) require('acp.features.prompts.composer').take_suggestion(bufnr) end,
+    },
+  },
+  queue = {
+    apply = { 'apply your changes', actions.write },
+    close = { 'close the window', actions.close_written },
+  },
+}
+
+return M

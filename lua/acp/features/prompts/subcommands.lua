@@ -1,0 +1,72 @@
+--- Subcommands for prompts, the queue and attachments.
+local subcommand, valid_names = require('acp.ui.subcommand'), require('acp.base.valid_names')
+
+---@type table<string, acp.Subcommand>
+local M = {}
+
+for _, name in ipairs({ 'prompt', 'send' }) do
+  M[name] = {
+    max = -1,
+    run = function(_, opts)
+      local command = require('acp.features.prompts.commands')[name]
+      command(vim.tbl_extend('force', opts, { args = opts.rest }))
+    end,
+  }
+end
+
+M.cancel = {
+  run = function(_, opts) require('acp.features.prompts.commands').cancel(opts) end,
+}
+
+M.queue = {
+  max = 1,
+  values = subcommand.first({ 'edit', 'run', 'clear' }),
+  strict = true,
+  run = function(args)
+    require('acp.features.prompts.drafts').recall()
+    require('acp.features.prompts.queue').run(args[1] or 'edit')
+  end,
+}
+
+--- Return the paths that exist, and the arguments that name no file.
+---@return string[] paths
+---@return string[] missing
+local function existing(args)
+  local paths, missing = {}, {}
+  for _, word in ipairs(args) do
+    local path = require('acp.base.paths').typed(word)
+    if vim.uv.fs_stat(path) then
+      paths[#paths + 1] = path
+    else
+      missing[#missing + 1] = word
+    end
+  end
+  return paths, missing
+end
+
+M.attach = {
+  max = -1,
+  paths = true,
+  values = function(_, lead)
+    return vim.list_extend(lead == '' and { '-' } or {}, valid_names.files(lead))
+  end,
+  run = function(args)
+    local attachments = require('acp.features.prompts.attachments')
+    if #args == 0 then
+      attachments.manage()
+      return
+    elseif #args == 1 and args[1] == '-' then
+      attachments.from_clipboard()
+      return
+    end
+    local paths, missing = existing(args)
+    if #missing > 0 then
+      local siblings = valid_names.files(missing[1]:match('^.*/') or '')
+      local mistake = require('acp.base.text.nearest').message('file', missing[1], siblings)
+      return require('acp.base.notify').error(mistake)
+    end
+    attachments.add(nil, paths)
+  end,
+}
+
+return M

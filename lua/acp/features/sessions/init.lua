@@ -1,0 +1,17 @@
+--- Sessions: open and stored ones, their modes and options, and their recovery after a crash.
+---@type acp.Feature
+return {
+  subcommands = {
+    new = { 'a new session', 'Sessions', 1 },
+    sessions = { 'open and stored sessions', 'Sessions', 2 },
+    mode = { 'mode of the session', 'Sessions', 4 },
+    model = { 'model of the session', 'Sessions', 5 },
+    option = { 'other options of the session', 'Sessions', 6 },
+  },
+  frame = { under_way = { 'restore', 'under_way' } },
+  signals = {
+    host_starts = { 'restore', 'add_past' },
+    host_gone = { 'restore', 'host_gone' },
+  },
+  functions = { tool_calls = { 'tool_calls', 'tell' } },
+}

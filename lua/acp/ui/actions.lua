@@ -1,0 +1,39 @@
+--- Actions of keys that several kinds of windows have, and those of read-only windows.
+local M = {}
+
+--- Close the current window.
+function M.close() require('acp.ui.window').close(vim.api.nvim_get_current_win()) end
+
+--- Close a window that the user writes in, unless that would discard changes.
+function M.close_written(bufnr)
+  if vim.bo[bufnr].modified and vim.bo[bufnr].bufhidden == 'wipe' then
+    require('acp.base.notify').echo('warn', require('acp.base.messages').not_applied)
+  else
+    M.close()
+  end
+end
+
+--- Write the current buffer, from any mode.
+function M.write()
+  vim.cmd.stopinsert()
+  vim.cmd.write()
+end
+
+---@param at_line boolean
+local function open_file(at_line)
+  return function(_, n) require('acp.ui.file_at_cursor').open(at_line, n) end
+end
+
+M.open_file = { 'open the file under the cursor', open_file(false) }
+M.open_file_at_line = { 'open the file under the cursor at its line', open_file(true) }
+
+---@type table<string, table<string, acp.Action>>
+M.windows = {
+  view = {
+    close = { 'close the window', function(bufnr) require('acp.ui.report').close(bufnr) end },
+    open_file = M.open_file,
+    open_file_at_line = M.open_file_at_line,
+  },
+}
+
+return M
