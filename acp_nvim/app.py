@@ -33,7 +33,8 @@ from acp_nvim.agent.surroundings import (
     Surroundings,
 )
 from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
-from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.files.files import Files
+from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.files.workspace import Workspace
 from acp_nvim.host.earlier_prompts import EarlierPrompts
 from acp_nvim.host.editor_tools import EditorTools, ToolTurns
@@ -120,6 +121,9 @@ class Host:
         self.foreign_sessions = ForeignSessions(self.screen, self.session_list)
         self.comments = Comments(self.screen.push)
         self.authors = Authors()
+        self.files = self._files()
+        self.live = LiveTexts(self.files)
+        self.proposed = ProposedEdits(self.files, self.live, self.comments)
         self.workspace = self._workspace()
         self.observer = self._observer()
         self.toolbox = Toolbox(self.observers.tools(), self.notices.on_error)
@@ -136,7 +140,7 @@ class Host:
             self.pace,
             self.observers.next_frame,
             self.flow.on_frame,
-            self.workspace.persistence.kept,
+            self.workspace.persistence.wait_written,
             self.problem,
         )
         self._observe()
@@ -144,29 +148,25 @@ class Host:
 
     # -- construction -----------------------------------------------------------------------------
 
-    def _workspace(self) -> Workspace[Session]:
+    def _files(self) -> Files:
         view = ReviewView(self.screen.push, self.notices.notice, self.session_list.get)
+        return Files(self.buffers, view, self.options.files, self.session_list.all, self.authors)
+
+    def _workspace(self) -> Workspace[Session]:
         return Workspace(
-            self.buffers,
-            view,
-            self.options.files,
-            self.session_list.all,
+            self.files,
+            self.live,
             self.tasks,
-            self._amends,
+            self.proposed,
             Access(),
             _follow,
             self.foreign_sessions,
-            self.authors,
         )
-
-    def _amends(self, edits: PendingEdits) -> ProposedEdits:
-        self.proposed = ProposedEdits(edits, self.comments)
-        return self.proposed
 
     def _observer(self) -> SessionEvents:
         watch = ToolCallWatch(self.workspace.tool_calls)
         own_turns = OwnTurns(self.tasks, self.workspace)
-        overwrites = Overwrites(self.workspace.edits.live, self.tasks)
+        overwrites = Overwrites(self.live.text, self.tasks)
         return SessionEvents(self.screen, self.pace, watch, own_turns, overwrites)
 
     def _tools(self) -> EditorTools:
@@ -185,7 +185,7 @@ class Host:
                 env=agent_environment,
             ),
             services=AgentServices(
-                files=FileRequests(self.workspace.files, self.observers.file_read),
+                files=FileRequests(self.workspace.agent_files, self.observers.file_read),
                 tools=self.tools,
                 extensions=self.extensions,
                 consent=Consent(self.problem, lambda: self.options.data_file("mcp.json")),

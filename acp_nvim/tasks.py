@@ -64,6 +64,27 @@ class Tasks:
             self._failed(getattr(function, "__qualname__", repr(function)), error)
 
 
+class Trigger:
+    """An event that can be cleared."""
+
+    def __init__(self) -> None:
+        self._event = anyio.Event()
+
+    @property
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+    def set(self) -> None:
+        self._event.set()
+
+    def clear(self) -> None:
+        self._event = anyio.Event()
+
+    async def wait(self) -> None:
+        """Wait until it is set, even if it is cleared at once."""
+        await self._event.wait()
+
+
 async def true_within(condition: Callable[[], bool], seconds: float) -> bool:
     """Poll `condition`, less and less often, until it holds or `seconds` have passed.
 

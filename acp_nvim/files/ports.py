@@ -178,7 +178,7 @@ class Buffers(Protocol):
         """Apply a change as one undo step and save, if the buffer still equals ``live``."""
         ...
 
-    async def take(
+    async def follow_disk(
         self,
         live: BufferText,
         hunks: Sequence[Hunk],
@@ -287,7 +287,7 @@ class SessionInfo(msgspec.Struct, frozen=True, array_like=True):
 class OtherSessions(Protocol):
     """Sessions of other or earlier Neovims with edits in this workspace."""
 
-    def take_up(self, key: str, info: SessionInfo) -> int:
+    def number_of(self, key: str, info: SessionInfo) -> int:
         """Return our number of a session; ``key`` is its name in all processes."""
         ...
 
@@ -315,7 +315,7 @@ class PromptName(msgspec.Struct, frozen=True, array_like=True):
 class Authorship(Protocol):
     """Records the authors of lines. Called only if option `blame` is set."""
 
-    def wrote(
+    def on_write(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
         """Record that an agent changed ``before`` to ``agents``.
@@ -324,7 +324,7 @@ class Authorship(Protocol):
         """
         ...
 
-    def moved(self, session: AgentSession, old: str, new: str) -> None:
+    def on_move(self, session: AgentSession, old: str, new: str) -> None:
         """Record that an agent moved a file. Its lines keep their authors."""
         ...
 
@@ -332,7 +332,7 @@ class Authorship(Protocol):
         """Return the current prompt of a session's agent; None if its session is not recorded."""
         ...
 
-    def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
+    def on_adopt(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
         """Record a change by an agent whose process was killed before the change was recorded."""
         ...
 
@@ -346,10 +346,10 @@ class ToolCall(Protocol):
     def __hash__(self) -> int: ...
 
 
-Seen = dict[str, Pending | None]
+EarlierEdits = dict[str, Pending | None]
 """Pending edits of files before another Neovim's changes were taken over."""
 
-Claim = Callable[[Sequence[str]], AbstractAsyncContextManager[Seen]]
+Claim = Callable[[Sequence[str]], AbstractAsyncContextManager[EarlierEdits]]
 """Holds the lock for decisions on these files, or on those in the workspaces of these directories.
 Yields the earlier pending edits of files that another Neovim has changed. Raises BusyError.
 """
@@ -380,7 +380,7 @@ class View(Protocol):
         """Show the pending files of a session; ``silent``: without an event."""
         ...
 
-    def edited(
+    def report_edit(
         self, session: AgentSession, path: str, kind: str, source: str, conflict: bool
     ) -> None:
         """Report that an agent changed a file (event `AcpEdit`)."""

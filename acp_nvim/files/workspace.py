@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 import anyio
@@ -15,7 +13,7 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import NeovimRead, SavedIdle
-from acp_nvim.files.bytes import disk, roots
+from acp_nvim.files.bytes import disk
 from acp_nvim.files.bytes.disk import GRAIN_NS, signature_of
 from acp_nvim.files.bytes.path_guard import Ask
 from acp_nvim.files.bytes.paths import Place
@@ -23,26 +21,22 @@ from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.changes.disk_changes import DiskChanges
 from acp_nvim.files.changes.git_tree import moves_of
 from acp_nvim.files.changes.tool_call_files import ToolCallFiles
-from acp_nvim.files.changes.turn_start import ANNOUNCED_S, EarlyLooks, TurnStart
-from acp_nvim.files.changes.turns import HEARD_NS, Turn, Turns
-from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Checkpoints, targets
+from acp_nvim.files.changes.turn_start import ANNOUNCED_S, EarlyScans, TurnStart
+from acp_nvim.files.changes.turns import HEARD_NS, Turn
+from acp_nvim.files.checkpoints.checkpoints import Checkpoint, targets
 from acp_nvim.files.checkpoints.pruning import prune
 from acp_nvim.files.checkpoints.rewind import Rewind
-from acp_nvim.files.checkpoints.snapshots import Snapshots
+from acp_nvim.files.files import Files
 from acp_nvim.files.journal.persistence import Persistence
 from acp_nvim.files.ports import (
     AgentSession,
-    Authorship,
-    Buffers,
-    FileOptions,
+    EarlierEdits,
     OtherSessions,
-    Seen,
-    View,
 )
 from acp_nvim.files.review.commits import Commits
-from acp_nvim.files.review.decisions import ReviewDecisions
-from acp_nvim.files.review.pending_edits import PendingEdits
-from acp_nvim.files.writes.agent_files import AgentFiles, Amends, OnLocation
+from acp_nvim.files.review.live_texts import LiveTexts
+from acp_nvim.files.review.review import Review
+from acp_nvim.files.writes.agent_files import AgentFiles, Amendments, OnLocation
 from acp_nvim.files.writes.change_set import ChangeSets
 from acp_nvim.tasks import Tasks
 
@@ -69,62 +63,35 @@ class Workspace(Generic[S]):
 
     def __init__(
         self,
-        buffers: Buffers,
-        view: View,
-        options: Callable[[], FileOptions],
-        sessions: Callable[[], Iterable[S]],
+        files: Files,
+        live: LiveTexts,
         tasks: Tasks,
-        amends: Callable[[PendingEdits], Amends[S]],
+        amends: Amendments[S],
         ask: Ask[S],
         on_location: OnLocation[S],
         others: OtherSessions,
-        authorship: Authorship,
     ) -> None:
-        """``amends`` is created for the edits. ``ask`` and ``on_location`` are passed to
-        `AgentFiles`. ``others`` has the sessions of other Neovims. ``authorship`` is for option
-        `blame`.
+        """``amends``, ``ask`` and ``on_location`` are passed to `AgentFiles`. ``others`` has the
+        sessions of other Neovims.
         """
-        self._data: Path | None = None
-        self._options, self._sessions = options, sessions
-        self._tasks, self._notice = tasks, view.notice
-        self.snapshots = Snapshots(self._home, view.notice)
-        self._checkpoints = checkpoints = Checkpoints(self.snapshots)
-        turns = Turns(buffers.announce)
-        self.edits = PendingEdits(
-            buffers, view, options, sessions, checkpoints, turns, self._touch, authorship
-        )
-        self.disk = DiskChanges(self.edits, self.snapshots, tasks)
-        self.commits = Commits(self.edits, self.snapshots, self._by_agent)
-        self.tool_calls = ToolCallFiles(self.disk, self.snapshots, tasks)
-        self.early_looks = EarlyLooks(turns, self.disk.look_before, tasks)
-        self.rewind = Rewind(self.edits, checkpoints, self.disk, self.snapshots, self._claim)
-        self.persistence = Persistence(
-            self.edits, self.rewind, self.commits, tasks, sessions, others, view.notice
-        )
-        self.decisions = ReviewDecisions(self.edits, self.disk.before_use, self.persistence.claim)
-        self._amends = amends(self.edits)
-        self.files = AgentFiles(
-            self.edits, self.disk, self.persistence, self._amends, ask, on_location
-        )
-        self.change_sets = ChangeSets(self.edits, self.files, self.disk.before_write)
+        self.files = files
+        self.live = live
+        self._tasks = tasks
+        self._amends = amends
+        self.disk = DiskChanges(files, live, tasks)
+        self.commits = Commits(files, live, self._by_agent)
+        self.tool_calls = ToolCallFiles(self.disk, files.snapshots, tasks)
+        self.early_scans = EarlyScans(files.turns, self.disk.scan_before, tasks)
+        self.rewind = Rewind(files, live, self.disk, self._claim)
+        self.persistence = Persistence(files, live, self.rewind, self.commits, tasks, others)
+        self.review = Review(files, live, self.disk.before_use, self.persistence.claim)
+        self.agent_files = AgentFiles(files, self.disk, self.persistence, amends, ask, on_location)
+        self.change_sets = ChangeSets(files, live, self.agent_files, self.disk.before_write)
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
         """Checkpoints of the running turns, by our session number."""
-        tasks.start_soon(self.edits.run, self.disk.before_use)
+        tasks.start_soon(live.run, self.disk.before_use)
 
-    def keep_in(self, data: Path | None) -> None:
-        """Store checkpoints below this directory, ``stdpath('data')/acp``; None: not known."""
-        self._data = data
-
-    def _home(self, root: str) -> Path:
-        """Return the directory of a session directory's checkpoints, shared by all Neovims."""
-        cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
-        return (self._data or cache / "acp") / "checkpoints" / roots.name(root)
-
-    def _touch(self) -> None:
-        """Mark the journal as outdated."""
-        self.persistence.touch()
-
-    def _claim(self, directories: Sequence[str]) -> AbstractAsyncContextManager[Seen]:
+    def _claim(self, directories: Sequence[str]) -> AbstractAsyncContextManager[EarlierEdits]:
         """Hold the lock for decisions in these workspaces."""
         return self.persistence.claim_workspaces(directories)
 
@@ -132,23 +99,23 @@ class Workspace(Generic[S]):
         """Return whether a tool call ran, or may have run before a crash, at that time (ns)."""
         if at <= self.persistence.cut_until:
             return True
-        return any(turn.called(at) for turn in self.disk.turns.ready())
+        return any(turn.had_call(at) for turn in self.disk.turns.ready())
 
     # ---- events
 
-    def saved_idle(self, path: str) -> None:
+    def on_idle_save(self, path: str) -> None:
         """Handle a save of a file by the user while no agent is working."""
-        self.edits.tracked[path].hear(SavedIdle())
+        self.files.tracked[path].apply(SavedIdle())
         if not self._settling:
             self._settling = True
             self._tasks.start_soon(self._settle)
 
     async def _settle(self) -> None:
         self._settling = False
-        for session in self._sessions():
+        for session in self.files.sessions():
             await self.disk.settle([Place(root, root).real for root in session.roots])
 
-    def saved_elsewhere(self, path: str) -> None:
+    def on_other_save(self, path: str) -> None:
         """Handle a save of a buffer's text, or of a part of it, to another file."""
         self._tasks.start_soon(self.disk.before_write, path)
 
@@ -158,14 +125,14 @@ class Workspace(Generic[S]):
         ``neovim_text`` is the text that Neovim has read on its own.
         """
         if neovim_text is not None:
-            self.edits.tracked[path].hear(NeovimRead(neovim_text))
+            self.files.tracked[path].apply(NeovimRead(neovim_text))
         signature = await to_thread.run_sync(signature_of, path)
-        roots = [root for session in self._sessions() for root in session.roots]
-        same = await self.disk.unchanged(path, roots)
+        roots = [root for session in self.files.sessions() for root in session.roots]
+        same = await self.disk.check_unchanged(path, roots)
         if neovim_text is None:
             same = same and await self._is_shown(path)
-        if neovim_text is not None and self.edits.state(path).neovim_read is neovim_text:
-            self.edits.tracked[path].hear(NeovimRead(None))
+        if neovim_text is not None and self.files.tracked.state(path).neovim_read is neovim_text:
+            self.files.tracked[path].apply(NeovimRead(None))
         return signature if same else None
 
     async def _is_shown(self, path: str) -> bool:
@@ -174,10 +141,10 @@ class Workspace(Generic[S]):
         The file has not changed since the last scan, but that scan may be later than the buffer's
         last read.
         """
-        live = self.edits.buffers.get(path)
+        live = self.files.buffers.get(path)
         if live is None or live.modified:
             return path not in self.disk.by_git
-        limit = self._options().message_bytes
+        limit = self.files.options().message_bytes
         try:
             place = Place(path, path)
             return await to_thread.run_sync(disk.saved, place, limit, live.format) == live.text
@@ -187,11 +154,11 @@ class Workspace(Generic[S]):
     def prepare(self, session: S) -> None:
         """Scan the files of a new session while its agent starts."""
         self.open(session.cwd)
-        if not self.snapshots.looked(session.roots):
+        if not self.files.snapshots.is_scanned(session.roots):
             self._tasks.start_soon(self._prepare, session)
 
-    async def _prepare(self, session: S) -> None:
-        await self.disk.look(session.roots)
+    async def _prepare(self, session: AgentSession) -> None:
+        await self.disk.scan(session.roots)
         roots = [Place(root, root).real for root in session.roots]
         await self.commits.check(roots)
         await self.disk.outer.prepare(roots)
@@ -203,31 +170,31 @@ class Workspace(Generic[S]):
         """
         paths = self.persistence.open(directory, first)
         if paths:
-            self._tasks.start_soon(self.revived, paths)
+            self._tasks.start_soon(self.resume, paths)
 
-    async def revived(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
+    async def resume(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
         """Continue with the edits of another process: process the changes of their files since.
 
         Waits for the scan before a prompt that is about to be sent.
         """
-        await self.early_looks.rest()
+        await self.early_scans.rest()
         await self.persistence.catch_up(paths, marked)
         prepared: set[tuple[str, ...]] = set()
-        for session in list(self._sessions()) if self.edits.ledger.files() else ():
+        for session in list(self.files.sessions()) if self.files.ledger.files() else ():
             if tuple(session.roots) not in prepared:
                 prepared.add(tuple(session.roots))
                 await self._prepare(session)
 
     def drop_parked(self, paths: Sequence[str]) -> None:
         """Drop the parked edits of these files."""
-        self.edits.ledger.drop_parked(paths)
+        self.files.ledger.drop_parked(paths)
         self.persistence.touch()
 
-    def turn_comes(self, session: S) -> None:
+    def expect_turn(self, session: S) -> None:
         """Start the scan for a prompt that waits for its session."""
-        self.early_looks.expect(session)
+        self.early_scans.expect(session)
 
-    async def turn_began(
+    async def begin_turn(
         self,
         session: S,
         prompt: object | None,
@@ -245,8 +212,8 @@ class Workspace(Generic[S]):
         checkpoint = None
         if prompt is not None:
             n = self.rewind.number(session, prompt)
-            wanted = self._options().checkpoints
-            checkpoint = await self.rewind.keep(session, n, label, unsaved) if wanted else None
+            wanted = self.files.options().checkpoints
+            checkpoint = await self.rewind.create(session, n, label, unsaved) if wanted else None
         begun = anyio.Event()
         if prompt is not None:
             self._open_checkpoints[session.n] = checkpoint, begun
@@ -257,7 +224,7 @@ class Workspace(Generic[S]):
         try:
             await self._start(turn, checkpoint, begun, under_way=under_way or prompt is None)
         except BaseException:  # the prompt never becomes a turn
-            turn.given_up()
+            turn.withdraw()
             self.disk.leave(session)
             begun.set()
             raise
@@ -269,20 +236,20 @@ class Workspace(Generic[S]):
         """Do everything that a prompt has to wait for, and record when the agent gets it."""
         sent = time.time_ns() - HEARD_NS if under_way else None
         if sent is not None:
-            turn.sent(sent, looked=False)
+            turn.on_sent(sent, is_scanned=False)
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
         start = await self.disk.remember(turn, sent)  # earlier saves have been reported by now
-        looked = self.early_looks.take(turn.session) or self.disk.rests(turn)
-        if looked:
+        is_scanned = self.early_scans.use(turn.session) or self.disk.can_skip_scan(turn)
+        if is_scanned:
             self._look_done(start, checkpoint)
             begun.set()
         else:
-            is_first = not self.snapshots.looked(turn.roots)
+            is_first = not self.files.snapshots.is_scanned(turn.roots)
             patience = max(PATIENCE_S, FIRST_S) if is_first else PATIENCE_S
-            looked = await self._briefly(patience, self._begin, start, checkpoint, begun)
+            is_scanned = await self._briefly(patience, self._begin, start, checkpoint, begun)
         if sent is None:
-            start.goes(time.time_ns() - GRAIN_NS, looked=looked)
+            start.on_sent(time.time_ns() - GRAIN_NS, is_scanned=is_scanned)
 
     async def _briefly(
         self, patience: float, work: Callable[..., Awaitable[None]], *args: Any
@@ -311,30 +278,30 @@ class Workspace(Generic[S]):
         try:
             await self._look_before(start, checkpoint)
         finally:
-            self.disk.turn_starts.done(start)
+            self.disk.turn_starts.remove(start)
             begun.set()
 
     async def _look_before(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
         turn, session = start.turn, start.turn.session
-        if not self.snapshots.looked(turn.roots):
+        if not self.files.snapshots.is_scanned(turn.roots):
             self._tasks.start_soon(self._warn_if_slow, turn)
         try:
-            if not await self.early_looks.wait(session):
+            if not await self.early_scans.wait(session):
                 await self.disk.begin(turn)
         finally:
             turn.ready.set()
         self._look_done(start, checkpoint)
-        await self.disk.begun(start)
+        await self.disk.enter_early(start)
         if checkpoint is not None:
-            checkpoint.late.update(targets(start.late))
+            checkpoint.late.update(targets(start.changes))
             self.persistence.touch()
 
     def _look_done(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
         """Complete the checkpoint after the scan."""
         turn = start.turn
-        turn.trees = self.snapshots.trees(turn.session.roots)
+        turn.trees = self.files.snapshots.trees(turn.session.roots)
         turn.ready.set()
-        self.disk.turn_starts.done(start)
+        self.disk.turn_starts.remove(start)
         if checkpoint is not None:
             self.rewind.complete(checkpoint, turn.session)
             self.persistence.touch()
@@ -343,28 +310,28 @@ class Workspace(Generic[S]):
             self._tasks.start_later(self._look_around, turn)
 
     async def _look_around(self, turn: Turn) -> None:
-        await self.disk.outer.look(turn, is_over=False)
+        await self.disk.outer.scan(turn, is_over=False)
 
     async def _tidy(self, session: AgentSession) -> None:
         """Do work that no prompt waits for."""
         await self.commits.check(Place(root, root).real for root in session.roots)
         if not self._pruned:
             self._pruned = True
-            await to_thread.run_sync(prune, self._home("").parent)
+            await to_thread.run_sync(prune, self.files.home.all())
 
     async def _warn_if_slow(self, turn: Turn) -> None:
         with anyio.move_on_after(SLOW_S):
             await turn.ready.wait()
             return
-        self._notice(wording.MANY_FILES)
+        self.files.view.notice(wording.MANY_FILES)
 
-    async def turn_ended(self, session: S, *, own: bool = False) -> None:
+    async def end_turn(self, session: S, *, own: bool = False) -> None:
         """Handle the answer to a prompt or the exit of the agent. ``own``: it began on its own."""
         turn = self.disk.turns.get(session)
         if turn is not None:
-            turn.answered()  # before anything that the user can notice
+            turn.on_answer()  # before anything that the user can notice
         self._learn_trees(turn)
-        await self._amends.ended(session, self.disk.before_use)
+        await self._amends.on_turn_end(session, self.disk.before_use)
         kept = None if own else self._open_checkpoints.pop(session.n, None)
         opened = kept or (None, None)
         await self._briefly(PATIENCE_S, self._end, session, *opened)
@@ -374,8 +341,8 @@ class Workspace(Generic[S]):
 
         Trees that the user has moved meanwhile are compared after the last scan.
         """
-        trees = self.edits.trees
-        marks = trees.read(entry.path for entry in self.edits.ledger.files())
+        trees = self.files.trees
+        marks = trees.read(entry.path for entry in self.files.ledger.files())
         for top, mark in marks.items():
             moves = [] if turn is None else moves_of(top, turn.began)
             if all(map(self.disk.by_agent, moves)):
@@ -386,9 +353,9 @@ class Workspace(Generic[S]):
     ) -> None:
         try:
             await self.disk.end(session)
-            trees = self.edits.trees
-            if any(trees.moved(entry.path)[0] for entry in self.edits.ledger.files()):
-                await self.edits.compare(self.disk.before_use)
+            trees = self.files.trees
+            if any(trees.moved(entry.path)[0] for entry in self.files.ledger.files()):
+                await self.live.sync_all(self.disk.before_use)
             if begun is not None:
                 await begun.wait()  # from now on a restore relies on the checkpoint
             if checkpoint is not None:
@@ -404,13 +371,13 @@ class Workspace(Generic[S]):
         await self.sync_all()  # first, since a commit is compared with the present texts
         await self.commits.check(sorted(roots))
 
-    async def caught_up(self, *, running: bool = True) -> None:
+    async def catch_up(self, *, running: bool = True) -> None:
         """Process agents' changes so far, before the user decides or views them.
 
         Without ``running``, only those of turns that have ended.
         """
-        await self._briefly(CAUGHT_UP_S, lambda: self.disk.caught_up(running=running))
+        await self._briefly(CAUGHT_UP_S, lambda: self.disk.catch_up(running=running))
 
     async def sync_all(self) -> None:
         await self.persistence.adopt()
-        await self.edits.compare(self.disk.before_use)
+        await self.live.sync_all(self.disk.before_use)

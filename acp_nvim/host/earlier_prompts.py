@@ -60,7 +60,9 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
         for run, number in zip(prompts, numbers, strict=True):
             session.transcript.number(run[0], number)
         last = max((number for number in numbers if number is not None), default=0)
-        rewind.go_on(session, last, earlier, {number for number in known if number is not None})
+        rewind.continue_session(
+            session, last, earlier, {number for number in known if number is not None}
+        )
         self.workspace.persistence.touch()
 
     def _earlier(self, session: Session, agent_id: str, key: str) -> int | None:

@@ -172,7 +172,7 @@ class History:
             self._timer.cancel()
         self._timer = self._loop.call_later(SOON_S, self._flush)
 
-    def wrote(
+    def on_write(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
         """Record the author of a write. Texts larger than `FOLLOWED` are left out."""
@@ -183,7 +183,7 @@ class History:
             self._begun().wrote(wrote(ours.root, path, (before, agents, after)))
             self.on_frame()
 
-    def moved(self, session: AgentSession, old: str, new: str) -> None:
+    def on_move(self, session: AgentSession, old: str, new: str) -> None:
         ours = self._own(session)
         if ours is not None:
             from acp_nvim.history.recorder import moved
@@ -200,7 +200,7 @@ class History:
         root = ours.root
         return PromptName(self.uid(root), root.agent, root.id, *prompt_of(root))
 
-    def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
+    def on_adopt(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
         if self.enabled and size(after) <= FOLLOWED:
             from acp_nvim.history.recorder import adopted
 
@@ -361,19 +361,19 @@ class Authors:
     def __init__(self) -> None:
         self.all: list[Authorship] = []
 
-    def wrote(
+    def on_write(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
         for one in self.all:
-            one.wrote(session, path, before, agents, after)
+            one.on_write(session, path, before, agents, after)
 
-    def moved(self, session: AgentSession, old: str, new: str) -> None:
+    def on_move(self, session: AgentSession, old: str, new: str) -> None:
         for one in self.all:
-            one.moved(session, old, new)
+            one.on_move(session, old, new)
 
     def prompt(self, session: AgentSession) -> PromptName | None:
         return next(filter(None, (one.prompt(session) for one in self.all)), None)
 
-    def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
+    def on_adopt(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
         for one in self.all:
-            one.adopted(prompt, path, before, after)
+            one.on_adopt(prompt, path, before, after)

@@ -58,7 +58,7 @@ class ReviewView:
         edits = [summary(entry) for entry in entries]
         self._session(session.n).review_edits(edits, silent=silent)
 
-    def edited(
+    def report_edit(
         self, session: AgentSession, path: str, kind: str, source: str, conflict: bool
     ) -> None:
         data = {"path": path, "kind": kind, "source": source, "conflict": conflict}

@@ -119,7 +119,7 @@ class ForeignSessions:
         """Set the numbers that these sessions had in the previous host, by key."""
         self._numbers = dict(numbers)
 
-    def take_up(self, key: str, info: SessionInfo) -> int:
+    def number_of(self, key: str, info: SessionInfo) -> int:
         n = self._numbers.get(key) or self._sessions.next_number()
         notify(self.on_found, info, n)
         self._taken.add(n)

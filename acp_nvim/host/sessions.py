@@ -129,7 +129,7 @@ class Sessions:
         The session is about to be closed, or could not be opened.
         """
         garbage.unfreeze()
-        self._workspace.files.forget(str(n))
+        self._workspace.agent_files.forget(str(n))
         others = (c for key, c in self.conversations.items() if key != n)
         rest = [c for c in others if c.session.status != "closed"]
         if self.current == n and rest:

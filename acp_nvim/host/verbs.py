@@ -16,7 +16,7 @@ def setup(host: Host, args: Args) -> None:
     for connection in host.agents.connections.values():
         connection.configured()
     host.history.configure(options.history, host.options.data_file("history.db"))
-    host.workspace.keep_in(host.options.data())
+    host.files.home.keep_in(host.options.data())
     host.screen.on_options_changed()
     host.screen.state(["host"], "running")
     notify(host.observers.on_setup, args)

@@ -22,26 +22,26 @@ def on_buffer_event(workspace: Workspace[Session], verb: str, args: dict[str, An
     """Handle one of `VERBS`."""
     if verb == "edited":
         known = {name: value for name, value in args.items() if value is not None}
-        workspace.edits.buffers.heard(msgspec.convert(known, BufferEdit))
+        workspace.files.buffers.on_edit(msgspec.convert(known, BufferEdit))
     elif verb == "doubted":
-        workspace.edits.buffers.doubted(str(args["path"]))
+        workspace.files.buffers.on_doubt(str(args["path"]))
     elif verb == "saved":
         _saved(workspace, str(args["path"]), args)
     else:
-        workspace.edits.leave()
+        workspace.files.user_edits.on_exit()
         workspace.persistence.touch()
 
 
 def _saved(workspace: Workspace[Session], path: str, args: dict[str, Any]) -> None:
-    edits = workspace.edits
+    edits = workspace.files.user_edits
     if args.get("stamp"):
-        edits.save_signed(path, args["stamp"], bool(args.get("coded")))
+        edits.on_save_signature(path, args["stamp"], bool(args.get("coded")))
     if args.get("idle"):
-        workspace.saved_idle(path)
+        workspace.on_idle_save(path)
     elif "bufnr" in args:
         encoding, bomb, ends = args.get("layout", ["", False, "unix"])
         layout = Format(encoding or "utf-8", bool(bomb), ends == "dos", ends == "mac")
         lines, eol = args.get("lines"), bool(args.get("eol", True))
-        edits.saved(path, lines, eol, layout, bool(args.get("unaware")))
+        edits.on_save(path, lines, eol, layout, bool(args.get("unaware")))
     else:  # a buffer's text, or part of it, was written to another file
-        workspace.saved_elsewhere(path)
+        workspace.on_other_save(path)

@@ -61,7 +61,7 @@ class NvimBuffers:
         signature = answer[5] if answer[0] and len(answer) > 5 else None
         return self._cached(place, answer, None), signature
 
-    async def take(
+    async def follow_disk(
         self,
         live: BufferText,
         hunks: Sequence[Hunk],

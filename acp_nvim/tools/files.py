@@ -45,7 +45,7 @@ class ToolFiles:
 
         Raise Refusal, possibly after a question to the user.
         """
-        return await self._files.look(session, absolute(session, path))
+        return await self._files.locate(session, absolute(session, path))
 
     async def allowed(self, session: Session, path: str) -> Place:
         """Return the place of such a file without its text."""

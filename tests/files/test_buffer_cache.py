@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.buffer_cache import BufferCache
-from acp_nvim.files.buffers.buffer_state import Lost, News, Typed
+from acp_nvim.files.buffers.buffer_state import News, Outdated, Typed, with_eol
 from acp_nvim.files.buffers.tracked_file import TrackedFiles
 from acp_nvim.files.bytes.disk import GRAIN_NS
 from acp_nvim.files.bytes.paths import Place
@@ -30,7 +30,12 @@ class Neovim:
     def __init__(self) -> None:
         self.answer = buffer(OLD, 2)
         self.told: list[News] = []
-        self.cache = BufferCache(self, TrackedFiles(), lambda _, news: self.told.append(news))  # type: ignore[arg-type]
+        self.files = TrackedFiles()
+        self.cache = BufferCache(self, self.files, lambda _, news: self.told.append(news))  # type: ignore[arg-type]
+
+    def is_stale(self) -> bool:
+        """Whether the buffer has to be read again."""
+        return self.files.buffer(PATH).is_stale
 
     async def read(self, _place: Place) -> BufferText:
         return self.answer
@@ -57,33 +62,33 @@ def edited(base: int, tick: int) -> BufferEdit:
 
 def test_an_edit_of_a_known_buffer(neovim: Neovim) -> None:
     neovim.found(buffer(OLD, 2))
-    neovim.cache.heard(edited(2, 3))
+    neovim.cache.on_edit(edited(2, 3))
     assert neovim.told == [Typed(NEW)]
-    assert not neovim.cache.is_stale(PATH)
+    assert not neovim.is_stale()
 
 
 def test_an_edit_that_arrives_before_the_text(neovim: Neovim) -> None:
-    neovim.cache.heard(edited(2, 3))
+    neovim.cache.on_edit(edited(2, 3))
     neovim.found(buffer(OLD, 2))
-    assert neovim.cache.is_stale(PATH)
+    assert neovim.is_stale()
     neovim.found(buffer(NEW, 3))
-    assert not neovim.cache.is_stale(PATH)
-    assert neovim.told == [Lost(), Lost(), Typed(NEW)]
+    assert not neovim.is_stale()
+    assert neovim.told == [Outdated(), Outdated(), Typed(NEW)]
 
 
 def test_an_edit_that_the_text_already_has(neovim: Neovim) -> None:
-    neovim.cache.heard(edited(2, 3))
+    neovim.cache.on_edit(edited(2, 3))
     neovim.found(buffer(NEW, 3))
-    assert not neovim.cache.is_stale(PATH)
+    assert not neovim.is_stale()
 
 
 def test_a_save_that_ends_the_text(neovim: Neovim) -> None:
     neovim.found(buffer(Text(("one",), eol=False), 2))
-    assert neovim.cache.ended(PATH, True)
-    assert not neovim.cache.ended(PATH, True)
-    known = neovim.cache.get(PATH)
-    assert known is not None
-    assert known.raw is known.text == Text(("one",))
+    state = neovim.files.buffer(PATH)
+    after = with_eol(state, True)
+    assert with_eol(after, True) is after is not state
+    assert after.text is not None
+    assert after.text.raw is after.text.text == Text(("one",))
 
 
 def settled(tmp_path: Path) -> Place:
@@ -116,11 +121,11 @@ def test_only_a_fully_known_text_is_returned_without_a_read(tmp_path: Path, what
     edit = BufferEdit(place.real, 3, 2, 3, 1, 2, ("mine",), True, True)
     told: dict[str, Callable[[], None]] = {
         "nothing": lambda: None,
-        "edit": lambda: neovim.cache.heard(edit),
-        "doubt": lambda: neovim.cache.doubted(place.real),
-        "reload": lambda: neovim.cache.heard(replace(edit, reloaded=True)),
-        "end": lambda: neovim.cache.heard(replace(edit, detached=True)),
-        "other buffer": lambda: neovim.cache.heard(replace(edit, bufnr=4)),
+        "edit": lambda: neovim.cache.on_edit(edit),
+        "doubt": lambda: neovim.cache.on_doubt(place.real),
+        "reload": lambda: neovim.cache.on_edit(replace(edit, reloaded=True)),
+        "end": lambda: neovim.cache.on_edit(replace(edit, detached=True)),
+        "other buffer": lambda: neovim.cache.on_edit(replace(edit, bufnr=4)),
     }
     known = what in ("nothing", "edit")
     told[what]()
@@ -130,7 +135,7 @@ def test_only_a_fully_known_text_is_returned_without_a_read(tmp_path: Path, what
     assert found.text == neovim.answer.text
     assert neovim.reads == (1 if known else 2)
 
-    neovim.cache.doubted(place.real)  # the same during the read
+    neovim.cache.on_doubt(place.real)  # the same during the read
     neovim.reads, neovim.meanwhile = 0, told[what]
     anyio.run(neovim.cache.mirrored, place)
     neovim.meanwhile = lambda: None

@@ -28,7 +28,7 @@ async def test_a_second_change_within_one_tick_is_found(
         path.write_text("one\n")
         await workspace.begin()
         await workspace.write(path, "two\n")
-        look = workspace.review.disk.look
+        look = workspace.core.disk.scan
         path.write_text("SIX\n")
         assert await look([], [str(path)]) == {str(path)}
         assert await look([], [str(path)]) == set()

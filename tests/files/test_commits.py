@@ -25,7 +25,7 @@ async def test_a_commit_is_compared_with_the_formatted_text(
         path.write_text("one\nTWO\nthree 3\n")
         neovim.refresh(str(path))
         git(workspace.work, "commit", "-qam", "x")
-        await workspace.review.refresh(workspace.sessions)
+        await workspace.core.refresh(workspace.sessions)
         assert workspace.pending() == {}
 
 
@@ -36,15 +36,15 @@ async def test_a_checkout_of_the_agents_commit_accepts_nothing(tmp_path: Path) -
         repository(work)
 
         async def looked() -> dict[str, str]:
-            await workspace.review.refresh(workspace.sessions)
+            await workspace.core.refresh(workspace.sessions)
             return workspace.pending()
 
         git(work, "switch", "-qc", "side")
         await workspace.begin()
         await workspace.write(path, "one\nTWO\n")
-        turn, call = workspace.review.tool_calls.turn(workspace.sessions[0]), ToolCall("c1")
+        turn, call = workspace.core.tool_calls.turn(workspace.sessions[0]), ToolCall("c1")
         assert turn is not None
-        workspace.review.tool_calls.unnamed(turn, [call])
+        workspace.core.tool_calls.unnamed(turn, [call])
         git(work, "commit", "-qam", "the agent's")
         await workspace.end()
         assert await looked() == {"a.txt": "modified"}
@@ -66,5 +66,5 @@ async def test_a_commit_counts_also_before_a_checkout(tmp_path: Path) -> None:
         await workspace.end()
         git(work, "commit", "-qam", "the user's")
         git(work, "switch", "-qc", "side")
-        await workspace.review.refresh(workspace.sessions)
+        await workspace.core.refresh(workspace.sessions)
         assert workspace.pending() == {}

@@ -52,7 +52,7 @@ async def test_a_journal_of_a_newer_version_is_left_alone(started: Neovims) -> N
     assert path.read_text() == TWO.replace("two\n", "line 2\n")
     await second.decide("accept")
     await second.open()
-    await second.review.persistence.close()
+    await second.core.persistence.close()
     assert contents(folder(first)) == before
     path = folder(first) / "journal"
     assert second.told == [f"Pending edits are lost when Neovim ends: a newer version wrote {path}"]
@@ -73,7 +73,7 @@ async def test_a_journal_that_a_newer_version_takes_over_is_left_alone(
     await first.exchange()
     await first.decide("accept")
     assert pending_by_path(first) == {}
-    await first.review.persistence.close()
+    await first.core.persistence.close()
     assert contents(folder(first)) == before
     assert len(first.told) == 1
 
@@ -116,7 +116,7 @@ async def test_edits_beside_a_newer_journal_go_to_no_other_workspace(
     second = await started.neovim("second")
     other = tmp_path / "other"
     other.mkdir()
-    second.review.persistence.open(str(other))
+    second.core.persistence.open(str(other))
     await second.write(second.work / "a.txt", TEXT)
     await second.exchange()
     assert not (roots.folder(tmp_path / "data", str(other)) / "journal").exists()
@@ -168,7 +168,7 @@ async def test_two_neovims_agree_on_agents_changes_since_a_checkpoint(
     for neovim in (first, second) * 3:
         await neovim.exchange()
     assert (folder(first) / "journal").stat().st_size == size
-    made = [neovim.review.rewind.checkpoints.lists()[0] for neovim in (first, second)]
+    made = [neovim.core.rewind.checkpoints.lists()[0] for neovim in (first, second)]
     changes = [[it.agent_changes for it in lists[1]] for lists in made]
     assert changes[0] == changes[1]
     assert changes[0][-1].keys() == {str(path)}
@@ -281,14 +281,14 @@ async def test_a_removed_folder_of_the_journal_is_created_again(started: Neovims
 async def test_new_records_are_written_when_the_process_ends(started: Neovims) -> None:
     first = await write_two_lines(started)
     await first.write(first.work / "b.txt", TEXT)
-    await first.review.persistence.close()
+    await first.core.persistence.close()
     assert sorted(pending_by_path(await started.neovim("second", agents=0))) == ["a.txt", "b.txt"]
 
 
 async def test_the_journal_is_written_by_a_timer(started: Neovims) -> None:
     first = await started.neovim("first")
     await first.write(first.work / "a.txt", TEXT)
-    first.review.persistence.touch()
+    first.core.persistence.touch()
     with anyio.fail_after(PATIENCE_S):
         while not (folder(first) / "pending").exists():
             await anyio.lowlevel.checkpoint()
@@ -307,4 +307,4 @@ async def test_a_clock_that_was_a_year_behind_loses_nothing(
         await first.exchange()
     second = await next_neovim(started, first)
     assert set(pending_by_path(second)) == {"a.txt", "0.txt", "365.txt", "364.txt"}
-    assert len(second.review.rewind.checkpoints.of(1)) == 4
+    assert len(second.core.rewind.checkpoints.of(1)) == 4

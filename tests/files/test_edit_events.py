@@ -24,7 +24,7 @@ async def test_a_write_during_a_long_scan_is_listed_at_once(tmp_path: Path) -> N
         looking, done = anyio.Event(), anyio.Event()
 
         async def look() -> None:
-            with workspace.review.edits.together():
+            with workspace.core.files.pending_view.together():
                 looking.set()
                 await done.wait()
 
@@ -37,7 +37,7 @@ async def test_a_write_during_a_long_scan_is_listed_at_once(tmp_path: Path) -> N
 
 async def test_changes_in_one_frame_have_their_events_after_the_list(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
-        with workspace.review.edits.together():
+        with workspace.core.files.pending_view.together():
             await workspace.write(workspace.work / "a.txt", "one\n")
             await workspace.write(workspace.work / "b.txt", "two\n")
             assert edit_events(workspace) == []

@@ -29,10 +29,10 @@ async def test_a_temporary_line_end_in_a_buffer_is_no_conflict(tmp_path: Path, e
     before = b"one\r\ntwo\r\nthree\r\nfour" + b"\r\n" * eol
     after = before.replace(b"three", b"theirs")
     async with fake_workspace(tmp_path) as workspace:
-        edits, path = workspace.review.edits, str(workspace.work / "a.txt")
-        edits.tracked[path].hear(Holds(shown, DOS))
+        files, path = workspace.core.files, str(workspace.work / "a.txt")
+        files.tracked[path].apply(Holds(shown, DOS))
         buffer = BufferText(1, 2, live, live, modified=True, format=DOS)
-        old, new, _ = texts(edits, FileChange(path, before, after), after, buffer)
+        old, new, _ = texts(files, FileChange(path, before, after), after, buffer)
     assert old is not None
     assert new is not None
     merged = merge(old, live, new)

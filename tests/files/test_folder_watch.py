@@ -42,12 +42,12 @@ class Watched:
         self.root = str(root)
         self.snapshots = Snapshots(lambda _: home / "a" / "b", lambda _: None)
         self.watch = FolderWatch(self.snapshots.folders, most)
-        anyio.run(self.snapshots.look, [self.root])
+        anyio.run(self.snapshots.scan, [self.root])
         self.look()
 
     def look(self) -> None:
         anyio.run(self.watch.begin, [self.root])
-        anyio.run(self.snapshots.look, [self.root])
+        anyio.run(self.snapshots.scan, [self.root])
 
     def is_quiet(self) -> bool:
         return self.watch.rest([self.root])
@@ -107,7 +107,7 @@ def test_each_change_is_noticed_until_the_next_scan(
 def test_a_change_during_a_scan_is_not_forgotten(watched: Watched, root: Path) -> None:
     anyio.run(watched.watch.begin, [watched.root])
     written(root / "top.txt")
-    anyio.run(watched.snapshots.look, [watched.root])
+    anyio.run(watched.snapshots.scan, [watched.root])
     assert not watched.is_quiet()
 
 

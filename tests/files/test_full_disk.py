@@ -122,7 +122,7 @@ async def test_waiting_records_are_written_as_soon_as_there_is_room(
     disk.fill()
     first = await started.neovim("first")
     await first.write(first.work / "a.txt", BIG)
-    first.review.persistence.touch()
+    first.core.persistence.touch()
     with anyio.fail_after(PATIENCE_S):
         while not disk_messages(first.told):
             await anyio.lowlevel.checkpoint()

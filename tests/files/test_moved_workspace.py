@@ -54,7 +54,7 @@ async def test_a_workspace_that_is_moved_has_no_pending_edits(started: Neovims) 
     moved = work.rename(started.root / "moved")
     second = await entered(started, moved)
     assert pending_by_path(second) == {}
-    assert len(second.review.rewind.checkpoints.of(1)) == 0
+    assert len(second.core.rewind.checkpoints.of(1)) == 0
     assert second.told == []
     assert (moved / "a.txt").read_text() == TWO
 
@@ -93,4 +93,4 @@ async def test_a_linked_workspace_has_the_same_pending_edits(started: Neovims) -
     work = await worked(started)
     (started.root / "link").symlink_to(work)
     second = await started.neovim("second", agents=0, work=started.root / "link")
-    assert [entry.path for entry in second.review.edits.ledger.files()] == [str(work / "a.txt")]
+    assert [entry.path for entry in second.core.files.ledger.files()] == [str(work / "a.txt")]

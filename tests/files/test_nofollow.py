@@ -30,7 +30,7 @@ ACTS: dict[str, Callable[[str], object]] = {
     "replace": lambda path: atomic_write.replace(path, b"new"),
     "remove": nofollow.remove,
     "symlink": lambda path: nofollow.symlink(path, b"target"),
-    "give": lambda path: nofollow.give(path, Rights(0o777, os.getuid(), os.getgid())),
+    "set_rights": lambda path: nofollow.set_rights(path, Rights(0o777, os.getuid(), os.getgid())),
 }
 
 
@@ -53,7 +53,7 @@ def test_a_directory_that_has_become_a_link_is_not_followed(
     assert outside_is_whole(work)
 
 
-@pytest.mark.parametrize("act", ["read", "write", "remove", "give"])
+@pytest.mark.parametrize("act", ["read", "write", "remove", "set_rights"])
 def test_a_file_that_has_become_a_link_is_not_followed(work: Path, act: str) -> None:
     path = work / "d/e/x"
     path.unlink()
@@ -64,7 +64,7 @@ def test_a_file_that_has_become_a_link_is_not_followed(work: Path, act: str) -> 
     assert outside_is_whole(work)
 
 
-@pytest.mark.parametrize("act", ["read", "write", "remove", "give", "symlink"])
+@pytest.mark.parametrize("act", ["read", "write", "remove", "set_rights", "symlink"])
 def test_a_pipe_or_a_directory_in_place_of_a_file_is_refused_at_once(work: Path, act: str) -> None:
     path = work / "d/e/x"
     path.unlink()

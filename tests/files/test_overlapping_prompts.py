@@ -21,7 +21,7 @@ from anyio.lowlevel import checkpoint
 from acp_nvim.edits.text import parse
 from acp_nvim.files import workspace as subject
 from acp_nvim.files.bytes.disk import GRAIN_NS
-from acp_nvim.files.changes.turn_start import keep
+from acp_nvim.files.changes.turn_start import read_contents
 from acp_nvim.files.checkpoints.snapshots import Snapshots
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
 from tests.support.waiting import eventually
@@ -29,7 +29,7 @@ from tests.support.waiting import eventually
 FILES = 16
 JIFFY_NS = 10_000_000
 """The most that the clock of files may be behind."""
-LOOK = Snapshots.look
+LOOK = Snapshots.scan
 
 
 class Gate:
@@ -82,7 +82,7 @@ class History:
     async def prompt(self) -> None:
         await self.pause()
         self.n += 1
-        await self.workspace.review.turn_began(self.session, object(), "x")
+        await self.workspace.core.begin_turn(self.session, object(), "x")
         self.prompted = True
 
     async def own(self) -> None:
@@ -90,15 +90,15 @@ class History:
         self.owned = True
         if self.fresh and self.chance.random() < 0.5:
             await self.edit()
-        await self.workspace.review.turn_began(self.session, None, "")
+        await self.workspace.core.begin_turn(self.session, None, "")
 
     async def answer(self) -> None:
         self.prompted = False
-        await self.workspace.review.turn_ended(self.session)
+        await self.workspace.core.end_turn(self.session)
 
     async def end_own_turn(self) -> None:
         self.owned = False
-        await self.workspace.review.turn_ended(self.session, own=True)
+        await self.workspace.core.end_turn(self.session, own=True)
 
     async def edit(self) -> None:
         path = self.fresh.pop()
@@ -119,12 +119,12 @@ class History:
             await self.answer()
         if self.owned:
             await self.end_own_turn()
-        await self.workspace.review.disk.over(self.session)
+        await self.workspace.core.disk.wait_over(self.session)
 
     async def step(self) -> None:
         ways = ["edit", "edit", "open", "before", "after"]
         ways += ["answer"] if self.prompted else ["prompt"]
-        ways += ["rest"] if self.owned else ["own"]
+        ways += ["end_own_turn"] if self.owned else ["own"]
         way = self.chance.choice(ways if self.fresh else ways[2:])
         self.steps.append(way)
         if way == "open":
@@ -151,7 +151,7 @@ async def histories(
 
     monkeypatch.setattr(subject, "PATIENCE_S", 0.0)
     monkeypatch.setattr(subject, "HEARD_NS", GRAIN_NS)
-    monkeypatch.setattr(Snapshots, "look", look)
+    monkeypatch.setattr(Snapshots, "scan", look)
     async with fake_workspace(root) as workspace:
         history = History(workspace, gate, random.Random(seed))
         await history.start()
@@ -191,9 +191,9 @@ async def test_a_file_that_a_call_named_early_belongs_to_the_prompt_of_that_call
         await history.edit()  # the scan needs a change
         history.gate.shut("before")
         await history.prompt()
-        turn = workspace.review.disk.turns.get(history.session)
+        turn = workspace.core.disk.turns.get(history.session)
         assert turn is not None
-        keep(turn.early, [str(path)])  # as when a call announces it
+        read_contents(turn.early, [str(path)])  # as when a call announces it
         path.write_text("two\n", encoding="utf-8")
         await history.answer()
         await history.prompt()
@@ -220,7 +220,7 @@ async def test_a_save_of_an_unknown_text_is_in_the_next_checkpoint(
         buffer.watched = buffer.tick, 1  # the answer to that is under way
         workspace.neovim.type(str(path), parse("mine\n"))
         workspace.neovim.save(str(path))
-        assert workspace.review.edits.buffers.get(str(path)) is None
+        assert workspace.core.files.buffers.get(str(path)) is None
         await history.finish()
         history.gate.shut("before")
         await history.prompt()
@@ -234,7 +234,7 @@ async def test_a_turn_without_a_prompt_ends_no_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with histories(tmp_path, monkeypatch, 0) as history:
-        checkpoints = history.workspace.review.rewind.checkpoints
+        checkpoints = history.workspace.core.rewind.checkpoints
         await history.own()
         await history.prompt()
         await history.end_own_turn()
@@ -254,7 +254,7 @@ async def test_a_turn_without_a_prompt_is_the_author_of_changes_during_the_scan(
         history.gate.shut("before")
         history.owned = True
         await history.edit()
-        await history.workspace.review.turn_began(history.session, None, "")
+        await history.workspace.core.begin_turn(history.session, None, "")
         await history.edit()
         await history.finish()
         assert len(history.agent) == 2

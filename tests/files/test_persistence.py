@@ -48,7 +48,7 @@ async def test_the_marker_exists_while_edits_are_pending(started: Neovims) -> No
 async def test_there_is_no_journal_without_data(started: Neovims) -> None:
     first = await write_two_lines(started)
     await first.decide("accept")
-    await first.review.persistence.close()
+    await first.core.persistence.close()
     assert [path.name for path in folder(first).iterdir()] == ["lock"]
 
 
@@ -106,7 +106,7 @@ async def test_the_next_neovim_shows_and_decides_the_same(started: Neovims) -> N
     await third.unreject()
     assert (third.work / "a.txt").read_text() == TWO
     assert len(third.pending()) == 3
-    assert len(third.review.rewind.checkpoints.of(1)) == 2
+    assert len(third.core.rewind.checkpoints.of(1)) == 2
     await third.restore(1, third.sessions[0])
     assert (third.work / "a.txt").read_text() == TWO
     assert not (third.work / "new.txt").exists()
@@ -119,12 +119,12 @@ async def test_line_ends_that_an_agent_has_changed_are_shown_again(started: Neov
     await first.begin()
     path.write_bytes(b"one\ntwo\n")
     await first.end()
-    (entry,) = first.review.edits.ledger.files()
+    (entry,) = first.core.files.ledger.files()
     assert entry.relaid
     await first.exchange()
     second = await next_neovim(started, first)
-    assert [it.relaid for it in second.review.edits.ledger.files()] == [entry.relaid]
-    before, after = (it.review.edits.state(str(path)) for it in (first, second))
+    assert [it.relaid for it in second.core.files.ledger.files()] == [entry.relaid]
+    before, after = (it.core.files.tracked.state(str(path)) for it in (first, second))
     assert before.user_format == after.user_format == Format(dos=True)
     assert before.agent_format == after.agent_format == Format()
 
@@ -173,11 +173,11 @@ async def test_edits_that_were_never_saved_are_parked(started: Neovims) -> None:
     assert path.read_text() == TEXT
     second = await next_neovim(started, first)
     assert pending_by_path(second) == {}
-    assert list(second.review.edits.ledger.parked()) == [str(path)]
+    assert list(second.core.files.ledger.parked()) == [str(path)]
     path.write_text(TWO)
-    await second.review.sync_all()
+    await second.core.sync_all()
     assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
-    assert second.review.edits.ledger.parked() == {}
+    assert second.core.files.ledger.parked() == {}
 
 
 async def test_unsaved_edits_of_a_running_neovim_are_not_parked(started: Neovims) -> None:
@@ -214,37 +214,37 @@ async def test_stashed_edits_are_parked_and_return(started: Neovims, lives: bool
     neovim = await in_git(started)
     git(neovim.work, "stash")
     if lives:
-        await neovim.review.sync_all()
+        await neovim.core.sync_all()
     else:
         neovim = await next_neovim(started, neovim)
     assert pending_by_path(neovim) == {}
-    ((parked,),) = neovim.review.edits.ledger.parked().values()
+    ((parked,),) = neovim.core.files.ledger.parked().values()
     assert parked.branch == "main"
     assert neovim.told == ["The edits of a.txt are parked with branch main: :Acp edits parked"]
     await neovim.exchange()
     neovim = await next_neovim(started, neovim)
     git(neovim.work, "stash", "pop")
-    await neovim.review.sync_all()
+    await neovim.core.sync_all()
     assert pending_by_path(neovim) == {"a.txt": ("modified", False, HUNKS)}
-    assert neovim.review.edits.ledger.parked() == {}
+    assert neovim.core.files.ledger.parked() == {}
 
 
 async def test_edits_of_another_branch_are_parked_with_it(started: Neovims) -> None:
     neovim = await in_git(started)
     git(neovim.work, "switch", "-q", "-c", "side")
-    await neovim.review.sync_all()
+    await neovim.core.sync_all()
     assert pending_by_path(neovim) == {"a.txt": ("modified", False, HUNKS)}
     git(neovim.work, "commit", "-q", "-am", "theirs")
     git(neovim.work, "switch", "-q", "main")
     neovim.neovim.open(str(neovim.work / "a.txt"))
-    await neovim.review.sync_all()
-    ((parked,),) = neovim.review.edits.ledger.parked().values()
+    await neovim.core.sync_all()
+    ((parked,),) = neovim.core.files.ledger.parked().values()
     assert parked.branch == "side"
-    neovim.review.drop_parked([str(neovim.work / "a.txt")])
+    neovim.core.drop_parked([str(neovim.work / "a.txt")])
     await neovim.exchange()
     neovim = await next_neovim(started, neovim)
     git(neovim.work, "switch", "-q", "side")
-    await neovim.review.sync_all()
+    await neovim.core.sync_all()
     assert pending_by_path(neovim) == {}
 
 
@@ -255,9 +255,9 @@ async def test_a_change_by_git_right_after_a_turn_is_not_the_agents(started: Neo
         tasks.start_soon(neovim.end)
         await checkpoint()  # the agent has answered, and the scan has begun
         git(neovim.work, "stash")
-    await neovim.review.sync_all()
+    await neovim.core.sync_all()
     assert pending_by_path(neovim) == {}
-    assert list(neovim.review.edits.ledger.parked()) == [str(neovim.work / "a.txt")]
+    assert list(neovim.core.files.ledger.parked()) == [str(neovim.work / "a.txt")]
 
 
 # -- two at once ----------------------------------------------------------------------------------
@@ -285,13 +285,13 @@ async def test_a_second_decision_of_a_hunk_is_refused_with_a_message(
     first = await write_two_lines(started)
     path = first.work / "a.txt"
     second = await started.neovim("second", agents=0)
-    assert await first.review.decisions.hunk("accept", str(path), 1) == []
-    said = await second.review.decisions.hunk("reject", str(path), 1)
+    assert await first.core.review.hunk("accept", str(path), 1) == []
+    said = await second.core.review.hunk("reject", str(path), 1)
     assert said == ["a.txt: decided in another Neovim"]
     assert path.read_text() == TWO
-    (entry,) = second.review.edits.ledger.files()
-    assert await first.review.decisions.files("reject", first.review.edits.ledger.files()) == []
-    said = await second.review.decisions.files("accept", [entry])
+    (entry,) = second.core.files.ledger.files()
+    assert await first.core.review.files("reject", first.core.files.ledger.files()) == []
+    said = await second.core.review.files("accept", [entry])
     assert said == ["a.txt: decided in another Neovim"]
     assert pending_by_path(first) == pending_by_path(second) == {}
     await second.unreject()
@@ -352,7 +352,7 @@ async def test_text_restored_after_a_decision_of_another_neovim_is_pending_in_bo
     assert (
         pending_by_path(first) == pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
     )
-    assert await second.review.decisions.hunk("accept", str(second.work / "a.txt"), 1) == []
+    assert await second.core.review.hunk("accept", str(second.work / "a.txt"), 1) == []
     await first.exchange()
     assert (
         pending_by_path(first)
@@ -370,8 +370,8 @@ async def test_a_decision_in_progress_in_another_neovim_is_reported(
     await first.exchange()
     other = JournalFile(folder(first))
     assert other.try_lock()
-    said = await first.review.decisions.hunk("accept", str(first.work / "a.txt"), 1)
+    said = await first.core.review.hunk("accept", str(first.work / "a.txt"), 1)
     assert said == ["Another Neovim is working on these edits. Try again"]
     assert await first.restore(1) == said
     other.close()  # as if its process were killed
-    assert await first.review.decisions.hunk("accept", str(first.work / "a.txt"), 1) == []
+    assert await first.core.review.hunk("accept", str(first.work / "a.txt"), 1) == []

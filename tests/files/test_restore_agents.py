@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from acp_nvim.edits.text import parse
-from acp_nvim.files.review.decisions import Verdict
+from acp_nvim.files.review.review import Verdict
 from tests.support.checkpoints import FIRST
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
 from tests.support.git import repository

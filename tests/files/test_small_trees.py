@@ -31,7 +31,7 @@ def snapshots(tmp_path: Path) -> Snapshots:
 
 def at_once(kept: Snapshots, root: Path) -> list[FileChange] | None:
     """Return the result of a scan without waiting, or None if it has to wait."""
-    look = kept.look([str(root)])
+    look = kept.scan([str(root)])
     try:
         look.send(None)
     except StopIteration as end:
@@ -80,7 +80,7 @@ def no_directory(root: Path) -> None:
 async def test_an_unchanged_tree_is_scanned_at_once(tmp_path: Path) -> None:
     root, kept = tree(tmp_path), snapshots(tmp_path)
     os.mkfifo(root / "pipe")  # not a file that is stored
-    assert await kept.look([str(root)]) == []
+    assert await kept.scan([str(root)]) == []
     trees = kept.trees([str(root)])
     assert at_once(kept, root) == []
     assert kept.trees([str(root)]) == trees != {}
@@ -103,18 +103,18 @@ async def test_every_kind_of_change_is_found(
     change: Callable[[Path], None], tmp_path: Path
 ) -> None:
     root, kept = tree(tmp_path), snapshots(tmp_path)
-    await kept.look([str(root)])
+    await kept.scan([str(root)])
     before = kept.trees([str(root)])
     change(root)
     assert at_once(kept, root) is None
-    await kept.look([str(root)])
+    await kept.scan([str(root)])
     assert kept.trees([str(root)]) != before
     assert at_once(kept, root) == []
 
 
 async def test_ignored_files_are_skipped(tmp_path: Path) -> None:
     root, kept = tree(tmp_path), snapshots(tmp_path)
-    await kept.look([str(root)])
+    await kept.scan([str(root)])
     (root / "node_modules").mkdir()
     (root / "node_modules" / "x.js").write_text("x")
     assert at_once(kept, root) == []

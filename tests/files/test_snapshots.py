@@ -193,12 +193,12 @@ async def test_the_plugins_files_are_no_part_of_a_home_directory(
         repository(work)
     ours = work / "share" / "acp"
     kept = Snapshots(lambda root: ours / "checkpoints" / roots.name(root), notices.append)
-    await kept.look([str(work)])
+    await kept.scan([str(work)])
     (ours / "sessions.json").write_text("{}")
     (work / "a.txt").write_text("A\n")
-    changes = await kept.look([str(work)])
+    changes = await kept.scan([str(work)])
     assert [change.path for change in changes] == [str(work / "a.txt")]
-    assert await kept.look([str(work)]) == []
+    assert await kept.scan([str(work)]) == []
 
 
 # ---- snapshots of several directories, and single files
@@ -216,11 +216,11 @@ def snapshots(tmp_path: Path, notices: list[str]) -> Snapshots:
 
 async def test_a_change_has_both_sides(snapshots: Snapshots, work: Path) -> None:
     repository(work)
-    assert await snapshots.look([str(work)]) == []
+    assert await snapshots.scan([str(work)]) == []
     (work / "a.txt").write_text("A\n")
     (work / "b.txt").unlink()
     (work / "n.txt").write_text("n\n")
-    assert await snapshots.look([str(work)]) == [
+    assert await snapshots.scan([str(work)]) == [
         FileChange(str(work / "a.txt"), b"a\n", b"A\n"),
         FileChange(str(work / "b.txt"), b"b\n", None),
         FileChange(str(work / "n.txt"), None, b"n\n"),
@@ -239,14 +239,14 @@ async def test_ignored_and_outside_files_are_scanned_once_they_are_named(
     outside = tmp_path / "outside.txt"
     outside.write_text("1\n")
     roots, paths = [str(work)], [str(ignored), str(outside)]
-    await snapshots.look(roots)
+    await snapshots.scan(roots)
     await snapshots.note(roots, paths)
     for path in (ignored, outside):
         path.write_text("2\n")
-    changes = await snapshots.look(roots, paths)
+    changes = await snapshots.scan(roots, paths)
     changes.sort(key=lambda change: paths.index(change.path))
     assert changes == [FileChange(path, b"1\n", b"2\n") for path in paths]
-    assert await snapshots.look(roots) == []
+    assert await snapshots.scan(roots) == []
 
 
 async def test_an_unknown_ignored_file_is_not_taken_for_a_new_one(
@@ -254,16 +254,16 @@ async def test_an_unknown_ignored_file_is_not_taken_for_a_new_one(
 ) -> None:
     repository(work)
     (work / "x.log").write_text("1\n")
-    await snapshots.look([str(work)])
-    assert await snapshots.look([str(work)], [str(work / "x.log")]) == []
+    await snapshots.scan([str(work)])
+    assert await snapshots.scan([str(work)], [str(work / "x.log")]) == []
     assert snapshots.reasons([str(work)]) == []
 
 
 async def test_links_are_no_texts(snapshots: Snapshots, work: Path) -> None:
     repository(work)
-    await snapshots.look([str(work)])
+    await snapshots.scan([str(work)])
     (work / "link").symlink_to("a.txt")
-    assert await snapshots.look([str(work)]) == []
+    assert await snapshots.scan([str(work)]) == []
 
 
 async def test_each_limit_is_reported_once(
@@ -273,7 +273,7 @@ async def test_each_limit_is_reported_once(
     repository(work)
     (work / "big.txt").write_text("x" * 101)
     for _ in range(3):
-        await snapshots.look([str(work)])
+        await snapshots.scan([str(work)])
     assert len(notices) == 1
     assert "big.txt" in notices[0]
 
@@ -282,8 +282,8 @@ async def test_a_directory_that_cannot_be_stored_has_a_reason(
     snapshots: Snapshots, work: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plain_tree, "MAX_FILES", 1)
-    assert await snapshots.look([str(work)]) == []
-    assert await snapshots.look([str(work)]) == []
+    assert await snapshots.scan([str(work)]) == []
+    assert await snapshots.scan([str(work)]) == []
     assert snapshots.trees([str(work)]) == {}
     (reason,) = snapshots.reasons([str(work)])
     assert "more than 1 files" in reason
@@ -292,7 +292,7 @@ async def test_a_directory_that_cannot_be_stored_has_a_reason(
 
 async def test_the_head_is_compared_only_when_it_moved(snapshots: Snapshots, work: Path) -> None:
     repository(work)
-    await snapshots.look([str(work)])
+    await snapshots.scan([str(work)])
     path, other, gone = (str(work / name) for name in ("a.txt", "sub/c.txt", "b.txt"))
     untracked = str(work / "untracked.txt")
     paths = [path, other, gone, untracked]
@@ -311,7 +311,7 @@ async def test_the_head_is_compared_only_when_it_moved(snapshots: Snapshots, wor
 
 async def test_the_first_commit(snapshots: Snapshots, work: Path) -> None:
     git(work, "init", "-q", "-b", "main")
-    await snapshots.look([str(work)])
+    await snapshots.scan([str(work)])
     path = str(work / "a.txt")
     assert await snapshots.committed(str(work), [path], None) == ("", 0, {})
     git(work, "add", "-A")

@@ -83,7 +83,7 @@ async def test_a_tree_that_could_not_be_stored_is_tried_again(
     notices: list[str] = []
     snapshots = Snapshots(lambda root: tmp_path / "own" / "all" / roots.name(root), notices.append)
     where = [str(work)]
-    await snapshots.look(where)
+    await snapshots.scan(where)
     (work / "a").write_text("two\n")
 
     def fails(*_: object, **__: object) -> bytes:
@@ -91,16 +91,16 @@ async def test_a_tree_that_could_not_be_stored_is_tried_again(
 
     with monkeypatch.context() as broken:
         broken.setattr(GitStore, "_run", fails)
-        assert await snapshots.look(where) == []
+        assert await snapshots.scan(where) == []
     assert snapshots.reasons(where) == ["git diff-files: no"]
     assert len(notices) == 1
     (work / "b").write_text("two\n")
-    assert await snapshots.look(where) == []
+    assert await snapshots.scan(where) == []
     snapshots.retry(where)
-    assert await snapshots.look(where) == []
+    assert await snapshots.scan(where) == []
     assert snapshots.reasons(where) == []
     (work / "b").write_text("three\n")
-    assert [change.path for change in await snapshots.look(where)] == [str(work / "b")]
+    assert [change.path for change in await snapshots.scan(where)] == [str(work / "b")]
 
 
 async def test_a_tree_that_is_too_large_is_not_tried_again(
@@ -113,7 +113,7 @@ async def test_a_tree_that_is_too_large_is_not_tried_again(
         (plain / name).write_text("one\n")
     monkeypatch.setattr("acp_nvim.files.checkpoints.plain_tree.MAX_FILES", 2)
     snapshots = Snapshots(lambda root: tmp_path / "own" / "all" / roots.name(root), notices.append)
-    await snapshots.look([str(plain)])
+    await snapshots.scan([str(plain)])
     snapshots.retry([str(plain)])
     assert len(snapshots.reasons([str(plain)])) == len(notices) == 1
 
@@ -126,13 +126,13 @@ async def test_an_unusable_store_is_reported_once(work: Path, tmp_path: Path, gi
     (tmp_path / "file").touch()
     own = tmp_path / "file" / "own" / "run"
     snapshots = Snapshots(lambda root: own / roots.name(root), notices.append)
-    assert await snapshots.look([str(root)]) == []
+    assert await snapshots.scan([str(root)]) == []
     snapshots.retry([str(root)])
-    assert await snapshots.look([str(root)]) == []
+    assert await snapshots.scan([str(root)]) == []
     [notice] = notices
     assert notice.startswith("No checkpoints, and changes on disk are not seen: Not a ")
     assert str(own) in notice
-    assert snapshots.looked([str(root)])
+    assert snapshots.is_scanned([str(root)])
     assert len(snapshots.reasons([str(root)])) == 1
 
 
@@ -150,9 +150,9 @@ async def test_a_full_disk_is_reported_and_tried_again(
 
     with monkeypatch.context() as broken:
         broken.setattr(private_files, "opener", full)
-        assert await snapshots.look([str(root)]) == []
+        assert await snapshots.scan([str(root)]) == []
     assert notices == ["No checkpoints, and changes on disk are not seen: No space left on device"]
     snapshots.retry([str(root)])
-    assert await snapshots.look([str(root)]) == []
+    assert await snapshots.scan([str(root)]) == []
     (root / "a").write_text("two\n")
-    assert [change.path for change in await snapshots.look([str(root)])] == [str(root / "a")]
+    assert [change.path for change in await snapshots.scan([str(root)])] == [str(root / "a")]

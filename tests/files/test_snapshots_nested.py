@@ -45,10 +45,10 @@ async def test_changes_in_nested_repositories_are_found(
 ) -> None:
     files = [work / name / "a.txt" for name in ("sm", "own", "own/deep", "")]
     paths = list(map(str, files))
-    assert await snapshots.look([str(work)]) == []
+    assert await snapshots.scan([str(work)]) == []
     for file in files:
         file.write_text("A\n")
-    found = await snapshots.look([str(work)], paths if named else None)
+    found = await snapshots.scan([str(work)], paths if named else None)
     assert sorted(found, key=lambda one: one.path) == [
         FileChange(path, b"a\n", b"A\n") for path in sorted(paths)
     ]
@@ -58,7 +58,7 @@ async def test_changes_in_nested_repositories_are_found(
 
 
 async def test_a_file_belongs_to_the_innermost_repository(snapshots: Snapshots, work: Path) -> None:
-    await snapshots.look([str(work)])
+    await snapshots.scan([str(work)])
     inner, outer = str(work / "own" / "deep" / "a.txt"), str(work / "a.txt")
     by, rest = snapshots.by_root([str(work)], [inner, outer, "/elsewhere"])
     assert by == {str(work / "own" / "deep"): [inner], str(work): [outer]}
@@ -73,5 +73,5 @@ async def test_repositories_beyond_the_limit_are_reported(
     snapshots = Snapshots(
         lambda root: tmp_path / "data" / "checkpoints" / roots.name(root), notices.append
     )
-    await snapshots.look([str(work)])
+    await snapshots.scan([str(work)])
     assert notices == ["Changes on disk are not seen in more than 1 repositories: sm"]

@@ -23,16 +23,16 @@ from acp_nvim.files.buffers.tracked_file import (
     FileState,
     Forgotten,
     Holds,
-    Late,
-    Looked,
     NeovimRead,
-    PutOff,
+    Postponed,
+    PostponedChange,
+    Received,
     Removed,
     Saved,
     SavedIdle,
     SaveSigned,
+    Scanned,
     Stored,
-    TakenOver,
     TrackedFiles,
     Unsettled,
     UserFormat,
@@ -54,9 +54,9 @@ class Session:
     id, agent, title, directories = "s1", "agent", None, ()
 
 
-LATE = Late(Session(), 7)
+LATE = PostponedChange(Session(), 7)
 KNOWN = FileState(disk=OLD, disk_format=UNIX, compared="1-2", saved="1-2")
-IN_CONFLICT = msgspec.structs.replace(KNOWN, conflict_base=OLD, late=LATE)
+IN_CONFLICT = msgspec.structs.replace(KNOWN, conflict_base=OLD, postponed=LATE)
 
 TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     # events of the user
@@ -103,13 +103,18 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
         Forgotten(),
         {"disk": UNSET, "disk_format": None, "compared": UNSET},
     ),
-    ("looked at by name", KNOWN, Looked((3, "1-2")), {"last_look": (3, "1-2")}),
+    ("looked at by name", KNOWN, Scanned((3, "1-2")), {"last_scan": (3, "1-2")}),
     ("kept by a store", KNOWN, Stored(), {"in_store": True}),
     # events of agents
     ("an agent's change", KNOWN, AgentChanged(), {"agent_change_count": 1}),
     ("its format", KNOWN, AgentFormat(DOS), {"agent_format": DOS}),
-    ("its change is late", KNOWN, PutOff(OLD, UNIX, LATE), {"late": LATE, "compared": UNSET}),
-    ("and is made", IN_CONFLICT, CaughtUp(), {"late": None}),
+    (
+        "its change is late",
+        KNOWN,
+        Postponed(OLD, UNIX, LATE),
+        {"postponed": LATE, "compared": UNSET},
+    ),
+    ("and is made", IN_CONFLICT, CaughtUp(), {"postponed": None}),
     # owners of the text
     ("read by Neovim", KNOWN, NeovimRead(NEW), {"neovim_read": NEW}),
     ("taken up", FileState(neovim_read=NEW), NeovimRead(None), {"neovim_read": None}),
@@ -125,7 +130,7 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     (
         "taken over from another process",
         FileState(rights=RIGHTS),
-        TakenOver(DOS, None, UNSET, None, None),
+        Received(DOS, None, UNSET, None, None),
         {"user_format": DOS, "rights": None},
     ),
     ("removed as any other", FileState(rights=RIGHTS), Removed(None), {"rights": None}),
@@ -175,7 +180,7 @@ async def test_a_file_has_one_writer_at_a_time() -> None:
     files, order = TrackedFiles(), list[str]()
 
     async def write(name: str) -> None:
-        async with files["/f"].alone():
+        async with files["/f"].hold():
             order.append(f"{name} begins")
             await anyio.lowlevel.checkpoint()
             order.append(f"{name} ends")
@@ -191,12 +196,12 @@ async def test_a_file_has_one_writer_at_a_time() -> None:
 
 async def test_empty_states_are_forgotten_unless_locked() -> None:
     files = TrackedFiles()
-    files["/known"].hear(Holds(OLD, UNIX))
+    files["/known"].apply(Holds(OLD, UNIX))
     files["/open"].buffer = msgspec.structs.replace(
         files["/open"].buffer, text=BufferText(1, 2, OLD, OLD)
     )
     locked = files["/locked"]
-    async with locked.alone():
+    async with locked.hold():
         for n in range(10 * SPARE):
             assert files[f"/{n}"].state == FileState()
         kept = {file.path for file in files}

@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from acp_nvim.files.changes import turn_start as subject
-from acp_nvim.files.changes.turn_start import EarlyLooks
+from acp_nvim.files.changes.turn_start import EarlyScans
 from acp_nvim.files.changes.turns import Turns
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
@@ -60,14 +60,14 @@ class Disk:
 
 
 @asynccontextmanager
-async def waiting(disk: Disk) -> AsyncIterator[tuple[EarlyLooks, Session]]:
+async def waiting(disk: Disk) -> AsyncIterator[tuple[EarlyScans, Session]]:
     """Yield a session whose prompt waits."""
 
     def failed(name: str, error: Exception) -> None:
         raise AssertionError(f"{name}: {error!r}")
 
     async with anyio.create_task_group() as group:
-        coming = EarlyLooks(disk.turns, cast("Any", disk.look_before), Tasks(group, failed))
+        coming = EarlyScans(disk.turns, cast("Any", disk.look_before), Tasks(group, failed))
         session = Session(1, "agent", "/")
         coming.expect(session)
         coming.expect(session)
@@ -80,7 +80,7 @@ async def test_a_turn_that_begins_during_the_scan_waits_for_it() -> None:
     async with waiting(disk) as (coming, session):
         await disk.until_told(["/"])
         disk.turns.enter(session)
-        assert not coming.take(session)
+        assert not coming.use(session)
         asyncio.get_running_loop().call_soon(disk.free.set)
         assert await coming.wait(session)
         assert (disk.looks, disk.told) == (1, [["/"]])
@@ -92,7 +92,7 @@ async def test_a_turn_that_begins_right_after_the_scan_needs_no_other() -> None:
     async with waiting(disk) as (coming, session):
         assert await coming.wait(session)
         disk.turns.enter(session)
-        assert coming.take(session)
+        assert coming.use(session)
         assert disk.told == [["/"]]
 
 
@@ -103,7 +103,7 @@ async def test_a_scan_becomes_stale_soon(monkeypatch: pytest.MonkeyPatch) -> Non
     disk.free.set()
     async with waiting(disk) as (coming, session):
         await disk.until_told([])
-        assert not coming.take(session)
+        assert not coming.use(session)
         assert not await coming.wait(session)
 
 

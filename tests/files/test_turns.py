@@ -30,19 +30,19 @@ async def test_changes_after_the_answer_belong_to_the_user_at_once() -> None:
     async def later(*_: Any) -> None:
         closed.append(turn.closed)
 
-    review = SimpleNamespace(
+    workspace = SimpleNamespace(
         disk=SimpleNamespace(turns=turns, before_use=None),
-        edits=SimpleNamespace(
+        files=SimpleNamespace(
             ledger=SimpleNamespace(files=list),
             trees=SimpleNamespace(known={}, read=lambda _: {}),
         ),
         _learn_trees=lambda _: None,
-        _amends=SimpleNamespace(ended=later),
+        _amends=SimpleNamespace(on_turn_end=later),
         _briefly=later,
         _end=None,
         _open_checkpoints={},
     )
-    await Workspace.turn_ended(cast(Any, review), session)
+    await Workspace.end_turn(cast(Any, workspace), session)
     assert closed[0] > turn.began
     assert closed == [turn.closed] * 2
 
@@ -51,13 +51,13 @@ async def test_a_turn_that_continues_with_another_prompt_is_not_closed() -> None
     turns = Turns(ignore_roots)
     session = Session(1, "agent", "/")
     turn = turns.enter(session)
-    turn.sent(1, looked=True)
+    turn.on_sent(1, is_scanned=True)
     assert turns.enter(session) is turn
-    turn.sent(2, looked=False)
-    turn.answered()
+    turn.on_sent(2, is_scanned=False)
+    turn.on_answer()
     assert not turn.closed
     assert turn.had_prompt(1), "the first prompt was at work when the second one went"
-    turn.answered()
+    turn.on_answer()
     assert turn.closed
 
 
@@ -66,26 +66,26 @@ async def test_changes_between_two_prompts_belong_to_the_user() -> None:
     turns = Turns(ignore_roots)
     session = Session(1, "agent", "/")
     turn = turns.enter(session)
-    turn.sent(1, looked=True)
+    turn.on_sent(1, is_scanned=True)
     turns.enter(session)
-    turn.answered()
+    turn.on_answer()
     between = turn.closed
-    turn.sent(between + 2, looked=True)
+    turn.on_sent(between + 2, is_scanned=True)
     assert [turn.had_prompt(between + n) for n in (-1, 0, 1, 2)] == [True, False, False, True]
 
 
 async def test_a_failed_prompt_leaves_no_turn_behind(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
-        review, session = workspace.review, workspace.sessions[0]
+        core, session = workspace.core, workspace.sessions[0]
 
         async def broken(*_: Any) -> None:
             raise OSError("a full disk")
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(review.disk, "remember", broken)
+            patch.setattr(core.disk, "remember", broken)
             with pytest.raises(OSError, match="a full disk"):
-                await review.turn_began(session, object(), "x")
-        assert review.disk.turns.get(session) is None
+                await core.begin_turn(session, object(), "x")
+        assert core.disk.turns.get(session) is None
 
 
 async def test_a_turn_ends_after_the_scan_that_follows_its_last_prompt() -> None:
@@ -94,9 +94,9 @@ async def test_a_turn_ends_after_the_scan_that_follows_its_last_prompt() -> None
     disk = cast(Any, SimpleNamespace(turns=turns, _tasks=SimpleNamespace(start_soon=id)))
     session = Session(1, "agent", "/")
     turn = turns.enter(session)
-    turn.answered()
+    turn.on_answer()
     turns.enter(session)
-    turn.answered()
+    turn.on_answer()
     DiskChanges.leave(disk, session)
     assert turns.get(session) is turn
     DiskChanges.leave(disk, session)
@@ -107,21 +107,21 @@ async def test_a_prompt_waits_only_for_the_very_first_scan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Changes of its agent before the end of that scan would count as original contents."""
-    look, gate = Snapshots.look, anyio.Event()
+    look, gate = Snapshots.scan, anyio.Event()
 
     async def stopped(self: Snapshots, *args: Any) -> Any:
         await gate.wait()
         return await look(self, *args)
 
-    monkeypatch.setattr(Snapshots, "look", stopped)
+    monkeypatch.setattr(Snapshots, "scan", stopped)
     monkeypatch.setattr(module, "PATIENCE_S", 0.0)
     monkeypatch.setattr(module, "FIRST_S", 10.0)
     async with fake_workspace(tmp_path) as workspace, anyio.create_task_group() as group:
-        review, session = workspace.review, workspace.sessions[0]
+        core, session = workspace.core, workspace.sessions[0]
         sent = anyio.Event()
 
         async def begin() -> None:
-            await review.turn_began(session, object(), "x")
+            await core.begin_turn(session, object(), "x")
             sent.set()
 
         group.start_soon(begin)
@@ -132,6 +132,6 @@ async def test_a_prompt_waits_only_for_the_very_first_scan(
         await workspace.end()
         (workspace.work / "a.txt").write_text("the user's\n")
         gate = anyio.Event()
-        await review.turn_began(session, object(), "y")
+        await core.begin_turn(session, object(), "y")
         gate.set()
         await workspace.end()

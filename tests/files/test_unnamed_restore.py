@@ -16,7 +16,7 @@ async def test_a_restore_asks_about_files_that_the_agent_has_not_named(tmp_path:
         repository(workspace.work)
         workspace.names_files = False
         await workspace.begin()
-        turn = workspace.review.disk.turns.get(workspace.sessions[0])
+        turn = workspace.core.disk.turns.get(workspace.sessions[0])
         assert turn is not None
         turn.mentions.add_command("sed -i s/one/two/ a.txt", str(workspace.work))
         for file in files:

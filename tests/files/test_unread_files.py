@@ -102,7 +102,7 @@ async def test_a_file_that_no_store_has_is_not_overwritten(tmp_path: Path) -> No
 async def test_the_agent_knows_its_own_changes_on_disk(tmp_path: Path) -> None:
     async with begun(tmp_path) as (workspace, path):
         path.write_text(OLD.replace("line 3\n", "by a command\n"))
-        await workspace.review.disk.look([str(workspace.work)])
+        await workspace.core.disk.scan([str(workspace.work)])
         save(
             workspace, path, OLD.replace("line 3\n", "by a command\n").replace("line 9\n", "mine\n")
         )
@@ -114,18 +114,18 @@ async def test_the_agent_knows_its_changes_on_disk_after_the_save(tmp_path: Path
     async with begun(tmp_path) as (workspace, path):
         save(workspace, path, USERS)
         path.write_text(USERS.replace("line 3\n", "by a command\n"))
-        await workspace.review.disk.look([str(workspace.work)])
+        await workspace.core.disk.scan([str(workspace.work)])
         await workspace.write(path, AGENTS)
         assert path.read_text() == BOTH
 
 
 async def test_a_read_call_that_names_the_file_makes_it_known(tmp_path: Path) -> None:
     async with begun(tmp_path) as (workspace, path):
-        turn = workspace.review.disk.turns.get(workspace.sessions[0])
+        turn = workspace.core.disk.turns.get(workspace.sessions[0])
         assert turn is not None
         save(workspace, path, OLD.replace("line 3\n", "mine\n"))
         call = ToolCall("c1", "Read", kind="read")
         for done in (False, True):
-            workspace.review.tool_calls.reads(turn, call, [str(path)], is_completed=done)
+            workspace.core.tool_calls.reads(turn, call, [str(path)], is_completed=done)
         await workspace.write(path, AGENTS)
         assert path.read_text() == AGENTS

@@ -51,14 +51,14 @@ class Typed:
 
     async def reject(self) -> list[str]:
         """Reject everything and return the message to the user."""
-        decisions = self.neovim.review.decisions
-        return await decisions.files("reject", self.neovim.review.edits.ledger.files())
+        decisions = self.neovim.core.review
+        return await decisions.files("reject", self.neovim.core.files.ledger.files())
 
     async def settle(self) -> None:
         """Wait until all changes of the user are processed."""
         await self.neovim.settle(self.path)
-        await self.neovim.review.sync_all()
-        await self.neovim.review.edits.sync(str(self.path))
+        await self.neovim.core.sync_all()
+        await self.neovim.core.live.sync(str(self.path))
         await self.neovim.exchange()
 
 
@@ -69,7 +69,7 @@ async def typed(started: Neovims, *, on_disk: bool = False) -> Typed:
     at.path.write_text(OLD)
     neovim.neovim.open(str(at.path))
     if on_disk:
-        await neovim.review.edits.buffers.load(_place(at.path))
+        await neovim.core.files.buffers.load(_place(at.path))
         at.type()
         await neovim.begin()
         at.path.write_text(TWO)
@@ -132,7 +132,7 @@ async def test_a_discarded_buffer_makes_the_edit_pending_again(
 
 async def test_an_unsaved_reject_of_one_of_two_hunks(started: Neovims) -> None:
     at = await typed(started)
-    said = await at.neovim.review.decisions.hunk("reject", str(at.path), 1)
+    said = await at.neovim.core.review.hunk("reject", str(at.path), 1)
     assert said == [NOT_SAVED]
     assert pending_by_path(at.neovim) == {"a.txt": ("modified", False, HUNKS[1:])}
     await at.neovim.exchange()
@@ -143,8 +143,8 @@ async def test_an_unsaved_reject_of_one_of_two_hunks(started: Neovims) -> None:
 
 async def test_an_accept_is_valid_on_disk_too(started: Neovims) -> None:
     at = await typed(started)
-    await at.neovim.review.decisions.hunk("reject", str(at.path), 1)
-    await at.neovim.review.decisions.hunk("accept", str(at.path), 9)
+    await at.neovim.core.review.hunk("reject", str(at.path), 1)
+    await at.neovim.core.review.hunk("accept", str(at.path), 9)
     await at.neovim.exchange()
     started.kill(at.neovim)
     second = await started.neovim("second", agents=0)
@@ -164,7 +164,7 @@ async def test_an_unsaved_removal_by_the_user_stays_pending(started: Neovims) ->
 async def test_later_writes_of_the_agent_on_disk_are_pending_too(started: Neovims) -> None:
     at = await typed(started)
     await at.neovim.begin()
-    await at.neovim.review.decisions.hunk("reject", str(at.path), 1)
+    await at.neovim.core.review.hunk("reject", str(at.path), 1)
     at.path.write_text(TWO.replace("line 6\n", "six\n"))
     await at.neovim.end()
     six = (("line 6",), ("six",))
@@ -180,7 +180,7 @@ async def test_a_rejected_conflict_is_pending_until_the_buffer_is_saved(started:
     at = Typed(neovim)
     at.path.write_text(OLD)
     neovim.neovim.open(str(at.path))
-    await neovim.review.edits.buffers.load(_place(at.path))
+    await neovim.core.files.buffers.load(_place(at.path))
     neovim.neovim.type(str(at.path), parse(OLD.replace("line 2\n", "mine\n")))
     await neovim.begin()
     at.path.write_text(TWO)
@@ -212,7 +212,7 @@ async def test_another_neovim_shows_the_edit_until_the_save(
     at.neovim.neovim.save(str(at.path))
     for _ in range(2):
         await at.settle()
-        await other.review.sync_all()
+        await other.core.sync_all()
         await other.exchange()
     assert pending_by_path(other) == {}
 
@@ -225,7 +225,7 @@ async def test_the_other_neovim_may_decide_the_edit(started: Neovims, verdict: s
     await at.reject()
     for neovim in (at.neovim, other):
         await neovim.exchange()
-    assert await other.review.decisions.files(verdict, other.review.edits.ledger.files()) == []  # type: ignore[arg-type]
+    assert await other.core.review.files(verdict, other.core.files.ledger.files()) == []  # type: ignore[arg-type]
     assert at.path.read_text() == (OLD if verdict == "reject" else TWO)
     for neovim in (other, at.neovim, other):
         await neovim.exchange()
@@ -259,7 +259,7 @@ async def test_later_writes_of_the_agent_into_the_buffer_survive_the_host(
     started: Neovims,
 ) -> None:
     at = await typed(started)
-    await at.neovim.review.decisions.hunk("reject", str(at.path), 1)
+    await at.neovim.core.review.hunk("reject", str(at.path), 1)
     text = await at.neovim.read(at.path)
     await at.neovim.write(at.path, text.replace("line 6\n", "six\n"))
     six = (("line 6",), ("six",))

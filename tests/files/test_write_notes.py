@@ -147,9 +147,9 @@ async def test_a_decided_write_is_not_recovered(
     await first.write(first.work / "b.txt", "other\n")  # keeps the journal
     await first.exchange()
     await first.write(path, TWO)
-    entry = first.review.edits.ledger.get(str(path))
+    entry = first.core.files.ledger.get(str(path))
     assert entry is not None
-    decisions = first.review.decisions
+    decisions = first.core.review
     assert await decisions.files("accept" if verdict == "accept" else "reject", [entry]) == []
     second = await reborn(started, first)
     assert "a.txt" not in pending_by_path(second)
@@ -171,7 +171,7 @@ async def test_notes_are_removed_once_the_journal_has_the_write(
     third = await reborn(started, second, "third")
     assert pending_by_path(third) == {"a.txt": ("modified", False, HUNKS)}
     await third.decide("accept")
-    await third.review.persistence.close()
+    await third.core.persistence.close()
     assert [one.name for one in folder(first).iterdir()] == ["lock"]
 
 

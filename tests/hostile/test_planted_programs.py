@@ -52,12 +52,12 @@ async def test_scans_and_checkpoints_run_nothing(
     work, roots, notices = garden.work, [str(garden.work)], list[str]()
     kept = Snapshots(lambda root: tmp_path / "data" / "acp" / store_name(root), notices.append)
     checkpoints = Checkpoints(kept)
-    await kept.look(roots)
+    await kept.scan(roots)
     before = checkpoints.make(1, "", roots, {}, [], {})
     (work / "a.txt").write_text("A\n")
     (work / "new.txt").write_text("n\n")
     (work / "b.txt").unlink()
-    changes = await kept.look(roots)
+    changes = await kept.scan(roots)
     assert {(Path(it.path).name, it.before) for it in changes} == {
         ("a.txt", b"a\n"),
         ("b.txt", b"b\n"),

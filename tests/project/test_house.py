@@ -266,7 +266,7 @@ RECORDS = {
     # Entries of a transcript (dataclasses), filled by updates.
     *("entry", "plan_entry", "message", "document", "link", "block", "last", "own"),
     # Dataclasses and Structs of one module or folder, without observers.
-    *("turn", "look", "view", "amendment", "recording", "live"),
+    *("turn", "scan", "view", "amendment", "recording", "live"),
 }
 """Names of plain data, which other objects may set too."""
 FOREIGN = {"sys", "max_size"}

@@ -30,7 +30,7 @@ class Session:
     """Session as files need it."""
 
     def __init__(self, *roots: str, session_id: str = "s1") -> None:
-        self.id = self.key = session_id
+        self.n, self.id, self.key = 1, session_id, session_id
         self.roots = roots
 
 
@@ -56,6 +56,9 @@ class FakeBuffers:
     async def read(self, where: Place) -> BufferText | Closed:
         await anyio.lowlevel.checkpoint()
         return self.live(where.real) if where.real in self.texts else Closed()
+
+    async def announce(self, _roots: object) -> None:
+        """No turn runs."""
 
     async def unsaved(self) -> dict[str, Text]:
         return dict(self.texts)

@@ -21,8 +21,10 @@ from typing import Any
 import anyio
 
 from acp_nvim.edits.text import Text
+from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession, FileOptions, PromptName, SessionInfo
-from acp_nvim.files.review.decisions import Verdict
+from acp_nvim.files.review.live_texts import LiveTexts
+from acp_nvim.files.review.review import Verdict
 from acp_nvim.files.workspace import Workspace
 from acp_nvim.host import review_view
 from acp_nvim.host.review_view import ReviewView
@@ -71,50 +73,43 @@ class FakeWorkspace:
         self.told: list[str] = []
         """Notices and lines for the user."""
         recorder = Recorder()
-        self.review: Workspace[Session] = Workspace(
-            NvimBuffers(bridge),
-            ReviewView(self._pushed, self.told.append, lambda n: self.sessions[n - 1]),
-            lambda: self.options,
-            lambda: self.sessions,
-            tasks,
-            lambda _: recorder,
-            _yes,
-            lambda *_: None,
-            self,
-            self,
+        view = ReviewView(self._pushed, self.told.append, lambda n: self.sessions[n - 1])
+        files = Files(NvimBuffers(bridge), view, lambda: self.options, lambda: self.sessions, self)
+        self.core: Workspace[Session] = Workspace(
+            files, LiveTexts(files), tasks, recorder, _yes, lambda *_: None, self
         )
-        self.review.keep_in(root / "data" / "acp")
+        self.core.files.home.keep_in(root / "data" / "acp")
         if instance:
-            self.review.persistence.begin(root / "data", instance)
-        self.neovim.tell = partial(on_buffer_event, self.review)
+            self.core.persistence.begin(root / "data", instance)
+        self.neovim.tell = partial(on_buffer_event, self.core)
 
     def _pushed(self, name: str, *args: Any) -> None:
         if name == "echo":
             self.told.append(str(args[1]))
 
-    def take_up(self, key: str, info: SessionInfo) -> int:
+    def number_of(self, key: str, info: SessionInfo) -> int:
         """Adopt a session of another Neovim."""
         session = Session(len(self.sessions) + 1, info.agent, info.cwd)
         session.title, session.status = info.title, "closed"
         self.sessions.append(session)
         return session.n
 
-    def wrote(
+    def on_write(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
         """Record that an agent has written lines."""
         self.written.append((path, before, agents, after))
 
-    def moved(self, session: AgentSession, old: str, new: str) -> None:
+    def on_move(self, session: AgentSession, old: str, new: str) -> None:
         """Record that an agent has moved a file."""
         self.moves.append((old, new))
 
     def prompt(self, session: AgentSession) -> PromptName:
         """Return the prompt that the agent of a session works on."""
-        key = self.review.persistence.keys.key(session.n)
+        key = self.core.persistence.keys.key(session.n)
         return PromptName(key, session.agent, session.id, 1.0, 1, "Do it")
 
-    def adopted(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
+    def on_adopt(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
         """Record lines that an agent had written when its process was killed."""
         self.adoptions.append((prompt, path, before, after))
 
@@ -135,41 +130,41 @@ class FakeWorkspace:
 
     async def open(self) -> None:
         """Enter a buffer of the workspace, which shows the edits that others have left."""
-        paths = self.review.persistence.open(str(self.work))
-        await self.review.persistence.catch_up(paths)
+        paths = self.core.persistence.open(str(self.work))
+        await self.core.persistence.catch_up(paths)
 
     async def exchange(self) -> None:
         """Read the state of other Neovims, and publish the state of this one."""
-        await self.review.persistence.exchange()
+        await self.core.persistence.exchange()
 
     async def read(self, path: str | Path, session: Session | None = None) -> str:
         """Read a file as an agent. Raises Refusal."""
-        return await self.review.files.read(session or self.sessions[0], str(path))
+        return await self.core.agent_files.read(session or self.sessions[0], str(path))
 
     async def write(self, path: str | Path, text: str, session: Session | None = None) -> None:
         """Write a file as an agent. Raises Refusal."""
-        await self.review.files.write(session or self.sessions[0], str(path), text)
+        await self.core.agent_files.write(session or self.sessions[0], str(path), text)
 
     async def settle(self, *paths: str | Path) -> None:
         """Wait until the workspace has processed all reports about these files."""
         for path in paths:
-            await self.review.edits._settle(str(path))
+            await self.core.live._settle(str(path))
 
     async def decide(self, verdict: Verdict) -> None:
         """Decide all pending edits as the user."""
-        await self.review.decisions.files(verdict, self.review.edits.ledger.files())
+        await self.core.review.files(verdict, self.core.files.ledger.files())
 
     async def decide_hunk(self, verdict: Verdict, path: str | Path, row: int) -> None:
         """Decide the hunk at a 0-based row of the live text as the user."""
-        await self.review.decisions.hunk(verdict, str(path), row)
+        await self.core.review.hunk(verdict, str(path), row)
 
     async def unreject(self) -> None:
         """Undo the last reject as the user."""
-        assert await self.review.decisions.unreject() == []
+        assert await self.core.review.unreject() == []
 
     def pending(self) -> dict[str, str]:
         """Return the kinds of pending edits by path, relative to the directory."""
-        found = map(review_view.summary, self.review.edits.ledger.files())
+        found = map(review_view.summary, self.core.files.ledger.files())
         return {os.path.relpath(one["path"], self.work): one["kind"] for one in found}
 
     async def begin(self, session: Session | None = None) -> None:
@@ -177,8 +172,8 @@ class FakeWorkspace:
         state.
         """
         own = session or self.sessions[0]
-        await self.review.turn_began(own, object(), "x")
-        turn = self.review.disk.turns.get(own)
+        await self.core.begin_turn(own, object(), "x")
+        turn = self.core.disk.turns.get(own)
         assert turn is not None
         if self.names_files:
             turn.mentions.add_command("write **", str(self.work))
@@ -187,9 +182,9 @@ class FakeWorkspace:
     async def end(self, session: Session | None = None) -> None:
         """End its turn, with a scan of the files on disk."""
         own = session or self.sessions[0]
-        await self.review.turn_ended(own)
-        if own in [it.session for it in self.review.disk.turns.ready()]:
-            await self.review.disk.over(own)
+        await self.core.end_turn(own)
+        if own in [it.session for it in self.core.disk.turns.ready()]:
+            await self.core.disk.wait_over(own)
 
     async def turn(self, session: Session | None = None) -> None:
         """Run an empty turn."""
@@ -204,7 +199,7 @@ class FakeWorkspace:
         Without `every` the user's own changes stay.
         """
         own = session or self.sessions[0]
-        return await self.review.rewind.restore(own, n, self._answer, every=every)
+        return await self.core.rewind.restore(own, n, self._answer, every=every)
 
     async def _answer(self, question: str, answers: Sequence[str]) -> int | None:
         self.asked.append(question)
@@ -234,6 +229,6 @@ async def fake_workspace(root: Path, agents: int = 1) -> AsyncIterator[FakeWorks
         try:
             yield workspace
         finally:
-            workspace.review.disk.close()
+            workspace.core.disk.close()
             group.cancel_scope.cancel()
     assert not failures, "\n".join(failures)

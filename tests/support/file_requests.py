@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 from acp_nvim.agent.serving.file_requests import FileRequests
 from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.text import Text
-from acp_nvim.files.buffers.buffer_cache import BufferCache
-from acp_nvim.files.buffers.tracked_file import TrackedFiles
+from acp_nvim.files.files import Files
 from acp_nvim.files.ports import FileOptions
 from acp_nvim.files.writes.agent_files import AgentFiles
-from acp_nvim.files.writes.agent_write import Lands, Made
+from acp_nvim.files.writes.agent_write import OnWrite
 from acp_nvim.protocol import schema
 
 Written = tuple[str, Text | None, Text, str]
@@ -41,28 +39,36 @@ class Recorder:
             await look(real)
 
     @contextmanager
-    def landing(self, _session: Any, _real: str) -> Iterator[Lands]:
+    def note_write(self, _session: Any, _real: str) -> Iterator[OnWrite]:
         """Do nothing."""
         yield lambda *_: None
 
     def add(self, real: str, text: Text) -> None:
         """Do nothing."""
 
-    def wrote(self, _session: Any, real: str, made: Made, _agents: Text | None) -> None:
-        kind = "created" if made.before is None else "modified"
-        self.written.append((real, made.before, made.after, kind))
+    def on_write(
+        self, _session: Any, real: str, before: Text | None, _agents: Text, after: Text
+    ) -> None:
+        self.written.append((real, before, after, "created" if before is None else "modified"))
 
-    def amend(self, _session: Any, _real: str, text: Text) -> Text:
+    def apply(self, _session: Any, _real: str, text: Text) -> Text:
         return text
 
-    def landed(self, _session: Any, _real: str) -> None:
+    def on_written(self, _session: Any, _real: str) -> None:
         """Return that nothing was amended."""
 
-    def agents(self, _session: Any, _real: str) -> Text | None:
+    def agent_text(self, _session: Any, _real: str) -> Text | None:
         return None
 
-    async def ended(self, _session: Any, _look: Any) -> None:
+    async def on_turn_end(self, _session: Any, _look: Any) -> None:
         """Return that nothing was amended."""
+
+
+class Unseen:
+    """A view that shows nothing."""
+
+    def __getattr__(self, _: str) -> Callable[..., None]:
+        return lambda *_args, **_named: None
 
 
 class Requests(FileRequests):
@@ -77,18 +83,13 @@ class Requests(FileRequests):
         recorder: Recorder,
         bases: AgentBases | None = None,
     ) -> None:
-        self.tracked = TrackedFiles()
-        self.bases = AgentBases() if bases is None else bases
-        self.cache = cache = BufferCache(buffers, self.tracked, lambda *_: None)
-        edits: Any = SimpleNamespace(
-            tracked=self.tracked,
-            buffers=cache,
-            bases=self.bases,
-            options=lambda: options,
-            wrote=recorder.wrote,
-        )
+        options.blame = True  # reports each write
         parts: Any = recorder
-        self.files: AgentFiles[Any] = AgentFiles(edits, parts, parts, recorder, ask, on_location)
+        view: Any = Unseen()
+        files = Files(buffers, view, lambda: options, list, parts)
+        files.bases = files.bases if bases is None else bases
+        self.tracked, self.bases, self.cache = files.tracked, files.bases, files.buffers
+        self.files: AgentFiles[Any] = AgentFiles(files, parts, parts, recorder, ask, on_location)
         super().__init__(self.files)
 
     async def read(
@@ -96,5 +97,5 @@ class Requests(FileRequests):
     ) -> schema.ReadTextFileResponse:
         """Read a file; every read asks the buffers, since nothing reports their changes here."""
         for file in list(self.tracked):
-            self.cache.doubted(file.path)
+            self.cache.on_doubt(file.path)
         return await super().read(session, params)

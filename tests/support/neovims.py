@@ -79,7 +79,7 @@ class Neovims:
     def kill(self, neovim: FakeWorkspace) -> None:
         """Kill a Neovim and its host, which then write nothing more."""
         self._groups[id(neovim)].kill()
-        neovim.review.persistence.abandon()
+        neovim.core.persistence.abandon()
 
     def kill_all(self) -> None:
         """Kill all Neovims at the end of the test."""
@@ -102,7 +102,7 @@ def pending_by_path(neovim: FakeWorkspace) -> Shown:
     """Return the pending edits by path: kind, conflict, removed and new lines."""
     return {
         str(Path(entry.path).relative_to(neovim.work)): (entry.kind, entry.conflict, hunks(entry))
-        for entry in neovim.review.edits.ledger.files()
+        for entry in neovim.core.files.ledger.files()
     }
 
 
@@ -116,5 +116,5 @@ def writers(neovim: FakeWorkspace) -> dict[str, set[str]]:
     names = {session.n: session.agent for session in neovim.sessions}
     return {
         str(Path(entry.path).relative_to(neovim.work)): {names[n] for n in entry.writers}
-        for entry in neovim.review.edits.ledger.files()
+        for entry in neovim.core.files.ledger.files()
     }

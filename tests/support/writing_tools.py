@@ -147,8 +147,8 @@ class WritingTools:
         self.servers = FakeServers()
         self.documents = FakeDocuments(workspace.neovim)
         self.user = FakePermissions()
-        review = workspace.review
-        changes = Changes(review.files, review.change_sets, self.user)
+        core = workspace.core
+        changes = Changes(core.agent_files, core.change_sets, self.user)
         self.tools = {it.name: it for it in all_tools(self.servers, self.documents, changes)}
 
     def path(self, name: str) -> str:

@@ -90,7 +90,7 @@ class Life:
         while (told := await to_thread.run_sync(self.pipe.recv)) != END:
             if told == MEET:
                 await neovim.exchange()
-                await neovim.review.sync_all()
+                await neovim.core.sync_all()
             else:
                 self.world.files = told
                 await self._take_step(neovim)

@@ -29,7 +29,7 @@ import anyio
 from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.journal import journal
-from acp_nvim.files.review.decisions import Verdict
+from acp_nvim.files.review.review import Verdict
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, pending_by_path, writers
 from tests.torture.changes import Clock, changed
@@ -97,13 +97,13 @@ def dirty(neovim: FakeWorkspace) -> list[str]:
 
 def full_state(neovim: FakeWorkspace) -> Any:
     """Return all state that must survive Neovim."""
-    rewind = neovim.review.rewind.checkpoints
+    rewind = neovim.core.rewind.checkpoints
     made, undo = rewind.lists()
     agents = {session.n: session.agent for session in neovim.sessions}
     return (
         pending_by_path(neovim),
         writers(neovim),
-        [[one.before.path for one in level] for level in neovim.review.edits.ledger.rejects],
+        [[one.before.path for one in level] for level in neovim.core.files.ledger.rejects],
         sorted((agents[n], it.n, it.time, it.trees) for n, all_of in made.items() for it in all_of),
         sorted((agents[n], it.n, it.time) for n, all_of in undo.items() for it in all_of),
     )
@@ -201,17 +201,17 @@ class History:
         neovim.neovim.type(str(path), new)
         neovim.neovim.save(str(path))
         await neovim.settle(path)
-        await neovim.review.sync_all()  # as for a visible buffer
+        await neovim.core.sync_all()  # as for a visible buffer
 
     async def decide(self, neovim: FakeWorkspace) -> None:
         """Accept or reject a hunk or a file."""
-        entries = neovim.review.edits.ledger.files()
+        entries = neovim.core.files.ledger.files()
         if not entries:
             return
         entry = self.rng.choice(entries)
         verdict: Verdict = "accept" if self.rng.random() < 0.5 else "reject"
         self.note(verdict, entry.path, pending_by_path(neovim))
-        decisions = neovim.review.decisions
+        decisions = neovim.core.review
         if entry.live is not None and entry.hunks and self.rng.random() < 0.7:
             hunk = self.rng.choice(entry.hunks)
             said = await decisions.hunk(verdict, entry.path, hunk.new_start)
@@ -245,8 +245,8 @@ class History:
             self.decided.clear()  # the buffer may have lines that the other Neovim has decided
             getattr(neovim.neovim, way)(path)
             await neovim.settle(path)
-            await neovim.review.edits.sync(path)
-            await neovim.review.sync_all()
+            await neovim.core.live.sync(path)
+            await neovim.core.sync_all()
 
     def check_disk(self, neovim: FakeWorkspace) -> None:
         """Check that undecided lines of agents are pending in each file that has them."""
@@ -262,13 +262,13 @@ class History:
 
     async def unreject(self, neovim: FakeWorkspace) -> None:
         self.note("unreject")
-        said = await neovim.review.decisions.unreject()
+        said = await neovim.core.review.unreject()
         self.note("   ", said)
         self.decided.clear()
 
     async def restore(self, neovim: FakeWorkspace) -> None:
         """Restore a checkpoint of either Neovim."""
-        made = neovim.review.rewind.checkpoints.lists()[0]
+        made = neovim.core.rewind.checkpoints.lists()[0]
         kept = [(n, it.n) for n, all_of in made.items() for it in all_of]
         if not kept:
             return
@@ -323,7 +323,7 @@ class History:
         for _ in range(4):
             for neovim in self.alive:
                 await self.exchange(neovim)
-                await neovim.review.sync_all()
+                await neovim.core.sync_all()
         sizes = self.sizes()
         for neovim in (*self.alive, *self.alive):
             await self.exchange(neovim)
@@ -365,7 +365,7 @@ class History:
     async def step(self) -> None:
         """Take a random step."""
         neovim = self.rng.choice(self.alive)
-        self.note(f"[{neovim.review.persistence.keys.instance}]")
+        self.note(f"[{neovim.core.persistence.keys.instance}]")
         if self.both:
             await self._step_of_two(neovim)
         elif self.rng.random() < 0.2:

@@ -31,7 +31,7 @@ import anyio
 
 from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.files.bytes.refusals import Refusal
-from acp_nvim.files.review.decisions import Verdict
+from acp_nvim.files.review.review import Verdict
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from tests.support.fake_workspace import FakeWorkspace
@@ -73,7 +73,7 @@ class History:
         self.words = 0
         self.log: list[str] = []
         self.workspace = FakeWorkspace(root, tasks, AGENTS)
-        self.neovim, self.review = self.workspace.neovim, self.workspace.review
+        self.neovim, self.core = self.workspace.neovim, self.workspace.core
         self.sessions, self.options = self.workspace.sessions, self.workspace.options
         for folder in (self.outside, self.work / "d"):
             folder.mkdir()
@@ -322,11 +322,11 @@ class History:
 
     async def decide(self) -> None:
         """Accept or reject a hunk, a file or everything, or unreject."""
-        ledger = self.review.edits.ledger
+        ledger = self.core.files.ledger
         entries = ledger.files()
         verdict: Verdict = "accept" if self.rng.random() < 0.25 else "reject"
         if self.rng.random() < 0.2 and ledger.unreject_paths():
-            await self.act("unreject", "", self.review.decisions.unreject)
+            await self.act("unreject", "", self.core.review.unreject)
             return
         if not entries:
             return
@@ -334,11 +334,11 @@ class History:
         if entry.hunks and self.rng.random() < 0.5:
             row = self.rng.choice(entry.hunks).new_start
             await self.act(
-                "decides", entry.path, lambda: self.review.decisions.hunk(verdict, entry.path, row)
+                "decides", entry.path, lambda: self.core.review.hunk(verdict, entry.path, row)
             )
         else:
             chosen = [entry] if self.rng.random() < 0.6 else entries
-            await self.act("decides", "", lambda: self.review.decisions.files(verdict, chosen))
+            await self.act("decides", "", lambda: self.core.review.files(verdict, chosen))
 
     async def program(self) -> None:
         """Write a file as another program."""
@@ -401,7 +401,7 @@ class History:
     async def restore(self) -> None:
         """Restore a checkpoint or undo the last restore."""
         session = self.rng.choice(self.sessions)
-        rewind = self.review.rewind
+        rewind = self.core.rewind
         kept = rewind.checkpoints.of(session.n)
         if not kept:
             return

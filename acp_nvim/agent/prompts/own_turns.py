@@ -29,6 +29,6 @@ class OwnTurns:
             self._tasks.start_soon(self._follow, session, over)
 
     async def _follow(self, session: Session, over: anyio.Event) -> None:
-        await self._workspace.turn_began(session, None, "")
+        await self._workspace.begin_turn(session, None, "")
         await over.wait()
-        await self._workspace.turn_ended(session, own=True)
+        await self._workspace.end_turn(session, own=True)

@@ -26,7 +26,8 @@ from acp_nvim.files.bytes import disk
 from acp_nvim.files.bytes.file_format import clean
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
-from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.files.files import Files
+from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.files.writes.file_writer import FileWriter, Refused
 from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.fence import quoted
@@ -67,12 +68,13 @@ class Amendment(msgspec.Struct):
 class ProposedEdits:
     """Proposals of pending permissions, and the user's amendments of them (port `Amends`)."""
 
-    def __init__(self, edits: PendingEdits, comments: Comments) -> None:
-        self._edits = edits
+    def __init__(self, files: Files, live: LiveTexts, comments: Comments) -> None:
+        self._files = files
+        self._live = live
         self._comments = comments
         self._shown: dict[Decision, dict[str, Proposal]] = {}
         self._made: dict[int, list[Amendment]] = {}
-        self._writer = FileWriter(edits)
+        self._writer = FileWriter(files)
 
     # ---- proposals
 
@@ -120,7 +122,7 @@ class ProposedEdits:
             if path is None:
                 continue
             try:
-                live[path] = await self._edits.live(path)
+                live[path] = await self._live.text(path)
             except Refusal as error:
                 unread.append(Proposal(path, EMPTY, EMPTY, whole=False, problem=str(error)))
         readable = [one for one in placed if {one.path, one.origin or one.path} <= live.keys()]
@@ -132,8 +134,8 @@ class ProposedEdits:
 
     async def _proposal(self, session: Session, path: str, changes: list[Change]) -> Proposal:
         try:
-            live = await self._edits.live(path)
-            known = [self._edits.bases.last(session.key, path), await self._saved(path)]
+            live = await self._live.text(path)
+            known = [self._files.bases.last(session.key, path), await self._saved(path)]
         except Refusal:
             return pieces(path, changes)  # no text
         return propose(path, live, changes, [text for text in known if text is not None])
@@ -143,15 +145,15 @@ class ProposedEdits:
 
         Agents that read the disk see that text.
         """
-        live = self._edits.buffers.get(path)
+        live = self._files.buffers.get(path)
         if live is None or not live.modified:
             return None
-        limit, place = self._edits.options().message_bytes, Place(path, path)
+        limit, place = self._files.options().message_bytes, Place(path, path)
         return await to_thread.run_sync(disk.saved, place, limit, live.format)
 
     # ---- amendments
 
-    def amended(self, session: Session, decision: Decision, texts: Mapping[str, str]) -> None:
+    def on_answer(self, session: Session, decision: Decision, texts: Mapping[str, str]) -> None:
         """Store the user's versions of the proposed files just before the permission is allowed.
 
         ``texts`` are the versions by path.
@@ -169,7 +171,7 @@ class ProposedEdits:
             if proposal.path == real and proposal.whole and not amendment.landed:
                 yield amendment
 
-    def amend(self, session: Session, real: str, text: Text) -> Text:
+    def apply(self, session: Session, real: str, text: Text) -> Text:
         """Return the text of a write with the oldest amendment of the file applied."""
         amendment = next(self._waiting(session, real), None)
         if amendment is None:
@@ -178,19 +180,19 @@ class ProposedEdits:
         amendment.written = overlay(amendment.proposal.text, amendment.text, text)
         return amendment.written
 
-    def agents(self, session: Session, real: str) -> Text | None:
+    def agent_text(self, session: Session, real: str) -> Text | None:
         """Return the agent's text while an amended text is written instead of it, else None."""
         amendment = next(self._waiting(session, real), None)
         return amendment.agents if amendment else None
 
-    def landed(self, session: Session, real: str) -> None:
+    def on_written(self, session: Session, real: str) -> None:
         for amendment in self._waiting(session, real):
             amendment.landed = True
             return
 
     # ---- end of a turn
 
-    async def ended(self, session: Session, look: Callable[[str], Awaitable[None]]) -> None:
+    async def on_turn_end(self, session: Session, scan: Callable[[str], Awaitable[None]]) -> None:
         """Merge the remaining amendments into the files that the agent wrote itself.
 
         All amendments are added to the next prompt.
@@ -200,8 +202,8 @@ class ProposedEdits:
             return
         paths = [amendment.proposal.path for amendment in made]
         for path in dict.fromkeys(paths):
-            await look(path)
-        async with self._edits.alone(*paths):
+            await scan(path)
+        async with self._live.hold(*paths):
             del self._made[session.n]
             for amendment in made:
                 kept = amendment.landed and await self._kept(amendment)
@@ -214,23 +216,23 @@ class ProposedEdits:
         written.
         """
         proposal = amendment.proposal
-        path, edits = proposal.path, self._edits
+        path, files = proposal.path, self._files
         if not proposal.whole:
             return False
         try:
-            live = await edits.sync(path)
+            live = await self._live.sync(path)
             if live is None or live == proposal.base:
                 return False
             after = overlay(proposal.text, amendment.text, live)
             if after != live:
-                async with edits.carrying_out([path], Act.TYPED):
-                    await self._writer.put(path, live, after)
+                async with self._live.as_one_act([path], Act.TYPED):
+                    await self._writer.write(path, live, after)
         except (Refused, Refusal):
             return False
         amendment.agents, amendment.written = live, after
-        edits.ledger.user_edited(path, after)
-        edits.checkpoints.record(path, live, after, agent=False)
-        edits.changed(path)
+        files.ledger.user_edited(path, after)
+        files.checkpoints.record(path, live, after, agent=False)
+        files.pending_view.refresh(path)
         return True
 
     async def _tell(self, session: Session, amendment: Amendment, kept: bool) -> None:
@@ -250,7 +252,7 @@ class ProposedEdits:
     async def _kept(self, amendment: Amendment) -> bool:
         """Return whether the file still has the amendment. Some agents write it again on disk."""
         try:
-            live = await self._edits.live(amendment.proposal.path)
+            live = await self._live.text(amendment.proposal.path)
         except Refusal:
             return False
         return live != amendment.agents or amendment.agents == amendment.written

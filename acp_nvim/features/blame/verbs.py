@@ -38,7 +38,7 @@ async def blame(host: Host, args: Args) -> None:
     """Send the authors of the lines of a file, by its real path, to its buffer."""
     path = str(args["path"])
     await host.workspace.persistence.adopt()  # include edits from the journals of killed processes
-    live = await host.workspace.edits.buffers.read(Place(path, path))
+    live = await host.workspace.files.buffers.read(Place(path, path))
     if not isinstance(live, BufferText):
         return
     found = await _blamed(host, {path: live.text})
@@ -131,7 +131,7 @@ async def _texts(host: Host, paths: list[str]) -> dict[str, Text]:
     texts: dict[str, Text] = {}
     for path in paths:
         try:
-            text = await host.workspace.edits.live(path)
+            text = await host.workspace.live.text(path)
         except Refusal:
             continue
         if text is not None:

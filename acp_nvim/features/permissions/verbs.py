@@ -85,7 +85,7 @@ def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None
     """Answer a permission. If it is allowed, use the proposed edits as the user amended them."""
     session, texts = _session_of(host, decision), args.get("amended")
     if session is not None and isinstance(texts, dict) and option.kind.startswith("allow"):
-        host.proposed.amended(session, decision, texts)
+        host.proposed.on_answer(session, decision, texts)
     decision.resolve(Outcome("selected", option))
 
 

@@ -24,7 +24,7 @@ def install(app: Host) -> None:
     files = TurnFiles(app.workspace, app.buffers)
     earlier = app.earlier_prompts
     observers = app.conversation_observers
-    observers.on_awaited.extend((view.on_awaited, app.workspace.turn_comes))
+    observers.on_awaited.extend((view.on_awaited, app.workspace.expect_turn))
     observers.on_opened.append(earlier.on_opened)
     observers.on_turn_starting.extend((earlier.on_turn_starting, files.on_turn_starting))
     observers.on_prompt_sent.append(view.on_prompt_sent)

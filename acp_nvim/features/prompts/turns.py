@@ -67,11 +67,11 @@ class TurnFiles(Struct, frozen=True, eq=False):
         if not turn.is_at_agent:
             roots = real_roots(session)
             self.buffers.settle(session.n, [*roots, *roots_above(roots)])
-        turn.texts = await self.workspace.turn_began(
+        turn.texts = await self.workspace.begin_turn(
             session, prompt, clean_text(prompt.text), turn.texts, under_way=turn.is_at_agent
         )
         prompt.count_as(self.workspace.rewind.last(session))
 
     async def on_turn_ended(self, session: Session) -> None:
         """Attribute the changes on disk, before the next turn."""
-        await self.workspace.turn_ended(session)
+        await self.workspace.end_turn(session)

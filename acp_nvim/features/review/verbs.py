@@ -13,7 +13,7 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.file_format import clean
 from acp_nvim.files.checkpoints.store import names
-from acp_nvim.files.review.decisions import Verdict
+from acp_nvim.files.review.review import Verdict
 from acp_nvim.host import review_view
 from acp_nvim.nvim.notices import MOST_LINES
 from acp_nvim.verbs import Args, verb
@@ -25,7 +25,7 @@ def _real(host: Host, args: Args) -> str:
     The path of a pending file is returned unchanged, even if it is a link by now.
     """
     path = str(args["path"])
-    return path if host.workspace.edits.ledger.get(path) else os.path.realpath(path)
+    return path if host.workspace.files.ledger.get(path) else os.path.realpath(path)
 
 
 @verb("edited")
@@ -38,10 +38,10 @@ def handled_on_arrival(host: Host, args: Args) -> None:
 @verb("opened")
 async def opened(host: Host, args: Args) -> None:
     """Show the pending edits of a file in its new buffer, and watch the buffer."""
-    edits = host.workspace.edits
-    async with edits.alone(str(args["path"])):
-        await edits.sync(str(args["path"]))
-    edits.show(str(args["path"]))
+    path, live = str(args["path"]), host.workspace.live
+    async with live.hold(path):
+        await live.sync(path)
+    host.workspace.files.pending_view.show(path)
 
 
 @verb("disk_changed")
@@ -77,14 +77,14 @@ async def reject(host: Host, args: Args) -> None:
 
 
 async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
-    review = host.workspace
+    workspace = host.workspace
     scope = args.get("scope", "hunk")
     if scope == "hunk":
         row, tick = int(args.get("line", 1)) - 1, args.get("tick")
-        notes = await review.decisions.hunk(verdict, _real(host, args), row, tick)
+        notes = await workspace.review.hunk(verdict, _real(host, args), row, tick)
     else:
-        await review.caught_up(running=verdict == "reject")  # do not accept edits not yet shown
-        await review.persistence.adopt()
+        await workspace.catch_up(running=verdict == "reject")  # do not accept edits not yet shown
+        await workspace.persistence.adopt()
         entries = _entries(host, args)
         left = 0
         if verdict == "reject" and scope == "all":
@@ -95,17 +95,17 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
         else:
             done = _decided(verdict, entries)
             done += wording.PART_LEFT_PENDING.format(count=left) if left else ""
-            notes = await review.decisions.files(verdict, entries) or [done]
-        host.screen.push("next_hunk", *(review.edits.next_hunk(str(args.get("path", "")), 0) or ()))
+            notes = await workspace.review.files(verdict, entries) or [done]
+        place = workspace.review.next_hunk(str(args.get("path", "")), 0)
+        host.screen.push("next_hunk", *(place or ()))
     host.notices.lines(notes)
 
 
 def _entries(host: Host, args: Args) -> Sequence[Pending]:
     """Return the named file, or all files of the session."""
-    edits = host.workspace.edits
     if args["scope"] != "file":
-        return edits.files(args.get("session") or host.sessions.current)
-    entry = edits.ledger.get(_real(host, args))
+        return host.workspace.review.in_scope(args.get("session") or host.sessions.current)
+    entry = host.workspace.files.ledger.get(_real(host, args))
     return [entry] if entry else []
 
 
@@ -144,10 +144,10 @@ def _decided(verdict: Verdict, entries: Sequence[Pending]) -> str:
 @verb("unreject")
 async def unreject(host: Host, args: Args) -> None:
     """Undo the last reject."""
-    paths = host.workspace.edits.ledger.unreject_paths()
+    paths = host.workspace.files.ledger.unreject_paths()
     names = ", ".join(Path(path).name for path in paths)
     host.notices.lines(
-        await host.workspace.decisions.unreject() or [wording.UNREJECTED.format(files=names)]
+        await host.workspace.review.unreject() or [wording.UNREJECTED.format(files=names)]
     )
 
 
@@ -159,8 +159,8 @@ def base_written(host: Host, args: Args) -> None:
     """
     path = _real(host, args)
     text = clean(Text(tuple(args.get("lines") or [""]), bool(args.get("eol", True))))
-    host.workspace.edits.ledger.rebased(path, text)
-    host.workspace.edits.changed(path)
+    host.workspace.files.ledger.rebased(path, text)
+    host.workspace.files.pending_view.refresh(path)
 
 
 # -- views ---------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ async def journal_changed(host: Host, args: Args) -> None:
 async def parked(host: Host, args: Args) -> None:
     """Put the parked edits, which are not in their files, into the quickfix list."""
     await host.workspace.sync_all()
-    found = host.workspace.edits.ledger.parked().values()
+    found = host.workspace.files.ledger.parked().values()
     items = [item for parked in found for one in parked for item in review_view.parked_items(one)]
     if items:
         host.screen.push("quickfix", items, wording.PARKED_TITLE)
@@ -193,7 +193,7 @@ async def parked(host: Host, args: Args) -> None:
 @verb("drop_parked")
 def drop_parked(host: Host, args: Args) -> None:
     """Drop the parked edits of a file, or of all files."""
-    held = host.workspace.edits.ledger.parked()
+    held = host.workspace.files.ledger.parked()
     paths = [_real(host, args)] if args.get("path") else list(held)
     paths = [path for path in paths if path in held]
     if not paths:
@@ -231,15 +231,15 @@ async def review(host: Host, args: Args) -> None:
         host.run("propose", {})
         return
     found.sort(key=lambda entry: entry.path != wanted)
-    buffers = host.workspace.edits.buffers
+    buffers = host.workspace.files.buffers
     files = [review_view.review(entry, buffers.get(entry.path) is not None) for entry in found]
     host.screen.push("review", files)
 
 
 async def _fresh(host: Host) -> list[Pending]:
     """Return all pending edits, synchronized with files and buffers."""
-    ledger = host.workspace.edits.ledger
-    await host.workspace.caught_up()
+    ledger = host.workspace.files.ledger
+    await host.workspace.catch_up()
     await host.workspace.sync_all()
     return ledger.files()
 
@@ -251,7 +251,7 @@ def comment(host: Host, args: Args) -> None:
     The next prompt contains it.
     """
     path = _real(host, args)
-    made = understood(args, path, host.workspace.edits.ledger.get(path))
+    made = understood(args, path, host.workspace.files.ledger.get(path))
     host.comments.add(made)
     conversation = host.sessions.conversation(args.get("session") or None)
     if conversation is not None:

@@ -68,11 +68,11 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     paths = [path for root in roots for path in persistence.open(root, again=again)]
     _remarks(host, past)
     for session in sessions:
-        persistence.revived(session)
+        persistence.resume(session)
     if any(record.cut for record in records):
         persistence.cut(int((past.get("died") or 0) * 1e9 + GRACE_NS))
     if again or paths:
-        host.tasks.start_soon(host.workspace.revived, paths, list(past.get("shown") or []))
+        host.tasks.start_soon(host.workspace.resume, paths, list(past.get("shown") or []))
 
 
 def _begin_journal(host: Host, instance: str | None) -> None:
@@ -88,7 +88,7 @@ def _record(told: Mapping[str, Any]) -> SessionRecord:
 
 def _remarks(host: Host, past: Mapping[str, Any]) -> None:
     """Restore the user's remarks that have not been sent to an agent."""
-    ledger, found = host.workspace.edits.ledger, []
+    ledger, found = host.workspace.files.ledger, []
     for args in past.get("remarks") or ():
         path = os.path.realpath(str(args["path"]))
         found.append(understood(args, path, ledger.get(path)))

@@ -19,8 +19,8 @@ from acp_nvim.tools.server.tool import Tool
 
 def own_tools(host: Host, permissions: Permissions) -> list[Tool[Any]]:
     """Return the editor's tools in the order of the list."""
-    files, calls = host.workspace.files, host.async_calls
-    seen = ToolFiles(files, host.workspace.edits.buffers, host.options.files)
+    files, calls = host.workspace.agent_files, host.async_calls
+    seen = ToolFiles(files, host.workspace.files.buffers, host.options.files)
     servers = NvimLanguageServers(calls)
     documents = NvimDocuments(host.bridge, calls)
     changes = Changes(files, host.workspace.change_sets, permissions)

@@ -11,7 +11,7 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.agent.observers import TurnStart
 from acp_nvim.edits.text import Text
-from acp_nvim.files.buffers.unsaved_diff import Told, UnsavedFile, unsaved_files
+from acp_nvim.files.buffers.unsaved_diff import SentText, UnsavedFile, unsaved_files
 from acp_nvim.files.ports import FileOptions
 from acp_nvim.session.calls.named_files import named
 from acp_nvim.session.calls.own_tools import own_tool
@@ -58,7 +58,7 @@ class UnsavedChanges:
         """Files that the agent has read through the editor in the current turn, by session."""
         self._first: dict[int, int] = {}
         """Index of the first tool call of the current turn, by session."""
-        self._told: dict[int, dict[str, Told]] = {}
+        self._told: dict[int, dict[str, SentText]] = {}
         self._joined: dict[int, list[UnsavedFile]] = {}
 
     def on_file_read(self, session: Session, path: str) -> None:
@@ -110,7 +110,7 @@ class UnsavedChanges:
         if how == "ignore" or self._sees_unsaved(session) or waits:
             return
         found = await self._unsaved_files(session, texts)
-        named = [file.name for file in found if file.told]
+        named = [file.name for file in found if file.sent]
         if how == "ask" and named:
             how = await self._choice(named)
         if how == "save" and named:
@@ -124,7 +124,7 @@ class UnsavedChanges:
             self._joined[session.n] = found
 
     async def _save(self, session: Session, found: Sequence[UnsavedFile]) -> None:
-        problems = await self._editor.save([file.path for file in found if file.told])
+        problems = await self._editor.save([file.path for file in found if file.sent])
         for path, why in problems.items():
             session.notice("warning", wording.NOT_SAVED.format(file=path, reason=why))
 
@@ -151,10 +151,10 @@ class UnsavedChanges:
         """Record that the agent knows the changes attached to a prompt."""
         told = self._told.setdefault(session.n, {})
         for file in self._joined.pop(session.n, ()):
-            if file.told is None:
+            if file.sent is None:
                 told.pop(file.path, None)
             else:
-                told[file.path] = file.told
+                told[file.path] = file.sent
 
     def on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
         """Assume that the agent knows no changes, so that the next prompt has all of them."""

@@ -39,10 +39,6 @@ class BufferCache:
         """Return the loaded buffer of a file, as far as it is known."""
         return self._files.buffer(path).text
 
-    def is_stale(self, path: str) -> bool:
-        """Return whether the buffer has changed and has to be read again."""
-        return self._files.buffer(path).is_stale
-
     # ---- read
 
     async def read(self, place: Place) -> BufferText | Closed:
@@ -55,7 +51,7 @@ class BufferCache:
         signature = settled_signature(place.real)
         live = self._found(place.real, await self._inner.read(place))
         file = self._files[place.real]
-        file.shows(buffer_state.asked(file.buffer, state, signature))
+        file.set_buffer(buffer_state.after_refresh(file.buffer, state, signature))
         return live
 
     async def mirrored(self, place: Place) -> BufferText | Closed:
@@ -94,13 +90,13 @@ class BufferCache:
 
     def _found(self, path: str, live: BufferText | Closed) -> BufferText | Closed:
         file = self._files[path]
-        state, live, news = buffer_state.found(file.buffer, live)
-        file.shows(state)
+        state, live, news = buffer_state.after_read(file.buffer, live)
+        file.set_buffer(state)
         self._notify(path, news)
         return live
 
     @contextmanager
-    def vouched(self, path: str, tick: int | None) -> Iterator[bool]:
+    def trust_at(self, path: str, tick: int | None) -> Iterator[bool]:
         """Trust the cached text while the user's decision at this changedtick is carried out.
 
         Yields whether the cache has that text. If so, the buffer is not read again until it
@@ -131,13 +127,13 @@ class BufferCache:
             if written.gone:
                 self._change(place.real, text=None)
             else:
-                self.put(place.real, written.live)
+                self.record(place.real, written.live)
             if written.outcome == "done":
                 asked = clean(Text(tuple(apply(live.raw.lines, change.hunks)), change.eol))
                 written = msgspec.structs.replace(written, asked=asked)
         return written
 
-    async def take(
+    async def follow_disk(
         self, path: str, live: BufferText, after: Text, modified: bool, signature: str | None
     ) -> str:
         """Apply a change of the file on disk to its buffer, by hunks, without saving.
@@ -146,9 +142,9 @@ class BufferCache:
         or file changed again), ``busy`` (Neovim allows no edit now), or the reason of a failure.
         """
         hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
-        written = await self._inner.take(live, hunks, after, modified, signature)
+        written = await self._inner.follow_disk(live, hunks, after, modified, signature)
         if written.live is not None:
-            self.put(path, written.live)
+            self.record(path, written.live)
         return written.why if written.outcome == "failed" else written.outcome
 
     async def unsaved(self) -> dict[str, Text]:
@@ -163,7 +159,7 @@ class BufferCache:
     async def set_format(self, path: str, live: BufferText, file_format: Format) -> None:
         await self._inner.set_format(live, file_format)
         if self.get(path) is live:
-            self.put(path, msgspec.structs.replace(live, format=file_format))
+            self.record(path, msgspec.structs.replace(live, format=file_format))
 
     async def vacate(self, path: str, live: BufferText) -> None:
         """Empty the buffer of a deleted file, and unload it unless a window shows it.
@@ -175,36 +171,27 @@ class BufferCache:
             self._change(path, text=None)
         await self.read(Place(path, path))
 
-    def put(self, path: str, live: BufferText) -> None:
+    def record(self, path: str, live: BufferText) -> None:
         """Record the buffer after our own change."""
         vouched = self._files.buffer(path).vouched
         self._change(path, text=live, vouched=None if vouched is None else live.tick)
 
-    def ended(self, path: str, eol: bool) -> bool:
-        """Record the final newline of a save; return whether it differs from the known text."""
-        file = self._files[path]
-        after = buffer_state.ended(file.buffer, eol)
-        if after is file.buffer:
-            return False
-        file.shows(after)
-        return True
-
     def _change(self, path: str, **fields: object) -> None:
         file = self._files[path]
-        file.shows(msgspec.structs.replace(file.buffer, **fields))
+        file.set_buffer(msgspec.structs.replace(file.buffer, **fields))
 
     # ---- events of Neovim
 
-    def doubted(self, path: str) -> None:
-        """Record a change that is not one of text (`buffer_state.doubted`)."""
+    def on_doubt(self, path: str) -> None:
+        """Record a change that is not one of text (`buffer_state.after_doubt`)."""
         file = self._files[path]
-        file.shows(buffer_state.doubted(file.buffer))
+        file.set_buffer(buffer_state.after_doubt(file.buffer))
 
-    def heard(self, edit: BufferEdit) -> None:
-        """Record a change of a watched buffer (`buffer_state.heard`)."""
+    def on_edit(self, edit: BufferEdit) -> None:
+        """Record a change of a watched buffer (`buffer_state.after_edit`)."""
         file = self._files[edit.path]
-        state, news = buffer_state.heard(file.buffer, edit)
-        file.shows(state)
+        state, news = buffer_state.after_edit(file.buffer, edit)
+        file.set_buffer(state)
         self._notify(edit.path, news)
 
     def _notify(self, path: str, news: Sequence[News]) -> None:

@@ -61,21 +61,21 @@ class Reread(msgspec.Struct, frozen=True):
     undone: bool = False
 
 
-class Left(msgspec.Struct, frozen=True):
+class Unloaded(msgspec.Struct, frozen=True):
     """Neovim unloaded the buffer, perhaps with unsaved changes. ``before`` is None if not known."""
 
     before: Text | None
     unsaved: bool
 
 
-class Lost(msgspec.Struct, frozen=True):
+class Outdated(msgspec.Struct, frozen=True):
     """The buffer has to be read, or is gone."""
 
 
-News = Typed | Reread | Left | Lost
+News = Typed | Reread | Unloaded | Outdated
 
 
-def found(
+def after_read(
     state: BufferState, live: BufferText | Closed
 ) -> tuple[BufferState, BufferText | Closed, list[News]]:
     """Update the state with a buffer that was read.
@@ -93,7 +93,7 @@ def found(
     bufnr, tick = state.missed or (0, 0)
     if bufnr == live.bufnr and tick > live.tick:
         after = msgspec.structs.replace(after, is_stale=True)
-        news.append(Lost())
+        news.append(Outdated())
     if known is not None and known.text != live.text:
         if state.is_reread:
             news.append(Reread(known.text, live.text, state.is_undone))
@@ -102,17 +102,19 @@ def found(
     return msgspec.structs.replace(after, text=live), live, news
 
 
-def heard(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]]:
+def after_edit(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]]:
     """Update the state with a reported change."""
     known = state.text
     if edit.detached:
-        state = doubted(state)
+        state = after_doubt(state)
         if known is None or known.bufnr != edit.bufnr:
             return state, []
-        left = Left(None if state.is_stale else known.text, edit.unsaved)
-        return msgspec.structs.replace(state, text=None), [left, Lost()]
+        left = Unloaded(None if state.is_stale else known.text, edit.unsaved)
+        return msgspec.structs.replace(state, text=None), [left, Outdated()]
     if known is None or known.bufnr != edit.bufnr:
-        return msgspec.structs.replace(doubted(state), missed=(edit.bufnr, edit.tick)), [Lost()]
+        return msgspec.structs.replace(after_doubt(state), missed=(edit.bufnr, edit.tick)), [
+            Outdated()
+        ]
     if edit.reloaded:
         return _lost(msgspec.structs.replace(state, is_reread=True), edit.undone)
     if known.tick >= edit.tick:
@@ -123,12 +125,12 @@ def heard(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]
     return msgspec.structs.replace(state, text=text), [Typed(text.text, edit.undone)]
 
 
-def doubted(state: BufferState) -> BufferState:
+def after_doubt(state: BufferState) -> BufferState:
     """Record a change that no region describes."""
     return msgspec.structs.replace(state, mirrors=None, doubts=state.doubts + 1)
 
 
-def asked(state: BufferState, before: BufferState, signature: str | None) -> BufferState:
+def after_refresh(state: BufferState, before: BufferState, signature: str | None) -> BufferState:
     """Record that the editor brought the buffer up to date with its file.
 
     ``signature`` is the file's from before that, ``before`` the state at the time of the request.
@@ -140,7 +142,7 @@ def asked(state: BufferState, before: BufferState, signature: str | None) -> Buf
     return state if state.mirrors == mirrors else msgspec.structs.replace(state, mirrors=mirrors)
 
 
-def ended(state: BufferState, eol: bool) -> BufferState:
+def with_eol(state: BufferState, eol: bool) -> BufferState:
     """Set the final newline as a save did. Returns the same state if nothing differs."""
     live = state.text
     if live is None or live.text.eol == eol:
@@ -153,7 +155,7 @@ def ended(state: BufferState, eol: bool) -> BufferState:
 def _lost(state: BufferState, undone: bool) -> tuple[BufferState, list[News]]:
     """Require a new read. `is_undone` holds only if nothing but an undo has happened since."""
     alone = undone and not state.is_stale
-    return msgspec.structs.replace(doubted(state), is_stale=True, is_undone=alone), [Lost()]
+    return msgspec.structs.replace(after_doubt(state), is_stale=True, is_undone=alone), [Outdated()]
 
 
 def _is_newer(known: BufferText, live: BufferText) -> bool:

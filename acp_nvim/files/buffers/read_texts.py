@@ -9,24 +9,22 @@ from msgspec import UNSET
 
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import Holds, Stored
-from acp_nvim.files.checkpoints.snapshots import Snapshots
-from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.files.files import Files
 from acp_nvim.tasks import Tasks
 
 
 class ReadTexts:
     """Records the texts after the agents have their answers."""
 
-    def __init__(self, edits: PendingEdits, snapshots: Snapshots, tasks: Tasks) -> None:
-        self._edits = edits
-        self._snapshots = snapshots
+    def __init__(self, files: Files, tasks: Tasks) -> None:
+        self._files = files
         self._tasks = tasks
         self._new: dict[str, Text] = {}
 
     def add(self, path: str, text: Text) -> None:
         """Record a text that was given to an agent, unless the file's content is known already."""
-        state, live = self._edits.state(path), self._edits.buffers.get(path)
-        if state.disk is not UNSET or state.in_store or not self._edits.turns.ready():
+        state, live = self._files.tracked.state(path), self._files.buffers.get(path)
+        if state.disk is not UNSET or state.in_store or not self._files.turns.ready():
             return
         if live is None or not live.modified:
             self._new[path] = text
@@ -35,10 +33,10 @@ class ReadTexts:
 
     async def _keep(self) -> None:
         new, self._new = self._new, {}
-        loose = set(await self._snapshots.loose(self._edits.turns.roots(), list(new)))
+        loose = set(await self._files.snapshots.loose(self._files.turns.roots(), list(new)))
         for path, text in new.items():
-            file, live = self._edits.tracked[path], self._edits.buffers.get(path)
+            file, live = self._files.tracked[path], self._files.buffers.get(path)
             if path not in loose:
-                file.hear(Stored())
+                file.apply(Stored())
             elif file.state.disk is UNSET:
-                file.hear(Holds(text, live.format if live else None))
+                file.apply(Holds(text, live.format if live else None))

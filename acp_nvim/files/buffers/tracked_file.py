@@ -30,7 +30,7 @@ Special = tuple[int, bytes]
 """Mode of a link or FIFO, and the target of the link."""
 
 
-class Late(msgspec.Struct, frozen=True):
+class PostponedChange(msgspec.Struct, frozen=True):
     """A change that could not be applied to the file's buffer yet."""
 
     session: AgentSession
@@ -59,11 +59,11 @@ class FileState(msgspec.Struct, frozen=True):
     """Text that Neovim has read on its own and no scan has recorded yet."""
     unsettled: bool = False
     """Whether Neovim has read it again and the author of the change is not known yet."""
-    last_look: tuple[int, str | None] | None = None
+    last_scan: tuple[int, str | None] | None = None
     """Round of turns and signature of the last scan of this file by name."""
     conflict_base: Text | UnsetType | None = UNSET
     """Common ancestor of buffer and file in a conflict; UNSET if there is no conflict."""
-    late: Late | None = None
+    postponed: PostponedChange | None = None
     agent_change_count: int = 0
     """Number of changes by agents."""
     user_format: Format | None = None
@@ -151,24 +151,24 @@ class Forgotten(msgspec.Struct, frozen=True):
     compared: UnsetType = UNSET
 
 
-class PutOff(msgspec.Struct, frozen=True):
+class Postponed(msgspec.Struct, frozen=True):
     """A change could not be applied to the buffer yet; the file keeps its earlier state."""
 
     disk: Text | None
     disk_format: Format | None
-    late: Late
+    postponed: PostponedChange
 
 
 class CaughtUp(msgspec.Struct, frozen=True):
     """A late change was applied or undone."""
 
-    late: None = None
+    postponed: None = None
 
 
-class Looked(msgspec.Struct, frozen=True):
+class Scanned(msgspec.Struct, frozen=True):
     """The file was scanned by name."""
 
-    last_look: tuple[int, str | None]
+    last_scan: tuple[int, str | None]
 
 
 class AgentChanged(msgspec.Struct, frozen=True):
@@ -217,7 +217,7 @@ class Removed(msgspec.Struct, frozen=True):
     rights: Rights | None
 
 
-class TakenOver(msgspec.Struct, frozen=True):
+class Received(msgspec.Struct, frozen=True):
     """Knowledge of another process about the file."""
 
     user_format: Format | None
@@ -246,9 +246,9 @@ FileEvent = (
     | Holds
     | Compared
     | Forgotten
-    | PutOff
+    | Postponed
     | CaughtUp
-    | Looked
+    | Scanned
     | AgentChanged
     | NeovimRead
     | Unsettled
@@ -257,7 +257,7 @@ FileEvent = (
     | UserFormat
     | AgentFormat
     | Removed
-    | TakenOver
+    | Received
     | Displaced
     | Stored
 )
@@ -275,8 +275,8 @@ def file_after(state: FileState, event: FileEvent) -> FileState:
             return _changed(_holding(state, text, file_format), conflict_base=UNSET)
         case Holds(text, file_format):
             return _holding(state, text, file_format)
-        case PutOff(before, file_format, late):
-            return _changed(_holding(state, before, file_format), late=late, compared=UNSET)
+        case Postponed(before, file_format, late):
+            return _changed(_holding(state, before, file_format), postponed=late, compared=UNSET)
         case _:
             return _changed(
                 state, **{name: getattr(event, name) for name in event.__struct_fields__}
@@ -310,11 +310,11 @@ class TrackedFile:
         self.lock = anyio.Lock()
         self._waiting = 0
 
-    def hear(self, event: FileEvent) -> None:
+    def apply(self, event: FileEvent) -> None:
         """Update the state of the file."""
         self.state = file_after(self.state, event)
 
-    def shows(self, buffer: BufferState) -> None:
+    def set_buffer(self, buffer: BufferState) -> None:
         """Update the state of its buffer."""
         self.buffer = buffer
 
@@ -324,15 +324,15 @@ class TrackedFile:
         return self._waiting > 0
 
     @property
-    def is_written(self) -> bool:
+    def has_writer(self) -> bool:
         """Return whether an agent's write is running or queued."""
         return self.writers.locked()
 
-    def alone(self) -> AbstractAsyncContextManager[None]:
+    def hold(self) -> AbstractAsyncContextManager[None]:
         """Hold the lock of the file (`lock`)."""
         return self._held(self.lock)
 
-    def in_line(self) -> AbstractAsyncContextManager[None]:
+    def hold_queue(self) -> AbstractAsyncContextManager[None]:
         """Wait for all earlier writes of agents and hold the queue (`writers`)."""
         return self._held(self.writers)
 

@@ -21,7 +21,7 @@ LARGEST: Final = 100_000
 """Characters of a file's diff. If it is longer, only the name of the file is sent."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class SentText(msgspec.Struct, frozen=True):
     """State of a file as sent to an agent: its unsaved text, and the text on disk at that time."""
 
     text: Text
@@ -35,13 +35,13 @@ class UnsavedFile(msgspec.Struct, frozen=True):
     name: str
     """Path relative to the session's directory."""
     patch: str
-    told: Told | None
+    sent: SentText | None
     """Knowledge of the agent after this is sent; None if the file is again as on disk."""
 
 
 def unsaved_files(
     texts: Mapping[str, Text],
-    told: Mapping[str, Told],
+    told: Mapping[str, SentText],
     cwd: str,
     roots: Sequence[str],
     options: FileOptions,
@@ -58,7 +58,7 @@ def unsaved_files(
             continue
         before = told.get(where.path)
         known = before.text if before is not None and before.saved == saved else saved
-        found += _file(where, cwd, known, text, Told(text, saved))
+        found += _file(where, cwd, known, text, SentText(text, saved))
     for path in told.keys() - texts.keys():
         saved = _saved(place(path), options)
         if saved is not None:
@@ -87,7 +87,7 @@ def _saved(where: Place, options: FileOptions) -> Text | None:
 
 
 def _file(
-    where: Place, cwd: str, known: Text, text: Text, told: Told | None
+    where: Place, cwd: str, known: Text, text: Text, told: SentText | None
 ) -> Iterator[UnsavedFile]:
     inside = below(where.real, [cwd]) is not None
     name = os.path.relpath(where.real, os.path.realpath(cwd)) if inside else where.real

@@ -48,7 +48,7 @@ def replace(path: str, data: bytes, rights: Rights | None = None, *, sync: bool 
     """Replace a file or link by a new file. Without ``rights`` only the owner may read it."""
     with spot(path) as at, _beside(at, _PRIVATE) as (file, name):
         if rights is not None:
-            rights.give(file.fileno())
+            rights.apply(file.fileno())
         _fill(file, data, sync=sync)
         at.rename(name)
         if sync:
@@ -59,7 +59,7 @@ def _create(at: Spot, data: bytes, rights: Rights | None) -> None:
     """Create the file. Raises FileExistsError if another process creates it first, or OSError."""
     with _beside(at, _COMMON if rights is None else _PRIVATE) as (file, name):
         if rights is not None:
-            rights.give(file.fileno())
+            rights.apply(file.fileno())
         _fill(file, data)
         try:
             os.link(
@@ -91,7 +91,7 @@ def _replaced(at: Spot, info: os.stat_result, data: bytes) -> bool:
 def _is_like(file: FileIO, at: Spot, info: os.stat_result) -> bool:
     """Copy owner, mode and attributes to the new file; return whether all were copied."""
     rights = Rights.of(info)
-    rights.give(file.fileno())
+    rights.apply(file.fileno())
     if Rights.of(os.fstat(file.fileno())) != rights:
         return False
     if not hasattr(os, "listxattr"):

@@ -63,7 +63,7 @@ class Rights(msgspec.Struct, frozen=True):
     def of(cls, info: os.stat_result) -> Rights:
         return cls(stat.S_IMODE(info.st_mode), info.st_uid, info.st_gid)
 
-    def give(self, handle: int) -> None:
+    def apply(self, handle: int) -> None:
         """Apply them to an open file; leave the owner if it may not be changed. Raises OSError."""
         info = os.fstat(handle)
         if (info.st_uid, info.st_gid) != (self.uid, self.gid):
@@ -264,7 +264,7 @@ def symlink(path: str, target: bytes) -> None:
         os.symlink(target, os.fsencode(at.name), dir_fd=at.folder)
 
 
-def give(path: str, rights: Rights) -> None:
+def set_rights(path: str, rights: Rights) -> None:
     """Give rights to a regular file. Raises OSError as `Spot.open` does."""
     with spot(path) as at, at.open() as file:
-        rights.give(file.fileno())
+        rights.apply(file.fileno())

@@ -56,7 +56,7 @@ def contents(folder: str) -> list[str]:
     ]
 
 
-def make_way(path: str) -> None:
+def clear(path: str) -> None:
     """Remove the obstacle at a path: a link, a FIFO, or a folder without files.
 
     Raises Blocked or OSError, with nothing changed.
@@ -76,7 +76,7 @@ def make_way(path: str) -> None:
         raise Blocked(f"{what} is there now")
 
 
-def put(path: str, mode: int, target: bytes) -> None:
+def create(path: str, mode: int, target: bytes) -> None:
     """Create a link to the target, or a FIFO, at an unused path. Raises OSError."""
     if stat.S_ISLNK(mode):
         nofollow.symlink(path, target)
@@ -100,22 +100,22 @@ def check_above(path: str) -> None:
 # -- obstacles of tracked files -------------------------------------------------------------------
 
 
-def give_way(file: TrackedFile) -> None:
+def displace(file: TrackedFile) -> None:
     """Remove the obstacle and record it in `FileState.displaced`. Raises as `make_way` does."""
     special = _special(file.path)
-    make_way(file.path)
+    clear(file.path)
     if special is not None:
-        file.hear(Displaced(special))
+        file.apply(Displaced(special))
 
 
-def come_back(file: TrackedFile) -> None:
+def restore(file: TrackedFile) -> None:
     """Restore the obstacle that was removed for the file, which is gone now. Raises OSError."""
     special = file.state.displaced
     if special is None:
         return
-    file.hear(Displaced(None))
+    file.apply(Displaced(None))
     if not os.path.lexists(file.path):
-        put(file.path, *special)
+        create(file.path, *special)
 
 
 def _special(path: str) -> Special | None:

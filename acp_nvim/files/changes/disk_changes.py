@@ -27,17 +27,15 @@ from acp_nvim.files.buffers.tracked_file import (
     Compared,
     Forgotten,
     Holds,
-    Late,
-    Looked,
-    PutOff,
+    Postponed,
+    PostponedChange,
+    Removed,
     SavedIdle,
+    Scanned,
 )
 from acp_nvim.files.buffers.unread_files import UnreadFiles
 from acp_nvim.files.bytes import nofollow
-from acp_nvim.files.bytes.disk import (
-    changed_at,
-    read_dated,
-)
+from acp_nvim.files.bytes.disk import changed_at, read_dated
 from acp_nvim.files.bytes.file_format import (
     BinaryError,
     Format,
@@ -46,7 +44,7 @@ from acp_nvim.files.bytes.file_format import (
     text_of,
 )
 from acp_nvim.files.bytes.known_files import compared, read_all, signatures_of
-from acp_nvim.files.bytes.paths import is_below
+from acp_nvim.files.bytes.paths import Place, below, is_below, matches
 from acp_nvim.files.changes.entered_change import EnteredChange, enter, kind_of, texts
 from acp_nvim.files.changes.folder_watch import FolderWatch
 from acp_nvim.files.changes.git_tree import HeadMove
@@ -55,22 +53,18 @@ from acp_nvim.files.changes.outer_trees import OuterTrees
 from acp_nvim.files.changes.turn_start import TurnStart, TurnStarts, differing
 from acp_nvim.files.changes.turns import Attribution, Turn, real_roots
 from acp_nvim.files.checkpoints.agent_changes import SAME, ContentChange
-from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
-from acp_nvim.files.checkpoints.store import (
-    UNKNOWN,
-    Brought,
-    Change,
-    Unstored,
-    blob_mark,
-)
+from acp_nvim.files.checkpoints.rights import usual
+from acp_nvim.files.checkpoints.snapshots import FileChange
+from acp_nvim.files.checkpoints.store import UNKNOWN, Change, GitContent, Unstored, blob_mark
+from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession, BufferText
-from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.tasks import Tasks
 
 ATTEMPTS: Final = 5
 """Attempts to apply a change to a buffer that keeps changing."""
 PAUSE_S: Final = 0.05
-EMPTY: Final[Mapping[str, Sequence[Brought]]] = {}
+EMPTY: Final[Mapping[str, Sequence[GitContent]]] = {}
 LATE_S: Final = 0.25
 """Pause before a change is tried again that Neovim did not accept."""
 
@@ -78,19 +72,20 @@ LATE_S: Final = 0.25
 class DiskChanges:
     """Finds the changes of all sessions with a running turn."""
 
-    def __init__(self, edits: PendingEdits, snapshots: Snapshots, tasks: Tasks) -> None:
-        self._edits = edits
-        self._files = edits.tracked
-        self._snapshots = snapshots
+    def __init__(self, files: Files, live: LiveTexts, tasks: Tasks) -> None:
+        self._files = files
+        self._live = live
+        self._tracked = files.tracked
+        self._snapshots = files.snapshots
         self._tasks = tasks
-        self.turns = edits.turns
+        self.turns = files.turns
         self._attribution = Attribution(self.turns)
-        self.turn_starts = TurnStarts(edits.tracked)
-        self._naming = Naming(edits)
-        self.outer = OuterTrees(snapshots, edits.view, self._take_up_all)
-        self.unread = UnreadFiles(edits.turns, snapshots)
-        self.reads = ReadTexts(edits, snapshots, tasks)
-        self._watch = FolderWatch(snapshots.folders)
+        self.turn_starts = TurnStarts(files.tracked)
+        self._naming = Naming(files)
+        self.outer = OuterTrees(files.snapshots, files.view, self._take_up_all)
+        self.unread = UnreadFiles(files.turns, files.snapshots)
+        self.reads = ReadTexts(files, tasks)
+        self._watch = FolderWatch(files.snapshots.folders)
         self._is_late = False
         """Whether a task is applying late changes to their buffers."""
         self._warned: set[str] = set()
@@ -116,21 +111,21 @@ class DiskChanges:
         Returns the files at the start of a prompt. ``sent`` is the time at which the agent got it,
         if it has it already.
         """
-        idle = (file for file in self._files if file.state.saved_idle)
+        idle = (file for file in self._tracked if file.state.saved_idle)
         saved = sorted(file.path for file in idle if turn.concerns(file.path))
         for path in saved:
-            self._files[path].hear(SavedIdle(False))
+            self._tracked[path].apply(SavedIdle(False))
         found = await to_thread.run_sync(read_all, saved) if saved else {}
         for path, (data, signature) in found.items():
-            state = self._edits.state(path)
+            state = self._tracked.state(path)
             if state.disk is not UNSET and state.saved != signature:
                 continue
-            live = self._edits.buffers.get(path)
+            live = self._files.buffers.get(path)
             buffer = live.format if live else None
             with suppress(BinaryError):
                 text, reformat = text_of(data, buffer), format_change(buffer, data, data)
                 self._holds(path, text, reformat)
-        return self.turn_starts.note(turn, sent)
+        return self.turn_starts.add(turn, sent)
 
     async def begin(self, turn: Turn) -> None:
         """Scan the files before a turn.
@@ -139,26 +134,26 @@ class DiskChanges:
         are the agent's from the time at which the prompt was sent.
         """
         await self.turns.announce()
-        old = {} if self.turns.ready() else self._files.known()
-        await self.look_before(turn.session)
+        old = {} if self.turns.ready() else self._tracked.known()
+        await self.scan_before(turn.session)
         turn.ready.set()
         for path, then in old.items():
-            now = self._edits.state(path)
-            if now.disk is then.disk and now.late is None:
-                self._files[path].hear(Forgotten())
+            now = self._tracked.state(path)
+            if now.disk is then.disk and now.postponed is None:
+                self._tracked[path].apply(Forgotten())
 
-    async def look_before(self, session: AgentSession) -> None:
+    async def scan_before(self, session: AgentSession) -> None:
         self._snapshots.retry(real_roots(session))
-        await self.look(session.roots)
+        await self.scan(session.roots)
 
-    async def begun(self, start: TurnStart) -> None:
+    async def enter_early(self, start: TurnStart) -> None:
         """Process files that changed between a tool call that named them and the scan."""
         turn = start.turn
         early, turn.early = turn.early, {}  # older than the next prompt of the turn
         found = await to_thread.run_sync(differing, early) if early else ()
         if found:
             start.add(found)
-            async with self._lock, self._edits.alone(*(change.path for change in found)):
+            async with self._lock, self._live.hold(*(change.path for change in found)):
                 await self._take_up(found)
 
     async def end(self, session: AgentSession) -> None:
@@ -167,47 +162,47 @@ class DiskChanges:
         if turn is None:
             return
         await turn.ready.wait()
-        await self.look_at_named(turn)
-        await self.look(turn.roots, watch=True)
-        await self.outer.look(turn, is_over=True)
+        await self.scan_named(turn)
+        await self.scan(turn.roots, watch=True)
+        await self.outer.scan(turn, is_over=True)
         self._naming.report(turn)
 
     def leave(self, session: AgentSession) -> None:
         """Finish a prompt, and its turn unless another prompt has joined it."""
         turn = self.turns.get(session)
-        if turn is not None and turn.looked():
+        if turn is not None and turn.on_scanned():
             self.turns.leave(session)
             self._tasks.start_soon(self.turns.announce)
 
-    async def over(self, session: AgentSession) -> None:
+    async def wait_over(self, session: AgentSession) -> None:
         """Wait for the last scan of a turn that has ended."""
         turn = self.turns.get(session)
         if turn is not None:
             await turn.over.wait()
 
-    async def caught_up(self, *, running: bool) -> None:
+    async def catch_up(self, *, running: bool) -> None:
         """Wait for the scans after turns that have ended.
 
         With ``running``, also scan for the ended tool calls of running turns.
         """
         for turn in self.turns:
-            if turn.last_looks:
-                await turn.last_looks_done.wait()
-            elif running and turn.is_looking:
-                await self.look_at_named(turn)
-                await self.look(turn.roots)
+            if turn.pending_scans:
+                await turn.scans_done.wait()
+            elif running and turn.is_scanning:
+                await self.scan_named(turn)
+                await self.scan(turn.roots)
 
     # ---- scans
 
     def on_disk(self, path: str) -> Text | UnsetType | None:
         """Return the text of a file on disk at the last scan or save; UNSET if it is not known."""
-        return self._edits.state(path).disk
+        return self._tracked.state(path).disk
 
-    async def look_at_named(self, turn: Turn) -> None:
+    async def scan_named(self, turn: Turn) -> None:
         async with turn.naming:
             paths, turn.named = sorted(turn.named), set()
             given, turn.diffs = turn.diffs, []
-            await self.look(turn.roots, paths)
+            await self.scan(turn.roots, paths)
             await self._take_old_texts(given)
 
     async def _take_old_texts(self, given: Sequence[tuple[str, str | None, str]]) -> None:
@@ -216,46 +211,46 @@ class DiskChanges:
         """
         for path, old, new in given:
             data = self._snapshots.single(path)
-            known = self._edits.state(path).disk is not UNSET
+            known = self._tracked.state(path).disk is not UNSET
             if data is None or known or data != new.encode():
                 continue
             change = FileChange(path, None if old is None else old.encode(), data)
-            async with self._lock, self._edits.alone(path):
+            async with self._lock, self._live.hold(path):
                 await self._take_up([change])
 
     async def before_use(self, path: str) -> None:
         """Process an agent's latest changes of a file before a decision; not within
-        `PendingEdits.alone`.
+        `LiveTexts.hold`.
         """
         if self.turns.ready():
-            await self.look(self.turns.roots(), [path])
+            await self.scan(self.turns.roots(), [path])
 
-    def rests(self, turn: Turn) -> bool:
+    def can_skip_scan(self, turn: Turn) -> bool:
         """Return whether the last scan can serve as the one before this turn.
 
         True if no other turn runs and the system has reported no change since.
         """
-        roots, known = self._snapshots.within(turn.roots), self._files.known()
+        roots, known = self._snapshots.within(turn.roots), self._tracked.known()
         others = [*known, *self._snapshots.singles()]
-        alone = not self.turns.ready() and not any(state.late for state in known.values())
+        alone = not self.turns.ready() and not any(state.postponed for state in known.values())
         inside = all(any(is_below(path, root) for root in roots) for path in others)
         if not (alone and inside and self._is_settled(roots)):
             return False
         for path in known:
-            self._files[path].hear(Forgotten())
+            self._tracked[path].apply(Forgotten())
         return True
 
     def _is_settled(self, roots: Sequence[str]) -> bool:
-        looking = self._lock.locked()
-        return not looking and self._snapshots.stored(roots) and self._watch.rest(roots)
+        is_scanning = self._lock.locked()
+        return not is_scanning and self._snapshots.stored(roots) and self._watch.rest(roots)
 
     async def settle(self, roots: Sequence[str]) -> None:
         """Scan after a save while no agent is working, so the next prompt need not wait for it."""
         within = self._snapshots.within(roots)
         if not self.turns and self._watch.knows(within) and not self._watch.rest(within):
-            await self.look(roots)
+            await self.scan(roots)
 
-    async def look(
+    async def scan(
         self, roots: Sequence[str], paths: Sequence[str] | None = None, *, watch: bool = False
     ) -> set[str]:
         """Process changes below these directories, or of these files; return the changed files.
@@ -273,14 +268,14 @@ class DiskChanges:
                 signatures = await to_thread.run_sync(signatures_of, paths)
             turns = self.turns.round
             rest: list[Change] = []
-            changes = await self._snapshots.look(roots, paths, rest)
+            changes = await self._snapshots.scan(roots, paths, rest)
             if rest:
                 await self._note(rest)
             changes += await self._rewritten(paths, {change.path for change in changes})
             await self._take_up_alone(changes)
-            await self._naming.later()
+            await self._naming.mark_late()
             for path, signature in signatures.items():
-                self._files[path].hear(Looked((turns, signature)))
+                self._tracked[path].apply(Scanned((turns, signature)))
         return {change.path for change in changes}
 
     async def _take_up_all(self, changes: Sequence[FileChange]) -> None:
@@ -290,8 +285,8 @@ class DiskChanges:
     async def _take_up_alone(self, changes: Sequence[FileChange]) -> None:
         if changes:
             brought = await self._git_contents(changes)
-            async with self._edits.alone(*(change.path for change in changes)):
-                with self._edits.together():
+            async with self._live.hold(*(change.path for change in changes)):
+                with self._files.pending_view.together():
                     await self._take_up(changes, brought)
 
     async def _note(self, changes: Sequence[Change]) -> None:
@@ -302,90 +297,94 @@ class DiskChanges:
             if self._attribution.of(change.path, at) is not None:
                 marks = blob_mark(change.before), blob_mark(change.after)
                 noted = ContentChange(SAME, SAME) if change.same_bytes else ContentChange(*marks)
-                self._edits.checkpoints.record_change(change.path, noted)
+                self._files.checkpoints.record_change(change.path, noted)
 
     async def before_write(self, path: str) -> None:
         """Process an agent's own changes on disk before its write through the editor. Otherwise
         they would count as the earlier text.
         """
-        if self._edits.state(path).disk is not UNSET:
-            await self.look([], [path])
+        if self._tracked.state(path).disk is not UNSET:
+            await self.scan([], [path])
         elif self.turns and await to_thread.run_sync(changed_at, path) >= self.turns.began():
-            await self.look(self.turns.roots(), [path])
+            await self.scan(self.turns.roots(), [path])
 
     def close(self) -> None:
         self._watch.close()
         self.outer.close()
 
-    async def unchanged(self, path: str, roots: Sequence[str]) -> bool:
+    async def check_unchanged(self, path: str, roots: Sequence[str]) -> bool:
         """Process changes of a file; return whether its text is known to be unchanged."""
-        if self._edits.state(path).disk is not UNSET:
-            return path not in await self.look([], [path])
+        if self._tracked.state(path).disk is not UNSET:
+            return path not in await self.scan([], [path])
         held = await self._snapshots.holds(roots, path)
-        return path not in await self.look(roots, [path]) and held
+        return path not in await self.scan(roots, [path]) and held
 
     async def _rewritten(self, paths: Sequence[str] | None, found: set[str]) -> list[FileChange]:
         """Return changes of files (None: all) that a store misses, since the files may again have
         the stored content.
         """
-        known = self._files.known(paths)
+        known = self._tracked.known(paths)
         states = {path: state for path, state in known.items() if path not in found}
         if not states:
             return []
         changes, signatures = await to_thread.run_sync(compared, states)
         for path, signature in signatures.items():
-            if self._edits.state(path).disk is states[path].disk:
-                self._files[path].hear(Compared(signature))
+            if self._tracked.state(path).disk is states[path].disk:
+                self._tracked[path].apply(Compared(signature))
         for path in states.keys() - {change.path for change in changes}:
-            if states[path].late is not None:
-                self._files[path].hear(CaughtUp())  # restored
+            if states[path].postponed is not None:
+                self._tracked[path].apply(CaughtUp())  # restored
         return changes
 
-    async def _git_contents(self, changes: Sequence[FileChange]) -> Mapping[str, Sequence[Brought]]:
+    async def _git_contents(
+        self, changes: Sequence[FileChange]
+    ) -> Mapping[str, Sequence[GitContent]]:
         """Return how the user's git commands in the turns have changed these files."""
         if not self.turns:
             return {}
         paths = [change.path for change in changes]
         began = self.turns.began()
         roots = [root for turn in self.turns for root in (*turn.roots, *turn.outer)]
-        return await self._snapshots.brought(roots, paths, began, self.by_agent)
+        return await self._snapshots.git_contents(roots, paths, began, self.by_agent)
 
     def by_agent(self, move: HeadMove) -> bool:
         """Return whether a working agent may have moved HEAD."""
-        return any(turn.ran_git(move.first, move.last) for turn in self.turns)
+        return any(turn.may_have_run_git(move.first, move.last) for turn in self.turns)
 
     async def _take_up(
-        self, changes: Sequence[FileChange], brought: Mapping[str, Sequence[Brought]] = EMPTY
+        self, changes: Sequence[FileChange], brought: Mapping[str, Sequence[GitContent]] = EMPTY
     ) -> None:
         entered: dict[int, dict[str, Pending | None]] = {}
         for change in changes:
-            if change.after is None and self._edits.state(change.path).disk is not None:
-                self._edits.gone(change.path, change.rights, change.executable)
+            if change.after is None and self._tracked.state(change.path).disk is not None:
+                rights = change.rights or (usual(True) if change.executable else None)
+                if rights or self._tracked.state(change.path).rights:
+                    self._tracked[change.path].apply(Removed(rights))
             turn, at = await self._attribution.last(change.path)
             if any(_is_by_git(it, change, at) for it in brought.get(change.path, ())):
                 await self._enter_git_change(change)
                 continue
-            was = self._edits.ledger.get(change.path)
+            was = self._files.ledger.get(change.path)
             writer = await self._take_up_one(change, turn, at)
             if writer is not None:
                 entered.setdefault(writer.n, {})[change.path] = was
         for turn in self.turns:
             if turn.session.n in entered:
-                await self._naming.changed(turn, entered[turn.session.n])
+                await self._naming.mark_changed(turn, entered[turn.session.n])
 
     async def _take_up_one(
         self, change: FileChange, turn: Turn | None, at: int
     ) -> AgentSession | None:
         """Process a change by this turn or the user; return the session of its pending edit."""
         if turn is not None:
-            self.turn_starts.has_changed(turn, change, at)
-        state = self._edits.state(change.path)
-        session = None if state.late is None else state.late.session
-        if turn is not None and (state.late is None or at != state.late.at):
+            self.turn_starts.on_change(turn, change, at)
+        state = self._tracked.state(change.path)
+        session = None if state.postponed is None else state.postponed.session
+        if turn is not None and (state.postponed is None or at != state.postponed.at):
             session = turn.session
-        if state.late is not None:
-            self._files[change.path].hear(CaughtUp())
-        if session is None or self._edits.is_store(session, change.path):
+        if state.postponed is not None:
+            self._tracked[change.path].apply(CaughtUp())
+        if session is None or self._is_store(session, change.path):
             await self._enter_user_change(change)
         elif isinstance(change.after, Unstored) or (
             isinstance(change.before, Unstored) and state.disk is UNSET
@@ -396,47 +395,52 @@ class DiskChanges:
             return await self._enter_agent_change(session, at, change)
         return None
 
+    def _is_store(self, session: AgentSession, path: str) -> bool:
+        """Return whether a session's agent keeps a file for itself (option `agents.*.store`)."""
+        globs = self._files.options().stores.get(session.agent, ())
+        return matches(Place(path, path), below(path, session.roots), globs)
+
     async def _enter_git_change(self, change: FileChange) -> None:
-        file = self._files[change.path]
+        file = self._tracked[change.path]
         self.by_git.add(change.path)
-        file.hear(Forgotten())
-        if file.state.late is not None:
-            file.hear(CaughtUp())
-        if self._edits.ledger.get(change.path) or self._edits.buffers.get(change.path):
-            await self._edits.sync(change.path)
+        file.apply(Forgotten())
+        if file.state.postponed is not None:
+            file.apply(CaughtUp())
+        if self._files.ledger.get(change.path) or self._files.buffers.get(change.path):
+            await self._live.sync(change.path)
 
     async def _enter_user_change(self, change: FileChange) -> None:
-        if self._edits.ledger.get(change.path) is not None:
-            await self._edits.sync(change.path)
+        if self._files.ledger.get(change.path) is not None:
+            await self._live.sync(change.path)
 
     async def _enter_agent_change(
         self, session: AgentSession, at: int, change: FileChange
     ) -> AgentSession | None:
         """Process a change by an agent; return the session that made it."""
-        live = self._edits.buffers.get(change.path)
+        live = self._files.buffers.get(change.path)
         await self.unread.learn(session, change.path, live.format if live else Format())
-        was = self._edits.ledger.get(change.path)
+        was = self._files.ledger.get(change.path)
         entered = await self._enter(session, at, change)
         if entered is None:
             return None
         if self._snapshots.is_single(change.path) or self.turns.is_outside(change.path):
-            self._edits.checkpoints.touched(change.path, entered.before)
+            self._files.checkpoints.on_touch(change.path, entered.before)
         move = self._moves.noted(change.path, entered.before, entered.after, was)
         if move is not None:
             self._join(entered.session, move)
         return entered.session
 
     def _join(self, session: AgentSession, move: Move) -> None:
-        self._edits.attribute_moved(session, move.old, move.new)
-        ledger = self._edits.ledger
+        self._files.authors.on_move(session, move.old, move.new)
+        ledger = self._files.ledger
         if ledger.joined(move.old, move.new, move.text, move.was, session.n):
-            self._edits.changed(move.old, move.new)
+            self._files.pending_view.refresh(move.old, move.new)
             return
         came, was = ledger.get(move.new), move.was
         if came is not None and was is not None and was.base is None:  # created by another agent
             both = msgspec.structs.replace(came, writers=came.writers | was.writers)
             ledger.reinstated(move.new, came.live, both)
-            self._edits.changed(move.new)
+            self._files.pending_view.refresh(move.new)
 
     async def _enter(
         self, session: AgentSession, at: int, change: FileChange
@@ -463,12 +467,12 @@ class DiskChanges:
                 return None
             outcome = "moved"
             if not await to_thread.run_sync(entered.is_still_empty):
-                outcome = await enter(self._edits, entered)
+                outcome = await enter(self._files, entered)
             if outcome == "done":
                 self._holds(path, after, reformat)
                 return entered
             if outcome not in ("moved", "busy"):
-                self._edits.view.warn(
+                self._files.view.warn(
                     session, wording.NOT_TAKEN_UP.format(file=path, outcome=outcome)
                 )
                 return None
@@ -476,7 +480,7 @@ class DiskChanges:
             session, at = await self._last_author(path, session)
         if entered is not None:
             old = entered.format_change.old if entered.format_change else None
-            self._postpone(path, PutOff(entered.before, old, Late(session, at)))
+            self._postpone(path, Postponed(entered.before, old, PostponedChange(session, at)))
         return None
 
     async def _prepare(
@@ -491,17 +495,17 @@ class DiskChanges:
             data, signature, then = await to_thread.run_sync(read_dated, path)
             if then != at:
                 session, at = await self._last_author(path, session)
-            found, known = await self._edits.buffers.glance(path)
+            found, known = await self._files.buffers.glance(path)
             live = found if isinstance(found, BufferText) else None
             self._read_again(path, live, known)
-            before, after, reformat = texts(self._edits, change, data, live)
+            before, after, reformat = texts(self._files, change, data, live)
         except OSError:
             return None
         except BinaryError:
             self._announce_binary(session, change, data)
             return None
         sides = before, after, live, data, signature, reformat
-        is_read = known == signature and not self._edits.state(path).hides(after, signature)
+        is_read = known == signature and not self._tracked.state(path).hides(after, signature)
         link = change.link
         return EnteredChange(session, path, *sides, is_read=is_read, link=link), at
 
@@ -514,13 +518,13 @@ class DiskChanges:
         self, session: AgentSession, change: FileChange, data: bytes | None
     ) -> None:
         kind, path = kind_of(change.before, change.after), change.path
-        if not self._edits.state(path).holds(data):
-            self._edits.checkpoints.record(path, change.before, data)
-            self._edits.view.edited(session, path, kind, "disk", conflict=False)
+        if not self._tracked.state(path).holds(data):
+            self._files.checkpoints.record(path, change.before, data)
+            self._files.view.report_edit(session, path, kind, "disk", conflict=False)
 
     def _is_written(self, path: str) -> bool:
         """Return whether a file contains the text last written through the editor. Blocks."""
-        forms = self._edits.state(path).byte_forms()
+        forms = self._tracked.state(path).byte_forms()
         with suppress(OSError):  # larger, or unreadable
             return nofollow.read(path, max(map(len, forms), default=0)) in forms
         return False
@@ -528,26 +532,26 @@ class DiskChanges:
     def _warn_unreviewed(self, session: AgentSession, change: FileChange) -> None:
         """Warn of a change that is not reviewed since one side is not known."""
         path = change.path
-        self._edits.checkpoints.record(path, change.before, change.after)
+        self._files.checkpoints.record(path, change.before, change.after)
         kind = kind_of(change.before, change.after)
-        self._edits.view.edited(session, path, kind, "disk", conflict=False)
+        self._files.view.report_edit(session, path, kind, "disk", conflict=False)
         text = _why_unreviewed(Path(path).name, change)
         if text not in self._warned:
             self._warned.add(text)
-            self._edits.view.warn(session, text)
+            self._files.view.warn(session, text)
 
     def _holds(self, path: str, text: Text | None, reformat: FormatChange | None) -> None:
-        self._files[path].hear(Holds(text, reformat.new if reformat else None))
+        self._tracked[path].apply(Holds(text, reformat.new if reformat else None))
 
     def _read_again(self, path: str, live: BufferText | None, signature: str | None) -> None:
         """Record the text that a formatter made of the user's save. It is in the buffer if that was
         read from a file with the signature of the save.
         """
-        state = self._edits.state(path)
+        state = self._tracked.state(path)
         if live is None or live.modified or not state.saved_other_bytes or signature is None:
             return
         if signature == state.saved and state.disk != live.text:
-            self._files[path].hear(Holds(live.text, live.format))
+            self._tracked[path].apply(Holds(live.text, live.format))
 
     def _is_user_save(self, change: EnteredChange) -> bool:
         """Return whether the file has the signature and the text of a save by the user.
@@ -555,28 +559,28 @@ class DiskChanges:
         An agent may have changed it between the save and Neovim's report of it. That gap is as long
         as the write to disk takes.
         """
-        state = self._edits.state(change.path)
+        state = self._tracked.state(change.path)
         if change.after is None or change.signature is None or state.saved != change.signature:
             return False
         return state.saved_other_bytes or state.disk is UNSET or state.disk == change.after
 
-    def _postpone(self, path: str, event: PutOff) -> None:
+    def _postpone(self, path: str, event: Postponed) -> None:
         """Apply a change later, since the buffer cannot be changed now."""
-        self._files[path].hear(event)
+        self._tracked[path].apply(event)
         if not self._is_late:
             self._is_late = True
             self._tasks.start_soon(self._catch_up)
 
     async def _catch_up(self) -> None:
         try:
-            while late := [it.path for it in self._files if it.state.late is not None]:
+            while late := [it.path for it in self._tracked if it.state.postponed is not None]:
                 await anyio.sleep(LATE_S)
-                await self.look([], late)
+                await self.scan([], late)
         finally:
             self._is_late = False
 
 
-def _is_by_git(brought: Brought, change: FileChange, at: int) -> bool:
+def _is_by_git(brought: GitContent, change: FileChange, at: int) -> bool:
     """Return whether git has made this change. The time of a deletion is not known."""
     if change.after is None:
         return brought.data is None

@@ -37,8 +37,8 @@ from acp_nvim.files.bytes.file_format import (
 )
 from acp_nvim.files.checkpoints.snapshots import FileChange, Link
 from acp_nvim.files.checkpoints.store import Unstored
+from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession, BufferText
-from acp_nvim.files.review.pending_edits import PendingEdits
 
 EMPTIED_NS: Final = 100_000_000
 """How long a program may take to write a file after it has truncated it."""
@@ -95,20 +95,20 @@ def kind_of(before: object, after: object) -> str:
 
 
 def texts(
-    edits: PendingEdits, change: FileChange, after: bytes | None, live: BufferText | None
+    files: Files, change: FileChange, after: bytes | None, live: BufferText | None
 ) -> tuple[Text | None, Text | None, FormatChange | None]:
     """Return the texts before and after, and the change of format.
 
     The texts have the form of the buffer, or the one in which Neovim would read them. ``after`` are
     the bytes read just now. Raises BinaryError.
     """
-    path, state = change.path, edits.state(change.path)
+    path, state = change.path, files.tracked.state(change.path)
     known = None if isinstance(state.disk, UnsetType) else state.disk
     is_known = state.disk is not UNSET
     found = None if isinstance(change.before, Unstored) else change.before
     has_format = not is_known or state.disk_format is not None
     reformat = format_change(state.disk_format, found if has_format else after, after)
-    entry = edits.ledger.followed(path)
+    entry = files.ledger.followed(path)
     shown = known or (entry.live if entry else None)
     buffer = _buffer_format(live, reformat, shown) if live else None
     if live is not None and live.is_void and after is not None and reformat is not None:
@@ -117,9 +117,9 @@ def texts(
     old_format, new_format = reformat.applied_to(buffer) if reformat else (buffer, buffer)
     new = text_of(after, new_format)
     old = None if found is None else decode_as(found, old_format)
-    if edits.ledger.get(path) is None:
+    if files.ledger.get(path) is None:
         present = live.format if live else state.disk_format
-        edits.tracked[path].hear(UserFormat(present if is_known or not old else old.format))
+        files.tracked[path].apply(UserFormat(present if is_known or not old else old.format))
     before = known if is_known or old is None else old.text
     if before is not None and old_format is not None and old_format.dos and live is not None:
         before = _with_ends_as(live.text, before)
@@ -156,7 +156,7 @@ def _buffer_format(live: BufferText, reformat: FormatChange | None, shown: Text 
 # -- buffer and ledger ----------------------------------------------------------------------------
 
 
-async def enter(edits: PendingEdits, change: EnteredChange) -> str:
+async def enter(files: Files, change: EnteredChange) -> str:
     """Apply a change to the buffer first, then to the ledger.
 
     Returns ``done``, ``moved`` (buffer or file have changed), ``busy`` (Neovim allows no edit now),
@@ -165,39 +165,41 @@ async def enter(edits: PendingEdits, change: EnteredChange) -> str:
     live, path = change.live, change.path
     base = start = change.before
     text = change.after
-    is_announced = edits.state(path).holds(change.data)
+    is_announced = files.tracked.state(path).holds(change.data)
     change = msgspec.structs.replace(change, is_announced=is_announced)
-    entry = edits.ledger.get(path)
+    entry = files.ledger.get(path)
     in_conflict = entry is not None and entry.conflict
-    state = edits.state(path)
+    state = files.tracked.state(path)
     is_read = change.is_read and (not in_conflict or state.neovim_read == text)
     if live is not None and live.modified and is_read and text is not None:
-        return await _enter_read(edits, change, live, text)
+        return await _enter_read(files, change, live, text)
     if live is not None and live.modified:
-        change = _caught_up(edits, change, live)
+        change = _caught_up(files, change, live)
         base = live.text
         common = state.conflict_base
         start = common if in_conflict and not isinstance(common, UnsetType) else change.before
         text = _merged(start, live.text, change.after)
         if text is None:
-            edits.tracked[path].hear(Conflicted(start))
-            return await _mark_conflict(edits, change, live)
-        edits.tracked[path].hear(ConflictOver())
+            files.tracked[path].apply(Conflicted(start))
+            return await _mark_conflict(files, change, live)
+        files.tracked[path].apply(ConflictOver())
     if live is not None:
         unsaved = text != change.after
-        outcome = await edits.buffers.take(path, live, text or live.text, unsaved, change.signature)
+        outcome = await files.buffers.follow_disk(
+            path, live, text or live.text, unsaved, change.signature
+        )
         if outcome != "done":
             return outcome
         if not unsaved:
-            edits.ledger.on_disk.drop(path)
+            files.ledger.on_disk.drop(path)
     elif await to_thread.run_sync(signature_of, path) != change.signature:
         return "moved"
-    _record(edits, change, base, text)
+    _record(files, change, base, text)
     if text is not None:
-        await _enter_format(edits, change, text)
+        await _enter_format(files, change, text)
     if text != change.after and start is not None and change.after is not None:
-        edits.ledger.stored(path, start, change.after, change.session.n)
-    _announce(edits, change)
+        files.ledger.stored(path, start, change.after, change.session.n)
+    _announce(files, change)
     return "done"
 
 
@@ -211,119 +213,117 @@ def _merged(base: Text | None, live: Text, agents: Text | None) -> Text | None:
     return None if isinstance(result, Conflict) else result.text
 
 
-async def _mark_conflict(edits: PendingEdits, change: EnteredChange, live: BufferText) -> str:
+async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) -> str:
     """Leave buffer and file in conflict.
 
     Neovim no longer warns about the file in its current state. If the file has changed since it was
     read, the result is ``moved``.
     """
     path = change.path
-    await edits.buffers.mark_conflict(live)
-    edits.ledger.conflicted(path, live.text, change.after, change.session.n)
-    edits.checkpoints.record(path, change.before, change.after)
-    edits.announce(change.session, path, change.kind, "disk", conflict=True)
+    await files.buffers.mark_conflict(live)
+    files.ledger.conflicted(path, live.text, change.after, change.session.n)
+    files.checkpoints.record(path, change.before, change.after)
+    files.pending_view.announce(change.session, path, change.kind, "disk", conflict=True)
     same = await to_thread.run_sync(signature_of, path) == change.signature
     return "done" if same else "moved"
 
 
-def _caught_up(edits: PendingEdits, change: EnteredChange, live: BufferText) -> EnteredChange:
+def _caught_up(files: Files, change: EnteredChange, live: BufferText) -> EnteredChange:
     """Apply an earlier change by the agent that Neovim read on its own, before the user continued.
 
     Otherwise it would count as the user's. Done once, however often the change is tried.
     """
-    file = edits.tracked[change.path]
+    file = files.tracked[change.path]
     shown = file.state.neovim_read
-    file.hear(NeovimRead(None))
+    file.apply(NeovimRead(None))
     if shown is None or shown in (change.before, change.after):
         return change
-    _record(edits, change, change.before, shown)
-    edits.ledger.user_edited(change.path, live.text)
-    file.hear(Holds(shown, None))
+    _record(files, change, change.before, shown)
+    files.ledger.user_edited(change.path, live.text)
+    file.apply(Holds(shown, None))
     return msgspec.structs.replace(change, before=shown)
 
 
-async def _enter_read(
-    edits: PendingEdits, change: EnteredChange, live: BufferText, after: Text
-) -> str:
+async def _enter_read(files: Files, change: EnteredChange, live: BufferText, after: Text) -> str:
     """Enter both the agent's text and the user's later edits of it in the ledger."""
     path = change.path
-    outcome = await edits.buffers.take(path, live, live.text, live.text != after, change.signature)
+    outcome = await files.buffers.follow_disk(
+        path, live, live.text, live.text != after, change.signature
+    )
     if outcome != "done":
         return outcome
-    edits.tracked[path].hear(ConflictOver())
-    _record(edits, change, change.before, after)
-    edits.ledger.user_edited(path, live.text)
-    await _enter_format(edits, change, live.text)
-    _announce(edits, change)
+    files.tracked[path].apply(ConflictOver())
+    _record(files, change, change.before, after)
+    files.ledger.user_edited(path, live.text)
+    await _enter_format(files, change, live.text)
+    _announce(files, change)
     return "done"
 
 
-def _announce(edits: PendingEdits, change: EnteredChange) -> None:
+def _announce(files: Files, change: EnteredChange) -> None:
     if change.is_announced:
-        edits.changed(change.path)
+        files.pending_view.refresh(change.path)
     else:
-        edits.announce(change.session, change.path, change.kind, "disk")
+        files.pending_view.announce(change.session, change.path, change.kind, "disk")
 
 
-def _record(
-    edits: PendingEdits, change: EnteredChange, base: Text | None, text: Text | None
-) -> None:
-    ledger, n = edits.ledger, change.session.n
-    edits.bases.changed(change.path, text, Act.REPLACED)
-    turn = edits.turns.get(change.session)
+def _record(files: Files, change: EnteredChange, base: Text | None, text: Text | None) -> None:
+    ledger, n = files.ledger, change.session.n
+    files.bases.changed(change.path, text, Act.REPLACED)
+    turn = files.turns.get(change.session)
     if turn is not None:
-        turn.changed_on_disk(change.path, base, text)
+        turn.on_disk_change(change.path, base, text)
     before = Unstored("", change.link.mark) if change.link else base
-    edits.checkpoints.record(change.path, before, text)
+    files.checkpoints.record(change.path, before, text)
     if text is None and base is not None:
         ledger.agent_deleted(change.path, base, n)
     elif text is not None:
         ledger.agent_wrote(change.path, base, text, n)
-        _replace_link(edits, change)
-        edits.attribute(change.session, change.path, base, text, text)
+        _replace_link(files, change)
+        files.authors.on_write(change.session, change.path, base, text, text)
 
 
-def _replace_link(edits: PendingEdits, change: EnteredChange) -> None:
+def _replace_link(files: Files, change: EnteredChange) -> None:
     """Record the link that a new file replaced. A reject of the file restores it."""
-    entry, link = edits.ledger.get(change.path), change.link
+    entry, link = files.ledger.get(change.path), change.link
     if entry is None or entry.base is not None or change.before is not None:
         return
-    edits.tracked[change.path].hear(Displaced((link.mode, link.target) if link else None))
+    files.tracked[change.path].apply(Displaced((link.mode, link.target) if link else None))
     if link is not None:
         instead = wording.PART_REPLACES_LINK.format(target=os.fsdecode(link.target))
         changed = msgspec.structs.replace(entry, relaid=instead)
-        edits.ledger.reinstated(change.path, entry.live, changed)
+        files.ledger.reinstated(change.path, entry.live, changed)
 
 
 # -- format ---------------------------------------------------------------------------------------
 
 
-async def _enter_format(edits: PendingEdits, change: EnteredChange, text: Text) -> None:
+async def _enter_format(files: Files, change: EnteredChange, text: Text) -> None:
     """Give the buffer the file's format. A change of the format is a pending edit too."""
     reformat, path = change.format_change, change.path
-    known = edits.buffers.get(path)
+    known = files.buffers.get(path)
     if reformat is None:
         return
     if change.live is not None and not change.live.modified and known is not None:
         found = _format_of_clean(known.format, reformat.new, change.live.text, text)
         if change.live.is_void:
             found = msgspec.structs.replace(found, encoding=reformat.new.encoding)
-        await _set_format(edits, path, found)
+        await _set_format(files, path, found)
     if not reformat.is_change:
         return
-    entry = edits.ledger.get(path) or Pending(path, text, text, text)
-    file = edits.tracked[path]
+    entry = files.ledger.get(path) or Pending(path, text, text, text)
+    file = files.tracked[path]
     if not entry.relaid:
-        file.hear(UserFormat(reformat.old))
+        file.apply(UserFormat(reformat.old))
     users = file.state.user_format or reformat.old
-    file.hear(AgentFormat(reformat.new))
+    file.apply(AgentFormat(reformat.new))
     wanted = reformat.applied_to(known.format if known else None)[1]
-    await _set_format(edits, path, wanted or reformat.new)
+    await _set_format(files, path, wanted or reformat.new)
     if entry.base is not None:
         writers = entry.writers | {change.session.n}
         relaid = describe_change(users, reformat.new)
         changed = msgspec.structs.replace(entry, relaid=relaid, writers=writers)
-        edits.ledger.reinstated(path, entry.live, changed)
+        files.ledger.reinstated(path, entry.live, changed)
 
 
 def _format_of_clean(buffer: Format, file: Format, before: Text, after: Text) -> Format:
@@ -337,7 +337,7 @@ def _format_of_clean(buffer: Format, file: Format, before: Text, after: Text) ->
     return msgspec.structs.replace(buffer, bomb=bomb, dos=dos, mac=buffer.mac and not dos)
 
 
-async def _set_format(edits: PendingEdits, path: str, file_format: Format) -> None:
-    known = edits.buffers.get(path)
+async def _set_format(files: Files, path: str, file_format: Format) -> None:
+    known = files.buffers.get(path)
     if known is not None and known.format != file_format:
-        await edits.buffers.set_format(path, known, file_format)
+        await files.buffers.set_format(path, known, file_format)

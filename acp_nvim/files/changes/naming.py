@@ -10,16 +10,16 @@ from acp_nvim import wording
 from acp_nvim.edits.pending import Pending
 from acp_nvim.files.changes.turns import Turn
 from acp_nvim.files.checkpoints.store import names
-from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.files.files import Files
 
 
 class Naming:
     """Marks pending edits and checkpoints of files that were not named."""
 
-    def __init__(self, edits: PendingEdits) -> None:
-        self._edits = edits
+    def __init__(self, files: Files) -> None:
+        self._files = files
 
-    async def changed(self, turn: Turn, entered: Mapping[str, Pending | None]) -> None:
+    async def mark_changed(self, turn: Turn, entered: Mapping[str, Pending | None]) -> None:
         """Mark the files that a turn has changed. ``entered`` has their earlier pending edits."""
         lacking = turn.mentions.lacking
         named = await to_thread.run_sync(turn.mentions.among, entered)
@@ -31,27 +31,27 @@ class Naming:
             elif path in named:
                 lacking.discard(path)
 
-    async def later(self) -> None:
+    async def mark_late(self) -> None:
         """Process names that were given after the changes of their files were found."""
-        for turn in self._edits.turns:
+        for turn in self._files.turns:
             lacking = turn.mentions.lacking
             if lacking and turn.mentions.has_news:
                 found = await to_thread.run_sync(turn.mentions.among, list(lacking))
                 lacking -= found
                 for path in found:
                     self._mark(path, True, True)
-                self._edits.changed(*found)
+                self._files.pending_view.refresh(*found)
 
     def report(self, turn: Turn) -> None:
         """List the unnamed files of a finished turn in the chat."""
         lacking = turn.mentions.lacking
-        unnamed = sorted(path for path in lacking if self._edits.ledger.get(path))
+        unnamed = sorted(path for path in lacking if self._files.ledger.get(path))
         if unnamed:
             files = names(unnamed, turn.session.cwd)
-            self._edits.view.inform(turn.session, wording.UNNAMED.format(files=files))
+            self._files.view.inform(turn.session, wording.UNNAMED.format(files=files))
             lacking.clear()
 
     def _mark(self, path: str, edit: bool, change: bool) -> None:
         """Mark the pending edit of a file, and its last change."""
-        self._edits.ledger.named(path, edit)
-        self._edits.checkpoints.name(path, change)
+        self._files.ledger.named(path, edit)
+        self._files.checkpoints.name(path, change)

@@ -37,7 +37,7 @@ class OuterTrees:
         for outer in roots_above(roots):
             await self._changes(outer, roots)
 
-    async def look(self, turn: Turn, *, is_over: bool) -> None:
+    async def scan(self, turn: Turn, *, is_over: bool) -> None:
         """Process the changes since a turn began.
 
         With ``is_over``, changes in a tree that is too large to scan are reported in one line.
@@ -55,7 +55,7 @@ class OuterTrees:
             return []
         if self._snapshots.stored([outer]):
             await self._watch.begin([outer])
-        found = await self._snapshots.look_around(outer)
+        found = await self._snapshots.scan_around(outer)
         return [it for it in found if not any(is_below(it.path, root) for root in roots)]
 
     async def _report(self, outer: str, turn: Turn) -> None:

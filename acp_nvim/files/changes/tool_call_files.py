@@ -9,7 +9,7 @@ import anyio
 from anyio import to_thread
 
 from acp_nvim.files.changes.disk_changes import DiskChanges
-from acp_nvim.files.changes.turn_start import keep
+from acp_nvim.files.changes.turn_start import read_contents
 from acp_nvim.files.changes.turns import Turn
 from acp_nvim.files.checkpoints.snapshots import Snapshots
 from acp_nvim.files.ports import AgentSession, ToolCall
@@ -41,7 +41,7 @@ class ToolCallFiles:
 
     def unnamed(self, turn: Turn, calls: Iterable[ToolCall]) -> None:
         """Handle an update of tool calls that name no file."""
-        if turn.heard(calls):
+        if turn.on_tool_calls(calls):
             self._ended(turn)
 
     def named(
@@ -51,7 +51,7 @@ class ToolCallFiles:
 
         ``diffs`` are the diffs that it gives when it has ended.
         """
-        turn.heard((call,), paths)
+        turn.on_tool_calls((call,), paths)
         if call.is_finished:
             if paths:
                 turn.named.update(paths)
@@ -76,26 +76,26 @@ class ToolCallFiles:
             turn.user_saves.update(turn.reads.pop(call))
 
     def _ended(self, turn: Turn) -> None:
-        turn.look_again = True
-        if not turn.is_looking:
-            turn.is_looking = True
+        turn.scan_again = True
+        if not turn.is_scanning:
+            turn.is_scanning = True
             self._tasks.start_soon(self._after_calls, turn)
 
     async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
         if not turn.ready.is_set():
-            await to_thread.run_sync(keep, turn.early, paths)
+            await to_thread.run_sync(read_contents, turn.early, paths)
         await self._snapshots.note(turn.roots, paths)
 
     async def _after_calls(self, turn: Turn) -> None:
         """Scan until no tool call has ended in the meantime; one task per turn."""
         try:
-            while turn.look_again and self._disk.turns.get(turn.session) is turn:
+            while turn.scan_again and self._disk.turns.get(turn.session) is turn:
                 await anyio.sleep(SOON_S)
-                turn.look_again, turn.ended = False, anyio.Event()
-                await self._disk.look_at_named(turn)
+                turn.scan_again, turn.ended = False, anyio.Event()
+                await self._disk.scan_named(turn)
                 started = anyio.current_time()
-                await self._disk.look(turn.roots)
+                await self._disk.scan(turn.roots)
                 with anyio.move_on_after(SHARE * (anyio.current_time() - started)):
                     await turn.ended.wait()
         finally:
-            turn.is_looking = False
+            turn.is_scanning = False

@@ -29,7 +29,7 @@ FRESH_S: Final = 0.05
 # -- scan while the session opens -----------------------------------------------------------------
 
 
-class _Look:
+class _Scan:
     """One scan of the files of a session."""
 
     def __init__(self) -> None:
@@ -37,63 +37,63 @@ class _Look:
         """Whether the scan has finished just now."""
         self.done = anyio.Event()
         """Set when the scan is done, or has failed."""
-        self.taken = anyio.Event()
+        self.used = anyio.Event()
         """Set when the turn has begun."""
 
 
-class EarlyLooks:
+class EarlyScans:
     """Scans of files while the session of a prompt opens, by our session number."""
 
     def __init__(
-        self, turns: Turns, look: Callable[[AgentSession], Awaitable[None]], tasks: Tasks
+        self, turns: Turns, scan: Callable[[AgentSession], Awaitable[None]], tasks: Tasks
     ) -> None:
         self._turns = turns
-        self._look = look
+        self._scan = scan
         self._tasks = tasks
-        self._looks: dict[int, _Look] = {}
+        self._scans: dict[int, _Scan] = {}
 
     def expect(self, session: AgentSession) -> None:
         """Start the scan for a prompt that waits for this session."""
-        if session.n not in self._looks:
-            look = self._looks[session.n] = _Look()
-            self._tasks.start_soon(self._run, session, look)
+        if session.n not in self._scans:
+            scan = self._scans[session.n] = _Scan()
+            self._tasks.start_soon(self._run, session, scan)
 
     async def rest(self) -> None:
         """Wait for the running scans."""
-        for look in list(self._looks.values()):
-            await look.done.wait()
+        for scan in list(self._scans.values()):
+            await scan.done.wait()
 
-    def take(self, session: AgentSession) -> bool:
+    def use(self, session: AgentSession) -> bool:
         """Mark the turn as begun; return whether the scan is fresh."""
-        look = self._looks.get(session.n)
-        if look is None:
+        scan = self._scans.get(session.n)
+        if scan is None:
             return False
-        look.taken.set()
-        return look.is_fresh
+        scan.used.set()
+        return scan.is_fresh
 
     async def wait(self, session: AgentSession) -> bool:
         """Wait for a running scan; return whether it succeeded."""
-        look = self._looks.get(session.n)
-        if look is None:
+        scan = self._scans.get(session.n)
+        if scan is None:
             return False
-        await look.done.wait()
-        return look.is_fresh
+        await scan.done.wait()
+        return scan.is_fresh
 
-    async def _run(self, session: AgentSession, look: _Look) -> None:
+    async def _run(self, session: AgentSession, scan: _Scan) -> None:
         self._turns.expect(session)
         try:
             with anyio.move_on_after(ANNOUNCED_S) as patience:
                 await self._turns.announce()
             if not patience.cancelled_caught:
-                await self._look(session)
-                look.is_fresh = True
-                look.done.set()
+                await self._scan(session)
+                scan.is_fresh = True
+                scan.done.set()
                 with anyio.move_on_after(FRESH_S):
-                    await look.taken.wait()
+                    await scan.used.wait()
         finally:
-            look.done.set()
-            del self._looks[session.n]
-            self._turns.give_up(session)
+            scan.done.set()
+            del self._scans[session.n]
+            self._turns.withdraw(session)
         await self._turns.announce()
 
 
@@ -107,20 +107,20 @@ class TurnStart:
         self.turn = turn
         self.sent = sent
         """Time at which the agent got the prompt, in nanoseconds."""
-        self.late: list[FileChange] = []
+        self.changes: list[FileChange] = []
         """The agent's changes since. No stored tree has the earlier contents of these files."""
         self._files = files
 
-    def goes(self, at: int, *, looked: bool) -> None:
-        """Record when the agent got the prompt; ``looked``: the scan before it is done."""
+    def on_sent(self, at: int, *, is_scanned: bool) -> None:
+        """Record when the agent got the prompt; ``is_scanned``: the scan before it is done."""
         self.sent = at
-        self.turn.sent(at, looked=looked)
+        self.turn.on_sent(at, is_scanned=is_scanned)
 
     def add(self, changes: Iterable[FileChange]) -> None:
         """Add changes by its agent of files whose earlier contents are known."""
-        self.late.extend(changes)
+        self.changes.extend(changes)
 
-    def has_changed(self, change: FileChange, at: int) -> None:
+    def on_change(self, change: FileChange, at: int) -> None:
         """Add a change by its agent since the last scan.
 
         A change from before this prompt belongs to the previous one.
@@ -130,7 +130,7 @@ class TurnStart:
         held = self._files.get(change.path)
         if held is not None:
             change = msgspec.structs.replace(change, before=held.disk_bytes())
-        self.late.append(change)
+        self.changes.append(change)
 
 
 class TurnStarts:
@@ -143,24 +143,24 @@ class TurnStarts:
         self._files = files
         self._open: list[TurnStart] = []
 
-    def note(self, turn: Turn, sent: int | None = None) -> TurnStart:
+    def add(self, turn: Turn, sent: int | None = None) -> TurnStart:
         """Record the start of a prompt. ``sent`` is the time at which the agent got it, if ever."""
         start = TurnStart(turn, self._files.known(), sent)
         self._open.append(start)
         return start
 
-    def done(self, start: TurnStart) -> None:
+    def remove(self, start: TurnStart) -> None:
         """Remove a prompt whose scan is done or abandoned."""
         self._open = [one for one in self._open if one is not start]
 
-    def has_changed(self, turn: Turn, change: FileChange, at: int) -> None:
+    def on_change(self, turn: Turn, change: FileChange, at: int) -> None:
         """Record a change by the agent of a turn, at that time in nanoseconds."""
         for start in self._open:
             if start.turn is turn:
-                start.has_changed(change, at)
+                start.on_change(change, at)
 
 
-def keep(contents: dict[str, bytes | None], paths: Sequence[str]) -> None:
+def read_contents(contents: dict[str, bytes | None], paths: Sequence[str]) -> None:
     """Read files that are not in ``contents`` yet. Unreadable ones are left out. Blocks."""
     for path in paths:
         if path not in contents:

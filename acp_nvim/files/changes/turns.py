@@ -50,10 +50,10 @@ class Turn:
         """Number of prompts. A second one may begin before the last scan of the first is done."""
         self.at_work = 0
         """Number of prompts that the agent has received and not answered."""
-        self.last_looks = 0
+        self.pending_scans = 0
         """Number of answered prompts whose last scan is not done."""
-        self.last_looks_done = anyio.Event()
-        """Set when `last_looks` is 0 again."""
+        self.scans_done = anyio.Event()
+        """Set when `pending_scans` is 0 again."""
         self.named: set[str] = set()
         """Files named by ended tool calls, still to be scanned."""
         self.diffs: list[tuple[str, str | None, str]] = []
@@ -61,8 +61,8 @@ class Turn:
         self.reported: dict[ToolCall, object] = {}
         """State in which each tool call was last reported. Used by `ToolCallWatch`."""
         self.naming = anyio.Lock()
-        self.is_looking = False
-        self.look_again = False
+        self.is_scanning = False
+        self.scan_again = False
         self.over = anyio.Event()
         self.ended = anyio.Event()
         """Set when a tool call that names files has ended."""
@@ -97,42 +97,42 @@ class Turn:
         self.reads: dict[ToolCall, dict[str, Text | UnsetType | None]] = {}
         """Texts of such files when a tool call that reads them was announced."""
 
-    def sent(self, at: int, *, looked: bool) -> None:
+    def on_sent(self, at: int, *, is_scanned: bool) -> None:
         """Record that the agent got a prompt at that time, in nanoseconds.
 
-        Changes while it had none are the user's, even if the scans are not done. ``looked``: the
-        scan before the prompt is done.
+        Changes while it had none are the user's, even if the scans are not done. ``is_scanned``:
+        the scan before the prompt is done.
         """
-        if not self.at_work and (self.closed or not looked):
+        if not self.at_work and (self.closed or not is_scanned):
             self.idle.append((self.closed, at))
         self.closed = 0
         self.at_work += 1
 
-    def given_up(self) -> None:
+    def withdraw(self) -> None:
         """Withdraw a prompt that has begun but is not sent."""
         self.prompts -= 1
-        if not self.last_looks:
-            self.last_looks_done = anyio.Event()
-        self.last_looks += 1
+        if not self.pending_scans:
+            self.scans_done = anyio.Event()
+        self.pending_scans += 1
 
-    def answered(self) -> None:
+    def on_answer(self) -> None:
         """Finish a prompt; later changes are the user's."""
-        self.given_up()
+        self.withdraw()
         self.at_work = max(0, self.at_work - 1)
         if not self.at_work:
             self.closed = time.time_ns()  # the clock of files is never ahead
 
-    def looked(self) -> bool:
+    def on_scanned(self) -> bool:
         """Record the last scan after a prompt; return whether it was the last of the turn.
 
         It is not if the next prompt was answered before this scan was done.
         """
-        self.last_looks -= 1
-        if not self.last_looks:
-            self.last_looks_done.set()
-        return not self.prompts and not self.last_looks
+        self.pending_scans -= 1
+        if not self.pending_scans:
+            self.scans_done.set()
+        return not self.prompts and not self.pending_scans
 
-    def heard(self, calls: Iterable[ToolCall], paths: Iterable[str] = ()) -> bool:
+    def on_tool_calls(self, calls: Iterable[ToolCall], paths: Iterable[str] = ()) -> bool:
         """Update tool calls that may change files; return whether one of them ended just now."""
         now, known, over = time.time_ns(), self.calls, False
         for path in paths:
@@ -144,7 +144,7 @@ class Turn:
             over = over or (finished and not ended)
         return over
 
-    def changed_on_disk(self, path: str, before: Text | None, after: Text | None) -> None:
+    def on_disk_change(self, path: str, before: Text | None, after: Text | None) -> None:
         """Record a change that its agent made outside of the editor, and therefore knows."""
         known = self.user_saves.get(path, UNSET)
         if isinstance(known, UnsetType):
@@ -165,14 +165,14 @@ class Turn:
             return False
         return not self.closed or at < self.closed
 
-    def called(self, at: int, late: int = 0) -> bool:
+    def had_call(self, at: int, late: int = 0) -> bool:
         """Return whether a tool call ran at that time, in nanoseconds.
 
         Each may have started up to ``late`` before it was reported.
         """
         return any(began - late <= at <= (end or at) for began, end in self.calls.values())
 
-    def ran_git(self, first: int, last: int) -> bool:
+    def may_have_run_git(self, first: int, last: int) -> bool:
         """Return whether its agent may have run git between these times, in nanoseconds."""
         return self.git.may_have_run(self.calls, first, last, HEARD_NS)
 
@@ -204,7 +204,7 @@ class Turns:
         roots = real_roots(session)
         self._expected[session.n] = [*roots, *roots_above(roots)]
 
-    def give_up(self, session: AgentSession) -> None:
+    def withdraw(self, session: AgentSession) -> None:
         """Withdraw `expect`, since the session has opened or took too long."""
         self._expected.pop(session.n, None)
 
@@ -243,7 +243,7 @@ class Turns:
                 await self._announce(roots)
                 self._announced = roots
 
-    def user_saved(self, path: str, before: Text | UnsetType | None) -> None:
+    def on_user_save(self, path: str, before: Text | UnsetType | None) -> None:
         """Record a user's save of a file with this earlier text on disk (UNSET: not known)."""
         for turn in self._turns.values():
             if turn.concerns(path):
@@ -306,14 +306,14 @@ class Attribution:
         naming = [turn for turn in found if path in turn.names]
         if naming:
             return max(naming, key=lambda turn: turn.names[path])
-        calling = [turn for turn in found if turn.called(at)]
-        calling = calling or [turn for turn in found if turn.called(at, HEARD_NS)]
+        calling = [turn for turn in found if turn.had_call(at)]
+        calling = calling or [turn for turn in found if turn.had_call(at, HEARD_NS)]
         return calling[0] if len(calling) == 1 else next(iter(found), None)
 
     def is_sure(self, path: str, at: int) -> bool:
         """Return whether no message that is under way could change the answer."""
         found = self._at_work(path, at)
-        return len(found) < 2 or any(path in turn.names and turn.called(at) for turn in found)
+        return len(found) < 2 or any(path in turn.names and turn.had_call(at) for turn in found)
 
     def _at_work(self, path: str, at: int) -> list[Turn]:
         """Return the turns that had a prompt at that time and may change this file.

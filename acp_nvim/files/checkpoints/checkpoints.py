@@ -177,12 +177,12 @@ class Checkpoints:
             if it.n in prompts
         ]
 
-    def go_on(self, session: int, other: int, prompts: Container[int]) -> None:
+    def copy_to(self, session: int, other: int, prompts: Container[int]) -> None:
         """Copy checkpoints and undo steps to a session that continues this one."""
         self.branch(session, other, prompts)
         self._undo[other] = list(self._undo.get(session, []))
 
-    def touched(self, path: str, before: Text | None) -> None:
+    def on_touch(self, path: str, before: Text | None) -> None:
         """Record the earlier text of a file that an agent changes."""
         for made in self._made.values():
             if made:
@@ -219,7 +219,7 @@ class Checkpoints:
         """Return the checkpoint before prompt ``n``."""
         return next((c for c in self._made.get(session, []) if c.n == n), None)
 
-    def restored(self, session: int, present: Checkpoint) -> None:
+    def on_restore(self, session: int, present: Checkpoint) -> None:
         """Record the state before a restore."""
         self._undo.setdefault(session, []).append(present)
         del self._undo[session][:-MAX_CHECKPOINTS]
@@ -228,7 +228,7 @@ class Checkpoints:
         """Return the state before the last restore; None if there is none."""
         return next(reversed(self._undo.get(session, [])), None)
 
-    def undone(self, session: int) -> None:
+    def on_undo(self, session: int) -> None:
         """Remove the last restore, which is undone."""
         self._undo[session].pop()
 

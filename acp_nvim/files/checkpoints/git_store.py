@@ -32,8 +32,8 @@ from acp_nvim.files.checkpoints.private_git import ANY, GitError, PrivateGit
 from acp_nvim.files.checkpoints.store import (
     MAX_INDEX,
     Blob,
-    Brought,
     Change,
+    GitContent,
     LimitError,
     Room,
     Scan,
@@ -76,7 +76,7 @@ class GitStore:
         except GitError:
             if most_new is not None:
                 raise
-            repository = private_git.alone(self._root, os.environ)
+            repository = private_git.for_one(self._root, os.environ)
         self._is_plain = repository.is_alone
         self._top = repository.top
         self._resting: dict[str, plain_tree.Signature] | None = None
@@ -261,14 +261,14 @@ class GitStore:
                 return True
         return True
 
-    def brought(
+    def git_contents(
         self, paths: Sequence[str], since: int, by_agent: Callable[[HeadMove], bool]
-    ) -> dict[str, list[Brought]]:
+    ) -> dict[str, list[GitContent]]:
         """Return the contents that the user's git commands have given these files.
 
         Covers checkouts, commits and pulls since a time in nanoseconds.
         """
-        found: dict[str, list[Brought]] = {}
+        found: dict[str, list[GitContent]] = {}
         if self._is_plain:
             return found
         log = Path(self._git.repository.moves)
@@ -282,12 +282,12 @@ class GitStore:
             for left in list(dict.fromkeys(move.old for move in run))[-LEFT:]:
                 contents |= self.committed(gone, left, run[-1].new) if gone else {}
             for path, data in contents.items():
-                found.setdefault(path, []).append(Brought(data, run[-1].last))
+                found.setdefault(path, []).append(GitContent(data, run[-1].last))
         stashed = moves_in(log.parent / "refs" / "stash", since)[-1:]
         if stashed and not by_agent(stashed[0]):
             for path, data in self.committed(paths, "").items():
                 until = stashed[0].last + SECOND_NS  # files are written after the log
-                found.setdefault(path, []).append(Brought(data, until))
+                found.setdefault(path, []).append(GitContent(data, until))
         return found
 
     def changed_since(self, since: int) -> list[str]:

@@ -139,7 +139,7 @@ def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> 
     )
 
 
-def alone(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> Repository:
+def for_one(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> Repository:
     """Return a placeholder for the repository of a directory in none."""
     nowhere = environment(env) | {"GIT_DIR": os.devnull}
     options = _options(directory, nowhere, timeout)

@@ -36,11 +36,10 @@ from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.checkpoints.agent_changes import SAME, Content, ContentChange, follows, mark
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Plan, RestoreStep, Target
 from acp_nvim.files.checkpoints.rights import usual
-from acp_nvim.files.checkpoints.snapshots import Snapshots
 from acp_nvim.files.checkpoints.snapshots import present as content_of
 from acp_nvim.files.checkpoints.store import UNKNOWN, Unstored, blob_mark
+from acp_nvim.files.files import Files
 from acp_nvim.files.ports import BufferText
-from acp_nvim.files.review.pending_edits import PendingEdits
 from acp_nvim.files.writes.file_writer import Refused, refused_why
 
 ATTEMPTS: Final = 5
@@ -169,9 +168,8 @@ def question(paths: list[str], unknown: Container[str], cwd: str, since: str) ->
 class Restoring:
     """Carries out restores and undoes them."""
 
-    def __init__(self, edits: PendingEdits, snapshots: Snapshots) -> None:
-        self._edits = edits
-        self._snapshots = snapshots
+    def __init__(self, files: Files) -> None:
+        self._files = files
 
     async def carry_out(
         self, choice: Choice, then: Checkpoint, present: Checkpoint
@@ -193,11 +191,11 @@ class Restoring:
         for path in choice.unsaved:
             before = None if path in done else judged[path]
             await self._try(self._buffer(path, then, before), path, done, notes)
-        self._edits.changed(*done)
+        self._files.pending_view.refresh(*done)
         for path in present.agent_changes.keys() - done:
             del present.agent_changes[path]
         for path, change in present.agent_changes.items():
-            self._edits.checkpoints.record_change(path, change)
+            self._files.checkpoints.record_change(path, change)
         return notes, len(done)
 
     async def _try(
@@ -212,8 +210,8 @@ class Restoring:
             notes.append(_left(path, getattr(error, "strerror", None) or str(error)))
 
     def _format(self, path: str) -> Format:
-        live = self._edits.buffers.get(path)
-        return live.format if live else self._edits.state(path).user_format or Format()
+        live = self._files.buffers.get(path)
+        return live.format if live else self._files.tracked.state(path).user_format or Format()
 
     async def _step(
         self, step: RestoreStep, then: Checkpoint, present: Checkpoint, judged: Content
@@ -234,8 +232,8 @@ class Restoring:
         Raises Refused if the file has changed since it was ``judged``.
         """
         place = Place(target.path, target.path)
-        rights = self._snapshots.rights(target.path)
-        found = await self._edits.buffers.peek(place.real)
+        rights = self._files.snapshots.rights(target.path)
+        found = await self._files.buffers.peek(place.real)
         live = found if isinstance(found, BufferText) else None
         if live is not None and live.modified:
             if live.text != judged:
@@ -253,29 +251,29 @@ class Restoring:
             text = text_of(data, file_format)
         except BinaryError:
             return changed
-        self._edits.tracked[place.real].hear(Holds(text, reformat.new if reformat else None))
+        self._files.tracked[place.real].apply(Holds(text, reformat.new if reformat else None))
         if live is not None and text is None:
-            await self._edits.buffers.vacate(place.real, live)
+            await self._files.buffers.vacate(place.real, live)
         elif live is not None and text is not None:
             await self._follow(place, live, text)
             if file_format is not None and file_format != live.format:
-                await self._edits.buffers.set_format(place.real, live, file_format)
-                await self._edits.buffers.read(place)
+                await self._files.buffers.set_format(place.real, live, file_format)
+                await self._files.buffers.read(place)
         self._pend(place.real, text, checkpoint)
-        now = self._edits.buffers.get(place.real)
+        now = self._files.buffers.get(place.real)
         if now is not None and now.modified:
-            self._edits.ledger.part(place.real)
-            self._edits.ledger.user_edited(place.real, now.text)
+            self._files.ledger.part(place.real)
+            self._files.ledger.user_edited(place.real, now.text)
         return changed
 
     def _pend(self, path: str, text: Text | None, checkpoint: Checkpoint) -> None:
         """Restore the pending edits, with the formats to which a reject would return."""
-        file = self._edits.tracked[path]
+        file = self._files.tracked[path]
         user, agent = checkpoint.formats.get(path, (None, None))
-        file.hear(UserFormat(user))
+        file.apply(UserFormat(user))
         if agent is not None:
-            file.hear(AgentFormat(agent))
-        self._edits.ledger.restored(path, text, checkpoint.pending.get(path))
+            file.apply(AgentFormat(agent))
+        self._files.ledger.restored(path, text, checkpoint.pending.get(path))
 
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
         """Bring the buffer up to date with the file.
@@ -288,7 +286,7 @@ class Restoring:
             if isinstance(result, Conflict):
                 break
             signature = await to_thread.run_sync(signature_of, place.real)
-            outcome = await self._edits.buffers.take(
+            outcome = await self._files.buffers.follow_disk(
                 place.real,
                 live,
                 result.text,
@@ -297,7 +295,7 @@ class Restoring:
             )
             if outcome == "done":
                 return
-            found = await self._edits.buffers.peek(place.real)
+            found = await self._files.buffers.peek(place.real)
             if not isinstance(found, BufferText):
                 return
             live = found
@@ -309,7 +307,7 @@ class Restoring:
         ``judged`` is the content when the restore was decided, None if its file was restored since.
         """
         place = Place(path, path)
-        live = await self._edits.buffers.load(place)
+        live = await self._files.buffers.load(place)
         if not isinstance(live, BufferText):
             raise Refused(live.why or wording.WHY_NOT_LOADED)
         if live.modified and live.text != judged:
@@ -320,12 +318,12 @@ class Restoring:
             if not live.modified:
                 return False
             text = await to_thread.run_sync(
-                disk.saved, place, self._edits.options().message_bytes, live.format
+                disk.saved, place, self._files.options().message_bytes, live.format
             )
         if not diff(live.text.lines, text.lines) and live.text.eol == text.eol:
             return False
         unsaved = path in checkpoint.unsaved
-        outcome = await self._edits.buffers.take(
+        outcome = await self._files.buffers.follow_disk(
             path, live, text, modified=unsaved, signature=signature
         )
         if outcome != "done":
@@ -355,8 +353,8 @@ def _put(place: Place, target: Target, rights: Rights | None) -> bool:
         return False
     if obstacles.is_file(path):
         nofollow.remove(path)
-    obstacles.make_way(path)
-    obstacles.put(path, target.mode, target.data)
+    obstacles.clear(path)
+    obstacles.create(path, target.mode, target.data)
     return True
 
 
@@ -378,7 +376,7 @@ def _write(place: Place, data: bytes, rights: Rights | None, *, executable: bool
     rights = rights or usual(executable)
     info = nofollow.info(place.real)
     if info is None or not stat.S_ISREG(info.st_mode):
-        obstacles.make_way(place.real)
+        obstacles.clear(place.real)
         info = None
     same = info is not None and _holds(place.real, data)
     if not same:
@@ -386,7 +384,7 @@ def _write(place: Place, data: bytes, rights: Rights | None, *, executable: bool
     mode = Rights.of(info).mode if info else rights.mode
     wanted = mode | 0o111 if executable else mode & ~0o111
     if info is not None and mode != wanted:
-        nofollow.give(place.real, Rights(wanted, info.st_uid, info.st_gid))
+        nofollow.set_rights(place.real, Rights(wanted, info.st_uid, info.st_gid))
     return not same or mode != wanted
 
 

@@ -16,12 +16,12 @@ from acp_nvim.files.bytes.paths import Place, is_below
 from acp_nvim.files.changes.disk_changes import DiskChanges
 from acp_nvim.files.checkpoints import checkpoint_diff
 from acp_nvim.files.checkpoints.agent_changes import Content
-from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Checkpoints
+from acp_nvim.files.checkpoints.checkpoints import Checkpoint
 from acp_nvim.files.checkpoints.restore import Choice, Restoring, choose, expected, question
-from acp_nvim.files.checkpoints.snapshots import Snapshots
 from acp_nvim.files.checkpoints.store import StoreError, names
+from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession, BusyError, Claim
-from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.files.review.live_texts import LiveTexts
 
 LABEL: Final = 60
 """Limit of characters of a checkpoint's label, the beginning of its prompt."""
@@ -35,19 +35,19 @@ class Rewind:
 
     def __init__(
         self,
-        edits: PendingEdits,
-        checkpoints: Checkpoints,
+        files: Files,
+        live: LiveTexts,
         disk_changes: DiskChanges,
-        snapshots: Snapshots,
         claim: Claim,
     ) -> None:
         """``claim`` excludes decisions by other Neovims in the workspaces of directories."""
-        self.checkpoints = checkpoints
+        self.checkpoints = files.checkpoints
         self._claim = claim
-        self._edits = edits
-        self._restoring = Restoring(edits, snapshots)
+        self._files = files
+        self._live = live
+        self._restoring = Restoring(files)
         self._disk = disk_changes
-        self._snapshots = snapshots
+        self._snapshots = files.snapshots
         self._prompts: dict[int, tuple[object, int]] = {}
 
     def number(self, session: AgentSession, prompt: object) -> int:
@@ -71,7 +71,7 @@ class Rewind:
         self._prompts[other.n] = None, n - 1
         self._show(other)
 
-    def go_on(
+    def continue_session(
         self, session: AgentSession, last: int, earlier: int | None, prompts: Container[int]
     ) -> None:
         """Continue a session of another process after ``last`` prompts.
@@ -80,7 +80,7 @@ class Rewind:
         ``earlier``.
         """
         if earlier is not None:
-            self.checkpoints.go_on(earlier, session.n, prompts)
+            self.checkpoints.copy_to(earlier, session.n, prompts)
         self._prompts[session.n] = None, last
         self._show(session)
 
@@ -88,7 +88,7 @@ class Rewind:
         """Return the labels of a session's checkpoints, by number of the prompt."""
         return {kept.n: kept.label for kept in self.checkpoints.of(n)}
 
-    async def keep(
+    async def create(
         self,
         session: AgentSession,
         n: int,
@@ -104,14 +104,14 @@ class Rewind:
         self._show(session)
         return checkpoint
 
-    def revived(self, session: AgentSession) -> None:
+    def resume(self, session: AgentSession) -> None:
         """Continue a session with checkpoints of another process."""
         numbers = [checkpoint.n for checkpoint in self.checkpoints.of(session.n)]
         self._prompts[session.n] = None, max(numbers, default=0)
         self._show(session)
 
     def _show(self, session: AgentSession) -> None:
-        self._edits.view.checkpoints(session, self.labels(session.n))
+        self._files.view.checkpoints(session, self.labels(session.n))
 
     def complete(self, checkpoint: Checkpoint, session: AgentSession) -> None:
         """Complete a checkpoint after the scan of the directories."""
@@ -128,8 +128,8 @@ class Rewind:
     ) -> Checkpoint:
         roots = [Place(root, root).real for root in session.roots]
         words = " ".join(label.split())
-        pending = self._edits.ledger.files()
-        states = {entry.path: self._edits.state(entry.path) for entry in pending}
+        pending = self._files.ledger.files()
+        states = {entry.path: self._files.tracked.state(entry.path) for entry in pending}
         return self.checkpoints.make(
             n,
             words if len(words) <= LABEL else words[: LABEL - 1] + "…",
@@ -143,7 +143,7 @@ class Rewind:
         self, roots: Sequence[str], known: Mapping[str, Text] | None = None
     ) -> dict[str, Text]:
         """Return the texts of buffers with unsaved edits below these directories."""
-        found = await self._edits.buffers.unsaved() if known is None else known
+        found = await self._files.buffers.unsaved() if known is None else known
         return {
             path: text
             for path, text in found.items()
@@ -160,7 +160,7 @@ class Rewind:
         kept = self.checkpoints.of(session.n)
         if not kept:
             return [wording.NO_CHECKPOINTS]
-        await self._disk.look(session.roots)
+        await self._disk.scan(session.roots)
         now = self._snapshots.trees(session.roots)
         width = max(len(checkpoint.label) for checkpoint in kept)
         lines: list[str] = []
@@ -173,7 +173,7 @@ class Rewind:
         checkpoint = self.checkpoints.get(session.n, n)
         if checkpoint is None:
             return [self._missing(session, n)]
-        await self._disk.look(session.roots)
+        await self._disk.scan(session.roots)
         present = await self._present(session, n, "")
         plan = await self.checkpoints.plan(session.n, checkpoint, present.trees)
         found = await to_thread.run_sync(
@@ -209,7 +209,7 @@ class Rewind:
         while True:
             if session.is_running:
                 return [wording.STILL_WORKING]
-            await self._disk.over(session)
+            await self._disk.wait_over(session)
             try:
                 async with self._claim([session.cwd, *session.roots]):
                     done = await self._attempt(session, n, spared, agreed, every=every)
@@ -238,12 +238,12 @@ class Rewind:
         every: bool,
     ) -> list[str] | Choice:
         """Restore the files, or return the choice unchanged if the user has to be asked first."""
-        await self._disk.look(session.roots)
-        async with self._edits.alone():
+        await self._disk.scan(session.roots)
+        async with self._live.hold():
             then = self._then(session, n)
             if then is None:
                 return [wording.NO_RESTORE if n is None else self._missing(session, n)]
-            await self._snapshots.look(session.roots)
+            await self._snapshots.scan(session.roots)
             present, choice = await self._chosen(session, then, every=every, undo=n is None)
             if _unanswered(choice, spared, agreed):
                 return choice
@@ -261,7 +261,7 @@ class Rewind:
         present = await self._present(session, then.n, f"before restore {then.n}")
         plan = await self.checkpoints.plan(session.n, then, present.trees, undo)
         for path in plan.touched:
-            present.touched[path] = await self._edits.sync(path)
+            present.touched[path] = await self._live.sync(path)
         choice = await to_thread.run_sync(
             lambda: choose(plan, then, present, every=every, undo=undo)
         )
@@ -278,13 +278,13 @@ class Rewind:
     ) -> list[str]:
         present.agent_changes.update(await to_thread.run_sync(expected, choice, then))
         if n is not None:  # before any change, so an interrupted restore can be undone
-            self.checkpoints.restored(session.n, present)
+            self.checkpoints.on_restore(session.n, present)
         act = Act.DECIDED if n is not None else Act.RETURNED
-        async with self._edits.carrying_out(choice.contents, act):
+        async with self._live.as_one_act(choice.contents, act):
             notes, count = await self._restoring.carry_out(choice, then, present)
         if n is None:
-            self.checkpoints.undone(session.n)
-        await self._snapshots.look(list(then.trees))  # attributes the restore to no agent
+            self.checkpoints.on_undo(session.n)
+        await self._snapshots.scan(list(then.trees))  # attributes the restore to no agent
         back = wording.RESTORED.format(n=then.n)
         what = wording.RESTORE_UNDONE if n is None else back
         changed = wording.PART_FILE_CHANGED if count == 1 else wording.PART_FILES_CHANGED

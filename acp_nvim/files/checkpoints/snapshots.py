@@ -26,8 +26,8 @@ from acp_nvim.files.checkpoints.rights import UnusualRights
 from acp_nvim.files.checkpoints.store import (
     UNREADABLE,
     Blob,
-    Brought,
     Change,
+    GitContent,
     LimitError,
     Scan,
     StoreError,
@@ -134,11 +134,11 @@ class Snapshots:
             rest = [path for path in rest if not is_below(path, root)]
         return {root: inside for root, inside in by.items() if inside}, rest
 
-    def looked(self, roots: Iterable[str]) -> bool:
+    def is_scanned(self, roots: Iterable[str]) -> bool:
         """Return whether all of these directories have been scanned, or cannot be."""
         return all(root in self._trees or root in self._reasons for root in self.within(roots))
 
-    async def look(
+    async def scan(
         self,
         roots: Sequence[str],
         paths: Sequence[str] | None = None,
@@ -155,12 +155,12 @@ class Snapshots:
             while fresh := [root for root in self.within(roots) if root not in done]:
                 for root in fresh:
                     if not self._is_unchanged(root):
-                        found, left = await self._locked(root, self._look, None)
+                        found, left = await self._locked(root, self._scan, None)
                         changes, others = [*changes, *found], [*others, *left]
                 done.update(fresh)
         else:
             for root, inside in self.by_root(roots, paths)[0].items():
-                found, left = await self._locked(root, self._look, inside)
+                found, left = await self._locked(root, self._scan, inside)
                 changes, others = [*changes, *found], [*others, *left]
         chosen = list(self._single) if paths is None else [p for p in paths if p in self._single]
         if chosen:
@@ -169,13 +169,13 @@ class Snapshots:
             rest += others
         return changes
 
-    async def look_around(self, outer: str) -> list[FileChange]:
+    async def scan_around(self, outer: str) -> list[FileChange]:
         """Return the changes since the last scan of a work tree around a session's directory.
 
         Files that are left out are not reported.
         """
         self._quiet.add(outer)
-        return (await self._locked(outer, self._look, None))[0]
+        return (await self._locked(outer, self._scan, None))[0]
 
     def is_given_up(self, root: str) -> bool:
         """Return whether a directory cannot be stored."""
@@ -299,18 +299,18 @@ class Snapshots:
 
         return await to_thread.run_sync(ask)
 
-    async def brought(
+    async def git_contents(
         self, roots: Iterable[str], paths: Iterable[str], since: int, by_agent: ByAgent
-    ) -> dict[str, list[Brought]]:
+    ) -> dict[str, list[GitContent]]:
         """Return the contents that the user's git commands have given these files.
 
         Covers checkouts, commits and pulls since a time in nanoseconds.
         """
-        found: dict[str, list[Brought]] = {}
+        found: dict[str, list[GitContent]] = {}
 
-        def ask(root: str, inside: Sequence[str]) -> dict[str, list[Brought]]:
+        def ask(root: str, inside: Sequence[str]) -> dict[str, list[GitContent]]:
             try:
-                return self._stores[root].brought(inside, since, by_agent)
+                return self._stores[root].git_contents(inside, since, by_agent)
             except StoreError:  # a commit is gone
                 return {}
 
@@ -327,12 +327,12 @@ class Snapshots:
     def _is_unchanged(self, root: str) -> bool:
         """Return whether a small directory is unchanged, without waiting for a thread."""
         store, lock = self._stores.get(root), self._locks.get(root)
-        looking = lock is not None and lock.locked()
-        return store is not None and not looking and store.is_unchanged()
+        is_scanning = lock is not None and lock.locked()
+        return store is not None and not is_scanning and store.is_unchanged()
 
     # ---- in a worker thread
 
-    def _look(
+    def _scan(
         self, root: str, paths: Sequence[str] | None
     ) -> tuple[list[FileChange], list[Change]]:
         try:

@@ -115,7 +115,7 @@ class Change(msgspec.Struct, frozen=True):
         return (self.before and self.before.id) == (self.after and self.after.id)
 
 
-class Brought(msgspec.Struct, frozen=True):
+class GitContent(msgspec.Struct, frozen=True):
     """Content that git gave a file (None: removed), until this time in nanoseconds."""
 
     data: bytes | None

@@ -32,17 +32,18 @@ from acp_nvim.files.bytes import disk, roots
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.checkpoints.rewind import Rewind
+from acp_nvim.files.files import Files
 from acp_nvim.files.journal.replica import FILE, NOTHING, WRITES, Key, NewerVersionError, Replica
 from acp_nvim.files.journal.session_keys import SessionKeys
 from acp_nvim.files.journal.shared_state import SharedState, in_order
-from acp_nvim.files.ports import AgentSession, BusyError, OtherSessions, Seen
+from acp_nvim.files.ports import AgentSession, BusyError, EarlierEdits, OtherSessions
 from acp_nvim.files.review.commits import Commits
-from acp_nvim.files.review.pending_edits import PendingEdits
-from acp_nvim.files.writes.agent_write import Lands
+from acp_nvim.files.review.live_texts import LiveTexts
+from acp_nvim.files.writes.agent_write import OnWrite
 from acp_nvim.tasks import Tasks
 
 if TYPE_CHECKING:
-    from acp_nvim.files.writes.landings import Landings
+    from acp_nvim.files.writes.landings import WritesUnderWay
 
 DELAY_S: Final = 0.003
 """Delay of the first write, so the answer to an agent's request is sent first."""
@@ -68,33 +69,31 @@ class Persistence:
 
     def __init__(
         self,
-        edits: PendingEdits,
+        files: Files,
+        live: LiveTexts,
         rewind: Rewind,
         commits: Commits,
         tasks: Tasks,
-        sessions: Callable[[], Iterable[AgentSession]],
         others: OtherSessions,
-        problem: Callable[[str], None],
     ) -> None:
-        """``others`` takes over sessions of other Neovims. ``problem`` is called with a message if
-        something cannot be read or written.
-        """
+        """``others`` takes over sessions of other Neovims."""
         self.cut_until = 0
         """Time in nanoseconds until which an agent started by the previous host may have been
         working.
         """
         self.keys = SessionKeys(others)
-        self._edits = edits
+        self._files = files
+        self._live = live
         self._rewind = rewind
-        self._state = SharedState(edits, rewind, commits, sessions, self.keys)
+        self._state = SharedState(files, rewind, commits, self.keys)
         self._tasks = tasks
-        self._sessions = sessions
+        self._sessions = files.sessions
         self._others = others
-        self._problem = problem
+        self._problem = files.view.notice
         self._data: Path | None = None
         self._locks: dict[str, anyio.Lock] = {}
-        self._landings: dict[str, Landings] = {}
-        self._touched, self._hurry = anyio.Event(), anyio.Event()
+        self._landings: dict[str, WritesUnderWay] = {}
+        self._due, self._hurry = files.journal_due, anyio.Event()
         self._written, self._writing = anyio.Event(), anyio.Event()
         """Set at the end of the next exchange (`_written`), and of the current or last one
         (`_writing`).
@@ -128,21 +127,21 @@ class Persistence:
         others. ``again``: an earlier process of this Neovim had the workspace open.
         """
         root = self._state.root(directory)
-        if self._data is None or root in self._state.replicas.keys() | self._state.left_alone:
+        if self._data is None or root in self._state.replicas.keys() | self._state.ignored:
             return []
         folder = roots.folder(self._data, root)
         replica = self._state.replicas[root] = Replica(root, folder, self.keys)
         self._locks[root] = anyio.Lock(fast_acquire=True)
         keys = self._first_read(replica)
-        if root in self._state.left_alone:
+        if root in self._state.ignored:
             return []
         if replica.file.has_notes() or any(kind == WRITES for kind, _ in keys):
-            self._landings_of(replica).take_left()
+            self._landings_of(replica).read_old_notes()
         for key in in_order(keys):
-            self._state.take_over(replica, key)
+            self._state.receive(replica, key)
         paths = [name for kind, name in keys if kind == FILE]
         if not again:
-            self._edits.restored.update(paths)
+            self._live.restored.update(paths)
         for path in paths:
             replica.own[FILE, path] = self._state.file_value(path)
         if root in self._landings:
@@ -174,7 +173,7 @@ class Persistence:
 
     def _leave(self, replica: Replica) -> None:
         """Stop using a journal of a newer version."""
-        self._state.left_alone.add(replica.root)
+        self._state.ignored.add(replica.root)
         del self._state.replicas[replica.root]
         replica.file.close()
         self._problem(wording.JOURNAL_NEWER.format(path=replica.file.path))
@@ -186,18 +185,18 @@ class Persistence:
 
     def touch(self) -> None:
         """Mark the journal as outdated."""
-        self._touched.set()
+        self._due.set()
 
-    async def kept(self) -> None:
+    async def wait_written(self) -> None:
         """Wait until the journal has the writes of agents here, up to `KEPT_S`.
 
         The user therefore never sees a pending edit that would be lost if Neovim were killed.
         """
         if self._data is None or self._failing or self._is_late:
             return
-        if not self._edits.ledger.has_untold:
+        if not self._files.ledger.has_untold:
             return
-        is_due = self._touched.is_set()
+        is_due = self._due.is_set
         if is_due:
             self._hurry.set()
         with anyio.move_on_after(KEPT_S) as waiting:
@@ -208,19 +207,20 @@ class Persistence:
         retry, longest = RETRY_S
         while True:
             with anyio.move_on_after(retry if self._failing else math.inf):
-                await self._touched.wait()
+                await self._due.wait()
             await self._pause(DELAY_S)
-            self._touched, self._hurry = anyio.Event(), anyio.Event()
+            self._due.clear()
+            self._hurry = anyio.Event()
             self._written, self._writing = anyio.Event(), self._written
             began = anyio.current_time()
             await self.exchange()
             self._writing.set()
-            self._is_late = self._is_late and self._edits.ledger.has_untold
+            self._is_late = self._is_late and self._files.ledger.has_untold
             retry = min(2 * retry, longest) if self._failing else RETRY_S[0]
             await self._pause(min(PAUSE_S, SHARE * (anyio.current_time() - began)))
 
     async def _pause(self, seconds: float) -> None:
-        """Pause, unless a caller of `kept` is waiting."""
+        """Pause, unless a caller of `wait_written` is waiting."""
         with anyio.move_on_after(seconds):
             await self._hurry.wait()
 
@@ -266,12 +266,12 @@ class Persistence:
                 values = self._state.values(replica.root)
                 landings = self._landings.get(replica.root)
                 is_due = replica.file.has_news() or replica.differs(values)
-                return is_due or (landings is not None and landings.has_left)
+                return is_due or (landings is not None and landings.has_old_notes)
             except OSError as error:
                 self._failed(replica.root, error)
                 return False
 
-    def claim(self, paths: Iterable[str]) -> AbstractAsyncContextManager[Seen]:
+    def claim(self, paths: Iterable[str]) -> AbstractAsyncContextManager[EarlierEdits]:
         """Hold the lock for decisions on these files.
 
         Yields the earlier pending edits of files that another Neovim has changed. Raises BusyError
@@ -279,13 +279,15 @@ class Persistence:
         """
         return self._claimed({root for path in paths if (root := self._state.home(path))})
 
-    def claim_workspaces(self, directories: Iterable[str]) -> AbstractAsyncContextManager[Seen]:
+    def claim_workspaces(
+        self, directories: Iterable[str]
+    ) -> AbstractAsyncContextManager[EarlierEdits]:
         """Hold the lock for decisions on all files in the workspaces of these directories."""
         return self._claimed({self._state.root(directory) for directory in directories})
 
     @asynccontextmanager
-    async def _claimed(self, wanted: Iterable[str]) -> AsyncIterator[Seen]:
-        seen: Seen = {}
+    async def _claimed(self, wanted: Iterable[str]) -> AsyncIterator[EarlierEdits]:
+        seen: EarlierEdits = {}
         async with AsyncExitStack() as stack:
             for root in sorted(wanted):
                 if (replica := self._state.replicas.get(root)) is not None:
@@ -293,18 +295,18 @@ class Persistence:
             yield seen
 
     @asynccontextmanager
-    async def _held(self, replica: Replica, patience: float) -> AsyncIterator[Seen]:
+    async def _held(self, replica: Replica, patience: float) -> AsyncIterator[EarlierEdits]:
         """Hold the journal: take over changes first, write new ones at the end.
 
         If the journal cannot be read or written, the work continues without it.
         """
         async with self._locks[replica.root]:
-            is_left = replica.root in self._state.left_alone
+            is_left = replica.root in self._state.ignored
             is_locked = not is_left and await self._try(replica, self._lock, patience)
             try:
                 seen = await self._try(replica, self._take_news) if is_locked else None
                 yield seen or {}
-                if is_locked and replica.root not in self._state.left_alone:
+                if is_locked and replica.root not in self._state.ignored:
                     await self._try(replica, self._publish)
             finally:
                 replica.file.unlock()
@@ -350,7 +352,7 @@ class Persistence:
             reason = str(error) or type(error).__name__
         self._problem(wording.JOURNAL_FAILED.format(reason=reason))
 
-    def landing(self, session: AgentSession, path: str) -> AbstractContextManager[Lands]:
+    def note_write(self, session: AgentSession, path: str) -> AbstractContextManager[OnWrite]:
         """Note an agent's write of a file, so a killed process does not lose whose lines they are.
 
         At the end of the context the write is in the ledger, or was not made.
@@ -358,14 +360,14 @@ class Persistence:
         replica = self._state.replicas.get(self._state.home(path))
         if replica is None:
             return nullcontext(lambda *_: None)
-        return self._landings_of(replica).landing(session, path)
+        return self._landings_of(replica).note_write(session, path)
 
-    def _landings_of(self, replica: Replica) -> Landings:
+    def _landings_of(self, replica: Replica) -> WritesUnderWay:
         """Import on first use."""
-        from acp_nvim.files.writes.landings import Landings
+        from acp_nvim.files.writes.landings import WritesUnderWay
 
         if replica.root not in self._landings:
-            made = Landings(replica, self._edits, self.keys, self._failed)
+            made = WritesUnderWay(replica, self._files, self._live, self.keys, self._failed)
             self._landings[replica.root] = made
         return self._landings[replica.root]
 
@@ -374,15 +376,15 @@ class Persistence:
         if landings is None:
             await to_thread.run_sync(replica.write, now)
         else:
-            mark, now = landings.mark(), landings.marked(now)
+            mark, now = landings.mark(), landings.with_mark(now)
             await to_thread.run_sync(replica.write, now)
-            landings.published(mark, now)
+            landings.on_published(mark, now)
         self._failing.discard(replica.root)
         for (kind, path), value in now.items():
             if kind == FILE:
-                self._edits.ledger.told(path, value.entry)
+                self._files.ledger.told(path, value.entry)
 
-    async def _take_news(self, replica: Replica) -> Seen:
+    async def _take_news(self, replica: Replica) -> EarlierEdits:
         if not replica.file.has_news():
             return {}
         try:
@@ -391,29 +393,27 @@ class Persistence:
             self._leave(replica)
             return {}
         paths = [name for kind, name in keys if kind == FILE]
-        edits = self._edits
-        async with edits.alone(*paths):
-            seen = {path: edits.ledger.get(path) for path in paths}
-            rejects = list(edits.ledger.rejects)
+        async with self._live.hold(*paths):
+            seen = {path: self._files.ledger.get(path) for path in paths}
+            rejects = list(self._files.ledger.rejects)
             for key in in_order(keys):
-                self._state.take_over(replica, key)
-            fresh = [level for level in edits.ledger.rejects if level not in rejects]
+                self._state.receive(replica, key)
+            fresh = [level for level in self._files.ledger.rejects if level not in rejects]
             self._keep_unsaved(seen, {one.before.path for level in fresh for one in level})
-            with edits.together():
+            with self._files.pending_view.together():
                 for path in paths if not self._is_closing else ():
                     await self._apply_news(replica, path)
-                edits.changed(*paths)
+                self._files.pending_view.refresh(*paths)
         self._settle(replica)
         self._show_sessions()
         return seen
 
-    def _keep_unsaved(self, seen: Seen, rejected: Iterable[str]) -> None:
+    def _keep_unsaved(self, seen: EarlierEdits, rejected: Iterable[str]) -> None:
         """Keep edits that other Neovims have ``rejected`` pending in unsaved buffers here."""
-        edits = self._edits
         for path in rejected:
-            buffer, was = edits.buffers.get(path), seen.get(path)
-            if was and buffer and buffer.modified and edits.ledger.get(path) is None:
-                edits.ledger.keep(path, was)
+            buffer, was = self._files.buffers.get(path), seen.get(path)
+            if was and buffer and buffer.modified and self._files.ledger.get(path) is None:
+                self._files.ledger.keep(path, was)
 
     async def _apply_news(self, replica: Replica, path: str) -> None:
         """Apply the changes of others to the text of a file here.
@@ -423,7 +423,7 @@ class Persistence:
         """
         before = self._state.file_value(path)
         is_known = before == replica.own.get((FILE, path), NOTHING)
-        await self._edits.sync(path)
+        await self._live.sync(path)
         after = self._state.file_value(path)
         told = after.parked == before.parked and after.in_conflict == before.in_conflict
         if is_known and told and after == NOTHING:
@@ -436,65 +436,65 @@ class Persistence:
 
         Neovim still shows hunks of the ``marked`` files.
         """
-        edits = self._edits
-        trees = edits.trees.read(paths)
-        known = edits.ledger.files()
-        edits.view.pending([entry.path for entry in known])
+        trees = self._files.trees.read(paths)
+        known = self._files.ledger.files()
+        self._files.view.pending([entry.path for entry in known])
         await to_thread.run_sync(_count, known)
         for at in range(0, len(paths), TOGETHER):
             some = paths[at : at + TOGETHER]
-            with edits.together():
+            with self._files.pending_view.together():
                 for path in some:
                     await self._catch_up(path)
-                edits.changed(*some)
-        edits.trees.known.update(trees)
-        edits.changed(*marked)
+                self._files.pending_view.refresh(*some)
+        self._files.trees.known.update(trees)
+        self._files.pending_view.refresh(*marked)
         self.touch()
 
     async def _catch_up(self, path: str) -> None:
         root = self._state.home(path)
-        async with self._locks[root], self._edits.alone(path):
+        async with self._locks[root], self._live.hold(path):
             if root in self._landings:
                 await self._landings[root].adopt(path)
-            await self._edits.sync(path)
+            await self._live.sync(path)
             await self._settle_conflict(path)
 
     async def adopt(self) -> None:
         """Enter all writes that an earlier process was killed over."""
         for root, landings in list(self._landings.items()):
             for path in list(landings.unknown):
-                async with self._locks[root], self._edits.alone(path):
+                async with self._locks[root], self._live.hold(path):
                     await landings.adopt(path)
 
     async def _settle_conflict(self, path: str) -> None:
         """End a conflict if buffer and file have the same text again after a save by the user."""
-        entry, live = self._edits.ledger.get(path), self._edits.buffers.get(path)
+        entry, live = self._files.ledger.get(path), self._files.buffers.get(path)
         if entry is None or not entry.conflict or live is None or not self._is_apart(path):
             return
         try:
             stored = await to_thread.run_sync(
-                disk.saved, Place(path, path), self._edits.options().message_bytes, live.format
+                disk.saved, Place(path, path), self._files.options().message_bytes, live.format
             )
         except Refusal:
             return
         if stored == entry.live:
-            self._edits.tracked[path].hear(ConflictOver())
-            self._edits.ledger.resolved(path, stored)
+            self._files.tracked[path].apply(ConflictOver())
+            self._files.ledger.resolved(path, stored)
 
     def _is_apart(self, path: str) -> bool:
         """Return whether buffer and file were in conflict."""
-        return self._edits.state(path).conflict_base is not msgspec.UNSET
+        return self._files.tracked.state(path).conflict_base is not msgspec.UNSET
 
-    def revived(self, session: AgentSession) -> None:
+    def resume(self, session: AgentSession) -> None:
         """Show a resumed session that has edits and checkpoints."""
-        self._edits.revived(session)
-        self._rewind.revived(session)
+        pending = self._files.ledger.files(session.n)
+        self._files.view.summary(session, pending, silent=True)  # for its first snapshot
+        self._rewind.resume(session)
 
     def _show_sessions(self) -> None:
         """Show the checkpoints of other Neovims' sessions."""
         for session in self._sessions():
             if not self.keys.is_ours(self.keys.key(session.n)):
-                self._rewind.revived(session)
+                self._rewind.resume(session)
 
 
 def _count(entries: Sequence[Pending]) -> None:

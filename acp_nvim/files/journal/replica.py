@@ -156,7 +156,7 @@ class Replica:
             self.damaged = True
             return None
 
-    def take(self, key: Key, value: Any) -> None:
+    def record(self, key: Key, value: Any) -> None:
         """Record the value in the file."""
         if value is None:
             self.stored.pop(key, None)

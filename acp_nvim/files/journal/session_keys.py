@@ -34,7 +34,7 @@ class SessionKeys:
         if owner == self.instance and n.isdigit():
             return int(n)
         if key not in self._numbers:
-            found = self._others.take_up(key, self.infos.get(key, UNKNOWN))
+            found = self._others.number_of(key, self.infos.get(key, UNKNOWN))
             self._numbers[key], self._keys[found] = found, key
         return self._numbers[key]
 

@@ -6,7 +6,7 @@ The values are made of the ledger, the tracked files and the checkpoints, and ta
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 from typing import Any, Final
 
@@ -14,11 +14,12 @@ import msgspec
 
 from acp_nvim.edits.merge import Merged, merge, overlaid
 from acp_nvim.edits.pending import Pending, Reject
-from acp_nvim.files.buffers.tracked_file import FileState, TakenOver
+from acp_nvim.files.buffers.tracked_file import FileState, Received
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint
 from acp_nvim.files.checkpoints.rewind import Rewind
+from acp_nvim.files.files import Files
 from acp_nvim.files.journal.replica import (
     CHECKPOINT,
     FILE,
@@ -35,9 +36,8 @@ from acp_nvim.files.journal.replica import (
     Values,
 )
 from acp_nvim.files.journal.session_keys import SessionKeys
-from acp_nvim.files.ports import AgentSession, SessionInfo
+from acp_nvim.files.ports import SessionInfo
 from acp_nvim.files.review.commits import Commits
-from acp_nvim.files.review.pending_edits import PendingEdits
 
 MOVING: Final = 3
 """Number of a session's latest checkpoints that may still change."""
@@ -48,22 +48,21 @@ class SharedState:
 
     def __init__(
         self,
-        edits: PendingEdits,
+        files: Files,
         rewind: Rewind,
         commits: Commits,
-        sessions: Callable[[], Iterable[AgentSession]],
         keys: SessionKeys,
     ) -> None:
         self.replicas: dict[str, Replica] = {}
         """Journals in use, by root."""
-        self.left_alone = set[str]()
+        self.ignored = set[str]()
         """Roots whose journal was written by a newer version. New edits there are only in
         memory.
         """
-        self._edits = edits
+        self._files = files
         self._rewind = rewind
         self._commits = commits
-        self._sessions = sessions
+        self._sessions = files.sessions
         self._keys = keys
         self._frozen: dict[int, tuple[Checkpoint, Checkpoint]] = {}
         self._named: dict[int, tuple[Any, str]] = {}
@@ -88,10 +87,10 @@ class SharedState:
         for root, replica in self.replicas.items():
             if (FILE, path) in replica.stored:
                 return root
-        inside = [root for root in (*self.replicas, *self.left_alone) if is_below(path, root)]
+        inside = [root for root in (*self.replicas, *self.ignored) if is_below(path, root)]
         if inside:
             return max(inside, key=len)
-        entry = self._edits.ledger.get(path)
+        entry = self._files.ledger.get(path)
         writers = {it.n: it for it in self._sessions()}
         for n in sorted(entry.writers if entry else ()):
             if n in writers and (root := self.root(writers[n].cwd)) in self.replicas:
@@ -100,9 +99,9 @@ class SharedState:
 
     def values(self, root: str) -> Values:
         """Return the present values of a workspace, without awaiting anything in between."""
-        ledger = self._edits.ledger
+        ledger = self._files.ledger
         pictures, values = ledger.pictures(), Values()
-        kept = {file.path for file in self._edits.tracked if _is_kept(file.state)}
+        kept = {file.path for file in self._files.tracked if _is_kept(file.state)}
         for path in [*pictures, *(kept - pictures.keys())]:
             if self.home(path) == root and (value := self.file_value(path)) != NOTHING:
                 values[FILE, path] = value
@@ -112,7 +111,7 @@ class SharedState:
         values |= self._checkpoints(root)
         if not values:
             return values
-        trees = self._edits.trees.known.items()
+        trees = self._files.trees.known.items()
         values |= {(TREE, top): mark for top, mark in trees if _overlap(top, root)}
         heads = self._commits.heads.items()
         values |= {(HEAD, it): head for it, head in heads if _overlap(it, root)}
@@ -126,7 +125,7 @@ class SharedState:
 
     def file_value(self, path: str) -> FileValue:
         """Return the value of a file."""
-        edits, state = self._edits.ledger.picture(path), self._edits.state(path)
+        edits, state = self._files.ledger.picture(path), self._files.tracked.state(path)
         return FileValue(
             edits.entry,
             edits.settled,
@@ -184,7 +183,7 @@ class SharedState:
     # -- from the journal
     # -----------------------------------------------------------------------------
 
-    def take_over(self, replica: Replica, key: Key) -> None:
+    def receive(self, replica: Replica, key: Key) -> None:
         """Take over a value that another process has changed."""
         kind, name = key
         value = replica.value(key)
@@ -199,8 +198,8 @@ class SharedState:
         elif kind == HEAD and value is not None:
             self._commits.heads.setdefault(name, value)
         elif kind == TREE and value is not None:
-            self._edits.trees.known.setdefault(name, value)
-        replica.take(key, value)
+            self._files.trees.known.setdefault(name, value)
+        replica.record(key, value)
         if value is None:
             replica.own.pop(key, None)
         elif kind in (CHECKPOINT, UNDO):
@@ -209,7 +208,7 @@ class SharedState:
             replica.own[key] = value
 
     def _take_file(self, replica: Replica, path: str, theirs: FileValue) -> None:
-        ledger = self._edits.ledger
+        ledger = self._files.ledger
         key, mine, before = (FILE, path), ledger.get(path), ledger.untold(path)
         if path in ledger.on_disk and theirs.entry is not None:
             self._take_file_on_disk(replica, path, theirs)
@@ -222,7 +221,7 @@ class SharedState:
 
     def _take_file_on_disk(self, replica: Replica, path: str, theirs: FileValue) -> None:
         """Take over the edits of a file on disk whose buffer here has unsaved changes."""
-        ledger = self._edits.ledger
+        ledger = self._files.ledger
         mine, before = ledger.get(path), ledger.untold(path)
         stored, entry = ledger.on_disk.get(path), theirs.entry
         if mine is not None and stored is not None:
@@ -235,12 +234,12 @@ class SharedState:
         replica.own[FILE, path] = theirs if before is not None else self.file_value(path)
 
     def _install(self, path: str, value: FileValue) -> None:
-        self._edits.ledger.take_file(path, value.edits)
+        self._files.ledger.take_file(path, value.edits)
         if value.formats != self.file_value(path).formats:
-            self._edits.tracked[path].hear(TakenOver(*value.formats))
+            self._files.tracked[path].apply(Received(*value.formats))
 
     def _take_reject(self, name: str, level: list[Reject] | None) -> None:
-        ledger = self._edits.ledger
+        ledger = self._files.ledger
         kept = [it for it in ledger.rejects if self._name(it) != name]
         if level:
             self._name(level, name)

@@ -9,9 +9,9 @@ import msgspec
 
 from acp_nvim.edits.pending import Pending
 from acp_nvim.files.bytes.file_format import BinaryError, format_change, text_of
-from acp_nvim.files.checkpoints.snapshots import Snapshots
 from acp_nvim.files.checkpoints.store import StoreError
-from acp_nvim.files.review.pending_edits import PendingEdits
+from acp_nvim.files.files import Files
+from acp_nvim.files.review.live_texts import LiveTexts
 
 HEARD_NS: Final = 200_000_000
 """How long an agent may have been working before its tool call is received."""
@@ -20,13 +20,12 @@ HEARD_NS: Final = 200_000_000
 class Commits:
     """HEADs of work trees at the last check."""
 
-    def __init__(
-        self, edits: PendingEdits, snapshots: Snapshots, by_agent: Callable[[int], bool]
-    ) -> None:
+    def __init__(self, files: Files, live: LiveTexts, by_agent: Callable[[int], bool]) -> None:
         """``by_agent`` returns whether an agent was working at that time, in nanoseconds."""
         self._by_agent = by_agent
-        self._edits = edits
-        self._snapshots = snapshots
+        self._files = files
+        self._live = live
+        self._snapshots = files.snapshots
         self.heads: dict[str, str] = {}
         """Commits at the last check, by real path."""
 
@@ -36,7 +35,7 @@ class Commits:
         ``roots`` are directories (real paths).
         """
         roots = self._snapshots.within(roots)
-        pending = self._snapshots.by_root(roots, [e.path for e in self._edits.ledger.files()])[0]
+        pending = self._snapshots.by_root(roots, [e.path for e in self._files.ledger.files()])[0]
         for root in roots:
             paths, known = pending.get(root, []), self.heads.get(root)
             try:
@@ -47,27 +46,27 @@ class Commits:
             if self._by_agent(at) or self._by_agent(at + HEARD_NS):
                 continue
             for path, data in texts.items():
-                async with self._edits.alone(path):
-                    await self._edits.sync(path)
+                async with self._live.hold(path):
+                    await self._live.sync(path)
                     self._committed(path, data)
 
     def _committed(self, path: str, data: bytes | None) -> None:
-        live = self._edits.buffers.get(path)
+        live = self._files.buffers.get(path)
         try:
             text = text_of(data, live.format if live else None)
         except BinaryError:
             return
-        ledger = self._edits.ledger
+        ledger = self._files.ledger
         entry = ledger.get(path)
         ledger.committed(path, text)
         if entry is not None and entry.relaid and not self._has_agents_format(path, data):
             left = ledger.get(path) or Pending(path, entry.live, entry.live, entry.live)
             left = msgspec.structs.replace(left, relaid=entry.relaid, writers=entry.writers)
             ledger.reinstated(path, entry.live, left)
-        self._edits.changed(path)
+        self._files.pending_view.refresh(path)
 
     def _has_agents_format(self, path: str, data: bytes | None) -> bool:
         """Return whether these bytes have the format that an agent gave the file."""
-        agents = self._edits.state(path).agent_format
+        agents = self._files.tracked.state(path).agent_format
         found = format_change(agents, data, data)
         return found is None or not found.is_change

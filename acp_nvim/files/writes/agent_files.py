@@ -17,16 +17,18 @@ from msgspec import UNSET, UnsetType
 from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text, parse
+from acp_nvim.files.buffers.tracked_file import Holds, UserFormat
 from acp_nvim.files.bytes import disk, key_files
+from acp_nvim.files.bytes.file_format import format_as_written
 from acp_nvim.files.bytes.path_guard import Ask, PathGuard
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.bytes.text_fit import excerpt
 from acp_nvim.files.changes.disk_changes import DiskChanges
+from acp_nvim.files.files import Files
 from acp_nvim.files.journal.persistence import Persistence
 from acp_nvim.files.ports import AgentSession, BufferText, Closed
-from acp_nvim.files.review.pending_edits import PendingEdits
-from acp_nvim.files.writes.agent_write import AgentWrite, Made
+from acp_nvim.files.writes.agent_write import AgentWrite, CompletedWrite
 
 S = TypeVar("S", bound=AgentSession)
 S_contra = TypeVar("S_contra", contravariant=True)
@@ -35,33 +37,33 @@ OnLocation = Callable[[S, str, int | None], None]
 """Called with each file that an agent uses, and the 1-based line if there is one."""
 
 
-class Amends(Protocol[S_contra]):
+class Amendments(Protocol[S_contra]):
     """The user's changes to proposed edits, applied to the agent's writes."""
 
-    def amend(self, session: S_contra, real: str, text: Text) -> Text:
+    def apply(self, session: S_contra, real: str, text: Text) -> Text:
         """Return the text to write in place of this one. May be called again for the same write."""
         ...
 
-    def landed(self, session: S_contra, real: str) -> None:
+    def on_written(self, session: S_contra, real: str) -> None:
         """Record that the write is done and in the pending edits."""
         ...
 
-    def agents(self, session: S_contra, real: str) -> Text | None:
+    def agent_text(self, session: S_contra, real: str) -> Text | None:
         """Return the agent's own text while the user's changes are applied, otherwise None."""
         ...
 
-    async def ended(self, session: S_contra, look: Callable[[str], Awaitable[None]]) -> None:
-        """End the session's turn; ``look`` reads the latest changes of a file by agents."""
+    async def on_turn_end(self, session: S_contra, scan: Callable[[str], Awaitable[None]]) -> None:
+        """End the session's turn; ``scan`` reads the latest changes of a file by agents."""
         ...
 
 
-class Landed(msgspec.Struct, frozen=True):
+class WrittenFile(msgspec.Struct, frozen=True):
     """A completed write: the text before (None: there was no such file) and after."""
 
     path: str
     before: Text | None
     after: Text | None
-    amended: bool = False
+    is_amended: bool = False
     """Whether the user had changed the proposal."""
 
 
@@ -70,23 +72,23 @@ class AgentFiles(Generic[S]):
 
     def __init__(
         self,
-        edits: PendingEdits,
+        files: Files,
         disk_changes: DiskChanges,
         persistence: Persistence,
-        amends: Amends[S],
+        amends: Amendments[S],
         ask: Ask[S],
         on_location: OnLocation[S],
     ) -> None:
-        self._edits = edits
-        self._files = edits.tracked
-        self._buffers = edits.buffers
-        self._bases = edits.bases
-        self._options = edits.options
+        self._files = files
+        self._tracked = files.tracked
+        self._buffers = files.buffers
+        self._bases = files.bases
+        self._options = files.options
         self._disk_changes = disk_changes
         self._persistence = persistence
         self._amends = amends
         self._on_location = on_location
-        self.guard = PathGuard(edits.options, ask)
+        self.guard = PathGuard(files.options, ask)
 
     async def read(
         self, session: S, path: str, line: int | None = None, limit: int | None = None
@@ -112,7 +114,7 @@ class AgentFiles(Generic[S]):
         self._on_location(session, where.real, line)
         return content
 
-    async def look(self, session: S, path: str) -> tuple[Place, Text]:
+    async def locate(self, session: S, path: str) -> tuple[Place, Text]:
         """Return the file and its live text, for answers about positions in it.
 
         Does not count as a read by the agent. Raises Refusal as `read` does.
@@ -139,9 +141,9 @@ class AgentFiles(Generic[S]):
             await self.guard.question(session, "write", where, "secret")
         await self._write(session, where, parse(content), UNSET, answer)
 
-    async def put(
+    async def merge_change(
         self, session: S, where: Place, base: Text | None, text: Text, *, knows: bool
-    ) -> Landed | None:
+    ) -> WrittenFile | None:
         """Merge a change that the user has allowed into the live text; None if nothing changes.
 
         Without a base the file must not exist. With ``knows`` the agent is taken to know this
@@ -167,15 +169,15 @@ class AgentFiles(Generic[S]):
         base: Text | UnsetType | None,
         answer: Callable[[], None],
         remember: Callable[[AgentWrite, Text | None], None] | None = None,
-    ) -> Landed | None:
-        file = self._files[where.real]
+    ) -> WrittenFile | None:
+        file = self._tracked[where.real]
         unread = self._disk_changes.unread
-        with self._persistence.landing(session, where.real) as lands:
-            async with file.in_line():  # the last request wins
+        with self._persistence.note_write(session, where.real) as lands:
+            async with file.hold_queue():  # the last request wins
                 await unread.ready(where.real)
                 await self._disk_changes.before_write(where.real)
-                async with file.alone():
-                    amend = partial(self._amends.amend, session)
+                async with file.hold():
+                    amend = partial(self._amends.apply, session)
                     work = AgentWrite(
                         self._buffers,
                         self._options(),
@@ -198,18 +200,51 @@ class AgentFiles(Generic[S]):
             if made is None or not made.failed:
                 answer()
             landed = None if made is None else self._enter(session, where, made)
-            self._amends.landed(session, where.real)
+            self._amends.on_written(session, where.real)
             if made is not None and made.failed:
                 raise Refusal("failed", where.path, made.failed)
             return landed
 
-    def _enter(self, session: S, where: Place, made: Made) -> Landed:
+    def _enter(self, session: S, where: Place, made: CompletedWrite) -> WrittenFile:
         """Publish a completed write and enter it in the pending edits."""
-        agents = self._amends.agents(session, where.real)
+        agents = self._amends.agent_text(session, where.real)
         self._on_location(session, where.real, made.line)
-        self._edits.wrote(session, where.real, made, agents)
+        self._record(session, where.real, made, agents)
         is_amended = agents is not None and agents != made.after
-        return Landed(where.real, made.before, made.after, is_amended)
+        return WrittenFile(where.real, made.before, made.after, is_amended)
+
+    def _record(self, session: S, path: str, made: CompletedWrite, agents: Text | None) -> None:
+        """Enter a write in the ledger, the checkpoints and the view.
+
+        ``agents`` is the agent's own text if the user has amended the write.
+        """
+        files, before, after = self._files, made.before, made.after
+        turn = files.turns.get(session)
+        if turn is not None:
+            turn.mentions.add_paths([path])
+        files.checkpoints.on_touch(path, before)
+        live = self._buffers.get(path)
+        if live is not None and files.ledger.get(path) is None:
+            self._tracked[path].apply(UserFormat(live.format))
+        stored = files.ledger.file_entry(path)
+        if agents is None or before is None:
+            files.ledger.agent_wrote(path, before, made.asked, session.n)
+        else:
+            files.ledger.agent_wrote(path, before, agents, session.n)
+            files.ledger.user_edited(path, made.asked)
+        if made.asked != after:
+            files.ledger.formatted(path, made.asked, after)
+        if made.saved:
+            files.ledger.on_disk.drop(path)
+            file_format = format_as_written(after, live.format if live else None)
+            self._tracked[path].apply(Holds(after, file_format))
+        else:
+            files.ledger.on_disk.left_unsaved(path, stored)
+        files.checkpoints.record(path, before, after if agents is None else agents)
+        files.authors.on_write(session, path, before, agents or after, after)
+        files.pending_view.announce(
+            session, path, "created" if before is None else "modified", "fs"
+        )
 
     def forget(self, session_key: str) -> None:
         """Drop the memory of a session that has ended."""
@@ -217,13 +252,13 @@ class AgentFiles(Generic[S]):
 
     async def _settled(self, where: Place) -> Text:
         """Return the text after all writes that were requested before."""
-        if not self._files.is_busy(where.real):
+        if not self._tracked.is_busy(where.real):
             return await self._text(where)
-        file = self._files[where.real]
-        if file.is_written:
-            async with file.in_line(), file.alone():
+        file = self._tracked[where.real]
+        if file.has_writer:
+            async with file.hold_queue(), file.hold():
                 return await self._text(where)
-        async with file.alone():
+        async with file.hold():
             return await self._text(where)
 
     async def _holds_key(self, where: Place) -> bool:

@@ -32,13 +32,13 @@ PATIENCE_S: Final = 10.0
 PAUSE_S: Final = 0.05
 """Pause before the next attempt when Neovim allows no edit."""
 
-Amend = Callable[[str, Text], Text]
+ApplyAmendment = Callable[[str, Text], Text]
 """Returns the text to write to a file (by real path) in place of this one."""
 
 Unread = Callable[[str, Format], Awaitable[Text | Stale | None]]
 """Returns the base for a file (by real path) that the agent has not read; None: its saved text."""
 
-Lands = Callable[[Text | None, Text, Sequence[Hunk]], None]
+OnWrite = Callable[[Text | None, Text, Sequence[Hunk]], None]
 """Called right before a file gets an agent's text, with the text before (None: there was no such
 file), the agent's text, and the hunks between them.
 """
@@ -54,7 +54,7 @@ GONE: Final = "all lines of this text were taken out of the file since; read it 
 UNVERIFIED: Final = "the file does not hold what was written; its buffer does"
 
 
-class Made(msgspec.Struct, frozen=True):
+class CompletedWrite(msgspec.Struct, frozen=True):
     """A completed write."""
 
     before: Text | None
@@ -85,8 +85,8 @@ class AgentWrite:
         content: Text,
         bases: AgentBases,
         session: str,
-        amend: Amend,
-        lands: Lands,
+        amend: ApplyAmendment,
+        lands: OnWrite,
         unread: Unread,
         given: Text | UnsetType | None = UNSET,
     ) -> None:
@@ -107,7 +107,7 @@ class AgentWrite:
         self._created = False
         self._fresh = False
 
-    async def run(self) -> Made | None:
+    async def run(self) -> CompletedWrite | None:
         """Make the change. Returns None if there is nothing to change."""
         live = await self._buffers.read(self._where)
         if isinstance(live, BufferText):
@@ -186,7 +186,7 @@ class AgentWrite:
 
     # ---- through the buffer
 
-    async def _into_buffer(self, live: BufferText) -> Made | None:
+    async def _into_buffer(self, live: BufferText) -> CompletedWrite | None:
         deadline = anyio.current_time() + PATIENCE_S
         while True:
             merged = self._merged(await self._base(live), live.text, live.format)
@@ -280,7 +280,7 @@ class AgentWrite:
 
     # ---- without the buffer
 
-    async def _past_neovim(self, stored: Decoded, closed: Closed) -> Made:
+    async def _past_neovim(self, stored: Decoded, closed: Closed) -> CompletedWrite:
         """Write the file without Neovim, which cannot load it."""
         if closed.taken:
             raise self._refuse("failed", closed.why)
@@ -299,7 +299,7 @@ class AgentWrite:
             raise self._refuse("failed", "the file does not hold what was written")
         return self._made(None if self._created else stored.text, merged.text, merged)
 
-    def _made(self, before: Text | None, after: Text, merged: Merged) -> Made:
+    def _made(self, before: Text | None, after: Text, merged: Merged) -> CompletedWrite:
         """Return the result. Edits of autocommands count as known to the agent."""
         if after != merged.text:
             known = merge(merged.text, after, self.believed)
@@ -307,7 +307,7 @@ class AgentWrite:
         self.present = after
         self.base = EMPTY if self._created else self.base
         line = merged.hunks[0].new_start + 1 if merged.hunks else 1
-        return Made(before, after, line, after)
+        return CompletedWrite(before, after, line, after)
 
 
 def _has_nothing_of(text: Text, written: Text) -> bool:

@@ -21,9 +21,10 @@ from acp_nvim.files.buffers.tracked_file import Holds
 from acp_nvim.files.bytes import disk, nofollow
 from acp_nvim.files.bytes.paths import Place, place
 from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession
-from acp_nvim.files.review.pending_edits import PendingEdits
-from acp_nvim.files.writes.agent_files import AgentFiles, Landed
+from acp_nvim.files.review.live_texts import LiveTexts
+from acp_nvim.files.writes.agent_files import AgentFiles, WrittenFile
 from acp_nvim.files.writes.file_writer import FileWriter, Refused, refused_why
 
 S = TypeVar("S", bound=AgentSession)
@@ -41,7 +42,7 @@ class FileChange(msgspec.Struct, frozen=True):
     origin: str | None = None
 
 
-class Seen(msgspec.Struct, frozen=True):
+class LiveText(msgspec.Struct, frozen=True):
     """Live text of a file, and the changedtick of its buffer if one is loaded."""
 
     text: Text | None
@@ -53,25 +54,27 @@ class ChangeSets(Generic[S]):
 
     def __init__(
         self,
-        edits: PendingEdits,
-        files: AgentFiles[S],
-        look: Callable[[str], Awaitable[None]],
+        files: Files,
+        live: LiveTexts,
+        agent_files: AgentFiles[S],
+        scan: Callable[[str], Awaitable[None]],
     ) -> None:
-        """``look`` reads the latest changes of a file by running agents."""
-        self._edits = edits
+        """``scan`` reads the latest changes of a file by running agents."""
         self._files = files
-        self._look = look
-        self._writer = FileWriter(edits)
+        self._live = live
+        self._agent_files = agent_files
+        self._scan = scan
+        self._writer = FileWriter(files)
 
-    async def seen(self, path: str, *, saved: bool = False) -> Seen:
+    async def live_text(self, path: str, *, saved: bool = False) -> LiveText:
         """Return the live text of a file by its real path, or the ``saved`` one. Raises Refusal."""
-        await self._look(path)
-        text = await self._edits.live(path)
-        buffer = self._edits.buffers.get(path)
+        await self._scan(path)
+        text = await self._live.text(path)
+        buffer = self._files.buffers.get(path)
         if saved and buffer is not None and buffer.modified:
-            limit, where = self._edits.options().message_bytes, Place(path, path)
+            limit, where = self._files.options().message_bytes, Place(path, path)
             text = await to_thread.run_sync(disk.saved, where, limit, buffer.format)
-        return Seen(text, buffer.tick if buffer is not None and text is not None else None)
+        return LiveText(text, buffer.tick if buffer is not None and text is not None else None)
 
     async def check(self, changes: Sequence[FileChange]) -> None:
         """Raise Refusal if a change cannot be made now. Changes nothing."""
@@ -79,7 +82,7 @@ class ChangeSets(Generic[S]):
         for path in places:
             if place(path).real != path:
                 raise Refusal("failed", path, "leads elsewhere now")
-        blocked = await self._edits.buffers.obstacles(places, self._edits.options().save)
+        blocked = await self._files.buffers.obstacles(places, self._files.options().save)
         for path in places:
             if blocked.get(path):
                 raise Refusal("readonly", path, blocked[path])
@@ -87,10 +90,10 @@ class ChangeSets(Generic[S]):
             await self._check(change)
 
     async def _check(self, change: FileChange) -> None:
-        live = (await self.seen(change.origin or change.path)).text
+        live = (await self.live_text(change.origin or change.path)).text
         if change.after is None or change.origin is not None:
             self._check_whole(change.origin or change.path, live, change.before)
-            if change.origin is not None and (await self.seen(change.path)).text is not None:
+            if change.origin is not None and (await self.live_text(change.path)).text is not None:
                 raise Refusal("conflict", change.path, "there is such a file already")
         elif change.before is None:
             if live is not None:
@@ -104,7 +107,7 @@ class ChangeSets(Generic[S]):
 
     def _check_whole(self, path: str, live: Text | None, before: Text | None) -> None:
         """Raise Refusal unless a file that is to go has its earlier text and is saved."""
-        buffer = self._edits.buffers.get(path)
+        buffer = self._files.buffers.get(path)
         if live is None:
             raise Refusal("missing", path, "no such file")
         if buffer is not None and buffer.modified:
@@ -114,25 +117,25 @@ class ChangeSets(Generic[S]):
 
     async def carry_out(
         self, session: S, changes: Sequence[FileChange], *, knows: bool
-    ) -> list[Landed]:
+    ) -> list[WrittenFile]:
         """Make all changes, or none; return those that changed something.
 
-        ``knows`` is as in `AgentFiles.put`. Raises Refusal, with the files in its text that could
-        not be restored. A cancellation waits for the end.
+        ``knows`` is as in `AgentFiles.merge_change`. Raises Refusal, with the files in its text
+        that could not be restored. A cancellation waits for the end.
         """
-        landed: list[Landed] = []
+        landed: list[WrittenFile] = []
         with anyio.CancelScope(shield=True):
             landed += await self._carry_out(session, changes, knows)
         return landed
 
     async def _carry_out(
         self, session: S, changes: Sequence[FileChange], knows: bool
-    ) -> list[Landed]:
+    ) -> list[WrittenFile]:
         await self.check(changes)
         places = [path for it in changes for path in (it.path, it.origin) if path is not None]
-        pending = {path: self._edits.ledger.get(path) for path in places}
+        pending = {path: self._files.ledger.get(path) for path in places}
         done: list[FileChange] = []
-        landed: list[Landed] = []
+        landed: list[WrittenFile] = []
         for step in _in_order(changes):
             try:
                 made = await self._make(session, step, knows)
@@ -144,43 +147,43 @@ class ChangeSets(Generic[S]):
                 done.append(msgspec.structs.replace(step, after=made.after))
         return landed
 
-    async def _make(self, session: S, step: FileChange, knows: bool) -> Landed | None:
+    async def _make(self, session: S, step: FileChange, knows: bool) -> WrittenFile | None:
         if step.origin is not None:
             await self._move(session, step.origin, step.path, step.before)
-            return Landed(step.path, step.before, step.after)
+            return WrittenFile(step.path, step.before, step.after)
         where = Place(step.path, step.path)
         if step.after is not None:
-            return await self._files.put(session, where, step.before, step.after, knows=knows)
+            return await self._agent_files.merge_change(
+                session, where, step.before, step.after, knows=knows
+            )
         await self._delete(session, step.path, step.before)
-        return Landed(step.path, step.before, None)
+        return WrittenFile(step.path, step.before, None)
 
     async def _delete(self, session: S, path: str, before: Text | None) -> None:
-        edits = self._edits
-        async with edits.alone(path):
-            self._check_whole(path, await edits.sync(path), before)
+        async with self._live.hold(path):
+            self._check_whole(path, await self._live.sync(path), before)
             assert before is not None
             await self._writer.remove(path)
-            edits.bases.changed(path, None, Act.REPLACED)
-            edits.checkpoints.touched(path, before)
-            edits.checkpoints.record(path, before, None)
-            edits.ledger.agent_deleted(path, before, session.n)
-            edits.announce(session, path, "deleted", "fs")
+            self._files.bases.changed(path, None, Act.REPLACED)
+            self._files.checkpoints.on_touch(path, before)
+            self._files.checkpoints.record(path, before, None)
+            self._files.ledger.agent_deleted(path, before, session.n)
+            self._files.pending_view.announce(session, path, "deleted", "fs")
 
     async def _move(self, session: S, old: str, new: str, before: Text | None) -> None:
-        edits = self._edits
-        async with edits.alone(old, new):
-            self._check_whole(old, await edits.sync(old), before)
+        async with self._live.hold(old, new):
+            self._check_whole(old, await self._live.sync(old), before)
             assert before is not None
             await self._rename(old, new, before)
-            edits.bases.changed(old, None, Act.REPLACED)
+            self._files.bases.changed(old, None, Act.REPLACED)
             for path, was, text in ((old, before, None), (new, None, before)):
-                edits.checkpoints.touched(path, was)
-                edits.checkpoints.record(path, was, text)
-            edits.ledger.agent_renamed(old, new, before, session.n)
-            edits.attribute_moved(session, old, new)
-            with edits.together():
-                edits.announce(session, old, "deleted", "fs")
-                edits.announce(session, new, "created", "fs")
+                self._files.checkpoints.on_touch(path, was)
+                self._files.checkpoints.record(path, was, text)
+            self._files.ledger.agent_renamed(old, new, before, session.n)
+            self._files.authors.on_move(session, old, new)
+            with self._files.pending_view.together():
+                self._files.pending_view.announce(session, old, "deleted", "fs")
+                self._files.pending_view.announce(session, new, "created", "fs")
 
     async def _rename(self, old: str, new: str, text: Text) -> None:
         """Move a file on disk; empty the buffer of the old path, and unload it unless shown."""
@@ -189,11 +192,11 @@ class ChangeSets(Generic[S]):
         except OSError as error:
             why = f"cannot be moved to {new}: {error.strerror}"
             raise Refusal("failed", old, why) from error
-        live = self._edits.buffers.get(old)
-        self._edits.tracked[old].hear(Holds(None, None))
-        self._edits.tracked[new].hear(Holds(text, live.format if live else None))
+        live = self._files.buffers.get(old)
+        self._files.tracked[old].apply(Holds(None, None))
+        self._files.tracked[new].apply(Holds(text, live.format if live else None))
         if live is not None:
-            await self._edits.buffers.vacate(old, live)
+            await self._files.buffers.vacate(old, live)
 
     # ---- undo
 
@@ -206,35 +209,35 @@ class ChangeSets(Generic[S]):
             paths = [path for path in (step.path, step.origin) if path is not None]
             try:
                 async with (
-                    self._edits.alone(*paths),
-                    self._edits.carrying_out(paths, Act.RETURNED),
+                    self._live.hold(*paths),
+                    self._live.as_one_act(paths, Act.RETURNED),
                 ):
                     await self._take_back(step, pending)
             except (Refusal, Refused) as error:
                 left.append(f"{step.path} ({refused_why(error)})")
-            self._edits.changed(*paths)
+            self._files.pending_view.refresh(*paths)
         return f"; changed all the same: {', '.join(left)}" if left else ""
 
     async def _take_back(self, step: FileChange, pending: Mapping[str, Pending | None]) -> None:
-        edits, path = self._edits, step.path
-        present = await edits.sync(path)
+        path = step.path
+        present = await self._live.sync(path)
         if step.origin is not None:
             await self._rename(path, step.origin, present or Text(("",)))
-            edits.ledger.restored(path, None, pending[path])
-            edits.ledger.restored(step.origin, present, pending[step.origin])
+            self._files.ledger.restored(path, None, pending[path])
+            self._files.ledger.restored(step.origin, present, pending[step.origin])
             return
         if step.before is None:
             await self._writer.remove(path)
         elif step.after is None or present is None:
-            await self._writer.put(path, None, step.before)
+            await self._writer.write(path, None, step.before)
         else:
             merged = merge(step.after, present, step.before)
             if isinstance(merged, Conflict):
                 raise Refused(merged.reason)
-            await self._writer.put(path, present, merged.text)
-        text = await edits.live(path)
-        edits.checkpoints.record(path, present, text, agent=False)
-        edits.ledger.restored(path, text, pending[path])
+            await self._writer.write(path, present, merged.text)
+        text = await self._live.text(path)
+        self._files.checkpoints.record(path, present, text, agent=False)
+        self._files.ledger.restored(path, text, pending[path])
 
 
 def _in_order(changes: Sequence[FileChange]) -> list[FileChange]:

@@ -25,8 +25,8 @@ from acp_nvim.files.bytes.nofollow import Rights
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.bytes.text_fit import restored, unencodable
+from acp_nvim.files.files import Files
 from acp_nvim.files.ports import BufferText, Change, Closed, Written
-from acp_nvim.files.review.pending_edits import PendingEdits
 from acp_nvim.files.writes.agent_write import PATIENCE_S, PAUSE_S
 
 ATTEMPTS: Final = 20
@@ -40,27 +40,27 @@ class Refused(Exception):
 class FileWriter:
     """Writes and deletes files of the ledger."""
 
-    def __init__(self, edits: PendingEdits) -> None:
-        self._edits = edits
+    def __init__(self, files: Files) -> None:
+        self._files = files
 
     async def remove(self, path: str) -> None:
         """Delete the file; empty its buffer, and unload it unless a window shows it."""
-        live = self._edits.buffers.get(path)
-        file = self._edits.tracked[path]
-        file.hear(UserFormat(await self._format_of(path)))
+        live = self._files.buffers.get(path)
+        file = self._files.tracked[path]
+        file.apply(UserFormat(await self._format_of(path)))
         try:
             was = await to_thread.run_sync(nofollow.remove, path)
         except OSError as error:
             raise Refused(f"it cannot be deleted, {error.strerror}") from error
         if was is not None:
-            file.hear(Removed(Rights.of(was)))
-        await to_thread.run_sync(obstacles.come_back, file)
-        file.hear(Holds(None, None))
-        self._edits.ledger.on_disk.drop(path)
+            file.apply(Removed(Rights.of(was)))
+        await to_thread.run_sync(obstacles.restore, file)
+        file.apply(Holds(None, None))
+        self._files.ledger.on_disk.drop(path)
         if live is not None:
-            await self._edits.buffers.vacate(path, live)
+            await self._files.buffers.vacate(path, live)
 
-    async def put(
+    async def write(
         self,
         path: str,
         before: Text | None,
@@ -80,7 +80,7 @@ class FileWriter:
             there = await _is_there(path)
             known = live if isinstance(live, BufferText) else stored
             present = known.format if known and there else None
-            users = self._edits.state(path).user_format
+            users = self._files.tracked.state(path).user_format
             file_format = agents_format or format_to_write(users, present, before, after, whole)
             if isinstance(live, Closed):
                 disk_format = file_format or present or Format()
@@ -89,24 +89,24 @@ class FileWriter:
             if before is not None and live.text != before:
                 raise Refused(wording.WHY_CHANGED)
             if file_format is not None and file_format != live.format:
-                await self._edits.buffers.set_format(path, live, file_format)
-                live = await self._edits.buffers.read(place)
+                await self._files.buffers.set_format(path, live, file_format)
+                live = await self._files.buffers.read(place)
                 if isinstance(live, Closed):
                     continue
             written = await self._write(place, live, after, fresh=stored is not None, there=there)
             if written.outcome == "done":
                 if written.asked is not None and written.live is not None:
-                    self._edits.ledger.formatted(path, after, written.live.text)
+                    self._files.ledger.formatted(path, after, written.live.text)
                     if written.saved:
-                        self._edits.ledger.on_disk.drop(path)
-                        self._edits.tracked[path].hear(Holds(written.live.text, live.format))
+                        self._files.ledger.on_disk.drop(path)
+                        self._files.tracked[path].apply(Holds(written.live.text, live.format))
                 return
-            self._edits.buffers.distrust(path)
+            self._files.buffers.distrust(path)
         raise Refused("the buffer keeps changing")
 
     async def _format_of(self, path: str) -> Format | None:
         """Return the format of a file on disk; None if there is no file or it is not text."""
-        live = self._edits.buffers.get(path)
+        live = self._files.buffers.get(path)
         data = await to_thread.run_sync(read_or_none, path)
         if live is not None or data is None:
             return live.format if live else None
@@ -117,19 +117,19 @@ class FileWriter:
 
     async def _loaded(self, place: Place) -> tuple[BufferText | Closed, Decoded | None]:
         """Return the buffer, and the text of the file if it was loaded just now."""
-        live = await self._edits.buffers.read(place)
+        live = await self._files.buffers.read(place)
         if isinstance(live, BufferText):
             return live, None
-        limit = self._edits.options().message_bytes
+        limit = self._files.options().message_bytes
         stored = disk.stored(place, limit, live.fileencodings, live.fileformats)
-        fresh = await self._edits.buffers.load(place, stored.format if stored else None)
+        fresh = await self._files.buffers.load(place, stored.format if stored else None)
         return fresh, stored or Decoded(EMPTY, Format())
 
     async def _write(
         self, place: Place, live: BufferText, after: Text, fresh: bool, there: bool
     ) -> Written:
         """Try once. The outcome is ``done``, or ``moved`` if the buffer has changed."""
-        options = self._edits.options()
+        options = self._files.options()
         hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         lacking = unencodable(hunks, live.format.encoding)
         if lacking:
@@ -142,13 +142,13 @@ class FileWriter:
             autocmds=options.autocmds,
             fresh=fresh,
             synced=live.stale,
-            rights=None if there else self._edits.state(place.real).rights,
+            rights=None if there else self._files.tracked.state(place.real).rights,
         )
         deadline = anyio.current_time() + PATIENCE_S
-        written = await self._edits.buffers.write(place, live, change)
+        written = await self._files.buffers.write(place, live, change)
         while written.outcome == "busy" and anyio.current_time() < deadline:
             await anyio.sleep(PAUSE_S)
-            written = await self._edits.buffers.write(place, live, change)
+            written = await self._files.buffers.write(place, live, change)
         if written.outcome not in ("done", "moved"):
             raise Refused(written.why)
         return written
@@ -159,7 +159,7 @@ class FileWriter:
         """Write the file without Neovim, which cannot load it."""
         if closed.taken:
             raise Refused(closed.why)
-        limit = self._edits.options().message_bytes
+        limit = self._files.options().message_bytes
         now = disk.stored(place, limit, closed.fileencodings, closed.fileformats)
         if (now.text if now else None) != before:
             raise Refused(wording.WHY_CHANGED)
@@ -167,9 +167,9 @@ class FileWriter:
             data = encode(after, file_format)
         except UnicodeEncodeError as error:
             raise Refused(f"it cannot be written: {error.reason}") from error
-        rights = self._edits.state(place.real).rights
+        rights = self._files.tracked.state(place.real).rights
         await to_thread.run_sync(disk.write, place, data, rights)
-        self._edits.tracked[place.real].hear(Holds(after, file_format))
+        self._files.tracked[place.real].apply(Holds(after, file_format))
 
 
 def refused_why(error: Refused | Refusal) -> str:

@@ -15,17 +15,18 @@ from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.records import decoded, encoded
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.files import Files
 from acp_nvim.files.journal.replica import WRITES, Replica, Values, is_pending
 from acp_nvim.files.journal.session_keys import SessionKeys, info_of
-from acp_nvim.files.ports import AgentSession
-from acp_nvim.files.review.pending_edits import PendingEdits
-from acp_nvim.files.writes.agent_write import Lands
+from acp_nvim.files.ports import AgentSession, PromptName
+from acp_nvim.files.review.live_texts import LiveTexts
+from acp_nvim.files.writes.agent_write import OnWrite
 from acp_nvim.files.writes.write_notes import (
-    LeftNotes,
+    OldNotes,
     WriteNote,
     WriteNotes,
-    left_notes,
     noted_hunks,
+    old_notes,
     path_of,
 )
 
@@ -39,7 +40,7 @@ class Mark(NamedTuple):
     """Whether the ledger has all writes that dead processes noted."""
 
 
-class Landings:
+class WritesUnderWay:
     """Writes under way in one workspace. Created by the first write, or if notes of others
     exist.
     """
@@ -47,17 +48,18 @@ class Landings:
     def __init__(
         self,
         replica: Replica,
-        edits: PendingEdits,
+        files: Files,
+        live: LiveTexts,
         keys: SessionKeys,
         failed: Callable[[str, Exception], None],
     ) -> None:
         """``failed`` is called if a write could not be noted."""
-        self._replica, self._edits, self._keys = replica, edits, keys
+        self._replica, self._files, self._live, self._keys = replica, files, live, keys
         self._failed = failed
         self._notes = WriteNotes(replica.file.folder, f"{keys.instance}.{os.getpid()}")
         self._under_way: list[int] = []
         """First note numbers of the writes that are not in a ledger yet."""
-        self._left: list[LeftNotes] = []
+        self._left: list[OldNotes] = []
         self.unknown: dict[str, list[WriteNote]] = {}
         """Writes that no journal contains, by path. Each is passed to `adopt` once."""
 
@@ -65,7 +67,7 @@ class Landings:
     # ------------------------------------------------------------------------------------
 
     @contextmanager
-    def landing(self, session: AgentSession, path: str) -> Iterator[Lands]:
+    def note_write(self, session: AgentSession, path: str) -> Iterator[OnWrite]:
         """Note a write; at the end of the context it is in the ledger, or was not made."""
         first = self._notes.number + 1
         self._under_way.append(first)
@@ -97,7 +99,7 @@ class Landings:
             before is not None and before.eol,
             after.eol,
             noted_hunks(before or EMPTY, after, hunks),
-            self._edits.prompt(session),
+            self._files.authors.prompt(session),
         )
         try:
             self._replica.file.mark(pending=True)  # otherwise no process looks for the note
@@ -113,17 +115,17 @@ class Landings:
         number = min(self._under_way) - 1 if self._under_way else self._notes.number
         return Mark(number, not self.unknown)
 
-    def marked(self, values: Values) -> Values:
+    def with_mark(self, values: Values) -> Values:
         """Add the number of the last noted write to these values of the journal."""
         number = self.mark().number
         return {**values, (WRITES, self._notes.owner): number} if values and number else values
 
     @property
-    def has_left(self) -> bool:
+    def has_old_notes(self) -> bool:
         """Return whether notes of dead processes can be removed."""
         return bool(self._left) and not self.unknown
 
-    def published(self, mark: Mark, values: Values) -> None:
+    def on_published(self, mark: Mark, values: Values) -> None:
         """Remove the notes on writes that the journal now contains. Raises OSError."""
         if self._notes.number == mark.number:
             self._notes.clear()
@@ -138,10 +140,10 @@ class Landings:
     # -- notes of dead processes
     # ----------------------------------------------------------------------
 
-    def take_left(self) -> None:
+    def read_old_notes(self) -> None:
         """Take over the notes of dead processes, and learn the sessions that they name."""
         try:
-            self._left = left_notes(self._replica.file.folder)
+            self._left = old_notes(self._replica.file.folder)
         except OSError as error:
             self._failed(self._replica.root, error)
         for left in self._left:
@@ -177,21 +179,33 @@ class Landings:
 
     async def _adopt(self, path: str, notes: Sequence[WriteNote]) -> None:
         try:
-            text = await self._edits.live(path)
+            text = await self._live.text(path)
         except Refusal:  # no longer text
             return
         made = self._made(path, text, notes)
         if made and made[0][1] is not None:
-            await self._edits.found(path, made[0][1])
+            await self._live.enter(path, made[0][1])
         for note, before, after in made:
             n = self._keys.number(note.session)
-            self._edits.adopt(n, note.prompt, path, before, after)
+            self._enter(n, note.prompt, path, before, after)
+
+    def _enter(
+        self, n: int, prompt: PromptName | None, path: str, before: Text | None, after: Text
+    ) -> None:
+        """Enter an agent's write. ``prompt`` is the agent's, if option `blame` was on."""
+        files = self._files
+        files.ledger.agent_wrote(path, before, after, n)
+        if prompt is not None:
+            files.authors.on_adopt(prompt, path, before, after)
+        files.checkpoints.on_touch(path, before)
+        files.checkpoints.record(path, before, after)
+        files.pending_view.refresh(path)
 
     def _made(
         self, path: str, text: Text | None, notes: Sequence[WriteNote]
     ) -> list[tuple[WriteNote, Text | None, Text]]:
         """Return the writes that a text contains and no journal does, with the texts around."""
-        entry = self._edits.ledger.get(path)
+        entry = self._files.ledger.get(path)
         made: list[tuple[WriteNote, Text | None, Text]] = []
         for note in reversed(notes):
             is_known = entry is not None and entry.live == text

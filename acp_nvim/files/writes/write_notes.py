@@ -165,7 +165,7 @@ class WriteNotes:
         self._handle, self._size = -1, 0
 
 
-class LeftNotes(msgspec.Struct, frozen=True):
+class OldNotes(msgspec.Struct, frozen=True):
     """Notes of a process that is dead."""
 
     owner: str
@@ -179,7 +179,7 @@ class LeftNotes(msgspec.Struct, frozen=True):
         os.close(self.handle)
 
 
-def left_notes(folder: Path) -> list[LeftNotes]:
+def old_notes(folder: Path) -> list[OldNotes]:
     """Take over the notes of all dead processes, until they are removed.
 
     Blocks; raises OSError.
@@ -190,7 +190,7 @@ def left_notes(folder: Path) -> list[LeftNotes]:
     return [found for path in paths if (found := _taken(path)) is not None]
 
 
-def _taken(path: Path) -> LeftNotes | None:
+def _taken(path: Path) -> OldNotes | None:
     try:
         handle = os.open(path, _FLAGS)
     except FileNotFoundError:
@@ -200,7 +200,7 @@ def _taken(path: Path) -> LeftNotes | None:
         return None
     batches, _, _ = read_on(os.pread(handle, os.fstat(handle).st_size, 0))
     notes = [note for it in batches for note in _decoded(it)]
-    return LeftNotes(path.name.removeprefix(NOTES), notes, path, handle)
+    return OldNotes(path.name.removeprefix(NOTES), notes, path, handle)
 
 
 def _decoded(batch: bytes) -> list[WriteNote]:

@@ -13,8 +13,8 @@ from typing import Any, Final
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text, keys
 from acp_nvim.files.bytes.paths import place
-from acp_nvim.files.writes.agent_files import AgentFiles, Landed
-from acp_nvim.files.writes.change_set import ChangeSets, FileChange, Seen
+from acp_nvim.files.writes.agent_files import AgentFiles, WrittenFile
+from acp_nvim.files.writes.change_set import ChangeSets, FileChange, LiveText
 from acp_nvim.session.session import Session
 from acp_nvim.tools.changing.change_ports import Permissions, Proposed, Run
 from acp_nvim.tools.server.tool import Call, ToolError, ToolResult
@@ -55,12 +55,12 @@ class Changes:
         self._change_sets = change_sets
         self._permissions = permissions
 
-    async def current(self, path: str, *, saved: bool = False) -> Seen:
+    async def current(self, path: str, *, saved: bool = False) -> LiveText:
         """Return the live or saved text of a file (real path) for tools that do not quote it.
 
         Raise Refusal.
         """
-        return await self._change_sets.seen(path, saved=saved)
+        return await self._change_sets.live_text(path, saved=saved)
 
     async def read(self, session: Session, path: str) -> Text:
         """Return the live text of an argument's file, for an answer about it.
@@ -68,7 +68,7 @@ class Changes:
         A guarded file requires a question. The text does not count as read by the agent. Raise
         Refusal.
         """
-        return (await self._files.look(session, absolute(session, path)))[1]
+        return (await self._files.locate(session, absolute(session, path)))[1]
 
     async def shows(self, session: Session, path: str) -> bool:
         """Return whether an answer may quote a file (real path) without a question."""
@@ -108,7 +108,7 @@ class Changes:
         """
         session = call.session
         found: list[FileChange] = []
-        landed: list[Landed] = []
+        landed: list[WrittenFile] = []
         proposed = Proposed(title, path=path, runs=runs, agent_call=call.agent_call)
         async with self._permissions.ask(session, proposed) as refused:
             if refused:
@@ -143,9 +143,11 @@ def real_path(session: Session, path: str) -> str:
 # -- answers --------------------------------------------------------------------------------------
 
 
-def _result(session: Session, wanted: Sequence[FileChange], landed: Sequence[Landed]) -> ToolResult:
+def _result(
+    session: Session, wanted: Sequence[FileChange], landed: Sequence[WrittenFile]
+) -> ToolResult:
     origins = {it.path: it.origin for it in wanted if it.origin is not None}
-    done: dict[str, list[Landed]] = {}
+    done: dict[str, list[WrittenFile]] = {}
     for one in landed:
         done.setdefault(one.path, []).append(one)
     files = [_file(session, path, its, origins.get(path)) for path, its in done.items()]
@@ -157,7 +159,7 @@ def _result(session: Session, wanted: Sequence[FileChange], landed: Sequence[Lan
 
 
 def _file(
-    session: Session, path: str, landed: Sequence[Landed], origin: str | None
+    session: Session, path: str, landed: Sequence[WrittenFile], origin: str | None
 ) -> dict[str, Any]:
     before, after = landed[0].before, landed[-1].after
     hunks = diff(keys(before), keys(after))
@@ -170,7 +172,7 @@ def _file(
     }
     if origin:
         found["from"] = display_path(session, origin)
-    if any(one.amended for one in landed):
+    if any(one.is_amended for one in landed):
         found["amended"] = True
     return found
 

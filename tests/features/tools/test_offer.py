@@ -81,7 +81,7 @@ async def test_every_tool_is_described_and_can_be_called(tmp_path: Path) -> None
     nobody: Any = None
     async with fake_workspace(tmp_path) as fake:
         host: Any = SimpleNamespace(
-            workspace=fake.review,
+            workspace=fake.core,
             options=SimpleNamespace(files=lambda: fake.options),
             observers=HostObservers(),
             **dict.fromkeys(("bridge", "async_calls", "tool_editor")),

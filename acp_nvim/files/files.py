@@ -1,0 +1,103 @@
+"""Parts of the files room by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from acp_nvim.edits.agent_bases import AgentBases
+from acp_nvim.edits.ledger import Ledger
+from acp_nvim.edits.text import Text
+from acp_nvim.files.buffers.buffer_cache import BufferCache
+from acp_nvim.files.buffers.tracked_file import TrackedFiles
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.changes.git_tree import GitTrees
+from acp_nvim.files.changes.turns import Turns
+from acp_nvim.files.checkpoints.checkpoints import Checkpoints
+from acp_nvim.files.checkpoints.snapshots import Snapshots
+from acp_nvim.files.ports import AgentSession, Authorship, Buffers, FileOptions, PromptName, View
+from acp_nvim.files.review.pending_view import PendingView
+from acp_nvim.files.review.user_edits import UserEdits
+from acp_nvim.tasks import Trigger
+
+
+class Files:
+    """State of all files that agents and the user share, and the ports to editor and screen.
+
+    It has no logic of its own. An object that needs one part only gets that part.
+    """
+
+    def __init__(
+        self,
+        buffers: Buffers,
+        view: View,
+        options: Callable[[], FileOptions],
+        sessions: Callable[[], Iterable[AgentSession]],
+        authorship: Authorship,
+    ) -> None:
+        """``authorship`` is for option `blame`."""
+        self.options, self.sessions, self.view = options, sessions, view
+        self.tracked = TrackedFiles()
+        self.ledger = Ledger()
+        """Undecided changes of agents, by real path."""
+        self.bases = AgentBases()
+        self.trees = GitTrees()
+        self.turns = Turns(buffers.announce)
+        self.journal_due = Trigger()
+        """Set when the journal has to be written."""
+        self.pending_view = PendingView(
+            self.ledger, self.tracked, self.trees, view, sessions, self.journal_due
+        )
+        self.user_edits = UserEdits(
+            self.tracked, self.ledger, self.bases, self.turns, self.trees, self.pending_view
+        )
+        self.buffers = BufferCache(buffers, self.tracked, self.user_edits.on_buffer_news)
+        self.authors = BlameAuthors(authorship, options)
+        self.home = CheckpointHome()
+        self.snapshots = Snapshots(self.home.folder, view.notice)
+        self.checkpoints = Checkpoints(self.snapshots)
+
+
+class CheckpointHome:
+    """Directory of all checkpoints."""
+
+    def __init__(self) -> None:
+        self._data: Path | None = None
+
+    def keep_in(self, data: Path | None) -> None:
+        """Store checkpoints below this directory, ``stdpath('data')/acp``; None: not known."""
+        self._data = data
+
+    def folder(self, root: str) -> Path:
+        """Return the directory of a session directory's checkpoints, shared by all Neovims."""
+        return self.all() / roots.name(root)
+
+    def all(self) -> Path:
+        """Return the directory of the checkpoints of all session directories."""
+        cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
+        return (self._data or cache / "acp") / "checkpoints"
+
+
+class BlameAuthors:
+    """Authors of lines, recorded only if option `blame` is on."""
+
+    def __init__(self, authorship: Authorship, options: Callable[[], FileOptions]) -> None:
+        self._authorship, self._options = authorship, options
+
+    def on_write(
+        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+    ) -> None:
+        if self._options().blame:
+            self._authorship.on_write(session, path, before, agents, after)
+
+    def on_move(self, session: AgentSession, old: str, new: str) -> None:
+        if self._options().blame:
+            self._authorship.on_move(session, old, new)
+
+    def prompt(self, session: AgentSession) -> PromptName | None:
+        return self._authorship.prompt(session) if self._options().blame else None
+
+    def on_adopt(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
+        if self._options().blame:
+            self._authorship.on_adopt(prompt, path, before, after)

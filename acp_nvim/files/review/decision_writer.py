@@ -1,0 +1,204 @@
+"""Steps of a decision, carried out in buffers and on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.pending import Pending, Restoration
+from acp_nvim.edits.text import Text
+from acp_nvim.files.buffers.tracked_file import Removed
+from acp_nvim.files.bytes import disk, nofollow, obstacles
+from acp_nvim.files.bytes.disk import read_signed
+from acp_nvim.files.bytes.file_format import BinaryError, text_of
+from acp_nvim.files.bytes.obstacles import Blocked, in_order
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.files import Files
+from acp_nvim.files.ports import BufferText
+from acp_nvim.files.review.live_texts import LiveTexts
+from acp_nvim.files.writes.file_writer import FileWriter, Refused, refused_why
+
+
+class DecisionWriter:
+    """Writes the texts that a decision restores."""
+
+    def __init__(self, files: Files, live: LiveTexts) -> None:
+        self._files = files
+        self._ledger = files.ledger
+        self._live = live
+        self._writer = FileWriter(files)
+
+    async def carry_out(
+        self, steps: Sequence[Restoration], entries: Sequence[Pending], act: Act = Act.DECIDED
+    ) -> list[str]:
+        """Carry out the steps of a decision. If one fails, its edits become pending again."""
+        before = {entry.path: entry for entry in entries}
+        if not steps:
+            self._files.pending_view.refresh(*before)
+            return []
+        notes: list[str] = []
+        stays: set[str] = set()
+        async with self._live.as_one_act([step.path for step in steps], act):
+            for step in in_order(steps):
+                if step.path in stays:
+                    self._ledger.reinstated(step.path, step.before, before.get(step.path))
+                    continue
+                done, said = await self._try(step, before.get(step.path))
+                notes += said
+                if not done:
+                    stays |= self._other_end(step, entries)
+                    present = await self._present_text(step)
+                    self._ledger.reinstated(step.path, present, before.get(step.path))
+        if act is Act.DECIDED:
+            notes += await self._not_saved(entries)
+        self._files.pending_view.refresh(*before, *(step.path for step in steps))
+        return notes
+
+    async def _not_saved(self, entries: Sequence[Pending]) -> list[str]:
+        """Name the files that still have, on disk, the text rejected in their unsaved buffers."""
+        ledger, limit = self._ledger, self._files.options().message_bytes
+        notes: list[str] = []
+        for entry in entries:
+            live = self._files.buffers.get(entry.path)
+            if live is None or entry.path not in ledger.on_disk:
+                continue
+            place = Place(entry.path, entry.path)
+            try:
+                text = await to_thread.run_sync(disk.saved, place, limit, live.format)
+            except Refusal:
+                continue  # the file is no longer text
+            left, now = ledger.on_disk.compare(entry.path, text), ledger.get(entry.path)
+            rejected = [hunk for hunk in entry.hunks if not (now and now.like(entry, hunk))]
+            if left and (entry.conflict or any(left.like(entry, hunk) for hunk in rejected)):
+                notes.append(wording.NOT_SAVED_YET.format(file=Path(entry.path).name))
+        return notes
+
+    async def _try(self, step: Restoration, entry: Pending | None) -> tuple[bool, list[str]]:
+        """Carry out one step; return whether it succeeded, and notes for the user."""
+        name = Path(step.path).name
+        notes = [wording.NOTE.format(file=name, note=step.note)] if step.note else []
+        try:
+            await self._apply(step, entry)
+        except (Refused, Refusal) as error:
+            return False, [*notes, wording.LEFT.format(file=name, reason=refused_why(error))]
+        if step.before != step.after:  # recorded, not as the user's own change
+            live = self._files.buffers.get(step.path)
+            after = live.text if live and step.after is not None else step.after
+            self._files.checkpoints.record(step.path, step.before, after, agent=False)
+        return True, notes
+
+    def _other_end(self, step: Restoration, entries: Sequence[Pending]) -> set[str]:
+        """Return the other path of a file that could not be moved.
+
+        If the reject of a move could not be undone, nothing stays pending.
+        """
+        if step.before is not None:
+            return set()
+        rejected = {entry.path for entry in entries if entry.origin == step.path}
+        again = self._ledger.get(step.path)
+        if again is None or again.origin is None:
+            return rejected
+        self._ledger.restored(step.path, None, None)
+        return {again.origin}
+
+    async def _present_text(self, step: Restoration) -> Text | None:
+        """Return the present text of a file whose step has failed."""
+        try:
+            return await self._live.text(step.path, gone=step.before is None)
+        except Refusal:  # the path leads elsewhere, or is no longer a file
+            return step.before
+
+    async def _apply(self, step: Restoration, entry: Pending | None) -> None:
+        now = self._ledger.get(step.path)
+        relaid = now is not None and now.relaid != ""
+        self._part(step, entry)
+        if step.before == step.after and not (relaid or (entry is not None and entry.relaid)):
+            return
+        gone = (entry is not None and entry.live is None) or _replaces_link(step, now)
+        present = await self._live.text(step.path, gone=gone)
+        if present != step.before:
+            raise Refused(wording.WHY_CHANGED)
+        live = self._files.buffers.get(step.path)
+        if live and step.after and entry and entry.conflict and step.after == entry.theirs:
+            await self._take_agents_text(step.path, live, step.after)
+        elif step.after is None:
+            await self._writer.remove(step.path)
+        else:
+            whole = entry is not None and entry.base == step.after and not relaid
+            agents = (
+                self._files.tracked.state(step.path).agent_format
+                if relaid and entry is None
+                else None
+            )
+            if gone:
+                await self._give_way(step)
+            try:
+                await self._writer.write(step.path, step.before, step.after, whole, agents)
+            except (Refused, Refusal):
+                await to_thread.run_sync(obstacles.restore, self._files.tracked[step.path])
+                raise
+            self._files.tracked[step.path].apply(Removed(None))
+
+    def _part(self, step: Restoration, entry: Pending | None) -> None:
+        """Keep the edits of a file whose buffer has unsaved changes, until it is saved.
+
+        A conflict that is decided for the agent's side leaves no such changes.
+        """
+        path = step.path
+        live, on_disk = self._files.buffers.get(path), self._ledger.on_disk
+        if live is None or not live.modified or entry is None or path in on_disk:
+            return
+        if not entry.conflict:
+            on_disk.put(path, entry)
+            return
+        if step.after == entry.theirs:
+            return
+        common, theirs = self._files.tracked.state(path).conflict_base, entry.theirs
+        if not entry.overtaken and isinstance(common, Text) and theirs is not None:
+            on_disk.put(path, Pending(path, common, theirs, theirs, writers=entry.writers))
+
+    async def _give_way(self, step: Restoration) -> None:
+        """Remove the obstacle in place of a restored file. Raises Refused."""
+        try:
+            await to_thread.run_sync(obstacles.displace, self._files.tracked[step.path])
+        except Blocked as error:
+            raise Refused(str(error)) from error
+        except OSError as error:
+            raise Refused(error.strerror or str(error)) from error
+
+    async def _take_agents_text(self, path: str, live: BufferText, theirs: Text) -> None:
+        """Load the agent's text from disk into the buffer, even if the user's was saved over it.
+
+        An autosave is not a decision.
+        """
+        try:
+            data, signature = await to_thread.run_sync(read_signed, path)
+            if data is None:  # raises for a folder or a link
+                data = await to_thread.run_sync(nofollow.read, path)
+            now = text_of(data, live.format)
+            without_crs = text_of(data, live.format.with_crs())
+        except BinaryError as error:
+            raise Refused(str(error)) from error
+        except OSError as error:
+            raise Refused(error.strerror or str(error)) from error
+        if now == live.text and not live.modified:
+            await self._writer.write(path, live.text, theirs)
+            return
+        if theirs not in (now, without_crs):
+            raise Refused(wording.WHY_CHANGED_AGAIN)
+        outcome = await self._files.buffers.follow_disk(
+            path, live, theirs, modified=False, signature=signature
+        )
+        if outcome != "done":
+            raise Refused(wording.WHY_OUTCOME.format(outcome=outcome))
+
+
+def _replaces_link(step: Restoration, now: Pending | None) -> bool:
+    """Return whether a file replaces the link again that its reject had restored."""
+    is_new = step.before is None and now is not None and now.base is None
+    return is_new and now is not None and now.relaid != ""

@@ -1,0 +1,225 @@
+"""Live texts of files, and a ledger that is up to date with them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import anyio
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.text import Text
+from acp_nvim.files.buffers.tracked_file import Unsettled
+from acp_nvim.files.bytes import disk, obstacles
+from acp_nvim.files.bytes.disk import signature_of
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.files import Files
+from acp_nvim.files.ports import BufferText, Closed
+
+QUIET_S: Final = 0.05
+"""How long the user has to stop typing before hunks are computed again."""
+
+
+class LiveTexts:
+    """Texts of buffers or files, and the changes of the ledger that they imply.
+
+    The live text of a file is that of its buffer, otherwise that of the disk.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._tracked = files.tracked
+        self._ledger = files.ledger
+        self._bases = files.bases
+        self._buffers = files.buffers
+        self._user_edits = files.user_edits
+        self._view = files.pending_view
+        self._lock = anyio.Lock()
+        self.restored = set[str]()
+        """Files with edits of an earlier Neovim that are not compared with their texts yet."""
+
+    @asynccontextmanager
+    async def hold(self, *paths: str) -> AsyncIterator[None]:
+        """Hold the locks of these files and of decisions; only the user may change the files."""
+        async with self._lock, AsyncExitStack() as stack:
+            for path in sorted(set(paths)):
+                await stack.enter_async_context(self._tracked[path].hold())
+            yield
+
+    # ---- user edits
+
+    async def run(self, scan: Callable[[str], Awaitable[None]]) -> None:
+        """Process the user's edits until cancelled.
+
+        ``scan`` reads the latest changes of a file by running agents.
+        """
+        while True:
+            await self._user_edits.news.wait()
+            await anyio.sleep(QUIET_S)
+            to_read = self._user_edits.collect()
+            for path in to_read:
+                await scan(path)
+                self._settle_reread(path)
+                async with self.hold(path):
+                    await self.sync(path)
+                    await self._settle(path)
+            if any(self._files.trees.moved(path)[0] for path in to_read):
+                await self.sync_all(scan)
+            self._view.flush()
+
+    async def sync_all(self, scan: Callable[[str], Awaitable[None]]) -> None:
+        """Bring all entries up to date with their files, including parked ones."""
+        paths = list(
+            dict.fromkeys((*(it.path for it in self._ledger.files()), *self._ledger.parked()))
+        )
+        trees = self._files.trees.read(paths)
+        with self._view.together():
+            for path in paths:
+                await scan(path)
+                async with self.hold(path):
+                    await self.sync(path)
+        self._files.trees.known.update(trees)
+
+    def _settle_reread(self, path: str) -> None:
+        if self._tracked.state(path).unsettled:
+            self._tracked[path].apply(Unsettled(False))
+
+    async def _settle(self, path: str) -> None:
+        """Use the text that replaced a discarded buffer text as a new base for agents."""
+        if not self._bases.is_left(path):
+            return
+        limit, place = self._files.options().message_bytes, Place(path, path)
+        try:
+            live = await self.text(path)
+            buffer = self._buffers.get(path)
+            present = [] if live is None else [live]
+            if buffer is not None and buffer.modified:
+                present.append(await to_thread.run_sync(disk.saved, place, limit, buffer.format))
+        except Refusal:
+            return  # not text, so an agent cannot write it either
+        if present:
+            self._bases.found(path, iter(present), Act.TYPED)
+        else:
+            self._bases.changed(path, None, Act.REPLACED)
+
+    # ---- the ledger
+
+    async def sync_typed(self, path: str) -> None:
+        """Enter the user's changes of a file so far into the ledger, and do nothing else."""
+        found = await self._buffers.peek(path)
+        if isinstance(found, Closed):
+            await self.sync(path)
+        else:
+            await self.enter(path, await self._buffer_text(path, found))
+
+    async def sync(self, path: str) -> Text | None:
+        """Bring the ledger up to date with the file; return its live text."""
+        try:
+            text = await self.text(path)
+        except Refusal:
+            return None  # no longer text: its edits stay until it is text again
+        await self.enter(path, text)
+        return text
+
+    async def enter(self, path: str, text: Text | None) -> None:
+        """Enter the text of a file: it is the user's unless an agent may have changed it."""
+        buffer = self._buffers.get(path)
+        is_typed = buffer is not None and buffer.modified
+        if is_typed:
+            self._ledger.part(path)
+        elif path in self._ledger.on_disk:
+            self._ledger.give_up(path)
+            self._view.refresh(path)
+        entry = self._ledger.followed(path)
+        is_same = entry is None or entry.live == text
+        if self._user_edits.is_exiting or (is_same and not self._ledger.parked(path)):
+            self.restored.discard(path)
+            return
+        if self._files.turns.concern(path) and await self._unseen(path):
+            self._user_edits.unsettle(path)
+            return
+        moved, branch = await to_thread.run_sync(self._files.trees.moved, path)
+        if (moved or path in self.restored or is_same) and not is_typed:
+            self._tree_changed(path, text, branch, replaced=moved)
+        else:
+            self._ledger.user_edited(path, text)
+            self._ledger.come_back(path, text)
+        self.restored.discard(path)
+        self._view.refresh(path)
+
+    def _tree_changed(self, path: str, text: Text | None, branch: str, *, replaced: bool) -> None:
+        """Process a text by git, another program or the user of an earlier Neovim."""
+        ledger = self._ledger
+        entry = ledger.get(path)
+        was_apart = entry is not None and entry.conflict
+        if ledger.tree_changed(path, text, replaced=replaced, branch=branch, time=time.time()):
+            self._view.parked(path)
+        now = ledger.get(path)
+        if now is not None and now.conflict and not was_apart:
+            self._files.view.tell(wording.CHANGED_BY_BOTH.format(file=Path(path).name))
+
+    async def _unseen(self, path: str) -> bool:
+        """Return whether the file has changed since its last scan, perhaps by an agent."""
+        looked = self._tracked.state(path).last_scan
+        now = await to_thread.run_sync(signature_of, path)
+        return looked != (self._files.turns.round, now)
+
+    @asynccontextmanager
+    async def as_one_act(self, paths: Iterable[str], act: Act) -> AsyncIterator[None]:
+        """Record all changes of these files within the context as one act of the user."""
+        known = [path for path in paths if self._bases.knows(path)]
+        before = {path: await self._text_or_none(path) for path in known}
+        yield
+        for path, text in before.items():
+            self._bases.changed(path, await self._text_or_none(path), act, text)
+
+    # ---- texts
+
+    async def text(self, path: str, *, gone: bool = False) -> Text | None:
+        """Return the text of a file from buffer or disk; None if there is no file. Raises Refusal.
+
+        If an agent has deleted the file (``gone``), whatever replaces it does not count as a file.
+        """
+        place = Place(path, path)
+        found = await self._buffers.read(place)
+        if isinstance(found, BufferText):
+            return await self._buffer_text(path, found, gone=gone)
+        if (gone or self._is_gone(path)) and await to_thread.run_sync(_is_replaced, path):
+            return None
+        limit = self._files.options().message_bytes
+        formats = found.fileencodings, found.fileformats
+        stored = await to_thread.run_sync(disk.stored, place, limit, *formats)
+        return stored.text if stored else None
+
+    async def _text_or_none(self, path: str) -> Text | None:
+        """Return the live text; None also for a file that is not text."""
+        try:
+            return await self.text(path)
+        except Refusal:
+            return None
+
+    async def _buffer_text(
+        self, path: str, found: BufferText, *, gone: bool = False
+    ) -> Text | None:
+        """Return the text of a buffer; None for a clean one whose file is deleted."""
+        there = found.modified or await to_thread.run_sync(Path(path).exists)
+        if there and (gone or self._is_gone(path)) and not found.modified:
+            there = await to_thread.run_sync(obstacles.is_file, path)
+        now = self._buffers.get(path) or found  # the user may have typed in the meantime
+        return now.text if there else None
+
+    def _is_gone(self, path: str) -> bool:
+        """Return whether an agent has deleted the file and the deletion is undecided."""
+        entry = self._ledger.get(path)
+        return entry is not None and entry.live is None
+
+
+def _is_replaced(path: str) -> bool:
+    """Return whether a folder, a link or a FIFO is in place of a file."""
+    return obstacles.describe(path) != ""

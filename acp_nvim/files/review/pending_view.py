@@ -1,0 +1,114 @@
+"""Hunks of pending edits on the screen, brought up to date with the ledger."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from acp_nvim import wording
+from acp_nvim.edits.ledger import Ledger
+from acp_nvim.files.buffers.tracked_file import AgentChanged, TrackedFiles
+from acp_nvim.files.changes.git_tree import GitTrees
+from acp_nvim.files.ports import AgentSession, View
+from acp_nvim.tasks import Trigger
+
+
+class PendingView:
+    """Files whose hunks have to be shown again, and agents' changes to be announced after them."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        tracked: TrackedFiles,
+        trees: GitTrees,
+        view: View,
+        sessions: Callable[[], Iterable[AgentSession]],
+        journal_due: Trigger,
+    ) -> None:
+        self._ledger = ledger
+        self._tracked = tracked
+        self._trees = trees
+        self._view = view
+        self._sessions = sessions
+        self._journal_due = journal_due
+        self._changed = set[str]()
+        self._gathering = set[asyncio.Task[Any] | None]()
+        """Tasks within `together`. Changes by other tasks do not wait for them."""
+        self._announced: list[tuple[AgentSession, str, str, str, bool]] = []
+        """Changes of agents that are not shown yet."""
+        self._pending: list[str] = []
+        self._parked = set[str]()
+        """Files whose edits were parked, still to be reported."""
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Show all changes by this task at once, so a moved file never appears twice."""
+        task = asyncio.current_task()
+        self._gathering.add(task)
+        try:
+            yield
+        finally:
+            self._gathering.discard(task)
+            self.flush()
+
+    def announce(
+        self, session: AgentSession, path: str, kind: str, source: str, conflict: bool = False
+    ) -> None:
+        """Show an agent's change, as an event and by its hunks."""
+        self._tracked[path].apply(AgentChanged())
+        self._trees.learn([path])
+        self._announced.append((session, path, kind, source, conflict))
+        self.refresh(path)
+
+    def parked(self, path: str) -> None:
+        """Report with the next `flush` that edits of a file were parked."""
+        self._parked.add(path)
+
+    def refresh(self, *paths: str) -> None:
+        """Show these files' hunks with the next frame."""
+        self._changed.update(paths)
+        if asyncio.current_task() not in self._gathering:
+            self.flush()
+
+    def refresh_later(self, path: str) -> None:
+        """Show a file's hunks with the next `flush`."""
+        self._changed.add(path)
+
+    def flush(self) -> None:
+        """Show all changed files. The event of an agent's change is sent after its hunks."""
+        changed, self._changed = self._changed, set()
+        announced, self._announced = self._announced, []
+        if changed:
+            self._show_all(changed)
+        for change in announced:
+            self._view.report_edit(*change)
+
+    def _show_all(self, paths: Iterable[str]) -> None:
+        for path in sorted(paths):
+            self.show(path)
+        self._journal_due.set()
+        self._report_parked()
+        pending = [entry.path for entry in self._ledger.files()]
+        if pending != self._pending:
+            self._pending = pending
+            self._view.pending(pending)
+        for session in self._sessions():
+            self._view.summary(session, self._ledger.files(session.n))
+
+    def show(self, path: str) -> None:
+        """Show a file's hunks now."""
+        entry = self._ledger.get(path)
+        buffer = self._tracked.buffer(path).text
+        current = entry is not None and buffer is not None and buffer.text == entry.live
+        self._view.hunks(path, entry, buffer.tick if buffer is not None and current else None)
+
+    def _report_parked(self) -> None:
+        paths, self._parked = sorted(self._parked), set()
+        if paths:
+            branch = self._ledger.parked(paths[0])[paths[0]][-1].branch if len(paths) == 1 else ""
+            files = Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"
+            where = wording.PART_BRANCH.format(branch=branch) if branch else ""
+            self._view.tell(wording.PARKED.format(files=files, where=where))

@@ -1,0 +1,282 @@
+"""The user's decisions on pending edits."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Literal
+
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.pending import Pending, Restoration
+from acp_nvim.edits.text import Text
+from acp_nvim.files.bytes.file_format import BinaryError, text_of
+from acp_nvim.files.bytes.obstacles import pending_inside, users_file_inside
+from acp_nvim.files.bytes.paths import is_below
+from acp_nvim.files.files import Files
+from acp_nvim.files.ports import BufferText, BusyError, Claim
+from acp_nvim.files.review.decision_writer import DecisionWriter
+from acp_nvim.files.review.live_texts import LiveTexts
+from acp_nvim.files.writes.file_writer import read_or_none
+
+Verdict = Literal["accept", "reject"]
+
+
+class Review:
+    """Accepts, rejects and undoes rejects. Results are lines for the user.
+
+    Each decision claims the journal, brings the ledger up to date with the files, changes the
+    ledger, and writes the texts that the ledger restores.
+    """
+
+    def __init__(
+        self, files: Files, live: LiveTexts, scan: Callable[[str], Awaitable[None]], claim: Claim
+    ) -> None:
+        """``scan`` reads the latest changes of a file by running agents; ``claim`` excludes
+        decisions by other Neovims.
+        """
+        self._files = files
+        self._ledger = files.ledger
+        self._live = live
+        self._scan = scan
+        self._claim = claim
+        self._writer = DecisionWriter(files, live)
+
+    # ---- one hunk
+
+    async def hunk(
+        self, verdict: Verdict, path: str, row: int, tick: int | None = None
+    ) -> list[str]:
+        """Decide the hunk at a 0-based row of the live text at this changedtick of its buffer.
+
+        ``tick`` is None if the file has no buffer.
+        """
+        live, ledger, buffers = self._live, self._ledger, self._files.buffers
+        try:
+            async with self._claim([path]) as others:
+                if path in others and others[path] != ledger.get(path):
+                    async with live.hold(path):
+                        await live.sync(path)
+                        return await self._decide_as_seen(verdict, path, row, others[path])
+                buffer = buffers.get(path)
+                if buffer is not None and not buffer.modified:
+                    is_outdated = await to_thread.run_sync(_is_outdated, buffer, path)
+                    tick = None if is_outdated else tick  # another program wrote the file
+                with buffers.trust_at(path, tick) as is_known:
+                    entry = ledger.get(path)
+                    is_current = buffer and entry and entry.live == buffer.text
+                    if is_known and is_current and not self._files.turns:
+                        async with live.hold(path):
+                            return await self._decide(verdict, path, row, ledger.get(path))
+                    return await self._decide_synced(verdict, path, row)
+        except BusyError:
+            return [wording.OTHER_NEOVIM_BUSY]
+
+    async def _decide_as_seen(
+        self, verdict: Verdict, path: str, row: int, seen: Pending | None
+    ) -> list[str]:
+        """Decide a hunk of a file in which another Neovim has decided in the meantime."""
+        entry = self._ledger.get(path)
+        chosen = seen.hunk_at(row) if seen is not None else None
+        if entry is None or (chosen and seen and entry.like(seen, chosen) is None):
+            return [wording.DECIDED_ELSEWHERE.format(file=Path(path).name)]
+        return await self._decide(verdict, path, row, seen)
+
+    async def _decide_synced(self, verdict: Verdict, path: str, row: int) -> list[str]:
+        """Decide a hunk after the ledger is brought up to date with buffer and file."""
+        live, ledger, tracked = self._live, self._ledger, self._files.tracked
+        async with live.hold(path):
+            await live.sync_typed(path)
+            seen, count = ledger.get(path), tracked.state(path).agent_change_count
+        if verdict == "reject" and seen is not None and pending_inside(ledger, [seen]):
+            return await self._decide_files(verdict, [seen], {})
+        await self._scan(path)
+        async with live.hold(path):
+            await live.sync(path)
+            if tracked.state(path).agent_change_count == count:
+                seen = ledger.get(path)
+            return await self._decide(verdict, path, row, seen)
+
+    async def _decide(
+        self, verdict: Verdict, path: str, row: int, seen: Pending | None
+    ) -> list[str]:
+        """Decide a hunk at a ``row`` of the pending edits that the user saw (``seen``)."""
+        entry = self._ledger.get(path)
+        if entry is None:
+            return [wording.NOTHING_IN.format(file=Path(path).name)]
+        chosen = seen.hunk_at(row) if seen is not None else None
+        hunk = None
+        if not _is_whole(entry):
+            hunk = entry.like(seen, chosen) if seen and chosen else entry.hunk_at(row)
+        if hunk is None and not _is_whole(entry) and chosen is None:
+            return [wording.NO_HUNK.format(line=row + 1)]
+        if hunk is None and seen is not None and not (_is_whole(entry) and _is_whole(seen)):
+            return [wording.HUNK_CHANGED.format(line=row + 1)]
+        decide = self._ledger.accept if verdict == "accept" else self._ledger.reject
+        notes = await self._writer.carry_out(decide(path, hunk), [entry])
+        self._files.view.next_hunk(self.next_hunk(path, hunk.new_start if hunk else 0))
+        return notes
+
+    # ---- whole files
+
+    async def files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
+        """Decide all edits of these files."""
+        try:
+            async with self._claim([entry.path for entry in entries]) as others:
+                return await self._decide_files(verdict, entries, others)
+        except BusyError:
+            return [wording.OTHER_NEOVIM_BUSY]
+
+    async def _decide_files(
+        self, verdict: Verdict, entries: Sequence[Pending], others: Mapping[str, Pending | None]
+    ) -> list[str]:
+        """Decide files. ``others`` are the edits as seen, of files changed by another Neovim."""
+        live, ledger, state = self._live, self._ledger, self._files.tracked.state
+        if len(entries) == 1 and others and ledger.get(entries[0].path) is None:
+            return [wording.DECIDED_ELSEWHERE.format(file=Path(entries[0].path).name)]
+        scope = {entry.path for entry in entries}
+        if verdict == "reject":
+            entries = [*entries, *pending_inside(ledger, entries)]
+        paths = [path for entry in entries for path in (entry.path, entry.origin) if path]
+        seen: list[tuple[str, Pending | None, int]] = []
+        async with live.hold(*paths):
+            for path in (entry.path for entry in entries):
+                await live.sync_typed(path)
+                seen.append((path, ledger.get(path), state(path).agent_change_count))
+        for path in paths:
+            await self._scan(path)
+        async with live.hold(*paths):
+            for entry in entries:
+                await live.sync(entry.path)
+            changed = {
+                path: others.get(path, then)
+                for path, then, count in seen
+                if state(path).agent_change_count != count or path in others
+            }
+            paths = [entry.path for entry in entries]
+            if verdict == "accept":
+                return await self._accept(paths, changed) if paths else []
+            free, notes = self._free(paths, scope)
+            return [*notes, *(await self._reject(free) if free else ())]
+
+    def _free(self, paths: Sequence[str], scope: AbstractSet[str]) -> tuple[list[str], list[str]]:
+        """Remove files that cannot be rejected since a folder with a user's file replaces them.
+
+        Also returns lines that say so.
+        """
+        notes: list[str] = []
+        blocked: list[str] = []
+        for path in paths:
+            entry = self._ledger.get(path)
+            name = users_file_inside(self._ledger, entry) if entry is not None else ""
+            if name:
+                blocked.append(path)
+                why = wording.WHY_FOLDER.format(file=name)
+                notes.append(wording.LEFT.format(file=Path(path).name, reason=why))
+        free = [path for path in paths if path not in blocked]
+        return [
+            path
+            for path in free
+            if path in scope or not any(is_below(path, folder) for folder in blocked)
+        ], notes
+
+    async def _reject(self, paths: Sequence[str]) -> list[str]:
+        found = self._entries(paths)
+        if not found:
+            return [wording.NOTHING_THERE]
+        steps = self._ledger.reject_files([entry.path for entry in found])
+        return await self._writer.carry_out(steps, found)
+
+    async def _accept(
+        self, paths: Sequence[str], changed: Mapping[str, Pending | None]
+    ) -> list[str]:
+        """Accept files. ``changed`` has the edits as seen, of files that agents changed since."""
+        found = self._entries(paths)
+        if not found:
+            return [wording.NOTHING_THERE]
+        steps: list[Restoration] = []
+        notes: list[str] = []
+        for entry in found:
+            steps += self._accept_seen(entry, changed.get(entry.path, entry))
+            if self._ledger.get(entry.path) is not None:
+                notes.append(wording.CHANGED_MEANWHILE.format(file=Path(entry.path).name))
+        return [*await self._writer.carry_out(steps, found), *notes]
+
+    def _entries(self, paths: Sequence[str]) -> list[Pending]:
+        return [entry for path in paths if (entry := self._ledger.get(path)) is not None]
+
+    def _accept_seen(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
+        """Accept the edits that the user has seen; an agent's later ones stay pending."""
+        if entry == seen:
+            return self._ledger.accept(entry.path)
+        if seen is not None and not (_is_whole(entry) or _is_whole(seen) or entry.base is None):
+            known = {(seen.removed_lines(hunk), hunk.lines) for hunk in seen.hunks}
+            self._ledger.accept_hunks(
+                entry.path, [h for h in entry.hunks if (entry.removed_lines(h), h.lines) in known]
+            )
+        return []
+
+    # ---- the last reject
+
+    async def unreject(self) -> list[str]:
+        """Undo the last reject."""
+        paths, live = self._ledger.unreject_paths(), self._live
+        try:
+            async with self._claim(paths):
+                paths = self._ledger.unreject_paths()
+                for path in paths:
+                    await self._scan(path)
+                async with live.hold(*paths):
+                    if not paths or paths != self._ledger.unreject_paths():
+                        return [wording.NOTHING_REJECTED]
+                    present: dict[str, Text | None] = {}
+                    for path in paths:
+                        present[path] = await live.sync(path)
+                    steps = self._ledger.unreject(present)
+                    return await self._writer.carry_out(steps, [], Act.RETURNED)
+        except BusyError:
+            return [wording.OTHER_NEOVIM_BUSY]
+
+    # ---- pending state
+
+    def in_scope(self, n: int | None) -> list[Pending]:
+        """Return the entries in scope of `all`: those of the session and of ended sessions."""
+        over = {it.n for it in self._files.sessions() if it.is_over}
+        live = {it.n for it in self._files.sessions()} - over
+        return [
+            entry
+            for entry in self._ledger.files()
+            if n is None or n in entry.writers or not (entry.writers & live)
+        ]
+
+    def next_hunk(self, path: str, row: int) -> tuple[str, int] | None:
+        """Return the first hunk from a row on, or that of the next file, wrapping around."""
+        entries = [entry for entry in self._ledger.files() if entry.live is not None]
+        here = next((entry for entry in entries if entry.path == path), None)
+        for hunk in here.hunks if here else ():
+            if hunk.new_end > row or hunk.new_start >= row:
+                return path, hunk.new_start
+        order: Sequence[Pending] = entries
+        if here is not None:
+            at = entries.index(here)
+            order = [*entries[at + 1 :], *entries[: at + 1]]
+        for entry in order:
+            if entry.hunks:
+                return entry.path, entry.hunks[0].new_start
+        return None
+
+
+def _is_whole(entry: Pending) -> bool:
+    """Return whether the file can only be decided as a whole."""
+    return not entry.hunks or entry.conflict or entry.live is None
+
+
+def _is_outdated(buffer: BufferText, path: str) -> bool:
+    """Return whether a buffer without unsaved changes differs from its file. Blocks."""
+    try:
+        return text_of(read_or_none(path), buffer.format) != buffer.text
+    except BinaryError:
+        return True

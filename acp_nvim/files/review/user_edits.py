@@ -1,0 +1,172 @@
+"""Changes by the user, entered in the ledger as Neovim reports them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acp_nvim.edits.agent_bases import Act, AgentBases
+from acp_nvim.edits.ledger import Ledger
+from acp_nvim.edits.text import Text
+from acp_nvim.files.buffers import buffer_state
+from acp_nvim.files.buffers.buffer_state import News, Outdated, Reread, Typed, Unloaded
+from acp_nvim.files.buffers.tracked_file import (
+    Saved,
+    SavedIdle,
+    SaveSigned,
+    TrackedFiles,
+    Unsettled,
+)
+from acp_nvim.files.bytes.file_format import Format, clean
+from acp_nvim.files.changes.git_tree import GitTrees
+from acp_nvim.files.changes.turns import Turns
+from acp_nvim.files.review.pending_view import PendingView
+from acp_nvim.tasks import Trigger
+
+
+class UserEdits:
+    """Changes and saves of buffers by the user. No method waits."""
+
+    def __init__(
+        self,
+        tracked: TrackedFiles,
+        ledger: Ledger,
+        bases: AgentBases,
+        turns: Turns,
+        trees: GitTrees,
+        pending_view: PendingView,
+    ) -> None:
+        self.is_exiting = False
+        """Whether Neovim exits."""
+        self._to_read = set[str]()
+        """Files whose buffers have to be read again."""
+        self.news = Trigger()
+        """Set when a change has to be shown, or a buffer has to be read."""
+        self._tracked = tracked
+        self._ledger = ledger
+        self._bases = bases
+        self._turns = turns
+        self._trees = trees
+        self._view = pending_view
+
+    def on_exit(self) -> None:
+        """Ignore buffer changes from now on, since Neovim unloads all buffers when it exits."""
+        self.is_exiting = True
+
+    def collect(self) -> set[str]:
+        """Return the files whose buffers have to be read again; clear them and the `news`."""
+        self.news.clear()
+        found, self._to_read = self._to_read, set()
+        return found
+
+    # ---- changes of buffers
+
+    def on_buffer_news(self, path: str, news: News) -> None:
+        """Process a buffer change that Neovim reported, or that a read has shown."""
+        if self.is_exiting:
+            return
+        match news:
+            case Typed(after, undone):
+                self._typed(path, after, undone)
+            case Reread(_, after, undone):
+                self._reread(path, after, undone)
+            case Unloaded(before, unsaved):
+                self._left(path, before, unsaved)
+            case Outdated():
+                self._look_later(path)
+
+    def _typed(self, path: str, after: Text, undone: bool = False) -> None:
+        """Process a change of the buffer by the user."""
+        self._bases.changed(path, after, Act.RETURNED if undone else Act.TYPED)
+        self._edited(path, after)
+
+    def _edited(self, path: str, after: Text) -> None:
+        if self._tracked.state(path).unsettled:
+            return  # entered once its author is known
+        buffer = self._tracked.buffer(path).text
+        if buffer is not None and buffer.modified:
+            self._ledger.part(path)
+        if self._ledger.followed(path) is not None:
+            self._ledger.user_edited(path, after)
+            self._view.refresh_later(path)
+            self.news.set()
+
+    def _reread(self, path: str, after: Text, undone: bool) -> None:
+        """Process a new read of the file by Neovim.
+
+        Either an agent changed the file, or the user discarded unsaved changes.
+        """
+        self._bases.changed(path, after, Act.RETURNED if undone else Act.REPLACED)
+        self._ledger.give_up(path)
+        if self._turns.concern(path) and self._tracked.state(path).disk != after:
+            self.unsettle(path)
+        elif self._ledger.parked(path) or (self._ledger.get(path) and self._trees.moved(path)[0]):
+            self._read_soon(path)
+        else:
+            self._edited(path, after)
+
+    def unsettle(self, path: str) -> None:
+        """Find out who made the present text of a file."""
+        self._tracked[path].apply(Unsettled(True))
+        self._read_soon(path)
+
+    def _read_soon(self, path: str) -> None:
+        self._to_read.add(path)
+        self.news.set()
+
+    def _left(self, path: str, before: Text | None, unsaved: bool) -> None:
+        """Process a buffer text that was discarded for the file's, by `:edit!` or `:bwipeout!`."""
+        if before is not None:
+            self._bases.changed(path, before, Act.TYPED)
+        self._bases.left(path, Act.DECIDED if unsaved and before is not None else Act.REPLACED)
+
+    def _look_later(self, path: str) -> None:
+        """Read the buffer later."""
+        ledger = self._ledger
+        known = ledger.followed(path) is not None or path in ledger.on_disk
+        if known or ledger.parked(path) or self._tracked.buffer(path).text is not None:
+            self._read_soon(path)
+
+    # ---- saves
+
+    def on_save_signature(self, path: str, signature: str, other_bytes: bool) -> None:
+        """Record the signature of a user's save; ``other_bytes``: its bytes differ from the
+        text.
+        """
+        self._tracked[path].apply(SaveSigned(signature, other_bytes))
+
+    def on_save(
+        self,
+        path: str,
+        lines: Sequence[str] | None,
+        eol: bool,
+        file_format: Format,
+        unaware: bool = False,
+    ) -> None:
+        """Process a save by the user, which resolves a conflict unless they are ``unaware``.
+
+        ``lines`` are given for a buffer whose text is not known here.
+        """
+        file = self._tracked[path]
+        self._turns.on_user_save(path, file.state.disk)
+        if path in self._ledger.on_disk:
+            self._ledger.on_disk.drop(path)
+            self._view.refresh(path)
+        live = file.buffer.text
+        text = Text(live.text.lines, eol) if live is not None else None
+        if lines is not None:
+            text = clean(Text(tuple(lines), eol))
+        if text is None or (lines is None and file.buffer.is_stale):
+            file.apply(Saved(None, file_format))
+            if not self._turns:  # read it before the next prompt
+                file.apply(SavedIdle())
+            return
+        if lines is None:
+            ended = buffer_state.with_eol(file.buffer, eol)
+            if ended is not file.buffer:
+                file.set_buffer(ended)
+                self._typed(path, text)
+        file.apply(Saved(text, file_format))
+        entry = self._ledger.get(path)
+        if entry is not None and entry.conflict and not unaware:
+            self._ledger.resolved(path, text)
+            self._view.refresh(path)
