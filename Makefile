@@ -5,7 +5,7 @@ PY := .venv/bin/python
 RUN := .venv/.stamp-run
 DEV := .venv/.stamp-dev
 CODE := $(wildcard .ci acp_nvim tests bench rplugin)
-LUA := $(wildcard .ci/try.lua lua plugin build.lua tests/*/lua tests/*/*/lua)
+LUA := $(wildcard .ci/try.lua lua plugin build.lua tests/*/lua tests/*/*/lua bench/lua)
 SHELLS := .ci/run .ci/env .ci/nvim .ci/tool .ci/try
 
 .DEFAULT_GOAL := help

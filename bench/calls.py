@@ -17,51 +17,17 @@ from bench.editor import LETTERS, Watched
 from bench.results import Budget, Figure, percentile
 from bench.sides import ROOT, Side
 from bench.streaming import WrongText
+from tests.support.lua import lua_chunk
 
 FILE = "words.txt"
 
-SERVE = """
-local argv, root = ...
-vim.api.nvim_create_autocmd('BufReadPost', {
-  pattern = '*.txt',
-  callback = function(args)
-    vim.lsp.start({
-      name = 'words', cmd = argv, cmd_env = { PYTHONPATH = root }, root_dir = vim.fn.getcwd(),
-    }, { bufnr = args.buf })
-  end,
-})
-"""
-SAY = """
-local found = {}
-for row = 0, 9999 do
-  found[row + 1] = { lnum = row, col = 0, severity = 1 + row % 4, message = 'no. ' .. row }
-end
-local off = { virtual_text = false, signs = false, underline = false }
-vim.diagnostic.set(vim.api.nvim_create_namespace('lint'), 0, found, off)
-"""
+SERVE = lua_chunk(__file__, "start_server")
+SAY = lua_chunk(__file__, "set_diagnostics")
 OPEN = "vim.cmd.edit(...) vim.wo.wrap = false"
 ATTACHED = "return #vim.lsp.get_clients({ bufnr = 0 }) == 1"
 TYPED = "return vim.api.nvim_buf_get_lines(vim.fn.bufnr((...)), -2, -1, true)[1]"
 
-ASK = """
-local method, row, left = ...
-local client = vim.lsp.get_clients({ bufnr = 0 })[1]
-local params = {
-  textDocument = { uri = vim.uri_from_bufnr(0) },
-  position = { line = row, character = 5 },
-}
-_G.bench_took = {}
-local function ask()
-  local began = vim.uv.hrtime()
-  client:request(method, params, function(err)
-    assert(not err, vim.inspect(err))
-    table.insert(_G.bench_took, (vim.uv.hrtime() - began) / 1e6)
-    left = left - 1
-    if left > 0 then vim.schedule(ask) else vim.rpcnotify(_G.bench_channel, 'asked') end
-  end, 0)
-end
-ask()
-"""
+ASK = lua_chunk(__file__, "time_requests")
 
 
 @contextmanager

@@ -16,19 +16,14 @@ from bench import kept, process
 from bench.results import Budget, Figure
 from bench.sides import Side, environment, nvim
 from bench.workloads import source
+from tests.support.lua import lua_chunk
 
 KEPT_S = 1.5
 """Seconds until the text of a turn is on disk and found by a search."""
 MEGABYTES, FILES, HUNKS = 200, 300, 5_000
 STARTS, SEARCHES = 15, 9
 
-SEARCH = """
-vim.ui.select = function(items)
-  _G.bench_found = #items
-  _G.bench_done()
-end
-vim.cmd('Acp history ' .. ...)
-"""
+SEARCH = lua_chunk(__file__, "search_history")
 
 
 def cost() -> list[Figure]:

@@ -17,24 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.editor import Editor, Watched
-from bench.sides import INIT, ROOT, _lua, environment, nvim
-
-SETUP = """
-_G.bench_ends, _G.bench_asked, _G.bench_notices = 0, 0, {{}}
-vim.api.nvim_create_autocmd('User', {{ pattern = 'AcpTurnEnd', callback = function()
-  _G.bench_ends = _G.bench_ends + 1
-end }})
-vim.api.nvim_create_autocmd('User', {{ pattern = 'AcpNotice', callback = function(args)
-  table.insert(_G.bench_notices, args.data.title)
-end }})
-require('acp').setup({{
-  agent = 'bench',
-  agents = {{
-    bench = {{ command = {command}, env = {{ PYTHONPATH = {root!r}, ACP_PROBE = '' }} }},
-  }},
-  checkpoints = false,
-}})
-"""
+from bench.sides import ROOT, environment, lua_table, nvim, set_up
+from tests.support.lua import lua_call, lua_chunk
 
 
 class Load:
@@ -45,7 +29,8 @@ class Load:
         home = Path(self.folder.name)
         command = [sys.executable, "-m", "bench.agents.load", *agent]
         script = home / "init.lua"
-        script.write_text((INIT + SETUP).format(root=str(ROOT), command=_lua(command)))
+        values = lua_table(command), repr(str(ROOT))
+        script.write_text(set_up() + lua_call(__file__, "set_up_load", *values))
         work = home / "work"
         work.mkdir()
         self.probe = home / "probe"
@@ -115,10 +100,6 @@ def rss_mb(pid: int) -> float:
     return 0.0
 
 
-ASKED = """(function(name)
-  local session = require('acp.base.state').session()
-  return #(session[name] or {}) + ((session.more or {})[name] or 0)
-end)"""
 LISTS = ("permissions", "options", "diffs", "form", "forms")
 
 
@@ -136,7 +117,8 @@ def much(kind: str, count: int) -> None:
         lists = {"permissions": "permissions", "options": "permissions", "diffs": "permissions"}
         waits = lists.get(kind, "elicitations") if kind in LISTS else None
         number = count if kind in ("permissions", "forms") else 1
-        asked = f"{ASKED}('{waits}') >= {number}"
+        length = lua_call(__file__, "list_length", repr(waits))
+        asked = f"{length} >= {number}"
         done = "_G.bench_ends == 2" if waits is None else asked
         load.report(kind, *load.watch(prompt, done, f"{kind} {count}", keys=True))
         if waits is not None:
@@ -159,13 +141,7 @@ def much(kind: str, count: int) -> None:
 
 def turns(count: int) -> None:
     load = Load()
-    code = """
-      local state = require('acp')
-      local started = vim.uv.hrtime()
-      state.prompt('work 3')
-      _G.bench_expected = (_G.bench_expected or 0) + 1
-      _G.bench_began = started
-    """
+    code = lua_chunk(__file__, "prompt_work")
     took: list[float] = []
     for n in range(1, count + 1):
         started = time.monotonic()
@@ -208,33 +184,8 @@ def closed(count: int) -> None:
     load.close()
 
 
-CLOSE = """
-  vim.ui.select = function(items, _, done)
-    local at = 1
-    for i, item in ipairs(items) do
-      at = (type(item) == 'table' and item.label or item) == 'close' and i or at
-    end
-    vim.schedule(function() done(items[at], at) end)
-  end
-  vim.cmd('Acp sessions')
-"""
-LEFT = """
-  collectgarbage() collectgarbage()
-  local loaded, marks = 0, 0
-  for _, b in ipairs(vim.api.nvim_list_bufs()) do
-    for _, ns in pairs(vim.api.nvim_get_namespaces()) do
-      if vim.api.nvim_buf_is_loaded(b) then
-        marks = marks + #vim.api.nvim_buf_get_extmarks(b, ns, 0, -1, {})
-      end
-    end
-    loaded = loaded + (vim.api.nvim_buf_is_loaded(b) and 1 or 0)
-  end
-  return {
-    buffers = #vim.api.nvim_list_bufs(), loaded = loaded, extmarks = marks,
-    autocmds = #vim.api.nvim_get_autocmds({}), lua_kb = collectgarbage('count'),
-    sessions = vim.tbl_count(require('acp.base.state').get().sessions),
-  }
-"""
+CLOSE = lua_chunk(__file__, "close_session")
+LEFT = lua_chunk(__file__, "leftovers")
 
 
 if __name__ == "__main__":

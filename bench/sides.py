@@ -12,43 +12,11 @@ from typing import Literal
 
 from bench import process
 from bench.editor import Editor, Watched
+from tests.support.lua import lua_call
 
 ROOT = Path(__file__).resolve().parent.parent
 
 Name = Literal["product", "floor"]
-
-INIT = """
-_G.bench_root = {root!r}
-vim.opt.runtimepath:prepend({{ _G.bench_root, _G.bench_root .. '/bench' }})
-vim.opt.swapfile = false
-function _G.bench_done()
-  _G.bench_ended = vim.uv.hrtime()
-  vim.rpcnotify(0, 'done')
-end
-_G.bench_questions = 0
-vim.api.nvim_create_autocmd('User', {{
-  pattern = 'AcpPermission',
-  callback = function()
-    _G.bench_questions = _G.bench_questions - 1
-    if _G.bench_questions == 0 then _G.bench_done() end
-  end,
-}})
-"""
-
-PRODUCT = """
-require('acp').setup({{
-  agent = 'bench',
-  agents = {{ bench = {{ command = {command}, env = {{ PYTHONPATH = {root!r} }} }} }},
-  checkpoints = false,
-  history = {{ enabled = {history} }},
-}})
-vim.api.nvim_create_autocmd('User', {{ pattern = 'AcpTurnEnd', callback = _G.bench_done }})
-"""
-
-FLOOR = """
-vim.env.PYTHONPATH = {root!r}
-_G.bench_floor_command = {floor}
-"""
 
 START = {
     "product": "require('acp').prompt(..., { new = true })",
@@ -80,7 +48,13 @@ def nvim_version() -> str:
     return found.stdout.split("\n", 1)[0]
 
 
-def _lua(words: list[str]) -> str:
+def set_up() -> str:
+    """Return Lua for the common part of all sides."""
+    return lua_call(__file__, "set_up", repr(str(ROOT))) + "\n"
+
+
+def lua_table(words: list[str]) -> str:
+    """Return a list of words as a Lua expression."""
     return "{" + ", ".join(repr(word) for word in words) + "}"
 
 
@@ -88,9 +62,13 @@ def init(name: Name, agent: list[str], *, history: bool = True) -> str:
     """Return the `init.lua` of a side."""
     command = [sys.executable, "-m", "bench.agents.fast", *agent]
     floor = [sys.executable, "-m", "bench.floor", *command]
-    own = PRODUCT if name == "product" else FLOOR
-    words = {"root": str(ROOT), "command": _lua(command), "floor": _lua(floor)}
-    return (INIT + own).format(**words, history=str(history).lower())
+    root = repr(str(ROOT))
+    if name == "product":
+        values = lua_table(command), root, str(history).lower()
+        return set_up() + lua_call(__file__, "set_up_product", *values)
+    return set_up() + (
+        f"vim.env.PYTHONPATH = {root}\n_G.bench_floor_command = {lua_table(floor)}\n"
+    )
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -14,6 +14,7 @@ from bench.results import Budget, Figure, percentile
 from bench.sides import ROOT, Side
 from bench.streaming import WrongText, both
 from bench.workloads import source
+from tests.support.lua import lua_chunk
 
 STARTS = 30
 WARM_WRITES, WRITES = 2, 21
@@ -25,12 +26,7 @@ vim.cmd.source(...)
 return (vim.uv.hrtime() - before) / 1e6
 """
 
-HELD = """
-local before = vim.uv.hrtime()
-vim.cmd('AcpPrompt go')
-_G.bench_held = (vim.uv.hrtime() - before) / 1e6
-return _G.bench_held
-"""
+HELD = lua_chunk(__file__, "time_command")
 
 
 def reads() -> list[Figure]:

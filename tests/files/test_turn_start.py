@@ -18,18 +18,11 @@ from acp_nvim.files.changes.turns import Turns
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.stalled_agent import let_answer, stalled_agent
 from tests.support.waiting import PATIENCE_S
 
-TOLD = """
-_G.told = {}
-local watch = require('acp.buffers.watch')
-local turns = watch.turns
-watch.turns = function(roots)
-  table.insert(_G.told, #roots)
-  return turns(roots)
-end
-"""
+TOLD = lua_chunk(__file__, "note_announced_roots")
 
 
 class Disk:

@@ -13,32 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 
 SECRET = "the text of a file that no agent may see"
 
-INIT = """
-vim.o.statusline = "%{%v:lua.require'acp'.statusline()%} %f"
-vim.o.tabline = "%{%v:lua.require'acp'.statusline()%}"
-vim.o.laststatus, vim.o.showtabline, vim.o.title = 2, 2, true
-vim.o.modeline, vim.o.modelines, vim.o.exrc = true, 5, true
-"""
+INIT = lua_chunk(__file__, "hostile_init")
 
-LOOK = """
-local buffer = vim.api.nvim_win_get_buf(...)
-local registers = {}
-for name in ('abcxyz"+*/:'):gmatch('.') do registers[name] = vim.fn.getreg(name) end
-return {
-  name = vim.api.nvim_buf_get_name(buffer),
-  lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, false),
-  modified = vim.bo[buffer].modified,
-  cursor = vim.api.nvim_win_get_cursor(...),
-  current = vim.api.nvim_get_current_win(),
-  tabpages = #vim.api.nvim_list_tabpages(),
-  registers = registers,
-  options = { vim.o.shell, vim.o.makeprg, vim.o.runtimepath, vim.bo[buffer].filetype,
-    vim.bo[buffer].fileencoding, vim.o.secure, vim.o.clipboard, vim.fn.getcwd() },
-}
-"""
+LOOK = lua_chunk(__file__, "user_state")
 
 
 class Stage:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import choose_first
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
@@ -65,21 +66,11 @@ SWAPS: dict[str, Swap] = {
 }
 PLAIN = "nothing is swapped"
 
-SHOWN = """
-local lines = {}
-for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
-  vim.list_extend(lines, vim.api.nvim_buf_get_lines(buffer, 0, -1, false))
-end
-return lines
-"""
+SHOWN = lua_chunk(__file__, "lines_of_all_buffers")
 """Returns the lines of all buffers."""
 
 
-BLOCK = """
-local stands, goes_on = ...
-io.open(stands, 'w'):close()
-while not vim.uv.fs_stat(goes_on) do vim.uv.sleep(1) end
-"""
+BLOCK = lua_chunk(__file__, "block_until")
 
 
 class Stage:

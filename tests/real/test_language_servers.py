@@ -19,6 +19,7 @@ import pytest
 
 from tests.real.kit import INSTALLED
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.pending_edits import edits_by_name
 from tests.support.tool_caller import Caller
 
@@ -32,47 +33,10 @@ PACKAGES = (
     "typescript-language-server@5.1.3",
 )
 
-START = """
-local command, pattern, path = ...
-vim.api.nvim_create_autocmd('FileType', {
-  pattern = pattern,
-  callback = function(args)
-    vim.lsp.start({
-      name = vim.fs.basename(command[1]),
-      cmd = command,
-      cmd_env = { PATH = path },
-      root_dir = vim.fn.getcwd(),
-    })
-  end,
-})
-"""
-WARM = """
-local params = { textDocument = { uri = vim.uri_from_bufnr(0) } }
-local client = vim.lsp.get_clients({ bufnr = 0 })[1]
-local method = 'textDocument/documentSymbol'
-local function warm()
-  -- While it reads the project it knows a part.
-  if next(client.progress.pending) then return vim.defer_fn(warm, 50) end
-  _G.warm = true
-end
-if not client:supports_method(method) then return warm() end
-client:request(method, params, warm, 0)
-"""
+START = lua_chunk(__file__, "start_server")
+WARM = lua_chunk(__file__, "wait_warm")
 # Counts the documents outside of Neovim's buffers that the servers get.
-WATCH = """
-_G.opened, _G.closed = {}, {}
-vim.api.nvim_create_autocmd('LspAttach', { callback = function(args)
-  local rpc = vim.lsp.get_client_by_id(args.data.client_id).rpc
-  local notify = rpc.notify
-  rpc.notify = function(method, params)
-    local uri = vim.tbl_get(params or {}, 'textDocument', 'uri')
-    local list = ({ didOpen = _G.opened, didClose = _G.closed })[method:match('didOpen$')
-      or method:match('didClose$')]
-    if list and vim.fn.bufexists(vim.uri_to_fname(uri)) == 0 then table.insert(list, uri) end
-    return notify(method, params)
-  end
-end })
-"""
+WATCH = lua_chunk(__file__, "note_documents")
 OPENED, CLOSED = "_G.opened", "_G.closed"
 NAMES = "vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())"
 

@@ -18,18 +18,13 @@ from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.text import EMPTY, Text
 from tests.support.editor import Editor
 from tests.support.git import git
+from tests.support.lua import lua_call
 from tests.support.rpc import EditorError
 from tests.support.waiting import until
 from tests.torture.decisions import Decisions
 from tests.torture.world import AS_USER, SHOW, in_lua
 
-NO_CALLS = """
-vim.iter(require('acp').state().sessions):all(function(session)
-  return vim.iter(session.tool_calls or {}):all(function(call)
-    return call.status == 'completed' or call.status == 'failed'
-  end)
-end)
-"""
+NO_CALLS = lua_call(__file__, "has_no_open_calls")
 """True if no tool call is running, so that a commit is the user's."""
 
 

@@ -19,28 +19,13 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.file_format import Format
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 from tests.torture.basic import main
 from tests.torture.wide import Wide
 
-IN_REVIEW: Final = """
-local path, row = ...
-for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-  local bufnr = vim.api.nvim_win_get_buf(win)
-  if vim.wo[win].diff and vim.api.nvim_buf_get_name(bufnr) == path then
-    vim.api.nvim_set_current_win(win)
-    vim.api.nvim_win_set_cursor(win, { row + 1, 0 })
-    return true
-  end
-end
-"""
-BASE: Final = """
-for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-  if vim.api.nvim_buf_get_name(bufnr):match('^acp://base/%d+//(.*)$') == ... then
-    return vim.api.nvim_buf_get_lines(bufnr, 0, -1, true)
-  end
-end
-"""
+IN_REVIEW: Final = lua_chunk(__file__, "go_to_review_row")
+BASE: Final = lua_chunk(__file__, "base_lines")
 
 
 class Snapshot(msgspec.Struct):

@@ -35,6 +35,7 @@ from acp_nvim.history import search
 from acp_nvim.history.database import Database
 from tests.support.editor import Editor
 from tests.support.killed_host import HOST_PID, kill_host, wait_host
+from tests.support.lua import lua_chunk
 from tests.support.rpc import EditorError
 from tests.support.waiting import until as waited
 from tests.torture.unsent_model import Talk, Waiting, Words
@@ -48,36 +49,12 @@ PATIENCE_S = 60.0
 """Many of these run at once, beside other tests."""
 until = partial(waited, timeout=PATIENCE_S)
 
-LOOK = """
-local state, found = require('acp').state(), { drafts = {}, queue = {}, running = {} }
-for _, draft in ipairs(require('acp.features.prompts.composer').contents()) do
-  found.drafts[#found.drafts + 1] = { draft.n, draft.text }
-end
-for n, session in pairs(state.sessions) do
-  if #session.queue > 0 then found.queue[#found.queue + 1] = { n, session.queue } end
-  local works = session.status == 'running' or session.status == 'cancelling'
-  if works then found.running[#found.running + 1] = n end
-end
-found.held = require('acp.features.prompts.held_prompts').texts()
-require('acp.features.prompts.delivery').when_taken(function() found.taken = true end)
-found.current = state.current
-return found
-"""
+LOOK = lua_chunk(__file__, "unsent_prompts")
 """All unsent prompts of this Neovim."""
 
-EARLIER = """
-_G.earlier = nil
-local history = require('acp.features.prompts.earlier_prompts')
-history.when_whole(function()
-  _G.earlier = vim.tbl_map(function(one) return one.text end, history.list())
-end)
-"""
+EARLIER = lua_chunk(__file__, "earlier_prompts")
 
-TYPE = """
-local n, text = ...
-local bufnr = require('acp.features.prompts.composer').ensure(n)
-vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split(text, '\\n', { plain = true }))
-"""
+TYPE = lua_chunk(__file__, "type_draft")
 
 EDIT_QUEUE = """
 local lines = ...

@@ -20,67 +20,20 @@ from acp_nvim.files.bytes.file_format import Format, decode_as, encode
 from acp_nvim.host import review_view
 from tests.support.editor import Editor
 from tests.support.git import repository
+from tests.support.lua import lua_chunk
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
 FILES = 4
 ROWS = 24
 
-BUFFERS = """
-local found = {}
-for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-  local name = vim.api.nvim_buf_get_name(bufnr)
-  if vim.api.nvim_buf_is_loaded(bufnr) and name ~= '' and vim.bo[bufnr].buftype == '' then
-    found[name] = {
-      lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, true),
-      eol = require('acp.buffers.text').ends(bufnr),
-      modified = vim.bo[bufnr].modified,
-      bufnr = bufnr,
-      conflict = require('acp.buffers.save').in_conflict(bufnr),
-    }
-  end
-end
-local inline, hunks = package.loaded['acp.features.review.inline'], {}
-for i = 1, inline and 60 or 0 do
-  local name, files = debug.getupvalue(inline.set, i)
-  for path, file in pairs(name == 'files' and files or {}) do
-    hunks[path] = vim.tbl_map(function(hunk)
-      return { hunk.first, hunk.last, hunk.removed }
-    end, file.hunks)
-  end
-end
-local edits = {}
-for n, session in pairs(require('acp').state().sessions) do
-  for _, edit in ipairs(session.edits or {}) do
-    edits[#edits + 1] = vim.tbl_extend('error', edit, { session = n })
-  end
-end
-return { found, edits, hunks }
-"""
+BUFFERS = lua_chunk(__file__, "visible_state")
 """Return the visible state: buffers, pending edits, and the rows at which their hunks are marked.
 """
 
-AS_USER = """
-local path, code = ...
-local bufnr = vim.fn.bufadd(path)
-vim.fn.bufload(bufnr)
-vim.bo[bufnr].buflisted = true
-vim.api.nvim_buf_call(bufnr, function() assert(loadstring(code))() end)
-"""
+AS_USER = lua_chunk(__file__, "run_in_buffer")
 
-SHOW = """
-local path = ...
-for _, win in ipairs(vim.api.nvim_list_wins()) do
-  if not vim.w[win].acp and not vim.wo[win].winfixbuf then
-    vim.api.nvim_set_current_win(win)
-    if vim.api.nvim_buf_get_name(0) ~= path then
-      vim.cmd('silent hide edit ' .. path)
-    end
-    return
-  end
-end
-vim.cmd('silent topleft split ' .. path)
-"""
+SHOW = lua_chunk(__file__, "show_in_window")
 
 
 class Buffer(msgspec.Struct):

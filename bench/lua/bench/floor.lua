@@ -17,19 +17,13 @@ function M.prompt(text)
 end
 
 --- Cancel the turn.
-function M.cancel()
-  vim.rpcnotify(channel, 'acp', 'cancel', {})
-end
+function M.cancel() vim.rpcnotify(channel, 'acp', 'cancel', {}) end
 
 ---@return integer
-function M.channel()
-  return channel
-end
+function M.channel() return channel end
 
 ---@return integer
-function M.bufnr()
-  return bufnr
-end
+function M.bufnr() return bufnr end
 
 --- A new chat, in a window beside.
 ---@param text string
@@ -133,15 +127,11 @@ function M.cancelled()
   show_card()
 end
 
-function M.done()
-  _G.bench_done()
-end
+function M.done() _G.bench_done() end
 
 ---@param path string
 ---@return string[]
-function M.read(path)
-  return api.nvim_buf_get_lines(vim.fn.bufnr(path), 0, -1, true)
-end
+function M.read(path) return api.nvim_buf_get_lines(vim.fn.bufnr(path), 0, -1, true) end
 
 --- Put a text into the buffer of a file by hunks, and save it.
 ---@param path string
@@ -157,9 +147,7 @@ function M.write(path, content)
     local new = vim.list_slice(lines, new_first, new_first + new_count - 1)
     api.nvim_buf_set_lines(buffer, start, start + count, true, new)
   end
-  api.nvim_buf_call(buffer, function()
-    vim.cmd('silent write')
-  end)
+  api.nvim_buf_call(buffer, function() vim.cmd('silent write') end)
 end
 
 return M

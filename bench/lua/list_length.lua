@@ -1,0 +1,3 @@
+local name = ...
+local session = require('acp.base.state').session()
+return #(session[name] or {}) + ((session.more or {})[name] or 0)

@@ -1,0 +1,3 @@
+local n, text = ...
+local bufnr = require('acp.features.prompts.composer').ensure(n)
+vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split(text, '\n', { plain = true }))
