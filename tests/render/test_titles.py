@@ -310,23 +310,23 @@ def test_a_question_about_an_unknown_kind_of_call_is_general() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "said"),
+    ("reason", "words"),
     [
         ("outside", "outside the project: /etc/hosts"),
         ("secret", "a secret file: /etc/hosts"),
         ("executed", "a file that other programs run: /etc/hosts"),
     ],
 )
-def test_a_question_gives_the_reason_for_a_guarded_file(reason: str, text_content: str) -> None:
+def test_a_question_gives_the_reason_for_a_guarded_file(reason: str, words: str) -> None:
     entry, decision = asking("Look", "/etc/hosts", False)
     entry.call.kind = "read"
     decision.guarded = {"/etc/hosts": reason}
-    assert float_rows(entry, decision, CWD)[0][0] == f"The agent wants to read {text_content}"
+    assert float_rows(entry, decision, CWD)[0][0] == f"The agent wants to read {words}"
     entry, decision = asking("Look", "/etc/hosts", True)
     entry.call.content = [*entry.call.content, schema.Diff(f"{CWD}/b", "b")]
     decision.guarded = {"/etc/hosts": reason}
     rows = [text for text, _, _ in float_rows(entry, decision, CWD)]
-    assert rows[:3] == ["The agent wants to edit 2 files (+2 -1)", "  Look", f"  {text_content}"]
+    assert rows[:3] == ["The agent wants to edit 2 files (+2 -1)", "  Look", f"  {words}"]
 
 
 def test_a_diff_in_a_question_has_context_lines() -> None:
@@ -342,15 +342,15 @@ def test_a_diff_in_a_question_has_context_lines() -> None:
     ]
 
 
-@pytest.mark.parametrize(("cwd", "said"), [(CWD, False), (f"{CWD}/sub", True), ("/", True)])
-def test_a_question_names_another_directory_than_the_sessions(cwd: str, text_content: bool) -> None:
+@pytest.mark.parametrize(("cwd", "is_named"), [(CWD, False), (f"{CWD}/sub", True), ("/", True)])
+def test_a_question_names_another_directory_than_the_sessions(cwd: str, is_named: bool) -> None:
     call = ToolCall("c", title="Build", kind="execute", raw_input={"command": "make", "cwd": cwd})
     decision = Decision("p1", "permission", "Build", tool_call_id="c")
     entry = ToolEntry(call)
     entry.decisions.append(decision)
     rows = [text for text, _, _ in float_rows(entry, decision, CWD)]
     assert rows[0] == "The agent wants to run make"
-    assert (f"  in {cwd}" in rows) is text_content
+    assert (f"  in {cwd}" in rows) is is_named
 
 
 def test_a_second_file_outside_is_marked() -> None:
