@@ -105,14 +105,14 @@ async def test_an_agent_that_was_never_started_can_be_stopped(opened: Open) -> N
 
 
 async def test_stderr_is_stored_and_reported(opened: Open) -> None:
-    heard: list[bytes] = []
-    transport = opened(on_stderr=heard.append)
+    output: list[bytes] = []
+    transport = opened(on_stderr=output.append)
     await transport.start()
     transport.send(b"complain one\ncomplain two\nsay done\n")
     await read(transport, b"done\n")
     await eventually(lambda: transport.stderr(5) == ["one", "two"])
     assert transport.stderr(1) == ["two"]
-    assert b"".join(heard) == b"one\ntwo\n"
+    assert b"".join(output) == b"one\ntwo\n"
 
 
 async def test_a_pause_in_reading_loses_nothing(opened: Open) -> None:
@@ -166,7 +166,7 @@ class Life:
         return Connection("a", AgentSettings(command=["a"]), around)
 
 
-async def lived(
+async def run_connection(
     open_transport: Callable[..., AgentTransport],
     reaper: Reaper,
     act: Callable[[Connection], Any],
@@ -202,8 +202,8 @@ async def test_a_connection_does_the_handshake_and_can_be_stopped(
         assert connection.status == "ready"
         await connection.stop()
 
-    connection, told = await lived(through(opened), reaper, act)
-    assert told == ["ready", "ended"]
+    connection, events = await run_connection(through(opened), reaper, act)
+    assert events == ["ready", "ended"]
     assert (connection.status, connection.error) == ("exited", None)
 
 
@@ -218,8 +218,8 @@ async def test_an_exit_of_the_agent_is_reported_with_its_code(opened: Open, reap
         assert await connection.ready()
         made[0].send(b"complain so long\nexit 4\n")
 
-    connection, told = await lived(open_transport, reaper, act)
-    assert told == ["ready", "ended"]
+    connection, events = await run_connection(open_transport, reaper, act)
+    assert events == ["ready", "ended"]
     assert connection.status == "exited"
     assert connection.error == "a ended: exit code 4"
     assert connection.last_words() == ["so long"]
@@ -234,9 +234,9 @@ async def test_an_agent_that_cannot_be_started_fails_in_one_line(reaper: Reaper)
         assert not await connection.ready()
 
     nobody = partial(_without_life, Missing)
-    connection, told = await lived(nobody, reaper, act)
+    connection, events = await run_connection(nobody, reaper, act)
     assert (connection.status, connection.error) == ("failed", "Cannot start a: nobody there")
-    assert told == ["failed"]
+    assert events == ["failed"]
 
 
 def _without_life(kind: type[MemoryAgent], command: Any, **options: Any) -> MemoryAgent:

@@ -115,16 +115,16 @@ async def test_a_result_of_an_extension_is_plain_json(wire: MemoryEndpoint) -> N
 
 
 async def test_a_refusal_is_raised_and_passed_to_on_response(wire: MemoryEndpoint) -> None:
-    told: list[Any] = []
+    responses: list[Any] = []
     task = asyncio.ensure_future(
-        wire.endpoint.request("logout", {}, on_response=lambda *outcome: told.append(outcome))
+        wire.endpoint.request("logout", {}, on_response=lambda *outcome: responses.append(outcome))
     )
     await wire.get(1)
     wire.put({"id": 1, "error": {"code": -32000, "message": "log in", "data": [1]}})
     with pytest.raises(RequestError, match="log in") as caught:
         await task
     assert (caught.value.code, caught.value.data) == (-32000, [1])
-    assert told == [(None, caught.value)]
+    assert responses == [(None, caught.value)]
 
 
 async def test_a_result_that_cannot_be_read_is_an_error_of_the_peer(wire: MemoryEndpoint) -> None:
@@ -144,19 +144,19 @@ async def test_params_that_are_no_json_are_a_local_error(wire: MemoryEndpoint) -
 async def test_a_cancelled_waiter_cancels_its_request_and_ignores_the_answer(
     wire: MemoryEndpoint,
 ) -> None:
-    told: list[Any] = []
+    responses: list[Any] = []
     with anyio.move_on_after(0.01):
-        await wire.endpoint.request("logout", {}, on_response=lambda *it: told.append(it))
+        await wire.endpoint.request("logout", {}, on_response=lambda *it: responses.append(it))
     assert (await wire.get(2))[1] == {"method": "$/cancel_request", "params": {"requestId": 1}}
     (call,) = wire.endpoint.outgoing
     assert repr(call) == "<OutgoingCall 1 logout [cancelled]>"
     wire.endpoint.cancel(call)
     assert len(wire.received()) == 2, "told once"
     wire.put({"id": 1, "error": {"code": -32800, "message": "cancelled"}})
-    await eventually(lambda: told)
+    await eventually(lambda: responses)
     assert wire.endpoint.outgoing == []
     assert wire.handler.violations == []
-    assert told[0][1].code == -32800
+    assert responses[0][1].code == -32800
 
 
 async def test_an_on_response_that_raises_stops_nothing(wire: MemoryEndpoint) -> None:

@@ -22,7 +22,7 @@ async def forever(method: str, params: Any, call: IncomingCall) -> Any:
 
 async def test_the_end_of_the_stream_fails_open_requests_and_ends_handlers() -> None:
     ended: list[Any] = []
-    told: list[Any] = []
+    responses: list[Any] = []
 
     async def serve(method: str, params: Any, call: IncomingCall) -> Any:
         call.when_cancelled(lambda: ended.append("that is for an answer, there is none to give"))
@@ -34,13 +34,13 @@ async def test_the_end_of_the_stream_fails_open_requests_and_ends_handlers() -> 
     async with Running(MemoryEndpoint()) as wire:
         wire.handler.serve = serve
         wire.ask(1, "x")
-        call = wire.endpoint.begin("logout", {}, on_response=lambda *it: told.append(it))
+        call = wire.endpoint.begin("logout", {}, on_response=lambda *it: responses.append(it))
         await eventually(lambda: wire.handler.heard)
         wire.far.send(b'{"half":')
     with pytest.raises(ConnectionClosed, match="the agent closed the connection"):
         await call.answer()
     assert ended == ["the agent closed the connection"]
-    assert [type(error) for _, error in told] == [ConnectionClosed]
+    assert [type(error) for _, error in responses] == [ConnectionClosed]
     assert [violation.kind for violation in wire.handler.violations] == ["eof"]
     assert [message.get("method") for message in wire.received()] == ["logout"]
     with pytest.raises(ConnectionClosed):
@@ -144,18 +144,18 @@ async def test_reading_pauses_while_the_peer_sends_only_a_few_notifications() ->
 
     async with Running(MemoryEndpoint(flow=Calm(), rest=rests.append)) as wire:
 
-        async def told(method: str, **params: Any) -> None:
+        async def responses(method: str, **params: Any) -> None:
             wire.tell(method, **params)
             await eventually(lambda: wire.handler.heard[-1:] == [(method, params)])
 
         for number in range(CALM):
             assert rests == []
-            await told(f"few{number}")
+            await responses(f"few{number}")
         await eventually(lambda: rests == [0.5])
         wire.ask(1, "x")
         await wire.get(1)
-        await told("after", text="a question")
-        await told("much", text="x" * LITTLE)
+        await responses("after", text="a question")
+        await responses("much", text="x" * LITTLE)
         assert rests == [0.5]
 
 

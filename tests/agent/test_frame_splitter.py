@@ -60,11 +60,11 @@ def joined(found: list[Frame]) -> list[tuple[Opcode, bool, bytes]]:
 
 @given(frames, st.lists(st.integers(1, 5000), max_size=20))
 def test_the_messages_are_the_same_and_no_frame_is_long(
-    told: list[tuple[Opcode, bool, int]], cuts: list[int]
+    parts: list[tuple[Opcode, bool, int]], cuts: list[int]
 ) -> None:
-    told = [(opcode, fin or opcode is Opcode.PING, size) for opcode, fin, size in told]
-    told = [(o, f, min(s, 100) if o is Opcode.PING else s) for o, f, s in told]
-    sent = b"".join(wire(*frame) for frame in told)
+    parts = [(opcode, fin or opcode is Opcode.PING, size) for opcode, fin, size in parts]
+    parts = [(o, f, min(s, 100) if o is Opcode.PING else s) for o, f, s in parts]
+    sent = b"".join(wire(*frame) for frame in parts)
     rest, splitter, came = ANSWER + sent, FrameSplitter(PIECE), b""
     for cut in cuts:
         came += splitter.feed(rest[:cut])

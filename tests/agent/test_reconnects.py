@@ -62,31 +62,31 @@ def test_pauses_grow_for_a_server_that_ends_each_connection() -> None:
 
 
 async def test_a_permanent_failure_is_not_tried_again_at_first() -> None:
-    told: list[float] = []
+    reports: list[float] = []
     for error in (TransportError("gone"), TransportError("gone", soon=True, after=61)):
         attempts = Attempts(None)
         await attempts.first()
         with pytest.raises(TransportError, match="gone"):
-            await attempts.another(error, told.append)
-    assert told == []
+            await attempts.another(error, reports.append)
+    assert reports == []
 
 
 async def test_a_busy_server_is_tried_again_a_few_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[float] = []
+    reports: list[float] = []
     monkeypatch.setattr("acp_nvim.agent.elsewhere.FIRST_PAUSES", (0.0, 0.0))
     attempts = Attempts(None)
-    await attempts.another(TransportError("busy", soon=True, after=0.01), told.append)
-    await attempts.another(TransportError("nobody there", soon=True), told.append)
+    await attempts.another(TransportError("busy", soon=True, after=0.01), reports.append)
+    await attempts.another(TransportError("nobody there", soon=True), reports.append)
     with pytest.raises(TransportError, match="busy"):
-        await attempts.another(TransportError("busy", soon=True), told.append)
-    assert told == [0.01, 0.0]
+        await attempts.another(TransportError("busy", soon=True), reports.append)
+    assert reports == [0.01, 0.0]
     assert 5 < sum(FIRST_PAUSES) < 20
 
 
 async def test_an_attempt_waits_as_long_as_the_server_asks() -> None:
-    told: list[float] = []
+    reports: list[float] = []
     attempts = Attempts(iter([0.0, 0.5, 1.0]))
     await attempts.first()
 
@@ -97,8 +97,8 @@ async def test_an_attempt_waits_as_long_as_the_server_asks() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(stop)
             with pytest.raises(TransportError):
-                await attempts.another(TransportError("busy", after=120), told.append)
-    assert told == [120]
+                await attempts.another(TransportError("busy", after=120), reports.append)
+    assert reports == [120]
 
 
 async def test_a_permanent_failure_is_not_tried_again() -> None:

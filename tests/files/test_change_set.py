@@ -95,8 +95,8 @@ async def test_a_change_that_cannot_be_made_stops_all(
     tmp_path: Path, last: tuple[str, str | None, str | None], why: str
 ) -> None:
     async with project(tmp_path) as workspace:
-        said = await change(workspace, ("a", OLD, NEW), last)
-        assert said.startswith(why)
+        message = await change(workspace, ("a", OLD, NEW), last)
+        assert message.startswith(why)
         assert disk(workspace) == {"a": OLD, "b": OLD, "c": OLD}
         assert workspace.pending() == {}
         assert workspace.events("AcpEdit") == []
@@ -105,8 +105,8 @@ async def test_a_change_that_cannot_be_made_stops_all(
 async def test_a_write_protected_file_stops_all(tmp_path: Path) -> None:
     async with project(tmp_path) as workspace:
         (workspace.work / "b").chmod(0o444)
-        said = await change(workspace, ("a", OLD, NEW), ("b", OLD, NEW))
-        assert said == "b: write-protected"
+        message = await change(workspace, ("a", OLD, NEW), ("b", OLD, NEW))
+        assert message == "b: write-protected"
         assert disk(workspace) == {"a": OLD, "b": OLD, "c": OLD}
 
 
@@ -124,10 +124,10 @@ async def test_earlier_changes_are_undone_after_a_failure(tmp_path: Path) -> Non
 
         workspace.neovim.live_write = failing  # type: ignore[assignment,method-assign]
         newer = NEW.replace("line 7", "seven")
-        said = await change(
+        message = await change(
             workspace, ("a", NEW, newer), ("b", OLD, NEW), ("n", None, "n\n"), ("c", OLD, NEW)
         )
-        assert said == "c: disk full"
+        assert message == "c: disk full"
         assert disk(workspace) == {"a": NEW, "b": OLD, "c": OLD}
         assert workspace.pending() == {"a": "modified"}
         await workspace.decide("reject")
@@ -148,10 +148,10 @@ async def test_unsaved_text_is_not_deleted_or_moved(tmp_path: Path) -> None:
         path = str(workspace.work / "a")
         workspace.neovim.open(path)
         workspace.neovim.type(path, parse(NEW))
-        said = await change(workspace, ("a", NEW, None))
-        assert said == "a: its buffer has unsaved changes"
-        said = await change(workspace, ("n", NEW, NEW), moved=("a", "n"))
-        assert said == "a: its buffer has unsaved changes"
+        message = await change(workspace, ("a", NEW, None))
+        assert message == "a: its buffer has unsaved changes"
+        message = await change(workspace, ("n", NEW, NEW), moved=("a", "n"))
+        assert message == "a: its buffer has unsaved changes"
 
 
 async def test_a_move_is_pending_and_can_be_rejected(tmp_path: Path) -> None:
@@ -171,8 +171,8 @@ async def test_a_move_is_undone_with_the_other_changes(tmp_path: Path) -> None:
         path = str(workspace.work / "c")
         workspace.neovim.open(path)
         workspace.neovim.live_write = lambda *_: ["failed", "disk full"]  # type: ignore[method-assign]
-        said = await change(workspace, ("n", OLD, OLD), ("c", OLD, NEW), moved=("a", "n"))
-        assert said == "c: disk full"
+        message = await change(workspace, ("n", OLD, OLD), ("c", OLD, NEW), moved=("a", "n"))
+        assert message == "c: disk full"
         assert disk(workspace) == {"a": OLD, "b": OLD, "c": OLD}
         assert workspace.pending() == {}
 

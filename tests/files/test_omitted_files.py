@@ -28,7 +28,7 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=["git", "plain"])
-def kept(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> GitStore:
+def blob_store(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> GitStore:
     """Return a store of `work` without a scan."""
     if request.param == "git":
         repository(work)
@@ -38,15 +38,15 @@ def kept(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> GitStore
 Side = str | None
 
 
-def sides(kept: GitStore, old: str, new: str) -> dict[str, tuple[Side, Side]]:
+def sides(blob_store: GitStore, old: str, new: str) -> dict[str, tuple[Side, Side]]:
     """Return both sides by name: `kept`, the reason if it is omitted, or None without a file."""
 
     def side(blob: store.Blob | None) -> Side:
         return None if blob is None else blob.why or ("fifo" if blob.fifo else "kept")
 
     return {
-        os.path.relpath(it.path, kept.root): (side(it.before), side(it.after))
-        for it in kept.differences(old, new)
+        os.path.relpath(it.path, blob_store.root): (side(it.before), side(it.after))
+        for it in blob_store.differences(old, new)
     }
 
 
@@ -55,89 +55,89 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MAX_FILE_BYTES", 1000)
 
 
-def test_sockets_are_not_reported_as_omitted(kept: GitStore, work: Path) -> None:
+def test_sockets_are_not_reported_as_omitted(blob_store: GitStore, work: Path) -> None:
     (work / "log").write_text("x" * 2000)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(work / "s.sock"))
-        assert kept.scan().left_out == [str(work / "log")]
+        assert blob_store.scan().left_out == [str(work / "log")]
 
 
-def test_a_file_that_shrinks_existed_before(kept: GitStore, work: Path) -> None:
+def test_a_file_that_shrinks_existed_before(blob_store: GitStore, work: Path) -> None:
     (work / "log").write_text("x" * 2000)
-    first = kept.scan().tree
+    first = blob_store.scan().tree
     (work / "log").write_text("x")
-    second = kept.scan()
-    assert sides(kept, first, second.tree) == {"log": ("over 0 MiB", "kept")}
+    second = blob_store.scan()
+    assert sides(blob_store, first, second.tree) == {"log": ("over 0 MiB", "kept")}
     assert len(second.changes) == 1
 
 
-def test_a_file_that_grows_still_exists(kept: GitStore, work: Path) -> None:
-    first = kept.scan().tree
+def test_a_file_that_grows_still_exists(blob_store: GitStore, work: Path) -> None:
+    first = blob_store.scan().tree
     (work / "a.txt").write_text("x" * 2000)
-    second = kept.scan()
-    assert sides(kept, first, second.tree) == {"a.txt": ("kept", "over 0 MiB")}
+    second = blob_store.scan()
+    assert sides(blob_store, first, second.tree) == {"a.txt": ("kept", "over 0 MiB")}
     assert len(second.changes) == 1
     (work / "a.txt").write_text("small again\n")
-    third = kept.scan().tree
-    assert sides(kept, second.tree, third) == {"a.txt": ("over 0 MiB", "kept")}
-    assert sides(kept, first, third) == {"a.txt": ("kept", "kept")}
+    third = blob_store.scan().tree
+    assert sides(blob_store, second.tree, third) == {"a.txt": ("over 0 MiB", "kept")}
+    assert sides(blob_store, first, third) == {"a.txt": ("kept", "kept")}
 
 
-def test_changes_and_deletions_of_large_files_are_found(kept: GitStore, work: Path) -> None:
+def test_changes_and_deletions_of_large_files_are_found(blob_store: GitStore, work: Path) -> None:
     for name in ("one", "two", "three"):
         (work / name).write_text("x" * 2000)
-    first = kept.scan().tree
-    assert kept.scan().changes == []
+    first = blob_store.scan().tree
+    assert blob_store.scan().changes == []
     (work / "one").write_text("x" * 3000)
     (work / "two").unlink()
-    second = kept.scan().tree
-    assert sides(kept, first, second) == {
+    second = blob_store.scan().tree
+    assert sides(blob_store, first, second) == {
         "one": ("over 0 MiB", "over 0 MiB"),
         "two": ("over 0 MiB", None),
     }
 
 
 def test_a_file_that_is_stored_later_has_not_changed(
-    kept: GitStore, work: Path, monkeypatch: pytest.MonkeyPatch
+    blob_store: GitStore, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MAX_SCAN_BYTES", 1000)
     for number in range(5):
         (work / f"{number}.bin").write_text(str(number) * 450)
-    looks = [kept.scan() for _ in range(5)]
+    looks = [blob_store.scan() for _ in range(5)]
     assert [len(look.left_out) > 0 for look in looks] == [True, True, False, False, False]
     assert all(look.changes == [] for look in looks[1:])
-    last = sides(kept, looks[0].tree, looks[-1].tree)
+    last = sides(blob_store, looks[0].tree, looks[-1].tree)
     assert set(last.values()) == {(store.NO_ROOM, "kept")}
 
 
 def test_recently_changed_files_are_stored_first(
-    kept: GitStore, work: Path, monkeypatch: pytest.MonkeyPatch
+    blob_store: GitStore, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MAX_SCAN_BYTES", 1000)
     for number in range(9):
         (work / f"{number}.bin").write_text(str(number) * 450)
-    kept.scan()
+    blob_store.scan()
     (work / "z.txt").write_text("the agent's\n")
-    changes = kept.scan().changes
+    changes = blob_store.scan().changes
     assert [Path(it.path).name for it in changes] == ["z.txt"]
     assert changes[0].after is not None
     assert changes[0].after.is_stored
 
 
 def test_another_process_knows_the_omitted_files(
-    kept: GitStore, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    blob_store: GitStore, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (work / "log").write_text("x" * 2000)
-    first = kept.scan().tree
+    first = blob_store.scan().tree
     (work / "log").write_text("x")
     monkeypatch.setattr(os, "getpid", lambda: 4_000_000)
-    again = type(kept)(str(work), tmp_path / "home")
+    again = type(blob_store)(str(work), tmp_path / "home")
     assert sides(again, first, again.scan().tree) == {"log": ("over 0 MiB", "kept")}
 
 
 @pytest.mark.parametrize("there", ["fifo", "link", "folder", "full folder"])
-def test_a_replacement_of_a_file_is_found(kept: GitStore, work: Path, there: str) -> None:
-    first = kept.scan().tree
+def test_a_replacement_of_a_file_is_found(blob_store: GitStore, work: Path, there: str) -> None:
+    first = blob_store.scan().tree
     path = work / "a.txt"
     path.unlink()
     if there == "fifo":
@@ -148,16 +148,16 @@ def test_a_replacement_of_a_file_is_found(kept: GitStore, work: Path, there: str
         path.mkdir()
         if there == "full folder":
             (path / "y.txt").write_text("y\n")
-    second = kept.scan()
+    second = blob_store.scan()
     expected: dict[str, dict[str, tuple[Side, Side]]] = {
         "fifo": {"a.txt": ("kept", "fifo")},
         "link": {"a.txt": ("kept", "kept")},
         "folder": {"a.txt": ("kept", None)},
         "full folder": {"a.txt": ("kept", None), "a.txt/y.txt": (None, "kept")},
     }
-    assert sides(kept, first, second.tree) == expected[there]
+    assert sides(blob_store, first, second.tree) == expected[there]
     assert len(second.changes) == len(expected[there])
-    assert kept.scan().changes == []
+    assert blob_store.scan().changes == []
     if path.is_dir() and not path.is_symlink():
         for inside in path.iterdir():
             inside.unlink()
@@ -165,32 +165,32 @@ def test_a_replacement_of_a_file_is_found(kept: GitStore, work: Path, there: str
     else:
         path.unlink()
     path.write_text("a\n")
-    assert sides(kept, first, kept.scan().tree) == {}
+    assert sides(blob_store, first, blob_store.scan().tree) == {}
 
 
-def test_a_folder_becomes_a_file(kept: GitStore, work: Path) -> None:
-    first = kept.scan().tree
+def test_a_folder_becomes_a_file(blob_store: GitStore, work: Path) -> None:
+    first = blob_store.scan().tree
     (work / "d" / "x.txt").unlink()
     (work / "d").rmdir()
     (work / "d").write_text("d\n")
-    second = kept.scan().tree
-    assert sides(kept, first, second) == {"d": (None, "kept"), "d/x.txt": ("kept", None)}
+    second = blob_store.scan().tree
+    assert sides(blob_store, first, second) == {"d": (None, "kept"), "d/x.txt": ("kept", None)}
 
 
 @pytest.mark.parametrize("named", [False, True])
 def test_files_behind_a_link_are_not_the_earlier_ones(
-    kept: GitStore, work: Path, tmp_path: Path, named: bool
+    blob_store: GitStore, work: Path, tmp_path: Path, named: bool
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "x.txt").write_text("not of this directory\n")
-    first = kept.scan().tree
+    first = blob_store.scan().tree
     (work / "d").rename(work / "d2")
     (work / "d").symlink_to(outside)
     if named:
-        kept.scan([str(work / "d" / "x.txt")])
-    second = kept.scan().tree
-    assert sides(kept, first, second) == {
+        blob_store.scan([str(work / "d" / "x.txt")])
+    second = blob_store.scan().tree
+    assert sides(blob_store, first, second) == {
         "d": (None, "kept"),
         "d/x.txt": ("kept", None),
         "d2/x.txt": (None, "kept"),
@@ -254,14 +254,14 @@ def test_files_that_git_ignored_existed_before(work: Path, tmp_path: Path) -> No
     (work / "build").mkdir()
     (work / "build" / "out").write_text("mine\n")
     (work / "d" / "b.tmp").write_text("mine\n")
-    kept = GitStore(str(work), tmp_path / "home")
-    first = kept.scan().tree
+    blob_store = GitStore(str(work), tmp_path / "home")
+    first = blob_store.scan().tree
     (work / ".gitignore").write_text("")
     (work / "d" / ".gitignore").unlink()
     (work / "new.txt").write_text("the agent's\n")
-    scan = kept.scan()
+    scan = blob_store.scan()
     ignored = ("ignored by git", "kept")
-    assert sides(kept, first, scan.tree) == {
+    assert sides(blob_store, first, scan.tree) == {
         ".gitignore": ("kept", "kept"),
         "d/.gitignore": ("kept", None),
         "a.log": ignored,
@@ -291,11 +291,11 @@ def test_files_of_a_former_nested_repository_existed_before(work: Path, tmp_path
     (work / "inner").mkdir()
     (work / "inner" / "i.txt").write_text("mine\n")
     repository(work / "inner")
-    kept = GitStore(str(work), tmp_path / "home")
-    first = kept.scan().tree
+    blob_store = GitStore(str(work), tmp_path / "home")
+    first = blob_store.scan().tree
     subprocess.run(["rm", "-rf", work / "inner" / ".git"], check=True)
-    second = kept.scan()
+    second = blob_store.scan()
     assert second.changes == []
-    assert sides(kept, first, second.tree) == {
+    assert sides(blob_store, first, second.tree) == {
         "inner/i.txt": ("in a folder that was not looked into", "kept")
     }

@@ -53,8 +53,8 @@ class Project:
 
     async def restore(self, n: int | None, *, every: bool = False) -> str:
         """Run `:Acp restore` with or without a number and a bang, and return the message."""
-        (told,) = await self.workspace.restore(n, every=every)
-        return told
+        (message,) = await self.workspace.restore(n, every=every)
+        return message
 
     def contents(self) -> dict[str, str]:
         return {path.name: path.read_text() for path in sorted(self.work.glob("*.txt"))}
@@ -77,9 +77,9 @@ async def test_files_that_only_the_user_changed_stay(tmp_path: Path, store: str)
         await it.run_two_changes()
         (it.work / "mine.txt").write_text("mine\n")
         (it.work / "b.txt").unlink()
-        told = await it.restore(1)
+        message = await it.restore(1)
         done = "Files restored to before prompt 1: 2 files changed"
-        assert told == f"{done}; your own changes kept: 2"
+        assert message == f"{done}; your own changes kept: 2"
         assert it.contents() == {"a.txt": FIRST, "mine.txt": "mine\n"}
         (it.work / "later.txt").write_text("later\n")
         assert await it.restore(None) == "The restore was undone: 2 files changed"
@@ -100,8 +100,8 @@ async def test_a_bang_restores_all_files(tmp_path: Path, store: str) -> None:
         (it.work / "a.txt").write_text("both\n")
         (it.work / "b.txt").unlink()
         after = it.contents()
-        told = await it.restore(1, every=True)
-        assert told == "Files restored to before prompt 1: 4 files changed"
+        message = await it.restore(1, every=True)
+        assert message == "Files restored to before prompt 1: 4 files changed"
         assert it.contents() == {"a.txt": FIRST, "b.txt": FIRST}
         assert await it.restore(None) == "The restore was undone: 4 files changed"
         assert it.contents() == after
@@ -209,8 +209,8 @@ async def test_modes_of_files_are_restored(tmp_path: Path, store: str) -> None:
     async with project(tmp_path, store) as it:
         await it.run("chmod 755 a.txt")
         (it.work / "b.txt").chmod(0o755)
-        told = await it.restore(1)
-        assert told.startswith("Files restored to before prompt 1: 1 file changed")
+        message = await it.restore(1)
+        assert message.startswith("Files restored to before prompt 1: 1 file changed")
         assert [os.access(it.work / name, os.X_OK) for name in ("a.txt", "b.txt")] == [False, True]
         assert (await it.restore(None)).startswith("The restore was undone: 1 file changed")
         assert os.access(it.work / "a.txt", os.X_OK)

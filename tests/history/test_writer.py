@@ -22,8 +22,8 @@ class Words(str):  # noqa: SLOT000 - a weak reference needs more
 
 
 def test_written_data_is_not_kept_in_memory(tmp_path: Path) -> None:
-    told: list[object] = []
-    around = Callbacks(Hidden, lambda: (90.0, 1 << 20), told.append, told.append)
+    errors: list[object] = []
+    around = Callbacks(Hidden, lambda: (90.0, 1 << 20), errors.append, errors.append)
     writer = Writer(tmp_path / "history.db", 1, around)
     text = Words("What is said once.")
     known = weakref.ref(text)
@@ -31,7 +31,7 @@ def test_written_data_is_not_kept_in_memory(tmp_path: Path) -> None:
     del text
     assert writer.written(10)
     until(lambda: gc.collect() >= 0 and known() is None)
-    assert not told
+    assert not errors
     writer.close(10)
 
 
@@ -50,14 +50,14 @@ def test_waiting_data_is_written_as_soon_as_that_is_possible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "RETRY_S", (0.01, 0.01))
-    told: list[object] = []
-    around = Callbacks(Hidden, lambda: (90.0, 1 << 20), told.append, told.append)
+    errors: list[object] = []
+    around = Callbacks(Hidden, lambda: (90.0, 1 << 20), errors.append, errors.append)
     in_the_way = tmp_path / "acp"
     in_the_way.write_text("")
     writer = Writer(in_the_way / "history.db", 1, around)
     writer.write(0, [Prompted("Hello", "/work")])
-    until(lambda: bool(told))
+    until(lambda: bool(errors))
     in_the_way.unlink()
     until(lambda: prompts(in_the_way / "history.db") == ["Hello"])
-    assert len(told) == 1
+    assert len(errors) == 1
     writer.close(10)

@@ -54,28 +54,28 @@ MEANT = {
 @pytest.mark.parametrize("example", ASKED, ids=lambda example: example["where"])
 def test_an_example_of_a_message_is_decoded(example: dict[str, Any]) -> None:
     raw = json.dumps(example["params"]).encode()
-    told = codec.decode(PARAMS[example["method"]], raw, [], "params")
-    if isinstance(told, v2.UpdateSessionNotification):
-        assert not isinstance(told.update, v1.UnknownUpdate)
-        assert incoming.update(told.update) is not None
-    elif isinstance(told, v2.RequestPermissionRequest):
-        assert incoming.permission(told).options
+    decoded = codec.decode(PARAMS[example["method"]], raw, [], "params")
+    if isinstance(decoded, v2.UpdateSessionNotification):
+        assert not isinstance(decoded.update, v1.UnknownUpdate)
+        assert incoming.update(decoded.update) is not None
+    elif isinstance(decoded, v2.RequestPermissionRequest):
+        assert incoming.permission(decoded).options
 
 
 def test_a_command_of_a_draft_has_no_type() -> None:
     raw = b'{"sessionUpdate":"available_commands_update","availableCommands":'
     raw += b'[{"name":"web","description":"Search","input":{"hint":"query"}}]}'
-    told = incoming.update(_update(raw))
-    assert isinstance(told, v1.AvailableCommandsUpdate)
-    commands: Any = told.available_commands
+    decoded = incoming.update(_update(raw))
+    assert isinstance(decoded, v1.AvailableCommandsUpdate)
+    commands: Any = decoded.available_commands
     assert [(it.name, it.input.hint) for it in commands] == [("web", "query")]
 
 
 def test_a_chunk_without_an_id_continues_as_in_version_1() -> None:
     raw = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}'
-    told = incoming.update(_update(raw))
-    assert isinstance(told, v1.AgentMessageChunk)
-    assert not isinstance(told, updates.MessageChunk)
+    decoded = incoming.update(_update(raw))
+    assert isinstance(decoded, v1.AgentMessageChunk)
+    assert not isinstance(decoded, updates.MessageChunk)
 
 
 def test_a_login_of_an_unknown_type_is_reported_and_not_offered() -> None:

@@ -52,8 +52,8 @@ async def run_program(programs: Path, *argv: str, folder: Path) -> tuple[int, st
         env={**os.environ, "PATH": path, "HOME": str(folder)},
         cwd=folder,
     )
-    said, _ = await program.communicate()
-    return program.returncode or 0, said.decode()
+    output, _ = await program.communicate()
+    return program.returncode or 0, output.decode()
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
@@ -72,11 +72,11 @@ async def test_the_inspector_lists_and_calls_through_the_relay(
 async def inspect_tools(programs: Path, folder: Path, *target: str) -> None:
     """List the tools and call one."""
     argv = ["mcp-inspector", "--cli", *target, "--method"]
-    code, said = await run_program(programs, *argv, "tools/list", folder=folder)
-    assert code == 0, said
-    (tool,) = json.loads(said)["tools"]
+    code, output = await run_program(programs, *argv, "tools/list", folder=folder)
+    assert code == 0, output
+    (tool,) = json.loads(output)["tools"]
     assert tool["name"] == "echo"
     call = ["tools/call", "--tool-name", "echo", "--tool-arg", "text=a"]
-    code, said = await run_program(programs, *argv, *call, folder=folder)
-    assert code == 0, said
-    assert json.loads(said)["structuredContent"] == {"said": "a"}
+    code, output = await run_program(programs, *argv, *call, folder=folder)
+    assert code == 0, output
+    assert json.loads(output)["structuredContent"] == {"said": "a"}

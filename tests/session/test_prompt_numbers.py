@@ -8,7 +8,7 @@ from acp_nvim.session.prompt_numbers import counted, prompts_in, recognized
 from acp_nvim.session.transcript.entries import Entry, Heading, Line, Message
 
 
-def said(text: str, prompt: int | None = None, sent: float | None = None) -> Message:
+def user_message(text: str, prompt: int | None = None, sent: float | None = None) -> Message:
     message = Message("user", parts=[text], sent=sent)
     message.count_as(prompt)
     return message
@@ -20,14 +20,14 @@ def answer() -> Message:
 
 def test_a_prompt_may_be_replayed_in_several_messages() -> None:
     entries: list[Entry] = [
-        said("fix "),
-        said("this"),
+        user_message("fix "),
+        user_message("this"),
         Heading("agent"),
         answer(),
-        said("and that"),
+        user_message("and that"),
         Line("info", "Loaded"),
-        said("mine", sent=1.0),
-        said("mine too", sent=2.0),
+        user_message("mine", sent=1.0),
+        user_message("mine too", sent=2.0),
         Message("user", parts=["do this for me"], author="parent"),
     ]
     texts = [[message.text() for message in run] for run in prompts_in(entries)]
@@ -51,11 +51,11 @@ def test_a_prompt_may_be_replayed_in_several_messages() -> None:
 def test_a_prompt_is_recognized_by_its_beginning(
     prompts: list[str], labels: dict[int, str], expected: list[int | None]
 ) -> None:
-    assert recognized([[said(text)] for text in prompts], labels) == expected
+    assert recognized([[user_message(text)] for text in prompts], labels) == expected
 
 
 def test_a_prompt_keeps_the_number_that_it_has() -> None:
-    runs = [[said("a", prompt=3)], [said("b")], [said("a", prompt=6)]]
+    runs = [[user_message("a", prompt=3)], [user_message("b")], [user_message("a", prompt=6)]]
     assert recognized(runs, {3: "a", 4: "x", 5: "b", 7: "b"}) == [3, 5, 6]
 
 

@@ -20,7 +20,7 @@ def lines(raw: Any = None, **more: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("raw", "told"),
+    ("raw", "expected"),
     [
         ({"command": "git log"}, ["git log"]),
         ({"cmd": ["git", "log"]}, ["git log"]),
@@ -57,8 +57,8 @@ def lines(raw: Any = None, **more: Any) -> list[str]:
         (None, []),
     ],
 )
-def test_the_commands_of_a_raw_input(raw: Any, told: list[str]) -> None:
-    assert lines(raw) == told
+def test_the_commands_of_a_raw_input(raw: Any, expected: list[str]) -> None:
+    assert lines(raw) == expected
 
 
 def test_a_parsed_copy_of_a_command_is_no_second_one() -> None:
@@ -68,8 +68,8 @@ def test_a_parsed_copy_of_a_command_is_no_second_one() -> None:
         "parsed_cmd": [{"type": "list_files", "cmd": "ls"}],
         "proposed_execpolicy_amendment": ["echo", "two"],
     }
-    (told,) = commands(call(raw))
-    assert (told.line, told.argv, told.found, told.cwd) == (
+    (expected,) = commands(call(raw))
+    assert (expected.line, expected.argv, expected.found, expected.cwd) == (
         "echo two && ls",
         None,
         "rawInput.command",
@@ -82,10 +82,10 @@ def test_a_parsed_copy_of_a_command_is_no_second_one() -> None:
     "env", [{"A": "1"}, [{"name": "A", "value": "1"}], ["A=1"], "A=1"], ids=repr
 )
 def test_variables_beside_a_command_belong_to_it(env: Any) -> None:
-    (told,) = commands(call({"command": "make", "env": env}))
-    assert told.env == (("A", "1"),)
-    (told,) = commands(call({"env": env, "tool": {"command": "make"}}))
-    assert told.env == (("A", "1"),)
+    (expected,) = commands(call({"command": "make", "env": env}))
+    assert expected.env == (("A", "1"),)
+    (expected,) = commands(call({"env": env, "tool": {"command": "make"}}))
+    assert expected.env == (("A", "1"),)
 
 
 def test_a_command_may_be_in_meta_or_in_the_content() -> None:
@@ -106,18 +106,18 @@ def test_a_key_in_two_spellings_gives_two_commands() -> None:
 
 def test_all_variables_beside_a_command_belong_to_it() -> None:
     raw = {"env": {"A": "1"}, "environment": {"B": "2"}, "run": {"command": "x", "env": ["C=3"]}}
-    (told,) = commands(call(raw))
-    assert told.env == (("A", "1"), ("B", "2"), ("C", "3"))
+    (expected,) = commands(call(raw))
+    assert expected.env == (("A", "1"), ("B", "2"), ("C", "3"))
 
 
 def test_a_value_that_is_no_word_is_not_harmless() -> None:
     deep: Any = "x"
     for _ in range(900):
         deep = [deep]
-    (told,) = commands(call({"argv": ["make", {"a": 1}]}))
-    assert told.argv == ("make", "\0")
-    (told,) = commands(call({"command": deep}))
-    assert told.argv == ("\0",)
+    (expected,) = commands(call({"argv": ["make", {"a": 1}]}))
+    assert expected.argv == ("make", "\0")
+    (expected,) = commands(call({"command": deep}))
+    assert expected.argv == ("\0",)
 
 
 def test_a_deeply_nested_command_is_found() -> None:
@@ -145,7 +145,7 @@ def test_only_shells_of_the_system_count_as_shells(program: str, known: bool) ->
 
 
 @pytest.mark.parametrize(
-    ("raw", "told"),
+    ("raw", "expected"),
     [
         ({"file_path": "/a"}, ["/a"]),
         ({"notebookPath": "n"}, ["n"]),
@@ -165,14 +165,14 @@ def test_only_shells_of_the_system_count_as_shells(program: str, known: bool) ->
         ("x", []),
     ],
 )
-def test_the_files_of_a_raw_input(raw: Any, told: list[str]) -> None:
-    assert paths(call(raw)) == told
+def test_the_files_of_a_raw_input(raw: Any, expected: list[str]) -> None:
+    assert paths(call(raw)) == expected
 
 
 def test_locations_and_diffs_name_files_first() -> None:
-    told = call(
+    expected = call(
         {"path": "c"},
         locations=[schema.ToolCallLocation("a")],
         content=[schema.Diff("b", "x"), schema.Diff("a", "x")],
     )
-    assert paths(told) == ["a", "b", "c"]
+    assert paths(expected) == ["a", "b", "c"]

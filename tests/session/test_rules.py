@@ -216,10 +216,10 @@ def test_a_pattern_allows_its_commands(rule: str, line: str, *, allowed: bool) -
     ],
 )
 def test_a_variable_that_may_change_the_command_asks(name: str) -> None:
-    told = Command("make x", env=(("LANG", "C"), (name, "x")))
-    assert decide([MAKE], Case("execute", commands=[told])) == "ask"
+    given = Command("make x", env=(("LANG", "C"), (name, "x")))
+    assert decide([MAKE], Case("execute", commands=[given])) == "ask"
     rules = [RM, Rule("allow", kind="execute")]
-    assert decide(rules, Case("execute", commands=[told])) == "ask"
+    assert decide(rules, Case("execute", commands=[given])) == "ask"
 
 
 @pytest.mark.parametrize(
@@ -241,8 +241,8 @@ def test_a_variable_that_may_change_the_command_asks(name: str) -> None:
     ],
 )
 def test_some_variables_are_harmless(name: str, value: str, action: Action) -> None:
-    told = Command("make x", env=((name, value),))
-    assert decide([MAKE], Case("execute", commands=[told])) == action
+    given = Command("make x", env=((name, value),))
+    assert decide([MAKE], Case("execute", commands=[given])) == action
 
 
 def test_a_command_in_another_directory_asks() -> None:
@@ -262,20 +262,20 @@ def test_a_command_in_another_directory_asks() -> None:
 def test_words_that_no_shell_reads_are_judged_as_words(
     argv: tuple[str, ...], action: Action | None
 ) -> None:
-    told = command(argv)
-    assert decide([MAKE], Case("execute", commands=[told])) == action
+    given = command(argv)
+    assert decide([MAKE], Case("execute", commands=[given])) == action
 
 
 def test_written_files_of_a_line_must_be_allowed_too() -> None:
     out = Rule("allow", kind="edit", path="out/*")
-    told = case("make x > out/log", cwd="/w", roots=["/w"])
-    assert decide([MAKE], told) == "ask"
-    assert decide([MAKE, out], told) == "allow"
+    given = case("make x > out/log", cwd="/w", roots=["/w"])
+    assert decide([MAKE], given) == "ask"
+    assert decide([MAKE, out], given) == "allow"
     assert decide([MAKE, out], case("make x > ../out/log", cwd="/w/a", roots=["/w/a"])) == "ask"
     assert decide([MAKE, out], case("make x > out/log", cwd="/w", guarded=["/w/out/log"])) == "ask"
     linked = case("make x > out/log", cwd="/w", real={"/w/out/log": ["/etc/log"]})
     assert decide([MAKE, out], linked) == "ask"
-    assert decide([Rule("deny", path="**/out/*"), MAKE, out], told) == "deny"
+    assert decide([Rule("deny", path="**/out/*"), MAKE, out], given) == "deny"
     moved = [MAKE, out, Rule("allow", command="cd *")]
     assert decide(moved, case("cd a; make x > out/log", cwd="/w", roots=["/w"])) == "ask"
     assert decide(moved, case("cd a; make x > /w/out/log", cwd="/w", roots=["/w"])) == "allow"
@@ -354,14 +354,14 @@ def test_allow_by_kind_does_not_cover_unknown_paths() -> None:
 
 def test_a_rule_about_paths_does_not_allow_a_command() -> None:
     rule = Rule("allow", path="/w/**")
-    told = Case("execute", paths=["/w/a"], commands=[Command("rm -rf /")])
-    assert decide([rule], told) is None
-    assert decide([Rule("allow", kind="execute", path="/w/**")], told) == "allow"
+    given = Case("execute", paths=["/w/a"], commands=[Command("rm -rf /")])
+    assert decide([rule], given) is None
+    assert decide([Rule("allow", kind="execute", path="/w/**")], given) == "allow"
 
 
 def test_a_rule_about_commands_does_not_allow_a_change() -> None:
-    told = Case("edit", paths=["/w/a"], written=["/w/a"], commands=[Command("make x")])
-    assert decide([MAKE], told) is None
+    given = Case("edit", paths=["/w/a"], written=["/w/a"], commands=[Command("make x")])
+    assert decide([MAKE], given) is None
 
 
 # -- targets of paths

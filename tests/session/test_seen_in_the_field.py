@@ -142,8 +142,8 @@ def test_the_kind_other_is_not_shown() -> None:
 def test_an_empty_turn_has_a_notice() -> None:
     chat = JsonChat()
     turns.end(chat.session, "end_turn")
-    said = [line for line in chat.lines if line.startswith("— ")]
-    assert said == [f"— {wording.NO_ANSWER_CAME}"]
+    notices = [line for line in chat.lines if line.startswith("— ")]
+    assert notices == [f"— {wording.NO_ANSWER_CAME}"]
 
 
 @pytest.mark.parametrize("what", ["text", "call", "error", "cancelled"])
@@ -170,11 +170,11 @@ def test_the_usage_of_a_turn_is_shown() -> None:
     chat = JsonChat()
     chat.say("Hello")
     turns.end(chat.session, "end_turn", usage=schema.Usage(30, 20, 10, cached_read_tokens=5))
-    told = chat.changed()
-    assert told["turn_usage"] == {"total": 30, "input": 20, "output": 10, "cached_read": 5}
+    state = chat.changed()
+    assert state["turn_usage"] == {"total": 30, "input": 20, "output": 10, "cached_read": 5}
     turns.begin(chat.session, Prompt("more"), "X")
-    told = chat.changed()
-    assert told["turn_usage"] is None
+    state = chat.changed()
+    assert state["turn_usage"] is None
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_the_option_of_the_model_is_found(lists: list[Any], chosen: str | None) 
         chat.tell("config_option_update", configOptions=listed)
     found = options.model(chat.session)
     assert (found and found.id) == chosen
-    told = chat.changed()
-    assert (told["model"] and told["model"]["option"]) == chosen
+    state = chat.changed()
+    assert (state["model"] and state["model"]["option"]) == chosen
     if chosen == "model":
-        assert told["model"] == {"option": "model", "value": "x", "name": "X"}
+        assert state["model"] == {"option": "model", "value": "x", "name": "X"}

@@ -62,8 +62,8 @@ class Client:
         return [json.loads(line) for line in self.wire.splitlines()]
 
     def say(self, *frames: Json) -> None:
-        told = ({"jsonrpc": "2.0", **frame} for frame in frames)
-        self.server.receive(b"".join(json.dumps(frame).encode() + b"\n" for frame in told))
+        messages = ({"jsonrpc": "2.0", **frame} for frame in frames)
+        self.server.receive(b"".join(json.dumps(frame).encode() + b"\n" for frame in messages))
 
     async def change(self, *tools: Any) -> None:
         """Add these tools."""
@@ -221,8 +221,8 @@ async def test_progress_is_sent_on_request(client: Client, token: str | int) -> 
         {"id": 2, "method": "tools/call", "params": {**params, "_meta": {"progressToken": token}}}
     )
     await client.server.idle()
-    told = [line["params"] for line in client.lines[1:-1]]
-    assert told == [
+    messages = [line["params"] for line in client.lines[1:-1]]
+    assert messages == [
         {"progressToken": token, "progress": 1, "message": "1 of 3"},
         {"progressToken": token, "progress": 2, "message": "2 of 3"},
     ]
@@ -288,9 +288,9 @@ FRAMES = st.fixed_dictionaries(
 def test_each_request_is_answered_exactly_once(frames: list[Json], size: int) -> None:
     async def life() -> None:
         client = Client()
-        told = b"".join(json.dumps({"jsonrpc": "2.0", **it}).encode() + b"\n" for it in frames)
-        for at in range(0, len(told), size):
-            client.server.receive(told[at : at + size])
+        messages = b"".join(json.dumps({"jsonrpc": "2.0", **it}).encode() + b"\n" for it in frames)
+        for at in range(0, len(messages), size):
+            client.server.receive(messages[at : at + size])
         await client.server.idle()
         asked = [json.dumps(frame["id"]) for frame in frames]
         assert sorted(json.dumps(line["id"]) for line in client.lines) == sorted(asked)
@@ -337,10 +337,10 @@ async def test_a_client_without_a_handshake_gets_its_subscriptions(client: Clien
     await turns()
     client.box.drop("other")
     await client.change()
-    told = [(line["method"].rpartition("/")[2], line["params"]) for line in client.lines]
+    messages = [(line["method"].rpartition("/")[2], line["params"]) for line in client.lines]
     meta = [{"_meta": {"io.modelcontextprotocol/subscriptionId": id}} for id in ("a", 2)]
     granted = {"notifications": {"toolsListChanged": True}}
-    assert told == [
+    assert messages == [
         ("acknowledged", {**meta[0], **granted}),
         ("acknowledged", {**meta[1], **granted}),
         ("list_changed", meta[0]),

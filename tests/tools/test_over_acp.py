@@ -62,8 +62,8 @@ async def test_progress_carries_the_ids_of_its_request() -> None:
     meta = {**META, "progressToken": "p"}
     await agent.ask("tools/call", "r7", name="echo", arguments=given, _meta=meta)
     inner = {"progressToken": "p", "progress": 1, "message": "1 of 2"}
-    told = schema.MessageMcpNotification(agent.id, "r7", "notifications/progress", inner)
-    assert agent.told == [told]
+    notification = schema.MessageMcpNotification(agent.id, "r7", "notifications/progress", inner)
+    assert agent.told == [notification]
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ async def test_a_subscribed_agent_gets_changes_of_tools_until_its_session_ends()
     agent.servers.refresh()
     await eventually(lambda: len(agent.told) == 2)
     meta = {"_meta": {"io.modelcontextprotocol/subscriptionId": "r9"}}
-    told = "notifications/tools/list_changed"
-    assert agent.told[1] == schema.MessageMcpNotification(agent.id, "r9", told, meta)
+    notification = "notifications/tools/list_changed"
+    assert agent.told[1] == schema.MessageMcpNotification(agent.id, "r9", notification, meta)
     agent.servers.withdraw(agent.session)
     assert (await listens).result["resultType"] == "complete"
     assert len(agent.told) == 2

@@ -81,16 +81,16 @@ async def test_diagnostics_are_lines_and_data(project: Project) -> None:
         diagnostic(project, "b.py", 1, "hint", "x"),
     ]
     counts = {"error": 1, "hint": 3}
-    told = await diagnose(project, Diagnostics(items, ["slow"], True, counts))
-    assert told.text.split("\n") == [
+    answer = await diagnose(project, Diagnostics(items, ["slow"], True, counts))
+    assert answer.text.split("\n") == [
         "a.py:2:3 error: not\\n  good [py E1]",
         "b.py:1:3 hint: x [py E1]",
         "… 2 more",
         "(slow has not answered for the last change yet: some may be of before)",
     ]
-    assert told.structured["more"] == 2
-    assert told.structured["diagnostics"][0]["path"] == "a.py"
-    assert told.summary == "1 error, 3 hints"
+    assert answer.structured["more"] == 2
+    assert answer.structured["diagnostics"][0]["path"] == "a.py"
+    assert answer.summary == "1 error, 3 hints"
 
 
 async def test_changes_of_the_turn_are_listed(project: Project) -> None:
@@ -99,19 +99,19 @@ async def test_changes_of_the_turn_are_listed(project: Project) -> None:
         diagnostic(project, "a.py", 1, "error", "old"),
     )
     found = Diagnostics([new], [], True, {}, [old], 3, 1, [new.path])
-    told = await diagnose(project, found, since="turn")
-    assert told.text.split("\n") == [
+    answer = await diagnose(project, found, since="turn")
+    assert answer.text.split("\n") == [
         "+ a.py:2:3 error: new [py E1]",
         "… 2 more",
         "- a.py error: old [py E1]",
         "(not open when the turn began, so all of theirs are listed: a.py)",
     ]
-    assert told.summary == "3 added, 1 removed"
+    assert answer.summary == "3 added, 1 removed"
 
 
 async def test_no_diagnostics_are_reported_as_such(project: Project) -> None:
-    told = await diagnose(project, Diagnostics([], [], True))
-    assert (told.text, told.summary) == ("nothing is wrong, as far as is known", "no problems")
+    answer = await diagnose(project, Diagnostics([], [], True))
+    assert (answer.text, answer.summary) == ("nothing is wrong, as far as is known", "no problems")
     with pytest.raises(ToolError, match="no language server runs here: name the path of a file"):
         await diagnose(project, Diagnostics([], [], False))
 
@@ -149,9 +149,9 @@ async def test_both_kinds_of_symbols(project: Project) -> None:
         (None, ["a.py has no such symbols"]),
     ]:
         servers = Servers(result)
-        told = await SymbolTools(servers, project.files).symbols(
+        answer = await SymbolTools(servers, project.files).symbols(
             project.call, SymbolsArguments(path="a.py")
         )
-        assert told.text.split("\n") == lines
+        assert answer.text.split("\n") == lines
     with pytest.raises(ToolError, match="give `path`"):
         await SymbolTools(servers, project.files).symbols(project.call, SymbolsArguments())

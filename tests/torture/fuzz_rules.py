@@ -230,13 +230,13 @@ class Sandbox:
         script.write_text(self._script(batch), encoding="utf-8")
         self.log.unlink(missing_ok=True)
         done = self._shell(shell, str(script))
-        said = self.records.read_bytes().decode("utf-8", "replace")
+        output = self.records.read_bytes().decode("utf-8", "replace")
         extra = self._files(batch)
-        if not said.endswith("end"):
+        if not output.endswith("end"):
             return f"the shell ended: {done.stderr[-300:]!r}"
         if self.log.exists():
             return f"started {self.log.read_text()!r}"
-        return self._started(batch, said.removesuffix("end")) or extra or _errors(done)
+        return self._started(batch, output.removesuffix("end")) or extra or _errors(done)
 
     def _shell(self, shell: str, *argv: str) -> subprocess.CompletedProcess[str]:
         program = shutil.which(shell)
@@ -255,10 +255,10 @@ class Sandbox:
             timeout=300,
         )
 
-    def _started(self, batch: Sequence[Wanted], said: str) -> str | None:
+    def _started(self, batch: Sequence[Wanted], output: str) -> str | None:
         """Return a fault if a line ran other commands, or ran them with other words."""
         found: dict[int, list[tuple[str, ...]]] = {}
-        for record in said.split(_RECORD + "\0")[:-1]:
+        for record in output.split(_RECORD + "\0")[:-1]:
             number, *words = record.split("\0")[:-1]
             found.setdefault(int(number), []).append(tuple(words))
         for n, one in enumerate(batch):
@@ -278,8 +278,8 @@ class Sandbox:
     def _run_alone(self, shell: str, one: Wanted) -> None:
         self.log.unlink(missing_ok=True)
         done = self._shell(shell, "-c", one.line)
-        said = self.log.read_text(encoding="utf-8") if self.log.exists() else ""
-        records = [tuple(r.split("\0")[:-1]) for r in said.split(_RECORD + "\0")[:-1]]
+        output = self.log.read_text(encoding="utf-8") if self.log.exists() else ""
+        records = [tuple(r.split("\0")[:-1]) for r in output.split(_RECORD + "\0")[:-1]]
         extra = self._files([one])
         problem = _difference(one, records) or extra or _errors(done)
         if problem:

@@ -41,10 +41,10 @@ def change(client: TutorClient, old: str, new: str) -> None:
 
 def skip_to(client: TutorClient, title: str) -> str:
     """Skip to a step of the tour and return the text of the last turn."""
-    said = client.prompt("/tour")
-    while f"· {title}" not in said:
-        said = client.prompt("/skip")
-    return said
+    reply = client.prompt("/tour")
+    while f"· {title}" not in reply:
+        reply = client.prompt("/skip")
+    return reply
 
 
 def test_each_step_has_one_action_of_the_user(client: TutorClient) -> None:
@@ -53,9 +53,9 @@ def test_each_step_has_one_action_of_the_user(client: TutorClient) -> None:
     assert "2 of 10" not in first
     assert "2 of 10 · Read" in client.prompt("anything")
     assert not client.asked("session/request_permission")
-    said = client.prompt("go on")
-    assert "3 of 10 · Allow" in said
-    assert "`,a`" in said.split("4 of 10 · Review")[1], "the user's own key"
+    reply = client.prompt("go on")
+    assert "3 of 10 · Allow" in reply
+    assert "`,a`" in reply.split("4 of 10 · Review")[1], "the user's own key"
     change(client, WAVES, DASHES)
     assert "5 of 10 · Undo" in client.prompt("go on")
     change(client, DASHES, WAVES)
@@ -69,9 +69,9 @@ def test_each_step_has_one_action_of_the_user(client: TutorClient) -> None:
     client.updates.clear()
     busy = client.begin("first")
     assert client.end(busy) == "end_turn"
-    said = client.prompt("second")
-    assert "waited its turn" in said
-    assert "9 of 10 · Checkpoints" in said
+    reply = client.prompt("second")
+    assert "waited its turn" in reply
+    assert "9 of 10 · Checkpoints" in reply
     assert "10 of 10 · Sessions" in client.prompt("go on")
     assert "## That's the tour" in client.prompt("go on")
     assert "no model" in client.prompt("go on"), "the tour is over"
@@ -88,27 +88,27 @@ def test_a_step_that_is_not_done_is_explained_again(
     if title == "Undo":
         change(client, WAVES, DASHES)
         client.prompt("go on")
-    said = client.prompt("what about the queue?")
-    assert "Not done yet" in said
-    assert "go to the next" not in said
+    reply = client.prompt("what about the queue?")
+    assert "Not done yet" in reply
+    assert "go to the next" not in reply
     change(client, old, new)
     assert f"· {title}" not in client.prompt("go on")
 
 
 def test_a_sample_that_is_fixed_already_is_not_reviewed(client: TutorClient) -> None:
     change(client, "basket[:-1]:", "basket:")
-    said = skip_to(client, "Allow")
-    assert "fixed already" in said
-    assert "6 of 10 · Follow" in said
+    reply = skip_to(client, "Allow")
+    assert "fixed already" in reply
+    assert "6 of 10 · Follow" in reply
     assert not client.asked("session/request_permission")
 
 
 def test_the_tour_resumes_in_another_session(client: TutorClient) -> None:
     client.prompt("hello")
     client.prompt("anything")
-    said = client.prompt("/tour")
-    assert "Welcome back" in said
-    assert "2 of 10 · Read" in said
+    reply = client.prompt("/tour")
+    assert "Welcome back" in reply
+    assert "2 of 10 · Read" in reply
     opened = client.ask("session/new", {"cwd": str(client.cwd), "mcpServers": []})
     client.session = opened["sessionId"]
     client.hurry()

@@ -178,9 +178,9 @@ def test_the_users_own_file_is_not_changed_without_a_question(
     (tmp_path / "README.md").write_text("mine\n")
     client = start(tmp_path)
     client.files = {str(tmp_path / "README.md"): "mine\n"}
-    said = client.prompt("hello")
-    assert "unasked" in said
-    assert "`:Acp tutor`" in said
+    reply = client.prompt("hello")
+    assert "unasked" in reply
+    assert "`:Acp tutor`" in reply
     assert not client.asked("session/request_permission")
 
 
