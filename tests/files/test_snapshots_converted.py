@@ -39,10 +39,10 @@ def commit(work: Path) -> None:
     assert git(work, "status", "--porcelain") == ""
 
 
-def before(scan: Scan, kept: GitStore) -> dict[str, bytes]:
+def before(scan: Scan, blob_store: GitStore) -> dict[str, bytes]:
     """Return the earlier contents of changed files by name."""
     wanted = [(change.path, change.before) for change in scan.changes if change.before]
-    return {Path(path).name: data for path, data in kept.contents(wanted).items()}
+    return {Path(path).name: data for path, data in blob_store.contents(wanted).items()}
 
 
 @pytest.mark.parametrize(
@@ -75,17 +75,17 @@ def test_converted_files_are_restored_byte_for_byte(
     for name in ("a.txt", "b.txt"):
         (work / name).write_bytes(data)
     commit(work)
-    kept = GitStore(str(work), tmp_path / "home")
-    assert kept.scan().left_out == []
-    assert kept.scan().changes == []
+    blob_store = GitStore(str(work), tmp_path / "home")
+    assert blob_store.scan().left_out == []
+    assert blob_store.scan().changes == []
     (work / "a.txt").write_bytes(b"other\r\n")
     (work / "b.txt").unlink()
-    scan = kept.scan()
+    scan = blob_store.scan()
     assert changes_of(scan, work) == {"a.txt": "M", "b.txt": "D"}
-    assert before(scan, kept) == {"a.txt": data, "b.txt": data}
+    assert before(scan, blob_store) == {"a.txt": data, "b.txt": data}
     (work / "a.txt").write_bytes(data)
-    scan = kept.scan()
-    assert before(scan, kept) == {"a.txt": b"other\r\n"}
+    scan = blob_store.scan()
+    assert before(scan, blob_store) == {"a.txt": b"other\r\n"}
 
 
 def test_a_file_under_a_filter_that_is_too_large_is_not_mistaken_for_its_pointer(
@@ -95,10 +95,10 @@ def test_a_file_under_a_filter_that_is_too_large_is_not_mistaken_for_its_pointer
     (work / "big.bin").write_bytes(b"x" * 200)
     commit(work)
     monkeypatch.setattr(store, "MAX_FILE_BYTES", 100)
-    kept = GitStore(str(work), tmp_path / "home")
-    assert kept.scan().left_out == [str(work / "big.bin")]
+    blob_store = GitStore(str(work), tmp_path / "home")
+    assert blob_store.scan().left_out == [str(work / "big.bin")]
     (work / "big.bin").unlink()
-    [gone] = kept.scan().changes
+    [gone] = blob_store.scan().changes
     assert gone.before is not None
     assert (gone.before.is_stored, gone.after) == (False, None), (
         "that it is gone is known, not its text"
@@ -120,15 +120,15 @@ def test_a_commit_is_compared_with_the_bytes_on_disk(
     (work / ".gitattributes").write_text(f"{attributes}\n")
     (work / "a.txt").write_bytes(b"")
     commit(work)
-    kept = GitStore(str(work), tmp_path / "home")
-    kept.scan()
-    first = kept.head()
+    blob_store = GitStore(str(work), tmp_path / "home")
+    blob_store.scan()
+    first = blob_store.head()
     (work / "a.txt").write_bytes(data)
     commit(work)
     path = str(work / "a.txt")
-    assert kept.committed([path], first) == {path: data}
+    assert blob_store.committed([path], first) == {path: data}
     (work / "a.txt").write_bytes(b"changed again\n")
-    assert kept.committed([path], first) == ({} if "filter" in attributes else {path: data})
+    assert blob_store.committed([path], first) == ({} if "filter" in attributes else {path: data})
 
 
 def test_a_filtered_file_that_is_staged_later_is_not_reported_as_committed(
@@ -137,14 +137,14 @@ def test_a_filtered_file_that_is_staged_later_is_not_reported_as_committed(
     (work / ".gitattributes").write_text("*.txt filter=shout\n")
     (work / "a.txt").write_bytes(b"first\n")
     commit(work)
-    kept = GitStore(str(work), tmp_path / "home")
-    kept.scan()
-    first = kept.head()
+    blob_store = GitStore(str(work), tmp_path / "home")
+    blob_store.scan()
+    first = blob_store.head()
     (work / "a.txt").write_bytes(b"second\n")
     commit(work)
     (work / "a.txt").write_bytes(b"third\n")
     git(work, "add", "a.txt")
-    assert kept.committed([str(work / "a.txt")], first) == {}
+    assert blob_store.committed([str(work / "a.txt")], first) == {}
 
 
 # ---- configuration of the user's repository
@@ -173,23 +173,27 @@ def test_every_source_of_ignore_rules_counts(
 ) -> None:
     (work / "a.txt").write_text("a\n")
     commit(work)
-    kept = GitStore(str(work), tmp_path / "home") if ignore is ignored_by_the_repository else None
+    blob_store = (
+        GitStore(str(work), tmp_path / "home") if ignore is ignored_by_the_repository else None
+    )
     ignore(work, tmp_path)
-    kept = kept or GitStore(str(work), tmp_path / "home")
-    kept.scan()
+    blob_store = blob_store or GitStore(str(work), tmp_path / "home")
+    blob_store.scan()
     (work / "x.made").write_text("x\n")
-    assert kept.scan().changes == []
-    assert kept.skipped([str(work / "x.made"), str(work / "new.txt")]) == [str(work / "x.made")]
+    assert blob_store.scan().changes == []
+    assert blob_store.skipped([str(work / "x.made"), str(work / "new.txt")]) == [
+        str(work / "x.made")
+    ]
 
 
 def test_modes_do_not_count_with_core_filemode_off(work: Path, tmp_path: Path) -> None:
     (work / "a.txt").write_text("a\n")
     commit(work)
     git(work, "config", "core.fileMode", "false")
-    kept = GitStore(str(work), tmp_path / "home")
-    kept.scan()
+    blob_store = GitStore(str(work), tmp_path / "home")
+    blob_store.scan()
     (work / "a.txt").chmod(0o755)
-    assert kept.scan().changes == []
+    assert blob_store.scan().changes == []
 
 
 def test_a_file_outside_of_a_sparse_checkout_is_found(work: Path, tmp_path: Path) -> None:
@@ -201,12 +205,12 @@ def test_a_file_outside_of_a_sparse_checkout_is_found(work: Path, tmp_path: Path
     assert not (work / "out").exists()
     (work / "out").mkdir()
     (work / "out" / "a.txt").write_text("a\n")
-    kept = GitStore(str(work), tmp_path / "home")
-    kept.scan()
+    blob_store = GitStore(str(work), tmp_path / "home")
+    blob_store.scan()
     (work / "out" / "a.txt").write_text("b\n")
-    scan = kept.scan()
+    scan = blob_store.scan()
     assert changes_of(scan, work) == {"out/a.txt": "M"}
-    assert before(scan, kept) == {"a.txt": b"a\n"}
+    assert before(scan, blob_store) == {"a.txt": b"a\n"}
 
 
 def other_hash(work: Path) -> None:
@@ -235,17 +239,17 @@ def test_repositories_of_any_shape(
     commit(root)
     (root / "b.txt").write_text("b\n")
     git(root, "add", "b.txt")
-    kept = GitStore(str(root), tmp_path / "home")
-    kept.scan()
-    first = kept.head()
+    blob_store = GitStore(str(root), tmp_path / "home")
+    blob_store.scan()
+    first = blob_store.head()
     assert first == git(root, "rev-parse", "HEAD").strip()
     (root / "a.txt").write_text("longer\n")
-    scan = kept.scan()
+    scan = blob_store.scan()
     assert changes_of(scan, root) == {"a.txt": "M"}
-    assert before(scan, kept) == {"a.txt": b"a\n"}
+    assert before(scan, blob_store) == {"a.txt": b"a\n"}
     commit(root)
-    assert kept.committed([str(root / "a.txt")], first) == {str(root / "a.txt"): b"longer\n"}
-    assert kept.moved_at() > 0
+    assert blob_store.committed([str(root / "a.txt")], first) == {str(root / "a.txt"): b"longer\n"}
+    assert blob_store.moved_at() > 0
 
 
 def test_a_folder_that_becomes_a_link_is_no_fault(work: Path, tmp_path: Path) -> None:
@@ -253,11 +257,11 @@ def test_a_folder_that_becomes_a_link_is_no_fault(work: Path, tmp_path: Path) ->
     (work / "d").mkdir()
     (work / "d/a.txt").write_text("a\n")
     outside = tmp_path / "outside"
-    kept = GitStore(str(work), tmp_path / "home")
-    kept.scan()
+    blob_store = GitStore(str(work), tmp_path / "home")
+    blob_store.scan()
     (work / "d").rename(outside)
     (work / "d").symlink_to(outside)
     named = [str(work / name) for name in ("d/a.txt", "d/new.txt", "x.made")]
-    assert kept.skipped(named) == [str(work / "x.made")]
-    changes = {Path(it.path).name: it.after for it in kept.scan(named[:2]).changes}
+    assert blob_store.skipped(named) == [str(work / "x.made")]
+    changes = {Path(it.path).name: it.after for it in blob_store.scan(named[:2]).changes}
     assert changes == {"a.txt": None}

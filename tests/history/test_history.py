@@ -72,18 +72,18 @@ class HistoryOnDisk:
 
 
 async def test_a_transcript_is_found_at_once_and_by_the_next_host(tmp_path: Path) -> None:
-    kept = HistoryOnDisk(tmp_path / "history.db")
-    kept.turn(kept.session(), "Fix the parser", "Done.")
-    assert await kept.titles("parser") == ["Fix the parser"]
-    kept.turn(kept.sessions[1], "Thanks", "Bye")
-    kept.end()
+    it = HistoryOnDisk(tmp_path / "history.db")
+    it.turn(it.session(), "Fix the parser", "Done.")
+    assert await it.titles("parser") == ["Fix the parser"]
+    it.turn(it.sessions[1], "Thanks", "Bye")
+    it.end()
     assert await HistoryOnDisk(tmp_path / "history.db").texts() == [
         "Fix the parser",
         "Done.",
         "Thanks",
         "Bye",
     ]
-    assert not kept.lines
+    assert not it.lines
 
 
 def test_the_history_is_not_imported_with_the_host() -> None:
@@ -96,42 +96,42 @@ def test_the_history_is_not_imported_with_the_host() -> None:
 
 
 async def test_nothing_is_written_before_the_first_prompt(tmp_path: Path) -> None:
-    kept = HistoryOnDisk(tmp_path / "history.db")
-    kept.session().notice("info", "Welcome")
-    kept.history.on_frame()
-    kept.end()
-    assert not kept.exists
+    it = HistoryOnDisk(tmp_path / "history.db")
+    it.session().notice("info", "Welcome")
+    it.history.on_frame()
+    it.end()
+    assert not it.exists
 
 
 async def test_a_disabled_history_writes_nothing(tmp_path: Path) -> None:
-    kept = HistoryOnDisk(tmp_path / "history.db", HistorySettings(enabled=False))
-    session = kept.session()
-    kept.turn(session, "secret", "words")
-    kept.history.configure(ON, kept.path)
-    kept.turn(session, "public", "words")
-    assert await kept.texts() == ["public", "words"]
-    kept.end()
+    it = HistoryOnDisk(tmp_path / "history.db", HistorySettings(enabled=False))
+    session = it.session()
+    it.turn(session, "secret", "words")
+    it.history.configure(ON, it.path)
+    it.turn(session, "public", "words")
+    assert await it.texts() == ["public", "words"]
+    it.end()
 
 
 async def test_an_idle_history_does_no_work(tmp_path: Path) -> None:
-    kept = HistoryOnDisk(tmp_path / "history.db")
-    kept.turn(kept.session(), "Hello", "Hi")
+    it = HistoryOnDisk(tmp_path / "history.db")
+    it.turn(it.session(), "Hello", "Hi")
     async with asyncio.timeout(PATIENCE_S):
-        while kept.history.waits:
+        while it.history.waits:
             await anyio.lowlevel.checkpoint()
-    kept.end()
+    it.end()
 
 
 async def test_a_damaged_file_is_set_aside_and_everything_is_written_again(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     path.write_bytes(b"nonsense" * 1000)
-    kept = HistoryOnDisk(path)
-    kept.turn(kept.session(), "Hello", "Hi")
-    await kept.until(lambda: bool(kept.lines))
-    assert await kept.texts() == ["Hello", "Hi"]
-    (aside,) = (file for file in kept.files() if "damaged" in file.name)
-    assert kept.lines == [wording.HISTORY_DAMAGED.format(path=aside)]
-    kept.end()
+    it = HistoryOnDisk(path)
+    it.turn(it.session(), "Hello", "Hi")
+    await it.until(lambda: bool(it.lines))
+    assert await it.texts() == ["Hello", "Hi"]
+    (aside,) = (file for file in it.files() if "damaged" in file.name)
+    assert it.lines == [wording.HISTORY_DAMAGED.format(path=aside)]
+    it.end()
 
 
 @pytest.mark.parametrize("where", ["beginning", "middle"])
@@ -145,43 +145,43 @@ async def test_the_first_reader_sets_a_damaged_file_aside(tmp_path: Path, where:
     data = bytearray(path.read_bytes())
     data[0 if where == "beginning" else 4096 :] = b"nonsense" * (len(data) // 8)
     path.write_bytes(data)
-    kept = HistoryOnDisk(path)
-    assert await kept.titles() == []
-    assert await kept.titles("Prompt") == []
-    (aside,) = (file for file in kept.files() if "damaged" in file.name)
-    assert kept.lines == [wording.HISTORY_DAMAGED.format(path=aside)]
-    kept.turn(kept.session(), "Hello", "Hi")
-    assert await kept.titles("Hello") == ["Hello"]
-    kept.end()
+    it = HistoryOnDisk(path)
+    assert await it.titles() == []
+    assert await it.titles("Prompt") == []
+    (aside,) = (file for file in it.files() if "damaged" in file.name)
+    assert it.lines == [wording.HISTORY_DAMAGED.format(path=aside)]
+    it.turn(it.session(), "Hello", "Hi")
+    assert await it.titles("Hello") == ["Hello"]
+    it.end()
 
 
 async def test_a_file_that_another_process_set_aside_is_written_again(tmp_path: Path) -> None:
-    kept = HistoryOnDisk(tmp_path / "history.db")
-    kept.turn(kept.session(), "Hello", "Hi")
-    assert await kept.titles()
-    for file in kept.files():
+    it = HistoryOnDisk(tmp_path / "history.db")
+    it.turn(it.session(), "Hello", "Hi")
+    assert await it.titles()
+    for file in it.files():
         file.rename(tmp_path / f"old-{file.name}")
-    kept.turn(kept.sessions[1], "Again", "Yes")
-    await kept.until(lambda: kept.exists)
-    kept.turn(kept.sessions[1], "And", "on")
+    it.turn(it.sessions[1], "Again", "Yes")
+    await it.until(lambda: it.exists)
+    it.turn(it.sessions[1], "And", "on")
     async with asyncio.timeout(PATIENCE_S):
-        while await kept.texts() != ["Hello", "Hi", "Again", "Yes", "And", "on"]:
+        while await it.texts() != ["Hello", "Hi", "Again", "Yes", "And", "on"]:
             pass
-    assert not kept.lines
-    kept.end()
+    assert not it.lines
+    it.end()
 
 
 async def test_a_repeated_batch_is_stored_once(tmp_path: Path) -> None:
-    kept = HistoryOnDisk(tmp_path / "history.db")
-    session = kept.session()
-    kept.turn(session, "Hello", "Hi")
+    it = HistoryOnDisk(tmp_path / "history.db")
+    session = it.session()
+    it.turn(session, "Hello", "Hi")
     begin(session, "And")
     session.transcript.stream("agent", "half", None)
-    assert await kept.texts() == ["Hello", "Hi", "And", "half"]
-    kept.history.rewrite_all(0)
+    assert await it.texts() == ["Hello", "Hi", "And", "half"]
+    it.history.rewrite_all(0)
     session.transcript.stream("agent", " of it", None)
-    assert await kept.texts() == ["Hello", "Hi", "And", "half of it"]
-    kept.end()
+    assert await it.texts() == ["Hello", "Hi", "And", "half of it"]
+    it.end()
 
 
 async def test_a_history_of_a_newer_version_is_reported_once_and_left_alone(tmp_path: Path) -> None:
@@ -189,23 +189,23 @@ async def test_a_history_of_a_newer_version_is_reported_once_and_left_alone(tmp_
     database = Database(path)
     database.sql.execute("PRAGMA user_version = 999")
     database.close()
-    kept = HistoryOnDisk(path)
+    it = HistoryOnDisk(path)
     for word in ("one", "two"):
-        kept.turn(kept.session(), word, "Yes")
+        it.turn(it.session(), word, "Yes")
         with pytest.raises(UnreadableError):
-            await kept.titles()
-    kept.end()
-    assert kept.lines == [wording.HISTORY_NEWER]
+            await it.titles()
+    it.end()
+    assert it.lines == [wording.HISTORY_NEWER]
 
 
 async def test_a_read_only_folder_of_the_history_is_reported_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    kept = HistoryOnDisk(tmp_path / "file" / "history.db")
+    it = HistoryOnDisk(tmp_path / "file" / "history.db")
     for word in ("one", "two"):
-        kept.turn(kept.session(), word, "Yes")
-        await kept.until(lambda: bool(kept.lines))
-    kept.end()
-    assert len(kept.lines) == 1
+        it.turn(it.session(), word, "Yes")
+        await it.until(lambda: bool(it.lines))
+    it.end()
+    assert len(it.lines) == 1
 
 
 def test_a_full_disk_is_reported_once_and_loses_nothing(tmp_path: Path) -> None:
@@ -218,18 +218,18 @@ def test_a_full_disk_is_reported_once_and_loses_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_kill_right_after_a_prompt_does_not_lose_it(tmp_path: Path) -> None:
-    kept = HistoryOnDisk(tmp_path / "history.db")
-    session = kept.session()
-    kept.history.on_prompt_sent(session, Prompt("Hello"))
+    it = HistoryOnDisk(tmp_path / "history.db")
+    session = it.session()
+    it.history.on_prompt_sent(session, Prompt("Hello"))
     begin(session, "Hello")
     async with asyncio.timeout(PATIENCE_S):
-        while not kept.exists:
-            await asyncio.to_thread(kept.history.wait_idle)
-        await asyncio.to_thread(kept.history.wait_idle)  # the file exists before its rows
-    other = StoredHistory(kept.path)  # as the next Neovim finds it
+        while not it.exists:
+            await asyncio.to_thread(it.history.wait_idle)
+        await asyncio.to_thread(it.history.wait_idle)  # the file exists before its rows
+    other = StoredHistory(it.path)  # as the next Neovim finds it
     assert other.messages() == ["Hello"]
     other.close()
-    kept.end()
+    it.end()
 
 
 @pytest.mark.parametrize("how", ["read-only", "full"])
@@ -244,18 +244,18 @@ async def test_a_read_only_history_can_be_read(tmp_path: Path, how: str) -> None
             disk.fill()
         else:
             disk.remount("ro")
-        kept = HistoryOnDisk(path)
-        assert await kept.titles("Hi") == ["Hello"]
-        kept.turn(kept.session(), "More", "Yes")
-        assert await kept.titles() == ["Hello"]
-        await kept.until(lambda: bool(kept.lines))
-        (line,) = kept.lines
+        it = HistoryOnDisk(path)
+        assert await it.titles("Hi") == ["Hello"]
+        it.turn(it.session(), "More", "Yes")
+        assert await it.titles() == ["Hello"]
+        await it.until(lambda: bool(it.lines))
+        (line,) = it.lines
         assert line.startswith("The history is not being kept: ")
         if how == "full":
             disk.free()
         else:
             disk.remount("rw")
-        kept.end()
+        it.end()
         assert await HistoryOnDisk(path).texts() == ["Hello", "Hi", "More", "Yes"]
 
 
@@ -263,11 +263,11 @@ async def test_a_history_that_could_never_be_written_is_empty(tmp_path: Path) ->
     with small_disk(tmp_path / "disk", 1024) as disk:
         (disk.path / "acp").mkdir()
         disk.fill()
-        kept = HistoryOnDisk(disk.path / "acp" / "history.db")
-        kept.turn(kept.session(), "Hello", "Hi")
-        assert await kept.titles() == []
-        await kept.until(lambda: bool(kept.lines))
-        assert len(kept.lines) == 1
+        it = HistoryOnDisk(disk.path / "acp" / "history.db")
+        it.turn(it.session(), "Hello", "Hi")
+        assert await it.titles() == []
+        await it.until(lambda: bool(it.lines))
+        assert len(it.lines) == 1
         disk.free()
-        kept.end()
-        assert await HistoryOnDisk(kept.path).titles() == ["Hello"]
+        it.end()
+        assert await HistoryOnDisk(it.path).titles() == ["Hello"]

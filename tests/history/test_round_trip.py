@@ -45,19 +45,19 @@ def drawn(entries: list[Entry]) -> list[str]:
 @given(HISTORIES, st.integers(1, 7))
 def test_any_transcript_is_read_and_drawn_unchanged(history: list[Act], gap: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        kept, chat = StoredHistory(Path(directory) / "history.db"), Chat()
-        kept.sessions.append(chat.session)
+        stored, chat = StoredHistory(Path(directory) / "history.db"), Chat()
+        stored.sessions.append(chat.session)
         for number, act in enumerate(history):
             act(chat)
             if number % gap == 0:
-                kept.recorder.flush()
-        kept.recorder.flush(final=True)
+                stored.recorder.flush()
+        stored.recorder.flush(final=True)
         expected = chat.session.transcript.entries
-        found = kept.entries() if kept.batches else []
-        if kept.batches:
+        found = stored.entries() if stored.batches else []
+        if stored.batches:
             assert [plain(entry) for entry in found] == [plain(entry) for entry in expected]
             assert drawn(found) == drawn(expected)
-        kept.close()
+        stored.close()
 
 
 def all_kinds(session: Session) -> None:
@@ -113,15 +113,15 @@ def all_kinds(session: Session) -> None:
 
 
 def test_every_kind_of_entry_is_read_unchanged(tmp_path: Path) -> None:
-    kept = StoredHistory(tmp_path / "history.db")
-    session = kept.session()
+    stored = StoredHistory(tmp_path / "history.db")
+    session = stored.session()
     all_kinds(session)
-    kept.flush()
+    stored.flush()
     expected = session.transcript.entries
     assert {type(entry) for entry in expected} == set(kinds.Entry.__args__)
-    found = kept.entries()
+    found = stored.entries()
     assert [plain(entry) for entry in found] == [plain(entry) for entry in expected]
     assert drawn(found) == drawn(expected)
     times = [entry.sent for entry in expected if isinstance(entry, Message)]
     assert [entry.sent for entry in found if isinstance(entry, Message)] == times
-    kept.close()
+    stored.close()

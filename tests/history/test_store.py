@@ -239,9 +239,9 @@ def test_a_single_session_that_is_too_large_loses_its_oldest_part(kept: StoredHi
         turn(session, f"prompt{number}", f"{number} " * 200)
     kept.flush()
     trim(kept.database, kept.store, 90, kept.database.size // 2)
-    said = kept.messages()
-    assert said[-1].startswith("499 ")
-    assert "prompt0" not in said
+    texts = kept.messages()
+    assert texts[-1].startswith("499 ")
+    assert "prompt0" not in texts
     turn(session, "Still here", "Yes")
     kept.flush()
     assert kept.messages()[-1] == "Yes"
@@ -411,9 +411,9 @@ def test_two_processes_write_at_once(path: Path) -> None:
         assert [process.wait(60) for process in (first, second)] == [0, 0]
     kept = StoredHistory(path)
     for record in (1, 2):
-        said = kept.messages(record)
-        who = said[0].split()[0]
-        assert said[::2] == [f"{who} n{number}" for number in range(60)]
+        texts = kept.messages(record)
+        who = texts[0].split()[0]
+        assert texts[::2] == [f"{who} n{number}" for number in range(60)]
     kept.database.sql.execute("INSERT INTO words (words) VALUES ('integrity-check')")
     kept.close()
 
@@ -426,9 +426,9 @@ def test_a_kill_during_a_batch_loses_no_written_data(path: Path) -> None:
             os.kill(process.pid, signal.SIGKILL)
             process.stdout.read()
         kept = StoredHistory(path)
-        said = kept.messages(number)
-        assert len(said) >= 2 * (int(last) + 1) - 1
-        assert said[0] == f"p{200 + number} n0"
+        texts = kept.messages(number)
+        assert len(texts) >= 2 * (int(last) + 1) - 1
+        assert texts[0] == f"p{200 + number} n0"
         assert kept.database.sql.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         kept.close()
 
