@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from acp_nvim import wording
-from tests.support.editor import Editor
+from tests.support.editor import ROOT, Editor
 from tests.support.rpc import EditorError
-from tests.support.tree_copy import copy_tree, delete_feature
+from tests.support.tree_copy import add_blocks, copy_tree, delete_feature
 
 
 @pytest.mark.parametrize(("name", "verb"), [("history", "history_stats"), ("blame", "blame")])
@@ -48,3 +51,18 @@ def test_commands_and_functions_of_a_deleted_feature_are_gone(
     assert editor.lua("return _G.rows == #require('acp.features').names('subcommands')")
     assert editor.lua("return require('acp').history == nil") == (name == "history")
     editor.cmd("Acp chat")
+
+
+def test_the_worked_example_is_a_feature(tmp_path: Path) -> None:
+    """Its own test runs in a copy of the tree, and the rules about features hold for it."""
+    root = copy_tree(tmp_path / "copy")
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    add_blocks(root, page.partition("## How to add a feature")[2].partition("\n## ")[0])
+    tests = ("features/sessions/test_stopwatch.py", "project/test_house.py", "project/test_docs.py")
+    chosen = "stopwatch or feature or every_command"
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen]
+    argv += [str(root / "tests" / name) for name in tests]
+    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
+    ran = subprocess.run(argv, cwd=root, env=env, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+    assert "passed" in ran.stdout

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 from tests.support.editor import ROOT
 
-FOLDERS = ("acp_nvim", "lua", "plugin", "doc")
+PARTS = (".ci", "CHANGELOG.md", "acp_nvim", "doc", "lua", "plugin", "pyproject.toml", "tests")
 PYTHON_LIST = "acp_nvim/app.py"
 LUA_LIST = "lua/acp/features/init.lua"
 """The list of the features of each language."""
+BEHIND = {".py": '    "terminals",', ".lua": "  'terminals',"}
+"""The line of each list above which a feature is added."""
 
 
 def copy_tree(to: Path) -> Path:
-    """Copy what runs, with the environment of this clone. Return its root."""
-    for name in FOLDERS:
-        shutil.copytree(ROOT / name, to / name)
+    """Copy sources and tests, with the environment of this clone. Return its root."""
+    to.mkdir()
+    for name in PARTS:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
+        copy(ROOT / name, to / name)
     (to / ".venv").symlink_to(ROOT / ".venv")
     return to
 
@@ -29,14 +34,34 @@ def delete_feature(root: Path, name: str) -> None:
     ):
         if (root / folder / name).exists():
             shutil.rmtree(root / folder / name)
-            if (root / path).exists():
-                _replace(root / path, line, "")
+            _replace(root / path, line, "")
 
 
-def list_feature(root: Path, path: str, name: str) -> None:
-    """Add the line of a feature behind that of another one."""
-    line = '    "{}",\n' if path == PYTHON_LIST else "  '{}',\n"
-    _replace(root / path, line.format("chat"), line.format("chat") + line.format(name))
+def add_blocks(root: Path, page: str) -> None:
+    """Put the code blocks of a page into the files that the text before each names.
+
+    A block is a whole file, or it goes into a file that exists: above the line that the text
+    names, or into the list of features.
+    """
+    parts = page.split("```")
+    for text, block in zip(parts[::2], parts[1::2], strict=False):
+        names = re.findall(r"`([^`]+)`", text.strip().rpartition("\n\n")[2])
+        path = next(root / name for name in names if "/" in name or name.endswith(".md"))
+        code = block.partition("\n")[2]
+        if path.exists():
+            _insert(
+                path, names[-1] if path.suffix in (".md", ".txt") else BEHIND[path.suffix], code
+            )
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(code, encoding="utf-8")
+
+
+def _insert(path: Path, anchor: str, code: str) -> None:
+    """Insert lines above the only line with `anchor`."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    (at,) = (n for n, line in enumerate(lines) if anchor in line)
+    path.write_text("".join([*lines[:at], code, *lines[at:]]), encoding="utf-8")
 
 
 def _replace(path: Path, old: str, new: str) -> None:
