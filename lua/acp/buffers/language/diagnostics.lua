@@ -4,8 +4,7 @@
 local M = {}
 
 local api, diagnostic = vim.api, vim.diagnostic
-local slices, spoken =
-  require('acp.buffers.language.slices'), require('acp.buffers.language.spoken')
+local slices, spoken = require('acp.base.slices'), require('acp.buffers.language.spoken')
 local uncopied = require('acp.buffers.language.uncopied')
 
 local SEVERITIES = { 'error', 'warning', 'info', 'hint' }
@@ -43,7 +42,7 @@ end
 --- severity.
 ---@param question acp.DiagnosticsQuestion
 ---@return { [1]: string, [2]: integer, [3]: table<integer, integer> }[]
-local function files(question, rest)
+local function files(question)
   local found = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local counts = api.nvim_buf_is_valid(bufnr) and diagnostic.count(bufnr) or {}
@@ -53,7 +52,7 @@ local function files(question, rest)
       if wanted and (question.path or is_inside(path, question.roots)) then
         found[#found + 1] = { path, bufnr, counts }
       end
-      rest()
+      slices.check()
     end
   end
   table.sort(found, function(a, b) return a[1] < b[1] end)
@@ -89,8 +88,8 @@ end
 --- Return the first diagnostics, ordered by severity and then by file, and the count of each
 --- severity.
 ---@param question acp.DiagnosticsQuestion
-local function all(question, rest)
-  local items, counts, found = {}, {}, files(question, rest)
+local function all(question)
+  local items, counts, found = {}, {}, files(question)
   for severity = 1, question.severity do
     for _, file in ipairs(found) do
       local path, bufnr = file[1], file[2]
@@ -99,23 +98,23 @@ local function all(question, rest)
       counts[name] = count > 0 and (counts[name] or 0) + count or counts[name]
       if count > 0 and #items < question.limit and api.nvim_buf_is_valid(bufnr) then
         local list = uncopied.get(bufnr, { severity = severity })
-        for _, one in ipairs(uncopied.first(list, question.limit - #items, rest)) do
+        for _, one in ipairs(uncopied.first(list, question.limit - #items)) do
           items[#items + 1] = plain(path, bufnr, one)
         end
       end
-      rest()
+      slices.check()
     end
   end
   return { items = items, counts = next(counts) and counts or vim.empty_dict() }
 end
 
 ---@param start acp.TurnStart
-local function take_start(start, rest)
+local function take_start(start)
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local path = api.nvim_buf_is_valid(bufnr) and path_of(bufnr)
     if path then
       start.open[path] = api.nvim_buf_is_loaded(bufnr) or start.open[path]
-      uncopied.each(uncopied.get(bufnr), rest, function(one)
+      uncopied.each(uncopied.get(bufnr), function(one)
         start.counts[path] = start.counts[path] or {}
         local counts, name = start.counts[path], key(one)
         counts[name] = (counts[name] or 0) + 1
@@ -130,7 +129,7 @@ function M.turn_begins(session)
   spoken.watch()
   local start = { counts = {}, open = {}, done = false } ---@type acp.TurnStart
   starts[session] = start
-  slices.run(function(rest) take_start(start, rest) end, function()
+  slices.run(function() take_start(start) end, function()
     start.done = true
     if start.finish then start.finish() end
   end)
@@ -140,10 +139,10 @@ end
 function M.forget(session) starts[session] = nil end
 
 --- Return the diagnostics of a file that were added, and the present count of each key.
-local function added(file, before, question, rest)
+local function added(file, before, question)
   local found, counts = {}, {}
   local list = api.nvim_buf_is_valid(file[2]) and uncopied.get(file[2]) or {}
-  uncopied.each(list, rest, function(one)
+  uncopied.each(list, function(one)
     if one.severity > question.severity then return end
     local name = key(one)
     counts[name] = (counts[name] or 0) + 1
@@ -153,11 +152,11 @@ local function added(file, before, question, rest)
 end
 
 --- Return the diagnostics of a file that no longer exist.
-local function removed(path, before, counts, question, rest)
+local function removed(path, before, counts, question)
   local found, n = {}, 0
   for name, count in pairs(before) do
     n = n + 1
-    if n % 250 == 0 then rest() end
+    if n % 250 == 0 then slices.check() end
     local severity, source, message = unpack(vim.split(name, '\0', { plain = true }))
     for _ = (counts[name] or 0) + 1, tonumber(severity) <= question.severity and count or 0 do
       found[#found + 1] = {
@@ -174,20 +173,20 @@ end
 --- Return the diagnostics that a turn has added and removed.
 ---@param question acp.DiagnosticsQuestion
 ---@param start acp.TurnStart
-local function since(question, start, rest)
+local function since(question, start)
   local answer = { items = {}, removed = {}, unknown = {}, added = 0, gone = 0 }
   local seen = {}
   local function note_removed(path, counts)
-    local gone = removed(path, start.counts[path] or {}, counts, question, rest)
+    local gone = removed(path, start.counts[path] or {}, counts, question)
     local room = math.max(question.limit - #answer.removed, 0)
     vim.list_extend(answer.removed, gone, 1, math.min(#gone, room))
     answer.gone = answer.gone + #gone
   end
-  for _, file in ipairs(files(question, rest)) do
+  for _, file in ipairs(files(question)) do
     local path, bufnr = file[1], file[2]
     seen[path] = true
-    local new, counts = added(file, start.counts[path] or {}, question, rest)
-    for _, one in ipairs(uncopied.first(new, question.limit - #answer.items, rest)) do
+    local new, counts = added(file, start.counts[path] or {}, question)
+    for _, one in ipairs(uncopied.first(new, question.limit - #answer.items)) do
       answer.items[#answer.items + 1] = plain(path, bufnr, one)
     end
     answer.added = answer.added + #new
@@ -248,9 +247,7 @@ local function answer(reply, question, bufnrs, wait_ms)
       start.finish = read
       return
     end
-    local function work(rest)
-      return question.turn and since(question, start, rest) or all(question, rest)
-    end
+    local function work() return question.turn and since(question, start) or all(question) end
     reads = slices.run(work, finish)
   end
   local waits = spoken.wait(bufnrs, wait_ms, read)

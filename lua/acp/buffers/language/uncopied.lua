@@ -2,6 +2,8 @@
 --- Neovim for tens of milliseconds if there are thousands, and cannot return only a part.
 local M = {}
 
+local slices = require('acp.base.slices')
+
 local CHUNK = 250
 
 local function same(value) return value end
@@ -19,27 +21,26 @@ function M.get(bufnr, opts)
   return found
 end
 
---- Call `each` for every item of a list, and `rest` after each chunk.
+--- Call `each` for every item of a list, in a job of `acp.base.slices`.
 ---@param list vim.Diagnostic[]
----@param rest fun()
 ---@param each fun(one: vim.Diagnostic)
-function M.each(list, rest, each)
+function M.each(list, each)
   for i, one in ipairs(list) do
     each(one)
-    if i % CHUNK == 0 then rest() end
+    if i % CHUNK == 0 then slices.check() end
   end
 end
 
 local function is_before(a, b) return a.lnum < b.lnum or a.lnum == b.lnum and a.col < b.col end
 
---- Return the first `most` items of a list by position, in that order.
+--- Return the first `most` items of a list by position, in that order, in a job of
+--- `acp.base.slices`.
 ---@param list vim.Diagnostic[]
 ---@param most integer
----@param rest fun()
 ---@return vim.Diagnostic[]
-function M.first(list, most, rest)
+function M.first(list, most)
   local found = {}
-  M.each(list, rest, function(one)
+  M.each(list, function(one)
     if #found >= most and not (most > 0 and is_before(one, found[most])) then return end
     local at = #found + 1
     while at > 1 and is_before(one, found[at - 1]) do

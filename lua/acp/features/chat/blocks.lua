@@ -3,12 +3,17 @@
 local M = {}
 
 local api = vim.api
-local slices = require('acp.features.chat.slices')
+local slices = require('acp.base.slices')
 
 local ns = api.nvim_create_namespace('acp.chat.blocks')
 
 --- Delay before new rows in view are decorated, so that a burst of frames passes first.
 local DELAY_MS = 100
+
+--- Pause after a slice. Decoration can wait.
+local PAUSE_MS = 4
+
+local add_job = slices.queue(PAUSE_MS)
 
 --- Greatest number of rows of a block that is decorated.
 local LONGEST = 3000
@@ -175,7 +180,7 @@ local function mark_words(found, rows)
       end
     end
     if #sides[1] + #sides[2] == 0 then at = at + 1 end
-    if slices.over() then slices.rest() end
+    slices.check()
   end
 end
 
@@ -271,7 +276,7 @@ local function look_at(chat, first, last)
       for other = block.first, block.last do
         chat.colours[other + 1] = NONE
       end
-      slices.add(function() work(chat, block) end)
+      add_job(function() work(chat, block) end)
     end
   end
 end

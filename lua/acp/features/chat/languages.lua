@@ -1,10 +1,10 @@
 --- Syntax colours of a text: by tree-sitter if a parser is installed, otherwise by Vim's syntax
---- files. The work is done in slices; call it within a job of `acp.features.chat.slices`.
+--- files. The work is done in slices; call it within a job of `acp.base.slices`.
 local M = {}
 
 local api = vim.api
 local compat = require('acp.base.compat')
-local slices = require('acp.features.chat.slices')
+local slices = require('acp.base.slices')
 
 ---@alias acp.Colours table<integer, integer[]> by line, from 1: column, end column and highlight id
 --- of each span, one after the other
@@ -86,7 +86,7 @@ end
 --- Wait until the user is idle, unless the language is already loaded.
 local function load(name)
   if loaded[name] then return end
-  slices.idle()
+  slices.wait_idle()
   loaded[name] = true
 end
 
@@ -125,7 +125,7 @@ local function by_treesitter(lines, lang)
       ids[capture] = drawn and api.nvim_get_hl_id_by_name(('@%s.%s'):format(name, lang)) or false
     end
     if ids[capture] then span(found, lines, node, ids[capture]) end
-    if slices.over() then slices.rest() end
+    slices.check()
   end
   return found
 end
@@ -169,7 +169,7 @@ local function by_syntax(lines, filetype)
       repeat
         add_syntax(found, line, #lines[line])
         line = line + 1
-      until line > #lines or slices.over()
+      until line > #lines or slices.is_over()
     end)
     slices.rest()
   end

@@ -9,7 +9,6 @@ local live, config = require('acp.buffers.loaded'), require('acp.config')
 --- Number of hunks up to which all are drawn at once. Beyond it, those on the screen are drawn
 --- first and the rest in time slices.
 local AT_ONCE = 100
-local SLICE_NS = 5e6
 
 ---@class acp.HunksMeta
 ---@field kind? 'modified'|'created'|'deleted'
@@ -26,7 +25,7 @@ local SLICE_NS = 5e6
 ---@field count? integer lines of the buffer when the rows were set
 ---@field entries acp.Entry[]
 ---@field hidden? boolean marks only record positions, because diff mode shows the changes
----@field round integer increases with each drawing and cancels the slices of older ones
+---@field cancel? fun() stops drawing the rest
 
 local files = {} ---@type table<string, acp.InlineFile>
 local by_buffer = {} ---@type table<integer, acp.InlineFile>
@@ -74,19 +73,23 @@ end
 
 ---@param file acp.InlineFile
 ---@param entries acp.Entry[] entries to draw
-local function slice(file, entries, i, round)
-  if file.round ~= round or by_buffer[file.bufnr] ~= file then return end
-  local stop = vim.uv.hrtime() + SLICE_NS
-  while entries[i] and vim.uv.hrtime() < stop do
-    draw.place(file.bufnr, entries[i])
-    i = i + 1
-  end
-  if entries[i] then
-    -- A timer instead of vim.schedule(), so that keys are handled between slices.
-    vim.defer_fn(function() slice(file, entries, i, round) end, 1)
-  else
-    refine_visible(file)
-  end
+local function draw_in_slices(file, entries)
+  local slices, bufnr = require('acp.base.slices'), file.bufnr
+  file.cancel = slices.run(function()
+    for _, entry in ipairs(entries) do
+      if by_buffer[bufnr] ~= file then return end
+      draw.place(bufnr, entry)
+      slices.check()
+    end
+    if by_buffer[bufnr] == file then refine_visible(file) end
+  end)
+end
+
+--- Stop drawing the hunks that are not on the screen.
+---@param file acp.InlineFile
+local function stop_drawing(file)
+  if file.cancel then file.cancel() end
+  file.cancel = nil
 end
 
 ---@param hunk acp.Hunk
@@ -133,7 +136,7 @@ end
 ---@param file acp.InlineFile
 local function draw_file(file)
   local bufnr = file.bufnr --[[@as integer]]
-  file.round = file.round + 1
+  stop_drawing(file)
   file.count = api.nvim_buf_line_count(bufnr)
   file.entries = draw.compare(bufnr, file.entries, file.hunks, is_hidden(file))
   local missing = vim.tbl_filter(function(entry) return not entry.id end, file.entries)
@@ -144,14 +147,15 @@ local function draw_file(file)
   refine_visible(file)
   draw_note(file)
   require('acp.features.review.top').reveal(bufnr)
-  if later[1] then slice(file, later, 1, file.round) end
+  if later[1] then draw_in_slices(file, later) end
 end
 
 --- Remove a file's marks and keys from its buffer.
 ---@param file acp.InlineFile
 local function detach(file)
   local bufnr = file.bufnr
-  file.bufnr, file.entries, file.round = nil, {}, file.round + 1
+  stop_drawing(file)
+  file.bufnr, file.entries = nil, {}
   if not bufnr then return end
   by_buffer[bufnr] = nil
   if api.nvim_buf_is_loaded(bufnr) then
@@ -244,7 +248,7 @@ function M.set(path, hunks, meta)
     return
   end
   watch()
-  local file = files[path] or { path = path, entries = {}, round = 0 }
+  local file = files[path] or { path = path, entries = {} }
   files[path] = file
   file.hunks, file.meta = hunks, meta
   local bufnr = live.buffer(path)
