@@ -62,14 +62,14 @@ def drawn(front: Editor, id: int | str) -> None:
 
 def message(front: Editor, text: str) -> None:
     """Wait until this is the last message."""
-    front.wait("(_G.told[#_G.told] or {})[1] == ...", text)
+    front.wait("(_G.notified[#_G.told] or {})[1] == ...", text)
 
 
 def refused(front: Editor, text: str = NEW) -> None:
     """Wait until this is the last message, and check that nothing has been answered."""
     message(front, text)
     assert sent(front) == []
-    front.lua("_G.told = {}")
+    front.lua("_G.notified = {}")
 
 
 def press(front: Editor, keys: str) -> None:
