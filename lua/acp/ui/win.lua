@@ -37,14 +37,28 @@ end
 ---@return { win: integer, buf: integer }
 function M.place() return { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() } end
 
+--- Return the screen rows and columns that the border of a float adds to it.
+---@return integer rows
+---@return integer columns
+local function border_size(win)
+  local border = api.nvim_win_get_config(win).border
+  if type(border) ~= 'table' then return 0, 0 end
+  local function size(side)
+    local text = type(border[side]) == 'table' and border[side][1] or border[side]
+    return text ~= '' and 1 or 0
+  end
+  return size(2) + size(6), size(4) + size(8) -- sides clockwise from the top left corner
+end
+
 ---@return { top: integer, left: integer, bottom: integer, right: integer } screen cells, inclusive
 local function rectangle(win)
   local info = vim.fn.getwininfo(win)[1]
+  local rows, columns = border_size(win)
   return {
     top = info.winrow,
     left = info.wincol,
-    bottom = info.winrow + info.height - 1,
-    right = info.wincol + info.width - 1,
+    bottom = info.winrow + info.height + rows - 1,
+    right = info.wincol + info.width + columns - 1,
   }
 end
 
@@ -74,7 +88,8 @@ local function overlaps(win, part)
   local level, found = api.nvim_win_get_config(win).zindex or 0, {}
   for _, other in ipairs(api.nvim_tabpage_list_wins(0)) do
     local config = api.nvim_win_get_config(other)
-    if config.relative ~= '' and not config.hide and config.zindex > level then
+    local is_above = other ~= win and config.relative ~= '' and config.zindex >= level
+    if is_above and not config.hide then
       local it = rectangle(other)
       local rows = math.min(part.bottom, it.bottom) - math.max(part.top, it.top) + 1
       local columns = math.min(part.right, it.right) - math.max(part.left, it.left) + 1

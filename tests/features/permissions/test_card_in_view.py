@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.lua import lua_call
+from tests.support.lua import lua_call, lua_chunk
 from tests.support.windows import CARD_STATE
 
 HEIGHT = lua_call(__file__, "card_height")
@@ -88,6 +88,19 @@ def test_a_card_in_the_chat_that_a_float_covers_is_not_in_view(
         """,
         columns,
     )
+    wait_float(editor, state)
+
+
+@pytest.mark.parametrize(("border", "state"), [("none", "hidden"), ("single", "shown")])
+def test_the_border_of_a_float_moves_its_text_over_the_card(
+    editor: Editor, border: str, state: str
+) -> None:
+    editor.agent("script")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    wait_float(editor, "hidden")
+    editor.lua(lua_chunk(__file__, "float_above_card"), border)
+    editor.keys("l")
     wait_float(editor, state)
 
 
