@@ -9,43 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 import anyio
-import msgspec
 from anyio import to_thread
 from msgspec import UNSET, UnsetType
 
-from acp_nvim import wording
-from acp_nvim.edits.moves import Move, Moves
-from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.read_texts import ReadTexts
 from acp_nvim.files.buffers.tracked_file import (
     CaughtUp,
     Compared,
     Forgotten,
-    Holds,
-    Postponed,
-    PostponedChange,
-    Removed,
     SavedIdle,
     Scanned,
 )
 from acp_nvim.files.buffers.unread_files import UnreadFiles
-from acp_nvim.files.bytes import nofollow
-from acp_nvim.files.bytes.disk import changed_at, read_dated
+from acp_nvim.files.bytes.disk import changed_at
 from acp_nvim.files.bytes.file_format import (
     BinaryError,
-    Format,
-    FormatChange,
     format_change,
     text_of,
 )
 from acp_nvim.files.bytes.known_files import compared, read_all, signatures_of
-from acp_nvim.files.bytes.paths import Place, below, is_below, matches
-from acp_nvim.files.changes.entered_change import EnteredChange, enter, kind_of, texts
+from acp_nvim.files.bytes.paths import is_below
+from acp_nvim.files.changes.change_applier import EMPTY, ChangeApplier
 from acp_nvim.files.changes.folder_watch import FolderWatch
 from acp_nvim.files.changes.git_tree import HeadMove
 from acp_nvim.files.changes.naming import Naming
@@ -53,18 +41,13 @@ from acp_nvim.files.changes.outer_trees import OuterTrees
 from acp_nvim.files.changes.turn_start import TurnStart, TurnStarts, differing
 from acp_nvim.files.changes.turns import Attribution, Turn, real_roots
 from acp_nvim.files.checkpoints.agent_changes import SAME, ContentChange
-from acp_nvim.files.checkpoints.rights import usual
 from acp_nvim.files.checkpoints.snapshots import FileChange
-from acp_nvim.files.checkpoints.store import UNKNOWN, Change, GitContent, Unstored, blob_mark
+from acp_nvim.files.checkpoints.store import Change, GitContent, blob_mark
 from acp_nvim.files.files import Files
-from acp_nvim.files.ports import AgentSession, BufferText
+from acp_nvim.files.ports import AgentSession
 from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.tasks import Tasks
 
-ATTEMPTS: Final = 5
-"""Attempts to apply a change to a buffer that keeps changing."""
-PAUSE_S: Final = 0.05
-EMPTY: Final[Mapping[str, Sequence[GitContent]]] = {}
 LATE_S: Final = 0.25
 """Pause before a change is tried again that Neovim did not accept."""
 
@@ -88,10 +71,10 @@ class DiskChanges:
         self._watch = FolderWatch(files.snapshots.folders)
         self._is_late = False
         """Whether a task is applying late changes to their buffers."""
-        self._warned: set[str] = set()
-        self._moves = Moves()
-        self.by_git = set[str]()
-        """Files that the user has changed by git during the running turns."""
+        self._applier = ChangeApplier(
+            files, live, self._attribution, self.turn_starts, self._naming, self.unread
+        )
+        self.by_git = self._applier.by_git
         self._lock = anyio.Lock(fast_acquire=True)
 
     # ---- turns
@@ -99,8 +82,7 @@ class DiskChanges:
     def enter(self, session: AgentSession) -> Turn:
         """Start a turn; `begin` follows."""
         if not self.turns:
-            self._moves = Moves()
-            self.by_git.clear()
+            self._applier.reset()
         turn = self.turns.enter(session)
         self._attribution.enter(turn)
         return turn
@@ -124,7 +106,7 @@ class DiskChanges:
             buffer = live.format if live else None
             with suppress(BinaryError):
                 text, reformat = text_of(data, buffer), format_change(buffer, data, data)
-                self._holds(path, text, reformat)
+                self._applier.holds(path, text, reformat)
         return self.turn_starts.add(turn, sent)
 
     async def begin(self, turn: Turn) -> None:
@@ -154,7 +136,7 @@ class DiskChanges:
         if found:
             start.add(found)
             async with self._lock, self._live.hold(*(change.path for change in found)):
-                await self._take_up(found)
+                await self._apply(found)
 
     async def end(self, session: AgentSession) -> None:
         """Do the last scan of a turn that is over; `leave` follows."""
@@ -216,7 +198,7 @@ class DiskChanges:
                 continue
             change = FileChange(path, None if old is None else old.encode(), data)
             async with self._lock, self._live.hold(path):
-                await self._take_up([change])
+                await self._apply([change])
 
     async def before_use(self, path: str) -> None:
         """Process an agent's latest changes of a file before a decision; not within
@@ -284,10 +266,10 @@ class DiskChanges:
 
     async def _take_up_alone(self, changes: Sequence[FileChange]) -> None:
         if changes:
-            brought = await self._git_contents(changes)
+            by_git = await self._git_contents(changes)
             async with self._live.hold(*(change.path for change in changes)):
                 with self._files.pending_view.together():
-                    await self._take_up(changes, brought)
+                    await self._apply(changes, by_git)
 
     async def _note(self, changes: Sequence[Change]) -> None:
         """Record agents' changes that are not reviewed: modes, links, large files."""
@@ -351,225 +333,15 @@ class DiskChanges:
         """Return whether a working agent may have moved HEAD."""
         return any(turn.may_have_run_git(move.first, move.last) for turn in self.turns)
 
-    async def _take_up(
-        self, changes: Sequence[FileChange], brought: Mapping[str, Sequence[GitContent]] = EMPTY
+    async def _apply(
+        self, changes: Sequence[FileChange], by_git: Mapping[str, Sequence[GitContent]] = EMPTY
     ) -> None:
-        entered: dict[int, dict[str, Pending | None]] = {}
-        for change in changes:
-            if change.after is None and self._tracked.state(change.path).disk is not None:
-                rights = change.rights or (usual(True) if change.executable else None)
-                if rights or self._tracked.state(change.path).rights:
-                    self._tracked[change.path].apply(Removed(rights))
-            turn, at = await self._attribution.last(change.path)
-            if any(_is_by_git(it, change, at) for it in brought.get(change.path, ())):
-                await self._enter_git_change(change)
-                continue
-            was = self._files.ledger.get(change.path)
-            writer = await self._take_up_one(change, turn, at)
-            if writer is not None:
-                entered.setdefault(writer.n, {})[change.path] = was
-        for turn in self.turns:
-            if turn.session.n in entered:
-                await self._naming.mark_changed(turn, entered[turn.session.n])
-
-    async def _take_up_one(
-        self, change: FileChange, turn: Turn | None, at: int
-    ) -> AgentSession | None:
-        """Process a change by this turn or the user; return the session of its pending edit."""
-        if turn is not None:
-            self.turn_starts.on_change(turn, change, at)
-        state = self._tracked.state(change.path)
-        session = None if state.postponed is None else state.postponed.session
-        if turn is not None and (state.postponed is None or at != state.postponed.at):
-            session = turn.session
-        if state.postponed is not None:
-            self._tracked[change.path].apply(CaughtUp())
-        if session is None or self._is_store(session, change.path):
-            await self._enter_user_change(change)
-        elif isinstance(change.after, Unstored) or (
-            isinstance(change.before, Unstored) and state.disk is UNSET
-        ):
-            if not await to_thread.run_sync(self._is_written, change.path):
-                self._warn_unreviewed(session, change)
-        else:
-            return await self._enter_agent_change(session, at, change)
-        return None
-
-    def _is_store(self, session: AgentSession, path: str) -> bool:
-        """Return whether a session's agent keeps a file for itself (option `agents.*.store`)."""
-        globs = self._files.options().stores.get(session.agent, ())
-        return matches(Place(path, path), below(path, session.roots), globs)
-
-    async def _enter_git_change(self, change: FileChange) -> None:
-        file = self._tracked[change.path]
-        self.by_git.add(change.path)
-        file.apply(Forgotten())
-        if file.state.postponed is not None:
-            file.apply(CaughtUp())
-        if self._files.ledger.get(change.path) or self._files.buffers.get(change.path):
-            await self._live.sync(change.path)
-
-    async def _enter_user_change(self, change: FileChange) -> None:
-        if self._files.ledger.get(change.path) is not None:
-            await self._live.sync(change.path)
-
-    async def _enter_agent_change(
-        self, session: AgentSession, at: int, change: FileChange
-    ) -> AgentSession | None:
-        """Process a change by an agent; return the session that made it."""
-        live = self._files.buffers.get(change.path)
-        await self.unread.learn(session, change.path, live.format if live else Format())
-        was = self._files.ledger.get(change.path)
-        entered = await self._enter(session, at, change)
-        if entered is None:
-            return None
-        if self._snapshots.is_single(change.path) or self.turns.is_outside(change.path):
-            self._files.checkpoints.on_touch(change.path, entered.before)
-        move = self._moves.noted(change.path, entered.before, entered.after, was)
-        if move is not None:
-            self._join(entered.session, move)
-        return entered.session
-
-    def _join(self, session: AgentSession, move: Move) -> None:
-        self._files.authors.on_move(session, move.old, move.new)
-        ledger = self._files.ledger
-        if ledger.joined(move.old, move.new, move.text, move.was, session.n):
-            self._files.pending_view.refresh(move.old, move.new)
-            return
-        came, was = ledger.get(move.new), move.was
-        if came is not None and was is not None and was.base is None:  # created by another agent
-            both = msgspec.structs.replace(came, writers=came.writers | was.writers)
-            ledger.reinstated(move.new, came.live, both)
-            self._files.pending_view.refresh(move.new)
-
-    async def _enter(
-        self, session: AgentSession, at: int, change: FileChange
-    ) -> EnteredChange | None:
-        """Apply a change to buffer and ledger.
-
-        Returns it with the session that made it, which may be another one if the file changes
-        meanwhile; None if nothing was applied.
-        """
-        path = change.path
-        entered: EnteredChange | None = None
-        for _ in range(ATTEMPTS):
-            prepared = await self._prepare(session, at, change)
-            if prepared is None:
-                return None
-            entered, at = prepared
-            session, after, reformat = entered.session, entered.after, entered.format_change
-            if self._is_user_save(entered):
-                self._holds(path, after, reformat)
-                await self._enter_user_change(change)
-                return None
-            if entered.before == after and not entered.changes_format:
-                self._holds(path, after, reformat)  # the store has seen an intermediate state
-                return None
-            outcome = "moved"
-            if not await to_thread.run_sync(entered.is_still_empty):
-                outcome = await enter(self._files, entered)
-            if outcome == "done":
-                self._holds(path, after, reformat)
-                return entered
-            if outcome not in ("moved", "busy"):
-                self._files.view.warn(
-                    session, wording.NOT_TAKEN_UP.format(file=path, outcome=outcome)
-                )
-                return None
-            await anyio.sleep(PAUSE_S)
-            session, at = await self._last_author(path, session)
-        if entered is not None:
-            old = entered.format_change.old if entered.format_change else None
-            self._postpone(path, Postponed(entered.before, old, PostponedChange(session, at)))
-        return None
-
-    async def _prepare(
-        self, session: AgentSession, at: int, change: FileChange
-    ) -> tuple[EnteredChange, int] | None:
-        """Read both sides of a change; return it and its time.
-
-        Returns None for a file that is not text or is too large.
-        """
-        path, data = change.path, None
         try:
-            data, signature, then = await to_thread.run_sync(read_dated, path)
-            if then != at:
-                session, at = await self._last_author(path, session)
-            found, known = await self._files.buffers.glance(path)
-            live = found if isinstance(found, BufferText) else None
-            self._read_again(path, live, known)
-            before, after, reformat = texts(self._files, change, data, live)
-        except OSError:
-            return None
-        except BinaryError:
-            self._announce_binary(session, change, data)
-            return None
-        sides = before, after, live, data, signature, reformat
-        is_read = known == signature and not self._tracked.state(path).hides(after, signature)
-        link = change.link
-        return EnteredChange(session, path, *sides, is_read=is_read, link=link), at
-
-    async def _last_author(self, path: str, session: AgentSession) -> tuple[AgentSession, int]:
-        """Return the agent that changed a file last (this one if none did), and when."""
-        turn, at = await self._attribution.last(path)
-        return turn.session if turn else session, at
-
-    def _announce_binary(
-        self, session: AgentSession, change: FileChange, data: bytes | None
-    ) -> None:
-        kind, path = kind_of(change.before, change.after), change.path
-        if not self._tracked.state(path).holds(data):
-            self._files.checkpoints.record(path, change.before, data)
-            self._files.view.report_edit(session, path, kind, "disk", conflict=False)
-
-    def _is_written(self, path: str) -> bool:
-        """Return whether a file contains the text last written through the editor. Blocks."""
-        forms = self._tracked.state(path).byte_forms()
-        with suppress(OSError):  # larger, or unreadable
-            return nofollow.read(path, max(map(len, forms), default=0)) in forms
-        return False
-
-    def _warn_unreviewed(self, session: AgentSession, change: FileChange) -> None:
-        """Warn of a change that is not reviewed since one side is not known."""
-        path = change.path
-        self._files.checkpoints.record(path, change.before, change.after)
-        kind = kind_of(change.before, change.after)
-        self._files.view.report_edit(session, path, kind, "disk", conflict=False)
-        text = _why_unreviewed(Path(path).name, change)
-        if text not in self._warned:
-            self._warned.add(text)
-            self._files.view.warn(session, text)
-
-    def _holds(self, path: str, text: Text | None, reformat: FormatChange | None) -> None:
-        self._tracked[path].apply(Holds(text, reformat.new if reformat else None))
-
-    def _read_again(self, path: str, live: BufferText | None, signature: str | None) -> None:
-        """Record the text that a formatter made of the user's save. It is in the buffer if that was
-        read from a file with the signature of the save.
-        """
-        state = self._tracked.state(path)
-        if live is None or live.modified or not state.saved_other_bytes or signature is None:
-            return
-        if signature == state.saved and state.disk != live.text:
-            self._tracked[path].apply(Holds(live.text, live.format))
-
-    def _is_user_save(self, change: EnteredChange) -> bool:
-        """Return whether the file has the signature and the text of a save by the user.
-
-        An agent may have changed it between the save and Neovim's report of it. That gap is as long
-        as the write to disk takes.
-        """
-        state = self._tracked.state(change.path)
-        if change.after is None or change.signature is None or state.saved != change.signature:
-            return False
-        return state.saved_other_bytes or state.disk is UNSET or state.disk == change.after
-
-    def _postpone(self, path: str, event: Postponed) -> None:
-        """Apply a change later, since the buffer cannot be changed now."""
-        self._tracked[path].apply(event)
-        if not self._is_late:
-            self._is_late = True
-            self._tasks.start_soon(self._catch_up)
+            await self._applier.apply(changes, by_git)
+        finally:
+            if self._applier.postponed and not self._is_late:
+                self._is_late = True
+                self._tasks.start_soon(self._catch_up)
 
     async def _catch_up(self) -> None:
         try:
@@ -578,21 +350,4 @@ class DiskChanges:
                 await self.scan([], late)
         finally:
             self._is_late = False
-
-
-def _is_by_git(brought: GitContent, change: FileChange, at: int) -> bool:
-    """Return whether git has made this change. The time of a deletion is not known."""
-    if change.after is None:
-        return brought.data is None
-    return brought.data == change.after and at <= brought.until
-
-
-def _why_unreviewed(name: str, change: FileChange) -> str:
-    """Explain to the user why a change is not reviewed, and whether it can be undone."""
-    before, after = change.before, change.after
-    if isinstance(before, Unstored) and before.mark != UNKNOWN:
-        return wording.UNREVIEWED.format(file=name, reason=before.why)
-    if isinstance(before, Unstored):
-        return wording.UNREVIEWED_FOR_GOOD.format(file=name, reason=before.why)
-    why = after.why if isinstance(after, Unstored) else ""
-    return wording.UNREVIEWED_FROM_NOW.format(file=name, reason=why)
+            self._applier.postponed.clear()
