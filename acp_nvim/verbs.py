@@ -26,7 +26,7 @@ _FUNCTIONS: dict[str, Verb] = {}
 
 
 def verb(name: str) -> Callable[[F], F]:
-    """Make a function that of a verb."""
+    """Register a function under a verb's name."""
 
     def register(function: F) -> F:
         _FUNCTIONS[name] = function
@@ -45,7 +45,7 @@ class Verbs:
         self._tasks = tasks
 
     def add(self, module: str, *names: str) -> None:
-        """Add verbs whose functions are in a module, which is imported on their first call."""
+        """Add verbs with their module, which is imported on the first call of one of them."""
         self.modules.update(dict.fromkeys(names, module))
 
     def run(self, host: Any, name: str, args: Args) -> None:
@@ -66,13 +66,13 @@ class Verbs:
             self.spawn(name, waiting)
 
     def spawn(self, name: str, waiting: Awaitable[None]) -> None:
-        """Await something in its own task. Report errors under the verb's name."""
+        """Run a coroutine in its own task. Report its errors under the verb's name."""
         self._tasks.start_soon(self._finish, name, waiting)
 
     def _function(self, name: str) -> Verb:
         if name not in _FUNCTIONS:
             importlib.import_module(self.modules[name])
-            gc.freeze()  # modules stay: see `main`
+            gc.freeze()  # modules are never freed
         return _FUNCTIONS[name]
 
     async def _finish(self, name: str, waiting: Awaitable[None]) -> None:
@@ -82,7 +82,7 @@ class Verbs:
             self._failed(name, error)
 
     def _failed(self, name: str, error: Exception) -> None:
-        """Report the error to the user. The host continues."""
+        """Report the error of a verb to the user."""
         kind = type(error).__name__
         self._notices.problem(f"{name}: {kind}: {error}")
         reason = str(error) or kind

@@ -1,1 +1,1 @@
-"""Core of the host: sessions, the work around each turn, and everything that features share."""
+"""Core of the host: sessions, observers of turns, and code that several features use."""

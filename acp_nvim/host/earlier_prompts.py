@@ -1,5 +1,6 @@
-"""Prompts that a session had before this process: numbers and checkpoints come from the journal,
-the transcript from the history.
+"""Prompts that a session had before this process.
+
+Their numbers and checkpoints are in the journal, their transcript is in the history.
 """
 
 from __future__ import annotations
@@ -80,17 +81,17 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
     # -- transcripts ------------------------------------------------------------------------------
 
     async def recall(self, session: Session) -> Session:
-        """Return the session; if its chat lacks earlier prompts, one with the kept transcript.
+        """Return the session, or one with the stored transcript if its chat lacks earlier prompts.
 
-        Raises `UnreadableError`.
+        Raise `UnreadableError`.
         """
-        kept = await self.stored_session(session) if self._is_incomplete(session) else None
-        if kept is None:
+        stored = await self.stored_session(session) if self._is_incomplete(session) else None
+        if stored is None:
             return session
         from acp_nvim.session.prompt_numbers import counted, prompts_in, recognized
         from acp_nvim.session.transcript.restored import unseen
 
-        entries = await self.history.read("entries", kept.id) or ()
+        entries = await self.history.read("entries", stored.id) or ()
         found = unseen(session.agent, session.cwd, entries)
         prompts = prompts_in(found.transcript.entries)
         labels = self.workspace.rewind.labels(session.n)
@@ -109,7 +110,7 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
         keys = self.workspace.persistence.keys
         key = keys.key(session.n)
         agent_id = session.id or (keys.infos[key].id if key in keys.infos else "")
-        kept: StoredSession | None = await self.history.read(
+        stored: StoredSession | None = await self.history.read(
             "session_of", key, session.agent, agent_id
         )
-        return kept
+        return stored

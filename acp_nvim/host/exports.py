@@ -1,4 +1,4 @@
-"""Exports: lines that the user wants in a file."""
+"""Export of lines to a file."""
 
 from __future__ import annotations
 

@@ -103,22 +103,22 @@ class History:
         else:
             self._recorder.follow(session, record, recorded)
 
-    def show(self, session: Session, kept: StoredSession) -> None:
+    def show(self, session: Session, stored: StoredSession) -> None:
         """Mark a session as a read-only chat of a stored transcript."""
-        self._shown[session.n] = kept
+        self._shown[session.n] = stored
         self._begun().ignore(session)
 
     def stored_of(self, session: Session) -> StoredSession | None:
         """Return the stored transcript of a read-only chat, or None for any other session."""
         return self._shown.get(session.n)
 
-    def chat_of(self, kept: StoredSession) -> int | None:
+    def chat_of(self, stored: StoredSession) -> int | None:
         """Return the number of the newest read-only chat of a stored transcript."""
-        return next((n for n in reversed(self._shown) if self._shown[n].id == kept.id), None)
+        return next((n for n in reversed(self._shown) if self._shown[n].id == stored.id), None)
 
-    def is_shown_whole(self, n: int, kept: StoredSession) -> bool:
+    def is_shown_whole(self, n: int, stored: StoredSession) -> bool:
         """Return whether a read-only chat has the whole stored transcript."""
-        return self._shown[n].updated == kept.updated
+        return self._shown[n].updated == stored.updated
 
     def _begun(self) -> Recorder:
         """Return the recorder. Create it and the writer first if necessary."""
@@ -164,7 +164,7 @@ class History:
         return any(session.turn or session.opening_id for session in self._sessions())
 
     def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
-        """Store the prompt soon."""
+        """Record the prompt, and schedule an early transfer to the writer."""
         if not self.enabled:
             return
         self._prompts.append((prompt.text, session.cwd))
@@ -356,7 +356,7 @@ class History:
 
 
 class Authors:
-    """Implementation of the port `Authorship`: passes everything on to the history."""
+    """Implementation of the port `Authorship` that passes all calls on to the history."""
 
     def __init__(self) -> None:
         self.all: list[Authorship] = []

@@ -17,7 +17,7 @@ Table = dict[str, Any]
 MAX_MARKED: Final = 5000
 """Most hunks of one file that are marked and listed. A note counts the others."""
 MAX_REMOVED: Final = 20_000
-"""Limit of removed lines sent to Lua for one file; beyond it, `LEAST_REMOVED` of each hunk."""
+"""Limit of removed lines sent to Lua for one file. Beyond it, each hunk has `LEAST_REMOVED`."""
 LEAST_REMOVED: Final = 100
 """Number of removed lines that Lua shows of a hunk."""
 
@@ -82,7 +82,7 @@ class ReviewView:
 
 
 def rows(entry: Pending) -> list[Table]:
-    """Return the hunks for `acp.features.review.inline`; none for a file that is gone.
+    """Return the hunks for `acp.features.review.inline`, none if the file no longer exists.
 
     ``more`` counts the removed lines that are left out.
     """

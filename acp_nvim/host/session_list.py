@@ -93,15 +93,14 @@ class SubagentRegistry:
 
 
 class ForeignSessions:
-    """Implementation of the port `OtherSessions` of the workspace: sessions of other or earlier
-    Neovims with edits or checkpoints.
+    """Sessions of other or earlier Neovims with edits or checkpoints (port `OtherSessions`).
 
     They are in the state as closed sessions. Their edits can be decided here.
     """
 
     def __init__(self, screen: Screen, sessions: SessionList) -> None:
         self.on_found: list[Callable[[SessionInfo, int], None]] = []
-        """A session was found, which gets this number. Observers add it as a closed session."""
+        """Observers that add a found session as a closed one with this number."""
         self._screen = screen
         self._sessions = sessions
         self._numbers: dict[str, int] = {}

@@ -153,13 +153,13 @@ class Sessions:
         return None if key is None else self.conversations.get(self._subagents.root(key))
 
     def agent_name(self, named: object) -> str:
-        """Return the named agent; without a name the current session's, else the default one."""
+        """Return the named agent, else that of the current session, else the default one."""
         conversation = self.conversation(None)
         current = conversation.session.agent if conversation else self._settings().agent
         return str(named or current)
 
     def show(self, conversation: Conversation) -> None:
-        """Make a session the current one and show its chat."""
+        """Make a session current and show its chat."""
         self.make_current(conversation.session.n)
         self._screen.push("open_chat", conversation.session.n)
 

@@ -1,4 +1,4 @@
-"""Chats of sessions that are kept in the history: found, shown, continued."""
+"""Chats of stored sessions: query the history, show and continue its sessions."""
 
 from __future__ import annotations
 
@@ -33,45 +33,48 @@ async def read(host: Host, name: str, *args: object, silent: bool = False) -> An
     return found
 
 
-def opened(host: Host, kept: StoredSession) -> Conversation | None:
+def opened(host: Host, stored: StoredSession) -> Conversation | None:
     """Return the session of a record if it is open in this Neovim."""
     for conversation in host.sessions.conversations.values():
         session = conversation.session
-        same = bool(kept.agent_id) and (session.agent, session.id) == (kept.agent, kept.agent_id)
-        if session.status != "closed" and (host.history.uid(session) == kept.uid or same):
+        same = bool(stored.agent_id) and (session.agent, session.id) == (
+            stored.agent,
+            stored.agent_id,
+        )
+        if session.status != "closed" and (host.history.uid(session) == stored.uid or same):
             return conversation
     return None
 
 
-async def open_kept(host: Host, kept: StoredSession) -> None:
-    """Show a stored session: its open chat, else a read-only one."""
-    live = opened(host, kept)
+async def open_stored(host: Host, stored: StoredSession) -> None:
+    """Show the open chat of a stored session, or a read-only one."""
+    live = opened(host, stored)
     if live is not None:
         host.sessions.show(live)
         return
-    entries: Sequence[Entry] | None = await read(host, "entries", kept.id)
+    entries: Sequence[Entry] | None = await read(host, "entries", stored.id)
     if entries is not None:
-        read_only(host, kept, entries)
+        read_only(host, stored, entries)
 
 
-def read_only(host: Host, kept: StoredSession, entries: Sequence[Entry]) -> Conversation:
+def read_only(host: Host, stored: StoredSession, entries: Sequence[Entry]) -> Conversation:
     """Show a stored session as a read-only chat, and return it. A prompt there continues it."""
-    there = host.history.chat_of(kept)
-    if there is not None and host.history.is_shown_whole(there, kept):
+    there = host.history.chat_of(stored)
+    if there is not None and host.history.is_shown_whole(there, stored):
         host.sessions.show(host.sessions.conversations[there])
         return host.sessions.conversations[there]
-    session = host.sessions.closed(kept.agent, kept.cwd, kept.title)
-    host.history.show(session, kept)
+    session = host.sessions.closed(stored.agent, stored.cwd, stored.title)
+    host.history.show(session, stored)
     host.sessions.add(session, NEW, None)
-    session.id = kept.agent_id
-    _restore(session, kept, entries)
+    session.id = stored.agent_id
+    _restore(session, stored, entries)
     host.sessions.show(host.sessions.conversations[session.n])
     return host.sessions.conversations[session.n]
 
 
-async def open_stored_child(host: Host, kept: StoredSession, session_id: str) -> None:
+async def open_stored_child(host: Host, stored: StoredSession, session_id: str) -> None:
     """Show the read-only chat of a subagent of a stored session."""
-    children: Sequence[StoredSession] = await host.history.read("children", kept.id) or ()
+    children: Sequence[StoredSession] = await host.history.read("children", stored.id) or ()
     child = next((one for one in children if one.agent_id == session_id), None)
     if child is None:
         host.echo("info", wording.SUBAGENT_UNKNOWN)
@@ -79,38 +82,38 @@ async def open_stored_child(host: Host, kept: StoredSession, session_id: str) ->
         read_only(host, child, await host.history.read("entries", child.id))
 
 
-def continue_session(host: Host, kept: StoredSession, entries: Sequence[Entry]) -> Conversation:
+def continue_session(host: Host, stored: StoredSession, entries: Sequence[Entry]) -> Conversation:
     """Continue a stored session in a chat that begins with its transcript.
 
     The agent resumes or loads it if possible. Otherwise a new session gets the transcript.
     """
-    agent = _agent(host, kept)
+    agent = _agent(host, stored)
     origin = Origin("reopen", hands_over=True)
-    conversation = host.sessions.new(kept.cwd, agent, origin, kept.title or None)
+    conversation = host.sessions.new(stored.cwd, agent, origin, stored.title or None)
     session = conversation.session
-    session.id = kept.agent_id if agent is not None else ""
-    _restore(session, kept, entries)
-    host.earlier_prompts.number_prompts(session, kept.agent_id, kept.uid)
-    host.history.follow(session, kept.id, len(session.transcript.entries))
-    host.screen.push("open_chat", session.n, host.history.chat_of(kept))
+    session.id = stored.agent_id if agent is not None else ""
+    _restore(session, stored, entries)
+    host.earlier_prompts.number_prompts(session, stored.agent_id, stored.uid)
+    host.history.follow(session, stored.id, len(session.transcript.entries))
+    host.screen.push("open_chat", session.n, host.history.chat_of(stored))
     conversation.open()
     return conversation
 
 
-def _restore(session: Session, kept: StoredSession, entries: Sequence[Entry]) -> None:
+def _restore(session: Session, stored: StoredSession, entries: Sequence[Entry]) -> None:
     """Put stored entries and usage into an empty session."""
     restore(session, entries)
-    if kept.used is not None and kept.size is not None:
+    if stored.used is not None and stored.size is not None:
         cost = None
-        if kept.cost is not None and kept.currency:
-            cost = schema.Cost(kept.cost, kept.currency)
-        session.usage = schema.UsageUpdate(kept.used, kept.size, cost)
+        if stored.cost is not None and stored.currency:
+            cost = schema.Cost(stored.cost, stored.currency)
+        session.usage = schema.UsageUpdate(stored.used, stored.size, cost)
         session.change("usage")
 
 
-def _agent(host: Host, kept: StoredSession) -> str | None:
+def _agent(host: Host, stored: StoredSession) -> str | None:
     """Return the agent of a session, or None if it is no longer configured."""
     try:
-        return kept.agent if host.options.spec(kept.agent) is not None else None
+        return stored.agent if host.options.spec(stored.agent) is not None else None
     except UnknownAgent:
         return None

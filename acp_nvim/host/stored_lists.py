@@ -1,4 +1,4 @@
-"""StoredSession sessions as lines of a list."""
+"""Stored sessions as lines of a list."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ DAYS: Final = 30
 """Largest age in days that is not shown as a date."""
 
 
-def name(kept: StoredSession) -> str:
+def name(stored: StoredSession) -> str:
     """Return the title of a session."""
-    return one_line(kept.title, 100) or f"untitled {kept.id}"
+    return one_line(stored.title, 100) or f"untitled {stored.id}"
 
 
-def label(kept: StoredSession, cwd: str, now: float) -> str:
+def label(stored: StoredSession, cwd: str, now: float) -> str:
     """Return the line of a session in a list: title, agent, directory, age and matching line."""
-    facts = [kept.agent, _place(kept.cwd, cwd), age(now - kept.updated, kept.updated)]
-    line = one_line(kept.line, 120)
-    known = name(kept)
+    facts = [stored.agent, _place(stored.cwd, cwd), age(now - stored.updated, stored.updated)]
+    line = one_line(stored.line, 120)
+    known = name(stored)
     said = f"  {line}" if line and line not in known else ""
     return f"{known}  ({', '.join(fact for fact in facts if fact)}){said}"
 
@@ -51,20 +51,20 @@ def _place(path: str, cwd: str) -> str:
     return "~" + path[len(home) :] if path.startswith(home + "/") else path
 
 
-def item(kept: StoredSession, cwd: str, now: float) -> dict[str, Any]:
+def item(stored: StoredSession, cwd: str, now: float) -> dict[str, Any]:
     """Return a session for Lua: `{id, label, title, agent, cwd, updated, line, preview}`."""
     return {
-        "id": kept.id,
-        "label": label(kept, cwd, now),
-        "title": name(kept),
-        "agent": kept.agent,
-        "cwd": kept.cwd,
-        "updated": kept.updated,
-        "line": kept.line,
+        "id": stored.id,
+        "label": label(stored, cwd, now),
+        "title": name(stored),
+        "agent": stored.agent,
+        "cwd": stored.cwd,
+        "updated": stored.updated,
+        "line": stored.line,
         "preview": [
-            f"{name(kept)}  ({kept.agent})",
-            f"{kept.cwd}  {time.strftime('%Y-%m-%d %H:%M', time.localtime(kept.updated))}",
+            f"{name(stored)}  ({stored.agent})",
+            f"{stored.cwd}  {time.strftime('%Y-%m-%d %H:%M', time.localtime(stored.updated))}",
             "",
-            *kept.excerpt.split("\n"),
+            *stored.excerpt.split("\n"),
         ],
     }

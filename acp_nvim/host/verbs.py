@@ -1,4 +1,4 @@
-"""Verbs that belong to no feature: options, and answers to questions of the host."""
+"""Verbs outside of features: options, and answers to questions of the host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("setup")
 def setup(host: Host, args: Args) -> None:
-    """Set the options, at the start and after each `setup()`."""
+    """Set the options. Lua sends them at the start and after each `setup()`."""
     host.session_list.reach(int(args.get("next_session", 1)))
     options = host.options.replace(args)
     host.sessions.open_index(host.options.data_file("sessions.json"), host.problem)
@@ -24,18 +24,18 @@ def setup(host: Host, args: Args) -> None:
 
 @verb("picked")
 def picked(host: Host, args: Args) -> None:
-    """Take the answer to `Asking.choose`."""
+    """Pass on the answer to `Asking.choose`."""
     host.asking.on_answer(args.get("id"), args.get("index"))
 
 
 @verb("typed")
 def typed(host: Host, args: Args) -> None:
-    """Take the answer to `Asking.ask_text` or `ask_secret`."""
+    """Pass on the answer to `Asking.ask_text` or `ask_secret`."""
     host.asking.on_answer(args.get("id"), args.get("text"))
 
 
 @verb("async_reply")
 def async_reply(host: Host, args: Args) -> None:
-    """Take the reply of a Lua function that replies later."""
+    """Pass on the reply of an asynchronous Lua function."""
     error = args.get("error")
     host.async_calls.on_reply(args["id"], args.get("value"), None if error is None else str(error))

@@ -12,8 +12,8 @@ from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.session import Session
 
 MOST_LINES: Final = 20
-"""Lines of an answer that are shown; the rest is counted."""
-KEPT: Final = 50
+"""Most lines of a message. A last line counts the others."""
+PROBLEMS: Final = 50
 """Number of recent problems that `:Acp info` shows."""
 
 
@@ -30,7 +30,7 @@ class Notices:
         self._screen.push("echo", level, message)
 
     def lines(self, lines: Sequence[str]) -> None:
-        """Show lines to the user; of several, `:messages` has up to `MOST_LINES`."""
+        """Show lines to the user. If there are several, `:messages` has up to `MOST_LINES`."""
         if len(lines) == 1:
             self.echo("info", lines[0])
         elif lines:
@@ -56,7 +56,7 @@ class Notices:
     def problem(self, text: str) -> None:
         """Record an internal error for `:Acp info`. The health check shows stderr."""
         self.problems.append(text)
-        del self.problems[:-KEPT]
+        del self.problems[:-PROBLEMS]
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
 

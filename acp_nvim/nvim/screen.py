@@ -23,7 +23,7 @@ from acp_nvim.session.state import ALL, take_calls, take_changes
 from acp_nvim.session.transcript.entries import Past
 
 if TYPE_CHECKING:
-    from acp_nvim.nvim.happened import Happened
+    from acp_nvim.nvim.event_batch import EventBatch
 
 Op = list[Any]
 
@@ -34,12 +34,12 @@ WRITES = ("edit", "delete", "move")
 """Kinds of calls whose title adds nothing to their diffs."""
 
 MANY = ("AcpToolCall", "AcpPermission", "AcpPermissionDone")
-"""Events that are combined into one operation (`happened.Happened`)."""
+"""Events that are combined into one operation (`event_batch.EventBatch`)."""
 
 NEW_CHILDREN = 10
 """Most subagents whose chats are created in one frame. Each costs Neovim some milliseconds."""
 
-EVENTS = ("event", "happened")
+EVENTS = ("event", "events")
 """Operations that run the user's handlers. They come last, when the rest of the frame is applied.
 """
 
@@ -182,12 +182,12 @@ class Screen:
         """
         ops: list[Op] = []
         place: list[Op] = []
-        many: Happened | None = None
+        many: EventBatch | None = None
         for event in session.changes.take_events(drawn):
             data = event.data
             if event.name in MANY and "subagent" not in data:
                 if many is None:
-                    many = _happened(session.n)
+                    many = _event_batch(session.n)
                     ops.append(many.op)
                 many.add(event)
                 continue
@@ -266,11 +266,11 @@ def _calls(calls: Iterable[tuple[int, ToolCall]]) -> list[Any]:
     return told
 
 
-def _happened(n: int) -> Happened:
+def _event_batch(n: int) -> EventBatch:
     """Create the operation. The import is late because the first prompt does not need it."""
-    from acp_nvim.nvim.happened import Happened
+    from acp_nvim.nvim.event_batch import EventBatch
 
-    return Happened(n)
+    return EventBatch(n)
 
 
 def _status(session: Session) -> tuple[str, int]:

@@ -32,7 +32,7 @@ end
 
 functions.event = require('acp.base.events').fire
 
-functions.happened = require('acp.base.events').fire_all
+functions.events = require('acp.base.events').fire_all
 
 --- Return the names of all operations.
 ---@return string[]

@@ -87,13 +87,13 @@ def latest_with_checkpoint(host: Host) -> Conversation | None:
 
 
 async def rewind(
-    host: Host, conversation: Conversation, told: Session, n: int, ask: Ask
+    host: Host, conversation: Conversation, source: Session, n: int, ask: Ask
 ) -> list[str]:
     """Rewind files and conversation to before prompt `n`. Return messages for the user.
 
-    `told` has the transcript. `ask` asks about files that the user has changed too.
+    `source` is a session with the transcript. `ask` asks about files that the user has changed too.
     """
-    known = prompts(told)
+    known = prompts(source)
     if not known:
         return [none_known(host, conversation.session)]
     if n not in known:
@@ -101,7 +101,7 @@ async def rewind(
     notes, files = await _files(host, conversation.session, n, ask)
     if files is None:
         return notes
-    _branch(host, conversation, told, n, files)
+    _branch(host, conversation, source, n, files)
     return notes
 
 
@@ -133,12 +133,12 @@ async def _files(host: Host, session: Session, n: int, ask: Ask) -> tuple[list[s
     return notes, True
 
 
-def _branch(host: Host, old: Conversation, told: Session, n: int, files: bool) -> None:
+def _branch(host: Host, old: Conversation, source: Session, n: int, files: bool) -> None:
     """Open a session that continues from before the prompt, with the prompt in its composer."""
-    session, prompt = old.session, prompts(told)[n]
-    at = told.transcript.entries.index(prompt)
+    session, prompt = old.session, prompts(source)[n]
+    at = source.transcript.entries.index(prompt)
     origin = msgspec.structs.replace(
-        _origin(host, session, told, at), branch=Branch(session.n, files)
+        _origin(host, session, source, at), branch=Branch(session.n, files)
     )
     branch = host.sessions.new(session.cwd, session.agent, origin, session.title)
     number = branch.session.n
@@ -149,17 +149,17 @@ def _branch(host: Host, old: Conversation, told: Session, n: int, files: bool) -
     branch.open()
 
 
-def _origin(host: Host, session: Session, told: Session, at: int) -> Origin:
+def _origin(host: Host, session: Session, source: Session, at: int) -> Origin:
     """Return the origin of a branch at entry `at`.
 
     It is a fork at the agent's last message before that entry if the message has an id. Otherwise
     it is a new session that gets the transcript.
     """
-    if not _has_message(told.transcript.entries[:at]):
+    if not _has_message(source.transcript.entries[:at]):
         return Origin()
     look = Style(host.settings().chat.tool_lines, session.cwd)
-    entries = partial(fork_history, told, look, at)
-    point = _last_message(told.transcript.entries[:at])
+    entries = partial(fork_history, source, look, at)
+    point = _last_message(source.transcript.entries[:at])
     if session.id and point:
         return Origin("fork", session.id, entries=entries, point=point)
     return Origin("copy", entries=entries)

@@ -1,4 +1,4 @@
-"""Verbs about checkpoints: listed, restored, rewound to."""
+"""Verbs about checkpoints: list, compare, restore, rewind."""
 
 from __future__ import annotations
 
@@ -87,20 +87,20 @@ async def rewind(host: Host, args: Args) -> None:
     if conversation.session.is_running:
         host.echo("info", wording.STILL_WORKING_REWIND)
         return
-    told = await rewinding.recall(host, conversation)
-    n = int(args["n"]) if args.get("n") else await _chosen_prompt(host, conversation, told)
+    source = await rewinding.recall(host, conversation)
+    n = int(args["n"]) if args.get("n") else await _chosen_prompt(host, conversation, source)
     if n is None:
         return
 
     async def ask(question: str, answers: Sequence[str]) -> int | None:
         return await host.choose(question, answers, "restore")
 
-    host.notices.lines(await rewinding.rewind(host, conversation, told, n, ask))
+    host.notices.lines(await rewinding.rewind(host, conversation, source, n, ask))
 
 
-async def _chosen_prompt(host: Host, conversation: Conversation, told: Session) -> int | None:
-    """Let the user choose a prompt, newest first. `told` has the transcript."""
-    known = list(reversed(rewinding.prompts(told).items()))
+async def _chosen_prompt(host: Host, conversation: Conversation, source: Session) -> int | None:
+    """Let the user choose a prompt, newest first. `source` has the transcript."""
+    known = list(reversed(rewinding.prompts(source).items()))
     if not known:
         host.echo("info", rewinding.none_known(host, conversation.session))
         return None

@@ -34,7 +34,7 @@ async def history(host: Host, args: Args) -> None:
         host.echo("info", said.format(words=words))
         return
     now = time.time()
-    items = [stored_lists.item(kept, cwd, now) for kept in found]
+    items = [stored_lists.item(stored, cwd, now) for stored in found]
     at = await host.choose("History", items, "history")
     if at is None:
         return
@@ -69,53 +69,53 @@ async def ask(host: Host, args: Args) -> None:
         cwd = str(args["cwd"])
         found = await stored_chats.read(host, "search", str(args.get("search") or ""), cwd) or []
         now = time.time()
-        reply = [stored_lists.item(kept, cwd, now) for kept in found]
+        reply = [stored_lists.item(stored, cwd, now) for stored in found]
     host.screen.push("reply", args["id"], reply)
 
 
 @verb("history_do")
 async def do(host: Host, args: Args) -> None:
     """Run an action on the session of a record."""
-    kept = await stored_chats.read(host, "session", int(args["record"]))
-    if kept is None:
+    stored = await stored_chats.read(host, "session", int(args["record"]))
+    if stored is None:
         host.echo("info", wording.HISTORY_GONE)
     else:
-        await _act(host, kept, str(args["action"]))
+        await _act(host, stored, str(args["action"]))
 
 
-async def _act(host: Host, kept: StoredSession, action: str) -> None:
-    live = stored_chats.opened(host, kept)
+async def _act(host: Host, stored: StoredSession, action: str) -> None:
+    live = stored_chats.opened(host, stored)
     if action == "delete":
         uid = host.history.uid(live.session) if live is not None else None
-        prompts = await stored_chats.read(host, "own_prompts", kept.id)
-        host.history.delete(kept.id, uid)
+        prompts = await stored_chats.read(host, "own_prompts", stored.id)
+        host.history.delete(stored.id, uid)
         host.screen.push("forget_prompts", prompts or [])
-        host.echo("info", wording.HISTORY_DELETED.format(session=stored_lists.name(kept)))
+        host.echo("info", wording.HISTORY_DELETED.format(session=stored_lists.name(stored)))
         return
     if action == "open":
-        await stored_chats.open_kept(host, kept)
+        await stored_chats.open_stored(host, stored)
         return
     if live is not None and action == "continue":
         host.sessions.show(live)
         return
-    entries: Sequence[Entry] | None = await stored_chats.read(host, "entries", kept.id)
+    entries: Sequence[Entry] | None = await stored_chats.read(host, "entries", stored.id)
     if entries is None:
         return
     match action:
         case "continue":
-            stored_chats.continue_session(host, kept, entries)
+            stored_chats.continue_session(host, stored, entries)
         case "export":
-            await _export(host, kept, entries)
+            await _export(host, stored, entries)
 
 
-async def _export(host: Host, kept: StoredSession, entries: Sequence[Entry]) -> None:
+async def _export(host: Host, stored: StoredSession, entries: Sequence[Entry]) -> None:
     """Write a session as Markdown to a file that the user names, or show it in a window."""
     lines = markdown_of(entries)
     name = await host.ask_text(wording.HISTORY_EXPORT_TO)
     if name is None:
         return
     if not name.strip():
-        host.screen.push("show", f"acp://export/history-{kept.id}", "markdown", lines)
+        host.screen.push("show", f"acp://export/history-{stored.id}", "markdown", lines)
         return
     path = _path(host, name.strip())
     if written(host, path, lines):

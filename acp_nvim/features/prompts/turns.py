@@ -1,4 +1,4 @@
-"""Observers of prompts and turns: for the user, and for the files."""
+"""Observers of prompts and turns, for the screen and for the files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from acp_nvim.session.session import Session
 
 
 class PromptView(Struct, frozen=True, eq=False):
-    """Observer of all prompts for the user."""
+    """Observer of all prompts that updates screen and composer."""
 
     screen: Screen
     pace: Pace
@@ -26,12 +26,13 @@ class PromptView(Struct, frozen=True, eq=False):
     comments: Comments
 
     def on_awaited(self, session: Session) -> None:
-        """Draw nothing before the agent has been started."""
+        """Delay the next frame until the prompt is sent."""
         self.pace.hold()
 
     def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
-        """Add the user's comments. Show the prompt as running, so Neovim keeps it if the host
-        ends.
+        """Add the user's comments, and show the prompt as running.
+
+        Neovim keeps a running prompt if the host ends.
         """
         self.pace.release()
         self.sent.on_sent(prompt)
@@ -56,7 +57,7 @@ class PromptView(Struct, frozen=True, eq=False):
 
 
 class TurnFiles(Struct, frozen=True, eq=False):
-    """Observer of all turns for the workspace."""
+    """Observer of all turns that informs the workspace."""
 
     workspace: Workspace[Session]
     buffers: NvimBuffers

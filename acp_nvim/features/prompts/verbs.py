@@ -177,9 +177,9 @@ def _conversation(host: Host, args: Args) -> Conversation:
     wanted = args.get("agent")
     if found is not None and wanted in (None, "", found.session.agent):
         return found
-    kept = host.history.stored_of(named.session) if named is not None and not wanted else None
-    if named is not None and kept is not None:
-        return _continue_stored(host, named, kept)
+    stored = host.history.stored_of(named.session) if named is not None and not wanted else None
+    if named is not None and stored is not None:
+        return _continue_stored(host, named, stored)
     found = host.sessions.new(args["cwd"], wanted)
     if named is not None and named.session.status == "closed":
         named.session.successor = found.session.n
@@ -187,11 +187,11 @@ def _conversation(host: Host, args: Args) -> Conversation:
     return found
 
 
-def _continue_stored(host: Host, chat: Conversation, kept: StoredSession) -> Conversation:
+def _continue_stored(host: Host, chat: Conversation, stored: StoredSession) -> Conversation:
     """Continue a stored session, because a prompt was written in its read-only chat."""
 
     entries = list(chat.session.transcript.entries)
-    found = stored_chats.continue_session(host, kept, entries)
+    found = stored_chats.continue_session(host, stored, entries)
     chat.session.successor = found.session.n
     return found
 

@@ -44,7 +44,7 @@ async def last_chat(host: Host, args: Args) -> None:
         return
     items = [stored_lists.item(last, cwd, time.time())]
     if await host.choose(wording.LAST_CHAT, items, "last_chat") is not None:
-        await stored_chats.open_kept(host, last)
+        await stored_chats.open_stored(host, last)
 
 
 @verb("sessions")

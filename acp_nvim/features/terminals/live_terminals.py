@@ -25,8 +25,8 @@ LEAST: Final = 2 << 10
 MOST: Final = 32 << 10
 """Bounds of the bytes for one terminal in one frame."""
 BEHIND: Final = 64 << 10
-KEPT: Final = 16 << 10
-"""A window that is more than `BEHIND` bytes behind continues `KEPT` bytes before the end."""
+TAIL: Final = 16 << 10
+"""A window that is more than `BEHIND` bytes behind continues `TAIL` bytes before the end."""
 
 
 class _View(Struct):
@@ -97,7 +97,7 @@ def _next(view: _View, most: int) -> str:
         text += CLEARED if view.sent else ""
         view.sent = max(view.sent, replay.start)
     if replay.end - view.sent > BEHIND and view.sent > 0:
-        there = replay.line_after(replay.end - KEPT)
+        there = replay.line_after(replay.end - TAIL)
         text += _note(wording.PART_BYTES_LEFT_OUT.format(count=there - view.sent))
         view.sent = there
     if view.sent < replay.end:

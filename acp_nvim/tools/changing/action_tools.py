@@ -21,7 +21,7 @@ from acp_nvim.tools.server.fields import Line, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 LISTED: Final = 100
-KEPT: Final = 2000
+MOST_OFFERS: Final = 2000
 """Maximum number of stored code actions of all sessions. The oldest are dropped first."""
 CHANGED: Final = "the file has changed since these code actions were listed; list them again"
 
@@ -128,7 +128,7 @@ class CodeActions:
     def _offered(self, offer: Offer) -> tuple[str, Offer]:
         id = f"a{next(self._numbers)}"
         self._offers[id] = offer
-        if len(self._offers) > KEPT:
+        if len(self._offers) > MOST_OFFERS:
             self._offers.popitem(last=False)
         return id, offer
 

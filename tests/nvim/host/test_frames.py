@@ -252,7 +252,7 @@ def test_a_tool_call_is_announced_with_its_row() -> None:
         ops, more = screen.collect(ENTRY)
         shown += [line for op in ops if op[0] == "chat" for line in op[4] if "call" in line]
         announced += [id for op in ops if op[0] == "calls" for id in op[2][1::6]]
-        happened += [id for op in ops if op[0] == "happened" for id in op[2][1][::2]]
+        happened += [id for op in ops if op[0] == "events" for id in op[2][1][::2]]
         assert len(announced) <= len(shown)
         assert len(happened) <= len(shown)
     assert announced == happened == [f"c{number}" for number in range(9)]

@@ -106,7 +106,7 @@ def events(ops: list[Op]) -> list[str]:
     for op in ops:
         if op[0] == "event":
             names.append(op[1])
-        elif op[0] == "happened":
+        elif op[0] == "events":
             values = iter(op[2])
             for word in values:
                 name, size = WORDS[word]
@@ -166,9 +166,9 @@ def test_two_hundred_questions_and_their_cancel_are_few_operations() -> None:
     ops = [op for frame in frames for op in frame]
     assert len(ops) <= 16
     assert events(ops) == ["AcpToolCall", "AcpPermission"] * 200, "each call before its question"
-    values = [value for op in named_ops(ops, "happened") for value in op[2]]
+    values = [value for op in named_ops(ops, "events") for value in op[2]]
     assert values[3::7] == [decision.id for decision in asking.session.decisions]
-    assert all(len(op[3]) == 1 for op in named_ops(ops, "happened")), (
+    assert all(len(op[3]) == 1 for op in named_ops(ops, "events")), (
         "the same options stand there once"
     )
     lines = [line for op in named_ops(ops, "chat") for line in op[4]]

@@ -17,14 +17,14 @@ from acp_nvim.session.questions.decisions import Option
 Op = list[Any]
 
 
-class Happened:
-    """Operation `happened`: consecutive events of a session, in their order."""
+class EventBatch:
+    """Operation `events`: consecutive events of a session, in their order."""
 
     def __init__(self, n: int) -> None:
         self._values: list[Any] = []
         self._options: list[Any] = []
         self._known: dict[tuple[Option, ...], int] = {}
-        self.op: Op = ["happened", n, self._values, self._options]
+        self.op: Op = ["events", n, self._values, self._options]
 
     def add(self, event: Event) -> None:
         """Add an event of tool calls, of a permission, or of the answer to one."""
