@@ -313,7 +313,10 @@ def prompt_of(session: Session) -> tuple[float, int, str]:
 
 
 def wrote(session: Session, path: str, texts: tuple[Text | None, Text, Text]) -> Wrote:
-    """Return a write of the agent under the last prompt; ``texts``: before, agent's, after."""
+    """Return a write of the agent for the last prompt.
+
+    ``texts`` are the text before, the agent's text and the text after.
+    """
     return Wrote(session.n, clean_text(path), *texts, *prompt_of(session))
 
 

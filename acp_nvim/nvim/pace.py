@@ -13,8 +13,10 @@ from typing import Final
 from acp_nvim.nvim import garbage
 
 GAP_S, FLOOD_GAP_S, LEAST_GAP_S = 0.033, 0.016, 0.004
-"""Seconds between the starts of two frames: at a slow stream; after a frame that took Neovim more
-than `FLOOD_S`; while there is text that did not fit into the last frame.
+"""Seconds between the starts of two frames.
+
+They apply to a slow stream, after a frame that took Neovim more than `FLOOD_S`, and while there is
+text that did not fit into the last frame.
 """
 FLOOD_S: Final = 0.001
 SLACK_S: Final = 0.008

@@ -71,10 +71,10 @@ class Response(Struct, frozen=True, gc=False):
 class Violation(Struct, frozen=True, gc=False):
     """Broken rule of JSON-RPC. The connection continues.
 
-    `raw` is the start of the line, at most 2 KiB; `reply` the line to send back, or None. Kinds:
-    "oversize" for a skipped line; "utf8" and "json" for an unreadable one; "batch" for an array;
-    "message" for an invalid message; "duplicate" for the id of an open request; "response" for a
-    malformed or unmatched one; "eof" in the middle of a line.
+    `raw` is the start of the line, at most 2 KiB, and `reply` the line to send back, or None. The
+    kinds are "oversize" for a skipped line, "utf8" and "json" for an unreadable one, "batch" for an
+    array, "message" for an invalid message, "duplicate" for the id of an open request, "response"
+    for a malformed or unmatched response, and "eof" in the middle of a line.
     """
 
     kind: ViolationKind

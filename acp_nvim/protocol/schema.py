@@ -1202,7 +1202,10 @@ class ConfigOptionUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="conf
 
 
 class SessionInfoUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="session_info_update"):
-    """Metadata of the session. Absent keeps, null clears (v1/session-list)."""
+    """Metadata of the session (v1/session-list).
+
+    An absent field keeps its value, null clears it.
+    """
 
     title: str | UnsetType | None = UNSET
     updated_at: str | UnsetType | None = UNSET
@@ -1244,7 +1247,10 @@ CompactionStatus: TypeAlias = str
 
 
 class CompactionUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="compaction_update"):
-    """A compaction, upserted by its id. Absent keeps, null clears (rfds/session-compaction)."""
+    """Compaction, created or updated by its id (rfds/session-compaction).
+
+    An absent field keeps its value, null clears it.
+    """
 
     compaction_id: CompactionId
     status: CompactionStatus
@@ -1317,8 +1323,9 @@ StateUpdate: TypeAlias = (
 
 
 class SubagentUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="subagent_update"):
-    """Update on the parent's session about its child `session_id`. Absent keeps, null clears
-    (v1/subagents).
+    """Update on the parent's session about its child `session_id` (v1/subagents).
+
+    An absent field keeps its value, null clears it.
     """
 
     session_id: SessionId
@@ -1331,7 +1338,10 @@ class SubagentUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="subagent
 
 
 class SessionMessage(Wire, frozen=True, tag_field="sessionUpdate", tag="session_message"):
-    """A message between sessions, upserted by its id. Absent keeps, null clears (v1/subagents)."""
+    """Message between sessions, created or updated by its id (v1/subagents).
+
+    An absent field keeps its value, null clears it.
+    """
 
     message_id: MessageId
     sender_session_id: SessionId | UnsetType | None = UNSET

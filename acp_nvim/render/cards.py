@@ -43,7 +43,7 @@ def option_rows(decision: Decision) -> int:
 
 
 def lead(decision: Decision) -> int:
-    """Return the number of first rows of a card that show what the answer allows."""
+    """Return the number of first rows of a card that show the allowed action."""
     return 2 if decision.covers else 1
 
 

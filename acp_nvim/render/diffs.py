@@ -213,7 +213,7 @@ def _group(line: str) -> str | None:
 def text_rows(
     text: str, whole: Target, prefix: str = "", group: str | None = None, after: str | None = None
 ) -> list[Row]:
-    """Return a text as rows; of a long one, beginning and end.
+    """Return a text as rows, or beginning and end of a long one.
 
     `after` is the prefix of all lines but the first.
     """

@@ -18,5 +18,5 @@ def begin(run: int) -> None:
 
 
 def new(kind: str) -> str:
-    """Return an id that begins with `kind`: `d1`, `d2` …; `d2.1` in the second process."""
+    """Return an id that begins with `kind`: `d1`, `d2`, … or `d2.1`, … in the second process."""
     return kind + ".".join(map(str, [*_runs, next(_numbers[kind])]))

@@ -317,7 +317,7 @@ class HttpTransport:
         own = {CONNECTION: self._connection, SESSION: session, VERSION: self._version}
         return {**self._address.headers, **{name: value for name, value in own.items() if value}}
 
-    # -- what comes -------------------------------------------------------------------------------
+    # -- incoming messages ------------------------------------------------------------------------
 
     def _open_stream(self, session: str | None) -> EventStream:
         assert self._client is not None

@@ -113,7 +113,7 @@ def _open_data(host: Host, data: str, mime: str, name: str) -> None:
 
 
 def _file(host: Host, content: bytes, mime: str, name: str) -> Path:
-    """Return the path for a content. Equal contents have the same path.
+    """Return the path for a content, which is the same for equal contents.
 
     The suffix depends only on the type, not on the name that the agent gave.
     """

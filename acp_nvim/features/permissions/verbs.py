@@ -36,7 +36,7 @@ def choose(host: Host, args: Args) -> None:
 
 
 def asked_decision(host: Host, args: Args) -> Decision | None:
-    """Return the question that the user has seen (`id`); if it is over, say so."""
+    """Return the question that the user has seen (`id`), or say that it is over."""
     decision = host.decision(str(args["id"]))
     if decision is None:
         host.echo("warn", wording.QUESTION_OVER)

@@ -35,7 +35,7 @@ def current(host: Host, args: Args) -> None:
 
 @verb("last_chat")
 async def last_chat(host: Host, args: Args) -> None:
-    """Offer the last kept session of a directory if no session is current."""
+    """Offer the last stored session of a directory if no session is current."""
     cwd = str(args["cwd"])
     found = await stored_chats.read(host, "search", "", cwd, silent=True) or ()
     last = next((kept for kept in found[:1] if kept.cwd == cwd), None)

@@ -53,7 +53,7 @@ def tells_of_version(words: str) -> bool:
 
 
 def tells_of_type(words: str) -> bool:
-    """Return whether the text demands a string as version, whatever its number."""
+    """Return whether the text demands a string as version, with any number."""
     return _ABOUT_TYPE.search(words) is not None
 
 

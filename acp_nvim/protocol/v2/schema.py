@@ -30,8 +30,9 @@ class RequestPermissionRequest(Wire, frozen=True):
 
 
 class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call_update"):
-    """Upsert of a tool call; the first one creates it. Absent keeps, null clears
-    (v2/tool-calls).
+    """Upsert of a tool call. The first one creates the call (v2/tool-calls).
+
+    An absent field keeps its value, null clears it.
     """
 
     tool_call_id: v1.ToolCallId

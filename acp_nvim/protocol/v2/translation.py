@@ -68,7 +68,7 @@ class Version2:
             self._turns.setdefault(session_id, Turns()).sent(request_id)
 
     def asks(self, method: str) -> bool:
-        """Return False: version 2 has the same notifications."""
+        """Return False, because version 2 has the same notifications."""
         return False
 
     # -- incoming ---------------------------------------------------------------------------------

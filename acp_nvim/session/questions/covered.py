@@ -24,7 +24,7 @@ NEWEST: Final = 200
 def calls(session: Session, asked: ToolCall) -> list[ToolCall]:
     """Return copies of the open calls that a permission for `asked` may allow, oldest first.
 
-    There are none if the permission itself shows what it allows.
+    There are none if the permission itself shows the allowed action.
     """
     if not is_without_content(asked):
         return []

@@ -111,7 +111,7 @@ class Decision(Struct, eq=False):
     covers: Sequence[Any] = ()
     """Open tool calls that it may allow, as its card shows them (`covered.py`).
 
-    It has some only if the request does not show what it allows.
+    It has some only if the request does not show the allowed action.
     """
     waiters: list[Callable[[Outcome], None]] = field(default_factory=list)
     _judge: Callable[[], None] = lambda: None

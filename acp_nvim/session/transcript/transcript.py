@@ -64,9 +64,9 @@ class Transcript:
             self._asked = False
 
     def expect_agent(self) -> None:
-        """Put a heading before the agent's next text, in a turn of its own.
+        """Put a heading before the agent's next text, in a turn without a prompt of the user.
 
-        A prompt of the user before it removes the heading.
+        If a prompt precedes that text after all, there is no heading.
         """
         self._asked = bool(self.entries)
 

@@ -52,7 +52,7 @@ class Call(msgspec.Struct, frozen=True):
 class Tool(msgspec.Struct, Generic[A], frozen=True):
     """Tool with its name.
 
-    ``arguments`` is a Struct whose fields have descriptions and bounds (`msgspec.Meta`); the schema
+    ``arguments`` is a Struct whose fields have descriptions and bounds (`msgspec.Meta`). The schema
     is derived from it. ``run`` raises `ToolError` if the request cannot be fulfilled, and the
     workspace's `Refusal` if a file may not be used.
     """

@@ -37,7 +37,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class UnknownTool(Exception):
-    """The tool does not exist or is not enabled for the session."""
+    """Call of a tool that does not exist or is not enabled for the session."""
 
 
 class Toolbox:

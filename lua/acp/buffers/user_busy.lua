@@ -43,7 +43,7 @@ local function operator(mode, hunks)
   if mode:find('^i') then
     return in_block and 'the user inserts text into a block of lines' or nil
   elseif mode:find('^c') or (mode:find('^no') and vim.iter(hunks):any(is_above)) then
-    return 'an operator of the user waits for its motion' -- `/` moves the cursor to what it finds
+    return 'an operator of the user waits for its motion' -- `/` moves the cursor to a match
   end
 end
 

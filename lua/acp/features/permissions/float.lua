@@ -21,7 +21,7 @@ local LEAST, ABOVE_ALL = 3, 250 -- rows of a card that is cut; zindex
 ---@field lines string[]
 ---@field spans acp.Span[]
 ---@field head? integer lines above its options
----@field lead? integer number of first lines that tell what it allows; default 1
+---@field lead? integer number of first lines that show the allowed action; default 1
 ---@field more? boolean whether it has text besides its edits
 ---@field diffs? boolean whether it contains edits
 ---@field options acp.PermissionOption[]
