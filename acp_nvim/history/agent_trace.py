@@ -23,7 +23,7 @@ def trace(
     Files without lines by agents are left out. ``version`` is that of this plugin. Without a git
     ``revision``, the lines are those of the present texts.
     """
-    told = {path: _conversations(blamed) for path, blamed in files.items()}
+    conversations_of = {path: _conversations(blamed) for path, blamed in files.items()}
     return {
         "version": VERSION,
         "id": str(uuid4()),
@@ -32,7 +32,7 @@ def trace(
         "tool": {"name": "acp.nvim", "version": version},
         "files": [
             {"path": path, "conversations": conversations}
-            for path, conversations in told.items()
+            for path, conversations in conversations_of.items()
             if conversations
         ],
     }

@@ -305,8 +305,10 @@ class Recorder:
 
 def prompt_of(session: Session) -> tuple[float, int, str]:
     """Return time, number and beginning of the last prompt of the user."""
-    said = (entry for entry in reversed(session.transcript.entries) if isinstance(entry, Message))
-    prompt = next((entry for entry in said if _is_own(entry)), None)
+    messages = (
+        entry for entry in reversed(session.transcript.entries) if isinstance(entry, Message)
+    )
+    prompt = next((entry for entry in messages if _is_own(entry)), None)
     if prompt is None:
         return time.time(), 0, ""
     return prompt.sent or 0.0, prompt.prompt or 0, clean_text(index.title(prompt.text()))
@@ -372,8 +374,8 @@ def _facts(session: Session, recording: _Recording) -> Facts:
 
 def _topic(session: Session) -> str:
     """Return the beginning of the user's first message."""
-    said = (entry for entry in session.transcript.entries if isinstance(entry, Message))
-    first = next((entry for entry in said if entry.role == "user"), None)
+    messages = (entry for entry in session.transcript.entries if isinstance(entry, Message))
+    first = next((entry for entry in messages if entry.role == "user"), None)
     return index.title(first.text()) if first is not None else ""
 
 

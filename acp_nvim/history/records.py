@@ -251,17 +251,17 @@ def joined(parts: Sequence[Part]) -> list[Part]:
 
 
 def _joined(parts: Sequence[Part]) -> list[Part]:
-    told: list[Part] = []
+    found: list[Part] = []
     texts: list[str] = []
     for part in parts:
         if isinstance(part, str):
             texts.append(part)
             continue
         if texts:
-            told.append("".join(texts))
+            found.append("".join(texts))
             texts = []
-        told.append(part)
-    return [*told, "".join(texts)] if texts else told
+        found.append(part)
+    return [*found, "".join(texts)] if texts else found
 
 
 def _message_record(entry: entries.Message) -> MessageRecord:
@@ -319,8 +319,8 @@ def _answer(decision: Decision, call: ToolCall | None = None) -> Answer:
 
 def _asked_call(call: ToolCall) -> AskedCall:
     content, own = list(call.content), call.own
-    told = (call.title, call.name, call.kind, content, call.locations, call.raw_input, call.meta)
-    return AskedCall(*told, own)
+    fields = (call.title, call.name, call.kind, content, call.locations, call.raw_input, call.meta)
+    return AskedCall(*fields, own)
 
 
 def _option(option: Option) -> tuple[str, str, str]:

@@ -84,11 +84,11 @@ def search(database: Database, text: str, cwd: str) -> list[StoredSession]:
     if not text.strip():
         return _all(database.sql, cwd)
     found = dict(_unfinished(database.sql, text))
-    for record, said in _hits(database, text, cwd):
-        found.setdefault(record, said)
-    rows = ((_session_row(database.sql, record), said) for record, said in found.items())
-    kept = [_at(one, said, text) for one, said in rows if one is not None]
-    return sorted(kept, key=lambda one: (one.cwd != cwd, -one.updated))
+    for record, matched in _hits(database, text, cwd):
+        found.setdefault(record, matched)
+    rows = ((_session_row(database.sql, record), matched) for record, matched in found.items())
+    matches = [_at(one, matched, text) for one, matched in rows if one is not None]
+    return sorted(matches, key=lambda one: (one.cwd != cwd, -one.updated))
 
 
 def _all(sql: sqlite3.Connection, cwd: str) -> list[StoredSession]:
@@ -105,14 +105,14 @@ def _session_row(sql: sqlite3.Connection, record: int) -> StoredSession | None:
     return None if row is None else StoredSession(*row)
 
 
-def _at(kept: StoredSession, said: str, text: str) -> StoredSession:
+def _at(stored: StoredSession, matched: str, text: str) -> StoredSession:
     """Add the line and excerpt of the match in a text to a session."""
     tokens = [token.casefold() for token in _WORD.findall(text)] or [text.casefold()]
-    lines = said.split("\n")
+    lines = matched.split("\n")
     best = max(range(len(lines)), key=lambda at: sum(it in lines[at].casefold() for it in tokens))
     first = max(best - AROUND, 0)
     excerpt = "\n".join(line[: 2 * LINE] for line in lines[first : best + 2 * AROUND])
-    return replace(kept, line=_around(lines[best], tokens), excerpt=excerpt)
+    return replace(stored, line=_around(lines[best], tokens), excerpt=excerpt)
 
 
 def _around(line: str, tokens: Sequence[str]) -> str:
@@ -201,9 +201,9 @@ def _unfinished(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]
     tokens = [token.casefold() for token in text.split()]
     for record, entry, data, content in rows:
         message = decode(unpacked(data), _runs(sql, entry, content))
-        said = text_of(message.parts) if isinstance(message, Message) else ""
-        if all(token in said.casefold() for token in tokens):
-            yield record, said
+        found = text_of(message.parts) if isinstance(message, Message) else ""
+        if all(token in found.casefold() for token in tokens):
+            yield record, found
 
 
 # -- one session ----------------------------------------------------------------------------------
@@ -300,17 +300,17 @@ def prompts(database: Database, most: int) -> list[str]:
 
 def own_prompts(database: Database, record: int) -> list[str]:
     """Return the prompts that the user has sent only in this session. Raise `sqlite3.Error`."""
-    said = [entry for entry in entries(database, record) if isinstance(entry, Message)]
-    parts = [part for it in said if it.role == "user" for part in (it.text(), *it.parts)]
+    messages = [entry for entry in entries(database, record) if isinstance(entry, Message)]
+    parts = [part for it in messages if it.role == "user" for part in (it.text(), *it.parts)]
     found = {part for part in parts if isinstance(part, str)}
-    kept = {text for text in prompts(database, -1) if text in found}
-    marks = ", ".join("?" * len(kept))
+    own = {text for text in prompts(database, -1) if text in found}
+    marks = ", ".join("?" * len(own))
     others = database.sql.execute(
         "SELECT texts.text FROM texts JOIN owners ON owners.id = texts.id"
         f" WHERE texts.text IN ({marks}) AND owners.session != ?",
-        (*kept, record),
+        (*own, record),
     )
-    return sorted(kept - {text for (text,) in others})
+    return sorted(own - {text for (text,) in others})
 
 
 def usage(database: Database) -> Sequence[Used]:

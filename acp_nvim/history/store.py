@@ -157,13 +157,13 @@ class Store:
     def _unknown_from(self, record: int, replay: Replay) -> int:
         """Return the place from which a replay has entries that the record lacks."""
         known = [_gist(text) for text in self._prompts_of(record)]
-        told = [_gist(text) for text in replay.prompts]
+        prompts = [_gist(text) for text in replay.prompts]
         starts = [*replay.places, replay.count]
         for prompt in reversed(known):
-            for at in range(len(told) - 1, -1, -1):
-                if prompt and told[at] and (prompt in told[at] or told[at] in prompt):
+            for at in range(len(prompts) - 1, -1, -1):
+                if prompt and prompts[at] and (prompt in prompts[at] or prompts[at] in prompt):
                     return starts[at + 1]
-        return starts[min(len(known), len(told))] if known else 0
+        return starts[min(len(known), len(prompts))] if known else 0
 
     def _prompts_of(self, record: int) -> Iterable[str]:
         for entry, data in self._sql.execute(

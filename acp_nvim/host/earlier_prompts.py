@@ -100,8 +100,8 @@ class EarlierPrompts(Struct, frozen=True, eq=False):
         return found if len(prompts) > len(prompts_in(session.transcript.entries)) else session
 
     def _is_incomplete(self, session: Session) -> bool:
-        said = (it for it in session.transcript.entries if isinstance(it, Message))
-        known = {message.prompt for message in said}
+        messages = (it for it in session.transcript.entries if isinstance(it, Message))
+        known = {message.prompt for message in messages}
         last = self.workspace.rewind.last(session)
         return last == 0 or not known.issuperset(range(1, last + 1))
 

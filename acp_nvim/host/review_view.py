@@ -133,8 +133,8 @@ def meta(entry: Pending, listed: Sequence[Table], tick: int | None) -> Table:
 def summary(entry: Pending) -> Table:
     """Return an entry of `state().edits`."""
     counts = entry.summary()
-    told = {"note": note(entry)} if note(entry) else {}
-    return told | {
+    extra = {"note": note(entry)} if note(entry) else {}
+    return extra | {
         "path": counts.path,
         "hunks": counts.hunks,
         "added": counts.added,

@@ -26,8 +26,8 @@ def label(stored: StoredSession, cwd: str, now: float) -> str:
     facts = [stored.agent, _place(stored.cwd, cwd), age(now - stored.updated, stored.updated)]
     line = one_line(stored.line, 120)
     known = name(stored)
-    said = f"  {line}" if line and line not in known else ""
-    return f"{known}  ({', '.join(fact for fact in facts if fact)}){said}"
+    match = f"  {line}" if line and line not in known else ""
+    return f"{known}  ({', '.join(fact for fact in facts if fact)}){match}"
 
 
 def age(seconds: float, then: float) -> str:

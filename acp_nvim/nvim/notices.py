@@ -81,5 +81,5 @@ class LimitReports:
 
     def lines(self) -> list[str]:
         """Return the lines for `:Acp info`."""
-        told = [f"{count} × limits.{name}" for name, count in self.counts.most_common()]
-        return ["limits hit: " + (", ".join(told) or "none")]
+        counts = [f"{count} × limits.{name}" for name, count in self.counts.most_common()]
+        return ["limits hit: " + (", ".join(counts) or "none")]

@@ -253,9 +253,9 @@ def _calls(calls: Iterable[tuple[int, ToolCall]]) -> list[Any]:
 
     These are the values of `snapshot.tool_call`, without a table for each call.
     """
-    told: list[Any] = []
+    flat: list[Any] = []
     for position, call in calls:
-        told += (
+        flat += (
             position,
             legible(call.id),
             legible(call.title or call.name or ""),
@@ -263,7 +263,7 @@ def _calls(calls: Iterable[tuple[int, ToolCall]]) -> list[Any]:
             call.status,
             plain(snapshot.locations(call)) if call.locations else False,
         )
-    return told
+    return flat
 
 
 def _event_batch(n: int) -> EventBatch:

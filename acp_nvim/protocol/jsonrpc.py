@@ -214,8 +214,8 @@ class Peer:
         flood, end = blocks.flood(block)
         if (updates := blocks.updates(flood)) is None:
             return self._messages(block)
-        told: Event = Updates([update.params for update in updates], len(flood))
-        return [told, *self._messages(end)] if end else [told]
+        run: Event = Updates([update.params for update in updates], len(flood))
+        return [run, *self._messages(end)] if end else [run]
 
     def _messages(self, block: bytes) -> list[Event]:
         envelopes = blocks.envelopes(block)

@@ -117,17 +117,17 @@ def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
         return title(decision, None, cwd)
     call = entry.call
     key = (decision, call.raw_input, call.content, call.locations, call.title, call.kind, cwd)
-    kept = entry.question_rows.get("title")
-    if kept is None or any(a is not b for a, b in zip(kept[0], key, strict=True)):
-        kept = entry.question_rows["title"] = (key, title(decision, call, cwd))
-    found: Title = kept[1]
+    cached = entry.question_rows.get("title")
+    if cached is None or any(a is not b for a, b in zip(cached[0], key, strict=True)):
+        cached = entry.question_rows["title"] = (key, title(decision, call, cwd))
+    found: Title = cached[1]
     return found
 
 
 def _title_rows(known: Title, whole: Target, *, chat: bool = False) -> list[Row]:
     """Return the title with its line breaks (it may be a command), and the agent's title below."""
-    told = "".join(text for text, _ in known.parts)
-    if "\n" not in told.strip():
+    plain = "".join(text for text, _ in known.parts)
+    if "\n" not in plain.strip():
         parts = [(visible(ends(text)), group) for text, group in known.parts]
         rows = [pieces([(ICON, "AcpPermission"), *parts] if chat else parts, whole)]
     else:
@@ -166,27 +166,27 @@ def _effects(decision: Decision, cwd: str) -> list[Row]:
     if not found:
         return []
     rows = [row(effects.summary(found), GROUPS[effects.worst(found)])]
-    told = [(it.path, one) for it in found for one in it.added]
-    for path, one in told[:EFFECTS]:
+    added = [(it.path, one) for it in found for one in it.added]
+    for path, one in added[:EFFECTS]:
         place = f"{display_path(path, cwd)}:{one.row + 1} "
         words = one_line(" ".join(one.message.split()), 200)
         rows += indent([pieces([(place, "AcpPath"), (words, GROUPS[one.severity])])], UNDER)
-    if len(told) > EFFECTS:
-        rows += indent([row(lists.more(len(told) - EFFECTS), "AcpMuted")], UNDER)
+    if len(added) > EFFECTS:
+        rows += indent([row(lists.more(len(added) - EFFECTS), "AcpMuted")], UNDER)
     return rows
 
 
 def _guarded(decision: Decision, known: Title, cwd: str) -> list[Row]:
     """Return the guarded files that the title does not name."""
     named = known.path and os.path.normpath(os.path.join(cwd, known.path))  # noqa: PTH118
-    told = [item for item in decision.guarded.items() if item[0] != named]
+    others = [item for item in decision.guarded.items() if item[0] != named]
     return [
         row(
             f"{REASONS[why]}: {display_path(path, cwd)}",
             "AcpWarning",
             {"kind": "file", "path": path},
         )
-        for path, why in told[: lists.ITEMS]
+        for path, why in others[: lists.ITEMS]
     ]
 
 
@@ -195,23 +195,23 @@ def _of_input(entry: ToolEntry, cwd: str, whole: Target, known: Title) -> list[R
     call = entry.call
     given = (call.raw_input, call.content, call.locations, call.title)
     key = (known, whole.get("decision"), *given, cwd)
-    kept = entry.question_rows.get("input")
-    if kept is None or any(a is not b for a, b in zip(kept[0], key, strict=True)):
-        kept = entry.question_rows["input"] = (key, _input(call, cwd, whole, known))
-    found: list[Row] = kept[1]
+    cached = entry.question_rows.get("input")
+    if cached is None or any(a is not b for a, b in zip(cached[0], key, strict=True)):
+        cached = entry.question_rows["input"] = (key, _input(call, cwd, whole, known))
+    found: list[Row] = cached[1]
     return found
 
 
 def _input(call: ToolCall, cwd: str, whole: Target, known: Title) -> list[Row]:
     places = {location.path: place(location) for location in call.locations}
     diffs = {item.path for item in call.content if isinstance(item, schema.Diff)}
-    said = diffs | ({known.path} if known.path is not None else set())
+    named = diffs | ({known.path} if known.path is not None else set())
     rows = [
         row(display_path(path, cwd) + _line_of(target), "AcpPath", target)
         for path, target in places.items()
-        if path not in said and not is_named(path, known.own)
+        if path not in named and not is_named(path, known.own)
     ]
-    return rows + input_rows(call, cwd, said | places.keys(), whole, known.command)
+    return rows + input_rows(call, cwd, named | places.keys(), whole, known.command)
 
 
 def _without_head(rows: Iterable[Row], known: Title, cwd: str) -> list[Row]:

@@ -96,9 +96,9 @@ def _past(lines: Sequence[str]) -> list[Row]:
 def _plan_head(entry: PlanEntry) -> Row:
     """Return the heading of a plan with its progress: `Plan · 2 of 5`."""
     statuses = [item.status for item in entry.entries]
-    told = f" · {statuses.count('completed')} of {len(statuses)}" if statuses else ""
-    told = "" if entry.left else told
-    return pieces([("Plan", "AcpPlanHead"), *([(told, "AcpMuted")] if told else [])])
+    progress = f" · {statuses.count('completed')} of {len(statuses)}" if statuses else ""
+    progress = "" if entry.left else progress
+    return pieces([("Plan", "AcpPlanHead"), *([(progress, "AcpMuted")] if progress else [])])
 
 
 def plan_rows(entries: object, *, left: int = 0) -> list[Row]:
@@ -115,10 +115,10 @@ def plan_rows(entries: object, *, left: int = 0) -> list[Row]:
             (f"- {mark} ", "AcpListMarker"),
             (one_line(item.content, 400), group),
         ]
-        said = [] if item.status in PLAN_MARKS else [item.status]
-        said += [item.priority] if item.priority != "medium" else []
-        if said:
-            parts.append((f" ({', '.join(map(own_word, said))})", "AcpMuted"))
+        words = [] if item.status in PLAN_MARKS else [item.status]
+        words += [item.priority] if item.priority != "medium" else []
+        if words:
+            parts.append((f" ({', '.join(map(own_word, words))})", "AcpMuted"))
         rows.append(pieces(parts))
     return [*rows, row(lists.more(left), "AcpMuted")] if left else rows
 

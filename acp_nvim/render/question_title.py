@@ -117,23 +117,23 @@ def _of_call(decision: Decision, call: ToolCall, cwd: str) -> Title:
     if call.user_tool:
         return Title(_wants("call", call.user_tool))
     changed = changes(call, cwd)
-    told = distinct_commands(call, edits=bool(changed))
-    if told and (call.kind == "execute" or not changed):
-        return _run(told, own)
+    lines = distinct_commands(call, edits=bool(changed))
+    if lines and (call.kind == "execute" or not changed):
+        return _run(lines, own)
     if changed:
         return _changed(decision, call, changed, own, cwd)
     paths, verb = _named(call), VERBS.get(call.kind)
     if verb is not None and verb != "run" and len(paths) == 1:
-        said = _object(decision, paths[0], cwd)
-        return Title(_wants(verb, said), path=paths[0], own=_other(own, paths[0], said))
+        subject = _object(decision, paths[0], cwd)
+        return Title(_wants(verb, subject), path=paths[0], own=_other(own, paths[0], subject))
     address = _address(call) if call.kind == "fetch" else None
     if address is not None:
         return Title(_wants("fetch", address), own=_other(own, address, address))
     return Title(_titled(verb, own))
 
 
-def _wants(verb: str, said: str) -> Parts:
-    return [(f"{_WANTS}{verb} ", "AcpPermission"), (said, "AcpPermissionTitle")]
+def _wants(verb: str, what: str) -> Parts:
+    return [(f"{_WANTS}{verb} ", "AcpPermission"), (what, "AcpPermissionTitle")]
 
 
 def _titled(verb: str | None, own: str) -> Parts:
@@ -147,12 +147,12 @@ def _titled(verb: str | None, own: str) -> Parts:
     return _wants(verb if verb == "run" else f"{verb}:", bare if verb == "run" else own)
 
 
-def _run(told: Sequence[str], own: str) -> Title:
-    if len(told) > 1:
-        return Title(_wants("run", f"{len(told)} commands"), own=own)
-    [line] = told
+def _run(lines: Sequence[str], own: str) -> Title:
+    if len(lines) > 1:
+        return Title(_wants("run", f"{len(lines)} commands"), own=own)
+    [line] = lines
     line = line.strip("\n")
-    return Title(_wants("run", line), command=told[0], own=_other(own, line, line))
+    return Title(_wants("run", line), command=lines[0], own=_other(own, line, line))
 
 
 def _changed(
@@ -166,19 +166,19 @@ def _changed(
     if len(changed) > 1:
         return Title([*_wants(verb, f"{len(changed)} files"), *counts], own=own)
     [one] = changed
-    said = _object(decision, one.path, cwd)
+    subject = _object(decision, one.path, cwd)
     if one.origin is not None:
-        said = f"{display_path(os.path.join(cwd, one.origin), cwd)} to {said}"  # noqa: PTH118
-    other = _other(own, one.path, said)
-    return Title([*_wants(verb, said), *counts], change=one, path=one.path, own=other)
+        subject = f"{display_path(os.path.join(cwd, one.origin), cwd)} to {subject}"  # noqa: PTH118
+    other = _other(own, one.path, subject)
+    return Title([*_wants(verb, subject), *counts], change=one, path=one.path, own=other)
 
 
 def _renamed(own: str, changed: Sequence[Change]) -> Title:
     """Return the title of a rename by a tool of the editor."""
     count = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
     where: Parts = [(f" in {count}", "AcpPermission")]
-    said = _wants("rename", own.removeprefix("Rename "))
-    return Title([*said, *where, *_counts(changed, "edit")])
+    parts = _wants("rename", own.removeprefix("Rename "))
+    return Title([*parts, *where, *_counts(changed, "edit")])
 
 
 def _counts(changed: Sequence[Change], verb: str) -> Parts:
@@ -197,13 +197,13 @@ def _object(decision: Decision, path: str, cwd: str) -> str:
     return f"{REASONS[reason]}: {shown}" if reason else shown
 
 
-def _other(own: str, *said: str) -> str:
+def _other(own: str, *known: str) -> str:
     """Return the agent's title if it has more than verb and object."""
     words = own.replace("`", "").replace(":", " ").split()
     while words and words[0].lower() in _SAME and len(words) > 1:
         words = words[1:]
     bare = " ".join(words)
-    names = {name for one in said for name in (one, " ".join(one.split()), os.path.basename(one))}  # noqa: PTH119
+    names = {name for one in known for name in (one, " ".join(one.split()), os.path.basename(one))}  # noqa: PTH119
     return "" if bare in names or own in names or own.strip("`") in names else own
 
 
@@ -216,12 +216,12 @@ def distinct_commands(call: ToolCall, *, edits: bool) -> list[str]:
     `edits`: the call changes files too, so one of its commands may be a patch.
     """
     parts = tool_input.parts(call.raw_input)
-    told = dict.fromkeys(part.line for part in parts if isinstance(part, tool_input.Command))
-    anywhere = call.kind == "execute" and not edits and not told
+    lines = dict.fromkeys(part.line for part in parts if isinstance(part, tool_input.Command))
+    anywhere = call.kind == "execute" and not edits and not lines
     if call.meta or anywhere:
         found = commands(call)
-        told.update((it.line, None) for it in found if anywhere or it.found.startswith("_meta"))
-    return list(told)
+        lines.update((it.line, None) for it in found if anywhere or it.found.startswith("_meta"))
+    return list(lines)
 
 
 def _named(call: ToolCall) -> list[str]:

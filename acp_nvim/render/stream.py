@@ -177,11 +177,11 @@ class Stream:
         if not self._begun:
             text = text.lstrip("\r\n")
             self._begun = bool(text)
-        kept = len(text.rstrip("\r\n"))
-        if text[kept : kept + 1] == "\n" and (kept or self._tail):
-            kept += 1
-        self._carry = text[kept:]
-        return visible(text[:kept])
+        length = len(text.rstrip("\r\n"))
+        if text[length : length + 1] == "\n" and (length or self._tail):
+            length += 1
+        self._carry = text[length:]
+        return visible(text[:length])
 
     def _block(self, part: Part) -> list[Row]:
         try:

@@ -50,24 +50,24 @@ async def blame(host: Host, args: Args) -> None:
 
 
 def _author(number: int, author: Author) -> dict[str, Any]:
-    told = ("agent", "sent", "prompt", "words")
-    return {"id": number, **{name: getattr(author, name) for name in told}}
+    names = ("agent", "sent", "prompt", "words")
+    return {"id": number, **{name: getattr(author, name) for name in names}}
 
 
 @verb("blame_open")
 async def open_prompt(host: Host, args: Args) -> None:
     """Show the chat of the session that wrote a line, at the prompt for which it did."""
     author: Author | None = await read(host, "author", int(args["author"]))
-    kept = author and author.record and await read(host, "session", author.record)
-    if author is None or not kept:
+    stored = author and author.record and await read(host, "session", author.record)
+    if author is None or not stored:
         host.echo("info", wording.HISTORY_GONE)
         return
-    conversation = stored_chats.opened(host, kept)
+    conversation = stored_chats.opened(host, stored)
     if conversation is not None:
         host.sessions.show(conversation)
     else:
-        entries = await read(host, "entries", kept.id)
-        conversation = stored_chats.read_only(host, kept, entries or ())
+        entries = await read(host, "entries", stored.id)
+        conversation = stored_chats.read_only(host, stored, entries or ())
     turn = _turn(conversation.session, author.sent)
     if turn is not None:
         host.screen.push("chat_turn", conversation.session.n, turn)
@@ -75,8 +75,8 @@ async def open_prompt(host: Host, args: Args) -> None:
 
 def _turn(session: Session, sent: float) -> int | None:
     """Return the 1-based number of the turn in the chat whose prompt was sent at that time."""
-    said = (entry for entry in session.transcript.entries if isinstance(entry, Message))
-    prompts = (entry for entry in said if entry.role == "user")
+    messages = (entry for entry in session.transcript.entries if isinstance(entry, Message))
+    prompts = (entry for entry in messages if entry.role == "user")
     return next((n for n, prompt in enumerate(prompts, 1) if prompt.sent == sent), None)
 
 

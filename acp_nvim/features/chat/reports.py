@@ -65,8 +65,8 @@ def _agent(connection: Connection) -> list[str]:
         lines.append(f"  headers: {', '.join(connection.spec.headers) or 'none'}")
     else:
         lines.append(f"  command: {' '.join(connection.spec.command)}")
-    told = ("url", "pid", "protocol", "dialect")
-    lines += [f"  {key}: {known[key]}" for key in told if known[key] is not None]
+    names = ("url", "pid", "protocol", "dialect")
+    lines += [f"  {key}: {known[key]}" for key in names if known[key] is not None]
     known["capabilities"] = connection.capabilities or known["capabilities"]
     lines += [
         f"  {key}: {msgspec.json.encode(known[key]).decode()[:MOST_OF_VALUE]}"
@@ -139,10 +139,10 @@ def _usage(session: Session) -> str:
 
 def _turn_usage(session: Session) -> list[str]:
     """Return the tokens of the last turn, if the agent reported them."""
-    told = snapshot.turn_usage(session.turn_usage)
-    if told is None:
+    tokens = snapshot.turn_usage(session.turn_usage)
+    if tokens is None:
         return []
-    named = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in told.items())
+    named = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in tokens.items())
     return [f"  tokens of the last turn: {named}"]
 
 

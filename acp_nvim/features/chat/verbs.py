@@ -116,9 +116,9 @@ def export(host: Host, args: Args) -> None:
 
 async def _open_child(host: Host, session: Session, session_id: str) -> None:
     """Open the chat of a subagent."""
-    kept = host.history.stored_of(session)
-    if kept is not None:
-        await open_stored_child(host, kept, session_id)
+    stored = host.history.stored_of(session)
+    if stored is not None:
+        await open_stored_child(host, stored, session_id)
         return
     child = subagents.shown(session, session_id)
     if child is None:

@@ -43,9 +43,9 @@ def label(n: int, message: Message) -> str:
 
 def number_prompts(host: Host, conversation: Conversation) -> None:
     """Count the prompts that a session had in an earlier Neovim as its own."""
-    session, kept = conversation.session, host.history.stored_of(conversation.session)
-    if kept is not None:
-        host.earlier_prompts.number_prompts(session, kept.agent_id, kept.uid)
+    session, stored = conversation.session, host.history.stored_of(conversation.session)
+    if stored is not None:
+        host.earlier_prompts.number_prompts(session, stored.agent_id, stored.uid)
     elif conversation.origin.id:
         host.earlier_prompts.number_prompts(session, conversation.origin.id)
 
@@ -69,19 +69,21 @@ async def latest(host: Host) -> Conversation | None:
     if found is None:
         return None
     try:
-        kept = await host.earlier_prompts.stored_session(found.session)
-        entries = None if kept is None else await host.history.read("entries", kept.id)
+        stored = await host.earlier_prompts.stored_session(found.session)
+        entries = None if stored is None else await host.history.read("entries", stored.id)
     except UnreadableError as error:
         host.echo("warn", str(error))
         return found
-    return found if kept is None or not entries else read_only(host, kept, entries)
+    return found if stored is None or not entries else read_only(host, stored, entries)
 
 
 def latest_with_checkpoint(host: Host) -> Conversation | None:
     """Return the session with the latest checkpoint of all Neovims."""
     made = host.workspace.rewind.checkpoints.lists()[0]
     found = {
-        n: kept[-1].time for n, kept in made.items() if kept and n in host.sessions.conversations
+        n: checkpoints[-1].time
+        for n, checkpoints in made.items()
+        if checkpoints and n in host.sessions.conversations
     }
     return host.sessions.conversation(max(found, key=lambda n: found[n])) if found else None
 
@@ -107,8 +109,8 @@ async def rewind(
 
 def none_known(host: Host, session: Session) -> str:
     """Return the message that no prompts are known."""
-    kept = host.workspace.rewind.checkpoints.of(session.n)
-    return wording.PROMPTS_NOT_KEPT if kept else wording.NO_PROMPTS
+    has_checkpoints = host.workspace.rewind.checkpoints.of(session.n)
+    return wording.PROMPTS_NOT_KEPT if has_checkpoints else wording.NO_PROMPTS
 
 
 def _unknown(n: int, known: Sequence[int]) -> str:
@@ -172,8 +174,10 @@ def _has_message(entries: Sequence[Entry]) -> bool:
 
 def _last_message(entries: Sequence[Entry]) -> str | None:
     """Return the id of the agent's last message that has one."""
-    said = (entry for entry in reversed(entries) if isinstance(entry, Message))
-    return next((one.message_id for one in said if one.role == "agent" and one.message_id), None)
+    messages = (entry for entry in reversed(entries) if isinstance(entry, Message))
+    return next(
+        (one.message_id for one in messages if one.role == "agent" and one.message_id), None
+    )
 
 
 async def undo(host: Host, conversation: Conversation, ask: Ask) -> list[str] | None:

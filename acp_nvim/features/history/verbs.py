@@ -30,8 +30,8 @@ async def history(host: Host, args: Args) -> None:
     if found is None:
         return
     if not found:
-        said = wording.HISTORY_NOT_FOUND if words else wording.HISTORY_EMPTY
-        host.echo("info", said.format(words=words))
+        message = wording.HISTORY_NOT_FOUND if words else wording.HISTORY_EMPTY
+        host.echo("info", message.format(words=words))
         return
     now = time.time()
     items = [stored_lists.item(stored, cwd, now) for stored in found]

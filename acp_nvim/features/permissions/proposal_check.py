@@ -125,8 +125,8 @@ class ProposalCheck:
         decision.effects = found
         decision.redraw()
         session.change(decision.listed)
-        told = [{"path": it.path, "marks": marks(decision, it)} for it in proposals]
-        self._push("propose_marks", decision.id, told)
+        files = [{"path": it.path, "marks": marks(decision, it)} for it in proposals]
+        self._push("propose_marks", decision.id, files)
 
 
 def _checkable(proposals: Sequence[Proposal]) -> list[Proposal]:

@@ -229,10 +229,10 @@ async def status(host: Host, entry: Entry) -> str:
     connection = await _connection(host, entry)
     if connection is None:
         return ""
-    told = [await _status(connection, entry)]
+    parts = [await _status(connection, entry)]
     if isinstance(entry, Stored):
-        told.append(await _model(connection, entry))
-    return ", ".join(filter(None, told))
+        parts.append(await _model(connection, entry))
+    return ", ".join(filter(None, parts))
 
 
 async def _model(connection: Connection, entry: Stored) -> str:
@@ -281,11 +281,11 @@ async def act(host: Host, entry: Entry, action: str) -> None:
 
 async def _reopen(host: Host, entry: Entry, kind: OriginKind) -> None:
     """Create a session that loads, resumes or forks a session of the agent."""
-    said = () if kind == "load" else await _stored_entries(host, entry)
+    entries = () if kind == "load" else await _stored_entries(host, entry)
     title = name(entry) if isinstance(entry, Conversation) else entry.title or None
     cwd = entry.cwd if isinstance(entry, Stored) else entry.session.cwd
     agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
-    origin = Origin(kind, _id(entry), entries=partial(_before, host, entry, said))
+    origin = Origin(kind, _id(entry), entries=partial(_before, host, entry, entries))
     conversation = host.sessions.new(cwd, agent, origin, title)
     conversation.session.opening_id = "" if kind == "fork" else origin.id
     host.sessions.show(conversation)
@@ -297,25 +297,27 @@ async def _stored_entries(host: Host, entry: Entry) -> Sequence[TranscriptEntry]
     if isinstance(entry, Conversation) or _closed(host, entry) is not None:
         return ()
     try:
-        kept = await host.history.read("session_of", "", entry.agent, entry.id)
-        return () if kept is None else await host.history.read("entries", kept.id) or ()
+        stored = await host.history.read("session_of", "", entry.agent, entry.id)
+        return () if stored is None else await host.history.read("entries", stored.id) or ()
     except UnreadableError as error:
         host.echo("warn", str(error))
         return ()
 
 
-def _before(host: Host, entry: Entry, said: Sequence[TranscriptEntry]) -> Sequence[TranscriptEntry]:
+def _before(
+    host: Host, entry: Entry, entries: Sequence[TranscriptEntry]
+) -> Sequence[TranscriptEntry]:
     """Return the known transcript of a session that is forked or reopened.
 
-    It comes from the session itself if that is or was open here, else from the history (``said``).
+    It comes from the session itself if that is or was open here, else from ``entries``.
     """
     ours = entry if isinstance(entry, Conversation) else _closed(host, entry)
     if ours is not None:
-        told = ours.session
+        source = ours.session
     else:
         assert isinstance(entry, Stored)
-        told = unseen(entry.agent, entry.cwd, said)
-    return fork_history(told, Style(host.settings().chat.tool_lines, told.cwd))
+        source = unseen(entry.agent, entry.cwd, entries)
+    return fork_history(source, Style(host.settings().chat.tool_lines, source.cwd))
 
 
 def _closed(host: Host, entry: Stored) -> Conversation | None:

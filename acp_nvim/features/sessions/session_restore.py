@@ -59,7 +59,7 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     persistence, again = host.workspace.persistence, int(past["run"]) > 1
     _begin_journal(host, past.get("instance"))
     host.foreign_sessions.set_numbers(past.get("elsewhere") or {})
-    records = [_record(told) for told in past["sessions"]]
+    records = [_record(table) for table in past["sessions"]]
     sessions = [_revived(host, record) for record in records]
     current = past.get("current")
     if current in host.sessions.conversations:
@@ -81,9 +81,9 @@ def _begin_journal(host: Host, instance: str | None) -> None:
         host.workspace.persistence.begin(Path(data), str(instance))
 
 
-def _record(told: Mapping[str, Any]) -> SessionRecord:
+def _record(table: Mapping[str, Any]) -> SessionRecord:
     """Decode the record of a session. Lua sends an empty table as a list."""
-    return msgspec.convert({**told, "options": told.get("options") or {}}, SessionRecord)
+    return msgspec.convert({**table, "options": table.get("options") or {}}, SessionRecord)
 
 
 def _remarks(host: Host, past: Mapping[str, Any]) -> None:

@@ -38,7 +38,7 @@ async def last_chat(host: Host, args: Args) -> None:
     """Offer the last stored session of a directory if no session is current."""
     cwd = str(args["cwd"])
     found = await stored_chats.read(host, "search", "", cwd, silent=True) or ()
-    last = next((kept for kept in found[:1] if kept.cwd == cwd), None)
+    last = next((stored for stored in found[:1] if stored.cwd == cwd), None)
     if last is None:
         host.echo("info", wording.NO_SESSION)
         return

@@ -151,8 +151,8 @@ class ToolPermissions:
         """Return the action of the user's rules about commands. Rules about edits do not apply."""
         case = rule_case(call, session.agent, session.cwd)
         named = [requests.name(name) for name in runs.commands]
-        told = [one for one in case.commands if one.argv not in {it.argv for it in named}]
-        case = msgspec.structs.replace(case, commands=[*named, *told])
+        others = [one for one in case.commands if one.argv not in {it.argv for it in named}]
+        case = msgspec.structs.replace(case, commands=[*named, *others])
         return judge(case, session, self._settings())
 
     def _action(
@@ -269,11 +269,11 @@ def _run(proposed: Proposed, runs: Run) -> schema.ToolCall:
     )
 
 
-def _update(session: Session, call: ToolCall, status: Any, *said: str) -> None:
+def _update(session: Session, call: ToolCall, status: Any, *errors: str) -> None:
     """Set the status of a call with error texts, unless the call is finished."""
     if call.is_finished or session.tool_calls.get(call.id) is not call:
         return
-    texts = [schema.Content(schema.TextContent(text)) for text in said]
+    texts = [schema.Content(schema.TextContent(text)) for text in errors]
     content = [*call.content, *texts] if texts else UNSET
     call_updates.upsert(session, schema.ToolCallUpdate(call.id, status=status, content=content))
 

@@ -181,13 +181,13 @@ class Dialect:
         if not end.traits:
             return [response]
         self._learn(end.traits)
-        told = end.says if end.adds_to(said(session_id)) else []
-        apart = {"messageId": self._progress.next_message()} if told else {}
+        updates = end.says if end.adds_to(said(session_id)) else []
+        apart = {"messageId": self._progress.next_message()} if updates else {}
         before: list[Event] = [
             Notification(
                 "session/update", _raw({"sessionId": session_id, "update": {**update, **apart}})
             )
-            for update in told
+            for update in updates
         ]
         if end.error is not None:
             error = schema.Error(errors.INTERNAL_ERROR, end.error)

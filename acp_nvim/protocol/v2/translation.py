@@ -101,16 +101,16 @@ class Version2:
         if wanted is None:
             return [response]
         notes: list[str] = []
-        told = codec.decode(wanted, response.result, notes, "result")
+        result = codec.decode(wanted, response.result, notes, "result")
         for note in notes:
             self._count("forgiven", f"{wire}: {note}")
         if response.method == "session/prompt":
-            return self._inserted(response.id, session_id, told.message_id)
-        answer = Response(response.id, response.method, _raw(incoming.result(told)), None)
-        if wire not in _OPENING or not told.available_commands:
+            return self._inserted(response.id, session_id, result.message_id)
+        answer = Response(response.id, response.method, _raw(incoming.result(result)), None)
+        if wire not in _OPENING or not result.available_commands:
             return [answer]
-        found = v1.AvailableCommandsUpdate(incoming.commands(told.available_commands))
-        opened = getattr(told, "session_id", session_id)
+        found = v1.AvailableCommandsUpdate(incoming.commands(result.available_commands))
+        opened = getattr(result, "session_id", session_id)
         return [answer, _updates([updates.Notification(opened, found)], 0)]
 
     def _initialized(self, response: Response) -> Response:
@@ -130,16 +130,16 @@ class Version2:
         if "info" not in value:  # as in drafts of version 2
             value["info"] = {"name": "", "version": ""}
             notes.append("result.info: missing")
-        told = codec.decode(s.InitializeResponse, _raw(value), notes, "result")
+        result = codec.decode(s.InitializeResponse, _raw(value), notes, "result")
         for note in notes:
             self._count("forgiven", f"initialize: {note}")
-        for method in told.auth_methods or ():
+        for method in result.auth_methods or ():
             if isinstance(method, s.UnknownAuthMethod):
                 label = method.raw.get("name") or method.raw.get("methodId")
                 self._count("unknown login", f"{label}: type {method.type}")
-        session = (told.capabilities or s.AgentCapabilities()).session or s.SessionCapabilities()
+        session = (result.capabilities or s.AgentCapabilities()).session or s.SessionCapabilities()
         self.starts_servers = bool(session.mcp and session.mcp.stdio)
-        return Response(response.id, response.method, _raw(incoming.result(told)), None)
+        return Response(response.id, response.method, _raw(incoming.result(result)), None)
 
     def _inserted(self, id: Id, session_id: str, message_id: str) -> list[Event]:
         taken = Taken(id, message_id)
@@ -156,12 +156,12 @@ class Version2:
         size = 0
         for event in events:
             if type(event) is Notification and event.method == "session/update":
-                told = self._update(event.params)
-                if told is None:
+                update = self._update(event.params)
+                if update is None:
                     continue
-                run.append(told)
+                run.append(update)
                 size += len(event.params)
-                over = self._ends(told)
+                over = self._ends(update)
                 if not over:
                     continue
             elif type(event) is Response:
@@ -176,8 +176,10 @@ class Version2:
 
     def _update(self, params: Raw) -> updates.Notification | None:
         try:
-            told = self._read(params)
-            return updates.Notification(told.session_id, incoming.update(told.update))
+            notification = self._read(params)
+            return updates.Notification(
+                notification.session_id, incoming.update(notification.update)
+            )
         except (msgspec.DecodeError, RecursionError):
             return self._tolerated(params)
 
@@ -185,8 +187,10 @@ class Version2:
         """Read an update that does not match the schema, or return None."""
         notes: list[str] = []
         try:
-            told = codec.decode(s.UpdateSessionNotification, params, notes, "params")
-            found = updates.Notification(told.session_id, incoming.update(told.update))
+            notification = codec.decode(s.UpdateSessionNotification, params, notes, "params")
+            found = updates.Notification(
+                notification.session_id, incoming.update(notification.update)
+            )
         except (DecodeError, msgspec.ValidationError) as error:
             self._count("bad params", f"session/update: {error}")
             return None
@@ -194,12 +198,12 @@ class Version2:
             self._count("forgiven", f"session/update: {note}")
         return found
 
-    def _ends(self, told: updates.Notification) -> list[Event]:
+    def _ends(self, notification: updates.Notification) -> list[Event]:
         """Return the answers of prompts whose turn an update ends."""
-        update = told.update
-        turns = self._turns.get(told.session_id)
+        update = notification.update
+        turns = self._turns.get(notification.session_id)
         if type(update) is updates.Work:
-            turns = turns or self._turns.setdefault(told.session_id, Turns())
+            turns = turns or self._turns.setdefault(notification.session_id, Turns())
             return [_over(id, update) for id in turns.state(update)]
         if turns is not None and isinstance(update, _MESSAGES) and update.role == "user":
             turns.message(update.message_id)
@@ -213,8 +217,12 @@ class Version2:
         wanted = methods.served(method)
         if wanted is None:
             raise DecodeError(f"method not found: {method}", errors.METHOD_NOT_FOUND)
-        told = codec.decode(wanted, raw, notes, "params")
-        return incoming.permission(told) if isinstance(told, s.RequestPermissionRequest) else told
+        request = codec.decode(wanted, raw, notes, "params")
+        return (
+            incoming.permission(request)
+            if isinstance(request, s.RequestPermissionRequest)
+            else request
+        )
 
 
 def _updates(run: list[Any], size: int) -> Updates:

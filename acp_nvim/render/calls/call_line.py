@@ -73,9 +73,9 @@ def _around(
     if any(counts):
         parts += [(f" +{counts[0]}", "AcpAdded"), (f" -{counts[1]}", "AcpRemoved")]
     failed = status in ("completed", "failed", "cancelled")
-    told = group if asks or not failed else "AcpToolFailed"
-    told = "AcpMuted" if end == ASSUMED["completed"] else told
-    parts += [(f" · {end}", told)] if end else []
+    end_group = group if asks or not failed else "AcpToolFailed"
+    end_group = "AcpMuted" if end == ASSUMED["completed"] else end_group
+    parts += [(f" · {end}", end_group)] if end else []
     after, behind, _ = pieces(parts)
     return before, after, (*spans, *((a + at, b + at, group) for a, b, group in behind))
 
@@ -110,10 +110,10 @@ def _ended(entry: ToolEntry) -> str:
     if call.status == "completed" and not entry.terminals and not call.raw_output:
         return ""
     if call.status not in ("completed", "failed"):
-        said = call.status != "cancelled" and call.status in ICONS
-        return "" if said else own_word(call.status)
-    told = _exit(entry)
-    return told or (_reason(call) or "failed" if call.status == "failed" else "")
+        is_shown = call.status != "cancelled" and call.status in ICONS
+        return "" if is_shown else own_word(call.status)
+    exit_text = _exit(entry)
+    return exit_text or (_reason(call) or "failed" if call.status == "failed" else "")
 
 
 def _exit(entry: ToolEntry) -> str:

@@ -50,8 +50,8 @@ def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
 def _title(verb: str, noun: str, count: int, counts: str, names: Sequence[str]) -> str:
     """Return a title without names if there are none, and without the last ones of many."""
     shown = [*names[:_NAMES], *(["…"] if len(names) > _NAMES else [])]
-    told = f" · {', '.join(shown)}" if shown else ""
-    return f"{verb} {count} {noun}s{counts}{told}"
+    listed = f" · {', '.join(shown)}" if shown else ""
+    return f"{verb} {count} {noun}s{counts}{listed}"
 
 
 def _counts(calls: Sequence[ToolCall]) -> str:

@@ -94,9 +94,9 @@ def _beside(call: ToolCall) -> list[tool_input.Command]:
     """Return commands that are only in the call's `_meta`. The rules check them too."""
     if not call.meta:
         return []
-    told = commands(call)
-    shown = {one.line for one in told if not one.found.startswith("_meta")}
-    hidden = dict.fromkeys(one.line for one in told if one.line not in shown)
+    found = commands(call)
+    shown = {one.line for one in found if not one.found.startswith("_meta")}
+    hidden = dict.fromkeys(one.line for one in found if one.line not in shown)
     return [tool_input.Command(line) for line in hidden]
 
 

@@ -130,20 +130,20 @@ def draw(entry: ToolEntry, style: Style) -> list[Row]:
     rows = [call_line(entry, asks, style.cwd)]
     inside = indent(change_rows(call, style.cwd, limit, whole_target(call, None)), UNDER)
     items, left = _drawn(call, whole=False, uncut=style.tool_lines == WHOLE)
-    said = _only_diff(items) if asks is None and call.kind == "edit" else None
-    named = next(iter(_paths([said])), "")
+    only = _only_diff(items) if asks is None and call.kind == "edit" else None
+    named = next(iter(_paths([only])), "")
     for at, item in items:
         if item.__class__ is schema.Content:
             if not named or not _repeats(item.content, named):
                 inside += _block(at, item.content, call, limit, style.cwd, UNDER)
         else:
             found = _content(at, item, entry, limit, style.cwd)
-            inside += indent(_without_head(found) if item is said else found, UNDER)
+            inside += indent(_without_head(found) if item is only else found, UNDER)
     if left:
         inside.append(row(UNDER + lists.more(left), "AcpMuted", call.index))
     if not call.content:
-        told = _own_terminals(entry, limit, style.cwd)
-        inside += indent(told or _commands(call, limit), UNDER)
+        terminals = _own_terminals(entry, limit, style.cwd)
+        inside += indent(terminals or _commands(call, limit), UNDER)
     if text := _raw_output(entry):
         inside += _block(0, schema.TextContent(text), call, limit, style.cwd, UNDER)
     rows += inside
@@ -353,18 +353,20 @@ def _block(
     return rows
 
 
-def _dressed(told: str, text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row] | None:
+def _dressed(
+    coloured: str, text: str, call: ToolCall, limit: int | None, cwd: str
+) -> list[Row] | None:
     """Return the rows of a text with a diff, code or colours, or None for any other text.
 
-    ``told`` is the text with its colours.
+    ``coloured`` is the text with its colours.
     """
     if may_hold_diff(text) and (rows := _diffs(text, call, limit, cwd)):
         return rows
     count = text.count("\n") + 1
     if text and limit != 0 and may_hold_code(text, call):
         return _code(text, call, limit, count)
-    if call.kind == "execute" and is_coloured(told):
-        return _coloured(told, call, limit, count)
+    if call.kind == "execute" and is_coloured(coloured):
+        return _coloured(coloured, call, limit, count)
     return None
 
 
@@ -429,8 +431,8 @@ def _terminal(id: str, entry: ToolEntry, limit: int | None, cwd: str) -> list[Ro
 
 def _own_terminals(entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
     """Return rows of terminals that an agent reports in `_meta` without embedding them."""
-    told = [terminal for terminal in entry.terminals.values() if not terminal.ours]
-    return [row for terminal in told for row in terminal_rows(terminal, limit, cwd)]
+    terminals = [terminal for terminal in entry.terminals.values() if not terminal.ours]
+    return [row for terminal in terminals for row in terminal_rows(terminal, limit, cwd)]
 
 
 def _raw_output(entry: ToolEntry) -> str:

@@ -130,8 +130,8 @@ def _summary(session: Session, found: Diagnostics, real: str | None, turn: bool)
     where = "" if real is None else f" in {files.name(session, real)}"
     if turn:
         return f"{found.added} added, {found.gone} removed{where}"
-    said = [counted(found.counts[name], name) for name in SEVERITIES if found.counts.get(name)]
-    return (", ".join(said) or "no problems") + where
+    counts = [counted(found.counts[name], name) for name in SEVERITIES if found.counts.get(name)]
+    return (", ".join(counts) or "no problems") + where
 
 
 def diagnostics_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:

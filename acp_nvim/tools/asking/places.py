@@ -148,8 +148,8 @@ async def listing(session: Session, sources: Sources, spots: Iterable[Spot], lim
         if key not in seen:
             seen.add(key)
             places.append(place)
-            said = " ".join(filter(None, (one.note, place["text"])))
-            lines.append(f"{place['path']}:{place['line']}:{place['column']} {said}".rstrip())
+            content = " ".join(filter(None, (one.note, place["text"])))
+            lines.append(f"{place['path']}:{place['line']}:{place['column']} {content}".rstrip())
     return Listing(lines, places, more)
 
 

@@ -50,8 +50,8 @@ def read_tool(
         path = str(Path(call.session.cwd, given.path))
         on_read(call.session, path)
         text = await files.read(call.session, path, given.line, given.limit)
-        told = {"path": path, "line": given.line or 1, "text": text}
-        return ToolResult(text, told, Path(path).name)
+        structured = {"path": path, "line": given.line or 1, "text": text}
+        return ToolResult(text, structured, Path(path).name)
 
     # Without a limit, because the guard may ask the user.
     return Tool("nvim_read", "Read", DESCRIPTION, ReadArguments, run, timeout_s=None)

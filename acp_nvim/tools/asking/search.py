@@ -107,8 +107,8 @@ class SearchTool:
         except re.error as error:
             raise ToolError(f"not a regular expression: {error}") from error
         found = await self._searcher.search(query)
-        kept = sorted({one for one in found.matches if is_searched(one.path)})
-        return await self._result(session, sources, args, SearchResult(kept, found.complete))
+        matches = sorted({one for one in found.matches if is_searched(one.path)})
+        return await self._result(session, sources, args, SearchResult(matches, found.complete))
 
     def _is_searched(self, session: Session, real: str, glob: str | None) -> bool:
         inside = below(real, session.roots)

@@ -115,17 +115,17 @@ class ViewTools:
             raise ToolError(f"end_line {last} is before line {args.line}")
         if last > len(text.lines):
             raise ToolError(f"{name} has {len(text.lines)} lines, there is no line {last}")
-        said = files.cut_line(args.text.replace("\n", " "))[:TEXT_WIDTH]
-        await self._editor.show(session, where.real, args.line, last, said)
+        label = files.cut_line(args.text.replace("\n", " "))[:TEXT_WIDTH]
+        await self._editor.show(session, where.real, args.line, last, label)
         shown = Range(args.line, last)
-        return _showed(name, where, shown, said)
+        return _showed(name, where, shown, label)
 
 
-def _showed(name: str, where: Place, shown: Range, said: str) -> ToolResult:
+def _showed(name: str, where: Place, shown: Range, label: str) -> ToolResult:
     first, last = shown.line, shown.end_line
     lines = str(first) if last == first else f"{first}-{last}"
     text = f"{name}:{lines} is marked for the user until your next turn"
-    structured = {"path": name, "line": first, "end_line": last, "text": said}
+    structured = {"path": name, "line": first, "end_line": last, "text": label}
     return ToolResult(text, structured, f"{name}:{lines}", where.real, first)
 
 
@@ -147,13 +147,13 @@ def _place(session: Session, one: QuickfixItem) -> dict[str, Any]:
 
 
 def _line(session: Session, one: OpenBuffer) -> str:
-    said = [files.name(session, one.path)]
-    said += ["current"] if one.current else []
-    said += ["modified"] if one.modified else []
-    said += [f"cursor {one.cursor.line}:{one.cursor.column}"] if one.cursor else []
-    said += [f"visible {_lines(one.visible)}"] if one.visible else []
-    said += [f"selected {_lines(one.selection)}"] if one.selection else []
-    return said[0] + (f" ({', '.join(said[1:])})" if len(said) > 1 else "")
+    facts = [files.name(session, one.path)]
+    facts += ["current"] if one.current else []
+    facts += ["modified"] if one.modified else []
+    facts += [f"cursor {one.cursor.line}:{one.cursor.column}"] if one.cursor else []
+    facts += [f"visible {_lines(one.visible)}"] if one.visible else []
+    facts += [f"selected {_lines(one.selection)}"] if one.selection else []
+    return facts[0] + (f" ({', '.join(facts[1:])})" if len(facts) > 1 else "")
 
 
 def _lines(one: Range) -> str:

@@ -71,8 +71,8 @@ class ServerEdits:
         after = await self._documents.loaded()
         if any(_changed(before.get(path), after.get(path)) for path in paths):
             return None
-        told = {path: after[path].version for path in paths if path in after}
-        versions = {path: version for path, version in told.items() if version is not None}
+        found = {path: after[path].version for path in paths if path in after}
+        versions = {path: version for path, version in found.items() if version is not None}
         return _as_changes(files, carry_out(steps, files, versions, given.encoding))
 
 

@@ -201,8 +201,8 @@ def carry_out(
     for step in steps:
         match step:
             case Edits(path, edits, version):
-                told = versions.get(path)
-                if version and told is not None and version != told:
+                known = versions.get(path)
+                if version and known is not None and version != known:
                     raise ToolError(f"{path} has changed since the server looked at it; try again")
                 texts[path] = apply(_there(texts, path), edits, encoding)
             case Create(path):

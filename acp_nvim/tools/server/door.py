@@ -269,8 +269,8 @@ def _is_ours(client: socket.socket) -> bool:
     if credentials is None:
         return True
     size = struct.calcsize("3i")
-    told = client.getsockopt(socket.SOL_SOCKET, credentials, size)
-    uid: int = struct.unpack("3i", told)[1]
+    packed = client.getsockopt(socket.SOL_SOCKET, credentials, size)
+    uid: int = struct.unpack("3i", packed)[1]
     return uid == os.getuid()
 
 

@@ -106,8 +106,8 @@ class Toolbox:
             self._count(session, outcome, self._clock() - began)
             own_tools.works_at(session, outcome.result.path, outcome.result.line)
             if agent_call is not None:
-                told = outcome.result.text if outcome.failed else outcome.result.summary
-                own_tools.ends(session, agent_call, tool.title, told)
+                line = outcome.result.text if outcome.failed else outcome.result.summary
+                own_tools.ends(session, agent_call, tool.title, line)
         return outcome
 
     def cancel(self, session: Session) -> None:
