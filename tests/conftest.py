@@ -31,7 +31,7 @@ if (
 ):  # a run in the background; children inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Hundreds of Pythons are started; where nothing compiled is kept, each compiles what it imports.
+# Hundreds of Pythons are started. Without compiled files, each would compile all of its imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
@@ -85,7 +85,7 @@ def start(children: Children) -> Start:
 
 @pytest.fixture
 def mark(children: Children) -> str:
-    """What stands in the environment of all of them."""
+    """Return the mark in the environment of all children."""
     return children.mark
 
 

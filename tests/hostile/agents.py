@@ -1,4 +1,4 @@
-"""Stage for a hostile agent: what it must not reach, and what must stay unchanged.
+"""Stage for a hostile agent, with files that it must not read or change.
 
 A case is a name and the frames that the agent sends (see `tests/agents/hostile.py`). The frames may
 contain `{witness}`, a file that must not appear, `{outside}`, a directory that must not be read or

@@ -16,12 +16,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 CLAUSES = (
     *("what is", "what was", "what are", "where there", "where it", "who is", "of ours"),
     *("of theirs", "nobody", "somebody", "so that none", "stands for", "thereof", "are told"),
+    *("what it", "what they", "what an", "what comes", "what stands", "what goes", "what has"),
+    *("what becomes", "hears", "was told", "be told"),
 )
 """Clauses in place of a noun, and components as persons."""
 PHRASES = re.compile(rf"\b(?:{'|'.join(map(re.escape, (*STIFF, *CLAUSES)))})\b", re.IGNORECASE)
 
 LEFT = {
-    "acp_nvim": 2,
     "tests/agent": 0,
     "tests/agents": 0,
     "tests/agents_sdk": 0,

@@ -19,7 +19,7 @@ from acp_nvim.agent.transport.stream import ByteQueue
 
 
 class MemoryTransport:
-    """One end of a pair in memory: the other end receives what it sends.
+    """One end of a pair in memory. The other end receives the bytes that it sends.
 
     `sent` has everything that this end has sent, for tests that compare bytes.
     """

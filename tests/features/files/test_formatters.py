@@ -171,7 +171,7 @@ def test_a_new_file_that_is_formatted_is_still_the_agents_alone(
 def test_changes_of_a_formatter_in_the_background_are_pending_and_not_lost(
     editor: Editor, verb: str
 ) -> None:
-    """Changes that it makes on disk during a turn cannot be told from the agent's."""
+    """Its changes on disk during a turn cannot be distinguished from the agent's."""
     project = started(editor, IN_BACKGROUND)
     agent = StepwiseAgent(project)
     agent.begin()

@@ -124,7 +124,7 @@ SWAPS = {
     "another file": "vim.fn.writefile({ 'theirs' }, name)",
 }
 SWAP = lua_chunk(__file__, "swap_at_event")
-"""What an agent makes of a file while a formatter runs."""
+"""Replacement of a file by an agent while a formatter runs."""
 
 
 def swap_at(editor: Editor, event: str, path: Path, swap: str) -> None:
@@ -132,7 +132,7 @@ def swap_at(editor: Editor, event: str, path: Path, swap: str) -> None:
 
 
 def same(path: Path, swap: str) -> bool:
-    """Whether the path is still what it was swapped for."""
+    """Return whether the path still is the replacement."""
     kinds: dict[str, Callable[[], bool]] = {
         "a pipe": path.is_fifo,
         "a socket": path.is_socket,

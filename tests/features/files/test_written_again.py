@@ -1,5 +1,5 @@
-"""What an agent writes stands, whatever became of its earlier text: rejected, undone, restored,
-reloaded, deleted, checked out. A write that is answered with success is in buffer and file.
+"""A write of an agent after its earlier text was rejected, undone, restored, reloaded, deleted or
+checked out. A write that is answered with success is in buffer and file.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Project:
         self.agent.traffic.wait("session/prompt")
 
     def write(self, text: str, path: Path | None = None) -> str:
-        """The agent writes a text: what it is answered."""
+        """Return the answer to a write of the agent."""
         return self.ask("write", str(path or self.path), json.dumps(text))
 
     def read(self, path: Path | None = None) -> str:
-        """The same of a read."""
+        """Return the answer to a read of the agent."""
         return self.ask("read", str(path or self.path))
 
     def ask(self, *words: str) -> str:
@@ -82,7 +82,7 @@ class Project:
     def decide(self, command: str) -> None:
         """Reject or unreject, and wait until the hunks are others."""
         if command.startswith("Acp reject"):
-            until(self.pending)  # Neovim hears of a write a moment after its agent
+            until(self.pending)  # Neovim gets a write a moment after its agent
         before = self.pending()
         self.editor.cmd(command)
         until(lambda: self.pending() != before)

@@ -504,7 +504,7 @@ def test_the_words_of_a_host_that_was_killed_are_kept_too(shared: SharedWorkspac
     assert composer(shared.start()) == ["wait_for_cancel", "say one", "say two", "a draft"]
 
 
-# -- what goes wrong
+# -- errors
 
 
 def test_what_a_killed_neovim_left_behind_is_removed(shared: SharedWorkspace) -> None:

@@ -1,4 +1,4 @@
-"""Commands of the Lua front end in a real Neovim: what they send and refuse."""
+"""Commands of the Lua front end in a real Neovim: their verbs and their errors."""
 
 from __future__ import annotations
 
