@@ -37,7 +37,7 @@ functions.events = require('acp.base.events').fire_all
 --- Return the names of all operations.
 ---@return string[]
 function M.names()
-  local names = vim.list_extend({ 'event', 'happened' }, vim.tbl_keys(OPERATIONS))
+  local names = vim.list_extend({ 'event', 'events' }, vim.tbl_keys(OPERATIONS))
   return vim.list_extend(names, features.names('frame'))
 end
 
