@@ -16,7 +16,7 @@ local function decide(verb)
   return function() require('acp.features.review.hunk').decide(verb, 'hunk') end
 end
 
---- Show the keys of the review, with the words of what it compares.
+--- Show the keys of the review, with the names of the compared texts.
 local function help(window)
   return function()
     local shown = require('acp.features.review.tab').state()
