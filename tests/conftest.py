@@ -18,6 +18,7 @@ from acp_nvim.agent.child.reaper import Reaper
 from tests.support.children import Children, Start
 from tests.support.editor import Editor
 from tests.support.exercised import record
+from tests.support.front_without_host import HOST, RECORD_NOTIFY
 from tests.support.terminal_agent import TerminalAgent
 
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -69,6 +70,12 @@ def edit(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..
 def editor(edit: Callable[..., Editor]) -> Editor:
     """One editor with the usual arguments."""
     return edit()
+
+
+@pytest.fixture
+def front(edit: Callable[..., Editor]) -> Editor:
+    """Return an editor without a host, where verbs and notifications are recorded."""
+    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 
 def shell(command: str, *paths: Path) -> str:
@@ -14,3 +15,13 @@ def shell(command: str, *paths: Path) -> str:
 def silently(command: str) -> str:
     """Make the agent run a command without a tool call."""
     return "silently " + json.dumps(command)
+
+
+def update(**fields: Any) -> str:
+    """Make the agent send an update."""
+    return f"update {json.dumps(fields)}"
+
+
+def say(text: str) -> str:
+    """Make the agent send a message."""
+    return update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})

@@ -1,11 +1,11 @@
-"""The Lua front without a host, with a clock that is set forward by hand.
+"""The Lua front end without a host, with a clock that is set forward by hand.
 
 Example:
 
     front = start(edit)
     cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 400)
+    wait_drawn(front, "p1")
+    advance(front, 400)
     press(front, "gy")
     assert last(front) == ["allow", {"id": "p1"}]
 """
@@ -42,12 +42,12 @@ def start(edit: Start, screen: tuple[int, int] | None = (100, 30)) -> Editor:
     return editor
 
 
-def passes(front: Editor, ms: int) -> None:
+def advance(front: Editor, ms: int) -> None:
     """Set the clock forward."""
     front.lua("_G.ms = _G.ms + ...", ms)
 
 
-def shown(front: Editor, id: int | str) -> int | None:
+def shown_ms(front: Editor, id: int | str) -> int | None:
     """Return the milliseconds that a question has been on the screen."""
     found: int | None = front.lua(
         "return require('acp.features.permissions.seen').shown_ms(...)", id
@@ -55,19 +55,19 @@ def shown(front: Editor, id: int | str) -> int | None:
     return found
 
 
-def drawn(front: Editor, id: int | str) -> None:
+def wait_drawn(front: Editor, id: int | str) -> None:
     """Wait until a question is on the screen."""
     front.wait("require('acp.features.permissions.seen').shown_ms(...) ~= nil", id)
 
 
-def message(front: Editor, text: str) -> None:
+def wait_message(front: Editor, text: str) -> None:
     """Wait until this is the last message."""
-    front.wait("(_G.notified[#_G.told] or {})[1] == ...", text)
+    front.wait("(_G.notified[#_G.notified] or {})[1] == ...", text)
 
 
-def refused(front: Editor, text: str = NEW) -> None:
+def assert_refused(front: Editor, text: str = NEW) -> None:
     """Wait until this is the last message, and check that nothing has been answered."""
-    message(front, text)
+    wait_message(front, text)
     assert sent(front) == []
     front.lua("_G.notified = {}")
 
@@ -80,28 +80,28 @@ def press(front: Editor, keys: str) -> None:
         front.keys(keys)
 
 
-def answers_at_second_press(front: Editor, keys: str, id: str = "p1") -> None:
+def assert_answers_at_second_press(front: Editor, keys: str, id: str = "p1") -> None:
     """Check that a question that was not seen is shown by a press, and answered 400 ms later."""
     press(front, keys)
-    refused(front)
+    assert_refused(front)
     front.wait_screen(f"decision {id}")
-    drawn(front, id)
-    passes(front, 400)
+    wait_drawn(front, id)
+    advance(front, 400)
     press(front, keys)
     assert last(front)[1]["id"] == id
 
 
-def answers_after_400_ms(front: Editor, keys: str) -> None:
+def assert_answers_after_400_ms(front: Editor, keys: str) -> None:
     """Check that a press answers question p1 once it has been on the screen for 400 ms."""
-    drawn(front, "p1")
-    passes(front, 399)
+    wait_drawn(front, "p1")
+    advance(front, 399)
     press(front, keys)
-    refused(front)
-    passes(front, 400)
+    assert_refused(front)
+    advance(front, 400)
     press(front, keys)
     assert last(front)[1]["id"] == "p1"
 
 
-def rows(front: Editor, first: int, end: int, *ids: str) -> None:
+def draw_rows(front: Editor, first: int, end: int, *ids: str) -> None:
     """Replace rows of the chat by cards of one row each, or text."""
     front.lua(ROWS, first, end, ids)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from tests.support.editor import Editor, has_parser
 from tests.support.lua import lua_chunk
+from tests.support.script_lines import say, update
 from tests.support.waiting import until
 
 CODE = """Look:
@@ -39,14 +39,6 @@ SYNTAX = {"@keyword": "luaStatement", "@keyword.return": "luaStatement", "@comme
 def lua_group(editor: Editor, capture: str) -> str:
     """Return the highlight group for Lua code, from the parser or from the syntax file."""
     return f"{capture}.lua" if has_parser(editor, "lua") else SYNTAX[capture]
-
-
-def update(**fields: Any) -> str:
-    return f"update {json.dumps(fields)}"
-
-
-def say(text: str) -> str:
-    return update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
 
 
 def call(n: int, title: str, kind: str = "read", status: str = "completed", **more: Any) -> str:

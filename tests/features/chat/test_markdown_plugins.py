@@ -6,16 +6,15 @@ repository. A test is skipped if its plugin is not there.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.editor import ROOT, Editor, has_parser
 from tests.support.lua import lua_call
+from tests.support.script_lines import say, update
 from tests.support.waiting import until
 
 PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
@@ -59,14 +58,6 @@ def start(edit: Start, name: str, register: str = "true") -> Editor:
     if not (has_parser(editor, "markdown") and has_parser(editor, "lua")):
         pytest.skip("both plugins need parsers of Markdown and Lua")
     return editor
-
-
-def update(**fields: Any) -> str:
-    return f"update {json.dumps(fields)}"
-
-
-def say(text: str) -> str:
-    return update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
 
 
 def long_prompt(editor: Editor) -> str:

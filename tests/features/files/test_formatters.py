@@ -11,7 +11,7 @@ from tests.support.editor import Editor
 from tests.support.formatters import FORMATTERS, LINES
 from tests.support.git import repository
 from tests.support.killed_host import HOST_PID
-from tests.support.pending_edits import counts, edits_by_name, wait_edits
+from tests.support.pending_edits import counts, edits_by_name, lines, wait_edits
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
@@ -38,12 +38,6 @@ def started(editor: Editor, formatter: str) -> Editor:
 @pytest.fixture(params=list(FORMATTERS))
 def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
     return started(editor, FORMATTERS[request.param])
-
-
-def lines(**changed: str) -> str:
-    """Return the text of the formatted file, with these lines changed."""
-    numbers = {int(key[1:]): value for key, value in changed.items()}
-    return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
 
 
 def wait_text(editor: Editor, wanted: str) -> None:

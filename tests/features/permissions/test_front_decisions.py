@@ -6,10 +6,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import (
-    HOST,
     OPTIONS,
-    RECORD_NOTIFY,
-    Start,
     cards,
     float_lines,
     last,
@@ -18,12 +15,6 @@ from tests.support.front_without_host import (
     sent,
     session,
 )
-
-
-@pytest.fixture
-def front(edit: Start) -> Editor:
-    """An editor whose host is a record, with notifications recorded as well."""
-    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
 
 
 def test_the_float_does_not_take_focus_or_keys(front: Editor) -> None:

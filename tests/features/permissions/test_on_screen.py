@@ -1,6 +1,6 @@
-"""Only a question that is on the screen, where no window or fold hides it, is answered.
+"""Only a question that is on the screen, not hidden by a window or fold, is answered.
 
-The clock of the front stands still in these tests and is set forward by hand.
+The clock of the front end stands still in these tests and is set forward by hand.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ from tests.support.front_without_host import Start, cards, float_lines, last
 from tests.support.lua import lua_chunk
 from tests.support.stopped_clock import (
     CHAT,
-    answers_after_400_ms,
-    answers_at_second_press,
-    drawn,
-    passes,
+    advance,
+    assert_answers_after_400_ms,
+    assert_answers_at_second_press,
+    assert_refused,
+    draw_rows,
     press,
-    refused,
-    rows,
-    shown,
+    shown_ms,
     start,
+    wait_drawn,
 )
 
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """An editor whose host is a record and whose clock stands still."""
+    """Return an editor without a host whose clock stands still."""
     return start(edit)
 
 
-def test_a_card_that_was_only_glimpsed_is_new_when_it_comes_back(front: Editor) -> None:
+def test_a_card_that_was_shown_briefly_is_new_when_it_returns(front: Editor) -> None:
     cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 300)
+    wait_drawn(front, "p1")
+    advance(front, 300)
     front.cmd("silent! only!")
     front.wait("not require('acp.features.permissions.seen').shown_ms('p1')")
-    passes(front, 9000)
-    answers_at_second_press(front, "Acp allow")
+    advance(front, 9000)
+    assert_answers_at_second_press(front, "Acp allow")
 
 
 def test_a_card_that_was_seen_may_be_closed(front: Editor) -> None:
     cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 400)
+    wait_drawn(front, "p1")
+    advance(front, 400)
     front.cmd("silent! only!")
     assert float_lines(front) is None
     front.cmd("Acp allow")
@@ -57,9 +57,9 @@ def test_a_card_under_another_float_is_not_on_the_screen(front: Editor) -> None:
     )
     cards(front, "p1")
     front.keys("<Esc>")
-    assert shown(front, "p1") is None
-    passes(front, 9000)
-    answers_at_second_press(front, "gy")
+    assert shown_ms(front, "p1") is None
+    advance(front, 9000)
+    assert_answers_at_second_press(front, "gy")
 
 
 COVER = lua_chunk(__file__, "cover_and_press")
@@ -72,12 +72,12 @@ def test_a_card_under_a_float_that_has_just_opened_is_not_on_the_screen(
     """The position of the float is known only when the screen has been drawn, after SafeState."""
     if glimpsed:
         cards(front, "p1")
-        drawn(front, "p1")
-        passes(front, 399)
+        wait_drawn(front, "p1")
+        advance(front, 399)
     else:
         cards(front, "p1")
     front.lua(COVER)
-    refused(front)
+    assert_refused(front)
 
 
 OVER_ALL = """
@@ -89,27 +89,27 @@ _G.over = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, cov
 @pytest.mark.parametrize("keys", ["y", "1", "n", "gy"])
 def test_a_covered_card_under_the_cursor_is_not_on_the_screen(front: Editor, keys: str) -> None:
     front.lua(CHAT)
-    rows(front, 0, 1, "", "p1", "p1")
+    draw_rows(front, 0, 1, "", "p1", "p1")
     front.keys("G")
     front.lua(OVER_ALL)
     cards(front, "p1")
     front.wait("require('acp.features.permissions.float').here() == 'p1'")
-    passes(front, 9000)
-    answers_at_second_press(front, keys)
+    advance(front, 9000)
+    assert_answers_at_second_press(front, keys)
 
 
 def test_a_card_in_a_closed_fold_under_the_cursor_is_not_on_the_screen(front: Editor) -> None:
     front.cmd("silent! only!")
     front.lua(CHAT)
-    rows(front, 0, 1, "", "p1", "p1")
+    draw_rows(front, 0, 1, "", "p1", "p1")
     front.keys("Gk:setlocal foldmethod=manual<CR>zfj")
     front.lua(OVER_ALL)
     cards(front, "p1")
     front.wait("require('acp.features.permissions.float').here() == 'p1'")
-    passes(front, 9000)
+    advance(front, 9000)
     front.lua("vim.api.nvim_win_close(_G.over, true)")
     front.keys("y")
-    refused(front)
+    assert_refused(front)
 
 
 def test_a_covered_float_that_has_the_focus_is_not_on_the_screen(front: Editor) -> None:
@@ -118,32 +118,32 @@ def test_a_covered_float_that_has_the_focus_is_not_on_the_screen(front: Editor) 
     front.lua(OVER_ALL)
     cards(front, "p2")
     front.wait("require('acp.features.permissions.float').here() == 'p2'")
-    passes(front, 9000)
+    advance(front, 9000)
     if not front.lua("return require('acp.base.compat').raises_floats"):
         front.keys("y")
-        refused(front)
+        assert_refused(front)
         front.lua("vim.api.nvim_win_close(_G.over, true)")
-    answers_at_second_press(front, "y", "p2")
+    assert_answers_at_second_press(front, "y", "p2")
 
 
-def test_where_no_card_fits_the_first_press_shows_it(edit: Start) -> None:
+def test_if_no_card_fits_the_first_press_shows_it(edit: Start) -> None:
     front = start(edit, screen=(40, 8))
     front.lua(CHAT)
-    rows(front, 0, 1, *[""] * 30)
+    draw_rows(front, 0, 1, *[""] * 30)
     front.keys("G")
     cards(front, "p1")
     front.keys("<Esc>")
-    assert shown(front, "p1") is None
-    passes(front, 9000)
-    answers_at_second_press(front, "Acp allow")
+    assert shown_ms(front, "p1") is None
+    advance(front, 9000)
+    assert_answers_at_second_press(front, "Acp allow")
 
 
 def test_without_a_screen_a_question_is_answered_after_400_ms(edit: Start) -> None:
     front = start(edit, screen=None)
     cards(front, "p1")
     press(front, "Acp allow")
-    refused(front)
-    answers_after_400_ms(front, "Acp allow")
+    assert_refused(front)
+    assert_answers_after_400_ms(front, "Acp allow")
 
 
 def test_in_a_terminal_a_question_is_answered_after_400_ms(front: Editor) -> None:
@@ -151,30 +151,30 @@ def test_in_a_terminal_a_question_is_answered_after_400_ms(front: Editor) -> Non
     front.cmd("terminal cat")
     front.keys("i")
     cards(front, "p1")
-    answers_after_400_ms(front, "<F5>")
+    assert_answers_after_400_ms(front, "<F5>")
 
 
 ABSENCES = [("VimSuspend", "VimResume"), ("FocusLost", "FocusGained")]
 
 
 @pytest.mark.parametrize(("leaves", "returns"), ABSENCES)
-def test_a_question_that_came_while_the_user_was_away_is_new(
+def test_a_question_that_arrived_while_the_user_was_away_is_new(
     front: Editor, leaves: str, returns: str
 ) -> None:
     front.cmd(f"doautocmd {leaves}")
     cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 9000)
+    wait_drawn(front, "p1")
+    advance(front, 9000)
     front.cmd(f"doautocmd {returns}")
-    answers_at_second_press(front, "gy")
+    assert_answers_at_second_press(front, "gy")
 
 
-def test_a_question_that_was_seen_before_the_focus_went_is_not_new(front: Editor) -> None:
+def test_a_question_that_was_seen_before_the_focus_was_lost_is_not_new(front: Editor) -> None:
     cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 400)
+    wait_drawn(front, "p1")
+    advance(front, 400)
     front.cmd("doautocmd FocusLost")
-    passes(front, 9000)
+    advance(front, 9000)
     front.cmd("doautocmd FocusGained")
     front.keys("gy")
     assert last(front) == ["allow", {"id": "p1"}]

@@ -1,6 +1,6 @@
 """Only a question that the user has seen is answered: the rule, without a host.
 
-The clock of the front stands still in these tests and is set forward by hand.
+The clock of the front end stands still in these tests and is set forward by hand.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from tests.support.stopped_clock import (
     CHAT,
     NEW,
     OVER,
-    answers_after_400_ms,
-    answers_at_second_press,
-    drawn,
-    message,
-    passes,
-    refused,
-    rows,
-    shown,
+    advance,
+    assert_answers_after_400_ms,
+    assert_answers_at_second_press,
+    assert_refused,
+    draw_rows,
+    shown_ms,
     start,
+    wait_drawn,
+    wait_message,
 )
 
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """An editor whose host is a record and whose clock stands still."""
+    """Return an editor without a host whose clock stands still."""
     return start(edit)
 
 
@@ -46,147 +46,147 @@ KEYS = ["y", "Y", "n", "1", "2", "3"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_from_a_script_takes_no_question_before_400_ms(
+def test_a_command_from_a_script_answers_no_question_before_400_ms(
     front: Editor, command: str
 ) -> None:
     cards(front, "p1")
     front.cmd(command)
-    refused(front)
-    answers_after_400_ms(front, command)
+    assert_refused(front)
+    assert_answers_after_400_ms(front, command)
 
 
 @pytest.mark.parametrize("keys", MAPS)
-def test_a_map_takes_no_question_before_400_ms(front: Editor, keys: str) -> None:
+def test_a_map_answers_no_question_before_400_ms(front: Editor, keys: str) -> None:
     cards(front, "p1")
-    answers_after_400_ms(front, keys)
+    assert_answers_after_400_ms(front, keys)
 
 
 @pytest.mark.parametrize("keys", KEYS)
-def test_a_key_on_a_card_takes_no_question_before_400_ms(front: Editor, keys: str) -> None:
+def test_a_key_on_a_card_answers_no_question_before_400_ms(front: Editor, keys: str) -> None:
     cards(front, "p1")
     front.cmd("Acp permissions")
-    answers_after_400_ms(front, keys)
+    assert_answers_after_400_ms(front, keys)
 
 
 def test_the_second_press_of_a_key_in_the_chat_answers_nothing(front: Editor) -> None:
     front.lua(CHAT)
-    rows(front, 0, 1, "", "p1")
+    draw_rows(front, 0, 1, "", "p1")
     cards(front, "p1")
     front.keys("G")
-    drawn(front, "p1")
-    passes(front, 400)
+    wait_drawn(front, "p1")
+    advance(front, 400)
     front.keys("y")
     assert last(front) == ["choose", {"id": "p1", "option": "yes"}]
-    rows(front, 1, 2, "p2")
+    draw_rows(front, 1, 2, "p2")
     cards(front, "p2")
     front.keys("y")
     assert len(sent(front)) == 1
-    message(front, NEW)
-    passes(front, 200)
+    wait_message(front, NEW)
+    advance(front, 200)
     front.keys("y")
     assert len(sent(front)) == 1
-    passes(front, 400)
+    advance(front, 400)
     front.keys("y")
     assert last(front) == ["choose", {"id": "p2", "option": "yes"}]
 
 
 @pytest.mark.parametrize("keys", [*MAPS, *KEYS])
-def test_a_refused_press_starts_the_time_anew(front: Editor, keys: str) -> None:
+def test_a_refused_press_restarts_the_time(front: Editor, keys: str) -> None:
     cards(front, "p1")
     if keys in KEYS:
         front.cmd("Acp permissions")
-    drawn(front, "p1")
+    wait_drawn(front, "p1")
     for _ in range(50):
         front.keys(keys)
-        refused(front)
-        passes(front, 30)
-    passes(front, 369)
+        assert_refused(front)
+        advance(front, 30)
+    advance(front, 369)
     front.keys(keys)
-    refused(front)
-    passes(front, 400)
+    assert_refused(front)
+    advance(front, 400)
     front.keys(keys)
     assert last(front)[1]["id"] == "p1"
 
 
-def test_a_refused_press_starts_the_time_of_all_cards_anew(front: Editor) -> None:
-    """The cards move up, and each press may mean another one."""
+def test_a_refused_press_restarts_the_time_of_all_cards(front: Editor) -> None:
+    """The cards move up, and each press may be for another one."""
     cards(front, "p1", "p2")
     front.cmd("Acp permissions")
-    drawn(front, "p2")
-    passes(front, 399)
+    wait_drawn(front, "p2")
+    advance(front, 399)
     front.keys("y")
-    refused(front)
-    assert [shown(front, id) for id in ("p1", "p2")] == [0, 0]
+    assert_refused(front)
+    assert [shown_ms(front, id) for id in ("p1", "p2")] == [0, 0]
 
 
-def test_a_card_in_the_chat_that_slides_under_the_cursor_is_new(front: Editor) -> None:
+def test_a_card_in_the_chat_that_moves_under_the_cursor_is_new(front: Editor) -> None:
     front.lua(CHAT)
-    rows(front, 0, 1, "", "p1", "p2")
+    draw_rows(front, 0, 1, "", "p1", "p2")
     cards(front, "p1", "p2")
     front.keys(":2<CR>")
-    drawn(front, "p1")
-    passes(front, 9000)
-    rows(front, 1, 2)
+    wait_drawn(front, "p1")
+    advance(front, 9000)
+    draw_rows(front, 1, 2)
     assert front.lua("return vim.api.nvim_get_current_line()") == "card p2"
     front.keys("y")
-    refused(front)
-    passes(front, 400)
+    assert_refused(front)
+    advance(front, 400)
     front.keys("y")
     assert last(front) == ["choose", {"id": "p2", "option": "yes"}]
 
 
 def test_a_card_that_the_user_goes_to_is_not_new(front: Editor) -> None:
     front.lua(CHAT)
-    rows(front, 0, 1, "", "p1", "p2")
+    draw_rows(front, 0, 1, "", "p1", "p2")
     cards(front, "p1", "p2")
     front.keys("gg")
-    drawn(front, "p2")
-    passes(front, 400)
+    wait_drawn(front, "p2")
+    advance(front, 400)
     front.keys("jj")
     front.keys("y")
     assert last(front) == ["choose", {"id": "p2", "option": "yes"}]
 
 
-def test_text_above_that_grows_makes_no_card_new(front: Editor) -> None:
+def test_growing_text_above_makes_no_card_new(front: Editor) -> None:
     front.lua(CHAT)
-    rows(front, 0, 1, "", "p1")
+    draw_rows(front, 0, 1, "", "p1")
     cards(front, "p1")
     front.keys("G")
-    drawn(front, "p1")
-    passes(front, 400)
-    rows(front, 0, 1, "", "", "")
+    wait_drawn(front, "p1")
+    advance(front, 400)
+    draw_rows(front, 0, 1, "", "", "")
     front.keys("y")
     assert last(front) == ["choose", {"id": "p1", "option": "yes"}]
 
 
-def test_the_question_that_moves_up_is_new(front: Editor) -> None:
+def test_a_question_that_moves_up_is_new(front: Editor) -> None:
     cards(front, "p1", "p2")
-    drawn(front, "p2")
-    passes(front, 9000)
+    wait_drawn(front, "p2")
+    advance(front, 9000)
     front.cmd("Acp allow")
     assert last(front) == ["allow", {"id": "p1"}]
     cards(front, "p2")
     front.lua("_G.sent = {}")
-    answers_at_second_press(front, "Acp allow", "p2")
+    assert_answers_at_second_press(front, "Acp allow", "p2")
 
 
 @pytest.mark.parametrize("keys", ["Acp allow", "gy", "gn", "gY", "g:"])
-def test_nothing_falls_through_to_another_session(front: Editor, keys: str) -> None:
+def test_no_press_answers_a_question_of_another_session(front: Editor, keys: str) -> None:
     cards(front, "mine", n=1)
     cards(front, "theirs", n=2)
-    drawn(front, "theirs")
-    passes(front, 9000)
+    wait_drawn(front, "theirs")
+    advance(front, 9000)
     cards(front, n=1)
-    answers_at_second_press(front, keys, "theirs")
+    assert_answers_at_second_press(front, keys, "theirs")
 
 
 def test_the_cards_of_the_current_session_come_first(front: Editor) -> None:
     cards(front, "theirs", n=2)
     cards(front, "mine", n=1)
-    drawn(front, "theirs")
+    wait_drawn(front, "theirs")
     heads = [line for line in float_lines(front) or [] if line.startswith("decision")]
     assert heads == ["decision mine", "decision theirs"]
-    passes(front, 400)
+    advance(front, 400)
     front.cmd("Acp deny")
     assert last(front) == ["deny", {"id": "mine"}]
     session(front, 2)
@@ -206,11 +206,11 @@ def test_a_consent_is_not_answered_by_the_command_for_the_question_before_it(
     }
     consent["options"] = card["options"]
     front.lua("require('acp.features.permissions.float').set(1, { ... })", consent, card)
-    drawn(front, "c1")
-    passes(front, 9000)
+    wait_drawn(front, "c1")
+    advance(front, 9000)
     front.lua("require('acp.features.permissions.float').set(1, { ... })", consent)
     front.cmd("Acp allow")
-    refused(front)
+    assert_refused(front)
 
 
 def test_permissions_come_before_forms_and_these_before_consents(front: Editor) -> None:
@@ -226,9 +226,9 @@ def test_permissions_come_before_forms_and_these_before_consents(front: Editor) 
 # ---- the command line
 
 
-def test_a_typed_command_answers_what_was_there_at_the_colon(front: Editor) -> None:
+def test_a_typed_command_answers_the_question_that_was_there_at_the_colon(front: Editor) -> None:
     cards(front, "p1")
-    drawn(front, "p1")
+    wait_drawn(front, "p1")
     front.keys(":Acp allow")
     cards(front, "p1", "p2")
     front.keys("<CR>")
@@ -237,16 +237,16 @@ def test_a_typed_command_answers_what_was_there_at_the_colon(front: Editor) -> N
 
 def test_a_typed_command_whose_question_is_gone_answers_no_other(front: Editor) -> None:
     cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 400)
+    wait_drawn(front, "p1")
+    advance(front, 400)
     front.keys(":Acp allow")
     cards(front)
     cards(front, "p2")
-    drawn(front, "p2")
-    passes(front, 9000)
+    wait_drawn(front, "p2")
+    advance(front, 9000)
     front.keys("<CR>")
-    refused(front, OVER)
-    assert shown(front, "p2"), "the next command may answer it"
+    assert_refused(front, OVER)
+    assert shown_ms(front, "p2"), "the next command may answer it"
     front.keys(":Acp allow<CR>")
     assert last(front) == ["allow", {"id": "p2"}]
 
@@ -254,10 +254,10 @@ def test_a_typed_command_whose_question_is_gone_answers_no_other(front: Editor) 
 def test_a_typed_command_answers_no_question_that_came_after_the_colon(front: Editor) -> None:
     front.keys(":Acp allow")
     cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 9000)
+    wait_drawn(front, "p1")
+    advance(front, 9000)
     front.keys("<CR>")
-    refused(front)
+    assert_refused(front)
 
 
 def test_a_question_that_comes_while_a_command_is_typed_is_drawn(front: Editor) -> None:
@@ -267,70 +267,70 @@ def test_a_question_that_comes_while_a_command_is_typed_is_drawn(front: Editor) 
     front.wait_screen(":Acp all")
 
 
-def test_what_is_typed_after_a_map_has_begun_the_command_line_means_the_first(
+def test_a_command_typed_through_a_map_is_for_the_first_question(
     front: Editor,
 ) -> None:
     front.cmd("nmap g; :Acp<Space>")
     cards(front, "p1")
-    drawn(front, "p1")
-    passes(front, 400)
+    wait_drawn(front, "p1")
+    advance(front, 400)
     front.keys("g;")
     cards(front, "p2")
-    drawn(front, "p2")
-    passes(front, 9000)
+    wait_drawn(front, "p2")
+    advance(front, 9000)
     front.keys("allow<CR>")
-    refused(front, OVER)
+    assert_refused(front, OVER)
 
 
-def test_an_aborted_command_line_means_nothing(front: Editor) -> None:
+def test_an_aborted_command_line_is_for_no_question(front: Editor) -> None:
     cards(front, "p1")
-    drawn(front, "p1")
+    wait_drawn(front, "p1")
     front.keys(":Acp allow<Esc>")
     cards(front, "p2")
-    drawn(front, "p2")
+    wait_drawn(front, "p2")
     front.cmd("Acp allow")
-    refused(front)
+    assert_refused(front)
 
 
-def test_no_options_of_a_question_that_is_gone_are_checked(front: Editor) -> None:
+def test_no_options_of_a_withdrawn_question_are_checked(front: Editor) -> None:
     cards(front, "p1")
-    drawn(front, "p1")
+    wait_drawn(front, "p1")
     front.keys(":Acp allow ever")
     cards(front, "p2")
     front.keys("<CR>")
-    refused(front, OVER)
+    assert_refused(front, OVER)
 
 
 def test_a_macro_answers_one_question(front: Editor) -> None:
     cards(front, "p1", "p2")
     front.cmd("Acp permissions")
-    drawn(front, "p1")
-    passes(front, 400)
+    wait_drawn(front, "p1")
+    advance(front, 400)
     front.cmd("call setreg('q', 'yyy')")
     front.keys("@q")
     assert {args["id"] for _, args in sent(front)} == {"p1"}
 
 
 def test_keys_typed_while_neovim_was_busy_answer_nothing(front: Editor) -> None:
-    """A plugin waits for a second, as formatters do; the question comes meanwhile."""
+    """A plugin blocks for a second, as formatters do; the question arrives meanwhile."""
     front.cmd("nmap <F5> <Cmd>lua vim.wait(30000, function() return _G.go end)<CR>")
     front.keys("<F5>gy")
     cards(front, "p1")
-    passes(front, 9000)
+    advance(front, 9000)
     front.lua("_G.go = true")
-    refused(front)
+    assert_refused(front)
 
 
-def test_the_state_says_how_long_a_question_is_on_the_screen(front: Editor) -> None:
+def test_the_state_shows_how_long_a_question_has_been_on_the_screen(front: Editor) -> None:
     session(front, permissions=[permission("p1"), permission("p2")])
-    drawn(front, "p2")
-    passes(front, 250)
+    wait_drawn(front, "p2")
+    advance(front, 250)
     cards(front, "p1", "p2")
     listed = front.lua("return require('acp').state().sessions[1].permissions")
     assert [one["shown_ms"] for one in listed] == [250, 250]
 
 
-def test_what_lua_answers_by_id_is_free(front: Editor) -> None:
+def test_an_answer_from_lua_by_id_needs_no_time_on_the_screen(front: Editor) -> None:
     cards(front, "p1")
     front.lua("require('acp').answer('p1', 'yes')")
     assert last(front) == ["answer", {"id": "p1", "choice": "yes"}]
@@ -338,7 +338,7 @@ def test_what_lua_answers_by_id_is_free(front: Editor) -> None:
 
 def test_nothing_runs_while_no_question_is_pending(front: Editor) -> None:
     cards(front, "p1")
-    drawn(front, "p1")
+    wait_drawn(front, "p1")
     cards(front)
     watching = "return #vim.api.nvim_get_autocmds({ event = 'SafeState', group = 'acp.seen' })"
     assert front.lua(watching) == 0

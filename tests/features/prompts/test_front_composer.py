@@ -16,12 +16,6 @@ from tests.support.front_without_host import (
 )
 
 
-@pytest.fixture
-def front(edit: Start) -> Editor:
-    """An editor whose host is a record, with notifications recorded as well."""
-    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
-
-
 def test_writing_the_composer_sends_and_clears_it(front: Editor) -> None:
     front.cmd("AcpPrompt")
     assert front.lua("return vim.bo.filetype .. ' ' .. vim.bo.buftype") == "acpcomposer acwrite"

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start
 from tests.support.review_frames import LINES, changed, entry, pend, review
-
-
-@pytest.fixture
-def front(edit: Start) -> Editor:
-    """Return a review of nine files."""
-    return edit(init=HOST + RECORD_NOTIFY, screen=(120, 30))
 
 
 def many(front: Editor) -> list[Path]:

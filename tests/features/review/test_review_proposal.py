@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, last, sent
+from tests.support.front_without_host import last, sent
 from tests.support.review_frames import (
     BUFFERS,
     LINES,
@@ -27,12 +27,6 @@ CARD = {
         {"id": "no", "name": "No", "kind": "reject_once"},
     ],
 }
-
-
-@pytest.fixture
-def front(edit: Start) -> Editor:
-    """Open a permission with two diffs by its key."""
-    return edit(init=HOST + RECORD_NOTIFY, screen=(120, 30))
 
 
 def open_proposal(front: Editor) -> None:

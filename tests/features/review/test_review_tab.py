@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, last, notifications, sent
+from tests.support.front_without_host import last, notifications, sent
 from tests.support.review_frames import (
     BUFFERS,
     DIFFS,
@@ -23,12 +23,6 @@ from tests.support.review_frames import (
     pend,
     review,
 )
-
-
-@pytest.fixture
-def front(edit: Start) -> Editor:
-    """An editor whose host is a record, with notifications recorded as well."""
-    return edit(init=HOST + RECORD_NOTIFY, screen=(120, 30))
 
 
 def text(path: str) -> str:

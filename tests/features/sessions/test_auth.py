@@ -8,16 +8,10 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.fake_picker import install_picker, pick, picker_questions
+from tests.support.fake_picker import pick, picker_questions
 from tests.support.stalled_agent import let_answer, stalled_agent
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
-
-
-@pytest.fixture
-def picker(editor: Editor) -> Editor:
-    install_picker(editor)
-    return editor
 
 
 def agent(

@@ -9,19 +9,13 @@ import pytest
 
 from tests.agents.permissions import OPTIONS
 from tests.support.editor import Editor
-from tests.support.fake_picker import install_picker, pick
+from tests.support.fake_picker import pick
 from tests.support.stored_sessions import storing_agent
 from tests.support.waiting import until
 from tests.support.windows import chat_bar
 
 CLOSED = "require('acp').state().sessions[1].status == 'closed'"
 BAR = f"{chat_bar()}.str"
-
-
-@pytest.fixture
-def picker(editor: Editor) -> Editor:
-    install_picker(editor)
-    return editor
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

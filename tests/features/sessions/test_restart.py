@@ -5,15 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.fake_picker import install_picker, pick
+from tests.support.fake_picker import pick
 from tests.support.stored_sessions import MODES, storing_agent
 from tests.support.waiting import until
-
-
-@pytest.fixture
-def picker(editor: Editor) -> Editor:
-    install_picker(editor)
-    return editor
 
 
 def restart(editor: Editor, count: int = 2) -> None:

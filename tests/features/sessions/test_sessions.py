@@ -11,13 +11,6 @@ from tests.support.fake_picker import install_picker, pick, picker_questions
 from tests.support.stored_sessions import MODES, storing_agent
 from tests.support.waiting import until
 
-
-@pytest.fixture
-def picker(editor: Editor) -> Editor:
-    install_picker(editor)
-    return editor
-
-
 HISTORY = [["user", "what was it?"], ["agent", "It was **so**.\n"], ["tool", "t1"], ["agent", "x"]]
 
 

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.support.editor import Editor
-from tests.support.fake_picker import install_picker, pick
+from tests.support.fake_picker import pick
 from tests.support.stalled_agent import stalled_agent
 
 CLOSES: dict[str, Any] = {"sessionCapabilities": {"list": {}, "close": {}, "delete": {}}}
 CLOSED = "require('acp').state().sessions[1].status == 'closed'"
-
-
-@pytest.fixture
-def picker(editor: Editor) -> Editor:
-    install_picker(editor)
-    return editor
 
 
 def test_a_session_that_the_agent_cannot_close_is_deleted(picker: Editor) -> None:

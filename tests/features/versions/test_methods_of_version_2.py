@@ -7,10 +7,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.editor import Editor
-from tests.support.fake_picker import install_picker, pick
+from tests.support.fake_picker import pick
 from tests.support.stored_sessions import MODES, storing_agent
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
@@ -18,16 +16,6 @@ from tests.support.waiting import until
 PERMISSION = "session/request_permission"
 HISTORY = [["user", "what was it?"], ["agent", "It was so."], ["tool", "t1"]]
 IDLE = "(require('acp').state().sessions[{n}] or {{}}).status == 'idle'"
-
-
-@pytest.fixture
-def picker(editor: Editor) -> Editor:
-    install_picker(editor)
-    return editor
-
-
-def told(**update: Any) -> str:
-    return f"update {json.dumps(update)}"
 
 
 def last(traffic: Traffic, method: str) -> Any:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
 
 from tests.support.editor import Editor
+from tests.support.script_lines import update
 from tests.support.waiting import until
-
-
-def told(**update: Any) -> str:
-    return f"update {json.dumps(update)}"
 
 
 def message(kind: str, id: str, *texts: str) -> str:
     content = [{"type": "text", "text": text} for text in texts]
-    return told(sessionUpdate=kind, messageId=id, content=content)
+    return update(sessionUpdate=kind, messageId=id, content=content)
 
 
 def chunk(id: str, text: str) -> str:
     block = {"type": "text", "text": text}
-    return told(sessionUpdate="agent_message_chunk", messageId=id, content=block)
+    return update(sessionUpdate="agent_message_chunk", messageId=id, content=block)
 
 
 def test_a_message_is_rewritten_in_place(editor: Editor) -> None:
@@ -38,9 +34,13 @@ def test_a_tool_call_is_patched_and_its_content_grows(editor: Editor) -> None:
     editor.turn(
         "\n".join(
             [
-                told(sessionUpdate="tool_call_update", toolCallId="t", title="Build", kind="edit"),
-                told(sessionUpdate="tool_call_content_chunk", toolCallId="t", content=item),
-                told(sessionUpdate="tool_call_update", toolCallId="t", kind=None, status="paused"),
+                update(
+                    sessionUpdate="tool_call_update", toolCallId="t", title="Build", kind="edit"
+                ),
+                update(sessionUpdate="tool_call_content_chunk", toolCallId="t", content=item),
+                update(
+                    sessionUpdate="tool_call_update", toolCallId="t", kind=None, status="paused"
+                ),
             ]
         )
     )
@@ -52,12 +52,12 @@ def test_a_tool_call_is_patched_and_its_content_grows(editor: Editor) -> None:
 def test_a_terminal_of_the_agent_is_shown(editor: Editor) -> None:
     editor.agent("script2", protocol=2)
     data = [base64.b64encode(part).decode() for part in ("é".encode()[:1], "é".encode()[1:])]
-    script = [told(sessionUpdate="terminal_update", terminalId="x", command="make")]
+    script = [update(sessionUpdate="terminal_update", terminalId="x", command="make")]
     script += [
-        told(sessionUpdate="terminal_output_chunk", terminalId="x", data=one) for one in data
+        update(sessionUpdate="terminal_output_chunk", terminalId="x", data=one) for one in data
     ]
     exited = {"exitCode": 2, "signal": None}
-    script.append(told(sessionUpdate="terminal_update", terminalId="x", exitStatus=exited))
+    script.append(update(sessionUpdate="terminal_update", terminalId="x", exitStatus=exited))
     editor.turn("\n".join(script))
     terminal = editor.session()["terminals"][0]
     assert (terminal["command"], terminal["running"], terminal["exit_code"]) == ("make", False, 2)
@@ -67,10 +67,10 @@ def test_a_terminal_of_the_agent_is_shown(editor: Editor) -> None:
 def test_the_agent_may_work_without_a_prompt_and_in_the_background(editor: Editor) -> None:
     editor.agent("script2", protocol=2)
     work = [{"type": "terminal", "terminalId": "x"}]
-    editor.prompt(told(sessionUpdate="state_update", state="running", background=work))
+    editor.prompt(update(sessionUpdate="state_update", state="running", background=work))
     editor.wait_event("AcpTurnEnd")
     editor.wait("require('acp').state().sessions[1].status == 'running'")
-    editor.turn(told(sessionUpdate="state_update", state="running", background=[]))
+    editor.turn(update(sessionUpdate="state_update", state="running", background=[]))
     editor.wait("require('acp').state().sessions[1].status == 'idle'")
 
 
@@ -79,7 +79,7 @@ def test_plans_with_ids_are_in_one_list(editor: Editor) -> None:
 
     def plan(id: str, status: str) -> str:
         entry = {"content": id, "priority": "high", "status": status}
-        return told(
+        return update(
             sessionUpdate="plan_update", plan={"type": "items", "planId": id, "entries": [entry]}
         )
 
@@ -89,7 +89,7 @@ def test_plans_with_ids_are_in_one_list(editor: Editor) -> None:
         ("one", "pending"),
         ("two", "cancelled"),
     ]
-    editor.turn(told(sessionUpdate="plan_removed", planId="one"))
+    editor.turn(update(sessionUpdate="plan_removed", planId="one"))
     assert [it["content"] for it in editor.session()["plan"]] == ["two"]
 
 
@@ -108,7 +108,7 @@ def test_a_permission_about_a_command_is_shown(editor: Editor) -> None:
 
 def test_a_permission_about_a_command_of_a_shown_tool_call_is_shown(editor: Editor) -> None:
     editor.agent("script2", protocol=2)
-    call = told(sessionUpdate="tool_call_update", toolCallId="t", title="Tidy", kind="other")
+    call = update(sessionUpdate="tool_call_update", toolCallId="t", title="Tidy", kind="other")
     subject = {"type": "command", "command": "make clean", "cwd": "/tmp", "toolCallId": "t"}
     asks = {"title": "Clean up?", "description": "It is a mess.", "subject": subject}
     editor.prompt(f"{call}\nasks2 {json.dumps(asks)}")
@@ -182,31 +182,31 @@ def test_every_update_reaches_the_screen(editor: Editor) -> None:
     other = {"type": "text", "text": "from another client"}
     lines = [
         message("user_message", "u9", "also said"),
-        told(sessionUpdate="user_message_chunk", messageId="u10", content=other),
+        update(sessionUpdate="user_message_chunk", messageId="u10", content=other),
         message("agent_thought", "t1", "deep"),
-        told(sessionUpdate="agent_thought_chunk", messageId="t1", content=block),
+        update(sessionUpdate="agent_thought_chunk", messageId="t1", content=block),
         message("agent_message", "a1", "whole"),
         chunk("a1", " and more"),
-        told(sessionUpdate="tool_call_update", toolCallId="c", title="Work", status="completed"),
-        told(sessionUpdate="tool_call_content_chunk", toolCallId="c", content=item),
-        told(sessionUpdate="terminal_update", terminalId="t", command="make"),
-        told(sessionUpdate="terminal_output_chunk", terminalId="t", data=data),
-        told(
+        update(sessionUpdate="tool_call_update", toolCallId="c", title="Work", status="completed"),
+        update(sessionUpdate="tool_call_content_chunk", toolCallId="c", content=item),
+        update(sessionUpdate="terminal_update", terminalId="t", command="make"),
+        update(sessionUpdate="terminal_output_chunk", terminalId="t", data=data),
+        update(
             sessionUpdate="plan_update",
             plan={"type": "items", "planId": "p", "entries": [entry]},
         ),
-        told(sessionUpdate="plan_removed", planId="nothing"),
-        told(sessionUpdate="available_commands_update", availableCommands=[command]),
-        told(sessionUpdate="config_option_update", configOptions=[option]),
-        told(sessionUpdate="session_info_update", title="Named"),
-        told(sessionUpdate="usage_update", used=5, size=10),
-        told(sessionUpdate="notice", severity="info", title="By the way"),
-        told(sessionUpdate="compaction_update", compactionId="k", status="completed"),
-        told(sessionUpdate="compaction_summary_chunk", compactionId="k", content=block),
-        told(sessionUpdate="subagent_update", sessionId="kid", title="Helper"),
-        told(sessionUpdate="session_message", messageId="l", senderSessionId="kid"),
-        told(sessionUpdate="session_message_chunk", messageId="l", content=block),
-        told(sessionUpdate="weather_update", rain=True),
+        update(sessionUpdate="plan_removed", planId="nothing"),
+        update(sessionUpdate="available_commands_update", availableCommands=[command]),
+        update(sessionUpdate="config_option_update", configOptions=[option]),
+        update(sessionUpdate="session_info_update", title="Named"),
+        update(sessionUpdate="usage_update", used=5, size=10),
+        update(sessionUpdate="notice", severity="info", title="By the way"),
+        update(sessionUpdate="compaction_update", compactionId="k", status="completed"),
+        update(sessionUpdate="compaction_summary_chunk", compactionId="k", content=block),
+        update(sessionUpdate="subagent_update", sessionId="kid", title="Helper"),
+        update(sessionUpdate="session_message", messageId="l", senderSessionId="kid"),
+        update(sessionUpdate="session_message_chunk", messageId="l", content=block),
+        update(sessionUpdate="weather_update", rain=True),
     ]
     assert editor.turn("\n".join(lines))["stop_reason"] == "end_turn"
     text = "\n".join(editor.chat())

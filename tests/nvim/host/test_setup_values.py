@@ -7,16 +7,10 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start
 from tests.support.lua import lua_chunk
 
 PLACES = lua_chunk(__file__, "option_paths")
 AT_PLACE = lua_chunk(__file__, "set_odd_values")
-
-
-@pytest.fixture
-def front(edit: Start) -> Editor:
-    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
 
 
 def test_no_value_of_any_option_raises(front: Editor) -> None:

@@ -11,7 +11,6 @@ import pytest
 from tests.support.editor import ROOT, Editor
 from tests.support.front_without_host import (
     HOST,
-    RECORD_NOTIFY,
     Start,
     last,
     notifications,
@@ -20,12 +19,6 @@ from tests.support.front_without_host import (
     session,
 )
 from tests.support.rpc import EditorError
-
-
-@pytest.fixture
-def front(edit: Start) -> Editor:
-    """An editor whose host is a record, with notifications recorded as well."""
-    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
 
 
 def test_all_mistakes_are_reported_at_once_with_the_nearest_name(front: Editor) -> None:

@@ -8,9 +8,6 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import (
-    HOST,
-    RECORD_NOTIFY,
-    Start,
     error_of,
     last,
     notifications,
@@ -19,12 +16,6 @@ from tests.support.front_without_host import (
     session,
 )
 from tests.support.lua import lua_chunk
-
-
-@pytest.fixture
-def front(edit: Start) -> Editor:
-    """An editor whose host is a record, with notifications recorded as well."""
-    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
 
 
 def test_the_text_of_a_prompt_is_sent_as_typed(front: Editor) -> None:

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, sent, session
 from tests.support.lua import lua_chunk
-
-
-@pytest.fixture
-def front(edit: Start) -> Editor:
-    """An editor whose host is a record, with notifications recorded as well."""
-    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
 
 
 def test_a_window_beside_leaves_focus_layout_and_diff_unchanged(front: Editor) -> None:
