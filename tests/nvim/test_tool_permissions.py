@@ -136,8 +136,8 @@ async def test_a_rule_that_allows_edits_allows_no_guarded_file_and_no_deletion()
 
 async def test_a_rule_that_denies_deletions_denies_the_whole_change() -> None:
     tool = ToolSession({"action": "deny", "kind": "delete"}, {"action": "allow", "kind": "edit"})
-    gone = change("/work/b", OLD, None)
-    assert await tool.make(change("/work/a"), gone) == "a rule of the user refuses"
+    deletion = change("/work/b", OLD, None)
+    assert await tool.make(change("/work/a"), deletion) == "a rule of the user refuses"
 
 
 async def test_a_rule_of_one_path_does_not_answer_for_others() -> None:

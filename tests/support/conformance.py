@@ -248,13 +248,13 @@ class _Run:
             yield from against("Error", frame["error"])
         if frame.get("id") is None and "error" in frame:
             return  # a message that could not be read has no id to echo
-        asked = self.asked.get(json.dumps(frame.get("id")))
-        if not asked:
+        requests = self.asked.get(json.dumps(frame.get("id")))
+        if not requests:
             yield "an answer to nothing, or a second one"
         elif "error" in frame:
-            asked.pop()  # of two requests with one id the second is refused at once
+            requests.pop()  # of two requests with one id the second is refused at once
         else:
-            name = types(self.version).get(("client", asked.pop(0)["method"], "Response"))
+            name = types(self.version).get(("client", requests.pop(0)["method"], "Response"))
             if name is not None:
                 yield from against(name, frame["result"], self.version)
 

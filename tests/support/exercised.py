@@ -32,7 +32,7 @@ def parts(entries: Iterable[Frame]) -> set[str]:
     result, and notifications (`ask`, `serve`); updates; content blocks; content of tool calls.
     """
     found: set[str] = set()
-    version, asked = 1, dict[tuple[str, str], str]()
+    version, requests = 1, dict[tuple[str, str], str]()
     for entry in entries:
         frame, side = entry.get("frame"), {"in": "ask", "out": "serve"}.get(entry["dir"], "")
         if not isinstance(frame, dict) or not side:
@@ -41,12 +41,12 @@ def parts(entries: Iterable[Frame]) -> set[str]:
         if method == "initialize":
             version = 2 if (frame.get("params") or {}).get("protocolVersion") == 2 else 1
         if method is not None and "id" in frame:
-            asked[side, id] = method
+            requests[side, id] = method
         elif method is not None:
             found.add(f"{version} {side} {method}")
         elif "result" in frame:
             other = "serve" if side == "ask" else "ask"
-            if (answered := asked.pop((other, id), None)) is not None:
+            if (answered := requests.pop((other, id), None)) is not None:
                 found.add(f"{version} {other} {answered}")
         found.update(f"{version} {one}" for one in _content(frame))
     return found

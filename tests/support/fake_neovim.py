@@ -234,8 +234,8 @@ class FakeNeovim:
     def _leave(self, buffer: Buffer) -> None:
         del self.buffers[buffer.path]
         if buffer.watched is not None:
-            gone = {"path": buffer.path, "bufnr": buffer.bufnr, "detached": True}
-            self.tell("edited", gone | {"unsaved": buffer.modified})
+            state = {"path": buffer.path, "bufnr": buffer.bufnr, "detached": True}
+            self.tell("edited", state | {"unsaved": buffer.modified})
 
     def _numbered(self, bufnr: int) -> Buffer | None:
         return next((it for it in self.buffers.values() if it.bufnr == bufnr), None)

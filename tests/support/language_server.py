@@ -349,8 +349,8 @@ class Server:
         """Return an action that deletes the line of a diagnostic; resolving it adds the edit."""
         uri, first = params["textDocument"]["uri"], params["range"]["start"]["line"]
         last = params["range"]["end"]["line"]
-        said = language.diagnostics(self.texts()[uri], self.name, self.encoding)
-        rows = [one["range"]["start"]["line"] for one in said]
+        diagnostics = language.diagnostics(self.texts()[uri], self.name, self.encoding)
+        rows = [one["range"]["start"]["line"] for one in diagnostics]
         return [
             {
                 "title": f"Remove line {row + 1}",

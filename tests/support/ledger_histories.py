@@ -95,8 +95,8 @@ class World(Choices):
             self.ledger.agent_wrote(path, after, written)
         else:
             self.ledger.user_edited(path, after)
-        gone = own(base) - own(self.base(path))
-        assert gone <= own(before) - own(after), "the base lost a line that the user left alone"
+        removed = own(base) - own(self.base(path))
+        assert removed <= own(before) - own(after), "the base lost a line that the user left alone"
         assert own(self.base(path)) - own(base) <= own(after) - own(before)
 
     def user_edits_without_report(self, path: str) -> None:

@@ -31,8 +31,8 @@ def entry(found: Ledger, path: str = "/f") -> Pending:
 
 
 def base(found: Ledger, path: str = "/f") -> str | None:
-    kept = entry(found, path).base
-    return None if kept is None else "".join(kept.lines)
+    before = entry(found, path).base
+    return None if before is None else "".join(before.lines)
 
 
 def accept_all(found: Ledger, session: int | None = None) -> list[Restoration]:

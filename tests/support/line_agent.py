@@ -46,8 +46,8 @@ async def in_memory(stream: MemoryTransport, complain: Callable[[bytes], None]) 
     while data := await stream.receive():
         *lines, left = (left + data).split(b"\n")
         for line in lines:
-            said, complained, code = replies(line.decode() + "\n")
-            stream.send(said.encode())
+            answer, complained, code = replies(line.decode() + "\n")
+            stream.send(answer.encode())
             if complained:
                 complain(complained.encode())
             if code is not None:
@@ -58,8 +58,8 @@ async def in_memory(stream: MemoryTransport, complain: Callable[[bytes], None]) 
 def main() -> None:
     """Run the agent as a process."""
     for line in sys.stdin.buffer:
-        said, complained, code = replies(line.decode())
-        sys.stdout.write(said)
+        answer, complained, code = replies(line.decode())
+        sys.stdout.write(answer)
         sys.stdout.flush()
         sys.stderr.write(complained)
         sys.stderr.flush()

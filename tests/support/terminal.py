@@ -74,13 +74,13 @@ class Terminal:
         """Return the value of a Vimscript expression in the Neovim that listens on `socket`."""
         assert self.socket is not None
         argv = [nvim_binary(), "--server", str(self.socket), "--remote-expr", expression]
-        asked = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         end = time.monotonic() + PATIENCE_S
-        while asked.poll() is None and time.monotonic() < end:
+        while process.poll() is None and time.monotonic() < end:
             self._pump(0.02)  # a full pty would block the editor
-        asked.kill()
-        out, err = asked.communicate()
-        assert asked.returncode == 0, err
+        process.kill()
+        out, err = process.communicate()
+        assert process.returncode == 0, err
         return out.rstrip("\n")
 
     def lua(self, expression: str) -> str:

@@ -56,8 +56,8 @@ class Traffic:
         for frame in self.received():
             if "method" not in frame:
                 by_id.setdefault(json.dumps(frame.get("id")), []).append(frame)
-        asked = [json.dumps(f["id"]) for f in self.sent(method) if "id" in f]
-        return [frame for key in asked for frame in by_id.get(key, [])]
+        ids = [json.dumps(f["id"]) for f in self.sent(method) if "id" in f]
+        return [frame for key in ids for frame in by_id.get(key, [])]
 
     def wait(self, method: str, count: int = 1, timeout: float = PATIENCE_S) -> Frame:
         """Wait for the `count`-th frame of `method` from the client and return it."""

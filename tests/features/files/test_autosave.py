@@ -72,8 +72,8 @@ def test_a_change_on_disk_after_the_users_is_decided_alone(
     wait_hunks(project, 1)
     project.cmd(f"Acp {verb} all")
     wait_edits(project)
-    kept = {"l12": "twelve"} if verb == "accept" else {}
-    wanted = lines(l3="mine", l17="mine too", **kept)
+    accepted = {"l12": "twelve"} if verb == "accept" else {}
+    wanted = lines(l3="mine", l17="mine too", **accepted)
     until(lambda: (project.work / "a.txt").read_text() == wanted)
     assert project.lines(str(project.work / "a.txt")) == wanted.splitlines()
 
@@ -91,8 +91,8 @@ def test_a_write_through_the_editor_is_decided_alone(
     wait_hunks(project, 2)
     project.cmd(f"Acp {verb} all")
     wait_edits(project)
-    kept = {"l6": "six", "l12": "twelve"} if verb == "accept" else {}
-    wanted = lines(l3="mine", l17="mine too", **kept)
+    accepted = {"l6": "six", "l12": "twelve"} if verb == "accept" else {}
+    wanted = lines(l3="mine", l17="mine too", **accepted)
     until(lambda: (project.work / "a.txt").read_text() == wanted)
     assert project.lines(path) == wanted.splitlines()
 

@@ -336,27 +336,27 @@ def test_a_write_works_in_any_mode(live: AgentFilesInNvim, keys: str, mode: str,
 def test_a_write_waits_for_the_end_of_a_textlock(live: AgentFilesInNvim) -> None:
     live.editor.cmd("nnoremap <expr> Q nr2char(getchar())")
     live.editor.keys("Q")
-    asked = []
+    requests = []
 
     def release(function: str) -> None:
-        asked.append(function)
-        if function == "write" and asked.count("write") == 3:
+        requests.append(function)
+        if function == "write" and requests.count("write") == 3:
             live.editor.keys("j")
 
     live.bridge.before = release
     live.write("f", CHANGED)
-    assert asked.count("write") >= 3
+    assert requests.count("write") >= 3
     assert text(live) == CHANGED == live.bytes("f").decode()
 
 
 def test_a_write_waits_for_a_substitution_that_asks(live: AgentFilesInNvim) -> None:
     skip_if_substitution_blocks(live.editor)
     live.editor.keys(":3s/three/3/c<CR>")
-    asked = []
+    requests = []
 
     def answer(function: str) -> None:
-        asked.append(function)
-        if function == "write" and asked.count("write") == 3:
+        requests.append(function)
+        if function == "write" and requests.count("write") == 3:
             live.editor.keys("y")
 
     live.bridge.before = answer

@@ -51,8 +51,8 @@ def test_a_key_decides_the_hunk_that_the_user_saw(
     assert edits_by_name(project)["a.txt"]["hunks"] == 2
     reject_all(project)
     wait_edits(project)
-    kept = LINES.replace("line 10", "ten") if verb == "accept" else LINES
-    assert path.read_text() == kept
+    expected = LINES.replace("line 10", "ten") if verb == "accept" else LINES
+    assert path.read_text() == expected
 
 
 @pytest.mark.parametrize("scope", ["file", "all"])

@@ -179,11 +179,11 @@ def test_undoing_an_agents_change_on_disk_leaves_the_buffer_modified(plain: Edit
 def test_a_rename_is_reported_on_both_sides(project: Editor) -> None:
     project.turn(silently("mv a.txt b.txt"))
     project.wait("#require('acp').state().sessions[1].edits == 1")
-    told = [
+    events = [
         event["data"]["path"].rpartition("/")[2] + " " + event["data"]["kind"]
         for event in project.events("AcpEdit")
     ]
-    assert sorted(told) == ["a.txt deleted", "b.txt created"]
+    assert sorted(events) == ["a.txt deleted", "b.txt created"]
 
 
 @pytest.mark.parametrize("command", ["rm run.sh", "mv run.sh moved.sh"])
@@ -211,8 +211,8 @@ def held(editor: Editor) -> None:
 
 def wait_scanned(editor: Editor, name: str) -> None:
     """Wait until the store contains a file with this name."""
-    kept = editor.home / "data/nvim/acp/checkpoints"
-    until(lambda: any(name.encode() in it.read_bytes() for it in kept.rglob("index-*[0-9]")))
+    store = editor.home / "data/nvim/acp/checkpoints"
+    until(lambda: any(name.encode() in it.read_bytes() for it in store.rglob("index-*[0-9]")))
 
 
 def test_a_file_that_is_deleted_before_it_was_scanned_is_not_pending(editor: Editor) -> None:

@@ -155,16 +155,16 @@ def test_review_quickfix_and_chat_mark_unnamed_changes(
     (project.work / "b.txt").write_text(LINES.replace("line 9\n", "theirs\n"))
     agent.end()
     wait_edits(project, b="modified")
-    said = "changed during the turn, not named by the agent"
+    mark = "changed during the turn, not named by the agent"
     project.cmd("Acp edits")
     project.wait("#vim.fn.getqflist() == 2")
-    assert project.lua("return vim.fn.getqflist()[1].text") == said
+    assert project.lua("return vim.fn.getqflist()[1].text") == mark
     project.cmd("cclose")
     until(lambda: "1 to review · 1 not named" in screen(project), what="the chat's bar")
     until(lambda: "during the turn, not named by the agent: b.txt" in chat(project))
     project.cmd("Acp review")
     project.wait("#vim.api.nvim_list_tabpages() == 2")
-    until(lambda: said in screen(project), what="the review")
+    until(lambda: mark in screen(project), what="the review")
 
 
 # -- the user's git

@@ -45,9 +45,9 @@ class Project:
     def ask(self, *words: str) -> str:
         before = len(self.agent.traffic.notes())
         self.agent.ask(*words)
-        said = f"{words[0]} {words[1]} "
+        prefix = f"{words[0]} {words[1]} "
         notes = self.agent.traffic.notes()[before:]
-        return next(note for note in notes if note.startswith(said)).removeprefix(said)
+        return next(note for note in notes if note.startswith(prefix)).removeprefix(prefix)
 
     def shown(self, path: Path | None = None) -> str | None:
         """What a loaded buffer of the file holds."""

@@ -94,11 +94,11 @@ def test_a_killed_shared_host_is_replaced_by_the_plugins_own(classic: Editor) ->
     until(lambda: path.read_text() == "one\ntwo\n")
     classic.turn("say on we go")
     assert "on we go" in classic.chat(1)
-    told = classic.home / "told"
+    messages = classic.home / "told"
     classic.lua(
         "local told = ... vim.api.nvim_create_autocmd('VimLeavePre', { callback = function() "
         "vim.fn.writefile({ vim.fn.execute('messages') }, told) end })",
-        str(told),
+        str(messages),
     )
     classic.quit()
-    assert "leave" not in told.read_text()
+    assert "leave" not in messages.read_text()

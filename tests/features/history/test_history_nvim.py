@@ -49,8 +49,8 @@ def test_a_users_days_with_the_history(days: Days) -> None:
     before = chat_lines(first, 1)
     assert any(KEY in line for line in before)
     first.quit()
-    kept = [file for file in days.path.parent.iterdir() if file.name.startswith("history")]
-    assert KEY.encode() not in b"".join(file.read_bytes() for file in kept)
+    files = [file for file in days.path.parent.iterdir() if file.name.startswith("history")]
+    assert KEY.encode() not in b"".join(file.read_bytes() for file in files)
     assert days.path.stat().st_mode & 0o777 == 0o600
 
     second = days.start()
@@ -111,17 +111,17 @@ def test_a_users_days_with_the_history(days: Days) -> None:
     assert fourth.lua(EARLIER) == ["say once more"]
 
 
-@pytest.mark.parametrize("way", ["resume", "load"])
-def test_a_session_continues_at_an_agent_that_remembers_it(days: Days, way: str) -> None:
+@pytest.mark.parametrize("action", ["resume", "load"])
+def test_a_session_continues_at_an_agent_that_remembers_it(days: Days, action: str) -> None:
     resumes: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
-    capabilities = {"loadSession": True} if way == "load" else resumes
+    capabilities = {"loadSession": True} if action == "load" else resumes
     first = days.start(capabilities=capabilities)
     first.turn("say one")
     first.quit()
     second = days.start(capabilities=capabilities)
     pick(second, "Acp history one", "say one", "continue")
     second.wait("require('acp').state().sessions[1].status == 'idle'")
-    (request,) = second.traffic[0].received(f"session/{way}")
+    (request,) = second.traffic[0].received(f"session/{action}")
     assert request["params"]["sessionId"] == "s1"
     second.turn("say two")
     assert [line for line in chat_lines(second, 1) if line in ("one", "two")] == ["one", "two"]
@@ -162,10 +162,10 @@ def test_one_key_opens_the_last_session_from_neovims_own_list(edit: Any, tmp_pat
     wait_chat(third, 1)
 
 
-@pytest.mark.parametrize("way", ["open", "resume", "load"])
-def test_answered_questions_are_shown_in_the_next_neovim(days: Days, way: str) -> None:
+@pytest.mark.parametrize("action", ["open", "resume", "load"])
+def test_answered_questions_are_shown_in_the_next_neovim(days: Days, action: str) -> None:
     resumes: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
-    capabilities = resumes if way == "resume" else {"loadSession": True}
+    capabilities = resumes if action == "resume" else {"loadSession": True}
     first = days.start(capabilities=capabilities)
     first.turn("say hello")
     agent = StepwiseAgent.at_work(first)
@@ -181,11 +181,11 @@ def test_answered_questions_are_shown_in_the_next_neovim(days: Days, way: str) -
     first.quit()
 
     second = days.start(capabilities=capabilities)
-    pick(second, "Acp history ls -la", "say hello", "open" if way == "open" else "continue")
+    pick(second, "Acp history ls -la", "say hello", "open" if action == "open" else "continue")
     wait_chat(second, 1)
     second.wait("vim.api.nvim_buf_line_count(vim.fn.bufnr('acp://chat/1')) > 5")
     assert after_answer(second) == before
-    if way != "open":
+    if action != "open":
         second.turn("say more")
         assert after_answer(second)[:2] == before[:2]
 

@@ -164,9 +164,9 @@ def test_the_host_may_be_killed_twice(project: Editor) -> None:
 
 
 def test_edits_of_files_without_a_buffer_are_decided(editor: Editor) -> None:
-    gone = editor.write("gone.sh", b"\xef\xbb\xbfgone\r\nfor good\r\n")
-    gone.chmod(0o755)
-    was, kept_bytes = gone.read_bytes(), editor.write("kept.txt", TEXT)
+    deleted = editor.write("gone.sh", b"\xef\xbb\xbfgone\r\nfor good\r\n")
+    deleted.chmod(0o755)
+    was, kept_bytes = deleted.read_bytes(), editor.write("kept.txt", TEXT)
     editor.agent("script")
     editor.turn("hello")
     editor.turn(f"runs {json.dumps('rm gone.sh; echo new > new.txt')}")
@@ -176,15 +176,15 @@ def test_edits_of_files_without_a_buffer_are_decided(editor: Editor) -> None:
     kill_host_once_written(editor)
     reject_all(editor)
     editor.wait("#require('acp').state().sessions[1].edits == 0")
-    until(gone.exists)
-    assert gone.read_bytes() == was
-    assert gone.stat().st_mode & 0o111
+    until(deleted.exists)
+    assert deleted.read_bytes() == was
+    assert deleted.stat().st_mode & 0o111
     assert not (editor.work / "new.txt").exists()
     assert disk(editor, "kept.txt") == TEXT
     kill_host_once_written(editor)
     editor.cmd("Acp unreject")
     editor.wait("#require('acp').state().sessions[1].edits == 3")
-    assert not gone.exists()
+    assert not deleted.exists()
     assert disk(editor, "new.txt") == "new\n"
     assert disk(editor, "kept.txt") == TWO
 

@@ -120,7 +120,7 @@ def test_a_prompt_that_was_cut_can_be_restored(project: Editor) -> None:
     until(there.exists)
     kill_host_once_written(project)
     install_picker(project)
-    (asked,) = pick(project, "Acp restore 1", "Restore them too")
-    assert asked["prompt"] == "Since prompt 1, it is not known who changed a.txt, there"
+    (question,) = pick(project, "Acp restore 1", "Restore them too")
+    assert question["prompt"] == "Since prompt 1, it is not known who changed a.txt, there"
     project.wait_message("Files restored to before prompt 1")
     assert contents(project)["a.txt"] == FIRST

@@ -28,10 +28,10 @@ def days(edit: Callable[..., Editor], tmp_path: Path) -> Days:
     return Days(edit, tmp_path)
 
 
-def edit_line(editor: Editor, word: str, said: str) -> None:
+def edit_line(editor: Editor, word: str, message: str) -> None:
     """Run a turn that changes a line and sends a message."""
     command = shell(f"sed -i 's/{word}/{word.upper()}/' a.txt")
-    editor.turn(f"{command}\nsay {said}")
+    editor.turn(f"{command}\nsay {message}")
 
 
 def first_day(days: Days, **agent: Any) -> Editor:
@@ -98,15 +98,15 @@ def test_prompts_from_before_a_kill_are_listed_without_a_session(days: Days) -> 
     assert "the third line" in "\n".join(second.chat(current(second)))
 
 
-@pytest.mark.parametrize("way", ["load", "resume", "continue", "open"])
-def test_a_reopened_session_knows_its_prompts(days: Days, way: str) -> None:
+@pytest.mark.parametrize("action", ["load", "resume", "continue", "open"])
+def test_a_reopened_session_knows_its_prompts(days: Days, action: str) -> None:
     first_day(days, capabilities=ALL).quit()
     second = days.start(capabilities=ALL)
-    list_of = "Acp history" if way in ("continue", "open") else "Acp sessions"
+    list_of = "Acp history" if action in ("continue", "open") else "Acp sessions"
     title = pick(second, list_of, "nothing")[0]["items"][0].split("  (")[0]
-    pick(second, list_of, title, way)
-    n = current(second) if way != "open" else 0
-    if way == "open":
+    pick(second, list_of, title, action)
+    n = current(second) if action != "open" else 0
+    if action == "open":
         second.wait_screen("the third line")
     else:
         wait_idle(second, n)
@@ -115,7 +115,7 @@ def test_a_reopened_session_knows_its_prompts(days: Days, way: str) -> None:
     before = len(picker_questions(second))
     (question,) = pick(second, "Acp rewind", "nothing")
     assert len(picker_questions(second)) == before + 1
-    if way != "open":
+    if action != "open":
         assert question["items"].pop(0).split()[0] == "3"
     assert offered(question) == [("2", True), ("1", True)]
     old = current(second)
@@ -132,7 +132,7 @@ def test_a_reopened_session_knows_its_prompts(days: Days, way: str) -> None:
     second.cmd("Acp restore")
     second.wait_message("The restore was undone")
     second.wait("require('acp').state().current == ...", old)
-    assert contents(second)["a.txt"] == (BOTH if way == "open" else "ONE\nTWO\nTHREE\n")
+    assert contents(second)["a.txt"] == (BOTH if action == "open" else "ONE\nTWO\nTHREE\n")
 
 
 def test_a_session_can_be_forked_at_an_earlier_message(days: Days) -> None:

@@ -107,17 +107,17 @@ def test_sessions_keep_their_numbers_and_the_current_one_stays_current(picker: E
 def test_an_old_question_is_over_and_a_new_one_is_separate(picker: Editor) -> None:
     picker.agent("script")
     picker.prompt("permission")
-    asked = picker.wait_event("AcpPermission")
+    permission = picker.wait_event("AcpPermission")
     kill_host(picker)
     assert picker.wait_event("AcpPermissionDone") == {
         "session": 1,
-        "id": asked["id"],
+        "id": permission["id"],
         "outcome": "cancelled",
     }
     picker.prompt("permission")
     again = picker.wait_event("AcpPermission", 2)
     assert again["session"] == 1
-    assert again["id"] != asked["id"]
+    assert again["id"] != permission["id"]
     picker.answer("Acp allow")
     picker.wait_event("AcpTurnEnd", 2)
 

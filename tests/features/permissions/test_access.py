@@ -37,7 +37,7 @@ def test_a_file_is_allowed_under_every_spelling_of_its_path(editor: Editor) -> N
 
 def test_a_question_about_a_link_names_its_target_and_allows_only_that(editor: Editor) -> None:
     agent = editor.agent("script")
-    shown, kept = outside(editor, "shown"), outside(editor, "kept")
+    shown, other = outside(editor, "shown"), outside(editor, "kept")
     link = editor.work / "link"
     link.symlink_to(shown)
     ask = "read outside the project: "
@@ -45,10 +45,10 @@ def test_a_question_about_a_link_names_its_target_and_allows_only_that(editor: E
     allow_always(editor, f"{ask}{link} ({shown})")
     editor.wait_event("AcpTurnEnd")
     link.unlink()
-    link.symlink_to(kept)
+    link.symlink_to(other)
     editor.prompt(f"read {link}")
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
-    assert editor.session()["permissions"][0]["title"] == f"{ask}{link} ({kept})"
+    assert editor.session()["permissions"][0]["title"] == f"{ask}{link} ({other})"
     editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd", 2)
     [_, refused] = agent.answers("fs/read_text_file")

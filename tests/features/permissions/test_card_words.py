@@ -20,8 +20,8 @@ def ask(editor: Editor, **call: Any) -> None:
         {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
         {"optionId": "no", "name": "Reject", "kind": "reject_once"},
     ]
-    asked = {"toolCallId": "t", "title": "Do it", "kind": "edit", **call}
-    editor.agent("permission_json", json.dumps({"toolCall": asked, "options": options}))
+    tool_call = {"toolCallId": "t", "title": "Do it", "kind": "edit", **call}
+    editor.agent("permission_json", json.dumps({"toolCall": tool_call, "options": options}))
     editor.prompt("go")
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
 

@@ -21,8 +21,10 @@ def wait_answer(editor: Editor) -> Any:
 def test_the_chosen_option_is_the_answer(editor: Editor, by: str) -> None:
     editor.agent("field_choices")
     editor.prompt("go")
-    asked = editor.wait(f"{HAS_QUESTION} and require('acp').state().sessions[1].permissions[1]")
-    assert [it["id"] for it in asked["options"]] == ["Red", "Blue", "cancel"]
+    permission = editor.wait(
+        f"{HAS_QUESTION} and require('acp').state().sessions[1].permissions[1]"
+    )
+    assert [it["id"] for it in permission["options"]] == ["Red", "Blue", "cancel"]
     editor.wait_screen("Scripted asks: Shade: Which colour?")
     editor.wait_screen("1. Red — the red one")
     screen = "\n".join(editor.screen())
@@ -39,7 +41,7 @@ def test_the_chosen_option_is_the_answer(editor: Editor, by: str) -> None:
         editor.cmd("Acp permissions")
         editor.press("2")
     else:
-        editor.lua("require('acp').answer(..., 'Blue')", asked["id"])
+        editor.lua("require('acp').answer(..., 'Blue')", permission["id"])
     selected = {"outcome": "selected", "optionId": "proceed_once"}
     assert wait_answer(editor) == {"outcome": selected, "answers": {"0": "Blue"}}
     assert "  ↳ Blue" in editor.chat()
@@ -58,9 +60,9 @@ def test_a_refusal_has_no_answer(editor: Editor) -> None:
 def test_several_questions_are_shown_as_a_form(editor: Editor) -> None:
     editor.agent("field_choices", "several")
     editor.prompt("go")
-    asked = editor.wait(
+    permission = editor.wait(
         "(require('acp').state().sessions[1].elicitations or {})[1] or false", timeout=10
     )
     content = {"0": "Red", "1": ["Small", "Huge"]}
-    editor.lua("require('acp').answer(...)", asked["id"], "accept", content)
+    editor.lua("require('acp').answer(...)", permission["id"], "accept", content)
     assert wait_answer(editor)["answers"] == {"0": "Red", "1": "Small, Huge"}

@@ -181,8 +181,8 @@ def test_a_command_answers_the_permission_that_the_agent_waits_for(
     agent = ask_both(editor)
     editor.answer(command)
     editor.wait_event("AcpTurnEnd", 2)
-    [told] = agent.wait_answers("session/request_permission")
-    assert told["result"]["outcome"]["optionId"] == choice
+    [permission] = agent.wait_answers("session/request_permission")
+    assert permission["result"]["outcome"]["optionId"] == choice
     assert [event["data"]["option"] for event in editor.events("AcpPermissionDone")] == [choice]
     assert editor.lua(f"return {PENDING}") == 1
     answer(editor, "Acp allow")

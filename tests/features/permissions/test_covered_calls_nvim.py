@@ -127,8 +127,8 @@ def test_the_chat_keeps_the_calls_that_each_question_asked_about(editor: Editor)
     editor.wait_event("AcpTurnEnd")
     outcomes = [answer["result"]["outcome"]["optionId"] for answer in agent.answers(METHOD)]
     assert outcomes == ["allow", "reject"]
-    told = ("↳ ", "Asked:", "May allow", "c0: ", "c1: ")
-    rows = [row.strip() for row in editor.chat() if row.strip().startswith(told)]
+    prefixes = ("↳ ", "Asked:", "May allow", "c0: ", "c1: ")
+    rows = [row.strip() for row in editor.chat() if row.strip().startswith(prefixes)]
     assert rows == [
         *("↳ Allow", "Asked:", "May allow: read notes.txt", "c0: allow"),
         *("↳ Reject", "Asked:", "May allow: run rm -rf build", "c1: reject"),

@@ -155,7 +155,7 @@ def test_an_amended_patch_is_merged_if_the_agent_writes_on_disk(project: PatchPr
     project.editor.wait_event("AcpTurnEnd")
     project.editor.turn("say ok")
     prompt = project.traffic.received("session/prompt")[-1]["params"]["prompt"]
-    told = "\n".join(block.get("text", "") for block in prompt)
+    text = "\n".join(block.get("text", "") for block in prompt)
     assert project.path.read_text() == "one\nTWO!\nthree\n"
-    assert "The file has my version" in told
-    assert "-TWO\n+TWO!\n" in told
+    assert "The file has my version" in text
+    assert "-TWO\n+TWO!\n" in text

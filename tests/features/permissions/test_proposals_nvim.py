@@ -100,11 +100,11 @@ def test_the_amended_text_is_written_and_the_next_prompt_has_the_difference(
     assert project.disk() == "\n".join([*LINES[:2], "three!", *LINES[3:], "mine"]) + "\n"
     assert project.traffic.answers("fs/write_text_file")[-1]["result"] is not None
     assert [edit["hunks"] for edit in project.edits()] == [1], "the user's own line is not pending"
-    told = project.next_prompt()
-    assert told.startswith("say ok\n\nI changed your edit of a.txt before I allowed it.")
-    assert "-three\n+three!\n" in told
-    assert "+mine\n" in told
-    assert "Remarks" not in told
+    prompt = project.next_prompt()
+    assert prompt.startswith("say ok\n\nI changed your edit of a.txt before I allowed it.")
+    assert "-three\n+three!\n" in prompt
+    assert "+mine\n" in prompt
+    assert "Remarks" not in prompt
     assert project.next_prompt().endswith("say ok"), "it is told once"
 
 
@@ -170,9 +170,9 @@ def test_a_write_that_differs_from_the_proposal_keeps_the_changes_of_both(projec
     project.editor.press("\\A")
     project.wait_ended()
     assert project.disk() == "\n".join([*LINES[:2], "three!", *LINES[3:], "more"]) + "\n"
-    told = project.next_prompt()
-    assert "-three\n+three!\n" in told
-    assert "more" not in told
+    prompt = project.next_prompt()
+    assert "-three\n+three!\n" in prompt
+    assert "more" not in prompt
 
 
 def test_the_agents_next_write_keeps_the_users_amendment(project: Project) -> None:
@@ -197,9 +197,9 @@ def test_a_write_on_disk_by_the_agent_is_merged_with_the_amendment(
     until(lambda: project.disk() == "\n".join(wanted) + "\n")
     assert project.editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)") == wanted
     until(lambda: any("Saved with your changes" in line for line in project.editor.chat()))
-    told = project.next_prompt()
-    assert "The file has my version" in told
-    assert "-three\n+three!\n" in told
+    prompt = project.next_prompt()
+    assert "The file has my version" in prompt
+    assert "-three\n+three!\n" in prompt
     [edit] = project.edits()
     assert (edit["hunks"], edit["kind"]) == (1, "modified")
     project.editor.cmd("Acp reject all")
@@ -224,9 +224,9 @@ def test_an_amendment_of_an_edit_that_is_not_made_is_sent_as_a_comment(
     project.editor.press("\\A")
     project.wait_ended()
     assert "three!" not in project.disk()
-    told = project.next_prompt()
-    assert "my changes could not be put into the file. Please make them" in told
-    assert "-three\n+three!\n" in told
+    prompt = project.next_prompt()
+    assert "my changes could not be put into the file. Please make them" in prompt
+    assert "-three\n+three!\n" in prompt
     assert any("Written without your changes" in line for line in project.editor.chat())
 
 

@@ -121,8 +121,8 @@ def test_a_changed_call_is_a_new_question(asking: Asking, what: str) -> None:
     assert asking.outcomes() == []
     done = editor.events("AcpPermissionDone")[-1]["data"]
     assert (done["id"], done["outcome"]) == (before["id"], "cancelled")
-    asked = editor.events("AcpPermission")[-1]["data"]
-    assert (asked["id"], asked["title"]) == (after["id"], after["title"])
+    permission = editor.events("AcpPermission")[-1]["data"]
+    assert (permission["id"], permission["title"]) == (after["id"], after["title"])
     editor.lua("require('acp').answer(...)", before["id"], "allow")
     editor.wait_message(f"No pending question {before['id']}")
     editor.answer("Acp allow")

@@ -51,10 +51,10 @@ class SharedWorkspace:
         return found
 
     def drafts(self) -> list[str]:
-        return [draft["text"] for kept in self.entries() for draft in kept["drafts"]]
+        return [draft["text"] for entry in self.entries() for draft in entry["drafts"]]
 
     def queued(self) -> list[str]:
-        return [prompt["text"] for kept in self.entries() for prompt in kept["queue"]]
+        return [prompt["text"] for entry in self.entries() for prompt in entry["queue"]]
 
     def wait(self, *drafts: str, queue: list[str] | None = None) -> None:
         """Wait until exactly these drafts are on disk."""

@@ -89,8 +89,8 @@ def test_a_mention_without_a_file_is_reported_and_the_prompt_is_sent(odd: Editor
     assert sent_paths(odd, "ask @nobody about @plain.txt\nand @no\x1bne.") == [
         f"{odd.work}/plain.txt"
     ]
-    told = odd.lua("return _G.notified")
-    assert [text for text, _ in told] == ["acp: Not attached, no such file: @nobody, @no^[ne."]
+    messages = odd.lua("return _G.notified")
+    assert [text for text, _ in messages] == ["acp: Not attached, no such file: @nobody, @no^[ne."]
 
 
 @pytest.mark.parametrize("command", ["vim.cmd.Acp({ args = { 'attach', ... } })", "type"])

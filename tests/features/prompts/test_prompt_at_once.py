@@ -75,8 +75,8 @@ def gate(edit: Callable[..., Editor], tmp_path: Path) -> Iterator[Gate]:
 def restore(editor: Editor, n: int, changed: str) -> None:
     choose_first(editor)
     editor.cmd(f"Acp restore {n}")
-    said = f"Files restored to before prompt {n}: {changed} changed"
-    editor.wait_message(said)
+    message = f"Files restored to before prompt {n}: {changed} changed"
+    editor.wait_message(message)
 
 
 def tick(probe: Path) -> None:

@@ -29,8 +29,8 @@ def test_tab_takes_the_agents_suggestion(editor: Editor) -> None:
     image = {"type": "image", "data": "", "mimeType": "image/png"}
     second = [text("Look at "), link]
     editor.turn(suggests([text("Run the tests\nand mend them")], [image], second))
-    told = traffic.received("initialize")[0]["params"]["clientCapabilities"]
-    assert told["session"]["promptSuggestions"] == {}
+    capabilities = traffic.received("initialize")[0]["params"]["clientCapabilities"]
+    assert capabilities["session"]["promptSuggestions"] == {}
     first = "Run the tests\nand mend them"
     assert editor.session()["suggestions"] == [first, "Look at @/w/a b.py"]
     editor.cmd("AcpPrompt")

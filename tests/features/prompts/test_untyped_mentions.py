@@ -171,9 +171,9 @@ WAITS = ["say look at @.env and @a.txt", "say and {buffer} too"]
 
 
 @pytest.mark.parametrize("answer", ["with", "without", "not"])
-@pytest.mark.parametrize("way", ["run at once", "run", "send"])
+@pytest.mark.parametrize("route", ["run at once", "run", "send"])
 def test_a_prompt_that_returns_to_the_queue_needs_a_confirmation(
-    edit: Any, tmp_path: Path, way: str, answer: str
+    edit: Any, tmp_path: Path, route: str, answer: str
 ) -> None:
     shared = SharedWorkspace(edit, tmp_path)
     takes = {"promptCapabilities": {"embeddedContext": True}}
@@ -193,7 +193,7 @@ def test_a_prompt_that_returns_to_the_queue_needs_a_confirmation(
     choice = {"with": "Send it with these files", "without": "Send it without these files"}
     second.lua("_G.acp_answers = { ... }", *[choice.get(answer, "Do not send it")] * 2)
     second.cmd("edit .env")
-    if way == "run at once":  # there is no session yet
+    if route == "run at once":  # there is no session yet
         second.cmd("Acp queue")
         second.cmd("close")
         second.wait("require('acp.features.prompts.held_prompts').any()")
@@ -202,8 +202,8 @@ def test_a_prompt_that_returns_to_the_queue_needs_a_confirmation(
         second.wait("#require('acp').state().sessions[1].queue == 2")
     assert picker_questions(second) == [], "nothing is asked before the user lets them go"
     before = len(agent.prompts())
-    second.cmd("Acp send" if way == "send" else "Acp queue run")
-    count = 1 if way == "send" else 2
+    second.cmd("Acp send" if route == "send" else "Acp queue run")
+    count = 1 if route == "send" else 2
     second.wait("#_G.acp_asked == ...", count)
     wanted = [".env (a secret file)", "{buffer} of .env (a secret file)"][:count]
     for question, words in zip(picker_questions(second), wanted, strict=True):

@@ -190,10 +190,10 @@ def test_restore_completes_the_numbers_of_the_current_session(editor: Editor) ->
     assert editor.lua(COMPLETED, "") == [str(n) for n in range(11, 0, -1)]
     assert editor.lua(COMPLETED, "1") == ["11", "10", "1"]
     assert editor.lua(COMPLETED, "1 ") == []
-    kept = editor.session(1)["checkpoints"]
-    assert [one["n"] for one in kept] == list(range(1, 12))
-    assert kept[0]["label"].startswith("say long")
-    assert kept[0]["label"].endswith("…")
+    checkpoints = editor.session(1)["checkpoints"]
+    assert [one["n"] for one in checkpoints] == list(range(1, 12))
+    assert checkpoints[0]["label"].startswith("say long")
+    assert checkpoints[0]["label"].endswith("…")
     editor.cmd("Acp new")
     editor.wait("require('acp').state().current == 2")
     assert editor.lua(COMPLETED, "") == []

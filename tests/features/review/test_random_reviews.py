@@ -35,8 +35,8 @@ class Model:
     def hunk_at(self, row: int) -> Hunk:
         """Return the hunk at a row; present lines take precedence over removed ones beside them."""
         at = [h for h in self.hunks if h.new_start <= row < h.new_end]
-        gone = [h for h in self.hunks if not h.lines and row in (h.new_start - 1, h.new_start)]
-        return [*at, *gone][0]
+        removals = [h for h in self.hunks if not h.lines and row in (h.new_start - 1, h.new_start)]
+        return [*at, *removals][0]
 
     def decide(self, verdict: str, hunk: Hunk) -> None:
         if verdict == "accept":

@@ -35,12 +35,12 @@ def test_a_large_screen_has_a_longer_list(edit: Start) -> None:
 
 
 def test_a_deleted_file_is_shown_from_its_beginning(front: Editor) -> None:
-    gone = front.work / "gone.txt"
+    deleted = front.work / "gone.txt"
     was = [f"was {number}" for number in range(100)]
     path = changed(front)
     front.open(path)
     pend(front, path, LINES)
-    review(front, entry(gone, was, kind="deleted", hunks=1), entry(path, LINES))
+    review(front, entry(deleted, was, kind="deleted", hunks=1), entry(path, LINES))
     front.wait_screen("line three")
     front.keys("]f")
     front.wait_screen("deleted by the agent")

@@ -344,9 +344,9 @@ def test_only_two_buffers_are_compared_after_many_files(front: Editor) -> None:
 
 def test_a_created_and_a_deleted_file_are_shown(front: Editor) -> None:
     new = front.write("new.txt", "one\ntwo\n")
-    gone = front.work / "gone.txt"
+    deleted = front.work / "gone.txt"
     made = entry(new, [], kind="created", hunks=1)
-    lost = entry(gone, ["x", "y"], kind="deleted", hunks=1)
+    lost = entry(deleted, ["x", "y"], kind="deleted", hunks=1)
     review(front, made, lost)
     front.wait_screen("new.txt · +3 -3 · new")
     front.keys("ggdp")
@@ -356,7 +356,7 @@ def test_a_created_and_a_deleted_file_are_shown(front: Editor) -> None:
     front.wait_screen("deleted by the agent")
     front.keys("do")
     assert last(front)[0] == "reject"
-    assert last(front)[1]["path"] == str(gone.resolve())
+    assert last(front)[1]["path"] == str(deleted.resolve())
     front.keys("dp")
     assert last(front)[0] == "accept"
 

@@ -21,10 +21,10 @@ FORKS: dict[str, Any] = {
 }
 
 
-def _edit(editor: Editor, word: str, said: str) -> None:
+def _edit(editor: Editor, word: str, message: str) -> None:
     """Run a turn that changes a file and sends a message."""
     command = shell(f"sed -i 's/{word}/{word.upper()}/' a.txt")
-    editor.turn(f"{command}\nsay {said}")
+    editor.turn(f"{command}\nsay {message}")
 
 
 @pytest.fixture

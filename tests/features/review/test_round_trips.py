@@ -40,8 +40,8 @@ def requests(editor: Editor, verb: str) -> list[str]:
 def test_a_hunk_is_decided_in_one_round_trip(reviewed: Editor, verb: str, most: list[str]) -> None:
     reviewed.cmd(f"Acp {verb}")
     reviewed.wait("require('acp').state().sessions[1].edits[1].hunks == 1")
-    told = ("edited", "saved", "opened", "at_work", "journal_changed")
-    assert [name for name in requests(reviewed, verb) if name not in told] == most
+    verbs = ("edited", "saved", "opened", "at_work", "journal_changed")
+    assert [name for name in requests(reviewed, verb) if name not in verbs] == most
     expected = NEW if verb == "accept" else NEW.replace("three\n", "line 3\n")
     until(lambda: (reviewed.work / "a.txt").read_text() == expected)
 

@@ -76,8 +76,8 @@ def test_an_open_session_that_needs_a_login_loses_no_prompt(picker: Editor) -> N
     picker.turn("say first")
     wait_login(picker)
     picker.wait_screen("waits for :Acp login")
-    told = [line for line in picker.chat(1) if "log in" in line]
-    assert told == ["⚠ Scripted needs you to log in: :Acp login (1 waiting)"]
+    lines = [line for line in picker.chat(1) if "log in" in line]
+    assert lines == ["⚠ Scripted needs you to log in: :Acp login (1 waiting)"]
     assert "✗" not in "\n".join(picker.screen())
     picker.prompt("say second")
     picker.wait("#require('acp').state().sessions[1].queue == 2")

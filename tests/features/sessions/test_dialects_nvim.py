@@ -55,9 +55,9 @@ def test_typed_updates_are_shown(editor: Editor) -> None:
     assert "three hits" in chat
     assert "no such file" in chat
     assert editor.state()["agents"]["dialect_typed"]["protocol"] == 1
-    said = dialect(editor, "dialect_typed")
+    name = dialect(editor, "dialect_typed")
     for trait in ("string protocolVersion", "session.id", 'updates "toolCall"', "stop reason"):
-        assert trait in said
+        assert trait in name
 
 
 def test_a_cancel_can_be_a_request(editor: Editor) -> None:
@@ -126,8 +126,8 @@ def test_an_agent_that_wants_its_version_as_a_string_gets_one(
     traffic = editor.agent("strict_go", refusal, protocol=version)
     end = editor.turn("look around")
     assert (end["stop_reason"], end.get("error")) == ("end_turn", None)
-    asked = [frame["params"]["protocolVersion"] for frame in traffic.received("initialize")]
-    assert asked == [version, "2025-01-01"]
+    versions = [frame["params"]["protocolVersion"] for frame in traffic.received("initialize")]
+    assert versions == [version, "2025-01-01"]
     assert len(traffic.pids()) == (2 if version == 2 or refusal in ("fatal", "silent") else 1)
     [opened] = traffic.received("session/new")
     assert opened["params"]["metadata"]["workDir"] == str(editor.work)
@@ -155,8 +155,8 @@ def test_an_agent_that_wants_its_version_as_a_string_gets_one(
 def test_an_agent_of_that_dialect_that_accepts_a_number_gets_a_number(editor: Editor) -> None:
     traffic = editor.agent("strict_go", "number")
     editor.turn("/find the bug")
-    asked = [frame["params"]["protocolVersion"] for frame in traffic.received("initialize")]
-    assert asked == [1]
+    versions = [frame["params"]["protocolVersion"] for frame in traffic.received("initialize")]
+    assert versions == [1]
     [opened] = traffic.received("session/new")
     assert opened["params"]["metadata"]["workDir"] == str(editor.work)
     assert "command find: the bug" in editor.chat()
@@ -165,15 +165,15 @@ def test_an_agent_of_that_dialect_that_accepts_a_number_gets_a_number(editor: Ed
 def test_whole_messages_are_separate_paragraphs(editor: Editor) -> None:
     editor.agent("dialect_messages")
     editor.turn("look")
-    said = ["I am looking.", "", "I have found it."]
+    expected = ["I am looking.", "", "I have found it."]
     chat = editor.chat()
-    at = chat.index(said[0])
-    assert chat[at : at + 3] == said
+    at = chat.index(expected[0])
+    assert chat[at : at + 3] == expected
     assert sum("found it" in line for line in chat) == 1, "the end repeats what was said"
     editor.turn("mend")
     chat = editor.chat()
-    at = len(chat) - chat[::-1].index(said[0]) - 1
-    assert chat[at : at + 5] == [*said, "", "It is mended."]
+    at = len(chat) - chat[::-1].index(expected[0]) - 1
+    assert chat[at : at + 5] == [*expected, "", "It is mended."]
 
 
 def test_a_prompt_that_the_agent_cancels_is_no_error(editor: Editor) -> None:
@@ -206,8 +206,8 @@ def test_a_question_about_a_call_shows_its_input(editor: Editor) -> None:
     editor.prompt("go")
     editor.wait_event("AcpPermission")
     editor.wait_screen("make deploy")
-    [asked] = editor.session()["permissions"]
-    assert asked["title"] == "shell"
+    [permission] = editor.session()["permissions"]
+    assert permission["title"] == "shell"
     editor.cmd("AcpCancel!")
     editor.wait_event("AcpTurnEnd")
 
@@ -218,8 +218,8 @@ def test_an_agent_with_version_2_only_is_initialized_with_it(editor: Editor, how
     assert editor.turn("go")["stop_reason"] == "end_turn"
     assert "heard in version 2" in editor.chat()
     assert editor.state()["agents"]["only_version_2"]["protocol"] == 2
-    asked = [frame["params"]["protocolVersion"] for frame in traffic.received("initialize")]
-    assert asked == [1, 2]
+    versions = [frame["params"]["protocolVersion"] for frame in traffic.received("initialize")]
+    assert versions == [1, 2]
     editor.cmd("Acp info")
     editor.wait("vim.fn.bufexists('acp://info') == 1")
     editor.wait("#vim.fn.getbufline('acp://info', 1, '$') > 3")

@@ -89,9 +89,9 @@ def test_a_server_that_is_busy_at_first_is_tried_again_and_gets_the_prompt_once(
         editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
         assert editor.turn("hello")["stop_reason"] == "end_turn"
         assert prompts == ["hello"]
-        said = [line for line in editor.chat() if "Next attempt in" in line]
-        assert len(said) == 1
-        assert "answers HTTP 503" in said[0]
+        lines = [line for line in editor.chat() if "Next attempt in" in line]
+        assert len(lines) == 1
+        assert "answers HTTP 503" in lines[0]
         assert not editor.events("AcpAgentExit")
 
 
@@ -107,14 +107,14 @@ def test_a_missing_extra_is_named_with_its_remedy(edit: Callable[..., Editor]) -
 def test_remote_modules_are_not_loaded_for_started_agents(
     edit: Callable[..., Editor], tmp_path: Path
 ) -> None:
-    told = tmp_path / "modules"
+    modules = tmp_path / "modules"
     folder = str(ROOT / "tests/support/recorded_modules")
-    editor = edit(env={"PYTHONPATH": folder, "ACP_TEST_MODULES": str(told)})
+    editor = edit(env={"PYTHONPATH": folder, "ACP_TEST_MODULES": str(modules)})
     editor.agent("script")
     editor.turn("say hello")
     editor.quit()
-    until(told.exists)
-    loaded = told.read_text().split()
+    until(modules.exists)
+    loaded = modules.read_text().split()
     assert "acp_nvim.agent.connection" in loaded
     assert not [name for name in REMOTE if name in loaded]
 
@@ -255,7 +255,7 @@ def test_a_prompt_waits_when_the_connection_breaks_as_its_session_is_opened(
 
 
 def test_a_login_in_a_terminal_is_not_offered(editor: Editor) -> None:
-    asked: list[dict[str, Any]] = []
+    requests: list[dict[str, Any]] = []
     methods = [
         {"id": "tty", "name": "In a terminal", "type": "terminal", "args": ["login"]},
         {"id": "web", "name": "In the browser"},
@@ -264,7 +264,7 @@ def test_a_login_in_a_terminal_is_not_offered(editor: Editor) -> None:
     def serve_client(socket: ServerConnection) -> None:
         for message in socket:
             frame = json.loads(message)
-            asked.append(frame)
+            requests.append(frame)
             answer = {"jsonrpc": "2.0", "id": frame["id"]}
             if frame["method"] == "session/new":
                 answer["error"] = {"code": -32000, "message": "log in first"}
@@ -278,10 +278,10 @@ def test_a_login_in_a_terminal_is_not_offered(editor: Editor) -> None:
         offered = editor.wait_event("AcpAuthRequired")["methods"]
         assert [method["id"] for method in offered] == ["web"]
         editor.cmd("Acp login")
-        until(lambda: any(frame["method"] == "authenticate" for frame in asked))
-        (told,) = [f["params"] for f in asked if f["method"] == "authenticate"]
-        assert told == {"methodId": "web"}
-        assert asked[0]["params"]["clientCapabilities"]["auth"] == {"terminal": False}
+        until(lambda: any(frame["method"] == "authenticate" for frame in requests))
+        (params,) = [f["params"] for f in requests if f["method"] == "authenticate"]
+        assert params == {"methodId": "web"}
+        assert requests[0]["params"]["clientCapabilities"]["auth"] == {"terminal": False}
 
 
 PAD = "x" * 9000

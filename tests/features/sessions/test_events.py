@@ -47,9 +47,9 @@ HEARD = lua_chunk(__file__, "fire_events")
 
 
 def test_each_of_many_events_reaches_the_listeners_of_its_moment(editor: Editor) -> None:
-    heard = editor.lua(HEARD)
+    events = editor.lua(HEARD)
     # The first call had no listener; the listener of the permission began to listen to later ones.
-    assert heard == ["AcpPermission d1", "AcpToolCall b", "AcpToolCall a"]
+    assert events == ["AcpPermission d1", "AcpToolCall b", "AcpToolCall a"]
     editor.lua(
         "vim.api.nvim_create_autocmd('User', { pattern = 'AcpPer*', callback = function(it) "
         "_G.last = it.data end })"

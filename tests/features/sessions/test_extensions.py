@@ -188,5 +188,5 @@ def test_methods_with_a_handler_are_announced(editor: Editor, protocol: int) -> 
     handler(editor, "_my/sum", "return {}")
     editor.turn("say hi")
     params = traffic.received("initialize")[0]["params"]
-    told = params["clientCapabilities" if protocol == 1 else "capabilities"]
-    assert told["_meta"]["acp.nvim"] == {"extensions": ["_my/sum"]}
+    capabilities = params["clientCapabilities" if protocol == 1 else "capabilities"]
+    assert capabilities["_meta"]["acp.nvim"] == {"extensions": ["_my/sum"]}

@@ -109,8 +109,8 @@ def test_an_overwrite_without_the_old_text_is_counted_from_the_live_text(editor:
     editor.agent("script")
     diff = {"type": "diff", "path": str(path), "newText": "ONE\ntwo\n3\n"}
     call = {"toolCallId": "w", "title": "Write a.txt", "kind": "edit", "content": [diff]}
-    asked = {"toolCall": call, "options": OPTIONS}
-    editor.prompt(f"permission_json {json.dumps(asked)}")
+    request = {"toolCall": call, "options": OPTIONS}
+    editor.prompt(f"permission_json {json.dumps(request)}")
     editor.wait_event("AcpPermission")
     until(lambda: any("(+1 -1)" in line for line in editor.chat()))
     shown = [line.strip() for line in editor.chat()]

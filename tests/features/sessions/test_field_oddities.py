@@ -51,9 +51,9 @@ def test_2_permissions_with_few_fields_are_shown(editor: Editor) -> None:
     traffic = editor.agent("field_partial")
     editor.prompt("go")
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
-    [asked] = editor.session()["permissions"]
-    assert (asked["title"], asked["kind"]) == ("Known title", "edit")
-    assert [it["id"] for it in asked["options"]] == ["never", "reject", "allow"]
+    [permission] = editor.session()["permissions"]
+    assert (permission["title"], permission["kind"]) == ("Known title", "edit")
+    assert [it["id"] for it in permission["options"]] == ["never", "reject", "allow"]
     editor.answer("Acp allow")
     editor.wait_event("AcpPermission", 2)
     editor.wait("#require('acp').state().sessions[1].permissions == 1")

@@ -100,8 +100,8 @@ def test_options_of_every_kind_can_be_set(editor: Editor) -> None:
     ]
     for id, wanted in (("llm", "'b'"), ("level", "'high'"), ("fast", "true")):
         wait_value(editor, id, wanted)
-    for said in ("acp: Llm: B", "acp: Level: High", "acp: Fast: on"):
-        editor.wait_message(said)
+    for message in ("acp: Llm: B", "acp: Level: High", "acp: Fast: on"):
+        editor.wait_message(message)
 
 
 def test_a_refused_option_is_reverted(editor: Editor) -> None:

@@ -40,8 +40,8 @@ def test_prompts_for_a_closed_session_go_to_one_new_session(picker: Editor) -> N
     for text in ("say two", "say three"):
         picker.lua("require('acp').prompt(..., { session = 1 })", text)
     picker.wait_event("AcpTurnEnd", 3)
-    said = [line for line in picker.chat(2) if line in ("say two", "say three")]
-    assert said == ["say two", "say three"]
+    lines = [line for line in picker.chat(2) if line in ("say two", "say three")]
+    assert lines == ["say two", "say three"]
     assert len(picker.state()["sessions"]) == 2
     assert picker.messages().count("Session 1 is closed. Your prompt goes to a new one") == 1
 

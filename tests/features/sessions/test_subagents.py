@@ -91,11 +91,11 @@ def test_a_question_of_a_child_names_the_child(editor: Editor) -> None:
     traffic = editor.agent("subagent_asks")
     editor.prompt("go")
     editor.wait("#require('acp').state().sessions[1].permissions == 1")
-    [asked] = editor.session(1)["permissions"]
-    assert asked["title"] == "Explorer › Run c1"
-    assert asked["subagent"] == {"session": 2, "id": CHILD, "title": "Explorer"}
+    [permission] = editor.session(1)["permissions"]
+    assert permission["title"] == "Explorer › Run c1"
+    assert permission["subagent"] == {"session": 2, "id": CHILD, "title": "Explorer"}
     event = editor.wait_event("AcpPermission")
-    assert (event["session"], event["subagent"], event["id"]) == (1, 2, asked["id"])
+    assert (event["session"], event["subagent"], event["id"]) == (1, 2, permission["id"])
     assert not child_of(editor).get("permissions")
     editor.wait_screen("Explorer wants to run c1")
     chat = "\n".join(editor.chat(1))
@@ -132,10 +132,10 @@ def test_a_child_can_ask_with_a_form(editor: Editor) -> None:
     editor.agent("subagent_form")
     editor.prompt("go")
     editor.wait("#require('acp').state().sessions[1].elicitations == 1")
-    [asked] = editor.session(1)["elicitations"]
-    assert asked["message"] == "Who?"
+    [question] = editor.session(1)["elicitations"]
+    assert question["message"] == "Who?"
     assert "Explorer › Scripted asks: Who?" in "\n".join(editor.chat(1))
-    editor.lua("require('acp').answer(..., 'accept', {name = 'Ada'})", asked["id"])
+    editor.lua("require('acp').answer(..., 'accept', {name = 'Ada'})", question["id"])
     editor.wait_event("AcpTurnEnd")
     assert 'child: {"action": "accept", "content": {"name": "Ada"}}' in editor.chat(1)
 

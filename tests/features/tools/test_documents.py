@@ -43,9 +43,9 @@ def test_loaded_files_have_the_versions_known_to_servers(front: Editor) -> None:
     assert found["b.py"]["clients"] == []
     assert len(found["a.txt"]["clients"]) == 1
     call(front, "acp.buffers.language.lsp", "ask", question(front))
-    told = [it["params"]["textDocument"]["version"] for it in received(log, CHANGED)]
-    assert found["a.txt"]["version"] == told[-1]
-    assert found["a.txt"]["tick"] > told[-1], "a save counts for Neovim alone"
+    versions = [it["params"]["textDocument"]["version"] for it in received(log, CHANGED)]
+    assert found["a.txt"]["version"] == versions[-1]
+    assert found["a.txt"]["tick"] > versions[-1], "a save counts for Neovim alone"
 
 
 CHANGED = "textDocument/didChange"
@@ -53,8 +53,8 @@ CHANGED = "textDocument/didChange"
 
 def question(editor: Editor, **more: Any) -> dict[str, Any]:
     path = str(editor.work / "a.txt")
-    asked = {"path": path, "session": 1, "method": "textDocument/hover", "params": {}}
-    return {**asked, "at": [[0, 0]], "wait_ms": 20_000, **more}
+    arguments = {"path": path, "session": 1, "method": "textDocument/hover", "params": {}}
+    return {**arguments, "at": [[0, 0]], "wait_ms": 20_000, **more}
 
 
 def test_formatters_get_a_text_and_leave_the_buffer_unchanged(front: Editor) -> None:
@@ -63,7 +63,7 @@ def test_formatters_get_a_text_and_leave_the_buffer_unchanged(front: Editor) -> 
     front.open("a.txt")
     front.cmd("setlocal shiftwidth=3 expandtab")
     path = str(front.work / "a.txt")
-    asked = {"path": path, "session": 1, "lines": ["  x", " y"], "range": [0, 1]}
+    arguments = {"path": path, "session": 1, "lines": ["  x", " y"], "range": [0, 1]}
     about = {"path": path, "session": 1}
     assert call(front, "acp.buffers.language.documents", "formatters", about) == {
         "options": {"tabSize": 3, "insertSpaces": True},
@@ -71,7 +71,7 @@ def test_formatters_get_a_text_and_leave_the_buffer_unchanged(front: Editor) -> 
         "option": "",
     }
     assert front.lua("return _G.formatted") is None, "nothing runs before the question"
-    assert call(front, "acp.buffers.language.documents", "format", asked) == {
+    assert call(front, "acp.buffers.language.documents", "format", arguments) == {
         "lines": ["x", "y"],
         "ranged": False,
     }
@@ -79,7 +79,7 @@ def test_formatters_get_a_text_and_leave_the_buffer_unchanged(front: Editor) -> 
     assert front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)") == ["  one"]
     front.lua("_G.fails = true")
     with pytest.raises(LuaError, match="broken: line 1"):
-        call(front, "acp.buffers.language.documents", "format", asked)
+        call(front, "acp.buffers.language.documents", "format", arguments)
 
 
 def test_without_formatters_the_users_option_is_used(front: Editor) -> None:
@@ -93,8 +93,8 @@ def test_without_formatters_the_users_option_is_used(front: Editor) -> None:
     ):
         front.open("a.txt")
         front.cmd(f"setlocal {option}")
-        told = call(front, "acp.buffers.language.documents", "formatters", about)
-        assert (told["conform"], told["option"]) == ([], found)
+        formatters = call(front, "acp.buffers.language.documents", "formatters", about)
+        assert (formatters["conform"], formatters["option"]) == ([], found)
 
 
 def test_the_edit_of_a_command_is_returned_and_not_applied(front: Editor) -> None:
@@ -107,8 +107,8 @@ def test_the_edit_of_a_command_is_returned_and_not_applied(front: Editor) -> Non
     wait_attached(front, "a.txt")
     path = str(front.work / "a.txt")
     client = front.lua("return vim.lsp.get_clients()[1].id")
-    asked = {"client": client, "path": path, "session": 1, "command": {"command": "words.fix"}}
-    assert call(front, "acp.buffers.language.commands", "run", asked) == [change]
+    arguments = {"client": client, "path": path, "session": 1, "command": {"command": "words.fix"}}
+    assert call(front, "acp.buffers.language.commands", "run", arguments) == [change]
     assert front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)") == ["one"]
     assert front.lua("return vim.lsp.get_clients()[1].handlers['workspace/applyEdit']") is None
     with pytest.raises(LuaError, match=r"the command words\.no is none of words"):
@@ -116,7 +116,7 @@ def test_the_edit_of_a_command_is_returned_and_not_applied(front: Editor) -> Non
             front,
             "acp.buffers.language.commands",
             "run",
-            asked | {"command": {"command": "words.no"}},
+            arguments | {"command": {"command": "words.no"}},
         )
 
 

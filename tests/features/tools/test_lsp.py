@@ -238,32 +238,32 @@ def test_an_action_is_resolved_by_its_server(front: Editor) -> None:
     params: dict[str, Any] = {"context": {"diagnostics": []}}
     (found,) = ask(front, "textDocument/codeAction", at=[[0, 0], [0, 1]], params=params)
     (action,) = found["result"]
-    asked = {
+    arguments = {
         "client": found["client"],
         "path": str(front.work / "a.txt"),
         "method": "codeAction/resolve",
         "params": action,
     }
-    assert call(front, MODULE, "resolve", asked)["edit"]["changes"]
+    assert call(front, MODULE, "resolve", arguments)["edit"]["changes"]
     with pytest.raises(LuaError, match="has stopped"):
-        call(front, MODULE, "resolve", asked | {"client": 99})
+        call(front, MODULE, "resolve", arguments | {"client": 99})
 
 
 def test_without_a_path_all_servers_of_the_directories_are_asked(front: Editor) -> None:
     front.write("a.txt", TEXT)
     serve(front)
     roots = [str(front.work)]
-    asked = {
+    arguments = {
         "roots": roots,
         "method": "workspace/symbol",
         "params": {"query": "on"},
         "wait_ms": 1,
     }
     with pytest.raises(LuaError, match="runs here: name a path"):
-        call(front, MODULE, "ask", asked)
+        call(front, MODULE, "ask", arguments)
     front.open("a.txt")
     wait_attached(front, "a.txt")
-    (found,) = call(front, MODULE, "ask", asked)
+    (found,) = call(front, MODULE, "ask", arguments)
     assert [symbol["name"] for symbol in found["result"]] == ["one"]
 
 

@@ -111,9 +111,9 @@ async def test_the_server_is_the_relay_with_the_address_in_its_environment(tmp_p
     assert offered.secrets == [server.env[1].value]
 
 
-@pytest.mark.parametrize(("acp", "way"), [(False, "relay"), (True, "acp")])
-def test_an_agent_gets_the_tools_over_its_connection_if_it_can(acp: bool, way: str) -> None:
-    assert tools_route(schema.McpCapabilities(acp=acp, http=True)) == way
+@pytest.mark.parametrize(("acp", "kind"), [(False, "relay"), (True, "acp")])
+def test_an_agent_gets_the_tools_over_its_connection_if_it_can(acp: bool, kind: str) -> None:
+    assert tools_route(schema.McpCapabilities(acp=acp, http=True)) == kind
 
 
 async def test_an_agent_that_does_not_connect_is_reported_once(tmp_path: Path) -> None:

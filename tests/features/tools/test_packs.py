@@ -126,8 +126,8 @@ def test_tests_are_listed_and_run_once_the_user_agrees(
     editor.wait("#require('acp').state().sessions[1].permissions > 0")
     editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd", 4)
-    said = caller.results("tests_run")[-1]
-    assert said["content"][0]["text"] == (
+    result = caller.results("tests_run")[-1]
+    assert result["content"][0]["text"] == (
         "1 passed, 1 failed, 0 skipped\n"
         "failed test_app.py:4 bad\n  test_app.py:5: no: 1 == 2\n"
         "passed test_app.py:1 good"

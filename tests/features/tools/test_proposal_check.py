@@ -74,8 +74,8 @@ def test_card_and_review_show_errors_that_an_edit_adds(project: ServedProject) -
     # Nothing remains in Neovim, and the diagnostics of the file are unchanged.
     names = "vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())"
     assert not [name for name in editor.lua(f"return {names}") if "proposed" in name]
-    said = editor.lua("return vim.diagnostic.get()")
-    assert [(it["lnum"], it["message"]) for it in said] == [(1, "old")]
+    diagnostics = editor.lua("return vim.diagnostic.get()")
+    assert [(it["lnum"], it["message"]) for it in diagnostics] == [(1, "old")]
     uris = [it["params"][URI]["uri"] for it in received(project.log, f"{URI}/didOpen")]
     assert uris.count(project.path.as_uri()) == 1
     editor.answer("Acp deny")

@@ -63,10 +63,10 @@ def test_a_limit_counts_the_rest(editor: Editor, caller: Caller) -> None:
 
 
 def test_a_symbol_that_is_not_on_the_line_is_reported(editor: Editor, caller: Caller) -> None:
-    said = caller.error("hover", path="a.txt", line=3, symbol="three")
-    assert said == "'three' is not on that line: a.txt:3 holds 'one two'"
-    said = caller.error("hover", path="a.txt", line=9, symbol="three")
-    assert said == "a.txt has 6 lines, there is no line 9"
+    error = caller.error("hover", path="a.txt", line=3, symbol="three")
+    assert error == "'three' is not on that line: a.txt:3 holds 'one two'"
+    error = caller.error("hover", path="a.txt", line=9, symbol="three")
+    assert error == "a.txt has 6 lines, there is no line 9"
 
 
 def test_a_missing_server_is_reported(editor: Editor, caller: Caller) -> None:
@@ -103,8 +103,8 @@ def test_paths_outside_need_a_permission(editor: Editor, caller: Caller) -> None
     (editor.work / "link.txt").symlink_to(outside)
     editor.setup({"files": {"outside": "deny"}})
     for path in (str(outside), "../outside.txt", "link.txt"):
-        said = caller.error("hover", path=path, line=1, symbol="secret")
-        assert said.endswith("outside of the session's directories")
+        error = caller.error("hover", path=path, line=1, symbol="secret")
+        assert error.endswith("outside of the session's directories")
 
 
 def test_lines_of_secrets_are_in_no_answer(editor: Editor, caller: Caller) -> None:
@@ -150,9 +150,9 @@ def test_diagnostics_can_be_limited_to_the_turn(editor: Editor, caller: Caller) 
     wait_attached(editor, "b.txt")
     editor.wait("#vim.diagnostic.get(0) == 2")
     caller.text("diagnostics")  # otherwise the tool may be asked before it has seen any diagnostics
-    asked = json.dumps({"since": "turn", "wait_ms": 20_000})
+    arguments = json.dumps({"since": "turn", "wait_ms": 20_000})
     text = json.dumps("one\nerror: stays\nerror: new\n")
-    editor.turn(f"write {path} {text}\nmcp nvim_diagnostics {asked}")
+    editor.turn(f"write {path} {text}\nmcp nvim_diagnostics {arguments}")
     assert caller.results("diagnostics")[-1]["content"][0]["text"].split("\n") == [
         "+ b.txt:3:1 error: new [words E1]",
         "- b.txt error: old [words]",
@@ -220,11 +220,11 @@ def test_the_first_of_many_diagnostics_are_returned_by_position_and_unchanged(
 ) -> None:
     editor.open("a.txt")
     editor.lua(MANY)
-    kept = editor.lua("return vim.diagnostic.get(0)")
+    diagnostics = editor.lua("return vim.diagnostic.get(0)")
     found = caller.call("diagnostics", path="a.txt", wait_ms=1, limit=3)["content"][0]["text"]
     first = [f"a.txt:{line}:1 error: no. {3001 - line}" for line in (1, 3, 5)]
     assert found.split("\n") == [*first, "… 2997 more"]
-    assert editor.lua("return vim.diagnostic.get(0)") == kept
+    assert editor.lua("return vim.diagnostic.get(0)") == diagnostics
     assert editor.lua("local a = {{}} return vim.deepcopy(a)[1] ~= a[1]")
 
 

@@ -28,8 +28,8 @@ READ = 'mcp nvim_read {"path": "app.py"}'
 def result(agent: Traffic, tool: str = "nvim_read", nth: int = 0) -> dict[str, Any]:
     """Return the result of the nth call of a tool."""
     head = f"mcp {tool} "
-    told = [note.removeprefix(head) for note in agent.notes() if note.startswith(head)]
-    outcome: dict[str, Any] = json.loads(told[nth])["result"]
+    results = [note.removeprefix(head) for note in agent.notes() if note.startswith(head)]
+    outcome: dict[str, Any] = json.loads(results[nth])["result"]
     return outcome
 
 

@@ -56,9 +56,9 @@ def test_arguments_and_context_arrive_unchanged(editor: Editor) -> None:
     found = answer["result"]["structuredContent"]
     assert found["ctx"] == {"session": 1, "cwd": str(editor.work), "agent": "script"}
     assert found["none"] is True
-    kept = found["args"]
-    assert kept["a"][:2] == [1, None]
-    assert (kept["b"], kept["path"], "gone" in kept) == ({}, "ü\x00", False)
+    arguments = found["args"]
+    assert arguments["a"][:2] == [1, None]
+    assert (arguments["b"], arguments["path"], "gone" in arguments) == ({}, "ü\x00", False)
     assert json.loads(text(answer)[1]) == found
 
 
@@ -87,8 +87,8 @@ def test_arguments_and_context_arrive_unchanged(editor: Editor) -> None:
 def test_results_of_a_tool_are_sent(editor: Editor, body: str, gives: tuple[bool, str]) -> None:
     editor.agent("script")
     register(editor, "mine", body)
-    failed, said = text(call(editor, "mine"))
-    assert (failed, said.replace("\\udcff", "�")) == gives
+    failed, answer = text(call(editor, "mine"))
+    assert (failed, answer.replace("\\udcff", "�")) == gives
 
 
 def test_a_timers_callback_can_answer(editor: Editor) -> None:
@@ -115,10 +115,10 @@ def test_a_timers_callback_can_answer(editor: Editor) -> None:
 def test_a_value_that_cannot_be_sent_is_one_line(editor: Editor, value: str, why: str) -> None:
     editor.agent("script")
     register(editor, "mine", f"return {value}")
-    failed, said = text(call(editor, "mine"))
+    failed, answer = text(call(editor, "mine"))
     assert failed
-    assert said.startswith(f"the result cannot be sent: {why}")
-    assert "\n" not in said
+    assert answer.startswith(f"the result cannot be sent: {why}")
+    assert "\n" not in answer
     register(editor, "mine", "return 'well'")
     assert text(call(editor, "mine")) == (False, "well")
 
@@ -127,11 +127,11 @@ def test_a_value_that_cannot_be_sent_is_one_line(editor: Editor, value: str, why
 def test_a_result_of_fifty_megabytes_is_cut(editor: Editor, value: str) -> None:
     editor.agent("script")
     register(editor, "mine", f"local big = ('ü'):rep(25 * 2 ^ 20) return {value}")
-    failed, said = text(call(editor, "mine"))
+    failed, answer = text(call(editor, "mine"))
     assert failed == value.startswith("nil")
-    assert len(said) <= 1 << 20
-    assert "ü" in said
-    assert failed or said.endswith("more bytes are left out; ask for a part")
+    assert len(answer) <= 1 << 20
+    assert "ü" in answer
+    assert failed or answer.endswith("more bytes are left out; ask for a part")
     assert not editor.lua("return require('acp').state().sessions[1].error")
 
 
@@ -163,8 +163,8 @@ def test_tools_are_added_and_removed_in_an_open_session(editor: Editor) -> None:
     editor.wait("not vim.list_contains(require('acp').state().sessions[1].tools.names, 'mine')")
     assert call(editor, "mine")["error"]["message"] == "no tool mine"
     assert "other" in names(editor)
-    told = [note for note in editor.traffic[-1].notes() if note.startswith("mcp told ")]
-    assert ["tools/list_changed" in note for note in told] == [True, True]  # one more, one less
+    notes = [note for note in editor.traffic[-1].notes() if note.startswith("mcp told ")]
+    assert ["tools/list_changed" in note for note in notes] == [True, True]  # one more, one less
 
 
 def test_the_option_tools_may_name_them(editor: Editor) -> None:
@@ -249,7 +249,7 @@ def test_rules_answer_for_user_tools(editor: Editor, action: str, gives: tuple[b
 
 
 @pytest.mark.parametrize(
-    ("name", "spec", "said"),
+    ("name", "spec", "message"),
     [
         ("my tool", {}, "not 'my tool'"),
         ("a" * 65, {}, "up to 64"),
@@ -264,12 +264,12 @@ def test_rules_answer_for_user_tools(editor: Editor, action: str, gives: tuple[b
         ("mine", {"description": "d", "write": 1}, "run should be a function"),
     ],
 )
-def test_a_mistake_is_named(editor: Editor, name: Any, spec: Any, said: str) -> None:
-    assert said in editor.lua(REFUSED, name, spec)
+def test_a_mistake_is_named(editor: Editor, name: Any, spec: Any, message: str) -> None:
+    assert message in editor.lua(REFUSED, name, spec)
 
 
 @pytest.mark.parametrize(
-    ("schema", "said"),
+    ("schema", "message"),
     [
         ("'text'", "schema should be a table, a JSON schema of type 'object', not 'text'"),
         ("{ type = 'array' }", "schema should be a table"),
@@ -281,12 +281,12 @@ def test_a_mistake_is_named(editor: Editor, name: Any, spec: Any, said: str) -> 
         ("{ type = 'object' }, write = 'yes'", "write should be true or false, not 'yes'"),
     ],
 )
-def test_a_wrong_schema_is_named(editor: Editor, schema: str, said: str) -> None:
+def test_a_wrong_schema_is_named(editor: Editor, schema: str, message: str) -> None:
     spec = f"{{ description = 'd', run = print, schema = {schema} }}"
     code = f"local ok, why = pcall(require('acp').tool, 'mine', {spec}) return {{ ok, why }}"
     ok, why = editor.lua(code)
     assert not ok
-    assert said in why
+    assert message in why
 
 
 def test_a_tool_may_be_registered_in_a_fast_event(editor: Editor) -> None:

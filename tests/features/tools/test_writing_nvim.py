@@ -47,8 +47,8 @@ class Project:
         self.editor.wait_event("AcpTurnEnd", turns, 30)
         lines = self.editor.chat()
         last = max(row for row, line in enumerate(lines) if line.startswith(f"{tool}: "))
-        said = [line for line in lines[last:] if line.strip()]
-        return [said[0].removeprefix(f"{tool}: "), *said[1:]]
+        result = [line for line in lines[last:] if line.strip()]
+        return [result[0].removeprefix(f"{tool}: "), *result[1:]]
 
     def wait_question(self) -> dict[str, Any]:
         """Return the pending question."""
@@ -87,9 +87,13 @@ def test_an_edit_needs_a_permission_and_is_pending(project: Project) -> None:
     editor.open("a.txt")
     editor.keys("Gounsaved<Esc>gg")
     project.begin("nvim_edit", path="a.txt", edits=[{"old": "load two", "new": "load 2"}])
-    asked = project.wait_question()
-    assert (asked["title"], asked["kind"]) == ("Edit a.txt", "edit")
-    assert [it["kind"] for it in asked["options"]] == ["allow_once", "allow_always", "reject_once"]
+    question = project.wait_question()
+    assert (question["title"], question["kind"]) == ("Edit a.txt", "edit")
+    assert [it["kind"] for it in question["options"]] == [
+        "allow_once",
+        "allow_always",
+        "reject_once",
+    ]
     editor.answer("Acp allow")
     assert project.wait_ended("nvim_edit") == ["ok", "edited a.txt: +1 -1, pending review"]
     assert project.text("a.txt") == "def load\nload 2\nunsaved\n"
@@ -111,17 +115,19 @@ def test_a_refusal_is_reported_to_the_agent(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "said", "text"),
+    ("action", "result", "text"),
     [
         ("allow", ["ok", "edited a.txt: +1 -1, pending review"], A.replace("two", "2")),
         ("deny", ["failed", "a rule of the user refuses"], A),
     ],
 )
-def test_rules_answer_for_edits(project: Project, action: str, said: list[str], text: str) -> None:
+def test_rules_answer_for_edits(
+    project: Project, action: str, result: list[str], text: str
+) -> None:
     rules = [{"action": action, "kind": "edit", "path": "*.txt"}]
     project.editor.setup({"permission": {"rules": rules}})
     edits = [{"old": "two", "new": "2"}]
-    assert project.call("nvim_edit", path="a.txt", edits=edits) == said
+    assert project.call("nvim_edit", path="a.txt", edits=edits) == result
     assert project.disk("a.txt") == text
 
 
@@ -130,8 +136,8 @@ def test_all_later_edits_of_the_session_can_be_allowed(project: Project) -> None
     project.wait_question()
     project.editor.answer("Acp allow allow_always")
     assert project.wait_ended("nvim_edit")[0] == "ok"
-    said = project.call("nvim_edit", path="c.txt", edits=[{"old": "two", "new": "2"}])
-    assert said == ["ok", "edited c.txt: +1 -1, pending review"]
+    result = project.call("nvim_edit", path="c.txt", edits=[{"old": "two", "new": "2"}])
+    assert result == ["ok", "edited c.txt: +1 -1, pending review"]
 
 
 def test_the_question_about_a_file_outside_has_its_reason(project: Project) -> None:
@@ -152,9 +158,9 @@ def test_the_question_about_a_file_outside_has_its_reason(project: Project) -> N
 def test_a_file_outside_can_be_refused_by_an_option(project: Project) -> None:
     (project.editor.home / "outside.txt").write_text(A)
     project.editor.setup({"files": {"outside": "deny"}})
-    said = project.call("nvim_edit", path="../outside.txt", edits=[{"old": "two", "new": "2"}])
-    assert said[0] == "failed"
-    assert "outside of the session's directories" in said[1]
+    result = project.call("nvim_edit", path="../outside.txt", edits=[{"old": "two", "new": "2"}])
+    assert result[0] == "failed"
+    assert "outside of the session's directories" in result[1]
 
 
 def test_the_users_amendment_is_written_and_reported(project: Project) -> None:
@@ -166,8 +172,8 @@ def test_the_users_amendment_is_written_and_reported(project: Project) -> None:
     editor.wait("#vim.api.nvim_list_tabpages() == 2")
     editor.keys("ggGA!<Esc>")
     editor.answer("Acp allow")
-    said = " ".join(project.wait_ended("nvim_edit"))
-    assert "the user changed your edit before they allowed it" in said
+    result = " ".join(project.wait_ended("nvim_edit"))
+    assert "the user changed your edit before they allowed it" in result
     assert project.disk("a.txt") == "def load\nload 2!\n"
     editor.wait("#vim.api.nvim_list_tabpages() == 1")
 
@@ -196,9 +202,9 @@ def test_a_rename_changes_three_files_with_unsaved_text(project: Project) -> Non
     editor.wait_screen("wants to rename load to fetch")
     editor.keys("Gotyped meanwhile<Esc>")
     editor.answer("Acp allow")
-    said = project.wait_ended("nvim_rename")
-    assert said[0] == "ok"
-    assert sorted(said[1:]) == [
+    result = project.wait_ended("nvim_rename")
+    assert result[0] == "ok"
+    assert sorted(result[1:]) == [
         "edited a.txt: +2 -2, pending review",
         "edited b.txt: +2 -2, pending review",
         "edited c.txt: +1 -1, pending review",
@@ -234,9 +240,9 @@ def test_one_hunk_of_a_rename_can_be_rejected(project: Project) -> None:
 
 
 def test_a_dry_run_needs_no_permission(project: Project) -> None:
-    said = project.call("nvim_rename", **RENAME, dry_run=True)
-    assert said[:2] == ["ok", "4 lines in 3 files would change; nothing is changed yet"]
-    assert "c.txt:3 load" in said
+    result = project.call("nvim_rename", **RENAME, dry_run=True)
+    assert result[:2] == ["ok", "4 lines in 3 files would change; nothing is changed yet"]
+    assert "c.txt:3 load" in result
     assert project.editor.events("AcpPermission") == []
 
 
@@ -244,17 +250,17 @@ def test_a_rename_for_another_version_is_refused(make: Callable[..., Project]) -
     project = make(versions=1)
     project.editor.open("a.txt")
     wait_attached(project.editor, "a.txt")
-    said = " ".join(project.call("nvim_rename", **RENAME))
-    assert said.startswith("failed")
-    assert "has changed since the server looked at it" in said
+    result = " ".join(project.call("nvim_rename", **RENAME))
+    assert result.startswith("failed")
+    assert "has changed since the server looked at it" in result
     assert project.editor.events("AcpPermission") == []
 
 
 def test_one_readonly_file_stops_the_rename(project: Project) -> None:
     (project.editor.work / "c.txt").chmod(0o444)
-    said = " ".join(project.call("nvim_rename", **RENAME))
-    assert said.startswith("failed")
-    assert said.endswith("the file is write-protected")
+    result = " ".join(project.call("nvim_rename", **RENAME))
+    assert result.startswith("failed")
+    assert result.endswith("the file is write-protected")
     assert (project.disk("a.txt"), project.disk("b.txt")) == (A, B)
 
 
@@ -272,9 +278,9 @@ def test_without_a_server_the_rename_is_refused(editor: Editor) -> None:
     project = Project.__new__(Project)
     project.editor = editor
     editor.write("a.lua", "local x\n")
-    said = project.call("nvim_rename", path="a.lua", line=1, symbol="x", new_name="y")
-    assert said[0] == "failed"
-    assert said[1].startswith("no language server for a.lua")
+    result = project.call("nvim_rename", path="a.lua", line=1, symbol="x", new_name="y")
+    assert result[0] == "failed"
+    assert result[1].startswith("no language server for a.lua")
 
 
 # -- code actions, formatting ---------------------------------------------------------------------
@@ -283,8 +289,8 @@ def test_without_a_server_the_rename_is_refused(editor: Editor) -> None:
 def test_a_code_action_is_listed_and_applied(project: Project) -> None:
     editor = project.editor
     editor.write("a.txt", "def load\nerror: wrong\nrest\n")
-    said = project.call("nvim_code_actions", path="a.txt", line=2)
-    assert said == ["ok", "a1 quickfix Remove line 2"]
+    result = project.call("nvim_code_actions", path="a.txt", line=2)
+    assert result == ["ok", "a1 quickfix Remove line 2"]
     project.begin("nvim_apply_code_action", id="a1")
     assert project.wait_question()["title"] == "Remove line 2"
     editor.answer("Acp allow")
@@ -304,8 +310,8 @@ def test_a_command_runs_after_the_question(make: Callable[..., Project], editor:
     assert project.call("nvim_code_actions", path="a.txt", line=1) == ["ok", "a1 Fix it"]
     editor.setup({"permission": {"rules": [{"action": "allow", "kind": "edit"}]}})
     project.begin("nvim_apply_code_action", id="a1")
-    asked = project.wait_question()
-    assert (asked["title"], asked["kind"]) == ("Fix it", "execute")
+    question = project.wait_question()
+    assert (question["title"], question["kind"]) == ("Fix it", "execute")
     editor.wait_screen("wants to run lsp:")
     editor.wait_screen("words.fix")
     assert project.disk("a.txt") == A
@@ -428,9 +434,9 @@ def test_files_are_created_moved_and_deleted(make: Callable[..., Project], edito
     editor.wait("#vim.api.nvim_list_tabpages() == 2")
     assert files(project) == BEFORE
     editor.answer("Acp allow")
-    said = project.wait_ended("nvim_rename")
-    assert said[0] == "ok"
-    assert sorted(said[1:]) == [
+    result = project.wait_ended("nvim_rename")
+    assert result[0] == "ok"
+    assert sorted(result[1:]) == [
         "created n.txt: +1 -0, pending review",
         "deleted b.txt: +0 -2, pending review",
         "moved sub/moved.txt from a.txt: +1 -0, pending review",
@@ -465,6 +471,6 @@ def test_unsaved_text_is_never_deleted(make: Callable[..., Project], editor: Edi
     project = make(answers=refactoring(editor))
     editor.open("b.txt")
     editor.keys("ggOmine<Esc>")
-    said = " ".join(project.call("nvim_rename", **RENAME))
-    assert said.endswith("its buffer has unsaved changes")
+    result = " ".join(project.call("nvim_rename", **RENAME))
+    assert result.endswith("its buffer has unsaved changes")
     assert files(project) == BEFORE

@@ -39,8 +39,8 @@ def test_a_turn_with_all_kinds_of_updates_is_shown(editor: Editor, version: int)
 def test_a_permission_is_answered(editor: Editor, version: int, key: str) -> None:
     editor.agent("script", protocol=version)
     editor.prompt("permission p1")
-    asked = editor.wait_event("AcpPermission")
-    assert asked["tool_call"] == "p1"
+    permission = editor.wait_event("AcpPermission")
+    assert permission["tool_call"] == "p1"
     assert editor.session()["status"] == "running"
     editor.answer(f"Acp {key}")
     editor.wait_event("AcpTurnEnd")

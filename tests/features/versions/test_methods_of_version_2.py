@@ -95,10 +95,10 @@ def test_an_agent_may_report_a_login(picker: Editor) -> None:
 
 def test_questions_with_forms_and_addresses_are_answered(editor: Editor) -> None:
     traffic = editor.agent("script", protocol=2)
-    asked = traffic.wait  # the first prompt starts the agent
+    wait = traffic.wait  # the first prompt starts the agent
     editor.lua("vim.ui.open = function(url) _G.opened = url end")
     editor.prompt("elicit_form\nelicit_url")
-    capabilities = asked("initialize")["params"]["capabilities"]
+    capabilities = wait("initialize")["params"]["capabilities"]
     assert capabilities == {"auth": {"terminal": {}}, "elicitation": {"form": {}, "url": {}}}
     waiting = "#require('acp').state().sessions[1].elicitations == 1"
     editor.wait(waiting)
@@ -119,8 +119,8 @@ def test_a_withdrawn_question_and_one_about_an_unknown_request_are_handled(edito
     [answer] = traffic.wait_answers(PERMISSION, 1)
     assert answer["result"] == {"outcome": {"outcome": "cancelled"}}
     subject = {"type": "budget", "amount": 5}
-    asked = {"title": "Spend it?", "description": "Five euros.", "subject": subject}
-    editor.prompt("asks2 " + json.dumps(asked))
+    question = {"title": "Spend it?", "description": "Five euros.", "subject": subject}
+    editor.prompt("asks2 " + json.dumps(question))
     event = editor.wait_event("AcpPermission", 2)
     assert (event["title"], event.get("tool_call")) == ("Spend it?", None)
     assert any("Five euros." in line for line in editor.chat())
@@ -197,8 +197,8 @@ def test_commands_in_an_answer_and_a_state_before_it_are_applied(editor: Editor)
 def test_a_subagent_can_ask_in_version_2(editor: Editor) -> None:
     editor.agent("subagent_asks", protocol=2)
     editor.prompt("go")
-    asked = editor.wait_event("AcpPermission")
-    assert asked["subagent"] == 2
+    permission = editor.wait_event("AcpPermission")
+    assert permission["subagent"] == 2
     editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     assert editor.session(1)["subagents"][0]["title"] == "Explorer"

@@ -97,8 +97,8 @@ def test_a_permission_about_a_command_is_shown(editor: Editor) -> None:
     editor.agent("script2", protocol=2)
     subject = {"type": "command", "command": "make clean", "cwd": "/tmp"}
     editor.prompt("asks2 " + json.dumps({"title": "Clean up?", "subject": subject}))
-    asked = editor.wait_event("AcpPermission")
-    assert asked["title"] == "Clean up?"
+    permission = editor.wait_event("AcpPermission")
+    assert permission["title"] == "Clean up?"
     assert any("make clean" in line for line in editor.chat())
     assert "○ Scripted asks: Clean up?" in editor.chat()
     editor.answer("Acp allow")

@@ -54,8 +54,8 @@ def failure(editor: Editor) -> str:
     editor.wait(FAILED)
     editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
     assert editor.lines("acp://composer/1") == ["hello"]
-    said: str = editor.wait("vim.fn.execute('messages'):match('acp: [^\\n]*')")
-    return said
+    message: str = editor.wait("vim.fn.execute('messages'):match('acp: [^\\n]*')")
+    return message
 
 
 @pytest.fixture
@@ -197,8 +197,8 @@ def test_missing_git_is_reported(edit: Start, tmp_path: Path) -> None:
     editor.agent("script")
     path = editor.write("a.txt", "one\n")
     editor.turn(f'write {path} "two\\n"')
-    said = "⚠ No checkpoints, and changes on disk are not seen: git is not installed"
-    assert editor.chat().count(said) == 1
+    warning = "⚠ No checkpoints, and changes on disk are not seen: git is not installed"
+    assert editor.chat().count(warning) == 1
     assert [edit["hunks"] for edit in editor.session(1)["edits"]] == [1]
     editor.cmd("Acp reject all")
     until(lambda: path.read_text() == "one\n")

@@ -88,8 +88,8 @@ def test_prompts_sent_while_everything_starts_arrive_in_order(editor: Editor) ->
     for word in ("first", "second", "third"):
         editor.cmd(f"AcpPrompt {word}")
     editor.wait_event("AcpTurnEnd", 3)
-    said = [line for line in editor.chat(1) if line in ("first", "second", "third")]
-    assert said == ["first", "first", "second", "second", "third", "third"]
+    lines = [line for line in editor.chat(1) if line in ("first", "second", "third")]
+    assert lines == ["first", "first", "second", "second", "third", "third"]
 
 
 def test_missing_packages_are_named_and_the_prompt_is_not_lost(

@@ -76,5 +76,5 @@ def test_additional_directories_are_absolute_and_a_missing_one_is_reported_once(
     agent = editor.agent("script", capabilities=takes_them)
     editor.setup({"files": {"directories": ["/tmp", "lib", "/tmp/", str(editor.work / "lib")]}})
     editor.turn("say hi")
-    told = agent.received("session/new")[0]["params"]["additionalDirectories"]
-    assert told == ["/tmp", str(editor.work / "lib")]
+    directories = agent.received("session/new")[0]["params"]["additionalDirectories"]
+    assert directories == ["/tmp", str(editor.work / "lib")]

@@ -65,8 +65,8 @@ def test_vim_nil_counts_as_nil(editor: Editor) -> None:
     editor.lua("require('acp').setup(...)", None)
     editor.setup({})
     editor.lua("require('acp').prompt(...)", "permission", None)
-    asked = editor.wait_event("AcpPermission")
-    editor.lua("require('acp').answer(...)", asked["id"], None, None)
+    permission = editor.wait_event("AcpPermission")
+    editor.lua("require('acp').answer(...)", permission["id"], None, None)
     assert editor.wait_event("AcpPermissionDone")["outcome"] == "cancelled"
     editor.wait_event("AcpTurnEnd")
     editor.lua("require('acp').prompt(...)", "wait_for_cancel", {"session": None})

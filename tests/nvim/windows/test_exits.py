@@ -180,8 +180,8 @@ def test_an_agent_that_ends_in_both_handshakes_is_reported(editor: Editor) -> No
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
     assert len(traffic.pids()) == 2
     chat = editor.chat(1)
-    [told] = [line for line in chat if "exit code 4" in line]
-    assert "started twice" in told
+    [ended] = [line for line in chat if "exit code 4" in line]
+    assert "started twice" in ended
     assert any("acp: cannot unmarshal number" in line for line in chat)
     assert any("no licence found" in line for line in chat)
     assert "started twice" in editor.state()["agents"]["ends_at_both_versions"]["error"]

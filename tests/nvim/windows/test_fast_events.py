@@ -40,8 +40,8 @@ def test_arguments_are_copied_at_the_call(editor: Editor) -> None:
 def test_a_permission_can_be_answered(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("permission")
-    asked = editor.wait_event("AcpPermission")
-    run_fast(editor, f"require('acp').answer('{asked['id']}', 'allow')")
+    permission = editor.wait_event("AcpPermission")
+    run_fast(editor, f"require('acp').answer('{permission['id']}', 'allow')")
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
     assert "p1: allow" in editor.chat(1)
 

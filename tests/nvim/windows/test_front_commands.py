@@ -297,8 +297,8 @@ def test_an_argument_without_any_choices_is_refused(front: Editor, command: str,
 
 
 def test_a_review_of_an_unknown_file_names_the_nearest_pending_one(front: Editor) -> None:
-    here, gone = str(front.write("mine.txt", "")), str(front.work / "gone.txt")
-    edits = [{"path": path, "hunks": 1} for path in (str(front.work / "main.txt"), gone)]
+    here, missing = str(front.write("mine.txt", "")), str(front.work / "gone.txt")
+    edits = [{"path": path, "hunks": 1} for path in (str(front.work / "main.txt"), missing)]
     session(front, edits=edits)
     assert error_of(front, "Acp review man.txt") == (
         "acp: Unknown file 'man.txt', did you mean 'main.txt'?"
@@ -306,4 +306,4 @@ def test_a_review_of_an_unknown_file_names_the_nearest_pending_one(front: Editor
     assert sent(front) == []
     for path in ("gone.txt", here):
         front.cmd(f"Acp review {path}")
-    assert [arguments["path"] for _, arguments in sent(front)] == [gone, here]
+    assert [arguments["path"] for _, arguments in sent(front)] == [missing, here]

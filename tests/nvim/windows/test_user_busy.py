@@ -37,15 +37,15 @@ def project(editor: Editor) -> Editor:
     return editor
 
 
-def change(way: str, path: Path) -> str:
+def change(route: str, path: Path) -> str:
     """Let the agent insert two lines above line 2."""
-    if way == "fs":
+    if route == "fs":
         return f"write {path} " + json.dumps(LINES.replace("line 2\n", TWO))
     return f"runs {path} " + json.dumps(f"sed -i '2i new 1\\nnew 2' {path}")
 
 
-def expected(*, changed: dict[int, str] | None = None, gone: tuple[int, ...] = ()) -> list[str]:
-    lines = [(changed or {}).get(n, f"line {n}") for n in range(1, 21) if n not in gone]
+def expected(*, changed: dict[int, str] | None = None, deleted: tuple[int, ...] = ()) -> list[str]:
+    lines = [(changed or {}).get(n, f"line {n}") for n in range(1, 21) if n not in deleted]
     return "\n".join([lines[0], *ADDED, *lines[1:]]).split("\n")
 
 
@@ -53,79 +53,79 @@ def lines(editor: Editor) -> list[str]:
     return editor.lines(str(editor.work / "a.txt"))
 
 
-def turn(editor: Editor, way: str) -> None:
-    editor.turn(change(way, editor.work / "a.txt"))
+def turn(editor: Editor, route: str) -> None:
+    editor.turn(change(route, editor.work / "a.txt"))
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("route", WAYS)
 @pytest.mark.parametrize(
     ("begin", "rest", "then"),
     [
         ("ggV", "d", expected()[1:]),
         ("5Gji", "x<Esc>", expected(changed={6: "xline 6"})),
         ("5G0R", "LI<Esc>", expected(changed={5: "LIne 5"})),
-        ('5G"a', "dd", expected(gone=(5,))),
+        ('5G"a', "dd", expected(deleted=(5,))),
         ("5G:s/line/LINE", "<CR>", expected(changed={5: "LINE 5"})),
     ],
 )
 def test_a_command_in_progress_is_not_disturbed(
-    project: Editor, way: str, begin: str, rest: str, then: list[str]
+    project: Editor, route: str, begin: str, rest: str, then: list[str]
 ) -> None:
     project.keys(begin)
-    turn(project, way)
+    turn(project, route)
     until(lambda: lines(project) == expected())
     project.keys(rest + "<Esc>")
     project.wait("vim.fn.mode(1) == 'n'")
     until(lambda: lines(project) == then, what=repr(then))
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("route", WAYS)
 @pytest.mark.parametrize(
     ("begin", "rest", "then"),
     [
-        ("5Gd", "d", expected(gone=(5,))),
+        ("5Gd", "d", expected(deleted=(5,))),
         ("5Gc", "cx<Esc>", expected(changed={5: "x"})),
         ("5G>", "j", expected(changed={5: "\tline 5", 6: "\tline 6"})),
-        ("5Gi<C-o>d", "d<Esc>", expected(gone=(5,))),
+        ("5Gi<C-o>d", "d<Esc>", expected(deleted=(5,))),
         (":5,6s/line/LINE/c<CR>", "yy", expected(changed={5: "LINE 5", 6: "LINE 6"})),
         ("5G0<C-v>jI", "x<Esc>", expected(changed={5: "xline 5", 6: "xline 6"})),
         ("5G<C-v>j$A", "x<Esc>", expected(changed={5: "line 5x", 6: "line 6x"})),
         ("5G0<C-v>jlc", "x<Esc>", expected(changed={5: "xne 5", 6: "xne 6"})),
         ("5G0c<C-v>j", "x<Esc>", expected(changed={5: "xine 5", 6: "xine 6"})),
-        ("5Gvj", "d", expected(gone=(5,), changed={6: "ine 6"})),
-        ("5GVj", "d", expected(gone=(5, 6))),
+        ("5Gvj", "d", expected(deleted=(5,), changed={6: "ine 6"})),
+        ("5GVj", "d", expected(deleted=(5, 6))),
         ("5G<C-v>j", "d", expected(changed={5: "ine 5", 6: "ine 6"})),
         ("5G<C-v>j$", "Ax<Esc>", expected(changed={5: "line 5x", 6: "line 6x"})),
         ("5G0gh<C-o>e", "word", expected(changed={5: "word 5"})),
-        ("6GVk", "d", expected(gone=(5, 6))),
+        ("6GVk", "d", expected(deleted=(5, 6))),
         ("ggVj", "y", expected()),
-        ("5GV/line 7", "<CR>d", expected(gone=(5, 6, 7))),
+        ("5GV/line 7", "<CR>d", expected(deleted=(5, 6, 7))),
         ("5G0<C-v>jIx<C-r>=1<CR>", "<Esc>", expected(changed={5: "x1line 5", 6: "x1line 6"})),
         ("5G0<C-v>jIli<C-n><C-e>", "x<Esc>", expected(changed={5: "lixline 5", 6: "lixline 6"})),
-        ("5Gd/line 7", "<CR>", expected(gone=(5, 6))),
-        (":10,11d", "<CR>", expected(gone=(10, 11))),
-        (":10", ",11d<CR>", expected(gone=(10, 11))),
-        ("5G:.,+1d", "<CR>", expected(gone=(5, 6))),
-        (":/line 5/,6d", "<CR>", expected(gone=(5, 6))),
-        (":silent! 10d", "<CR>", expected(gone=(10,))),
-        (":echo 1 | 10d", "<CR>", expected(gone=(10,))),
-        ("5G:normal 10G", "dd<CR>", expected(gone=(10,))),
+        ("5Gd/line 7", "<CR>", expected(deleted=(5, 6))),
+        (":10,11d", "<CR>", expected(deleted=(10, 11))),
+        (":10", ",11d<CR>", expected(deleted=(10, 11))),
+        ("5G:.,+1d", "<CR>", expected(deleted=(5, 6))),
+        (":/line 5/,6d", "<CR>", expected(deleted=(5, 6))),
+        (":silent! 10d", "<CR>", expected(deleted=(10,))),
+        (":echo 1 | 10d", "<CR>", expected(deleted=(10,))),
+        ("5G:normal 10G", "dd<CR>", expected(deleted=(10,))),
         ("5G:m", "6<CR>", expected(changed={5: "line 6", 6: "line 5"})),
-        ("5G:d|t5", "<CR>", expected(gone=(5,), changed={6: "line 6\nline 6"})),
+        ("5G:d|t5", "<CR>", expected(deleted=(5,), changed={6: "line 6\nline 6"})),
         (":g/line 5/t 5", "<CR>", expected(changed={5: "line 5\nline 5"})),
-        (":call deletebufline('%', 10)", "<CR>", expected(gone=(10,))),
-        ("q:i10,11d", "<CR>", expected(gone=(10, 11))),
-        (":10,11<C-f>", "ad<CR>", expected(gone=(10, 11))),
+        (":call deletebufline('%', 10)", "<CR>", expected(deleted=(10,))),
+        ("q:i10,11d", "<CR>", expected(deleted=(10, 11))),
+        (":10,11<C-f>", "ad<CR>", expected(deleted=(10, 11))),
     ],
 )
 def test_a_command_by_line_numbers_finishes_first(
-    project: Editor, way: str, begin: str, rest: str, then: list[str]
+    project: Editor, route: str, begin: str, rest: str, then: list[str]
 ) -> None:
     if begin.endswith("c<CR>"):
         skip_if_substitution_blocks(project)
     project.keys(begin)
     project.lua(TRIED)
-    project.prompt(change(way, project.work / "a.txt"))
+    project.prompt(change(route, project.work / "a.txt"))
     project.wait("_G.tried")
     assert ADDED[0] not in lines(project)
     project.keys(rest)
@@ -139,15 +139,15 @@ def test_a_command_by_line_numbers_finishes_first(
     ]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("route", WAYS)
 @pytest.mark.parametrize(("keys", "waits"), [("5GVj", False), ("2GVj", True), ("GVgg", True)])
-def test_a_selection_keeps_its_lines(project: Editor, way: str, keys: str, waits: bool) -> None:
+def test_a_selection_keeps_its_lines(project: Editor, route: str, keys: str, waits: bool) -> None:
     """A hunk that moves no line is applied at once."""
     path = project.work / "a.txt"
     text = LINES.replace("line 2\n", "LINE 2\n")
     project.keys(keys)
     project.lua(TRIED)
-    if way == "fs":
+    if route == "fs":
         project.prompt(f"write {path} {json.dumps(text)}")
     else:
         project.prompt(f"runs {path} " + json.dumps(f"sed -i 's/line 2$/LINE 2/' {path}"))
@@ -179,24 +179,24 @@ def test_a_write_into_a_lasting_selection_is_refused(
     assert lines(editor) == [f"line {n}" for n in range(1, 22) if n not in (5, 6)]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("route", WAYS)
 @pytest.mark.parametrize(
     ("begin", "rest", "then"),
     [
-        ("5G2", "dd", expected(gone=(5, 6))),
-        ("5Gd2", "d", expected(gone=(5, 6))),
+        ("5G2", "dd", expected(deleted=(5, 6))),
+        ("5Gd2", "d", expected(deleted=(5, 6))),
         ("5Gr", "L", expected(changed={5: "Line 5"})),
     ],
 )
 def test_keys_of_an_incomplete_command_are_not_disturbed(
-    project: Editor, way: str, begin: str, rest: str, then: list[str]
+    project: Editor, route: str, begin: str, rest: str, then: list[str]
 ) -> None:
     """Neovim serves no requests meanwhile."""
     agent = StepwiseAgent.at_work(project)
     path = project.work / "a.txt"
     changed = LINES.replace("line 2\n", TWO)
     project.keys(begin)
-    if way == "fs":
+    if route == "fs":
         agent.order("write", str(path), changed)
         until(lambda: agent.traffic.sent("fs/write_text_file"))
     else:
@@ -208,10 +208,10 @@ def test_keys_of_an_incomplete_command_are_not_disturbed(
     agent.end()
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_user_and_agent_have_separate_undo_steps(project: Editor, way: str) -> None:
+@pytest.mark.parametrize("route", WAYS)
+def test_user_and_agent_have_separate_undo_steps(project: Editor, route: str) -> None:
     project.keys("5GOone<Esc>otwo")
-    turn(project, way)
+    turn(project, route)
     until(lambda: "new 1" in lines(project))
     project.keys(" three<Esc>")
     project.wait("vim.fn.mode() == 'n'")
@@ -224,11 +224,11 @@ def test_user_and_agent_have_separate_undo_steps(project: Editor, way: str) -> N
     until(lambda: lines(project) == [line.removesuffix(" three") for line in without])
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_the_command_line_window_is_not_disturbed(project: Editor, way: str) -> None:
+@pytest.mark.parametrize("route", WAYS)
+def test_the_command_line_window_is_not_disturbed(project: Editor, route: str) -> None:
     project.keys("5Gixyz<Esc>q:ifoo")
     project.wait("vim.fn.getcmdwintype() == ':'")
-    turn(project, way)
+    turn(project, route)
     until(lambda: lines(project) == expected(changed={5: "xyzline 5"}))
     project.keys("<Esc>:quit<CR>")
     project.wait("vim.fn.getcmdwintype() == ''")
@@ -248,7 +248,7 @@ def test_a_lasting_textlock_is_waited_for(project: Editor) -> None:
     turn(project, "disk")
     assert lines(project) == LINES.splitlines()
     project.keys("d")
-    until(lambda: lines(project) == expected(gone=(5,)))
+    until(lambda: lines(project) == expected(deleted=(5,)))
     project.wait("#require('acp').state().sessions[1].edits == 1")
 
 
@@ -263,7 +263,7 @@ def test_a_decision_moves_no_lines_above_a_command(project: Editor) -> None:
     assert lines(project) == expected()
     project.keys("<CR>")
     project.wait_message("a.txt was left unchanged: ")
-    assert lines(project) == expected(gone=(10, 11))
+    assert lines(project) == expected(deleted=(10, 11))
     project.cmd("Acp reject all")
     wanted = [line for line in LINES.splitlines() if line not in ("line 10", "line 11")]
     until(lambda: lines(project) == wanted)
@@ -277,13 +277,13 @@ def test_a_read_by_the_agent_moves_no_lines_above_a_command(project: Editor) -> 
     assert answer["content"] == LINES.replace("line 2\n", TWO)
     assert lines(project) == LINES.splitlines()
     project.keys("<CR>")
-    until(lambda: lines(project) == expected(gone=(10, 11)))
+    until(lambda: lines(project) == expected(deleted=(10, 11)))
 
 
 @pytest.mark.parametrize(
     ("keys", "rest", "then"),
     [
-        (":10,11d", "<CR>", expected(gone=(10, 11))),
+        (":10,11d", "<CR>", expected(deleted=(10, 11))),
         ("5G0<C-v>jI", "x<Esc>", expected(changed={5: "xline 5", 6: "xline 6"})),
     ],
 )
@@ -311,9 +311,9 @@ end })"""
 
 
 @pytest.mark.parametrize("formatter", ["", FORMATTER])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("route", WAYS)
 def test_change_marks_are_those_of_the_users_last_change(
-    project: Editor, way: str, formatter: str
+    project: Editor, route: str, formatter: str
 ) -> None:
     project.cmd("set undolevels=1000")
     project.keys("5GAx<Esc>8GAy<Esc>:silent write<CR>12GyyG")
@@ -322,7 +322,7 @@ def test_change_marks_are_those_of_the_users_last_change(
     project.lua(formatter)
     path = project.work / "a.txt"
     text = path.read_text().replace("line 2\n", TWO)
-    project.turn(f"write {path} {json.dumps(text)}" if way == "fs" else change(way, path))
+    project.turn(f"write {path} {json.dumps(text)}" if route == "fs" else change(route, path))
     until(lambda: "".join(lines(project)[1:2]).strip() == "new 1")
     until(lambda: project.lua(MARKS) != before)
 

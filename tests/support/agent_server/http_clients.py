@@ -148,18 +148,18 @@ class HttpClients:
 async def _events(http: _Http, outbox: Outbox) -> None:
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     await http.begin(200, EVENTS, headers)
-    gone = asyncio.ensure_future(http.wait_closed())
+    closed = asyncio.ensure_future(http.wait_closed())
     try:
-        while not (outbox.ended or gone.done()):
+        while not (outbox.ended or closed.done()):
             news = asyncio.ensure_future(outbox.news())
             await asyncio.wait(
-                [news, gone], timeout=KEEP_ALIVE_S, return_when=asyncio.FIRST_COMPLETED
+                [news, closed], timeout=KEEP_ALIVE_S, return_when=asyncio.FIRST_COMPLETED
             )
             news.cancel()
             data = b"".join(outbox.take()) or b": still here\n\n"
             await http.write(data)
     finally:
-        gone.cancel()
+        closed.cancel()
     await http.finish()
 
 
