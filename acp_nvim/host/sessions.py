@@ -14,7 +14,7 @@ from acp_nvim.agent.settings import Settings
 from acp_nvim.files.ports import SessionInfo
 from acp_nvim.files.workspace import Workspace
 from acp_nvim.host.session_list import SessionList, SubagentRegistry
-from acp_nvim.nvim import garbage
+from acp_nvim.nvim import memory
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.session import Session, SessionObserver
 from acp_nvim.session.transcript.entries import Past
@@ -128,7 +128,7 @@ class Sessions:
 
         The session is about to be closed, or could not be opened.
         """
-        garbage.unfreeze()
+        memory.unfreeze_objects()
         self._workspace.agent_files.forget(str(n))
         others = (c for key, c in self.conversations.items() if key != n)
         rest = [c for c in others if c.session.status != "closed"]

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from acp_nvim.nvim import garbage
+from acp_nvim.nvim import memory
 
 GAP_S, FLOOD_GAP_S, LEAST_GAP_S = 0.033, 0.016, 0.004
 """Seconds between the starts of two frames.
@@ -113,7 +113,7 @@ class Pace:
         """Wait for a change. Later calls of `wake` request the frame after this one."""
         rested = self._clock()
         if not self._woken:
-            garbage.collect()
+            memory.collect_garbage()
         await self._wake.wait()
         if self._clock() - rested > GAP_S:
             self._quick = QUICK

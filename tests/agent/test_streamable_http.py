@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.agent.transport.reach import Reach
+from acp_nvim.agent.surroundings import Reach
 from tests.support.http_server import HttpServer, Reply, Request
 from tests.support.remote_client import reached
 from tests.support.streaming_agent import (

@@ -15,8 +15,8 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
+from acp_nvim.agent.surroundings import Reach
 from acp_nvim.agent.transport.base import TransportError
-from acp_nvim.agent.transport.reach import Reach
 from acp_nvim.agent.transport.remote import Address
 from acp_nvim.agent.transport.websocket import WebSocketTransport
 from acp_nvim.protocol.jsonrpc import Event, Notification, Peer, Violation

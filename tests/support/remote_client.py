@@ -9,8 +9,8 @@ from typing import Any
 
 import anyio
 
+from acp_nvim.agent.surroundings import Reach
 from acp_nvim.agent.transport.base import AgentTransport
-from acp_nvim.agent.transport.reach import Reach
 
 Json = dict[str, Any]
 
