@@ -24,7 +24,7 @@ from acp_nvim.files.buffers.tracked_file import (
     PostponedChange,
     Removed,
 )
-from acp_nvim.files.buffers.unread_files import UnreadFiles
+from acp_nvim.files.buffers.turn_texts import UnreadFiles
 from acp_nvim.files.bytes import nofollow
 from acp_nvim.files.bytes.disk import read_dated
 from acp_nvim.files.bytes.file_format import BinaryError, Format, FormatChange

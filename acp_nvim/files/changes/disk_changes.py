@@ -16,7 +16,6 @@ from anyio import to_thread
 from msgspec import UNSET, UnsetType
 
 from acp_nvim.edits.text import Text
-from acp_nvim.files.buffers.read_texts import ReadTexts
 from acp_nvim.files.buffers.tracked_file import (
     CaughtUp,
     Compared,
@@ -24,7 +23,7 @@ from acp_nvim.files.buffers.tracked_file import (
     SavedIdle,
     Scanned,
 )
-from acp_nvim.files.buffers.unread_files import UnreadFiles
+from acp_nvim.files.buffers.turn_texts import ReadTexts, UnreadFiles
 from acp_nvim.files.bytes.disk import changed_at
 from acp_nvim.files.bytes.file_format import (
     BinaryError,

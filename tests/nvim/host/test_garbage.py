@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from acp_nvim.nvim import garbage
+from acp_nvim.nvim import memory
 
 
 class Knot:
@@ -31,8 +31,8 @@ def by_hand() -> Iterator[None]:
 def collect(count: int) -> None:
     """Run the collection this many times, each time with enough new objects."""
     for _ in range(count):
-        objects = [[n] for n in range(2 * garbage.YOUNG)]
-        garbage.collect()
+        objects = [[n] for n in range(2 * memory.YOUNG)]
+        memory.collect_garbage()
         del objects
 
 
@@ -42,7 +42,7 @@ def test_a_cycle_is_collected_in_a_small_heap_and_in_a_large_one(
     knot = weakref.ref(Knot())
     collect(1)
     assert knot() is None
-    monkeypatch.setattr(garbage, "MANY", 10)
+    monkeypatch.setattr(memory, "MANY", 10)
     knot = weakref.ref(Knot())
     collect(300)
     assert knot() is None
@@ -52,12 +52,12 @@ def test_a_cycle_is_collected_in_a_small_heap_and_in_a_large_one(
 def test_frozen_objects_are_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     alive = Knot()
     known = weakref.ref(alive)
-    monkeypatch.setattr(garbage, "MANY", 10)
+    monkeypatch.setattr(memory, "MANY", 10)
     collect(300)
     del alive
     collect(300)
     assert known() is not None
-    monkeypatch.setattr(garbage, "MANY", 10_000_000)
-    garbage.unfreeze()
+    monkeypatch.setattr(memory, "MANY", 10_000_000)
+    memory.unfreeze_objects()
     collect(300)
     assert known() is None

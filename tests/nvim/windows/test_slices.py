@@ -27,14 +27,7 @@ def test_a_cancelled_job_does_not_go_on(editor: Editor) -> None:
 
 def test_a_queue_runs_its_jobs_one_after_another_and_reports_errors(editor: Editor) -> None:
     editor.errors_expected = True
-    editor.lua("""
-    local slices, done = require('acp.base.slices'), {}
-    _G.done = done
-    local add = slices.queue(1)
-    add(function() slices.rest() table.insert(done, 1) end)
-    add(function() error('broken', 0) end)
-    add(function() table.insert(done, 3) end)
-    """)
+    editor.lua(lua_chunk(__file__, "queue_with_error"))
     editor.wait("#_G.done == 2")
     assert editor.lua("return _G.done") == [1, 3]
     editor.wait_message("broken")

@@ -1,7 +1,8 @@
-"""Bases for writes to files that an agent has not read.
+"""Texts of files from before the changes of a running turn.
 
-Such an agent knows at most the text from the start of its turn. Later saves of the user are merged
-with its write.
+`ReadTexts` records the texts that agents read through the editor. `UnreadFiles` has the bases for
+writes to files that an agent has not read: it knows at most the text from the start of its turn,
+and later saves of the user are merged with its write.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from msgspec import UNSET, UnsetType
 
 from acp_nvim.edits.agent_bases import Stale
 from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.files.buffers.tracked_file import Holds, Stored
 from acp_nvim.files.bytes.file_format import BinaryError, Format, text_of
 from acp_nvim.files.changes.turns import Turns
 from acp_nvim.files.checkpoints.snapshots import Snapshots
 from acp_nvim.files.checkpoints.store import Unstored
+from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession
+from acp_nvim.tasks import Tasks
 
 UNKNOWN = Stale("it was saved by the user in this turn, and its text before that is not kept")
 
@@ -65,3 +69,35 @@ class UnreadFiles:
             return await to_thread.run_sync(text_of, data, file_format)
         except BinaryError:
             return UNSET
+
+
+class ReadTexts:
+    """Records texts that agents read during turns, after the agents have their answers.
+
+    If no store has such a file, its text is recorded as the content from before a change on disk.
+    """
+
+    def __init__(self, files: Files, tasks: Tasks) -> None:
+        self._files = files
+        self._tasks = tasks
+        self._new: dict[str, Text] = {}
+
+    def add(self, path: str, text: Text) -> None:
+        """Record a text that was given to an agent, unless the file's content is known already."""
+        state, live = self._files.tracked.state(path), self._files.buffers.get(path)
+        if state.disk is not UNSET or state.in_store or not self._files.turns.ready():
+            return
+        if live is None or not live.modified:
+            self._new[path] = text
+            if len(self._new) == 1:
+                self._tasks.start_soon(self._keep)
+
+    async def _keep(self) -> None:
+        new, self._new = self._new, {}
+        loose = set(await self._files.snapshots.loose(self._files.turns.roots(), list(new)))
+        for path, text in new.items():
+            file, live = self._files.tracked[path], self._files.buffers.get(path)
+            if path not in loose:
+                file.apply(Stored())
+            elif file.state.disk is UNSET:
+                file.apply(Holds(text, live.format if live else None))
