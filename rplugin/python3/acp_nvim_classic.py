@@ -1,9 +1,9 @@
 """The classic remote-plugin entry, after `:UpdateRemotePlugins`: the same core in Neovim's shared
 Python host.
 
-It exports no command: those are Lua's on either route, so the manifest and `plugin/acp.lua` define
-nothing twice. pynvim imports this file by its bare name, which therefore must be nobody else's
-(`acp` is that of the protocol's SDK).
+It exports no command: `plugin/acp.lua` defines them with either entry, and the manifest must not
+define them again. pynvim imports this file by its bare name, so that name must be unique (`acp` is
+the package of the protocol's SDK).
 """
 
 import sys
@@ -19,14 +19,14 @@ from acp_nvim.main import Classic
 
 @pynvim.plugin
 class Acp:
-    """Hands over to the core."""
+    """Plugin object that passes everything to the core."""
 
     def __init__(self, nvim: Any) -> None:
         self._core = Classic(nvim)
 
     @pynvim.function("_AcpClassicStart", sync=True)
     def start(self, args: list[Any]) -> int:
-        """Start the core; returns the channel that takes verbs."""
+        """Start the core; return the channel for verbs."""
         return self._core.start()
 
     @pynvim.rpc_export("acp_ping", sync=True)
@@ -36,5 +36,5 @@ class Acp:
 
     @pynvim.rpc_export("acp")
     def verb(self, name: str, args: Any = None) -> None:
-        """Take a verb from `lua/acp/base/host/init.lua`."""
+        """Run a verb that was sent by `lua/acp/base/host/init.lua`."""
         self._core.deliver(name, args)

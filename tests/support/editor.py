@@ -142,7 +142,7 @@ class Editor:
 
         `capabilities` are merged into its agentCapabilities, `new_session` into its answers to
         `session/new` (modes, configOptions), and `entry` into its entry of the `agents` option.
-        `elsewhere` takes its command and environment, and returns the address where it serves.
+        `elsewhere` starts the agent from a command and an environment, and returns its address.
         """
         name = name or scenario
         if PROTOCOL == 2:

@@ -1,4 +1,4 @@
-"""What is written and not sent comes back in the next Neovim, however the last one ended."""
+"""Unsent drafts are restored in the next Neovim, however the last one ended."""
 
 from __future__ import annotations
 
@@ -267,11 +267,11 @@ def test_a_number_that_another_process_has_by_now_is_no_neovim_that_lives(
     assert composer(shared.start()) == ["hello"]
 
 
-# -- prompts that wait
+# -- queued prompts
 
 
 def busy(shared: SharedWorkspace) -> Editor:
-    """A Neovim in a turn, with two prompts that wait and a draft."""
+    """Return a Neovim in a turn, with two queued prompts and a draft."""
     first = shared.start()
     first.prompt("wait_for_cancel")
     first.wait("(require('acp').state().sessions[1] or {}).status == 'running'")

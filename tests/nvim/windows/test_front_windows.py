@@ -328,8 +328,8 @@ def test_a_wide_screen_has_chats_side_by_side(edit: Start) -> None:
 
 
 def test_many_chats_leave_one_another_a_usable_width(front: Editor) -> None:
-    """Neovim gives each window no more than a column; older chats are closed, and their buffers
-    stay.
+    """Neovim would shrink each window to a column. Older chats are closed instead, and their
+    buffers stay.
     """
     front.cmd("set number")
     for n in range(1, 7):

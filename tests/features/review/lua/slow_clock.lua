@@ -1,5 +1,5 @@
 local now = 0
-vim.uv.hrtime = function() -- a tenth of a millisecond whenever somebody looks
+vim.uv.hrtime = function() -- each call takes a tenth of a millisecond
   now = now + 1e5
   return now
 end

@@ -1,19 +1,19 @@
-vim.api.nvim_clear_autocmds({ event = 'User' }) -- the fixture's, which hears all
-local heard, group = {}, vim.api.nvim_create_augroup('test.heard', {})
-local hear
-function hear(name, more)
+vim.api.nvim_clear_autocmds({ event = 'User' }) -- those of the fixture, for all events
+local matches, group = {}, vim.api.nvim_create_augroup('test.events', {})
+local listen
+function listen(name, more)
   vim.api.nvim_create_autocmd('User', {
     group = group,
     pattern = name,
     callback = function(args)
-      table.insert(heard, args.match .. ' ' .. args.data.id)
+      table.insert(matches, args.match .. ' ' .. args.data.id)
       _G.last = args.data
-      if more then hear(more) end
+      if more then listen(more) end
       if more then return true end
     end,
   })
 end
-hear('AcpPermission', 'AcpToolCall')
+listen('AcpPermission', 'AcpToolCall')
 local offered = { { { id = 'yes', name = 'Yes', kind = 'allow_once' } } }
 require('acp.base.events').fire_all(3, {
   'calls',
@@ -36,4 +36,4 @@ require('acp.base.events').fire_all(3, {
   'yes',
 }, offered)
 vim.api.nvim_del_augroup_by_id(group)
-return heard
+return matches
