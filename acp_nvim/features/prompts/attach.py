@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from acp_nvim import wording
+from acp_nvim.agent.git_branch import git_branch
 from acp_nvim.agent.prompts.media import TEXT_BYTES, attachment, mime_of
 from acp_nvim.app import Host
 from acp_nvim.files.bytes import private_files
@@ -57,9 +58,9 @@ def prompt_of(host: Host, args: Args) -> Prompt:
     """Return the prompt of the verb `prompt`. Raise `msgspec.ValidationError` for a bad block."""
     given = [_block(n, block) for n, block in enumerate(args.get("blocks") or (), 1)]
     text = args.get("text") or " ".join(b.text for b in given if isinstance(b, schema.TextContent))
-    variables = [_variable(item) for item in args.get("variables") or ()]
+    variables = [_variable(item, args["cwd"]) for item in args.get("variables") or ()]
     found = [*_ranges(args), *_files(host, args)]
-    found += [it for it in variables if it.name != "diff"]
+    found += [it for it in variables if it.name != "diff" and it.text]
     diff = next((it.text for it in variables if it.name == "diff"), None)
     late = None if diff is None else functools.partial(_diff, args["cwd"], diff)
     meta: Mapping[str, Any] | None = args.get("meta") or None
@@ -121,8 +122,9 @@ def _files(host: Host, args: Args) -> list[Attachment]:
     return found
 
 
-def _variable(item: Args) -> Variable:
-    return Variable(str(item["name"]), _cut(str(item["text"])))
+def _variable(item: Args, cwd: str) -> Variable:
+    name, text = str(item["name"]), str(item["text"])
+    return Variable(name, (git_branch(cwd) or "") if name == "branch" else _cut(text))
 
 
 async def _diff(cwd: str, unsaved: str) -> Sequence[Attachment]:

@@ -155,6 +155,17 @@ def test_a_variable_of_a_buffer_without_a_file_needs_a_confirmation(secrets: Edi
     assert "{buffer} of a buffer without a file" in picker_questions(editor)[0]["prompt"]
 
 
+def test_an_alternative_of_a_variable_needs_a_confirmation(secrets: Editor) -> None:
+    editor = secrets
+    editor.agent("script")
+    editor.turn("say hello")
+    editor.cmd("edit .env")
+    suggest_variable(editor, "function|line")
+    editor.keys("<Esc><C-s>")
+    editor.wait("#_G.acp_asked == 1")
+    assert "{line} of .env (a secret file)" in picker_questions(editor)[0]["prompt"]
+
+
 def test_a_git_diff_with_a_secret_needs_a_confirmation(secrets: Editor) -> None:
     editor = secrets
     repository(editor.work)

@@ -72,24 +72,20 @@ end
 ---@param foreign string[]
 ---@return acp.Untyped|nil
 local function untyped(mentions, variables, foreign, cwd)
-  local in_foreign = {} ---@type table<string, true>
+  local variables_of = require('acp.features.prompts.composer.variables')
+  local in_foreign, named = {}, {} ---@type table<string, true>, table<string, true>
   for _, text in ipairs(foreign) do
     for _, path in ipairs((mentions_of.paths(text, cwd))) do
       in_foreign[path] = true
     end
-    for name in text:gmatch('{%l+}') do
-      in_foreign[name] = true
-    end
+    named = vim.tbl_extend('keep', named, variables_of.named(text))
   end
   local not_typed = {
     files = vim.tbl_filter(function(path) return in_foreign[path] end, mentions),
     variables = vim
       .iter(variables)
-      :filter(function(one) return in_foreign['{' .. one.name .. '}'] end)
-      :map(function(one)
-        local of = require('acp.features.prompts.composer.variables').files
-        return { name = one.name, files = of(one.name) }
-      end)
+      :filter(function(one) return named[one.name] end)
+      :map(function(one) return { name = one.name, files = variables_of.files(one.name) } end)
       :totable(),
   }
   return (not_typed.files[1] or not_typed.variables[1]) and not_typed or nil

@@ -18,7 +18,7 @@ local function at_cursor(line, row)
   line = line:gsub('\\[%p%s]', '\0\0') -- an escaped blank is part of a name
   local mention = line:match('.*%s()@%S*$') or line:match('^()@%S*$')
   if mention then return 'mention', mention - 1 end
-  local variable = line:match('.*()%{%l*$')
+  local variable = line:match('.*()%{[%l:|]*$')
   if variable then return 'mention', variable - 1 end
   if row == 1 and line:match('^%s*/%S*$') then return 'command', #line:match('^%s*') end
   return nil, -3
@@ -58,17 +58,6 @@ local function commands(base, n)
   end
   names = valid_names.matching(names, base:sub(2))
   return vim.tbl_map(function(name) return items[name] end, names)
-end
-
----@param base string including the `@` or `{`
----@return table[] items
-local function variables(base)
-  local mark = base:sub(1, 1) == '{' and '{' or '@{'
-  if not vim.startswith(mark, base:sub(1, #mark)) then return {} end
-  local variables_of = require('acp.features.prompts.composer.variables')
-  local names = vim.tbl_map(function(name) return mark .. name .. '}' end, variables_of.names())
-  local function item(name) return { word = name, menu = variables_of.about[name:match('%l+')] } end
-  return vim.tbl_map(item, valid_names.matching(names, base))
 end
 
 ---@param base string including the `@`
@@ -170,7 +159,10 @@ function M.omni(findstart, base)
   if base:sub(1, 1) == '/' then
     return { words = commands(base, session_of(0)), refresh = 'always' }
   end
-  if base:sub(1, 1) == '{' then return { words = variables(base), refresh = 'always' } end
+  local variables = require('acp.features.prompts.composer.variables')
+  if base:sub(1, 1) == '{' then
+    return { words = variables.completions(base), refresh = 'always' }
+  end
   local found, ready = files(base)
   if not ready then
     if_still_here(
@@ -179,8 +171,8 @@ function M.omni(findstart, base)
     )
   end
   -- A bare `@` lists files first, because variables have a sign of their own, `{`.
-  local words = base == '@' and vim.list_extend(found, variables(base))
-    or vim.list_extend(variables(base), found)
+  local words = base == '@' and vim.list_extend(found, variables.completions(base))
+    or vim.list_extend(variables.completions(base), found)
   return { words = words, refresh = 'always' }
 end
 

@@ -1,0 +1,231 @@
+--- Values of the variables of a prompt, and the buffers that they are made of.
+local M = {}
+
+--- Most lines of a terminal's output that a prompt carries.
+local TERMINAL_LINES = 200
+
+local function name_of(bufnr)
+  local path = require('acp.base.places').path(bufnr)
+  return path ~= '' and require('acp.base.paths').spelled(path) or ('buffer ' .. bufnr)
+end
+
+---@param item vim.Diagnostic
+local function diagnostic_line(item)
+  local severity = vim.diagnostic.severity[item.severity]
+  local where = ('%s:%d:%d'):format(name_of(item.bufnr), item.lnum + 1, item.col + 1)
+  return ('%s: %s: %s'):format(where, severity, (item.message:gsub('%s+', ' ')))
+end
+
+--- Return the text of the tree-sitter node around a position whose type contains 'function' or
+--- 'method'.
+---@param row integer 0-based
+local function enclosing_function(bufnr, row, col)
+  local ok, node = pcall(vim.treesitter.get_node, { bufnr = bufnr, pos = { row, col } })
+  while ok and node do
+    if node:type():match('function') or node:type():match('method') then
+      local first, _, last = node:range()
+      return require('acp.base.places').range(bufnr, first + 1, last + 1).text
+    end
+    node = node:parent()
+  end
+end
+
+--- Return lines of a buffer below the name of the range.
+local function labelled(bufnr, first, last)
+  local places = require('acp.base.places')
+  local range = places.range(bufnr, first, last)
+  return places.label(range) .. '\n' .. range.text
+end
+
+---@param items vim.quickfix.entry[]
+local function entry_lines(items)
+  local lines = {}
+  for _, item in ipairs(items) do
+    local where = item.bufnr > 0 and name_of(item.bufnr) or ''
+    lines[#lines + 1] = ('%s:%d:%d: %s'):format(where, item.lnum, item.col, item.text)
+  end
+  return table.concat(lines, '\n')
+end
+
+---@type table<string, fun(win: integer, bufnr: integer): string>
+local resolve = {}
+
+function resolve.this(win, bufnr)
+  local at = vim.api.nvim_win_get_cursor(win)
+  local line = vim.api.nvim_buf_get_lines(bufnr, at[1] - 1, at[1], false)[1] or ''
+  return ('%s:%d:%d: %s'):format(name_of(bufnr), at[1], at[2] + 1, line)
+end
+
+function resolve.line(win, bufnr)
+  local row = vim.api.nvim_win_get_cursor(win)[1]
+  return labelled(bufnr, row, row)
+end
+
+function resolve.visible(win, bufnr)
+  return labelled(bufnr, vim.fn.line('w0', win), vim.fn.line('w$', win))
+end
+
+function resolve.symbol(win, bufnr)
+  local name = vim.api.nvim_win_call(win, function() return vim.fn.expand('<cword>') end)
+  return name ~= '' and name .. '\n' .. resolve.this(win, bufnr) or ''
+end
+
+function resolve.buffer(_, bufnr)
+  local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+  return name_of(bufnr) .. '\n' .. table.concat(lines, '\n')
+end
+
+function resolve.selection(_, bufnr)
+  local first = vim.api.nvim_buf_get_mark(bufnr, '<')[1]
+  local last = vim.api.nvim_buf_get_mark(bufnr, '>')[1]
+  if first == 0 or last < first then return '' end
+  local places = require('acp.base.places')
+  local range = places.range(bufnr, first, last)
+  local text = vim.api.nvim_buf_call(bufnr, function()
+    local kind = vim.fn.visualmode()
+    local from, to = vim.fn.getpos("'<"), vim.fn.getpos("'>")
+    return kind ~= '' and table.concat(vim.fn.getregion(from, to, { type = kind }), '\n')
+  end)
+  return places.label(range) .. '\n' .. (text or range.text)
+end
+
+resolve['function'] = function(win, bufnr)
+  local at = vim.api.nvim_win_get_cursor(win)
+  return enclosing_function(bufnr, at[1] - 1, at[2]) or ''
+end
+
+function resolve.diagnostics(_, bufnr)
+  return table.concat(vim.tbl_map(diagnostic_line, vim.diagnostic.get(bufnr)), '\n')
+end
+
+resolve['diagnostics:workspace'] = function()
+  return table.concat(vim.tbl_map(diagnostic_line, vim.diagnostic.get()), '\n')
+end
+
+function resolve.quickfix() return entry_lines(vim.fn.getqflist()) end
+
+function resolve.loclist(win) return entry_lines(vim.fn.getloclist(win)) end
+
+function resolve.buffers()
+  local unsaved = { [1] = ' (unsaved changes)' }
+  local lines = vim.tbl_map(
+    function(info) return name_of(info.bufnr) .. (unsaved[info.changed] or '') end,
+    vim.fn.getbufinfo({ buflisted = 1 })
+  )
+  return table.concat(lines, '\n')
+end
+
+--- Return the unsaved changes of each buffer as unified diffs. The host adds git's diff of the
+--- files when it sends the prompt.
+function resolve.diff()
+  local found = {}
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    local path = vim.api.nvim_buf_is_loaded(bufnr) and require('acp.base.places').path(bufnr) or ''
+    if path ~= '' and vim.bo[bufnr].modified then
+      local readable = require('acp.buffers.nofollow').readable(bufnr)
+      local before = readable and require('acp.base.read_file')(path) or ''
+      local after = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
+      local diff = require('acp.base.compat').diff(before, after, { ctxlen = 3 })
+      if diff ~= '' then found[#found + 1] = ('unsaved: %s\n%s'):format(name_of(bufnr), diff) end
+    end
+  end
+  return table.concat(found, '\n')
+end
+
+--- Return the terminal that was used last, except those of agents.
+---@return integer|nil bufnr
+local function last_terminal()
+  local terminals = vim.tbl_filter(
+    function(info)
+      return vim.bo[info.bufnr].buftype == 'terminal' and not info.name:match('^acp://')
+    end,
+    vim.fn.getbufinfo({ bufloaded = 1 })
+  )
+  table.sort(terminals, function(one, other) return one.lastused > other.lastused end)
+  return terminals[1] and terminals[1].bufnr
+end
+
+function resolve.terminal()
+  local bufnr = last_terminal()
+  if not bufnr then return '' end
+  -- The rows of the screen below the output are empty.
+  local output =
+    table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n'):gsub('%s+$', '')
+  local lines = vim.split(output, '\n')
+  return table.concat(vim.list_slice(lines, math.max(#lines - TERMINAL_LINES + 1, 1)), '\n')
+end
+
+--- Variables that the host completes when it sends the prompt, and their values until then.
+local from_host = { branch = true, diff = true }
+function resolve.branch() return '' end
+
+---@param items { bufnr: integer }[]
+---@return integer[]
+local function buffers_of(items)
+  local bufnrs = vim.tbl_map(function(item) return item.bufnr end, items)
+  return vim.tbl_filter(function(bufnr) return bufnr > 0 end, bufnrs)
+end
+
+local function none() return {} end
+
+--- Buffers that a variable is made of; the current buffer if it is not listed here.
+---@type table<string, fun(win: integer): integer[]>
+local sources = {
+  branch = none,
+  buffers = none,
+  diff = function()
+    return vim.tbl_filter(
+      function(bufnr) return vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].modified end,
+      vim.api.nvim_list_bufs()
+    )
+  end,
+  ['diagnostics:workspace'] = function() return buffers_of(vim.diagnostic.get()) end,
+  loclist = function(win) return buffers_of(vim.fn.getloclist(win)) end,
+  quickfix = function() return buffers_of(vim.fn.getqflist()) end,
+  terminal = function() return { last_terminal() } end,
+}
+
+--- Description of each variable.
+---@type table<string, string>
+M.about = {
+  branch = 'the branch of git',
+  buffer = 'the current buffer',
+  buffers = 'names of listed buffers',
+  diagnostics = 'diagnostics of the current buffer',
+  ['diagnostics:workspace'] = 'diagnostics of all buffers',
+  diff = 'git diff of the working tree',
+  ['function'] = 'the function around the cursor',
+  line = "the cursor's line",
+  loclist = "the window's location list",
+  quickfix = 'the quickfix list',
+  selection = 'the last visual selection',
+  symbol = 'the name under the cursor',
+  terminal = 'the last output of a terminal',
+  this = "the cursor's file and line",
+  visible = 'the visible lines',
+}
+
+--- Return the value of a variable, '' if it has none, and whether the host completes it.
+---@param name string
+---@param win integer
+---@return string
+---@return boolean from_host
+function M.value(name, win)
+  return resolve[name](win, vim.api.nvim_win_get_buf(win)), from_host[name] or false
+end
+
+--- Return the files whose text a variable contains, '' for a buffer without a file. Files of git's
+--- diff are not included.
+---@param name string
+---@param win integer
+---@return string[] paths
+function M.files(name, win)
+  local bufnrs = sources[name] and sources[name](win) or { vim.api.nvim_win_get_buf(win) }
+  local found = {} ---@type table<string, true>
+  for _, bufnr in ipairs(bufnrs) do
+    found[require('acp.base.places').path(bufnr)] = true
+  end
+  return require('acp.base.sorted_keys')(found)
+end
+
+return M
