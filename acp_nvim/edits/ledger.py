@@ -2,7 +2,7 @@
 
 It is updated with every change of a file (by real path), and has a base and a live text for each
 file with pending edits. It touches no file: decisions return `Restoration`s for buffer and disk. If
-one of them fails, `reinstated` restores the ledger's state.
+one of them fails, `reinstate` restores the ledger's state.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import msgspec
 
 from acp_nvim import wording
 from acp_nvim.edits.carry import carried, returned, together
+from acp_nvim.edits.disk_entries import DiskEntries
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import (
     FileEdits,
@@ -21,7 +22,6 @@ from acp_nvim.edits.pending import (
     Reject,
     Restoration,
 )
-from acp_nvim.edits.stored_edits import StoredEdits
 from acp_nvim.edits.undo_history import UndoHistory
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ class Ledger:
         self._settled: dict[str, Pending] = {}
         """Files of the undo history without pending edits."""
         self._parked: dict[str, tuple[Parked, ...]] = {}
-        self.on_disk = StoredEdits()
+        self.disk_entries = DiskEntries()
         """Entries of files whose buffers have unsaved changes."""
-        self._untold: dict[str, Pending] = {}
+        self._before_unpublished: dict[str, Pending] = {}
         """Entries from before agents' writes that no other process has."""
 
     def get(self, path: str) -> Pending | None:
@@ -62,16 +62,16 @@ class Ledger:
 
     # Exchange with other processes
 
-    def pictures(self) -> dict[str, FileEdits]:
+    def all_edits(self) -> dict[str, FileEdits]:
         """Return the state of all files; its values are shared and never changed."""
         history: dict[str, list[Pending]] = {}
-        for before in self._undo_history.before:
+        for before in self._undo_history.entries:
             history.setdefault(before.path, []).append(before)
-        known = (*self._files, *self._settled, *history, *self._parked, *self.on_disk)
+        known = (*self._files, *self._settled, *history, *self._parked, *self.disk_entries)
         paths = dict.fromkeys(known)
         return {
             path: FileEdits(
-                self.file_entry(path),
+                self.disk_entry(path),
                 self._settled.get(path),
                 tuple(history.get(path, ())),
                 self._parked.get(path, ()),
@@ -79,19 +79,19 @@ class Ledger:
             for path in paths
         }
 
-    def picture(self, path: str) -> FileEdits:
+    def edits_of(self, path: str) -> FileEdits:
         """Return the state of one file."""
-        history = tuple(it for it in self._undo_history.before if it.path == path)
+        history = tuple(it for it in self._undo_history.entries if it.path == path)
         parked = self._parked.get(path, ())
-        return FileEdits(self.file_entry(path), self._settled.get(path), history, parked)
+        return FileEdits(self.disk_entry(path), self._settled.get(path), history, parked)
 
-    def file_entry(self, path: str) -> Pending | None:
+    def disk_entry(self, path: str) -> Pending | None:
         """Return the entry of the file on disk, which is the one for other processes."""
-        return self.on_disk.get(path) if path in self.on_disk else self._files.get(path)
+        return self.disk_entries.get(path) if path in self.disk_entries else self._files.get(path)
 
-    def take_file(self, path: str, edits: FileEdits) -> None:
+    def replace_file(self, path: str, edits: FileEdits) -> None:
         """Replace the state of a file by that of another process."""
-        self.on_disk.drop(path)
+        self.disk_entries.drop(path)
         if edits.entry is None:
             self._files.pop(path, None)
         else:
@@ -99,56 +99,56 @@ class Ledger:
         self._settled.pop(path, None)
         if edits.settled is not None and edits.entry is None:
             self._settled[path] = edits.settled
-        self._undo_history.take_file(path, edits.history)
-        self._untold.pop(path, None)
+        self._undo_history.replace_file(path, edits.history)
+        self._before_unpublished.pop(path, None)
         self._parked.pop(path, None)
         if edits.parked:
             self._parked[path] = edits.parked
 
-    def untold(self, path: str) -> Pending | None:
-        """Return the entry from before agents' writes that no other process has; None if none."""
-        return self._untold.get(path)
+    def before_unpublished(self, path: str) -> Pending | None:
+        """Return the entry from before the writes that no other process has; None if all do."""
+        return self._before_unpublished.get(path)
 
     @property
-    def has_untold(self) -> bool:
-        """Return whether there are such writes."""
-        return bool(self._untold)
+    def has_unpublished(self) -> bool:
+        """Return whether any writes are not known to other processes."""
+        return bool(self._before_unpublished)
 
-    def told(self, path: str, entry: Pending | None) -> None:
+    def mark_published(self, path: str, entry: Pending | None) -> None:
         """Record that other processes have this entry of the file."""
-        if self.file_entry(path) is entry:
-            self._untold.pop(path, None)
-        elif entry is not None and path in self._untold:
-            self._untold[path] = entry
+        if self.disk_entry(path) is entry:
+            self._before_unpublished.pop(path, None)
+        elif entry is not None and path in self._before_unpublished:
+            self._before_unpublished[path] = entry
 
     @property
     def rejects(self) -> Sequence[list[Reject]]:
         """Return the rejects that can be undone, the latest last."""
         return self._rejects
 
-    def take_rejects(self, rejects: Sequence[list[Reject]]) -> None:
+    def replace_rejects(self, rejects: Sequence[list[Reject]]) -> None:
         self._rejects = list(rejects)[-MAX_REJECTS:]
 
     # Unsaved buffers
 
-    def part(self, path: str) -> None:
+    def split_from_disk(self, path: str) -> None:
         """Store the entry as that of the file on disk, since its buffer gets unsaved changes."""
         entry = self._files.get(path)
-        if entry is not None and not entry.conflict and path not in self.on_disk:
-            self.on_disk.put(path, entry)
+        if entry is not None and not entry.conflict and path not in self.disk_entries:
+            self.disk_entries.set(path, entry)
 
-    def give_up(self, path: str) -> None:
+    def revert_to_disk(self, path: str) -> None:
         """Restore the entry of the file on disk, since the buffer's changes were discarded."""
-        if path in self.on_disk:
-            entry = self.on_disk.get(path)
-            self.on_disk.drop(path)
+        if path in self.disk_entries:
+            entry = self.disk_entries.get(path)
+            self.disk_entries.drop(path)
             self._files.pop(path, None)
             if entry is not None:
                 self._put(entry)
 
-    def keep(self, path: str, entry: Pending) -> None:
+    def keep_in_buffer(self, path: str, entry: Pending) -> None:
         """Keep edits that another process has rejected in the file for the unsaved buffer here."""
-        self.on_disk.put(path, None)
+        self.disk_entries.set(path, None)
         self._put(entry)
 
     # Parked edits
@@ -162,7 +162,7 @@ class Ledger:
     def drop_parked(self, paths: Collection[str]) -> None:
         self._parked = {path: it for path, it in self._parked.items() if path not in paths}
 
-    def tree_changed(
+    def record_tree_change(
         self, path: str, now: Text | None, *, replaced: bool, branch: str, time: float
     ) -> bool:
         """Process a text that git or another program gave the file (None: deleted).
@@ -173,70 +173,69 @@ class Ledger:
         """
         entry, is_parked = self._files.get(path), False
         if entry is not None and not entry.conflict:
-            found = carried(entry, now, replaced)
+            result = carried(entry, now, replaced)
             self._files.pop(path)
-            if found.entry is not None:
-                self._put(found.entry)
-            if found.lost is not None:
+            if result.entry is not None:
+                self._put(result.entry)
+            if result.lost is not None:
                 is_parked = True
-                kept = (*self._parked.get(path, ()), Parked(found.lost, branch, time))
-                self._parked[path] = kept[-MAX_PARKED:]
+                parked = (*self._parked.get(path, ()), Parked(result.lost, branch, time))
+                self._parked[path] = parked[-MAX_PARKED:]
         else:
-            self.user_edited(path, now)
-        self.come_back(path, now)
+            self.record_user_edit(path, now)
+        self.unpark(path, now)
         return is_parked
 
-    def come_back(self, path: str, now: Text | None) -> None:
-        """Make parked edits pending again that this text of the file contains."""
-        left: list[Parked] = []
+    def unpark(self, path: str, now: Text | None) -> None:
+        """Make those parked edits pending again that this text of the file contains."""
+        still_parked: list[Parked] = []
         for parked in self._parked.pop(path, ()):
-            back, rest = returned(parked.entry, now)
+            unparked, rest = returned(parked.entry, now)
             entry = self._files.get(path)
-            if back is not None:
-                self._put(back if entry is None else together(back, entry))
+            if unparked is not None:
+                self._put(unparked if entry is None else together(unparked, entry))
             if rest is not None:
-                left.append(msgspec.structs.replace(parked, entry=rest))
-        if left:
-            self._parked[path] = tuple(left)
+                still_parked.append(msgspec.structs.replace(parked, entry=rest))
+        if still_parked:
+            self._parked[path] = tuple(still_parked)
 
     # Changes of files
 
-    def agent_wrote(self, path: str, before: Text | None, after: Text, session: int = 0) -> None:
+    def record_agent_write(
+        self, path: str, before: Text | None, after: Text, session: int = 0
+    ) -> None:
         """Enter an agent's change of ``before`` (the live text, None: no file) to ``after``."""
         if before is None:
-            self._free(path)
-        self._wrote(path, before, after, frozenset({session}))
+            self._split_move(path)
+        self._add_write(path, before, after, frozenset({session}))
 
-    def named(self, path: str, named: bool) -> None:
+    def set_named(self, path: str, named: bool) -> None:
         """Record whether the agent has named the file that it changed."""
-        entry, stored = self._files.get(path), self.on_disk.get(path)
+        entry, stored = self._files.get(path), self.disk_entries.get(path)
         if entry is not None and entry.named != named:
             self._files[path] = msgspec.structs.replace(entry, named=named)
         if stored is not None and stored.named != named:
-            self.on_disk.put(path, msgspec.structs.replace(stored, named=named))
+            self.disk_entries.set(path, msgspec.structs.replace(stored, named=named))
 
-    def stored(self, path: str, before: Text, after: Text, session: int = 0) -> None:
+    def record_disk_write(self, path: str, before: Text, after: Text, session: int = 0) -> None:
         """Record an agent's write to disk while the buffer has unsaved edits.
 
         If the user discards those, the agent's edit is pending.
         """
         self._undo_history.add(Pending(path, before, after, after, writers=frozenset({session})))
 
-    def followed(self, path: str) -> Pending | None:
-        """Return the entry of a file whose user edits matter.
-
-        That is one with pending hunks, or one that an undo may make pending again.
-        """
+    def tracked_entry(self, path: str) -> Pending | None:
+        """Return the entry of a file with pending hunks, or with hunks that an undo may restore."""
         return self._files.get(path) or self._settled.get(path)
 
-    def user_edited(self, path: str, after: Text | None) -> None:
+    def record_user_edit(self, path: str, after: Text | None) -> None:
         """Enter a change of the live text by the user; None: a deletion, which decides the edits.
 
         An undo that restores the agent's lines makes them pending again.
         """
-        entry = self.followed(path)
+        entry = self.tracked_entry(path)
         if after is None:
-            self.on_disk.drop(path)
+            self.disk_entries.drop(path)
         if entry is None:
             return
         if after is None:
@@ -245,56 +244,56 @@ class Ledger:
             return
         if after == entry.live:
             return  # does not end the run of the user's changes either
-        back = self._undo_history.brought_back(path, after)
-        edited = entry.edited(after, back=back.hunks if back else ())
-        if back is not None:
-            if self._undo_history.only_typed_since(entry, back):
-                edited = edited.nearer(back.base)
-            edited = msgspec.structs.replace(edited, writers=edited.writers | back.writers)
+        earlier = self._undo_history.entry_with_text(path, after)
+        edited = entry.edited(after, back=earlier.hunks if earlier else ())
+        if earlier is not None:
+            if self._undo_history.has_only_user_edits_since(entry, earlier):
+                edited = edited.nearer(earlier.base)
+            edited = msgspec.structs.replace(edited, writers=edited.writers | earlier.writers)
         if edited.conflict and edited.theirs == after:
             edited = msgspec.structs.replace(edited, conflict=False, theirs=None, overtaken=False)
-        self._undo_history.typed(entry, edited)
+        self._undo_history.record_user_edit(entry, edited)
         self._put(edited)
         if edited.settled:
-            self.on_disk.undone(path)
-        self._undo_history.led_to(path, self.followed(path))
+            self.disk_entries.undo_unsaved_writes(path)
+        self._undo_history.record_result(path, self.tracked_entry(path))
 
-    def formatted(self, path: str, before: Text, after: Text) -> None:
+    def record_formatting(self, path: str, before: Text, after: Text) -> None:
         """Enter a formatter's change of ``before`` to ``after``.
 
         Changes that touch the agent's hunks count as the agent's.
         """
-        entry = self._synced(path, before)
+        entry = self._sync(path, before)
         if entry is None or before == after:
             return
         written = after if entry.written == before else entry.written
         self._put(msgspec.structs.replace(entry.edited(after, formatter=True), written=written))
 
-    def agent_deleted(self, path: str, before: Text, session: int = 0) -> None:
+    def record_agent_deletion(self, path: str, before: Text, session: int = 0) -> None:
         """Enter a deletion by the agent of the file, which had this text."""
-        entry = self._synced(path, before) or Pending(path, before, before, before)
-        self.on_disk.drop(path)
+        entry = self._sync(path, before) or Pending(path, before, before, before)
+        self.disk_entries.drop(path)
         self._files.pop(path, None)
         # The deletion of a new file that the user has edited must be reviewable.
         base = before if entry.touched else entry.base
         if base is not None:
-            home = entry.origin or path
-            self._untold.setdefault(home, entry)
+            origin = entry.origin or path
+            self._before_unpublished.setdefault(origin, entry)
             writers = entry.writers | {session}
-            self._put(Pending(home, base, None, None, writers=writers))
+            self._put(Pending(origin, base, None, None, writers=writers))
 
-    def agent_renamed(
+    def record_agent_move(
         self, old: str, new: str, text: Text, session: int = 0, replaced: Text | None = None
     ) -> None:
         """Enter a move of a file with this text; ``replaced`` was the text at the new path."""
-        moved = self._synced(old, text) or Pending(old, text, text, text)
+        moved = self._sync(old, text) or Pending(old, text, text, text)
         if moved.origin != new:
-            self._free(new)
+            self._split_move(new)
         if replaced is not None or new in self._files:
-            self.agent_deleted(old, text, session)
-            self._wrote(new, replaced, text, frozenset({session}))
+            self.record_agent_deletion(old, text, session)
+            self._add_write(new, replaced, text, frozenset({session}))
             return
-        self.on_disk.drop(old)
+        self.disk_entries.drop(old)
         self._files.pop(old, None)
         origin = None if moved.base is None else moved.origin or old
         self._put(
@@ -306,45 +305,47 @@ class Ledger:
             )
         )
 
-    def joined(self, old: str, new: str, text: Text, was: Pending | None, session: int = 0) -> bool:
+    def join_move(
+        self, old: str, new: str, text: Text, was: Pending | None, session: int = 0
+    ) -> bool:
         """Join a deleted file and a new one into a move.
 
         ``was`` is the earlier entry of the old path. Returns False if the two are no longer pending
         as such, or if nothing of the old file is.
         """
-        home = was.origin or old if was else old
-        gone, came = self._files.get(home), self._files.get(new)
-        if gone is None or gone.live is not None or gone.base is None:
+        origin = was.origin or old if was else old
+        deleted, created = self._files.get(origin), self._files.get(new)
+        if deleted is None or deleted.live is not None or deleted.base is None:
             return False
-        if came is None or came.base is not None or came.live is None:
+        if created is None or created.base is not None or created.live is None:
             return False
-        del self._files[home], self._files[new]
+        del self._files[origin], self._files[new]
         if was is not None:
             self._files[old] = was
-        self.agent_renamed(old, new, text, session)
-        writers = self._files[new].writers | gone.writers | came.writers
+        self.record_agent_move(old, new, text, session)
+        writers = self._files[new].writers | deleted.writers | created.writers
         self._files[new] = msgspec.structs.replace(self._files[new], writers=writers)
-        if came.live != text:
-            self.user_edited(new, came.live)
+        if created.live != text:
+            self.record_user_edit(new, created.live)
         return True
 
-    def conflicted(self, path: str, live: Text, theirs: Text | None, session: int = 0) -> None:
+    def record_conflict(self, path: str, live: Text, theirs: Text | None, session: int = 0) -> None:
         """Enter a conflict of the agent's text (None: deleted) with the unsaved one."""
-        entry = self._synced(path, live) or Pending(path, live, live, live)
+        entry = self._sync(path, live) or Pending(path, live, live, live)
         writers = entry.writers | {session}
-        self.on_disk.drop(path)
+        self.disk_entries.drop(path)
         self._put(msgspec.structs.replace(entry, conflict=True, theirs=theirs, writers=writers))
 
-    def resolved(self, path: str, text: Text) -> None:
-        """End a conflict that the user has resolved with this text on both sides."""
-        entry = self._synced(path, text)
+    def resolve_conflict(self, path: str, text: Text) -> None:
+        """End a conflict; the user has resolved it with this text on both sides."""
+        entry = self._sync(path, text)
         if entry is not None:
             self._put(msgspec.structs.replace(entry, conflict=False, theirs=None, overtaken=False))
 
-    def committed(self, path: str, text: Text | None) -> None:
+    def accept_committed(self, path: str, text: Text | None) -> None:
         """Accept the hunks contained in a commit with this text (None: without the file)."""
         if text is not None:
-            self.on_disk.committed(path, text)
+            self.disk_entries.accept_committed(path, text)
         entry = self.get(path)
         if entry is None:
             return
@@ -353,22 +354,23 @@ class Ledger:
                 del self._files[path]
             return
         if entry.base is None:
-            left = msgspec.structs.replace(entry, base=text)
+            remaining = msgspec.structs.replace(entry, base=text)
         else:
-            left = entry.accepted(entry.contained_in(text))
+            remaining = entry.accepted(entry.contained_in(text))
         relaid = "" if text == entry.live else entry.relaid
-        self._accepted(entry, msgspec.structs.replace(left, origin=None, relaid=relaid))
+        remaining = msgspec.structs.replace(remaining, origin=None, relaid=relaid)
+        self._replace_accepted(entry, remaining)
 
-    def rebased(self, path: str, base: Text) -> None:
+    def set_base(self, path: str, base: Text) -> None:
         """Accept the hunks that equal this base, which the user has written."""
         entry = self.get(path)
         if entry is not None:
-            self._accepted(entry, msgspec.structs.replace(entry, base=base))
+            self._replace_accepted(entry, msgspec.structs.replace(entry, base=base))
 
-    def reinstated(self, path: str, live: Text | None, entry: Pending | None) -> None:
+    def reinstate(self, path: str, live: Text | None, entry: Pending | None) -> None:
         """Restore an entry, with the user's later edits of its text."""
         if entry is None:
-            self.user_edited(path, live)
+            self.record_user_edit(path, live)
         elif entry.live == live:
             self._put(entry)
         elif live is None:
@@ -376,11 +378,11 @@ class Ledger:
         else:
             self._put(entry.edited(live))
 
-    def restored(self, path: str, live: Text | None, entry: Pending | None) -> None:
+    def restore(self, path: str, live: Text | None, entry: Pending | None) -> None:
         """Restore an entry, or the absence of one."""
-        self.on_disk.drop(path)
+        self.disk_entries.drop(path)
         if entry is not None:
-            self.reinstated(path, live, entry)
+            self.reinstate(path, live, entry)
             return
         self._files.pop(path, None)
         self._settled.pop(path, None)
@@ -394,18 +396,18 @@ class Ledger:
         """
         entry = self._files[path]
         if hunk is not None:
-            self.accept_hunks(path, [_known(entry, hunk)])
+            self.accept_hunks(path, [_require(entry, hunk)])
             return []
-        self._undo_history.accepted(entry, None)
-        self.on_disk.accepted(entry, entry.hunks, whole=True)
+        self._undo_history.forget_accepted(entry, None)
+        self.disk_entries.accept(entry, entry.hunks, whole=True)
         self._drop(path, entry.live)
         return [Restoration(path, entry.live, entry.theirs)] if entry.conflict else []
 
     def accept_hunks(self, path: str, hunks: Sequence[Hunk]) -> None:
         """Accept these hunks of the file. Raises KeyError if nothing is pending there."""
         entry = self._files[path]
-        self.on_disk.accepted(entry, hunks)
-        self._accepted(entry, entry.accepted(hunks))
+        self.disk_entries.accept(entry, hunks)
+        self._replace_accepted(entry, entry.accepted(hunks))
 
     def reject(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
         """Reject a hunk, or the whole file. Raises KeyError if no such hunk is pending."""
@@ -417,8 +419,8 @@ class Ledger:
 
     def unreject_paths(self) -> list[str]:
         """Return the files whose present texts `unreject` needs."""
-        last = self._rejects[-1] if self._rejects else []
-        return [step.path for rejection in last for step in rejection.steps]
+        latest = self._rejects[-1] if self._rejects else []
+        return [step.path for reject in latest for step in reject.steps]
 
     def unreject(self, present: Mapping[str, Text | None]) -> list[Restoration]:
         """Undo the last reject. ``present`` has the live texts of `unreject_paths`.
@@ -431,23 +433,25 @@ class Ledger:
             return []
         steps: list[Restoration] = []
         refused: list[Reject] = []
-        for rejection in self._rejects.pop():
-            back = self._take_back(rejection, present)
-            steps += back
-            if any(step.note for step in back):
-                refused.append(rejection)
+        for reject in self._rejects.pop():
+            restorations = self._undo_reject(reject, present)
+            steps += restorations
+            if any(step.note for step in restorations):
+                refused.append(reject)
         if refused:
             self._rejects.append(refused)
         return steps
 
     # Helpers
 
-    def _wrote(self, path: str, before: Text | None, after: Text, writers: frozenset[int]) -> None:
-        entry = self._synced(path, before) or Pending(path, before, before, before)
-        self._untold.setdefault(path, entry)
+    def _add_write(
+        self, path: str, before: Text | None, after: Text, writers: frozenset[int]
+    ) -> None:
+        entry = self._sync(path, before) or Pending(path, before, before, before)
+        self._before_unpublished.setdefault(path, entry)
         if before is not None:
-            self.on_disk.wrote(path, before, after, writers)
-        wrote = msgspec.structs.replace(
+            self.disk_entries.record_agent_write(path, before, after, writers)
+        changed = msgspec.structs.replace(
             entry,
             live=after,
             written=None if entry.touched else after,
@@ -456,12 +460,13 @@ class Ledger:
             theirs=None,
             overtaken=False,
         )
-        self._undo_history.note(entry, wrote.weight)
-        self._put(wrote)
+        self._undo_history.add_if_reduced(entry, changed.weight)
+        self._put(changed)
 
-    def _accepted(self, entry: Pending, left: Pending) -> None:
-        self._undo_history.accepted(entry, left)
-        self._put(left)
+    def _replace_accepted(self, entry: Pending, remaining: Pending) -> None:
+        """Replace an entry by the one without its accepted hunks."""
+        self._undo_history.forget_accepted(entry, remaining)
+        self._put(remaining)
 
     def _put(self, entry: Pending) -> None:
         self._settled.pop(entry.path, None)
@@ -473,53 +478,51 @@ class Ledger:
     def _drop(self, path: str, live: Text | None) -> None:
         """Remove a file's entry, unless an undo may make it pending again."""
         self._files.pop(path, None)
-        known = self._undo_history.paths()
-        if path in known and live is not None:
+        undoable = self._undo_history.paths()
+        if path in undoable and live is not None:
             self._settled[path] = Pending(path, live, live, live)
-        for gone in self._settled.keys() - known:
-            del self._settled[gone]
+        for forgotten in self._settled.keys() - undoable:
+            del self._settled[forgotten]
 
-    def _synced(self, path: str, live: Text | None) -> Pending | None:
-        """Return the entry after user edits that were not reported."""
-        entry = self.followed(path)
+    def _sync(self, path: str, live: Text | None) -> Pending | None:
+        """Enter unreported edits of the user, and return the entry."""
+        entry = self.tracked_entry(path)
         if entry is not None and entry.live != live:
-            self.user_edited(path, live)
+            self.record_user_edit(path, live)
         return self.get(path)
 
-    def _free(self, path: str) -> None:
-        """Split a rename into an edit and a new file, since another file now has the old path."""
+    def _split_move(self, path: str) -> None:
+        """Split a move into a change and a new file, since another file now has the old path."""
         for entry in self.files():
             if entry.origin == path:
                 self._put(msgspec.structs.replace(entry, base=None, origin=None))
                 self._put(Pending(path, entry.base, None, None, writers=entry.writers))
 
     def _reject(self, entries: list[Pending], hunk: Hunk | None) -> list[Restoration]:
-        done: list[Reject] = []
+        rejects: list[Reject] = []
         for entry in entries:
             if hunk is not None and entry.base is not None:
-                rejected = entry.rejected([_known(entry, hunk)])
+                rejected = entry.rejected([_require(entry, hunk)])
                 steps = [Restoration(entry.path, entry.live, rejected.live)]
                 if rejected.live is not None:
-                    self._undo_history.note(entry, rejected.weight)
+                    self._undo_history.add_if_reduced(entry, rejected.weight)
                 self._put(rejected)
             else:
                 steps = entry.undone()
                 if entry.base is not None and entry.origin is None:
-                    self._undo_history.note(entry, 0)
+                    self._undo_history.add_if_reduced(entry, 0)
                 self._drop(entry.path, entry.base if entry.origin is None else None)
-            done.append(Reject(entry, self.get(entry.path), steps))
-        if done:
-            self._rejects = [*self._rejects, done][-MAX_REJECTS:]
-        return [step for rejection in done for step in rejection.steps]
+            rejects.append(Reject(entry, self.get(entry.path), steps))
+        if rejects:
+            self._rejects = [*self._rejects, rejects][-MAX_REJECTS:]
+        return [step for reject in rejects for step in reject.steps]
 
-    def _take_back(
-        self, rejection: Reject, present: Mapping[str, Text | None]
-    ) -> list[Restoration]:
-        before, steps = rejection.before, rejection.steps
+    def _undo_reject(self, reject: Reject, present: Mapping[str, Text | None]) -> list[Restoration]:
+        before, steps = reject.before, reject.steps
         others = [step.path for step in steps if step.path != before.path]
-        unchanged = all(present[step.path] == step.after for step in steps)
-        same_entry = self.get(before.path) == rejection.after
-        if unchanged and same_entry and not any(self.get(path) for path in others):
+        is_unchanged = all(present[step.path] == step.after for step in steps)
+        is_same_entry = self.get(before.path) == reject.after
+        if is_unchanged and is_same_entry and not any(self.get(path) for path in others):
             self._put(before)
             return [Restoration(step.path, step.after, step.before) for step in reversed(steps)]
         if others:
@@ -538,15 +541,15 @@ class Ledger:
         result = merge(step.after, now, step.before)
         if isinstance(result, Conflict):
             return Restoration(step.path, now, now, note=f"{_CHANGED}: {result.reason}")
-        self._wrote(step.path, now, result.text, writers)
+        self._add_write(step.path, now, result.text, writers)
         return Restoration(step.path, now, result.text)
 
 
 _CHANGED = wording.WHY_NOT_UNREJECTED
 
 
-def _known(entry: Pending, hunk: Hunk) -> Hunk:
-    """Return the hunk. Raises KeyError if the text has changed under it."""
+def _require(entry: Pending, hunk: Hunk) -> Hunk:
+    """Return the hunk. Raises KeyError if the entry no longer has it."""
     if hunk not in entry.hunks:
         raise KeyError(entry.path)
     return hunk

@@ -21,49 +21,49 @@ Change = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class UndoHistory:
-    """Entries from before such steps."""
+    """Entries from before steps that the user may undo."""
 
     def __init__(self) -> None:
-        self.before: list[Pending] = []
+        self.entries: list[Pending] = []
         """Entries, the latest step last."""
-        self._typed: dict[str, list[Pending]] = {}
+        self._user_edits: dict[str, list[Pending]] = {}
         """Entries of each file from before its latest changes, all by the user."""
         self._after: dict[str, Pending] = {}
-        """Entries after these changes."""
+        """Entry of each file after these changes."""
 
-    def take_file(self, path: str, before: Sequence[Pending]) -> None:
-        """Continue with another history of this file."""
-        others = [entry for entry in self.before if entry.path != path]
-        self.before = [*others, *before][-MAX_UNDONE:]
+    def replace_file(self, path: str, entries: Sequence[Pending]) -> None:
+        """Replace the history of this file."""
+        others = [entry for entry in self.entries if entry.path != path]
+        self.entries = [*others, *entries][-MAX_UNDONE:]
 
-    def note(self, entry: Pending, weight: int) -> None:
-        """Remember a step if it decreases the number of pending lines (``weight``)."""
+    def add_if_reduced(self, entry: Pending, weight: int) -> None:
+        """Remember a step that reduces the number of pending lines to ``weight``."""
         if entry.base is not None and entry.live is not None and weight < entry.weight:
             self.add(entry)
 
-    def typed(self, entry: Pending, edited: Pending) -> None:
+    def record_user_edit(self, entry: Pending, edited: Pending) -> None:
         """Remember a change by the user from an entry to ``edited``."""
-        run = self._typed.pop(entry.path, []) if self._is_latest(entry) else []
-        self._typed[entry.path] = run = [*run, entry][-MAX_UNDONE:]
+        run = self._user_edits.pop(entry.path, []) if self._is_latest(entry) else []
+        self._user_edits[entry.path] = run = [*run, entry][-MAX_UNDONE:]
         if entry.base is None or entry.live is None or edited.weight >= entry.weight:
             return
-        known = set(map(id, self.before))
+        remembered = set(map(id, self.entries))
         for before in run[-MAX_TOGETHER - 1 :]:
-            if id(before) not in known:
+            if id(before) not in remembered:
                 self.add(before)
 
-    def led_to(self, path: str, after: Pending | None) -> None:
-        """Record the entry of a file after that change."""
+    def record_result(self, path: str, after: Pending | None) -> None:
+        """Record the entry of a file after the change of `record_user_edit`."""
         self._after.pop(path, None)
         if after is not None:
             self._after[path] = after
-        for oldest in [*self._typed][:-MAX_RUNS]:
-            del self._typed[oldest]
+        for oldest in [*self._user_edits][:-MAX_RUNS]:
+            del self._user_edits[oldest]
             self._after.pop(oldest, None)
 
-    def only_typed_since(self, entry: Pending, before: Pending) -> bool:
+    def has_only_user_edits_since(self, entry: Pending, before: Pending) -> bool:
         """Return whether all changes between two entries of a file are the user's."""
-        run = self._typed.get(entry.path, ())
+        run = self._user_edits.get(entry.path, ())
         return self._is_latest(entry) and any(one is before for one in run)
 
     def _is_latest(self, entry: Pending) -> bool:
@@ -71,29 +71,29 @@ class UndoHistory:
 
     def add(self, entry: Pending) -> None:
         """Remember an entry whose text may return."""
-        self.before = [*self.before, entry][-MAX_UNDONE:]
+        self.entries = [*self.entries, entry][-MAX_UNDONE:]
 
     def paths(self) -> set[str]:
-        """Return the files of these steps."""
-        return {before.path for before in self.before}
+        """Return the files that the history contains."""
+        return {before.path for before in self.entries}
 
-    def brought_back(self, path: str, after: Text) -> Pending | None:
-        """Return the entry from before the steps that this text undoes."""
-        for before in reversed(self.before):
+    def entry_with_text(self, path: str, after: Text) -> Pending | None:
+        """Return the latest entry of a file with this live text; an undo has returned to it."""
+        for before in reversed(self.entries):
             if before.path == path and before.live == after:
                 return before
         return None
 
-    def accepted(self, entry: Pending, left: Pending | None) -> None:
-        """Forget accepted hunks, those in ``entry`` and not in ``left``.
+    def forget_accepted(self, entry: Pending, remaining: Pending | None) -> None:
+        """Forget accepted hunks: those in ``entry`` and not in ``remaining``.
 
         An undo does not make them pending again.
         """
-        kept = _changes(entry) - (_changes(left) if left else set())
-        for at, before in enumerate(self.before):
+        accepted = _changes(entry) - (_changes(remaining) if remaining else set())
+        for at, before in enumerate(self.entries):
             if before.path == entry.path:
-                chosen = [h for h in before.hunks if (before.removed_lines(h), h.lines) in kept]
-                self.before[at] = before.accepted(chosen)
+                hunks = [h for h in before.hunks if (before.removed_lines(h), h.lines) in accepted]
+                self.entries[at] = before.accepted(hunks)
 
 
 def _changes(entry: Pending) -> set[Change]:

@@ -45,15 +45,15 @@ def test_a_change_has_these_counts(
 
 def test_an_agent_that_undoes_its_change_leaves_nothing_pending() -> None:
     found = ledger("abc", "aXc")
-    found.agent_wrote("/f", text("aXc"), text("abc"))
+    found.record_agent_write("/f", text("aXc"), text("abc"))
     assert found.files() == []
-    found.agent_wrote("/f", text("abc"), text("abc"))
+    found.record_agent_write("/f", text("abc"), text("abc"))
     assert summary_of(found) == []
 
 
 def test_a_final_newline_alone_is_a_hunk_of_the_last_line() -> None:
     found = Ledger()
-    found.agent_wrote("/f", text("ab"), text("ab", eol=False))
+    found.record_agent_write("/f", text("ab"), text("ab", eol=False))
     assert hunks_of(found, "/f") == [Hunk(1, 2, ("b",), 1)]
     assert entry(found).removed_lines(hunks_of(found, "/f")[0]) == ("b",)
     (step,) = found.reject("/f", hunks_of(found, "/f")[0])
@@ -81,7 +81,7 @@ def test_a_final_newline_alone_is_a_hunk_of_the_last_line() -> None:
 )
 def test_user_edits_outside_hunks_go_into_the_base(edited: str, kept: str | None) -> None:
     found = ledger("abcde", "aXYcde")
-    found.user_edited("/f", text(edited))
+    found.record_user_edit("/f", text(edited))
     pending = found.get("/f")
     assert (pending and pending.base) == (kept and text(kept))
     assert pending is None or pending.live == text(edited)
@@ -89,15 +89,15 @@ def test_user_edits_outside_hunks_go_into_the_base(edited: str, kept: str | None
 
 def test_a_user_line_at_a_removal_is_below_the_removed_lines() -> None:
     found = ledger("abcd", "ad")
-    found.user_edited("/f", text("aUd"))
+    found.record_user_edit("/f", text("aUd"))
     assert base(found) == "abcUd"
-    found.user_edited("/f", text("aVd"))
+    found.record_user_edit("/f", text("aVd"))
     assert base(found) == "abcVd"
 
 
 def test_unreported_edits_belong_to_the_user() -> None:
     found = ledger("abcdef", "aXcdef")
-    found.agent_wrote("/f", text("aXcdeU"), text("aXcYeU"))
+    found.record_agent_write("/f", text("aXcdeU"), text("aXcYeU"))
     assert base(found) == "abcdeU"
     assert len(hunks_of(found, "/f")) == 2
 
@@ -122,7 +122,7 @@ def test_a_hunk_that_does_not_exist_any_more_is_refused(
 ) -> None:
     found = ledger("abcdef", "aXcdYf")
     (_, second) = hunks_of(found, "/f")
-    found.user_edited("/f", text("UaXcdYf"))
+    found.record_user_edit("/f", text("UaXcdYf"))
     with pytest.raises(KeyError):
         decide(found, "/f", second)
     assert len(hunks_of(found, "/f")) == 2
@@ -147,15 +147,15 @@ def test_lines_removed_at_the_ends_are_found_there() -> None:
 
 def test_a_deletion_by_the_user_is_a_decision() -> None:
     found = ledger("abc", "aXc")
-    found.user_edited("/f", None)
+    found.record_user_edit("/f", None)
     assert found.files() == []
 
 
 def test_sessions_have_their_own_lists() -> None:
     found = Ledger()
-    found.agent_wrote("/f", text("a"), text("b"), session=1)
-    found.agent_wrote("/g", text("a"), text("b"), session=2)
-    found.agent_wrote("/g", text("b"), text("c"), session=1)
+    found.record_agent_write("/f", text("a"), text("b"), session=1)
+    found.record_agent_write("/g", text("a"), text("b"), session=2)
+    found.record_agent_write("/g", text("b"), text("c"), session=1)
     assert [s.path for s in summary_of(found, 1)] == ["/f", "/g"]
     assert [s.path for s in summary_of(found, 2)] == ["/g"]
     assert [step.path for step in reject_all(found, 2)] == ["/g"]
@@ -200,15 +200,15 @@ def test_unreject_does_not_change_a_replaced_file(before: str) -> None:
     found = Ledger()
     present: dict[str, Text | None] = {"/f": text("theirs"), "/g": None}
     if before == "created":
-        found.agent_wrote("/f", None, text("ab"))
+        found.record_agent_write("/f", None, text("ab"))
     elif before == "deleted":
-        found.agent_deleted("/f", text("ab"))
+        found.record_agent_deletion("/f", text("ab"))
     else:
-        found.agent_renamed("/f", "/g", text("ab"))
+        found.record_agent_move("/f", "/g", text("ab"))
     reject_all(found)
     if before == "renamed, and a new one":
         present["/f"] = text("ab")
-        found.agent_wrote("/f", text("a"), text("ab"))
+        found.record_agent_write("/f", text("a"), text("ab"))
     pending = found.files()
     for step in found.unreject(present):
         assert step.before == step.after == present[step.path]
@@ -220,7 +220,7 @@ def test_unreject_does_not_change_a_replaced_file(before: str) -> None:
 def test_a_limited_number_of_rejects_can_be_undone_one_by_one() -> None:
     found = Ledger()
     for row in range(MAX_REJECTS + 5):
-        found.agent_wrote(f"/{row}", text("a"), text("b"))
+        found.record_agent_write(f"/{row}", text("a"), text("b"))
         found.reject(f"/{row}")
     taken = 0
     while found.unreject_paths():
@@ -241,9 +241,9 @@ def test_a_limited_number_of_rejects_can_be_undone_one_by_one() -> None:
 )
 def test_formatting_of_a_hunk_belongs_to_the_agent(formatted: str, kept: str) -> None:
     found = ledger("abcde", "aXYcde")
-    found.formatted("/f", text("aXYcde"), text(formatted))
+    found.record_formatting("/f", text("aXYcde"), text(formatted))
     assert base(found) == kept
-    found.formatted("/other", text("a"), text("b"))
+    found.record_formatting("/other", text("a"), text("b"))
     assert found.get("/other") is None
 
 
@@ -260,28 +260,28 @@ def test_formatting_of_a_hunk_belongs_to_the_agent(formatted: str, kept: str) ->
 )
 def test_a_commit_accepts_the_hunks_that_it_contains(committed: str, left: int) -> None:
     found = ledger("abcdefg", "aXcdeYg")
-    found.committed("/f", text(committed))
+    found.accept_committed("/f", text(committed))
     assert len(hunks_of(found, "/f")) == left
 
 
 def test_a_commit_accepts_files() -> None:
     found = ledger(None, "abc")
-    found.committed("/f", text("ab"))
+    found.accept_committed("/f", text("ab"))
     assert (base(found), entry(found).kind) == ("ab", "modified")
-    found.committed("/f", text("abc"))
-    found.agent_renamed("/g", "/h", text("ab"))
-    found.committed("/h", text("ab"))
-    found.agent_deleted("/d", text("ab"))
-    found.committed("/d", text("ab"))
+    found.accept_committed("/f", text("abc"))
+    found.record_agent_move("/g", "/h", text("ab"))
+    found.accept_committed("/h", text("ab"))
+    found.record_agent_deletion("/d", text("ab"))
+    found.accept_committed("/d", text("ab"))
     assert [s.path for s in summary_of(found)] == ["/d"]
-    found.committed("/d", None)
-    found.committed("/d", None)
+    found.accept_committed("/d", None)
+    found.accept_committed("/d", None)
     assert found.files() == []
 
 
 def conflicting() -> Ledger:
     found = Ledger()
-    found.conflicted("/f", text("aUc"), text("aXYc"), session=1)
+    found.record_conflict("/f", text("aUc"), text("aXYc"), session=1)
     return found
 
 
@@ -306,11 +306,11 @@ def test_a_conflict_ends(how: str) -> None:
     found = conflicting()
     match how:
         case "resolved":
-            found.resolved("/f", text("aUXYc"))
+            found.resolve_conflict("/f", text("aUXYc"))
         case "typed the agent's":
-            found.user_edited("/f", text("aXYc"))
+            found.record_user_edit("/f", text("aXYc"))
         case _:
-            found.agent_wrote("/f", text("aUc"), text("aUc"))
+            found.record_agent_write("/f", text("aUc"), text("aUc"))
     assert found.files() == []
-    found.resolved("/f", EMPTY)
+    found.resolve_conflict("/f", EMPTY)
     assert found.files() == []

@@ -30,14 +30,14 @@ def test_reject_deletes_a_created_file_and_unreject_restores_it() -> None:
 @pytest.mark.parametrize("later", ["nothing", "agent writes", "formatter"])
 def test_a_created_file_that_the_user_changed_is_kept(later: str) -> None:
     found = ledger(None, "ab")
-    found.user_edited("/f", text("abU"))
+    found.record_user_edit("/f", text("abU"))
     live = text("abU")
     if later == "agent writes":
         live = text("aXbU")
-        found.agent_wrote("/f", text("abU"), live)
+        found.record_agent_write("/f", text("abU"), live)
     if later == "formatter":
         live = text("abUF")
-        found.formatted("/f", text("abU"), live)
+        found.record_formatting("/f", text("abU"), live)
     (step,) = found.reject("/f")
     assert (step.before, step.after) == (live, live)
     assert "kept" in step.note
@@ -46,15 +46,15 @@ def test_a_created_file_that_the_user_changed_is_kept(later: str) -> None:
 
 def test_a_created_file_with_the_users_change_undone_is_deleted() -> None:
     found = ledger(None, "ab")
-    found.user_edited("/f", text("abU"))
-    found.user_edited("/f", text("ab"))
-    found.formatted("/f", text("ab"), text("aB"))
+    found.record_user_edit("/f", text("abU"))
+    found.record_user_edit("/f", text("ab"))
+    found.record_formatting("/f", text("ab"), text("aB"))
     assert found.reject("/f") == [Restoration("/f", text("aB"), None)]
 
 
 def test_reject_restores_a_deleted_file() -> None:
     found = Ledger()
-    found.agent_deleted("/f", text("abc"), session=3)
+    found.record_agent_deletion("/f", text("abc"), session=3)
     assert summary_of(found, 3) == [Summary("/f", 1, 0, 3, "deleted", conflict=False)]
     assert found.reject("/f") == [Restoration("/f", None, text("abc"))]
     assert found.unreject({"/f": text("abc")}) == [Restoration("/f", text("abc"), None)]
@@ -64,28 +64,28 @@ def test_reject_restores_a_deleted_file() -> None:
 
 def test_a_deleted_file_keeps_its_accepted_text_only() -> None:
     found = ledger("abc", "aXc")
-    found.agent_deleted("/f", text("aXc"))
+    found.record_agent_deletion("/f", text("aXc"))
     assert base(found) == "abc"
-    found.agent_wrote("/f", None, text("new"))
+    found.record_agent_write("/f", None, text("new"))
     assert (base(found), entry(found).kind) == ("abc", "modified")
 
 
 def test_a_created_file_that_the_agent_deletes_is_not_pending() -> None:
     found = ledger(None, "ab")
-    found.agent_deleted("/f", text("ab"))
+    found.record_agent_deletion("/f", text("ab"))
     assert found.files() == []
 
 
 def test_the_deletion_of_a_created_file_with_user_edits_is_pending() -> None:
     found = ledger(None, "ab")
-    found.agent_deleted("/f", text("abU"))
+    found.record_agent_deletion("/f", text("abU"))
     assert found.reject("/f") == [Restoration("/f", None, text("abU"))]
 
 
 def test_reject_undoes_a_whole_rename() -> None:
     found = ledger("abcdef", "aXcdef")
-    found.agent_renamed("/f", "/g", text("aXcdef"))
-    found.user_edited("/g", text("aXcdeU"))
+    found.record_agent_move("/f", "/g", text("aXcdef"))
+    found.record_user_edit("/g", text("aXcdeU"))
     before = entry(found, "/g")
     assert (before.origin, base(found, "/g")) == ("/f", "abcdeU")
     steps = found.reject("/g")
@@ -103,29 +103,29 @@ def test_reject_undoes_a_whole_rename() -> None:
 
 def test_a_plain_rename_is_pending_until_accepted() -> None:
     found = Ledger()
-    found.agent_renamed("/f", "/g", text("ab"))
+    found.record_agent_move("/f", "/g", text("ab"))
     assert [(s.path, s.hunks, s.kind) for s in summary_of(found)] == [("/g", 0, "modified")]
-    found.agent_renamed("/g", "/h", text("ab"))
+    found.record_agent_move("/g", "/h", text("ab"))
     assert entry(found, "/h").origin == "/f"
-    found.agent_renamed("/h", "/f", text("ab"))
+    found.record_agent_move("/h", "/f", text("ab"))
     assert found.files() == []
 
 
 def test_a_renamed_file_that_is_deleted_counts_as_deleted_at_its_old_path() -> None:
     found = Ledger()
-    found.agent_renamed("/f", "/g", text("ab"))
-    found.agent_deleted("/g", text("ab"))
+    found.record_agent_move("/f", "/g", text("ab"))
+    found.record_agent_deletion("/g", text("ab"))
     assert reject_all(found) == [Restoration("/f", None, text("ab"))]
 
 
 @pytest.mark.parametrize("how", ["writes", "renames"])
 def test_a_new_file_at_the_old_path_splits_a_rename(how: str) -> None:
     found = Ledger()
-    found.agent_renamed("/f", "/g", text("ab"))
+    found.record_agent_move("/f", "/g", text("ab"))
     if how == "writes":
-        found.agent_wrote("/f", None, text("new"))
+        found.record_agent_write("/f", None, text("new"))
     else:
-        found.agent_renamed("/h", "/f", text("new"))
+        found.record_agent_move("/h", "/f", text("new"))
     assert (entry(found, "/g").kind, entry(found, "/g").origin) == ("created", None)
     steps = {step.path: step for step in reject_all(found)}
     assert steps["/g"] == Restoration("/g", text("ab"), None)
@@ -134,14 +134,14 @@ def test_a_new_file_at_the_old_path_splits_a_rename(how: str) -> None:
 
 def test_a_rename_onto_another_file_is_a_deletion_and_a_write() -> None:
     found = Ledger()
-    found.agent_renamed("/f", "/g", text("ab"), replaced=text("cd"))
+    found.record_agent_move("/f", "/g", text("ab"), replaced=text("cd"))
     assert (base(found, "/f"), entry(found, "/f").kind) == ("ab", "deleted")
     assert (base(found, "/g"), entry(found, "/g").kind) == ("cd", "modified")
 
 
 def test_a_created_file_stays_created_when_renamed() -> None:
     found = ledger(None, "ab")
-    found.agent_renamed("/f", "/g", text("ab"))
+    found.record_agent_move("/f", "/g", text("ab"))
     assert reject_all(found) == [Restoration("/g", text("ab"), None)]
 
 
@@ -149,20 +149,20 @@ def moved(found: Ledger, old: str, new: str, lines: str, created_first: bool = F
     """Move a file with this text as the agent, with both ends reported one by one."""
     was = found.get(old)
     if created_first:
-        found.agent_wrote(new, None, text(lines), 2)
-    found.agent_deleted(old, text(lines), 1)
+        found.record_agent_write(new, None, text(lines), 2)
+    found.record_agent_deletion(old, text(lines), 1)
     if not created_first:
-        found.agent_wrote(new, None, text(lines), 2)
-    return found.joined(old, new, text(lines), was, 1)
+        found.record_agent_write(new, None, text(lines), 2)
+    return found.join_move(old, new, text(lines), was, 1)
 
 
 @pytest.mark.parametrize("created_first", [False, True])
 def test_a_move_that_is_reported_in_parts_is_a_rename(created_first: bool) -> None:
     plain = Ledger()
-    plain.agent_wrote("/f", text("abcdef"), text("aXcdef"), 3)
+    plain.record_agent_write("/f", text("abcdef"), text("aXcdef"), 3)
     found = Ledger()
-    found.agent_wrote("/f", text("abcdef"), text("aXcdef"), 3)
-    plain.agent_renamed("/f", "/g", text("aXcdef"))
+    found.record_agent_write("/f", text("abcdef"), text("aXcdef"), 3)
+    plain.record_agent_move("/f", "/g", text("aXcdef"))
     assert moved(found, "/f", "/g", "aXcdef", created_first)
     assert summary_of(found) == summary_of(plain)
     assert found.get("/g") == msgspec.structs.replace(
@@ -174,10 +174,10 @@ def test_a_move_that_is_reported_in_parts_is_a_rename(created_first: bool) -> No
 
 def test_user_edits_of_a_moved_file_belong_to_the_user() -> None:
     found = Ledger()
-    found.agent_wrote("/g", None, text("abc"))
-    found.user_edited("/g", text("abcU"))
-    found.agent_deleted("/f", text("abc"))
-    assert found.joined("/f", "/g", text("abc"), None)
+    found.record_agent_write("/g", None, text("abc"))
+    found.record_user_edit("/g", text("abcU"))
+    found.record_agent_deletion("/f", text("abc"))
+    assert found.join_move("/f", "/g", text("abc"), None)
     assert found.reject("/g") == [
         Restoration("/f", None, text("abcU")),
         Restoration("/g", text("abcU"), None),
@@ -187,15 +187,15 @@ def test_user_edits_of_a_moved_file_belong_to_the_user() -> None:
 def test_a_decided_deletion_is_no_part_of_a_move() -> None:
     for decided in "/f", "/g":
         found = Ledger()
-        found.agent_wrote("/g", None, text("abc"))
-        found.agent_deleted("/f", text("abc"))
+        found.record_agent_write("/g", None, text("abc"))
+        found.record_agent_deletion("/f", text("abc"))
         found.accept(decided)
-        assert not found.joined("/f", "/g", text("abc"), None)
+        assert not found.join_move("/f", "/g", text("abc"), None)
         assert [e.path for e in found.files()] == [{"/f": "/g", "/g": "/f"}[decided]]
 
 
 def test_a_created_file_with_user_edits_stays_created_when_moved() -> None:
     found = ledger(None, "ab")
-    found.user_edited("/f", text("abU"))
+    found.record_user_edit("/f", text("abU"))
     assert moved(found, "/f", "/g", "abU")
     assert (entry(found, "/g").kind, entry(found, "/g").touched) == ("created", True)

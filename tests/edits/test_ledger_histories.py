@@ -58,16 +58,16 @@ class Blocks(Choices):
         pending = self.base[at] != self.live[at]
         if action == 0:
             before, after = self.set_live(at, self.fresh())
-            self.ledger.agent_wrote("/f", before, after)
+            self.ledger.record_agent_write("/f", before, after)
         elif action in {1, 4} and not pending:
             before, after = self.set_live(at, self.fresh())
             if (after, at) not in self.rejected:  # otherwise a reject is undone: pending again
                 self.base[at] = self.live[at]
             if action == 1:
-                self.ledger.user_edited("/f", after)
+                self.ledger.record_user_edit("/f", after)
             else:  # not reported: the agent's next write shows it
                 other = (at + 1) % len(self.base)
-                self.ledger.agent_wrote("/f", *self.set_live(other, self.fresh()))
+                self.ledger.record_agent_write("/f", *self.set_live(other, self.fresh()))
         elif pending and action != 1:
             before = self.text(self.live)
             hunk = hunk_at(self.ledger, "/f", before.lines.index(f"---{at}") + 1)

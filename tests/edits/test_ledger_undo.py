@@ -20,10 +20,10 @@ def pending(found: Ledger) -> list[tuple[int, int, str]]:
 def test_an_undone_diffget_is_pending_again() -> None:
     """`do` in diff mode restores the line of the base, `u` that of the agent."""
     found = ledger("abc", "aXc")
-    found.user_edited("/f", text("abc"))
+    found.record_user_edit("/f", text("abc"))
     assert found.get("/f") is None
-    assert found.followed("/f") is not None
-    found.user_edited("/f", text("aXc"))
+    assert found.tracked_entry("/f") is not None
+    found.record_user_edit("/f", text("aXc"))
     assert pending(found) == [(1, 2, "X")]
     assert entry(found).writers == {0}
 
@@ -31,9 +31,9 @@ def test_an_undone_diffget_is_pending_again() -> None:
 def test_a_redone_diffget_is_a_reject_again() -> None:
     found = ledger("abc", "aXc")
     for now in ("abc", "aXc", "abc"):
-        found.user_edited("/f", text(now))
+        found.record_user_edit("/f", text(now))
     assert found.get("/f") is None
-    found.user_edited("/f", text("aXc"))
+    found.record_user_edit("/f", text("aXc"))
     assert pending(found) == [(1, 2, "X")]
 
 
@@ -41,10 +41,10 @@ def test_a_reject_is_undone_in_the_buffer() -> None:
     found = ledger("abcde", "aXcYe")
     found.reject("/f", hunks_of(found, "/f")[0])
     assert pending(found) == [(3, 4, "Y")]
-    found.user_edited("/f", text("aXcYe"))
+    found.record_user_edit("/f", text("aXcYe"))
     assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
     found.reject("/f")
-    found.user_edited("/f", text("aXcYe"))
+    found.record_user_edit("/f", text("aXcYe"))
     assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
 
 
@@ -52,7 +52,7 @@ def test_steps_are_undone_one_by_one_with_the_users_own_between() -> None:
     found = ledger("abcde", "aXcYe")
     steps = ["aXcYe", "abcYe", "abcYem", "abcdem"]
     for now in [*steps[1:], *steps[-2::-1]]:
-        found.user_edited("/f", text(now))
+        found.record_user_edit("/f", text(now))
     assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
     assert base(found) == "abcde"
 
@@ -60,7 +60,7 @@ def test_steps_are_undone_one_by_one_with_the_users_own_between() -> None:
 def test_steps_are_undone_at_once() -> None:
     found = ledger("abcde", "aXcYe")
     for now in ["abcYe", "abcdem", "nabcdem", "aXcYe"]:
-        found.user_edited("/f", text(now))
+        found.record_user_edit("/f", text(now))
     assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
     assert base(found) == "abcde"
 
@@ -68,7 +68,7 @@ def test_steps_are_undone_at_once() -> None:
 def test_a_block_of_steps_with_a_later_removal_is_undone_at_once() -> None:
     found = ledger("abcde", "aXcYe")
     for now in ["aXnocYe", "anocYe", "aXcYe"]:
-        found.user_edited("/f", text(now))
+        found.record_user_edit("/f", text(now))
     assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
     assert base(found) == "abcde"
 
@@ -76,17 +76,17 @@ def test_a_block_of_steps_with_a_later_removal_is_undone_at_once() -> None:
 def test_lines_beside_a_hunk_undone_with_a_removal_belong_to_the_user() -> None:
     found = ledger("abcdefg", "aXcdYfg")
     for now in ["aXnocdfg", "aXcdYfg"]:
-        found.user_edited("/f", text(now))
+        found.record_user_edit("/f", text(now))
     assert pending(found) == [(1, 2, "X"), (4, 5, "Y")]
     assert base(found) == "abcdefg"
 
 
 def test_changes_of_another_file_do_not_matter() -> None:
     found = ledger("abcdefg", "aXcdYfg")
-    found.agent_wrote("/g", text("abc"), text("aXc"))
+    found.record_agent_write("/g", text("abc"), text("aXc"))
     for now in ["aXnocdfg", "aXcdYfg"]:
-        found.user_edited("/f", text(now))
-        found.user_edited("/g", text(f"{len(now)}aXc"))
+        found.record_user_edit("/f", text(now))
+        found.record_user_edit("/g", text(f"{len(now)}aXc"))
     assert pending(found) == [(1, 2, "X"), (4, 5, "Y")]
     assert base(found) == "abcdefg"
 
@@ -94,14 +94,14 @@ def test_changes_of_another_file_do_not_matter() -> None:
 def test_a_save_that_changes_nothing_does_not_matter() -> None:
     """The file still has the agent's line when the user discards unsaved text."""
     found = ledger("abcd", "abXd")
-    found.user_edited("/f", text("aUXd"))
+    found.record_user_edit("/f", text("aUXd"))
     found.reject("/f")
-    found.formatted("/f", text("aUcd"), text("aUcd"))
+    found.record_formatting("/f", text("aUcd"), text("aUcd"))
     found.unreject({"/f": text("aUcd")})
-    found.formatted("/f", text("aUXd"), text("aUXd"))
-    found.user_edited("/f", text("aUXd"))
+    found.record_formatting("/f", text("aUXd"), text("aUXd"))
+    found.record_user_edit("/f", text("aUXd"))
     for now in ["aUcd", "abXd"]:
-        found.user_edited("/f", text(now))
+        found.record_user_edit("/f", text(now))
     assert pending(found) == [(2, 3, "X")]
     assert base(found) == "abcd"
 
@@ -109,24 +109,24 @@ def test_a_save_that_changes_nothing_does_not_matter() -> None:
 def test_an_accepted_line_does_not_become_pending_again() -> None:
     found = ledger("abcde", "aXcYe")
     for now in ["abcYe", "aXcYe"]:
-        found.user_edited("/f", text(now))
+        found.record_user_edit("/f", text(now))
     found.accept("/f", hunks_of(found, "/f")[0])
-    found.user_edited("/f", text("aXcYem"))
-    found.user_edited("/f", text("aXcYe"))
+    found.record_user_edit("/f", text("aXcYem"))
+    found.record_user_edit("/f", text("aXcYe"))
     assert pending(found) == [(3, 4, "Y")]
 
 
 def test_accepted_lines_that_are_deleted_and_undone_are_the_users() -> None:
     found = ledger("abcdef", "aXcdYf")
     for now in ["abcdYf", "aXcdYf"]:
-        found.user_edited("/f", text(now))
+        found.record_user_edit("/f", text(now))
     found.accept("/f", hunks_of(found, "/f")[0])
     for now in ["abcdYf", "aXcdYf"]:
-        found.user_edited("/f", text(now))
+        found.record_user_edit("/f", text(now))
     assert pending(found) == [(4, 5, "Y")]
     found.accept("/f")
     for now in ["abcdYf", "abcdef", "aXcdYf"]:
-        found.user_edited("/f", text(now))
+        found.record_user_edit("/f", text(now))
     assert pending(found) == []
     assert found.get("/f") is None
 
@@ -140,18 +140,18 @@ def test_deleted_lines_that_return_belong_to_the_base() -> None:
         ("aef", [(1, 4, "")]),
     ):
         found = ledger("abcdef", "aef")
-        found.user_edited("/f", text(after))
+        found.record_user_edit("/f", text(after))
         assert pending(found) == left
         if left:
             assert base(found) == "abcdef"
     found = ledger("abcdef", "abcefX")
-    found.user_edited("/f", text("abcdef"))
+    found.record_user_edit("/f", text("abcdef"))
     assert found.get("/f") is None
 
 
 def test_user_lines_at_a_deletion_of_the_agent_belong_to_the_user() -> None:
     found = ledger("abcdef", "aef")
-    found.user_edited("/f", text("aUef"))
+    found.record_user_edit("/f", text("aUef"))
     assert base(found) == "abcdUef"
     found.reject("/f")
     assert found.get("/f") is None
@@ -159,56 +159,56 @@ def test_user_lines_at_a_deletion_of_the_agent_belong_to_the_user() -> None:
 
 def test_a_line_that_the_agent_removed_returns_as_the_agents() -> None:
     found = ledger("abcde", "aXcde")
-    found.agent_wrote("/f", text("aXcde"), text("abcde"))
+    found.record_agent_write("/f", text("aXcde"), text("abcde"))
     assert found.get("/f") is None
-    found.user_edited("/f", text("aXcde"))
+    found.record_user_edit("/f", text("aXcde"))
     assert pending(found) == [(1, 2, "X")]
 
 
 def test_a_part_of_a_hunk_can_return() -> None:
     found = ledger("abcd", "aXYd")
-    found.user_edited("/f", text("abYd"))
+    found.record_user_edit("/f", text("abYd"))
     assert pending(found) == [(2, 3, "Y")]
-    found.user_edited("/f", text("aXYd"))
+    found.record_user_edit("/f", text("aXYd"))
     assert pending(found) == [(1, 3, "XY")]
 
 
 def test_a_restored_deletion_is_pending_again() -> None:
     found = ledger("abcd", "ad")
-    found.user_edited("/f", text("abcd"))
-    found.user_edited("/f", text("ad"))
+    found.record_user_edit("/f", text("abcd"))
+    found.record_user_edit("/f", text("ad"))
     assert pending(found) == [(1, 3, "")]
 
 
 def test_later_accepts_stay() -> None:
     found = ledger("abcde", "aXcYe")
-    found.user_edited("/f", text("abcYe"))
+    found.record_user_edit("/f", text("abcYe"))
     found.accept("/f")
-    found.user_edited("/f", text("aXcYe"))
+    found.record_user_edit("/f", text("aXcYe"))
     assert pending(found) == [(1, 2, "X")]
     assert base(found) == "abcYe"
 
 
 def test_the_same_line_in_another_place_belongs_to_the_user() -> None:
     found = ledger("abc", "aXc")
-    found.user_edited("/f", text("abc"))
-    found.user_edited("/f", text("abcX"))
+    found.record_user_edit("/f", text("abc"))
+    found.record_user_edit("/f", text("abcX"))
     assert found.get("/f") is None
-    found.user_edited("/f", text("aXcX"))
+    found.record_user_edit("/f", text("aXcX"))
     assert found.get("/f") is None, "not the text that was there"
 
 
 def test_the_steps_of_a_missing_file_are_forgotten() -> None:
     found = ledger("abc", "aXc")
-    found.user_edited("/f", text("abc"))
-    found.user_edited("/f", None)
-    assert found.followed("/f") is None
+    found.record_user_edit("/f", text("abc"))
+    found.record_user_edit("/f", None)
+    assert found.tracked_entry("/f") is None
 
 
 def test_files_without_such_steps_are_not_followed() -> None:
     found = ledger("abc", "aXc")
     found.accept("/f")
-    assert found.followed("/f") is None
+    assert found.tracked_entry("/f") is None
 
 
 lines = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8)
@@ -221,7 +221,7 @@ def test_undoing_every_step_restores_every_hunk(
 ) -> None:
     """For any order of `do` steps, undone backwards, base and hunks are those of the start."""
     found = Ledger()
-    found.agent_wrote("/f", from_lines(before), from_lines(after))
+    found.record_agent_write("/f", from_lines(before), from_lines(after))
     if found.get("/f") is None:
         return
     wanted = entry(found)
@@ -235,10 +235,10 @@ def test_undoing_every_step_restores_every_hunk(
         [back] = invert(keys(now.base), [hunk])
         obtained = from_keys(apply(keys(now.live), [back]))
         assert obtained is not None
-        found.user_edited("/f", obtained)
+        found.record_user_edit("/f", obtained)
         texts.append(obtained)
     for text_before in reversed(texts[:-1]):
-        found.user_edited("/f", text_before)
+        found.record_user_edit("/f", text_before)
     assert (entry(found).base, entry(found).live) == (wanted.base, wanted.live)
 
 

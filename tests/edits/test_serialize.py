@@ -32,7 +32,7 @@ KEYS = Keys()
 def written(ledger: Ledger) -> list[bytes]:
     """Return one batch for each file and one for each reject."""
     writer, batches = Writer(), list[bytes]()
-    for path, edits in ledger.pictures().items():
+    for path, edits in ledger.all_edits().items():
         writer.put("file", encoded(path), serialize.file(writer, KEYS, path, edits))
         batches.append(batch(writer.take()))
     for at, level in enumerate(ledger.rejects):
@@ -47,9 +47,9 @@ def read(reader: Reader) -> Ledger:
     for kind, key in reader.values:
         if kind == "file" and (record := reader.value(kind, key, File)):
             path = decoded(key)
-            found.take_file(path, serialize.file_edits(reader, KEYS, path, record))
+            found.replace_file(path, serialize.file_edits(reader, KEYS, path, record))
         elif kind == "reject" and (rejected := reader.value(kind, key, list[Rejected])):
-            found.take_rejects([*found.rejects, serialize.rejects(reader, KEYS, rejected)])
+            found.replace_rejects([*found.rejects, serialize.rejects(reader, KEYS, rejected)])
     return found
 
 
@@ -60,7 +60,7 @@ class Journaled(World):
         reader = Reader(written(self.ledger))
         found = read(reader)
         assert reader.lost == 0
-        assert found.pictures() == self.ledger.pictures()
+        assert found.all_edits() == self.ledger.all_edits()
         assert list(found.rejects) == list(self.ledger.rejects)
         self.ledger = found
 
@@ -79,15 +79,15 @@ def test_parked_edits_are_read_with_their_authors() -> None:
     pending = Pending("/f", text("abc"), text("aXc"), None, writers=frozenset({3, 5}))
     edits = FileEdits(None, None, (), (Parked(pending, "mäin", 12.5),))
     found = Ledger()
-    found.take_file("/f", edits)
+    found.replace_file("/f", edits)
     reader = Reader(written(found))
-    assert read(reader).picture("/f") == edits
+    assert read(reader).edits_of("/f") == edits
     assert reader.lost == 0
 
 
 def test_a_torn_batch_loses_only_its_file() -> None:
     found = ledger("abc", "aXc")
-    found.agent_wrote("/g", text("1"), Text(("2",), eol=False), session=3)
+    found.record_agent_write("/g", text("1"), Text(("2",), eol=False), session=3)
     first, *others = written(found)
     reader = Reader([first[: len(first) // 2], *others])
     assert read(reader).files() == [entry(found, "/g")]
@@ -97,7 +97,7 @@ def test_a_torn_batch_loses_only_its_file() -> None:
 def test_records_of_another_version_lose_only_themselves() -> None:
     found = ledger("abc", "aXc")
     writer = Writer()
-    record = serialize.file(writer, KEYS, "/f", found.picture("/f"))
+    record = serialize.file(writer, KEYS, "/f", found.edits_of("/f"))
     assert record.entry is not None
     writer.put("file", b"/f", record)
     others = {**record.entry.others, "strange": 1}

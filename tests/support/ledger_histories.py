@@ -83,7 +83,7 @@ class World(Choices):
         before = self.files[path]
         after = self.spliced(before, "a") if before else from_lines([self.line("a")])
         self.files[path] = after
-        self.ledger.agent_wrote(path, before, after)
+        self.ledger.record_agent_write(path, before, after)
 
     def user_edits(self, path: str, is_reported: bool = True) -> None:
         before, base = self.files[path], self.base(path)
@@ -92,9 +92,9 @@ class World(Choices):
         after = self.files[path] = self.spliced(before, "u")
         if not is_reported:  # the agent's next write reports it
             self.files[path] = written = self.spliced(after, "a")
-            self.ledger.agent_wrote(path, after, written)
+            self.ledger.record_agent_write(path, after, written)
         else:
-            self.ledger.user_edited(path, after)
+            self.ledger.record_user_edit(path, after)
         removed = own(base) - own(self.base(path))
         assert removed <= own(before) - own(after), "the base lost a line that the user left alone"
         assert own(self.base(path)) - own(base) <= own(after) - own(before)
@@ -107,20 +107,20 @@ class World(Choices):
         if before is None:
             return
         after = self.files[path] = self.spliced(before, "u")
-        self.ledger.formatted(path, before, after)
+        self.ledger.record_formatting(path, before, after)
 
     def agent_deletes(self, path: str) -> None:
         before = self.files[path]
         if before is not None:
             self.files[path] = None
-            self.ledger.agent_deleted(path, before)
+            self.ledger.record_agent_deletion(path, before)
 
     def agent_renames(self, path: str) -> None:
         new = PATHS[self.pick(3)]
         text, replaced = self.files[path], self.files[new]
         if text is not None and new != path:
             self.files[new], self.files[path] = text, None
-            self.ledger.agent_renamed(path, new, text, replaced=replaced)
+            self.ledger.record_agent_move(path, new, text, replaced=replaced)
 
     def decides(self, path: str) -> None:
         entry = self.ledger.get(path)
@@ -149,9 +149,9 @@ class World(Choices):
         text = self.files[path]
         entry = self.ledger.get(path)
         if text is not None:
-            self.ledger.committed(path, self.spliced(text, "a"))
+            self.ledger.accept_committed(path, self.spliced(text, "a"))
         if entry is not None and entry.live == text and self.pick(2):
-            self.ledger.committed(path, text)
+            self.ledger.accept_committed(path, text)
             assert self.ledger.get(path) is None
 
     def run(self) -> None:

@@ -20,7 +20,7 @@ def text(lines: str, eol: bool = True) -> Text:
 def ledger(before: str | None, after: str) -> Ledger:
     """Return a ledger in which the agent wrote /f."""
     made = Ledger()
-    made.agent_wrote("/f", None if before is None else text(before), text(after))
+    made.record_agent_write("/f", None if before is None else text(before), text(after))
     return made
 
 

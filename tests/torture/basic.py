@@ -43,7 +43,7 @@ class History(Decisions):
             return
         until(lambda: self.edit_events(path) > self.edit_events_before, what=f"AcpEdit of {path}")
         if self.clean(path):
-            self.ledger.agent_wrote(path, old, new, self.n)
+            self.ledger.record_agent_write(path, old, new, self.n)
             self.settle({path: new}, {path: new})
         else:
             self.wrote_over_unsaved(path, old, new)
@@ -54,13 +54,13 @@ class History(Decisions):
         assert live is not None
         merged = merge(old or EMPTY, live, new)
         if isinstance(merged, Conflict):
-            self.ledger.conflicted(path, live, new, self.n)
+            self.ledger.record_conflict(path, live, new, self.n)
             self.settle({path: live}, {path: new})
             self.resolve(path)
         else:
-            self.ledger.agent_wrote(path, live, merged.text, self.n)
+            self.ledger.record_agent_write(path, live, merged.text, self.n)
             if merged.text != new and old is not None:
-                self.ledger.stored(path, old, new, self.n)
+                self.ledger.record_disk_write(path, old, new, self.n)
             self.settle({path: merged.text}, {path: new})
 
     def remember(self, path: str) -> None:
@@ -107,7 +107,7 @@ class History(Decisions):
         self.agent.ask("read", path)
         self.agent.ask("write", path, json.dumps(str(new)))
         if new != before:
-            self.ledger.agent_wrote(path, before, new, self.n)
+            self.ledger.record_agent_write(path, before, new, self.n)
         found = self.saved(path, new) if clean else new
         self.settle({path: found}, {path: found if clean else disk})
 
@@ -130,7 +130,7 @@ class History(Decisions):
             (self.editor.home / "new").write_text(str(text))
             self.agent.ask("runs", *self.named(path), f"cp {self.editor.home}/new {path}")
         self.paths.append(path)
-        self.ledger.agent_wrote(path, None, text, self.n)
+        self.ledger.record_agent_write(path, None, text, self.n)
         self.settle({path: text}, {path: text})
 
     def agent_deletes(self) -> None:
@@ -142,7 +142,7 @@ class History(Decisions):
         assert before is not None
         self.note("agent deletes", path)
         self.agent.ask("runs", *self.named(path), f"rm {path}")
-        self.ledger.agent_deleted(path, before, self.n)
+        self.ledger.record_agent_deletion(path, before, self.n)
         self.settle({path: None}, {path: None})
 
     def agent_renames(self) -> None:
@@ -161,7 +161,7 @@ class History(Decisions):
         self.layouts[new] = self.layout(path)
         self.agent.ask("runs", *self.named(path, new), f"mv {path} {new}")
         self.moved(path, new)
-        self.ledger.agent_renamed(path, new, text, self.n)
+        self.ledger.record_agent_move(path, new, text, self.n)
         self.settle({path: None, new: text}, {path: None, new: text})
 
     def moved(self, old: str, new: str) -> None:
@@ -206,13 +206,13 @@ class History(Decisions):
         lines[theirs] = agent
         both = Text(tuple(lines), eol)
         merged = Text(both.lines, edited.eol)
-        self.ledger.user_edited(path, edited)
-        self.ledger.agent_wrote(path, edited, merged, self.n)
-        self.ledger.user_edited(path, both)  # a later save has ended the last line
+        self.ledger.record_user_edit(path, edited)
+        self.ledger.record_agent_write(path, edited, merged, self.n)
+        self.ledger.record_user_edit(path, both)  # a later save has ended the last line
         only = list(disk.lines)
         only[theirs] = agent
         if not save:
-            self.ledger.stored(path, disk, Text(tuple(only), disk.eol), self.n)
+            self.ledger.record_disk_write(path, disk, Text(tuple(only), disk.eol), self.n)
         self.settle({path: both}, {path: both if save else Text(tuple(only), disk.eol)})
 
     def ends(self, path: str) -> bool:
@@ -293,7 +293,7 @@ class History(Decisions):
         self.editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
         for entry in self.ledger.files():
             if self.disk(entry.path) != self.head.get(entry.path):
-                self.ledger.committed(entry.path, self.disk(entry.path))
+                self.ledger.accept_committed(entry.path, self.disk(entry.path))
         self.head = {path: self.disk(path) for path in self.paths}
         self.settle({}, {})
 

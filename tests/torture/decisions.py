@@ -76,7 +76,7 @@ class Decisions(World):
             self.look()
             live = self.live(path)
             assert live is not None
-            self.ledger.resolved(path, live)
+            self.ledger.resolve_conflict(path, live)
             self.settle({path: live}, {path: live})
         else:
             self.note("theirs", path)

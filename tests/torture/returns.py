@@ -113,7 +113,7 @@ class Returning(Wide):
             now = present.unsaved.get(path) or self.text(path, present.files.get(path))
             lives[path] = text
             if present.files.get(path) != data or now != text:
-                self.ledger.restored(path, text, wanted.pending.get(path))
+                self.ledger.restore(path, text, wanted.pending.get(path))
         laid = self.original_formats | wanted.original_formats
         self.original_formats = {
             path: first for path, first in laid.items() if self.is_format_pending(path)
@@ -145,7 +145,7 @@ class Returning(Wide):
             until(lambda: self.editor.lua(BASE, entry.path) != before, what="the base changes")
             base = self.editor.lua(BASE, entry.path)
             assert entry.base is not None
-            self.ledger.rebased(entry.path, Text(tuple(base), entry.base.eol))
+            self.ledger.set_base(entry.path, Text(tuple(base), entry.base.eol))
             left = self.ledger.get(entry.path)
             assert left is None or left.weight < entry.weight
             self.settle({entry.path: entry.live}, {})

@@ -124,7 +124,7 @@ class Saving(Wide):
         """Return the text after the editor has saved it."""
         found = self.formatted(text)
         if found != text:
-            self.ledger.formatted(path, text, found)
+            self.ledger.record_formatting(path, text, found)
         return found
 
     def decide_in_editor(

@@ -74,7 +74,7 @@ class Wide(History):
         entry = self.ledger.get(path) or Pending(path, text, text, text)
         writers, told = entry.writers | {self.n}, describe_change(first, new)
         entry = msgspec.structs.replace(entry, relaid=told, writers=writers)
-        self.ledger.reinstated(path, text, entry)
+        self.ledger.reinstate(path, text, entry)
         self.settle({path: text}, {path: text})
 
     def moved(self, old: str, new: str) -> None:
@@ -115,7 +115,7 @@ class Wide(History):
         present = self.bytes_of_all()
         for path in filter(self.is_format_pending, self.original_formats):
             if present.get(path) != self.head_bytes.get(path):
-                self.ledger.committed(path, self.disk(path))
+                self.ledger.accept_committed(path, self.disk(path))
         self.head_bytes = present
         super().commit()
         self.original_formats = {

@@ -181,13 +181,13 @@ class World:
         before = {entry.path for entry in self.ledger.files()}
         self.look()
         for path in {*self.paths, *before}:
-            entry, live = self.ledger.followed(path), self.live(path)
+            entry, live = self.ledger.tracked_entry(path), self.live(path)
             if entry is None or entry.live == live:
                 continue
             if live is not None and entry.live is not None and live.lines != entry.live.lines:
                 # The save that ends the last line comes after the user's edit.
-                self.ledger.user_edited(path, Text(live.lines, entry.live.eol))
-            self.ledger.user_edited(path, live)
+                self.ledger.record_user_edit(path, Text(live.lines, entry.live.eol))
+            self.ledger.record_user_edit(path, live)
         self.settle({}, {})
 
     # ---- the agent

@@ -230,7 +230,7 @@ class ProposedEdits:
         except (Refused, Refusal):
             return False
         amendment.agents, amendment.written = live, after
-        files.ledger.user_edited(path, after)
+        files.ledger.record_user_edit(path, after)
         files.checkpoints.record(path, live, after, agent=False)
         files.pending_view.refresh(path)
         return True

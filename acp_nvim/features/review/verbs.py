@@ -159,7 +159,7 @@ def base_written(host: Host, args: Args) -> None:
     """
     path = _real(host, args)
     text = clean(Text(tuple(args.get("lines") or [""]), bool(args.get("eol", True))))
-    host.workspace.files.ledger.rebased(path, text)
+    host.workspace.files.ledger.set_base(path, text)
     host.workspace.files.pending_view.refresh(path)
 
 

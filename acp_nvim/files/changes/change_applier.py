@@ -161,13 +161,13 @@ class ChangeApplier:
     def _join(self, session: AgentSession, move: Move) -> None:
         self._files.authors.on_move(session, move.old, move.new)
         ledger = self._files.ledger
-        if ledger.joined(move.old, move.new, move.text, move.was, session.n):
+        if ledger.join_move(move.old, move.new, move.text, move.was, session.n):
             self._files.pending_view.refresh(move.old, move.new)
             return
         came, was = ledger.get(move.new), move.was
         if came is not None and was is not None and was.base is None:  # created by another agent
             both = msgspec.structs.replace(came, writers=came.writers | was.writers)
-            ledger.reinstated(move.new, came.live, both)
+            ledger.reinstate(move.new, came.live, both)
             self._files.pending_view.refresh(move.new)
 
     async def _enter(

@@ -108,7 +108,7 @@ def texts(
     found = None if isinstance(change.before, Unstored) else change.before
     has_format = not is_known or state.disk_format is not None
     reformat = format_change(state.disk_format, found if has_format else after, after)
-    entry = files.ledger.followed(path)
+    entry = files.ledger.tracked_entry(path)
     shown = known or (entry.live if entry else None)
     buffer = _buffer_format(live, reformat, shown) if live else None
     if live is not None and live.is_void and after is not None and reformat is not None:
@@ -191,14 +191,14 @@ async def enter(files: Files, change: EnteredChange) -> str:
         if outcome != "done":
             return outcome
         if not unsaved:
-            files.ledger.on_disk.drop(path)
+            files.ledger.disk_entries.drop(path)
     elif await to_thread.run_sync(signature_of, path) != change.signature:
         return "moved"
     _record(files, change, base, text)
     if text is not None:
         await _enter_format(files, change, text)
     if text != change.after and start is not None and change.after is not None:
-        files.ledger.stored(path, start, change.after, change.session.n)
+        files.ledger.record_disk_write(path, start, change.after, change.session.n)
     _announce(files, change)
     return "done"
 
@@ -221,7 +221,7 @@ async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) 
     """
     path = change.path
     await files.buffers.mark_conflict(live)
-    files.ledger.conflicted(path, live.text, change.after, change.session.n)
+    files.ledger.record_conflict(path, live.text, change.after, change.session.n)
     files.checkpoints.record(path, change.before, change.after)
     files.pending_view.announce(change.session, path, change.kind, "disk", conflict=True)
     same = await to_thread.run_sync(signature_of, path) == change.signature
@@ -239,7 +239,7 @@ def _caught_up(files: Files, change: EnteredChange, live: BufferText) -> Entered
     if shown is None or shown in (change.before, change.after):
         return change
     _record(files, change, change.before, shown)
-    files.ledger.user_edited(change.path, live.text)
+    files.ledger.record_user_edit(change.path, live.text)
     file.apply(Holds(shown, None))
     return msgspec.structs.replace(change, before=shown)
 
@@ -254,7 +254,7 @@ async def _enter_read(files: Files, change: EnteredChange, live: BufferText, aft
         return outcome
     files.tracked[path].apply(ConflictOver())
     _record(files, change, change.before, after)
-    files.ledger.user_edited(path, live.text)
+    files.ledger.record_user_edit(path, live.text)
     await _enter_format(files, change, live.text)
     _announce(files, change)
     return "done"
@@ -276,9 +276,9 @@ def _record(files: Files, change: EnteredChange, base: Text | None, text: Text |
     before = Unstored("", change.link.mark) if change.link else base
     files.checkpoints.record(change.path, before, text)
     if text is None and base is not None:
-        ledger.agent_deleted(change.path, base, n)
+        ledger.record_agent_deletion(change.path, base, n)
     elif text is not None:
-        ledger.agent_wrote(change.path, base, text, n)
+        ledger.record_agent_write(change.path, base, text, n)
         _replace_link(files, change)
         files.authors.on_write(change.session, change.path, base, text, text)
 
@@ -292,7 +292,7 @@ def _replace_link(files: Files, change: EnteredChange) -> None:
     if link is not None:
         instead = wording.PART_REPLACES_LINK.format(target=os.fsdecode(link.target))
         changed = msgspec.structs.replace(entry, relaid=instead)
-        files.ledger.reinstated(change.path, entry.live, changed)
+        files.ledger.reinstate(change.path, entry.live, changed)
 
 
 # -- format ---------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ async def _enter_format(files: Files, change: EnteredChange, text: Text) -> None
         writers = entry.writers | {change.session.n}
         relaid = describe_change(users, reformat.new)
         changed = msgspec.structs.replace(entry, relaid=relaid, writers=writers)
-        files.ledger.reinstated(path, entry.live, changed)
+        files.ledger.reinstate(path, entry.live, changed)
 
 
 def _format_of_clean(buffer: Format, file: Format, before: Text, after: Text) -> Format:

@@ -53,5 +53,5 @@ class Naming:
 
     def _mark(self, path: str, edit: bool, change: bool) -> None:
         """Mark the pending edit of a file, and its last change."""
-        self._files.ledger.named(path, edit)
+        self._files.ledger.set_named(path, edit)
         self._files.checkpoints.name(path, change)

@@ -262,8 +262,8 @@ class Restoring:
         self._pend(place.real, text, checkpoint)
         now = self._files.buffers.get(place.real)
         if now is not None and now.modified:
-            self._files.ledger.part(place.real)
-            self._files.ledger.user_edited(place.real, now.text)
+            self._files.ledger.split_from_disk(place.real)
+            self._files.ledger.record_user_edit(place.real, now.text)
         return changed
 
     def _pend(self, path: str, text: Text | None, checkpoint: Checkpoint) -> None:
@@ -273,7 +273,7 @@ class Restoring:
         file.apply(UserFormat(user))
         if agent is not None:
             file.apply(AgentFormat(agent))
-        self._files.ledger.restored(path, text, checkpoint.pending.get(path))
+        self._files.ledger.restore(path, text, checkpoint.pending.get(path))
 
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
         """Bring the buffer up to date with the file.

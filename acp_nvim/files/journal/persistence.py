@@ -194,7 +194,7 @@ class Persistence:
         """
         if self._data is None or self._failing or self._is_late:
             return
-        if not self._files.ledger.has_untold:
+        if not self._files.ledger.has_unpublished:
             return
         is_due = self._due.is_set
         if is_due:
@@ -215,7 +215,7 @@ class Persistence:
             began = anyio.current_time()
             await self.exchange()
             self._writing.set()
-            self._is_late = self._is_late and self._files.ledger.has_untold
+            self._is_late = self._is_late and self._files.ledger.has_unpublished
             retry = min(2 * retry, longest) if self._failing else RETRY_S[0]
             await self._pause(min(PAUSE_S, SHARE * (anyio.current_time() - began)))
 
@@ -382,7 +382,7 @@ class Persistence:
         self._failing.discard(replica.root)
         for (kind, path), value in now.items():
             if kind == FILE:
-                self._files.ledger.told(path, value.entry)
+                self._files.ledger.mark_published(path, value.entry)
 
     async def _take_news(self, replica: Replica) -> EarlierEdits:
         if not replica.file.has_news():
@@ -413,7 +413,7 @@ class Persistence:
         for path in rejected:
             buffer, was = self._files.buffers.get(path), seen.get(path)
             if was and buffer and buffer.modified and self._files.ledger.get(path) is None:
-                self._files.ledger.keep(path, was)
+                self._files.ledger.keep_in_buffer(path, was)
 
     async def _apply_news(self, replica: Replica, path: str) -> None:
         """Apply the changes of others to the text of a file here.
@@ -478,7 +478,7 @@ class Persistence:
             return
         if stored == entry.live:
             self._files.tracked[path].apply(ConflictOver())
-            self._files.ledger.resolved(path, stored)
+            self._files.ledger.resolve_conflict(path, stored)
 
     def _is_apart(self, path: str) -> bool:
         """Return whether buffer and file were in conflict."""

@@ -100,9 +100,9 @@ class SharedState:
     def values(self, root: str) -> Values:
         """Return the present values of a workspace, without awaiting anything in between."""
         ledger = self._files.ledger
-        pictures, values = ledger.pictures(), Values()
+        edits, values = ledger.all_edits(), Values()
         kept = {file.path for file in self._files.tracked if _is_kept(file.state)}
-        for path in [*pictures, *(kept - pictures.keys())]:
+        for path in [*edits, *(kept - edits.keys())]:
             if self.home(path) == root and (value := self.file_value(path)) != NOTHING:
                 values[FILE, path] = value
         for level in ledger.rejects:
@@ -125,7 +125,7 @@ class SharedState:
 
     def file_value(self, path: str) -> FileValue:
         """Return the value of a file."""
-        edits, state = self._files.ledger.picture(path), self._files.tracked.state(path)
+        edits, state = self._files.ledger.edits_of(path), self._files.tracked.state(path)
         return FileValue(
             edits.entry,
             edits.settled,
@@ -209,8 +209,8 @@ class SharedState:
 
     def _take_file(self, replica: Replica, path: str, theirs: FileValue) -> None:
         ledger = self._files.ledger
-        key, mine, before = (FILE, path), ledger.get(path), ledger.untold(path)
-        if path in ledger.on_disk and theirs.entry is not None:
+        key, mine, before = (FILE, path), ledger.get(path), ledger.before_unpublished(path)
+        if path in ledger.disk_entries and theirs.entry is not None:
             self._take_file_on_disk(replica, path, theirs)
         elif before is None or mine is None:
             self._install(path, theirs)
@@ -222,19 +222,19 @@ class SharedState:
     def _take_file_on_disk(self, replica: Replica, path: str, theirs: FileValue) -> None:
         """Take over the edits of a file on disk whose buffer here has unsaved changes."""
         ledger = self._files.ledger
-        mine, before = ledger.get(path), ledger.untold(path)
-        stored, entry = ledger.on_disk.get(path), theirs.entry
+        mine, before = ledger.get(path), ledger.before_unpublished(path)
+        stored, entry = ledger.disk_entries.get(path), theirs.entry
         if mine is not None and stored is not None:
             entry = merged(stored, mine, theirs.entry)
         on_disk = theirs.entry
         if before is not None and stored is not None:
             on_disk = merged(before, stored, theirs.entry)
         self._install(path, theirs._replace(entry=entry))
-        ledger.on_disk.put(path, on_disk)
+        ledger.disk_entries.set(path, on_disk)
         replica.own[FILE, path] = theirs if before is not None else self.file_value(path)
 
     def _install(self, path: str, value: FileValue) -> None:
-        self._files.ledger.take_file(path, value.edits)
+        self._files.ledger.replace_file(path, value.edits)
         if value.formats != self.file_value(path).formats:
             self._files.tracked[path].apply(Received(*value.formats))
 
@@ -244,7 +244,7 @@ class SharedState:
         if level:
             self._name(level, name)
             kept.append(level)
-        ledger.take_rejects(kept)
+        ledger.replace_rejects(kept)
 
     def _take_checkpoint(
         self, kind: str, name: str, made: Checkpoint | None, before: Checkpoint | None

@@ -58,11 +58,11 @@ class Commits:
             return
         ledger = self._files.ledger
         entry = ledger.get(path)
-        ledger.committed(path, text)
+        ledger.accept_committed(path, text)
         if entry is not None and entry.relaid and not self._has_agents_format(path, data):
             left = ledger.get(path) or Pending(path, entry.live, entry.live, entry.live)
             left = msgspec.structs.replace(left, relaid=entry.relaid, writers=entry.writers)
-            ledger.reinstated(path, entry.live, left)
+            ledger.reinstate(path, entry.live, left)
         self._files.pending_view.refresh(path)
 
     def _has_agents_format(self, path: str, data: bytes | None) -> bool:

@@ -46,14 +46,14 @@ class DecisionWriter:
         async with self._live.as_one_act([step.path for step in steps], act):
             for step in in_order(steps):
                 if step.path in stays:
-                    self._ledger.reinstated(step.path, step.before, before.get(step.path))
+                    self._ledger.reinstate(step.path, step.before, before.get(step.path))
                     continue
                 done, said = await self._try(step, before.get(step.path))
                 notes += said
                 if not done:
                     stays |= self._other_end(step, entries)
                     present = await self._present_text(step)
-                    self._ledger.reinstated(step.path, present, before.get(step.path))
+                    self._ledger.reinstate(step.path, present, before.get(step.path))
         if act is Act.DECIDED:
             notes += await self._not_saved(entries)
         self._files.pending_view.refresh(*before, *(step.path for step in steps))
@@ -65,14 +65,14 @@ class DecisionWriter:
         notes: list[str] = []
         for entry in entries:
             live = self._files.buffers.get(entry.path)
-            if live is None or entry.path not in ledger.on_disk:
+            if live is None or entry.path not in ledger.disk_entries:
                 continue
             place = Place(entry.path, entry.path)
             try:
                 text = await to_thread.run_sync(disk.saved, place, limit, live.format)
             except Refusal:
                 continue  # the file is no longer text
-            left, now = ledger.on_disk.compare(entry.path, text), ledger.get(entry.path)
+            left, now = ledger.disk_entries.sync_with_disk(entry.path, text), ledger.get(entry.path)
             rejected = [hunk for hunk in entry.hunks if not (now and now.like(entry, hunk))]
             if left and (entry.conflict or any(left.like(entry, hunk) for hunk in rejected)):
                 notes.append(wording.NOT_SAVED_YET.format(file=Path(entry.path).name))
@@ -103,7 +103,7 @@ class DecisionWriter:
         again = self._ledger.get(step.path)
         if again is None or again.origin is None:
             return rejected
-        self._ledger.restored(step.path, None, None)
+        self._ledger.restore(step.path, None, None)
         return {again.origin}
 
     async def _present_text(self, step: Restoration) -> Text | None:
@@ -150,17 +150,17 @@ class DecisionWriter:
         A conflict that is decided for the agent's side leaves no such changes.
         """
         path = step.path
-        live, on_disk = self._files.buffers.get(path), self._ledger.on_disk
+        live, on_disk = self._files.buffers.get(path), self._ledger.disk_entries
         if live is None or not live.modified or entry is None or path in on_disk:
             return
         if not entry.conflict:
-            on_disk.put(path, entry)
+            on_disk.set(path, entry)
             return
         if step.after == entry.theirs:
             return
         common, theirs = self._files.tracked.state(path).conflict_base, entry.theirs
         if not entry.overtaken and isinstance(common, Text) and theirs is not None:
-            on_disk.put(path, Pending(path, common, theirs, theirs, writers=entry.writers))
+            on_disk.set(path, Pending(path, common, theirs, theirs, writers=entry.writers))
 
     async def _give_way(self, step: Restoration) -> None:
         """Remove the obstacle in place of a restored file. Raises Refused."""

@@ -132,11 +132,11 @@ class LiveTexts:
         buffer = self._buffers.get(path)
         is_typed = buffer is not None and buffer.modified
         if is_typed:
-            self._ledger.part(path)
-        elif path in self._ledger.on_disk:
-            self._ledger.give_up(path)
+            self._ledger.split_from_disk(path)
+        elif path in self._ledger.disk_entries:
+            self._ledger.revert_to_disk(path)
             self._view.refresh(path)
-        entry = self._ledger.followed(path)
+        entry = self._ledger.tracked_entry(path)
         is_same = entry is None or entry.live == text
         if self._user_edits.is_exiting or (is_same and not self._ledger.parked(path)):
             self.restored.discard(path)
@@ -148,8 +148,8 @@ class LiveTexts:
         if (moved or path in self.restored or is_same) and not is_typed:
             self._tree_changed(path, text, branch, replaced=moved)
         else:
-            self._ledger.user_edited(path, text)
-            self._ledger.come_back(path, text)
+            self._ledger.record_user_edit(path, text)
+            self._ledger.unpark(path, text)
         self.restored.discard(path)
         self._view.refresh(path)
 
@@ -158,7 +158,9 @@ class LiveTexts:
         ledger = self._ledger
         entry = ledger.get(path)
         was_apart = entry is not None and entry.conflict
-        if ledger.tree_changed(path, text, replaced=replaced, branch=branch, time=time.time()):
+        if ledger.record_tree_change(
+            path, text, replaced=replaced, branch=branch, time=time.time()
+        ):
             self._view.parked(path)
         now = ledger.get(path)
         if now is not None and now.conflict and not was_apart:

@@ -84,9 +84,9 @@ class UserEdits:
             return  # entered once its author is known
         buffer = self._tracked.buffer(path).text
         if buffer is not None and buffer.modified:
-            self._ledger.part(path)
-        if self._ledger.followed(path) is not None:
-            self._ledger.user_edited(path, after)
+            self._ledger.split_from_disk(path)
+        if self._ledger.tracked_entry(path) is not None:
+            self._ledger.record_user_edit(path, after)
             self._view.refresh_later(path)
             self.news.set()
 
@@ -96,7 +96,7 @@ class UserEdits:
         Either an agent changed the file, or the user discarded unsaved changes.
         """
         self._bases.changed(path, after, Act.RETURNED if undone else Act.REPLACED)
-        self._ledger.give_up(path)
+        self._ledger.revert_to_disk(path)
         if self._turns.concern(path) and self._tracked.state(path).disk != after:
             self.unsettle(path)
         elif self._ledger.parked(path) or (self._ledger.get(path) and self._trees.moved(path)[0]):
@@ -122,7 +122,7 @@ class UserEdits:
     def _look_later(self, path: str) -> None:
         """Read the buffer later."""
         ledger = self._ledger
-        known = ledger.followed(path) is not None or path in ledger.on_disk
+        known = ledger.tracked_entry(path) is not None or path in ledger.disk_entries
         if known or ledger.parked(path) or self._tracked.buffer(path).text is not None:
             self._read_soon(path)
 
@@ -148,8 +148,8 @@ class UserEdits:
         """
         file = self._tracked[path]
         self._turns.on_user_save(path, file.state.disk)
-        if path in self._ledger.on_disk:
-            self._ledger.on_disk.drop(path)
+        if path in self._ledger.disk_entries:
+            self._ledger.disk_entries.drop(path)
             self._view.refresh(path)
         live = file.buffer.text
         text = Text(live.text.lines, eol) if live is not None else None
@@ -168,5 +168,5 @@ class UserEdits:
         file.apply(Saved(text, file_format))
         entry = self._ledger.get(path)
         if entry is not None and entry.conflict and not unaware:
-            self._ledger.resolved(path, text)
+            self._ledger.resolve_conflict(path, text)
             self._view.refresh(path)

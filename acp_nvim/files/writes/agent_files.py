@@ -226,20 +226,20 @@ class AgentFiles(Generic[S]):
         live = self._buffers.get(path)
         if live is not None and files.ledger.get(path) is None:
             self._tracked[path].apply(UserFormat(live.format))
-        stored = files.ledger.file_entry(path)
+        stored = files.ledger.disk_entry(path)
         if agents is None or before is None:
-            files.ledger.agent_wrote(path, before, made.asked, session.n)
+            files.ledger.record_agent_write(path, before, made.asked, session.n)
         else:
-            files.ledger.agent_wrote(path, before, agents, session.n)
-            files.ledger.user_edited(path, made.asked)
+            files.ledger.record_agent_write(path, before, agents, session.n)
+            files.ledger.record_user_edit(path, made.asked)
         if made.asked != after:
-            files.ledger.formatted(path, made.asked, after)
+            files.ledger.record_formatting(path, made.asked, after)
         if made.saved:
-            files.ledger.on_disk.drop(path)
+            files.ledger.disk_entries.drop(path)
             file_format = format_as_written(after, live.format if live else None)
             self._tracked[path].apply(Holds(after, file_format))
         else:
-            files.ledger.on_disk.left_unsaved(path, stored)
+            files.ledger.disk_entries.record_unsaved_write(path, stored)
         files.checkpoints.record(path, before, after if agents is None else agents)
         files.authors.on_write(session, path, before, agents or after, after)
         files.pending_view.announce(

@@ -167,7 +167,7 @@ class ChangeSets(Generic[S]):
             self._files.bases.changed(path, None, Act.REPLACED)
             self._files.checkpoints.on_touch(path, before)
             self._files.checkpoints.record(path, before, None)
-            self._files.ledger.agent_deleted(path, before, session.n)
+            self._files.ledger.record_agent_deletion(path, before, session.n)
             self._files.pending_view.announce(session, path, "deleted", "fs")
 
     async def _move(self, session: S, old: str, new: str, before: Text | None) -> None:
@@ -179,7 +179,7 @@ class ChangeSets(Generic[S]):
             for path, was, text in ((old, before, None), (new, None, before)):
                 self._files.checkpoints.on_touch(path, was)
                 self._files.checkpoints.record(path, was, text)
-            self._files.ledger.agent_renamed(old, new, before, session.n)
+            self._files.ledger.record_agent_move(old, new, before, session.n)
             self._files.authors.on_move(session, old, new)
             with self._files.pending_view.together():
                 self._files.pending_view.announce(session, old, "deleted", "fs")
@@ -223,8 +223,8 @@ class ChangeSets(Generic[S]):
         present = await self._live.sync(path)
         if step.origin is not None:
             await self._rename(path, step.origin, present or Text(("",)))
-            self._files.ledger.restored(path, None, pending[path])
-            self._files.ledger.restored(step.origin, present, pending[step.origin])
+            self._files.ledger.restore(path, None, pending[path])
+            self._files.ledger.restore(step.origin, present, pending[step.origin])
             return
         if step.before is None:
             await self._writer.remove(path)
@@ -237,7 +237,7 @@ class ChangeSets(Generic[S]):
             await self._writer.write(path, present, merged.text)
         text = await self._live.text(path)
         self._files.checkpoints.record(path, present, text, agent=False)
-        self._files.ledger.restored(path, text, pending[path])
+        self._files.ledger.restore(path, text, pending[path])
 
 
 def _in_order(changes: Sequence[FileChange]) -> list[FileChange]:

@@ -56,7 +56,7 @@ class FileWriter:
             file.apply(Removed(Rights.of(was)))
         await to_thread.run_sync(obstacles.restore, file)
         file.apply(Holds(None, None))
-        self._files.ledger.on_disk.drop(path)
+        self._files.ledger.disk_entries.drop(path)
         if live is not None:
             await self._files.buffers.vacate(path, live)
 
@@ -96,9 +96,9 @@ class FileWriter:
             written = await self._write(place, live, after, fresh=stored is not None, there=there)
             if written.outcome == "done":
                 if written.asked is not None and written.live is not None:
-                    self._files.ledger.formatted(path, after, written.live.text)
+                    self._files.ledger.record_formatting(path, after, written.live.text)
                     if written.saved:
-                        self._files.ledger.on_disk.drop(path)
+                        self._files.ledger.disk_entries.drop(path)
                         self._files.tracked[path].apply(Holds(written.live.text, live.format))
                 return
             self._files.buffers.distrust(path)

@@ -194,7 +194,7 @@ class WritesUnderWay:
     ) -> None:
         """Enter an agent's write. ``prompt`` is the agent's, if option `blame` was on."""
         files = self._files
-        files.ledger.agent_wrote(path, before, after, n)
+        files.ledger.record_agent_write(path, before, after, n)
         if prompt is not None:
             files.authors.on_adopt(prompt, path, before, after)
         files.checkpoints.on_touch(path, before)

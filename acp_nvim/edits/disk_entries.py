@@ -1,4 +1,4 @@
-"""Pending edits of files on disk whose buffers have unsaved changes.
+"""Entries of files on disk whose buffers have unsaved changes.
 
 A decision in such a buffer takes effect when the file is saved. Until then the journal keeps the
 edits of the file on disk, which are pending again if the buffer is discarded.
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from acp_nvim.edits.text import Text
 
 
-class StoredEdits:
-    """Entries by path; None if nothing is pending on disk."""
+class DiskEntries:
+    """Entries of such files by path; None if nothing is pending on disk."""
 
     def __init__(self) -> None:
         self._entries: dict[str, Pending | None] = {}
@@ -39,7 +39,7 @@ class StoredEdits:
     def get(self, path: str) -> Pending | None:
         return self._entries.get(path)
 
-    def put(self, path: str, entry: Pending | None) -> None:
+    def set(self, path: str, entry: Pending | None) -> None:
         self._entries[path] = entry
 
     def drop(self, path: str) -> None:
@@ -47,11 +47,11 @@ class StoredEdits:
         self._entries.pop(path, None)
         self._before.pop(path, None)
 
-    def left_unsaved(self, path: str, before: Pending | None) -> None:
+    def record_unsaved_write(self, path: str, before: Pending | None) -> None:
         """Record that an agent's write was not saved; ``before`` is the entry of the file."""
         self._before.setdefault(path, before)
 
-    def undone(self, path: str) -> None:
+    def undo_unsaved_writes(self, path: str) -> None:
         """Restore the entry from before the agent's unsaved writes.
 
         The buffer no longer has the agent's text, and the file never had these writes.
@@ -59,18 +59,18 @@ class StoredEdits:
         if path in self._before:
             self._entries[path] = self._before[path]
 
-    def compare(self, path: str, disk: Text | None) -> Pending | None:
-        """Compare the entry of a file with its text on disk; return the pending edits."""
+    def sync_with_disk(self, path: str, disk: Text | None) -> Pending | None:
+        """Carry the entry of a file over to its text on disk, and return it."""
         entry = self._entries.get(path)
-        found = carried(entry, disk).entry if entry is not None else None
-        if found is None:
+        synced = carried(entry, disk).entry if entry is not None else None
+        if synced is None:
             self.drop(path)
-        elif not found.conflict:
-            self._entries[path] = found
-        return found
+        elif not synced.conflict:
+            self._entries[path] = synced
+        return synced
 
-    def accepted(self, entry: Pending, chosen: Collection[Hunk], *, whole: bool = False) -> None:
-        """Accept hunks of the buffer's ``entry`` on disk; ``whole``: also format and rename."""
+    def accept(self, entry: Pending, chosen: Collection[Hunk], *, whole: bool = False) -> None:
+        """Accept hunks of the buffer's ``entry`` on disk; ``whole``: also format and move."""
         stored = self._entries.get(entry.path)
         if stored is None:
             return
@@ -78,13 +78,15 @@ class StoredEdits:
             stored = msgspec.structs.replace(stored, origin=None, relaid="")
         self._accept(stored, [found for hunk in chosen if (found := stored.like(entry, hunk))])
 
-    def committed(self, path: str, text: Text) -> None:
+    def accept_committed(self, path: str, text: Text) -> None:
         """Accept the hunks that a commit with this text contains."""
         stored = self._entries.get(path)
         if stored is not None:
             self._accept(stored, stored.contained_in(text))
 
-    def wrote(self, path: str, before: Text, after: Text, writers: frozenset[int]) -> None:
+    def record_agent_write(
+        self, path: str, before: Text, after: Text, writers: frozenset[int]
+    ) -> None:
         """Add the hunks of an agent's write, which is in the buffer and perhaps in the file.
 
         They are then pending wherever they are found.
@@ -98,5 +100,5 @@ class StoredEdits:
         )
 
     def _accept(self, stored: Pending, hunks: Collection[Hunk]) -> None:
-        left = stored.accepted(hunks)
-        self._entries[stored.path] = None if left.settled else left
+        remaining = stored.accepted(hunks)
+        self._entries[stored.path] = None if remaining.settled else remaining
