@@ -111,6 +111,23 @@ def test_a_session_in_a_linked_directory_is_allowed_as_the_user_names_it(home: P
     assert verdict(edit(link / "../outside/a"), link, allow) is None
 
 
+@pytest.mark.parametrize("kind", ["read", "edit", "delete", "search", "other"])
+def test_a_rule_without_a_path_allows_no_file_outside(home: Path, kind: str) -> None:
+    (home / "link").symlink_to(home.parent / "outside")
+    allow = {"action": "allow", "kind": kind}
+    away = home.parent / "outside"
+
+    def names(path: Path | str) -> ToolCall:
+        return ToolCall("t", kind=kind, raw_input={"file_path": str(path)})
+
+    assert verdict(names("src/a"), home, allow) == "allow"
+    for path in (away / "a", "../outside/a", "link/a", "/etc/hosts"):
+        assert verdict(names(path), home, allow) is None
+        assert verdict(names(path), home, {"action": "allow"}) is None
+    assert verdict(names(away / "a"), home, {**allow, "path": f"{away}/**"}) == "allow"
+    assert verdict(names(away / "a"), home, allow, files={"outside": "allow"}) == "allow"
+
+
 def test_a_path_with_a_nul_asks(home: Path) -> None:
     assert verdict(edit(f"{home}/a\0b"), home, {"action": "deny", "path": "/etc/**"}) is None
 

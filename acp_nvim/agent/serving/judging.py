@@ -48,7 +48,14 @@ def _in_place(case: Case, session: Session, settings: Settings) -> Case:
         real={path: _spellings(path, session.roots) for path in [*case.paths, *written]},
         away=any(_is_away(command, session) for command in case.commands),
         guarded=[path for path in written if _is_guarded(path, session, settings)],
+        outside=_outside(case.paths, session, settings),
     )
+
+
+def _outside(paths: Sequence[str], session: Session, settings: Settings) -> list[str]:
+    if settings.files.outside == "allow":
+        return []
+    return [path for path in paths if not _is_inside(path, session)]
 
 
 def _directory(command: Command, session: Session) -> str:

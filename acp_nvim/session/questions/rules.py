@@ -6,7 +6,8 @@ only).
 
 The rules never allow more than they name. `allow` for commands accepts only plain lines
 (`command_line`), and each command of a line must be allowed. `allow` for paths must match every
-path, as spelled and at its target. For `deny` and `ask`, a suspicion is enough (`suspicion`): the
+path, as spelled and at its target. Without `path` it allows none outside of the session's
+directories. For `deny` and `ask`, a suspicion is enough (`suspicion`): the
 name of a program anywhere in the command, or any path. If they precede an `allow` without a command
 (or path), and the request does not show its commands (or files), the user is asked.
 """
@@ -59,7 +60,8 @@ class Case(msgspec.Struct, frozen=True):
     `real` maps each path to all spellings of its target (none: the path itself). `roots` are the
     session's directories. `written` are the files that the request itself changes. `texts` is the
     text of the request. `away`: a command's directory is outside of the session's. `guarded` are
-    files written by its commands that no rule may allow.
+    files written by its commands that no rule may allow. `outside` are the paths outside of the
+    session's directories, which a rule allows only by its `path`.
     """
 
     kind: str = "other"
@@ -73,6 +75,7 @@ class Case(msgspec.Struct, frozen=True):
     texts: Sequence[str] = ()
     away: bool = False
     guarded: Collection[str] = ()
+    outside: Collection[str] = ()
 
 
 def decide(rules: Sequence[Rule], case: Case) -> Action | None:
@@ -175,6 +178,8 @@ class _Trial:
         if rule.path is not None and not _all_paths(rule.path, self._case):
             return False
         if rule.command is None:
+            if rule.path is None and self._case.outside:
+                return False
             return self._command is None or rule.path is None or rule.kind is not None
         return self._allows_command(_list(rule.command))
 
