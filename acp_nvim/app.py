@@ -79,6 +79,7 @@ FEATURES: Final = (
     "history",
     "login",
     "permissions",
+    "presets",
     "review",
     "sessions",
     "terminals",

@@ -45,6 +45,14 @@ def spec_of(options: Settings, name: str) -> AgentSettings | None:
         raise UnknownAgent(wording.AGENTS_FILE.format(reason=error)) from error
 
 
+def is_agent(options: Settings, name: str) -> bool:
+    """Return whether an agent of that name is configured."""
+    try:
+        return spec_of(options, name) is not None
+    except UnknownAgent:
+        return False
+
+
 def _start(spec: AgentSettings) -> tuple[object, ...]:
     """Return the settings that require a restart to change."""
     return spec.command, spec.env, spec.cwd, spec.url, spec.headers, spec.protocol

@@ -32,7 +32,7 @@ from acp_nvim.agent.serving.elicitations import Elicitations
 from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.serving.session_router import SessionRouter
 from acp_nvim.agent.serving.terminals import AgentTerminals
-from acp_nvim.agent.settings import AgentSettings, Settings
+from acp_nvim.agent.settings import AgentSettings, PresetSettings, Settings, with_preset
 from acp_nvim.agent.surroundings import Surroundings
 from acp_nvim.agent.transport.base import (
     AgentTransport,
@@ -138,18 +138,23 @@ class Connection:
         inherited = self._run.transport.inherited if self._run is not None else {}
         return {**self._around.launch.env(), **self.spec.env, **inherited}
 
+    def preset(self, session: Session) -> PresetSettings:
+        """Return the preset of a session, or an empty one."""
+        return self._around.settings().preset(session.preset)
+
     def session_params(self, session: Session) -> SessionParams:
         """Return the parameters for opening a session. Their secrets stay out of the log."""
         settings, around = self._around.settings(), self._around
         env = {**around.launch.env(), **self.spec.env}
-        wanted = settings.tools if self.spec.tools is None else self.spec.tools
+        spec = with_preset(self.spec, self.preset(session))
+        wanted = settings.tools if spec.tools is None else spec.tools
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
         way = session_params.tools_route(capabilities)
         starts = self.agent.starts_servers and is_local(self.spec)
         reachable = way != "relay" or starts
         found = session_params.of(
             settings,
-            self.spec,
+            spec,
             session.cwd,
             self.agent.capabilities,
             env,

@@ -45,6 +45,33 @@ class AgentSettings(msgspec.Struct, frozen=True):
     store: list[str] = field(default_factory=list)
 
 
+class PresetSettings(msgspec.Struct, frozen=True):
+    """Settings of a named kind of session (option `presets`), over those of its agent."""
+
+    agent: str | None = None
+    """Name of the agent, or None for the default one."""
+    model: str | None = None
+    mode: str | None = None
+    options: dict[str, str | bool] = field(default_factory=dict)
+    tools: bool | list[str] | None = None
+    rules: list[Rule] = field(default_factory=list)
+    system_prompt: str | SystemPromptSettings | None = None
+
+
+NO_PRESET = PresetSettings()
+
+
+def with_preset(spec: AgentSettings, preset: PresetSettings) -> AgentSettings:
+    """Return the settings of an agent for a session with a preset."""
+    return msgspec.structs.replace(
+        spec,
+        mode=preset.mode or spec.mode,
+        options={**spec.options, **preset.options},
+        tools=spec.tools if preset.tools is None else preset.tools,
+        system_prompt=preset.system_prompt or spec.system_prompt,
+    )
+
+
 def stores(name: str, spec: AgentSettings) -> list[str]:
     """Return the globs of an agent's own files. The default covers the locks in its hidden
     folder.
@@ -146,6 +173,7 @@ class Settings(msgspec.Struct, frozen=True):
     agent: str = "tutor"
     agents: dict[str, AgentSettings] = field(default_factory=dict)
     agents_file: str | None = None
+    presets: dict[str, PresetSettings] = field(default_factory=dict)
     stdpath: dict[str, str] = field(default_factory=dict)
     neovim: str = ""
     mcp_servers: list[dict[str, Any]] = field(default_factory=list)
@@ -165,6 +193,10 @@ class Settings(msgspec.Struct, frozen=True):
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = field(default_factory=Limits)
     timeouts: Timeouts = field(default_factory=Timeouts)
+
+    def preset(self, name: str | None) -> PresetSettings:
+        """Return the preset of that name, or an empty one."""
+        return self.presets.get(name or "", NO_PRESET)
 
 
 def decode(table: dict[str, Any]) -> Settings:

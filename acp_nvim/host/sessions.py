@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from acp_nvim import wording
+from acp_nvim.agent.agents import is_agent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.opening.origin import NEW, Origin
 from acp_nvim.agent.opening.stored import IndexFile
@@ -64,23 +65,38 @@ class Sessions:
         origin: Origin = NEW,
         title: str | None = None,
         n: int = 0,
+        preset: str | None = None,
     ) -> Conversation:
         """Create a session and make it current, without sending anything.
 
         Its number is the next one, and at least `n`. `origin` determines how `Conversation.open`
-        opens it at the agent.
+        opens it at the agent. A `preset` that is no longer configured is dropped.
         """
         self._list.work_in(cwd)
         self._list.reach(n)
-        agent = agent or self._settings().agent
+        settings = self._settings()
+        known = settings.presets.get(preset or "")
+        agent = agent or (known.agent if known else None) or settings.agent
         number = self._list.next_number()
         session = Session(number, agent, cwd, self.directories(cwd), self._observer)
-        session.title = title
+        session.title, session.preset = title, preset if known else None
         conversation = self._begin(session, origin)
         self._screen.add(session)
         self._workspace.prepare(session)
         self.make_current(session.n)
         return conversation
+
+    def named(self, cwd: str, name: str | None) -> Conversation:
+        """Create a session by the name of an agent or, if no agent has it, of a preset."""
+        settings = self._settings()
+        if name not in settings.presets or is_agent(settings, name):
+            return self.new(cwd, name)
+        return self.new(cwd, preset=name)
+
+    def preset_of(self, agent: str, session_id: str) -> str | None:
+        """Return the preset of a session in the index."""
+        entry = self.index.read().get(agent, session_id) if self.index is not None else None
+        return entry.preset if entry is not None else None
 
     def add(self, session: Session, origin: Origin, past: Past | None) -> None:
         """Add a session of an earlier host. `past` is the text of its chat."""
@@ -178,4 +194,6 @@ class Sessions:
         capable = connection.agent.capabilities.load_session is True
         capable = capable or bool(connection.agent.session_capabilities.resume)
         if self.index is not None and capable:
-            self.index.remember(session.agent, session.id, session.cwd, session.title or topic)
+            self.index.remember(
+                session.agent, session.id, session.cwd, session.title or topic, session.preset
+            )

@@ -89,7 +89,8 @@ def continue_session(host: Host, stored: StoredSession, entries: Sequence[Entry]
     """
     agent = _agent(host, stored)
     origin = Origin("reopen", hands_over=True)
-    conversation = host.sessions.new(stored.cwd, agent, origin, stored.title or None)
+    preset = host.sessions.preset_of(stored.agent, stored.agent_id) if agent else None
+    conversation = host.sessions.new(stored.cwd, agent, origin, stored.title or None, preset=preset)
     session = conversation.session
     session.id = stored.agent_id if agent is not None else ""
     _restore(session, stored, entries)

@@ -28,6 +28,7 @@ class Entry(msgspec.Struct, frozen=True):
     cwd: str
     title: str
     time: float
+    preset: str | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -65,6 +66,9 @@ class Index:
         """Return the entries, newest first, at most `LIMIT`."""
         newest = sorted(self._entries.values(), key=lambda entry: entry.time, reverse=True)
         return newest[:LIMIT]
+
+    def get(self, agent: str, session_id: str) -> Entry | None:
+        return self._entries.get((agent, session_id))
 
     def put(self, entry: Entry) -> None:
         """Add an entry, or replace an older one of the same session."""

@@ -173,6 +173,11 @@ def _chosen(
     return found[0] if found else None
 
 
+def offers_model(session: Session, value: str | None) -> bool:
+    option = model(session)
+    return option is not None and any(item.value == value for item in values(option))
+
+
 def model_shown(session: Session) -> dict[str, str] | None:
     """Return `{option, value, name}` of the option that chooses the model."""
     option = model(session)

@@ -98,6 +98,8 @@ class Session:
     """Agent's id of the stored session that is being opened here."""
     status: Status = "starting"
     title: str | None = None
+    preset: str | None = None
+    """Name of its preset (option `presets`)."""
     stop_reason: str | None = None
     error: str | None = None
     successor: int | None = None

@@ -5,8 +5,10 @@ local M = {}
 ---@type acp.Config
 M.defaults = {
   agent = 'tutor',
-  agents = require('acp.base.settings.presets'),
+  agents = require('acp.base.settings.known_agents'),
   agents_file = nil,
+  -- name -> { agent, model, mode, options, tools, rules, system_prompt } of a session, all optional
+  presets = {},
   python = nil,
   mcp_servers = {},
   -- The editor's own tools: true, false, or a list of names. Agents can have their own value.

@@ -178,9 +178,9 @@ local function program_of(agent)
   return program, program == '' and '' or vim.fn.exepath(program)
 end
 
---- Whether an agent is an unchanged preset, which need not be installed.
+--- Whether an agent is an unchanged built-in one, which need not be installed.
 ---@param agent acp.AgentConfig
-local function is_preset(name, agent)
+local function is_built_in(name, agent)
   return vim.deep_equal(agent, require('acp.config').defaults.agents[name])
 end
 
@@ -217,7 +217,7 @@ local function by_use(all, chosen)
     local program, path = program_of(agent)
     local there = program == '' or path ~= ''
     rank[name] = name == chosen and 0 or there and 1 or 2
-    local other = rank[name] == 2 and is_preset(name, agent)
+    local other = rank[name] == 2 and is_built_in(name, agent)
     table.insert(other and others or names, name)
   end
   table.sort(names, function(a, b) return rank[a] == rank[b] and a < b or rank[a] < rank[b] end)

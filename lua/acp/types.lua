@@ -64,6 +64,7 @@
 ---@class acp.Session
 ---@field id? string
 ---@field agent string
+---@field preset? string
 ---@field title? string
 ---@field cwd string
 ---@field status 'starting'|'idle'|'running'|'cancelling'|'closed'|'failed'
@@ -182,10 +183,20 @@
 ---@field command? string|string[]
 ---@field agent? string|string[]
 
+---@class acp.Preset
+---@field agent? string
+---@field model? string value of the option that selects the model
+---@field mode? string
+---@field options? table<string, string|boolean>
+---@field tools? boolean|string[]
+---@field rules? acp.Rule[]
+---@field system_prompt? string|{ text: string, mode?: 'append'|'override' }
+
 ---@class acp.Config
 ---@field agent string
 ---@field agents table<string, acp.AgentConfig>
 ---@field agents_file? string
+---@field presets table<string, acp.Preset>
 ---@field python? string
 ---@field mcp_servers table[]
 ---@field tools boolean|string[]

@@ -201,7 +201,7 @@ def test_an_unreadable_agents_file_is_reported(editor: Editor) -> None:
 
 
 def test_every_preset_has_a_description_and_an_installation_hint(editor: Editor) -> None:
-    presets = editor.lua("return require('acp.base.settings.presets')")
+    presets = editor.lua("return require('acp.base.settings.known_agents')")
     assert {"claude", "codex", "gemini", "opencode", "kimi", "goose", "qwen"} <= set(presets)
     for name, preset in presets.items():
         assert preset["title"], name

@@ -16,7 +16,9 @@ from tests.support.rpc import EditorError
 from tests.support.tree_copy import add_blocks, copy_tree, delete_feature
 
 
-@pytest.mark.parametrize(("name", "verb"), [("history", "history_stats"), ("blame", "blame")])
+@pytest.mark.parametrize(
+    ("name", "verb"), [("history", "history_stats"), ("blame", "blame"), ("presets", "preset")]
+)
 def test_a_turn_works_without_a_feature(
     name: str, verb: str, edit: Callable[..., Editor], tmp_path: Path
 ) -> None:
@@ -36,7 +38,7 @@ def test_a_turn_works_without_a_feature(
     editor.wait_message(wording.UNKNOWN_VERB.format(verb=verb))
 
 
-@pytest.mark.parametrize("name", ["history", "blame"])
+@pytest.mark.parametrize("name", ["history", "blame", "presets"])
 def test_commands_and_functions_of_a_deleted_feature_are_gone(
     name: str, edit: Callable[..., Editor], tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from acp_nvim import wording
 from acp_nvim.agent import choices
 from acp_nvim.agent.agent import Agent
+from acp_nvim.agent.settings import AgentSettings, PresetSettings, with_preset
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.session import options
 from acp_nvim.session.options import NoSuchChoice, Value
@@ -28,6 +29,13 @@ class InitialOptions(Struct, frozen=True):
     mode: str | None = None
     options: dict[str, Value] = field(default_factory=dict)
     named: bool = True
+    model: str | None = None
+
+
+def configured(spec: AgentSettings, preset: PresetSettings) -> InitialOptions:
+    """Return the values for a new session of an agent with a preset."""
+    merged = with_preset(spec, preset)
+    return InitialOptions(merged.mode, merged.options, model=preset.model)
 
 
 def chosen(session: Session) -> InitialOptions:
@@ -40,27 +48,46 @@ def _mode(session: Session) -> str | None:
     return modes.current_mode_id if modes else None
 
 
-async def apply(agent: Agent, session: Session, initial: InitialOptions) -> list[str]:
-    """Set the mode, then the options, that differ from those in force.
+async def apply(agent: Agent, session: Session, initial: InitialOptions) -> dict[str, str]:
+    """Set the mode, the model and the options that differ from those in force.
 
-    Return a line for each that could not be set.
+    Return those that could not be set, each with a line for the user.
     """
-    problems: list[str] = []
+    problems: dict[str, str] = {}
     if initial.mode is not None and initial.mode != _mode(session):
         asked = choices.set_mode(session, agent, initial.mode)
-        problems += await _problems(asked, f"mode {initial.mode}", initial.named)
+        problems |= await _problems(asked, f"mode {initial.mode}", initial.named)
+    # The values of an option may depend on the model, and the models on the provider.
+    is_late = not options.offers_model(session, initial.model)
+    if not is_late:
+        problems |= await _set_model(agent, session, initial)
     for option_id, value in initial.options.items():
         if chosen(session).options.get(option_id) != value:
             asked = choices.set_option(session, agent, option_id, value)
-            problems += await _problems(asked, f"option {option_id} = {value}", initial.named)
+            problems |= await _problems(asked, f"option {option_id} = {value}", initial.named)
+    if is_late:
+        problems |= await _set_model(agent, session, initial)
     return problems
 
 
-async def _problems(asked: Awaitable[None], what: str, named: bool) -> list[str]:
+async def _set_model(agent: Agent, session: Session, initial: InitialOptions) -> dict[str, str]:
+    if initial.model is None:
+        return {}
+    option = options.model(session)
+    what = f"model {initial.model}"
+    if option is None:
+        return {what: wording.CANNOT_SET.format(what=what, reason=wording.WHY_NO_MODELS)}
+    if option.current_value == initial.model:
+        return {}
+    asked = choices.set_option(session, agent, option.id, initial.model)
+    return await _problems(asked, what, initial.named)
+
+
+async def _problems(asked: Awaitable[None], what: str, named: bool) -> dict[str, str]:
     try:
         await asked
     except NoSuchChoice as error:
-        return [wording.CANNOT_SET.format(what=what, reason=error)] if named else []
+        return {what: wording.CANNOT_SET.format(what=what, reason=error)} if named else {}
     except (RequestError, RemoteProtocolError) as error:
-        return [wording.CANNOT_SET.format(what=what, reason=error)]
-    return []
+        return {what: wording.CANNOT_SET.format(what=what, reason=error)}
+    return {}

@@ -175,15 +175,14 @@ class SessionOpener:
         self._first_options = options.in_force(session)
         with self._warnings.if_unanswered("session/set_mode or session/set_config_option"):
             problems = await initial_options.apply(connection.agent, session, initial)
-        for problem in problems:
+        for problem in problems.values():
             session.notice("warning", problem)
         agent_work.opened(session)
 
     def _initial_options(self, connection: Connection) -> InitialOptions:
         """Return the choices made in the session, or else the configured defaults."""
-        spec = connection.spec
         if not self._was_open:
-            return InitialOptions(spec.mode, dict(spec.options), named=True)
+            return initial_options.configured(connection.spec, connection.preset(self.session))
         if self._was_open_here:
             return initial_options.chosen(self.session)
         return self.origin.chosen

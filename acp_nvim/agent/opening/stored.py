@@ -103,11 +103,18 @@ class IndexFile:
         except OSError:
             return Index()
 
-    def remember(self, agent: str, session_id: str, cwd: str, words: str) -> None:
-        """Put a session first. `words` are its title or its first prompt."""
-        entry = Entry(agent, session_id, cwd, title(Redactor(quick=True).text(words)), time.time())
+    def remember(
+        self, agent: str, session_id: str, cwd: str, words: str, preset: str | None = None
+    ) -> None:
+        """Put a session first. `words` are its title or its first prompt.
+
+        Without `preset`, keep the one that is stored.
+        """
         index = self.read()
-        index.put(entry)
+        known = index.get(agent, session_id)
+        shown = title(Redactor(quick=True).text(words))
+        preset = preset or (known.preset if known else None)
+        index.put(Entry(agent, session_id, cwd, shown, time.time(), preset))
         self._write(index)
 
     def forget(self, agent: str, session_id: str) -> None:

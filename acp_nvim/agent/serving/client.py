@@ -17,7 +17,7 @@ from acp_nvim import wording
 from acp_nvim.agent.serving.answering import answer_by, cancel_with, decision_id
 from acp_nvim.agent.serving.elicitations import Elicitations, response
 from acp_nvim.agent.serving.extensions import Extensions, session_of
-from acp_nvim.agent.serving.judging import judge
+from acp_nvim.agent.serving.judging import has_rules, judge
 from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.serving.servers import FileServer, Handler, TerminalServer
 from acp_nvim.agent.serving.session_router import ReportLimit, SessionRouter, decoded
@@ -253,7 +253,7 @@ class Client:
         """Note the files that always require a question. Resolve the decision if a rule applies."""
         settings = self._settings()
         calls = [tool_call, *decision.covers]
-        action = self._verdict(session, calls, settings) if settings.permission.rules else None
+        action = self._verdict(session, calls, settings) if has_rules(session, settings) else None
         decision.guarded = {}
         for call in calls:
             if paths := named_paths(call, session.cwd):

@@ -21,15 +21,24 @@ from acp_nvim.session.questions.rules import Action, Case
 from acp_nvim.session.session import Session
 
 
+def has_rules(session: Session, settings: Settings) -> bool:
+    """Return whether any rules of the user apply to a session."""
+    return bool(settings.permission.rules or settings.preset(session.root.preset).rules)
+
+
 def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     """Return the action of the first rule that matches, or None.
 
-    For a file that always requires a question, "allow" becomes "ask".
+    The rules of the session's preset come first, but each list may deny. For a file that always
+    requires a question, "allow" becomes "ask".
     """
-    wanted = settings.permission.rules
-    if not wanted:
+    if not has_rules(session, settings):
         return None
-    action = rules.decide(wanted, _in_place(case, session, settings))
+    lists = settings.preset(session.root.preset).rules, settings.permission.rules
+    placed = _in_place(case, session, settings)
+    if all(lists) and any(rules.decide(wanted, placed) == "deny" for wanted in lists):
+        return "deny"
+    action = rules.decide([*lists[0], *lists[1]], placed)
     guarded = action == "allow" and guard.asks(case.kind, case.paths, session.roots, settings.files)
     return "ask" if guarded else action
 

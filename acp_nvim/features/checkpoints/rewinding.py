@@ -142,7 +142,9 @@ def _branch(host: Host, old: Conversation, source: Session, n: int, files: bool)
     origin = msgspec.structs.replace(
         _origin(host, session, source, at), branch=Branch(session.n, files)
     )
-    branch = host.sessions.new(session.cwd, session.agent, origin, session.title)
+    branch = host.sessions.new(
+        session.cwd, session.agent, origin, session.title, preset=session.preset
+    )
     number = branch.session.n
     host.workspace.rewind.branch(session, branch.session, n)
     session.notice("info", wording.BRANCHED.format(n=n, session=number))

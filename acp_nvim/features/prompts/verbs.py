@@ -175,12 +175,12 @@ def _conversation(host: Host, args: Args) -> Conversation:
             else host.sessions.conversation(found.session.successor)
         )
     wanted = args.get("agent")
-    if found is not None and wanted in (None, "", found.session.agent):
+    if found is not None and wanted in (None, "", found.session.agent, found.session.preset):
         return found
     stored = host.history.stored_of(named.session) if named is not None and not wanted else None
     if named is not None and stored is not None:
         return _continue_stored(host, named, stored)
-    found = host.sessions.new(args["cwd"], wanted)
+    found = host.sessions.named(args["cwd"], wanted)
     if named is not None and named.session.status == "closed":
         named.session.successor = found.session.n
         host.echo("info", wording.SESSION_CLOSED.format(session=named.session.n))

@@ -286,10 +286,16 @@ async def _reopen(host: Host, entry: Entry, kind: OriginKind) -> None:
     cwd = entry.cwd if isinstance(entry, Stored) else entry.session.cwd
     agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
     origin = Origin(kind, _id(entry), entries=partial(_before, host, entry, entries))
-    conversation = host.sessions.new(cwd, agent, origin, title)
+    conversation = host.sessions.new(cwd, agent, origin, title, preset=_preset(host, entry))
     conversation.session.opening_id = "" if kind == "fork" else origin.id
     host.sessions.show(conversation)
     conversation.open()
+
+
+def _preset(host: Host, entry: Entry) -> str | None:
+    if isinstance(entry, Stored):
+        return host.sessions.preset_of(entry.agent, entry.id)
+    return entry.session.preset
 
 
 async def _stored_entries(host: Host, entry: Entry) -> Sequence[TranscriptEntry]:

@@ -19,8 +19,8 @@ from acp_nvim.verbs import Args, verb
 
 @verb("new")
 def new(host: Host, args: Args) -> None:
-    """Open a new session and its chat."""
-    conversation = host.sessions.new(args["cwd"], args.get("agent"))
+    """Open a new session of an agent or a preset, and its chat."""
+    conversation = host.sessions.named(args["cwd"], args.get("name"))
     host.screen.push("open_chat", conversation.session.n)
     conversation.open()
 

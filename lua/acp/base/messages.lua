@@ -98,6 +98,7 @@ return {
   follow_elsewhere = 'Use :Acp follow in a code window',
 
   -- Agents and logging in
+  no_presets = 'No presets. :help acp-option-presets has an example',
   no_agent = 'No agent is running. :AcpPrompt starts one',
   nothing_to_choose = 'No %s to choose from',
   choose_agent = 'Agent for new sessions',

@@ -41,6 +41,19 @@ function M.agents()
   return sorted_keys(names)
 end
 
+--- Return the names of the configured presets.
+---@return string[]
+function M.presets() return sorted_keys(require('acp.config').get().presets) end
+
+--- Return the names with which a session can start: those of agents and presets.
+---@return string[]
+function M.agents_and_presets()
+  local names = require('acp.config').get().presets
+  local found = vim.list_extend(M.agents(), vim.tbl_keys(names))
+  table.sort(found)
+  return vim.fn.uniq(found)
+end
+
 local chosen ---@type { name: string, options: table }|nil the choice of `:Acp agent`
 
 --- Set the agent for new sessions. The next `setup()` resets it.

@@ -19,6 +19,7 @@ local NAMES = {
   'login',
   'permissions',
   'plan',
+  'presets',
   'prompts',
   'review',
   'sessions',

@@ -145,6 +145,16 @@ local rule_fields = {
   agent = either(text, texts),
 }
 
+local preset_fields = {
+  agent = text,
+  model = text,
+  mode = text,
+  options = map_of(either(text, flag)),
+  tools = agent_fields.tools,
+  rules = list_of(anything),
+  system_prompt = agent_fields.system_prompt,
+}
+
 --- Check the fields of a table and report each mistake under its full path.
 ---@param fields table<string, acp.Check>
 ---@param report fun(message: string)
@@ -176,7 +186,7 @@ local function each_field(value, fields, required, path, report)
   return good
 end
 
---- Check of each option. `agents` and `keymaps` have functions of their own.
+--- Check of each option. `agents`, `keymaps` and `presets` have functions of their own.
 ---@type table<string, acp.Check>
 local checks = {
   ['agent'] = text,
@@ -231,7 +241,10 @@ local checks = {
 
 --- Return the full paths of the option names that are valid below `prefix` ('' or 'files.').
 local function names_at(prefix)
-  local found = { ['agents'] = prefix == '' or nil, ['keymaps'] = prefix == '' or nil }
+  local found = {} ---@type table<string, true>
+  for _, name in ipairs(prefix == '' and { 'agents', 'keymaps', 'presets' } or {}) do
+    found[name] = true
+  end
   for path in pairs(checks) do
     if vim.startswith(path, prefix) then
       found[prefix .. path:sub(#prefix + 1):match('^[^.]+')] = true
@@ -241,7 +254,7 @@ local function names_at(prefix)
 end
 
 --- Return a mistake in the combination of an agent's fields, or nil.
----@param known acp.AgentConfig|nil the preset
+---@param known acp.AgentConfig|nil the built-in agent of the same name
 local function together(entry, known)
   local messages = require('acp.base.messages')
   if entry.url ~= nil and entry.command ~= nil then return messages.url_or_command end
@@ -251,7 +264,7 @@ local function together(entry, known)
   end
 end
 
---- Merge the user's agents over the presets, field by field. `false` removes an agent.
+--- Merge the user's agents over the built-in ones, field by field. `false` removes an agent.
 ---@param base table<string, acp.AgentConfig>
 ---@param further boolean `agents_file` is set and may define agents that have no command here
 ---@param report fun(message: string)
@@ -288,14 +301,36 @@ end
 
 --- Whether every rule is valid. A list with a mistake is ignored as a whole, because the remaining
 --- rules might allow more than the user wants.
+---@param option string full path of the list
 ---@param report fun(message: string)
-local function rules(list, report)
+local function rules(list, option, report)
   local good = true
   for i, item in ipairs(list) do
-    local path = ('permission.rules[%d]'):format(i)
+    local path = ('%s[%d]'):format(option, i)
     good = each_field(item, rule_fields, { 'action' }, path, report) and good
   end
   return good
+end
+
+--- Return the valid presets. One with a mistake is ignored as a whole, for the reason above.
+---@param report fun(message: string)
+---@return table<string, acp.Preset>
+local function presets(value, report)
+  local result = {}
+  if not is_map(value) then
+    report(should_be('presets', 'a table of names'))
+    return result
+  end
+  for name, entry in pairs(value) do
+    local path = 'presets.' .. tostring(name)
+    local is_name = type(name) == 'string' and name ~= ''
+    if not is_name then report(should_be('presets', 'a table of names')) end
+    local good = is_name and each_field(entry, preset_fields, {}, path, report)
+    if good and rules(entry.rules or {}, path .. '.rules', report) then
+      result[name] = vim.deepcopy(entry)
+    end
+  end
+  return result
 end
 
 ---@param report fun(message: string)
@@ -305,13 +340,15 @@ local function level(base, given, prefix, report)
     local path = prefix .. tostring(name)
     if path == 'agents' then
       result.agents = agents(base.agents, value, given.agents_file ~= nil, report)
+    elseif path == 'presets' then
+      result.presets = presets(value, report)
     elseif path == 'keymaps' then
       result.keymaps = require('acp.base.settings.keymaps').merge(base.keymaps, value, report)
     elseif checks[path] then
       local should = checks[path](value)
       if should then
         report(should_be(path, should))
-      elseif path ~= 'permission.rules' or rules(value, report) then
+      elseif path ~= 'permission.rules' or rules(value, path, report) then
         result[name] = vim.deepcopy(value)
       end
     elseif type(base[name]) ~= 'table' then
@@ -325,6 +362,19 @@ local function level(base, given, prefix, report)
     end
   end
   return result
+end
+
+--- Report the presets whose agent does not exist, and remove them.
+---@param config acp.Config
+---@param report fun(message: string)
+local function drop_presets_without_agent(config, report)
+  for name, preset in pairs(config.presets) do
+    if preset.agent and not config.agents[preset.agent] then
+      local of = ("agent of preset '%s':"):format(name)
+      report(nearest.message(of, preset.agent, sorted_keys(config.agents)))
+      config.presets[name] = nil
+    end
+  end
 end
 
 --- Merge `opts` over `defaults`. Return the result and one line for each mistake, sorted.
@@ -345,6 +395,7 @@ function M.merge(defaults, opts)
     report(nearest.message('agent', result.agent, names, require('acp.base.messages').all_agents))
     result.agent = result.agents[defaults.agent] and defaults.agent or names[1]
   end
+  if not result.agents_file then drop_presets_without_agent(result, report) end
   table.sort(mistakes)
   return result, mistakes
 end

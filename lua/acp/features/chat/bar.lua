@@ -102,7 +102,8 @@ local function text(n, width)
     return (' %s · new session '):format(literal(agent))
   end
   local summary = activity.of(n, session, session.edits or {})
-  local parts = { summary.agent, summary.status }
+  local preset = session.preset and (' (%s)'):format(session.preset) or ''
+  local parts = { summary.agent .. preset, summary.status }
   vim.list_extend(parts, summary.counts)
   local function is_wide() return api.nvim_strwidth(joined(parts, 1, #parts)) > width - 2 end
   if is_wide() then

@@ -20,9 +20,9 @@ end
 ---@type table<string, acp.Subcommand>
 local M = {}
 
-M.new = subcommand.one_of('agents', 'agent', function(args)
+M.new = subcommand.one_of('agents_and_presets', 'agent or preset', function(args)
   local cwd = require('acp.base.places').place()
-  if cwd then notify('new', { agent = args[1], cwd = cwd }) end
+  if cwd then notify('new', { name = args[1], cwd = cwd }) end
 end)
 
 --- Actions of `:Acp sessions`. Not every agent supports all of them.

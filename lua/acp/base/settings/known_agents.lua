@@ -31,7 +31,7 @@ local FOLDERS = {
 local INTERNAL = '{.locks,.cache,cache,logs,sessions,tmp}'
 
 ---@type table<string, acp.AgentConfig>
-local presets = {
+local known_agents = {
   -- The embedded agent. Without a command, the host starts its own.
   tutor = { title = 'Tutor' },
   auggie = agent('Auggie', 'auggie --acp', npm('@augmentcode/auggie'), AUGGIE),
@@ -57,8 +57,8 @@ local presets = {
   vibe = agent('Mistral Vibe', 'vibe-acp', uv('mistral-vibe')),
 }
 
-for name, entry in pairs(presets) do
+for name, entry in pairs(known_agents) do
   entry.store = { ('%s/**/%s/**'):format(FOLDERS[name] or '.' .. name, INTERNAL) }
 end
 
-return presets
+return known_agents

@@ -1,0 +1,55 @@
+--- The subcommand `:Acp preset`.
+local subcommand = require('acp.ui.subcommand')
+
+local function apply(name)
+  local cwd = require('acp.base.places').place()
+  if cwd then subcommand.notify('preset', { name = name, cwd = cwd }) end
+end
+
+--- Return a summary of a preset: agent, model, mode, and the numbers of options and rules.
+---@param preset acp.Preset
+---@return string
+local function summary(preset)
+  local parts = { preset.agent, preset.model, preset.mode }
+  local found = {}
+  for i = 1, 3 do
+    found[#found + 1] = parts[i]
+  end
+  for _, name in ipairs(require('acp.base.sorted_keys')(preset.options or {})) do
+    found[#found + 1] = ('%s = %s'):format(name, preset.options[name])
+  end
+  local rules = #(preset.rules or {})
+  if rules > 0 then found[#found + 1] = rules == 1 and '1 rule' or rules .. ' rules' end
+  return table.concat(found, ', ')
+end
+
+local function choose()
+  local choices, presets = require('acp.ui.choices'), require('acp.config').get().presets
+  local session = require('acp.base.valid_names').session()
+  local list = vim.tbl_map(
+    function(name)
+      return {
+        label = choices.label(name, summary(presets[name])),
+        value = name,
+        current = session ~= nil and session.preset == name,
+      }
+    end,
+    require('acp.base.valid_names').presets()
+  )
+  if #list == 0 then
+    require('acp.base.notify').echo('info', require('acp.base.messages').no_presets)
+  else
+    choices.choose('Preset', 'preset', list, apply)
+  end
+end
+
+---@type table<string, acp.Subcommand>
+return {
+  preset = subcommand.one_of('presets', 'preset', function(args)
+    if args[1] then
+      apply(args[1])
+    else
+      choose()
+    end
+  end),
+}
