@@ -317,7 +317,9 @@ local function map(value) return next(value or {}) == nil and vim.empty_dict() o
 ---@return table
 function M.for_host()
   local args = vim.deepcopy(M.get())
-  args.keymaps, args.composer = nil, nil ---@diagnostic disable-line: assign-type-mismatch
+  for _, name in ipairs({ 'keymaps', 'composer', 'notify' }) do
+    args[name] = nil
+  end
   args.agents_file = args.agents_file and vim.fn.expand(args.agents_file) or nil
   for name, agent in pairs(args.agents) do
     args.agents[name] = map(agent)

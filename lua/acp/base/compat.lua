@@ -44,6 +44,16 @@ function M.whole_env(env)
   return list
 end
 
+--- Write to the terminal in which Neovim runs (0.12).
+---@param text string
+function M.to_terminal(text)
+  if vim.api.nvim_ui_send then
+    vim.api.nvim_ui_send(text)
+  else
+    vim.api.nvim_chan_send(2, text)
+  end
+end
+
 --- Start a program in the current buffer as a terminal (0.11).
 ---@param cmd string[]
 ---@param opts table options of jobstart()

@@ -107,6 +107,7 @@ return {
   cannot_start = 'Cannot start %s: %s',
   why_not_executable = 'not executable',
   turn_ended = '%s has finished',
+  notify_failed = "A function of option 'notify' failed: %s",
   turn_failed = '%s has failed',
   turn_at_token_limit = '%s has stopped: token limit reached',
   turn_at_request_limit = '%s has stopped: request limit reached',

@@ -195,38 +195,4 @@ function M.list(level, summary, lines)
   if #lines > 1 then M.echo(level, summary) end
 end
 
---- Show one line if Neovim has no focus and the option `notify` is on.
-local function unfocused(message)
-  if vim.g.acp_focused == false and require('acp.config').get().notify then
-    M.echo('info', message)
-  end
-end
-
-local ends = {
-  end_turn = 'turn_ended',
-  max_tokens = 'turn_at_token_limit',
-  max_turn_requests = 'turn_at_request_limit',
-  refusal = 'turn_refused',
-}
-
---- Return the display name of a session's agent.
-local function agent(n)
-  local state = require('acp.base.state').get()
-  local name = (state.sessions[n or -1] or {}).agent or 'acp'
-  local info = (state.agents[name] or {}).info or {}
-  return info.title or info.name or (name:sub(1, 1):upper() .. name:sub(2))
-end
-
---- Show a message at the end of each turn. Called once, when the host starts.
-function M.watch()
-  local on = require('acp.base.autocmds').group('acp.notify')
-  on('User', function(args)
-    local data = args.data or {}
-    if data.stop_reason ~= 'cancelled' then
-      local name = data.error and 'turn_failed' or ends[data.stop_reason] or ends.end_turn
-      unfocused(require('acp.base.messages')[name]:format(agent(data.session)))
-    end
-  end, { pattern = 'AcpTurnEnd' })
-end
-
 return M

@@ -42,6 +42,8 @@
 ---   question_answerable (id)                 return whether a key may answer the question now
 ---   question_amended (id)                    return the text to which the user changed its edits
 ---   question_keys (id, room)                 return the text below its card
+---   question_announced (session, message, shown)   a question has arrived; `shown` is whether
+---                                            Neovim shows the message
 ---   questions_changed ()                     the texts below the cards have changed
 ---   questions_in_chat (chat, first, last)    return the cards in these rows of a chat
 ---   review_wanted (id)                       show the edits of a question side by side

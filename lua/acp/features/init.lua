@@ -17,6 +17,7 @@ local NAMES = {
   'history',
   'install',
   'login',
+  'notifications',
   'permissions',
   'plan',
   'presets',

@@ -187,22 +187,6 @@ def test_a_message_waits_until_the_command_line_is_free(edit: Start) -> None:
     front.wait_message("acp: later")
 
 
-def test_turn_ends_are_announced_only_without_focus(front: Editor) -> None:
-    session(front)
-    front.lua("require('acp.base.notify').watch()")
-    end = (
-        "vim.api.nvim_exec_autocmds('User', {pattern = 'AcpTurnEnd',"
-        " data = {session = 1, stop_reason = 'end_turn'}})"
-    )
-    front.lua(end)
-    assert notifications(front) == []
-    front.lua("package.loaded['acp.base.notify'] = nil")
-    front.lua("vim.api.nvim_exec_autocmds('FocusLost', {})")
-    front.lua("require('acp.base.notify').watch()")
-    front.lua(end)
-    assert notifications(front) == ["acp: Claude has finished"]
-
-
 def test_statusline_shows_agent_and_state(front: Editor) -> None:
     assert front.lua("return require('acp').statusline()") == ""
     session(front, status="running", permissions=[permission("p1")])

@@ -200,7 +200,6 @@ function M.start()
   end
   channel = id
   require('acp.base.state').set({ 'host' }, 'starting')
-  require('acp.base.notify').watch()
   local args = setup_args()
   require('acp.base.signals').emit('host_starts', args)
   vim.rpcnotify(id, 'acp', 'setup', args)

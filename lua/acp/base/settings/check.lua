@@ -109,6 +109,18 @@ local function non_empty(value)
   return (texts(value) or #value == 0) and 'a list of strings, the program first' or nil
 end
 
+--- Ways to notify the user.
+local function ways(value)
+  local function is_way(way)
+    return type(way) == 'function' or vim.tbl_contains({ 'vim', 'osc', 'bell' }, way)
+  end
+  local is_list = type(value) == 'table' and vim.islist(value)
+  if type(value) == 'boolean' or is_list and vim.iter(value):all(is_way) or is_way(value) then
+    return nil
+  end
+  return "a boolean or a list of 'vim', 'osc', 'bell' and functions"
+end
+
 local function anything() return nil end
 
 local function named(value)
@@ -224,7 +236,7 @@ local checks = {
     local is_ref = type(value) == 'string' and value:match('^refs/notes/[%w._/-]*[%w_-]$')
     return not is_ref and one_of('trace', 'notes', 'refs/notes/…')(value) or nil
   end,
-  ['notify'] = flag,
+  ['notify'] = ways,
   ['log.level'] = one_of('debug', 'info', 'warn', 'error', 'off'),
   ['log.bytes'] = number(0, true),
   ['log.redact'] = flag,

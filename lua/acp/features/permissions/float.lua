@@ -527,21 +527,21 @@ function M.set(n, list, more)
   dismissed = dismissed and arrived == 0
   forced = forced and arrived == 0 and #list > 0
   cards = vim.tbl_filter(function(card) return card.session ~= n end, cards)
-  for _, card in ipairs(list) do
-    if not order[card.id] then
-      arrivals = arrivals + 1
-      if arrived > 0 then
-        if not unannounced then vim.schedule(announce) end
-        unannounced = {
-          card = unannounced and unannounced.card or card,
-          count = (unannounced and unannounced.count or 0) + arrived,
-        }
-        arrived = 0
-      end
+  for _, sent in ipairs(list) do
+    local is_new = not order[sent.id]
+    if is_new then arrivals = arrivals + 1 end
+    local own = { session = n, order = order[sent.id] or arrivals }
+    local card = vim.tbl_extend('force', sent, own)
+    cards[#cards + 1] = card
+    if is_new and arrived > 0 then
+      if not unannounced then vim.schedule(announce) end
+      unannounced = {
+        card = unannounced and unannounced.card or card,
+        count = (unannounced and unannounced.count or 0) + arrived,
+      }
+      arrived = 0
     end
     if titles[card.id] ~= card.title then seen.renew(card.id) end
-    local own = { session = n, order = order[card.id] or arrivals }
-    cards[#cards + 1] = vim.tbl_extend('force', card, own)
   end
   sort()
   legend.update(cards)

@@ -1,0 +1,8 @@
+--- Notifications of turns that end and of questions, while Neovim does not have the focus.
+---@type acp.Feature
+return {
+  signals = {
+    host_starts = { 'turns', 'watch' },
+    question_announced = { 'questions', 'announced' },
+  },
+}
