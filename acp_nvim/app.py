@@ -36,13 +36,12 @@ from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
 from acp_nvim.files.files import Files
 from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.files.workspace import Workspace
-from acp_nvim.host.earlier_prompts import EarlierPrompts
 from acp_nvim.host.editor_tools import EditorTools, ToolTurns
-from acp_nvim.host.history import Authors, History
 from acp_nvim.host.observers import HostObservers, SessionEvents
 from acp_nvim.host.review_view import ReviewView
 from acp_nvim.host.session_list import ForeignSessions, SessionList, SubagentRegistry
 from acp_nvim.host.sessions import Sessions
+from acp_nvim.host.transcripts import Transcripts
 from acp_nvim.host.unscoped_questions import UnscopedQuestions
 from acp_nvim.nvim.asking import Asking
 from acp_nvim.nvim.async_calls import AsyncCalls
@@ -69,14 +68,14 @@ from acp_nvim.verbs import Args, Verbs
 FEATURES: Final = (
     "agents",
     "tools",
+    "history",
+    "checkpoints",
     "prompts",
     "unsaved",
     "blame",
     "chat",
-    "checkpoints",
     "extensions",
     "forms",
-    "history",
     "login",
     "permissions",
     "presets",
@@ -121,7 +120,6 @@ class Host:
         self.subagents = SubagentRegistry(self.screen, self.session_list)
         self.foreign_sessions = ForeignSessions(self.screen, self.session_list)
         self.comments = Comments(self.screen.push)
-        self.authors = Authors()
         self.files = self._files()
         self.live = LiveTexts(self.files)
         self.proposed = ProposedEdits(self.files, self.live, self.comments)
@@ -134,8 +132,6 @@ class Host:
         self.agents = Agents(self._surroundings(), self.options.spec)
         self.sessions = self._sessions()
         self.restarts = Restarts(self.agents, self.sessions.served)
-        self.history = self._history()
-        self.earlier_prompts = EarlierPrompts(self.workspace, self.history, self.session_list.all)
         self.frames = Frames(
             bridge,
             self.pace,
@@ -151,7 +147,7 @@ class Host:
 
     def _files(self) -> Files:
         view = ReviewView(self.screen.push, self.notices.notice, self.session_list.get)
-        return Files(self.buffers, view, self.options.files, self.session_list.all, self.authors)
+        return Files(self.buffers, view, self.options.files, self.session_list.all)
 
     def _workspace(self) -> Workspace[Session]:
         return Workspace(
@@ -214,21 +210,10 @@ class Host:
             ),
         )
 
-    def _history(self) -> History:
-        return History(
-            self.foreign_sessions.own,
-            lambda: self.workspace.persistence.keys.instance,
-            lambda: self.agents.secrets(agent_environment()),
-            partial(self.echo, "warn"),
-            self.bridge.loop,
-        )
-
     def _observe(self) -> None:
         """Add the parts of the host to the lists of observers, before the features."""
         memory = Memory(self.agents.logs, lambda: self.screen.turn_runs, self.tasks)
-        self.authors.all.append(self.history)
         self.foreign_sessions.on_found.append(self.sessions.add_foreign)
-        self.observers.on_frame.append(self.history.on_frame)
         self.observers.frame_producers.append(self.screen.collect)
         self.connection_observers.on_limit_exceeded.append(self.limit_reports.report)
         conversations = self.conversation_observers
@@ -237,16 +222,21 @@ class Host:
         conversations.on_turn_cancelled.append(tools.on_turn_cancelled)
         conversations.on_agent_left.append(tools.on_agent_left)
         conversations.on_open_failed.append(self.sessions.on_open_failed)
-        conversations.on_prompt_sent.extend((tools.on_prompt_sent, self.history.on_prompt_sent))
+        conversations.on_prompt_sent.append(tools.on_prompt_sent)
         conversations.on_prompt_answered.append(self.sessions.on_prompt_answered)
         conversations.on_turn_ended.extend((tools.on_turn_ended, memory.on_turn_ended))
         self.verbs.add("acp_nvim.host.verbs", "setup", "picked", "typed", "async_reply")
 
     # -- for features -----------------------------------------------------------------------------
 
-    def add(self, part: object) -> None:
-        """Add a part of a feature. Its verbs get it by `part`."""
-        self._parts[type(part)] = part
+    @property
+    def transcripts(self) -> Transcripts:
+        """Return the stored transcripts. Without the feature `history` there are none."""
+        return self.part(Transcripts, lambda: Transcripts(self.echo))
+
+    def add(self, part: object, kind: type | None = None) -> None:
+        """Add a part of a feature under its type, or under ``kind``, a base class of it."""
+        self._parts[kind or type(part)] = part
 
     def part(self, kind: type[P], make: Callable[[], P] | None = None) -> P:
         """Return the part of this type, made by `make` if no feature has added it."""
@@ -278,9 +268,9 @@ class Host:
         """End all agents with their process trees, and save the rest."""
         self.tools.close()
         self.workspace.disk.close()
-        self.history.close()
         async with anyio.create_task_group() as group:
-            group.start_soon(anyio.to_thread.run_sync, self.history.wait_written)
+            for save in self.observers.on_exit:
+                group.start_soon(save)
             group.start_soon(self.early_start.end, self.reaper)
             group.start_soon(self.workspace.persistence.close)
             for connection in self.agents.connections.values():

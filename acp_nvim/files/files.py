@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from acp_nvim.edits.agent_bases import AgentBases
@@ -34,9 +34,7 @@ class Files:
         view: View,
         options: Callable[[], FileOptions],
         sessions: Callable[[], Iterable[AgentSession]],
-        authorship: Authorship,
     ) -> None:
-        """``authorship`` is for option `blame`."""
         self.options, self.sessions, self.view = options, sessions, view
         self.tracked = TrackedFiles()
         self.ledger = Ledger()
@@ -53,7 +51,7 @@ class Files:
             self.tracked, self.ledger, self.bases, self.turns, self.trees, self.pending_view
         )
         self.buffers = BufferCache(buffers, self.tracked, self.user_edits.on_buffer_news)
-        self.authors = BlameAuthors(authorship, options)
+        self.authors = Authors(options)
         self.home = CheckpointHome()
         self.snapshots = Snapshots(self.home.folder, view.notice)
         self.checkpoints = Checkpoints(self.snapshots)
@@ -79,25 +77,29 @@ class CheckpointHome:
         return (self._data or cache / "acp") / "checkpoints"
 
 
-class BlameAuthors:
-    """Authors of lines, recorded only if option `blame` is on."""
+class Authors:
+    """Recorders of authors of lines, which are called only if option `blame` is on."""
 
-    def __init__(self, authorship: Authorship, options: Callable[[], FileOptions]) -> None:
-        self._authorship, self._options = authorship, options
+    def __init__(self, options: Callable[[], FileOptions]) -> None:
+        self.recorders: list[Authorship] = []
+        self._options = options
+
+    def _called(self) -> Sequence[Authorship]:
+        return self.recorders if self._options().blame else ()
 
     def on_write(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
-        if self._options().blame:
-            self._authorship.on_write(session, path, before, agents, after)
+        for recorder in self._called():
+            recorder.on_write(session, path, before, agents, after)
 
     def on_move(self, session: AgentSession, old: str, new: str) -> None:
-        if self._options().blame:
-            self._authorship.on_move(session, old, new)
+        for recorder in self._called():
+            recorder.on_move(session, old, new)
 
     def prompt(self, session: AgentSession) -> PromptName | None:
-        return self._authorship.prompt(session) if self._options().blame else None
+        return next(filter(None, (it.prompt(session) for it in self._called())), None)
 
     def on_adopt(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
-        if self._options().blame:
-            self._authorship.on_adopt(prompt, path, before, after)
+        for recorder in self._called():
+            recorder.on_adopt(prompt, path, before, after)

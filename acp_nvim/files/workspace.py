@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Generic, TypeVar
 
 import anyio
@@ -24,13 +23,12 @@ from acp_nvim.files.changes.tool_call_files import ToolCallFiles
 from acp_nvim.files.changes.turn_start import ANNOUNCED_S, EarlyScans, TurnStart
 from acp_nvim.files.changes.turns import HEARD_NS, Turn
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint, targets
+from acp_nvim.files.checkpoints.prompt_checkpoints import PromptCheckpoints
 from acp_nvim.files.checkpoints.pruning import prune
-from acp_nvim.files.checkpoints.rewind import Rewind
 from acp_nvim.files.files import Files
 from acp_nvim.files.journal.persistence import Persistence
 from acp_nvim.files.ports import (
     AgentSession,
-    EarlierEdits,
     OtherSessions,
 )
 from acp_nvim.files.review.commits import Commits
@@ -79,27 +77,17 @@ class Workspace(Generic[S]):
         self._tasks = tasks
         self._amends = amends
         self.disk = DiskChanges(files, live, tasks)
-        self.commits = Commits(files, live, self._by_agent)
+        self.commits = Commits(files, live)
         self.tool_calls = ToolCallFiles(self.disk, files.snapshots, tasks)
         self.early_scans = EarlyScans(files.turns, self.disk.scan_before, tasks)
-        self.rewind = Rewind(files, live, self.disk, self._claim)
-        self.persistence = Persistence(files, live, self.rewind, self.commits, tasks, others)
+        self.prompts = PromptCheckpoints(files)
+        self.persistence = Persistence(files, live, self.prompts, self.commits, tasks, others)
         self.review = Review(files, live, self.disk.before_use, self.persistence.claim)
         self.agent_files = AgentFiles(files, self.disk, self.persistence, amends, ask, on_location)
         self.change_sets = ChangeSets(files, live, self.agent_files, self.disk.before_write)
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
         """Checkpoints of the running turns, by our session number."""
         tasks.start_soon(live.run, self.disk.before_use)
-
-    def _claim(self, directories: Sequence[str]) -> AbstractAsyncContextManager[EarlierEdits]:
-        """Hold the lock for decisions in these workspaces."""
-        return self.persistence.claim_workspaces(directories)
-
-    def _by_agent(self, at: int) -> bool:
-        """Return whether a tool call ran, or may have run before a crash, at that time (ns)."""
-        if at <= self.persistence.cut_until:
-            return True
-        return any(turn.had_call(at) for turn in self.disk.turns.ready())
 
     # ---- events
 
@@ -211,9 +199,9 @@ class Workspace(Generic[S]):
         """
         checkpoint = None
         if prompt is not None:
-            n = self.rewind.number(session, prompt)
+            n = self.prompts.number(session, prompt)
             wanted = self.files.options().checkpoints
-            checkpoint = await self.rewind.create(session, n, label, unsaved) if wanted else None
+            checkpoint = await self.prompts.create(session, n, label, unsaved) if wanted else None
         begun = anyio.Event()
         if prompt is not None:
             self._open_checkpoints[session.n] = checkpoint, begun
@@ -303,7 +291,7 @@ class Workspace(Generic[S]):
         turn.ready.set()
         self.disk.turn_starts.remove(start)
         if checkpoint is not None:
-            self.rewind.complete(checkpoint, turn.session)
+            self.prompts.complete(checkpoint, turn.session)
             self.persistence.touch()
         self._tasks.start_later(self._tidy, turn.session)
         if turn.outer:

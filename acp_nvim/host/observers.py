@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
@@ -48,8 +48,15 @@ class HostObservers(Struct, frozen=True, eq=False):
     """A request waits for a login to the named agent, which is announced already."""
     on_agent_restarted: list[Callable[[str], None]] = field(default_factory=list)
     """The user has restarted the named agent, and it is ready."""
+    on_continued: list[Callable[[Session, str, str], None]] = field(default_factory=list)
+    """A new chat begins with a stored transcript.
+
+    Called with the id of the stored session at its agent, and its key in the journal.
+    """
     on_closing: list[Callable[[], None]] = field(default_factory=list)
     """Neovim has ended. Agents are ended next."""
+    on_exit: list[Callable[[], Coroutine[Any, Any, None]]] = field(default_factory=list)
+    """All tasks have ended. Called while agents are being ended, and awaited."""
     on_closed: list[Callable[[], None]] = field(default_factory=list)
     """All agents have ended."""
 

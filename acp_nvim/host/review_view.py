@@ -1,4 +1,4 @@
-"""Pending edits in the form for Lua: rows of hunks, quickfix items, files to review."""
+"""Pending edits in the form for Lua: rows of hunks, entries of the state."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from acp_nvim import wording
-from acp_nvim.edits.hunks import Hunk
-from acp_nvim.edits.pending import Parked, Pending
-from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.text import EMPTY
 from acp_nvim.files.bytes import obstacles
 from acp_nvim.files.ports import AgentSession
 from acp_nvim.session.session import Session
@@ -143,54 +142,3 @@ def summary(entry: Pending) -> Table:
         "conflict": counts.conflict,
         "named": entry.named,
     }
-
-
-def quickfix(entry: Pending) -> list[Table]:
-    """Return an item for each hunk (`:help setqflist-what`).
-
-    A file that no longer exists or has a conflict gets one item.
-    """
-    if entry.conflict:
-        text = wording.PART_OVERTAKEN if entry.overtaken else wording.PART_UNSAVED
-        return [{"filename": entry.path, "lnum": 1, "text": text, "type": "W"}]
-    if entry.live is None:
-        instead = obstacles.describe(entry.path)
-        text = f"deleted: {instead} is there now" if instead else "deleted"
-        return [{"filename": entry.path, "lnum": 1, "text": text, "type": "I"}]
-    found = [_item(entry, hunk) for hunk in entry.hunks[:MAX_MARKED]]
-    if note(entry) or not found:
-        empty = f"renamed from {entry.origin}" if entry.origin else "created, empty"
-        text = note(entry) or empty
-        found.insert(0, {"filename": entry.path, "lnum": 1, "text": text, "type": "I"})
-    return found
-
-
-def _item(entry: Pending, hunk: Hunk) -> Table:
-    removed = entry.removed_lines(hunk)
-    shown = next((line.strip() for line in (*hunk.lines, *removed) if line.strip()), "")
-    text = f"+{len(hunk.lines)} -{len(removed)} {shown}".rstrip()
-    item: Table = {"filename": entry.path, "lnum": hunk.new_start + 1, "text": text, "type": "I"}
-    return item | {"end_lnum": hunk.new_end} if hunk.new_end > hunk.new_start + 1 else item
-
-
-def parked_items(parked: Parked) -> list[Table]:
-    """Return quickfix items for parked edits, which are not in the file."""
-    named = wording.PART_PARKED_ON.format(branch=parked.branch, text="{text}")
-    line = named if parked.branch else wording.PART_PARKED
-    return [item | {"text": line.format(text=item["text"])} for item in quickfix(parked.entry)]
-
-
-def review(entry: Pending, loaded: bool) -> Table:
-    """Return a file for the review. `live` is left out if a buffer has the file."""
-    found = summary(entry)
-    found["base"] = _lines(entry.base)
-    found["base_eol"] = entry.base.eol if entry.base else True
-    if not loaded:
-        found["live"] = _lines(entry.live)
-    if entry.conflict:
-        found["theirs"] = _lines(entry.theirs)
-    return found
-
-
-def _lines(text: Text | None) -> list[str]:
-    return list(text.lines) if text else []

@@ -11,11 +11,10 @@ from acp_nvim.verbs import Args, verb
 def setup(host: Host, args: Args) -> None:
     """Set the options. Lua sends them at the start and after each `setup()`."""
     host.session_list.reach(int(args.get("next_session", 1)))
-    options = host.options.replace(args)
+    host.options.replace(args)
     host.sessions.open_index(host.options.data_file("sessions.json"), host.problem)
     for connection in host.agents.connections.values():
         connection.configured()
-    host.history.configure(options.history, host.options.data_file("history.db"))
     host.files.home.keep_in(host.options.data())
     host.screen.on_options_changed()
     host.screen.state(["host"], "running")

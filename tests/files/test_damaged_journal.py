@@ -168,7 +168,7 @@ async def test_two_neovims_agree_on_agents_changes_since_a_checkpoint(
     for neovim in (first, second) * 3:
         await neovim.exchange()
     assert (folder(first) / "journal").stat().st_size == size
-    made = [neovim.core.rewind.checkpoints.lists()[0] for neovim in (first, second)]
+    made = [neovim.core.files.checkpoints.lists()[0] for neovim in (first, second)]
     changes = [[it.agent_changes for it in lists[1]] for lists in made]
     assert changes[0] == changes[1]
     assert changes[0][-1].keys() == {str(path)}
@@ -307,4 +307,4 @@ async def test_a_clock_that_was_a_year_behind_loses_nothing(
         await first.exchange()
     second = await next_neovim(started, first)
     assert set(pending_by_path(second)) == {"a.txt", "0.txt", "365.txt", "364.txt"}
-    assert len(second.core.rewind.checkpoints.of(1)) == 4
+    assert len(second.core.files.checkpoints.of(1)) == 4

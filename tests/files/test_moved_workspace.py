@@ -54,7 +54,7 @@ async def test_a_workspace_that_is_moved_has_no_pending_edits(started: Neovims) 
     moved = work.rename(started.root / "moved")
     second = await entered(started, moved)
     assert pending_by_path(second) == {}
-    assert len(second.core.rewind.checkpoints.of(1)) == 0
+    assert len(second.core.files.checkpoints.of(1)) == 0
     assert second.told == []
     assert (moved / "a.txt").read_text() == TWO
 

@@ -234,7 +234,7 @@ async def test_a_turn_without_a_prompt_ends_no_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with histories(tmp_path, monkeypatch, 0) as history:
-        checkpoints = history.workspace.core.rewind.checkpoints
+        checkpoints = history.workspace.core.files.checkpoints
         await history.own()
         await history.prompt()
         await history.end_own_turn()

@@ -106,7 +106,7 @@ async def test_the_next_neovim_shows_and_decides_the_same(started: Neovims) -> N
     await third.unreject()
     assert (third.work / "a.txt").read_text() == TWO
     assert len(third.pending()) == 3
-    assert len(third.core.rewind.checkpoints.of(1)) == 2
+    assert len(third.core.files.checkpoints.of(1)) == 2
     await third.restore(1, third.sessions[0])
     assert (third.work / "a.txt").read_text() == TWO
     assert not (third.work / "new.txt").exists()

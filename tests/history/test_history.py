@@ -14,8 +14,9 @@ import pytest
 
 from acp_nvim import wording
 from acp_nvim.agent.settings import HistorySettings
+from acp_nvim.features.history.history import History
 from acp_nvim.history.database import Database
-from acp_nvim.host.history import History, UnreadableError
+from acp_nvim.host.transcripts import UnreadableError
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from tests.support.small_disk import small_disk

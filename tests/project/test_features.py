@@ -17,7 +17,13 @@ from tests.support.tree_copy import add_blocks, copy_tree, delete_feature
 
 
 @pytest.mark.parametrize(
-    ("name", "verb"), [("history", "history_stats"), ("blame", "blame"), ("presets", "preset")]
+    ("name", "verb"),
+    [
+        ("history", "history_stats"),
+        ("checkpoints", "rewind"),
+        ("blame", "blame"),
+        ("presets", "preset"),
+    ],
 )
 def test_a_turn_works_without_a_feature(
     name: str, verb: str, edit: Callable[..., Editor], tmp_path: Path
@@ -36,6 +42,9 @@ def test_a_turn_works_without_a_feature(
     assert "problems" not in editor.lines("acp://info")
     editor.lua("require('acp.base.host').notify(...)", verb, {})
     editor.wait_message(wording.UNKNOWN_VERB.format(verb=verb))
+    data = Path(editor.lua("return vim.fn.stdpath('data')"))
+    editor.close()
+    assert (data / "acp" / "history.db").exists() == (name != "history")
 
 
 @pytest.mark.parametrize("name", ["history", "blame", "presets"])

@@ -21,6 +21,7 @@ from typing import Any
 import anyio
 
 from acp_nvim.edits.text import Text
+from acp_nvim.files.checkpoints.rewind import Rewind
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession, FileOptions, PromptName, SessionInfo
 from acp_nvim.files.review.live_texts import LiveTexts
@@ -74,10 +75,14 @@ class FakeWorkspace:
         """Notices and lines for the user."""
         recorder = Recorder()
         view = ReviewView(self._pushed, self.told.append, lambda n: self.sessions[n - 1])
-        files = Files(NvimBuffers(bridge), view, lambda: self.options, lambda: self.sessions, self)
+        files = Files(NvimBuffers(bridge), view, lambda: self.options, lambda: self.sessions)
+        files.authors.recorders.append(self)
         self.core: Workspace[Session] = Workspace(
             files, LiveTexts(files), tasks, recorder, _yes, lambda *_: None, self
         )
+        core = self.core
+        claim = core.persistence.claim_workspaces
+        self.rewind = Rewind(files, core.live, core.disk, core.prompts, claim)
         self.core.files.home.keep_in(root / "data" / "acp")
         if instance:
             self.core.persistence.begin(root / "data", instance)
@@ -199,7 +204,7 @@ class FakeWorkspace:
         Without `every` the user's own changes stay.
         """
         own = session or self.sessions[0]
-        return await self.core.rewind.restore(own, n, self._answer, every=every)
+        return await self.rewind.restore(own, n, self._answer, every=every)
 
     async def _answer(self, question: str, answers: Sequence[str]) -> int | None:
         self.asked.append(question)

@@ -86,7 +86,8 @@ class Requests(FileRequests):
         options.blame = True  # reports each write
         parts: Any = recorder
         view: Any = Unseen()
-        files = Files(buffers, view, lambda: options, list, parts)
+        files = Files(buffers, view, lambda: options, list)
+        files.authors.recorders.append(parts)
         files.bases = files.bases if bases is None else bases
         self.tracked, self.bases, self.cache = files.tracked, files.bases, files.buffers
         self.files: AgentFiles[Any] = AgentFiles(files, parts, parts, recorder, ask, on_location)

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from acp_nvim.agent.settings import HistorySettings
+from acp_nvim.features.history.history import History
 from acp_nvim.history import writer
-from acp_nvim.host.history import History, UnreadableError
+from acp_nvim.host.transcripts import UnreadableError
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from tests.support.stored_history import turn

@@ -97,7 +97,7 @@ def dirty(neovim: FakeWorkspace) -> list[str]:
 
 def full_state(neovim: FakeWorkspace) -> Any:
     """Return all state that must survive Neovim."""
-    rewind = neovim.core.rewind.checkpoints
+    rewind = neovim.core.files.checkpoints
     made, undo = rewind.lists()
     agents = {session.n: session.agent for session in neovim.sessions}
     return (
@@ -268,7 +268,7 @@ class History:
 
     async def restore(self, neovim: FakeWorkspace) -> None:
         """Restore a checkpoint of either Neovim."""
-        made = neovim.core.rewind.checkpoints.lists()[0]
+        made = neovim.core.files.checkpoints.lists()[0]
         kept = [(n, it.n) for n, all_of in made.items() for it in all_of]
         if not kept:
             return

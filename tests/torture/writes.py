@@ -401,11 +401,11 @@ class History:
     async def restore(self) -> None:
         """Restore a checkpoint or undo the last restore."""
         session = self.rng.choice(self.sessions)
-        rewind = self.core.rewind
-        kept = rewind.checkpoints.of(session.n)
+        checkpoints = self.core.files.checkpoints
+        kept = checkpoints.of(session.n)
         if not kept:
             return
-        undo = rewind.checkpoints.lists()[1].get(session.n) and self.rng.random() < 0.4
+        undo = checkpoints.lists()[1].get(session.n) and self.rng.random() < 0.4
         n = None if undo else self.rng.choice(kept).n
         kind = "back" if undo else "restores"
         await self.act(kind, "", lambda: self.workspace.restore(n, session))

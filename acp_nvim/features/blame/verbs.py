@@ -19,9 +19,7 @@ from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.checkpoints.store import StoreError
 from acp_nvim.files.ports import BufferText
-from acp_nvim.host import stored_chats
 from acp_nvim.host.exports import written
-from acp_nvim.host.stored_chats import read
 from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message
@@ -57,19 +55,14 @@ def _author(number: int, author: Author) -> dict[str, Any]:
 @verb("blame_open")
 async def open_prompt(host: Host, args: Args) -> None:
     """Show the chat of the session that wrote a line, at the prompt for which it did."""
-    author: Author | None = await read(host, "author", int(args["author"]))
-    stored = author and author.record and await read(host, "session", author.record)
+    author: Author | None = await host.transcripts.ask("author", int(args["author"]))
+    stored = author and author.record and await host.transcripts.ask("session", author.record)
     if author is None or not stored:
         host.echo("info", wording.HISTORY_GONE)
         return
-    conversation = stored_chats.opened(host, stored)
-    if conversation is not None:
-        host.sessions.show(conversation)
-    else:
-        entries = await read(host, "entries", stored.id)
-        conversation = stored_chats.read_only(host, stored, entries or ())
-    turn = _turn(conversation.session, author.sent)
-    if turn is not None:
+    conversation = await host.transcripts.open(stored)
+    turn = None if conversation is None else _turn(conversation.session, author.sent)
+    if conversation is not None and turn is not None:
         host.screen.push("chat_turn", conversation.session.n, turn)
 
 
@@ -89,7 +82,7 @@ async def export(host: Host, args: Args) -> None:
     """
     root = roots.root_of(str(args["cwd"]))
     await host.workspace.persistence.adopt()
-    paths = await read(host, "blamed_paths", clean_text(root))
+    paths = await host.transcripts.ask("blamed_paths", clean_text(root))
     if paths is None:
         return
     ref = {"trace": "", "notes": NOTES}.get(how := host.settings().blame_export, how)
@@ -143,7 +136,7 @@ async def _blamed(host: Host, texts: Mapping[str, Text]) -> Mapping[str, Blamed]
     """Return the authors of texts by path. Without a history, say so and return None."""
     keys = {clean_text(path): path for path in texts}
     asked = {key: texts[path] for key, path in keys.items()}
-    found: Mapping[str, Blamed] | None = await read(host, "blame", asked)
+    found: Mapping[str, Blamed] | None = await host.transcripts.ask("blame", asked)
     return None if found is None else {keys[key]: blamed for key, blamed in found.items()}
 
 

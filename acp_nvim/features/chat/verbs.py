@@ -16,7 +16,6 @@ from acp_nvim.agent.wire.traffic import Recorded
 from acp_nvim.app import Host
 from acp_nvim.features.chat import contents, reports
 from acp_nvim.host.exports import written
-from acp_nvim.host.stored_chats import open_stored_child
 from acp_nvim.nvim.plain import plain
 from acp_nvim.protocol import schema
 from acp_nvim.render.diffs import changes
@@ -116,9 +115,9 @@ def export(host: Host, args: Args) -> None:
 
 async def _open_child(host: Host, session: Session, session_id: str) -> None:
     """Open the chat of a subagent."""
-    stored = host.history.stored_of(session)
+    stored = host.transcripts.stored_of(session)
     if stored is not None:
-        await open_stored_child(host, stored, session_id)
+        await host.transcripts.open_child(stored, session_id)
         return
     child = subagents.shown(session, session_id)
     if child is None:

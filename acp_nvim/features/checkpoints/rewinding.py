@@ -14,9 +14,9 @@ from acp_nvim import wording
 from acp_nvim.agent.opening.origin import Branch, Origin
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
-from acp_nvim.files.checkpoints.rewind import Ask
-from acp_nvim.host.history import UnreadableError
-from acp_nvim.host.stored_chats import read_only
+from acp_nvim.features.checkpoints import earlier_prompts
+from acp_nvim.files.checkpoints.rewind import Ask, Rewind
+from acp_nvim.host.transcripts import UnreadableError
 from acp_nvim.render.calls.tools import Style
 from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line
@@ -25,6 +25,16 @@ from acp_nvim.session.transcript.entries import Entry, Message
 
 LABEL = 70
 """Most characters of a prompt in a list."""
+
+
+def rewind_of(host: Host) -> Rewind:
+    """Return the commands on checkpoints of this host."""
+    workspace = host.workspace
+    claim = workspace.persistence.claim_workspaces
+    return host.part(
+        Rewind,
+        lambda: Rewind(workspace.files, workspace.live, workspace.disk, workspace.prompts, claim),
+    )
 
 
 def prompts(session: Session) -> dict[int, Message]:
@@ -43,18 +53,19 @@ def label(n: int, message: Message) -> str:
 
 def number_prompts(host: Host, conversation: Conversation) -> None:
     """Count the prompts that a session had in an earlier Neovim as its own."""
-    session, stored = conversation.session, host.history.stored_of(conversation.session)
+    session = conversation.session
+    stored = host.transcripts.stored_of(session)
     if stored is not None:
-        host.earlier_prompts.number_prompts(session, stored.agent_id, stored.uid)
+        earlier_prompts.number_prompts(host, session, stored.agent_id, stored.uid)
     elif conversation.origin.id:
-        host.earlier_prompts.number_prompts(session, conversation.origin.id)
+        earlier_prompts.number_prompts(host, session, conversation.origin.id)
 
 
 async def recall(host: Host, conversation: Conversation) -> Session:
     """Return the session if it has its earlier prompts, else one with its stored transcript."""
     number_prompts(host, conversation)
     try:
-        return await host.earlier_prompts.recall(conversation.session)
+        return await earlier_prompts.with_transcript(host, conversation.session)
     except UnreadableError as error:
         host.echo("warn", str(error))
         return conversation.session
@@ -69,17 +80,16 @@ async def latest(host: Host) -> Conversation | None:
     if found is None:
         return None
     try:
-        stored = await host.earlier_prompts.stored_session(found.session)
-        entries = None if stored is None else await host.history.read("entries", stored.id)
+        stored = await earlier_prompts.stored_session(host, found.session)
     except UnreadableError as error:
         host.echo("warn", str(error))
         return found
-    return found if stored is None or not entries else read_only(host, stored, entries)
+    return found if stored is None else await host.transcripts.open(stored) or found
 
 
 def latest_with_checkpoint(host: Host) -> Conversation | None:
     """Return the session with the latest checkpoint of all Neovims."""
-    made = host.workspace.rewind.checkpoints.lists()[0]
+    made = host.files.checkpoints.lists()[0]
     found = {
         n: checkpoints[-1].time
         for n, checkpoints in made.items()
@@ -109,7 +119,7 @@ async def rewind(
 
 def none_known(host: Host, session: Session) -> str:
     """Return the message that no prompts are known."""
-    has_checkpoints = host.workspace.rewind.checkpoints.of(session.n)
+    has_checkpoints = host.files.checkpoints.of(session.n)
     return wording.PROMPTS_NOT_KEPT if has_checkpoints else wording.NO_PROMPTS
 
 
@@ -125,12 +135,12 @@ async def _files(host: Host, session: Session, n: int, ask: Ask) -> tuple[list[s
     """
     if session.is_running:
         return [wording.STILL_WORKING_REWIND], None
-    workspace = host.workspace.rewind
-    if workspace.checkpoints.get(session.n, n) is None:
+    checkpoints = host.files.checkpoints
+    if checkpoints.get(session.n, n) is None:
         return [wording.REWOUND.format(n=n), wording.FILES_NOT_KEPT], False
-    before = workspace.checkpoints.last_undo(session.n)
-    notes = await workspace.restore(session, n, ask)
-    if workspace.checkpoints.last_undo(session.n) is before:
+    before = checkpoints.last_undo(session.n)
+    notes = await rewind_of(host).restore(session, n, ask)
+    if checkpoints.last_undo(session.n) is before:
         return notes, None
     return notes, True
 
@@ -146,7 +156,7 @@ def _branch(host: Host, old: Conversation, source: Session, n: int, files: bool)
         session.cwd, session.agent, origin, session.title, preset=session.preset
     )
     number = branch.session.n
-    host.workspace.rewind.branch(session, branch.session, n)
+    host.workspace.prompts.branch(session, branch.session, n)
     session.notice("info", wording.BRANCHED.format(n=n, session=number))
     host.screen.push("open_chat", number, session.n)
     host.screen.push("composer", number, prompt.text(), [], [])
@@ -189,7 +199,7 @@ async def undo(host: Host, conversation: Conversation, ask: Ask) -> list[str] | 
     """
     session, branch = conversation.session, conversation.origin.branch
     old = host.sessions.conversations.get(branch.n) if branch else None
-    checkpoints = host.workspace.rewind.checkpoints
+    checkpoints = host.files.checkpoints
     if branch is None or old is None or checkpoints.last_undo(session.n) is not None:
         return None
     notes = [wording.REWIND_UNDONE]
@@ -199,7 +209,7 @@ async def undo(host: Host, conversation: Conversation, ask: Ask) -> list[str] | 
             return None
         if session.is_running:
             return [wording.STILL_WORKING]
-        notes = await host.workspace.rewind.restore(old.session, None, ask)
+        notes = await rewind_of(host).restore(old.session, None, ask)
         if checkpoints.last_undo(branch.n) is before:
             return notes
     host.sessions.make_current(branch.n)

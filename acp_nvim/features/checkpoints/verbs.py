@@ -35,7 +35,7 @@ def _whose(host: Host, args: Args) -> Session | None:
 
 
 async def _show_checkpoints(host: Host, session: Session) -> None:
-    lines = await host.workspace.rewind.listed(session)
+    lines = await rewinding.rewind_of(host).listed(session)
     host.screen.push("show", f"acp://checkpoints/{session.n}", "acpcheckpoints", lines)
 
 
@@ -45,7 +45,7 @@ async def changes(host: Host, args: Args) -> None:
     session = _whose(host, args)
     if session is not None:
         n = int(args["n"])
-        lines = await host.workspace.rewind.changes(session, n)
+        lines = await rewinding.rewind_of(host).changes(session, n)
         host.screen.push("show", f"acp://changes/{session.n}/{n}", "diff", lines)
 
 
@@ -61,7 +61,7 @@ async def restore(host: Host, args: Args) -> None:
     if session is None or conversation is None:
         return
     wanted: Any = args.get("n")
-    rewind, every = host.workspace.rewind, bool(args.get("every"))
+    rewind, every = rewinding.rewind_of(host), bool(args.get("every"))
 
     async def ask(question: str, answers: Sequence[str]) -> int | None:
         return await host.choose(question, answers, "restore")

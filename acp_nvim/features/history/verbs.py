@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from acp_nvim import wording
 from acp_nvim.app import Host
+from acp_nvim.features.history import stored_lists
 from acp_nvim.features.history.statistics import statistics
-from acp_nvim.host import stored_chats, stored_lists
+from acp_nvim.features.history.stored_chats import StoredChats
 from acp_nvim.host.exports import written
 from acp_nvim.render.in_full import markdown_of
 from acp_nvim.session.transcript.entries import Entry
@@ -26,7 +27,7 @@ ACTIONS = ("open", "continue", "export", "delete")
 async def history(host: Host, args: Args) -> None:
     """Search the history, let the user pick a session and, without `action`, an action."""
     cwd, words = str(args["cwd"]), str(args.get("words") or "").strip()
-    found = await stored_chats.read(host, "search", words, cwd)
+    found = await host.transcripts.ask("search", words, cwd)
     if found is None:
         return
     if not found:
@@ -49,7 +50,7 @@ async def history(host: Host, args: Args) -> None:
 @verb("history_stats")
 async def stats(host: Host, args: Args) -> None:
     """Show tokens and cost by agent and day."""
-    used = await stored_chats.read(host, "usage")
+    used = await host.transcripts.ask("usage")
     if used is None:
         return
     if not used:
@@ -63,11 +64,11 @@ async def ask(host: Host, args: Args) -> None:
     """Reply to the user's picker: sessions for `search`, lines for `preview`."""
     reply: object = []
     if "preview" in args:
-        entries = await stored_chats.read(host, "entries", int(args["preview"])) or []
+        entries = await host.transcripts.ask("entries", int(args["preview"])) or []
         reply = markdown_of(entries)
     else:
         cwd = str(args["cwd"])
-        found = await stored_chats.read(host, "search", str(args.get("search") or ""), cwd) or []
+        found = await host.transcripts.ask("search", str(args.get("search") or ""), cwd) or []
         now = time.time()
         reply = [stored_lists.item(stored, cwd, now) for stored in found]
     host.screen.push("reply", args["id"], reply)
@@ -76,34 +77,49 @@ async def ask(host: Host, args: Args) -> None:
 @verb("history_do")
 async def do(host: Host, args: Args) -> None:
     """Run an action on the session of a record."""
-    stored = await stored_chats.read(host, "session", int(args["record"]))
+    stored = await host.transcripts.ask("session", int(args["record"]))
     if stored is None:
         host.echo("info", wording.HISTORY_GONE)
     else:
         await _act(host, stored, str(args["action"]))
 
 
+@verb("last_chat")
+async def last_chat(host: Host, args: Args) -> None:
+    """Offer the last stored session of a directory if no session is current."""
+    cwd = str(args["cwd"])
+    found = await host.transcripts.ask("search", "", cwd, silent=True) or ()
+    last = next((stored for stored in found[:1] if stored.cwd == cwd), None)
+    if last is None:
+        host.echo("info", wording.NO_SESSION)
+        return
+    items = [stored_lists.item(last, cwd, time.time())]
+    if await host.choose(wording.LAST_CHAT, items, "last_chat") is not None:
+        await host.transcripts.open(last)
+
+
 async def _act(host: Host, stored: StoredSession, action: str) -> None:
-    live = stored_chats.opened(host, stored)
+    chats = host.part(StoredChats)
+    live = chats.opened(stored)
     if action == "delete":
-        uid = host.history.uid(live.session) if live is not None else None
-        prompts = await stored_chats.read(host, "own_prompts", stored.id)
-        host.history.delete(stored.id, uid)
+        uid = chats.history.uid(live.session) if live is not None else None
+        prompts = await host.transcripts.ask("own_prompts", stored.id)
+        chats.history.delete(stored.id, uid)
         host.screen.push("forget_prompts", prompts or [])
         host.echo("info", wording.HISTORY_DELETED.format(session=stored_lists.name(stored)))
         return
     if action == "open":
-        await stored_chats.open_stored(host, stored)
+        await chats.open(stored)
         return
     if live is not None and action == "continue":
         host.sessions.show(live)
         return
-    entries: Sequence[Entry] | None = await stored_chats.read(host, "entries", stored.id)
+    entries: Sequence[Entry] | None = await host.transcripts.ask("entries", stored.id)
     if entries is None:
         return
     match action:
         case "continue":
-            stored_chats.continue_session(host, stored, entries)
+            chats.continue_session(stored, entries)
         case "export":
             await _export(host, stored, entries)
 

@@ -22,11 +22,9 @@ def install(app: Host) -> None:
     app.observers.on_closed.append(sent.tidy)
     view = PromptView(app.screen, app.pace, sent, app.comments)
     files = TurnFiles(app.workspace, app.buffers)
-    earlier = app.earlier_prompts
     observers = app.conversation_observers
     observers.on_awaited.extend((view.on_awaited, app.workspace.expect_turn))
-    observers.on_opened.append(earlier.on_opened)
-    observers.on_turn_starting.extend((earlier.on_turn_starting, files.on_turn_starting))
+    observers.on_turn_starting.append(files.on_turn_starting)
     observers.on_prompt_sent.append(view.on_prompt_sent)
     observers.on_prompt_requeued.append(view.on_prompt_requeued)
     observers.on_prompt_returned.append(view.on_prompt_returned)

@@ -71,7 +71,7 @@ class TurnFiles(Struct, frozen=True, eq=False):
         turn.texts = await self.workspace.begin_turn(
             session, prompt, clean_text(prompt.text), turn.texts, under_way=turn.is_at_agent
         )
-        prompt.count_as(self.workspace.rewind.last(session))
+        prompt.count_as(self.workspace.prompts.last(session))
 
     async def on_turn_ended(self, session: Session) -> None:
         """Attribute the changes on disk, before the next turn."""

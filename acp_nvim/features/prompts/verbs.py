@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
 from acp_nvim.features.prompts.attach import is_empty, prompt_of
-from acp_nvim.host import stored_chats
 from acp_nvim.session import queue as waiting
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
-
-if TYPE_CHECKING:
-    from acp_nvim.history.search import StoredSession
 
 PROMPTS = 500
 """Most earlier prompts that a composer gets."""
@@ -177,22 +172,14 @@ def _conversation(host: Host, args: Args) -> Conversation:
     wanted = args.get("agent")
     if found is not None and wanted in (None, "", found.session.agent, found.session.preset):
         return found
-    stored = host.history.stored_of(named.session) if named is not None and not wanted else None
-    if named is not None and stored is not None:
-        return _continue_stored(host, named, stored)
+    found = host.transcripts.continue_chat(named) if named is not None and not wanted else None
+    if named is not None and found is not None:
+        named.session.successor = found.session.n
+        return found
     found = host.sessions.named(args["cwd"], wanted)
     if named is not None and named.session.status == "closed":
         named.session.successor = found.session.n
         host.echo("info", wording.SESSION_CLOSED.format(session=named.session.n))
-    return found
-
-
-def _continue_stored(host: Host, chat: Conversation, stored: StoredSession) -> Conversation:
-    """Continue a stored session, because a prompt was written in its read-only chat."""
-
-    entries = list(chat.session.transcript.entries)
-    found = stored_chats.continue_session(host, stored, entries)
-    chat.session.successor = found.session.n
     return found
 
 
@@ -325,8 +312,8 @@ def _counted(known: Counter[str], label: str) -> bool:
 async def prompts(host: Host, args: Args) -> None:
     """Send the earlier prompts of all Neovims to the composer."""
     texts = (
-        await stored_chats.read(host, "prompts", PROMPTS, silent=True)
-        if host.history.enabled
+        await host.transcripts.ask("prompts", PROMPTS, silent=True)
+        if host.transcripts.enabled
         else []
     )
     host.screen.push("prompts", texts or [])

@@ -11,10 +11,10 @@ from acp_nvim.agent.prompts.comments import understood
 from acp_nvim.app import Host
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
+from acp_nvim.features.review import listed_edits
 from acp_nvim.files.bytes.file_format import clean
 from acp_nvim.files.checkpoints.store import names
 from acp_nvim.files.review.review import Verdict
-from acp_nvim.host import review_view
 from acp_nvim.nvim.notices import MOST_LINES
 from acp_nvim.verbs import Args, verb
 
@@ -183,7 +183,7 @@ async def parked(host: Host, args: Args) -> None:
     """Put the parked edits, which are not in their files, into the quickfix list."""
     await host.workspace.sync_all()
     found = host.workspace.files.ledger.parked().values()
-    items = [item for parked in found for one in parked for item in review_view.parked_items(one)]
+    items = [item for parked in found for one in parked for item in listed_edits.parked_items(one)]
     if items:
         host.screen.push("quickfix", items, wording.PARKED_TITLE)
     else:
@@ -208,7 +208,7 @@ def drop_parked(host: Host, args: Args) -> None:
 async def edits(host: Host, args: Args) -> None:
     """Put the pending hunks of all files into the quickfix list."""
     found = await _fresh(host)
-    items = [item for entry in found for item in review_view.quickfix(entry)]
+    items = [item for entry in found for item in listed_edits.quickfix(entry)]
     host.screen.push("quickfix", items, wording.EDITS_TITLE)
 
 
@@ -232,7 +232,7 @@ async def review(host: Host, args: Args) -> None:
         return
     found.sort(key=lambda entry: entry.path != wanted)
     buffers = host.workspace.files.buffers
-    files = [review_view.review(entry, buffers.get(entry.path) is not None) for entry in found]
+    files = [listed_edits.review(entry, buffers.get(entry.path) is not None) for entry in found]
     host.screen.push("review", files)
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def install(app: Host) -> None:
-    app.verbs.add("acp_nvim.features.sessions.verbs", "new", "current", "last_chat", "sessions")
+    app.verbs.add("acp_nvim.features.sessions.verbs", "new", "current", "sessions")
     app.verbs.add("acp_nvim.features.sessions.options", "mode", "option")
     app.observers.on_setup.append(partial(_on_setup, app))
 

@@ -19,7 +19,7 @@ from acp_nvim.agent.opening.stored import SESSIONS, Stored, listed, merged
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.app import Host
-from acp_nvim.host.history import UnreadableError
+from acp_nvim.host.transcripts import UnreadableError
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.render.calls.tools import Style
@@ -303,8 +303,8 @@ async def _stored_entries(host: Host, entry: Entry) -> Sequence[TranscriptEntry]
     if isinstance(entry, Conversation) or _closed(host, entry) is not None:
         return ()
     try:
-        stored = await host.history.read("session_of", "", entry.agent, entry.id)
-        return () if stored is None else await host.history.read("entries", stored.id) or ()
+        stored = await host.transcripts.read("session_of", "", entry.agent, entry.id)
+        return () if stored is None else await host.transcripts.read("entries", stored.id) or ()
     except UnreadableError as error:
         host.echo("warn", str(error))
         return ()

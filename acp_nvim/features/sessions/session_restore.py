@@ -71,7 +71,7 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     for session in sessions:
         persistence.resume(session)
     if any(record.cut for record in records):
-        persistence.cut(int((past.get("died") or 0) * 1e9 + GRACE_NS))
+        host.files.turns.on_cut(int((past.get("died") or 0) * 1e9 + GRACE_NS))
     if again or paths:
         host.tasks.start_soon(host.workspace.resume, paths, list(past.get("shown") or []))
 
@@ -107,7 +107,7 @@ def _revived(host: Host, record: SessionRecord) -> Session:
     session.error = record.error
     host.sessions.add(session, origin if record.id else NEW, shown)
     if shown is not None:
-        host.history.follow(session, None, 1)
+        host.transcripts.follow(session, 1)
     if record.cut:
         session.notice("error", record.error or wording.TURN_CUT)
     return session

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import msgspec
 
 from acp_nvim import wording
@@ -11,7 +9,6 @@ from acp_nvim.agent.notify import notify
 from acp_nvim.agent.opening.stored import Stored
 from acp_nvim.app import Host
 from acp_nvim.features.sessions import session_picker
-from acp_nvim.host import stored_chats, stored_lists
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.verbs import Args, verb
@@ -31,20 +28,6 @@ def current(host: Host, args: Args) -> None:
     n = int(args["session"])
     if n in host.sessions.conversations and n != host.sessions.current:
         host.sessions.make_current(n)
-
-
-@verb("last_chat")
-async def last_chat(host: Host, args: Args) -> None:
-    """Offer the last stored session of a directory if no session is current."""
-    cwd = str(args["cwd"])
-    found = await stored_chats.read(host, "search", "", cwd, silent=True) or ()
-    last = next((stored for stored in found[:1] if stored.cwd == cwd), None)
-    if last is None:
-        host.echo("info", wording.NO_SESSION)
-        return
-    items = [stored_lists.item(last, cwd, time.time())]
-    if await host.choose(wording.LAST_CHAT, items, "last_chat") is not None:
-        await stored_chats.open_stored(host, last)
 
 
 @verb("sessions")

@@ -184,6 +184,7 @@ class Turns:
         """``announce`` reports the directories of running turns to the editor."""
         self.round = 0
         """Number of times that work began while no turn was running."""
+        self._cut_until = 0
         self._turns: dict[int, Turn] = {}
         self._announce = announce
         self._announcing = anyio.Lock(fast_acquire=True)
@@ -256,6 +257,14 @@ class Turns:
     def ready(self) -> list[Turn]:
         """Return the turns for which the scan before the prompt is done."""
         return [turn for turn in self._turns.values() if turn.ready.is_set()]
+
+    def on_cut(self, until: int) -> None:
+        """Record that an agent of the previous host may have worked until then, in nanoseconds."""
+        self._cut_until = until
+
+    def had_call(self, at: int) -> bool:
+        """Return whether a tool call ran, or may have run before a crash, at that time (ns)."""
+        return at <= self._cut_until or any(turn.had_call(at) for turn in self.ready())
 
     def concern(self, path: str) -> bool:
         """Return whether a running turn may change this file."""

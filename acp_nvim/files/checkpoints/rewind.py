@@ -1,9 +1,9 @@
-"""Checkpoints of prompts: create, list and restore them."""
+"""Commands of the user on checkpoints: list, compare and restore them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -11,144 +11,42 @@ from anyio import to_thread
 
 from acp_nvim import wording
 from acp_nvim.edits.agent_bases import Act
-from acp_nvim.edits.text import Text
-from acp_nvim.files.bytes.paths import Place, is_below
 from acp_nvim.files.changes.disk_changes import DiskChanges
 from acp_nvim.files.checkpoints import checkpoint_diff
 from acp_nvim.files.checkpoints.agent_changes import Content
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint
+from acp_nvim.files.checkpoints.prompt_checkpoints import PromptCheckpoints
 from acp_nvim.files.checkpoints.restore import Choice, Restoring, choose, expected, question
 from acp_nvim.files.checkpoints.store import StoreError, names
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession, BusyError, Claim
 from acp_nvim.files.review.live_texts import LiveTexts
 
-LABEL: Final = 60
-"""Limit of characters of a checkpoint's label, the beginning of its prompt."""
 ANSWERS: Final = (wording.OPTION_RESTORE_TOO, wording.OPTION_KEEP)
 Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
 """Asks a question with these answers; returns the index of the chosen one."""
 
 
 class Rewind:
-    """Creates and restores the checkpoints of all sessions."""
+    """Lists and restores the checkpoints of all sessions."""
 
     def __init__(
         self,
         files: Files,
         live: LiveTexts,
         disk_changes: DiskChanges,
+        prompts: PromptCheckpoints,
         claim: Claim,
     ) -> None:
         """``claim`` excludes decisions by other Neovims in the workspaces of directories."""
-        self.checkpoints = files.checkpoints
+        self._checkpoints = files.checkpoints
         self._claim = claim
         self._files = files
         self._live = live
         self._restoring = Restoring(files)
         self._disk = disk_changes
         self._snapshots = files.snapshots
-        self._prompts: dict[int, tuple[object, int]] = {}
-
-    def number(self, session: AgentSession, prompt: object) -> int:
-        """Return the number of a prompt that is sent, perhaps again; 1 for the session's first."""
-        last, n = self._prompts.get(session.n, (None, 0))
-        if last is not prompt:
-            n += 1
-        self._prompts[session.n] = prompt, n
-        return n
-
-    def last(self, session: AgentSession) -> int:
-        """Return the number of the last prompt sent; 0 before the first."""
-        return self._prompts.get(session.n, (None, 0))[1]
-
-    def branch(self, session: AgentSession, other: AgentSession, n: int) -> None:
-        """Continue ``session`` in ``other`` from before prompt ``n``.
-
-        Its prompts continue the numbering, and it gets copies of the earlier checkpoints.
-        """
-        self.checkpoints.branch(session.n, other.n, range(n))
-        self._prompts[other.n] = None, n - 1
-        self._show(other)
-
-    def continue_session(
-        self, session: AgentSession, last: int, earlier: int | None, prompts: Container[int]
-    ) -> None:
-        """Continue a session of another process after ``last`` prompts.
-
-        It gets copies of the checkpoints before these ``prompts`` of the session with our number
-        ``earlier``.
-        """
-        if earlier is not None:
-            self.checkpoints.copy_to(earlier, session.n, prompts)
-        self._prompts[session.n] = None, last
-        self._show(session)
-
-    def labels(self, n: int) -> dict[int, str]:
-        """Return the labels of a session's checkpoints, by number of the prompt."""
-        return {kept.n: kept.label for kept in self.checkpoints.of(n)}
-
-    async def create(
-        self,
-        session: AgentSession,
-        n: int,
-        label: str,
-        unsaved: Mapping[str, Text] | None = None,
-    ) -> Checkpoint:
-        """Create the checkpoint before prompt ``n``; `complete` it after a scan of the directories.
-
-        ``unsaved`` are all texts with unsaved edits, if known.
-        """
-        checkpoint = await self._present(session, n, label, unsaved)
-        self.checkpoints.add(session.n, checkpoint)
-        self._show(session)
-        return checkpoint
-
-    def resume(self, session: AgentSession) -> None:
-        """Continue a session with checkpoints of another process."""
-        numbers = [checkpoint.n for checkpoint in self.checkpoints.of(session.n)]
-        self._prompts[session.n] = None, max(numbers, default=0)
-        self._show(session)
-
-    def _show(self, session: AgentSession) -> None:
-        self._files.view.checkpoints(session, self.labels(session.n))
-
-    def complete(self, checkpoint: Checkpoint, session: AgentSession) -> None:
-        """Complete a checkpoint after the scan of the directories."""
-        checkpoint.trees.clear()
-        checkpoint.trees.update(self._snapshots.trees(session.roots))
-        checkpoint.reasons[:] = self._snapshots.reasons(session.roots)
-
-    async def _present(
-        self,
-        session: AgentSession,
-        n: int,
-        label: str,
-        unsaved: Mapping[str, Text] | None = None,
-    ) -> Checkpoint:
-        roots = [Place(root, root).real for root in session.roots]
-        words = " ".join(label.split())
-        pending = self._files.ledger.files()
-        states = {entry.path: self._files.tracked.state(entry.path) for entry in pending}
-        return self.checkpoints.make(
-            n,
-            words if len(words) <= LABEL else words[: LABEL - 1] + "…",
-            session.roots,
-            await self._unsaved(roots, unsaved),
-            pending,
-            {path: (state.user_format, state.agent_format) for path, state in states.items()},
-        )
-
-    async def _unsaved(
-        self, roots: Sequence[str], known: Mapping[str, Text] | None = None
-    ) -> dict[str, Text]:
-        """Return the texts of buffers with unsaved edits below these directories."""
-        found = await self._files.buffers.unsaved() if known is None else known
-        return {
-            path: text
-            for path, text in found.items()
-            if any(is_below(path, root) for root in roots)
-        }
+        self._prompts = prompts
 
     # ---- listing
 
@@ -157,7 +55,7 @@ class Rewind:
 
         Each has one line, followed by lines for files that were not stored.
         """
-        kept = self.checkpoints.of(session.n)
+        kept = self._checkpoints.of(session.n)
         if not kept:
             return [wording.NO_CHECKPOINTS]
         await self._disk.scan(session.roots)
@@ -170,12 +68,12 @@ class Rewind:
 
     async def changes(self, session: AgentSession, n: int) -> list[str]:
         """Return the changes since the checkpoint before prompt ``n`` as a unified diff."""
-        checkpoint = self.checkpoints.get(session.n, n)
+        checkpoint = self._checkpoints.get(session.n, n)
         if checkpoint is None:
             return [self._missing(session, n)]
         await self._disk.scan(session.roots)
-        present = await self._present(session, n, "")
-        plan = await self.checkpoints.plan(session.n, checkpoint, present.trees)
+        present = await self._prompts.present(session, n, "")
+        plan = await self._checkpoints.plan(session.n, checkpoint, present.trees)
         found = await to_thread.run_sync(
             checkpoint_diff.rows, checkpoint, present, plan, session.cwd
         )
@@ -187,7 +85,7 @@ class Rewind:
         at = time.strftime("%H:%M:%S", time.localtime(checkpoint.time))
         head = f"{checkpoint.n:3}  {at}  {checkpoint.label:<{width}}"
         try:
-            paths = await self.checkpoints.since(checkpoint, now)
+            paths = await self._checkpoints.since(checkpoint, now)
             changed = names(paths, session.cwd)
             became = f"{len(paths)} changed: {changed}" if paths else wording.PART_UNCHANGED
         except StoreError as error:
@@ -251,15 +149,15 @@ class Rewind:
 
     def _then(self, session: AgentSession, n: int | None) -> Checkpoint | None:
         if n is None:
-            return self.checkpoints.last_undo(session.n)
-        return self.checkpoints.get(session.n, n)
+            return self._checkpoints.last_undo(session.n)
+        return self._checkpoints.get(session.n, n)
 
     async def _chosen(
         self, session: AgentSession, then: Checkpoint, *, every: bool, undo: bool
     ) -> tuple[Checkpoint, Choice]:
         """Return the present state, and the restore that starts from it."""
-        present = await self._present(session, then.n, f"before restore {then.n}")
-        plan = await self.checkpoints.plan(session.n, then, present.trees, undo)
+        present = await self._prompts.present(session, then.n, f"before restore {then.n}")
+        plan = await self._checkpoints.plan(session.n, then, present.trees, undo)
         for path in plan.touched:
             present.touched[path] = await self._live.sync(path)
         choice = await to_thread.run_sync(
@@ -278,12 +176,12 @@ class Rewind:
     ) -> list[str]:
         present.agent_changes.update(await to_thread.run_sync(expected, choice, then))
         if n is not None:  # before any change, so an interrupted restore can be undone
-            self.checkpoints.on_restore(session.n, present)
+            self._checkpoints.on_restore(session.n, present)
         act = Act.DECIDED if n is not None else Act.RETURNED
         async with self._live.as_one_act(choice.contents, act):
             notes, count = await self._restoring.carry_out(choice, then, present)
         if n is None:
-            self.checkpoints.on_undo(session.n)
+            self._checkpoints.on_undo(session.n)
         await self._snapshots.scan(list(then.trees))  # attributes the restore to no agent
         back = wording.RESTORED.format(n=then.n)
         what = wording.RESTORE_UNDONE if n is None else back
@@ -294,7 +192,7 @@ class Rewind:
         return [said, *notes, *choice.notes]
 
     def _missing(self, session: AgentSession, n: int) -> str:
-        kept = self.checkpoints.of(session.n)
+        kept = self._checkpoints.of(session.n)
         if not kept:
             return wording.NO_CHECKPOINTS
         first, last = kept[0].n, kept[-1].n

@@ -31,7 +31,7 @@ from acp_nvim.files.buffers.tracked_file import ConflictOver
 from acp_nvim.files.bytes import disk, roots
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
-from acp_nvim.files.checkpoints.rewind import Rewind
+from acp_nvim.files.checkpoints.prompt_checkpoints import PromptCheckpoints
 from acp_nvim.files.files import Files
 from acp_nvim.files.journal.replica import FILE, NOTHING, WRITES, Key, NewerVersionError, Replica
 from acp_nvim.files.journal.session_keys import SessionKeys
@@ -71,21 +71,17 @@ class Persistence:
         self,
         files: Files,
         live: LiveTexts,
-        rewind: Rewind,
+        prompts: PromptCheckpoints,
         commits: Commits,
         tasks: Tasks,
         others: OtherSessions,
     ) -> None:
         """``others`` takes over sessions of other Neovims."""
-        self.cut_until = 0
-        """Time in nanoseconds until which an agent started by the previous host may have been
-        working.
-        """
         self.keys = SessionKeys(others)
         self._files = files
         self._live = live
-        self._rewind = rewind
-        self._state = SharedState(files, rewind, commits, self.keys)
+        self._prompts = prompts
+        self._state = SharedState(files, commits, self.keys)
         self._tasks = tasks
         self._sessions = files.sessions
         self._others = others
@@ -108,10 +104,6 @@ class Persistence:
 
     # -- life
     # -----------------------------------------------------------------------------------------
-
-    def cut(self, until: int) -> None:
-        """Record until when an agent of the previous host may have been working."""
-        self.cut_until = until
 
     def begin(self, data: Path, instance: str) -> None:
         """Start to keep journals below `stdpath('data')/acp`; ``instance`` names this Neovim."""
@@ -488,13 +480,13 @@ class Persistence:
         """Show a resumed session that has edits and checkpoints."""
         pending = self._files.ledger.files(session.n)
         self._files.view.summary(session, pending, silent=True)  # for its first snapshot
-        self._rewind.resume(session)
+        self._prompts.resume(session)
 
     def _show_sessions(self) -> None:
         """Show the checkpoints of other Neovims' sessions."""
         for session in self._sessions():
             if not self.keys.is_ours(self.keys.key(session.n)):
-                self._rewind.resume(session)
+                self._prompts.resume(session)
 
 
 def _count(entries: Sequence[Pending]) -> None:

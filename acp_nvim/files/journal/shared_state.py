@@ -18,7 +18,6 @@ from acp_nvim.files.buffers.tracked_file import FileState, Received
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint
-from acp_nvim.files.checkpoints.rewind import Rewind
 from acp_nvim.files.files import Files
 from acp_nvim.files.journal.replica import (
     CHECKPOINT,
@@ -49,7 +48,6 @@ class SharedState:
     def __init__(
         self,
         files: Files,
-        rewind: Rewind,
         commits: Commits,
         keys: SessionKeys,
     ) -> None:
@@ -60,7 +58,6 @@ class SharedState:
         memory.
         """
         self._files = files
-        self._rewind = rewind
         self._commits = commits
         self._sessions = files.sessions
         self._keys = keys
@@ -141,7 +138,7 @@ class SharedState:
     def _checkpoints(self, root: str) -> Values:
         frozen: dict[int, tuple[Checkpoint, Checkpoint]] = {}
         values = Values()
-        for kind, lists in zip((CHECKPOINT, UNDO), self._rewind.checkpoints.lists(), strict=True):
+        for kind, lists in zip((CHECKPOINT, UNDO), self._files.checkpoints.lists(), strict=True):
             for n, found in lists.items():
                 if self._session_root(n) == root:
                     for made, kept in zip(found, self._freeze(found, frozen), strict=True):
@@ -251,7 +248,7 @@ class SharedState:
     ) -> None:
         """Take over a checkpoint. ``before`` was last written or taken over by this process."""
         key, _, own = name.partition(":")
-        lists = self._rewind.checkpoints.lists()[kind == UNDO]
+        lists = self._files.checkpoints.lists()[kind == UNDO]
         found = lists.setdefault(self._keys.number(key), [])
         known = next((it for it in found if self._name(it) == own), None)
         if made is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -20,9 +20,7 @@ HEARD_NS: Final = 200_000_000
 class Commits:
     """HEADs of work trees at the last check."""
 
-    def __init__(self, files: Files, live: LiveTexts, by_agent: Callable[[int], bool]) -> None:
-        """``by_agent`` returns whether an agent was working at that time, in nanoseconds."""
-        self._by_agent = by_agent
+    def __init__(self, files: Files, live: LiveTexts) -> None:
         self._files = files
         self._live = live
         self._snapshots = files.snapshots
@@ -43,7 +41,8 @@ class Commits:
             except StoreError:
                 continue  # an unborn or broken HEAD has committed nothing
             self.heads[root] = head or known or ""
-            if self._by_agent(at) or self._by_agent(at + HEARD_NS):
+            turns = self._files.turns
+            if turns.had_call(at) or turns.had_call(at + HEARD_NS):
                 continue
             for path, data in texts.items():
                 async with self._live.hold(path):

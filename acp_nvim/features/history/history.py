@@ -15,7 +15,8 @@ from acp_nvim import wording
 from acp_nvim.agent.settings import HistorySettings
 from acp_nvim.agent.wire.redact import variants
 from acp_nvim.edits.text import Text, size
-from acp_nvim.files.ports import AgentSession, Authorship, PromptName
+from acp_nvim.files.ports import AgentSession, PromptName
+from acp_nvim.host.transcripts import UnreadableError
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from acp_nvim.history.changes import Change
     from acp_nvim.history.hiding import Hidden
     from acp_nvim.history.recorder import Recorder
-    from acp_nvim.history.search import StoredSession
     from acp_nvim.history.writer import Callbacks, Writer
 
 GAP_S: Final = 0.3
@@ -36,10 +36,6 @@ FOLLOWED: Final = 16 << 20
 """Largest text, in bytes of memory, whose authors are recorded."""
 END_S: Final = 1.0
 """Seconds for which the exit of the host waits for the writer."""
-
-
-class UnreadableError(Exception):
-    """Failure to read the history. The text is a message for the user."""
 
 
 class History:
@@ -72,7 +68,6 @@ class History:
         self._recorder: Recorder | None = None
         self._writer: Writer | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._shown: dict[int, StoredSession] = {}
         self._prompts: list[tuple[str, str]] = []
         self._known: Sequence[str] = ()
         self._hidden: Hidden | None = None
@@ -103,22 +98,9 @@ class History:
         else:
             self._recorder.follow(session, record, recorded)
 
-    def show(self, session: Session, stored: StoredSession) -> None:
-        """Mark a session as a read-only chat of a stored transcript."""
-        self._shown[session.n] = stored
+    def ignore(self, session: Session) -> None:
+        """Record nothing of a session, which shows a stored transcript."""
         self._begun().ignore(session)
-
-    def stored_of(self, session: Session) -> StoredSession | None:
-        """Return the stored transcript of a read-only chat, or None for any other session."""
-        return self._shown.get(session.n)
-
-    def chat_of(self, stored: StoredSession) -> int | None:
-        """Return the number of the newest read-only chat of a stored transcript."""
-        return next((n for n in reversed(self._shown) if self._shown[n].id == stored.id), None)
-
-    def is_shown_whole(self, n: int, stored: StoredSession) -> bool:
-        """Return whether a read-only chat has the whole stored transcript."""
-        return self._shown[n].updated == stored.updated
 
     def _begun(self) -> Recorder:
         """Return the recorder. Create it and the writer first if necessary."""
@@ -253,6 +235,11 @@ class History:
             self._timer.cancel()
         self._flush()
 
+    async def on_exit(self) -> None:
+        """Pass the remaining changes to the writer, and wait for it."""
+        self.close()
+        await to_thread.run_sync(self.wait_written)
+
     def close(self) -> None:
         """Pass the remaining changes to the writer. Then call `wait_written` in a thread."""
         if self._timer is not None:
@@ -353,27 +340,3 @@ class History:
 
         with closing(Database(path)) as database:
             return getattr(search, name)(database, *args)
-
-
-class Authors:
-    """Implementation of the port `Authorship` that passes all calls on to the history."""
-
-    def __init__(self) -> None:
-        self.all: list[Authorship] = []
-
-    def on_write(
-        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
-    ) -> None:
-        for one in self.all:
-            one.on_write(session, path, before, agents, after)
-
-    def on_move(self, session: AgentSession, old: str, new: str) -> None:
-        for one in self.all:
-            one.on_move(session, old, new)
-
-    def prompt(self, session: AgentSession) -> PromptName | None:
-        return next(filter(None, (one.prompt(session) for one in self.all)), None)
-
-    def on_adopt(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
-        for one in self.all:
-            one.on_adopt(prompt, path, before, after)

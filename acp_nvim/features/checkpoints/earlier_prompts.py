@@ -1,0 +1,92 @@
+"""Prompts that a session had before this process.
+
+Their numbers and checkpoints are in the journal, their transcript is in the history.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acp_nvim.app import Host
+from acp_nvim.session.prompt_numbers import counted, prompts_in, recognized
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Message
+from acp_nvim.session.transcript.restored import unseen
+
+if TYPE_CHECKING:
+    from acp_nvim.history.search import StoredSession
+
+
+def number_prompts(host: Host, session: Session, agent_id: str, key: str = "") -> None:
+    """Number the prompts in the chat of a continued session, and take over their checkpoints.
+
+    It continues the agent's session ``agent_id``, or the session ``key`` in the journal. Do nothing
+    if it already has numbered prompts.
+    """
+    numbered = host.workspace.prompts
+    if numbered.last(session):
+        return
+    announced = session.announced[1] if session.announced is not None else None
+    prompts = prompts_in(it for it in session.transcript.entries if it is not announced)
+    if not prompts:
+        return
+    host.workspace.open(session.cwd)
+    earlier = _earlier(host, session, agent_id, key)
+    labels = numbered.labels(earlier) if earlier is not None else {}
+    known = recognized(prompts, labels)
+    numbers = counted(known)
+    for run, number in zip(prompts, numbers, strict=True):
+        session.transcript.number(run[0], number)
+    last = max((number for number in numbers if number is not None), default=0)
+    numbered.continue_session(
+        session, last, earlier, {number for number in known if number is not None}
+    )
+    host.workspace.persistence.touch()
+
+
+def _earlier(host: Host, session: Session, agent_id: str, key: str) -> int | None:
+    """Return the number of the continued session. Of several, it has the latest checkpoint."""
+    keys, checkpoints = host.workspace.persistence.keys, host.files.checkpoints
+    same = (session.agent, agent_id)
+    found = {it.n for it in host.sessions.all() if agent_id and (it.agent, it.id) == same}
+    found |= set(keys.others(*same)) if agent_id else set()
+    if key in keys.infos:
+        found.add(keys.number(key))
+    made = {n: checkpoints.of(n)[-1].time for n in found if checkpoints.of(n)}
+    made.pop(session.n, None)
+    return max(made, key=lambda n: made[n], default=None)
+
+
+async def with_transcript(host: Host, session: Session) -> Session:
+    """Return the session, or one with the stored transcript if its chat lacks earlier prompts.
+
+    Raise `UnreadableError`.
+    """
+    stored = await stored_session(host, session) if _is_incomplete(host, session) else None
+    if stored is None:
+        return session
+    entries = await host.transcripts.read("entries", stored.id) or ()
+    found = unseen(session.agent, session.cwd, entries)
+    prompts = prompts_in(found.transcript.entries)
+    labels = host.workspace.prompts.labels(session.n)
+    for run, number in zip(prompts, counted(recognized(prompts, labels)), strict=True):
+        found.transcript.number(run[0], number)
+    return found if len(prompts) > len(prompts_in(session.transcript.entries)) else session
+
+
+def _is_incomplete(host: Host, session: Session) -> bool:
+    messages = (it for it in session.transcript.entries if isinstance(it, Message))
+    known = {message.prompt for message in messages}
+    last = host.workspace.prompts.last(session)
+    return last == 0 or not known.issuperset(range(1, last + 1))
+
+
+async def stored_session(host: Host, session: Session) -> StoredSession | None:
+    """Return the record of a session, of any Neovim, in the history. Raise `UnreadableError`."""
+    keys = host.workspace.persistence.keys
+    key = keys.key(session.n)
+    agent_id = session.id or (keys.infos[key].id if key in keys.infos else "")
+    stored: StoredSession | None = await host.transcripts.read(
+        "session_of", key, session.agent, agent_id
+    )
+    return stored

@@ -1,0 +1,126 @@
+"""Prompts of sessions: their numbers, and the checkpoints before them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Final
+
+from acp_nvim.edits.text import Text
+from acp_nvim.files.bytes.paths import Place, is_below
+from acp_nvim.files.checkpoints.checkpoints import Checkpoint
+from acp_nvim.files.files import Files
+from acp_nvim.files.ports import AgentSession
+
+LABEL: Final = 60
+"""Limit of characters of a checkpoint's label, the beginning of its prompt."""
+
+
+class PromptCheckpoints:
+    """Numbers and checkpoints of the prompts of all sessions."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._checkpoints = files.checkpoints
+        self._snapshots = files.snapshots
+        self._prompts: dict[int, tuple[object, int]] = {}
+
+    def number(self, session: AgentSession, prompt: object) -> int:
+        """Return the number of a prompt that is sent, perhaps again; 1 for the session's first."""
+        last, n = self._prompts.get(session.n, (None, 0))
+        if last is not prompt:
+            n += 1
+        self._prompts[session.n] = prompt, n
+        return n
+
+    def last(self, session: AgentSession) -> int:
+        """Return the number of the last prompt sent; 0 before the first."""
+        return self._prompts.get(session.n, (None, 0))[1]
+
+    def branch(self, session: AgentSession, other: AgentSession, n: int) -> None:
+        """Continue ``session`` in ``other`` from before prompt ``n``.
+
+        Its prompts continue the numbering, and it gets copies of the earlier checkpoints.
+        """
+        self._checkpoints.branch(session.n, other.n, range(n))
+        self._prompts[other.n] = None, n - 1
+        self._show(other)
+
+    def continue_session(
+        self, session: AgentSession, last: int, earlier: int | None, prompts: Container[int]
+    ) -> None:
+        """Continue a session of another process after ``last`` prompts.
+
+        It gets copies of the checkpoints before these ``prompts`` of the session with our number
+        ``earlier``.
+        """
+        if earlier is not None:
+            self._checkpoints.copy_to(earlier, session.n, prompts)
+        self._prompts[session.n] = None, last
+        self._show(session)
+
+    def labels(self, n: int) -> dict[int, str]:
+        """Return the labels of a session's checkpoints, by number of the prompt."""
+        return {kept.n: kept.label for kept in self._checkpoints.of(n)}
+
+    async def create(
+        self,
+        session: AgentSession,
+        n: int,
+        label: str,
+        unsaved: Mapping[str, Text] | None = None,
+    ) -> Checkpoint:
+        """Create the checkpoint before prompt ``n``; `complete` it after a scan of the directories.
+
+        ``unsaved`` are all texts with unsaved edits, if known.
+        """
+        checkpoint = await self.present(session, n, label, unsaved)
+        self._checkpoints.add(session.n, checkpoint)
+        self._show(session)
+        return checkpoint
+
+    def resume(self, session: AgentSession) -> None:
+        """Continue a session with checkpoints of another process."""
+        numbers = [checkpoint.n for checkpoint in self._checkpoints.of(session.n)]
+        self._prompts[session.n] = None, max(numbers, default=0)
+        self._show(session)
+
+    def _show(self, session: AgentSession) -> None:
+        self._files.view.checkpoints(session, self.labels(session.n))
+
+    def complete(self, checkpoint: Checkpoint, session: AgentSession) -> None:
+        """Complete a checkpoint after the scan of the directories."""
+        checkpoint.trees.clear()
+        checkpoint.trees.update(self._snapshots.trees(session.roots))
+        checkpoint.reasons[:] = self._snapshots.reasons(session.roots)
+
+    async def present(
+        self,
+        session: AgentSession,
+        n: int,
+        label: str,
+        unsaved: Mapping[str, Text] | None = None,
+    ) -> Checkpoint:
+        """Return a checkpoint of the present files that is in no list."""
+        roots = [Place(root, root).real for root in session.roots]
+        words = " ".join(label.split())
+        pending = self._files.ledger.files()
+        states = {entry.path: self._files.tracked.state(entry.path) for entry in pending}
+        return self._checkpoints.make(
+            n,
+            words if len(words) <= LABEL else words[: LABEL - 1] + "…",
+            session.roots,
+            await self._unsaved(roots, unsaved),
+            pending,
+            {path: (state.user_format, state.agent_format) for path, state in states.items()},
+        )
+
+    async def _unsaved(
+        self, roots: Sequence[str], known: Mapping[str, Text] | None = None
+    ) -> dict[str, Text]:
+        """Return the texts of buffers with unsaved edits below these directories."""
+        found = await self._files.buffers.unsaved() if known is None else known
+        return {
+            path: text
+            for path, text in found.items()
+            if any(is_below(path, root) for root in roots)
+        }
