@@ -45,6 +45,12 @@ def carried(entry: Pending, now: Text | None, replaced: bool = False) -> Carried
     return _entangled(entry, now, replaced)
 
 
+def exchanged(entry: Pending, other: Pending) -> Carried:
+    """Return another entry of the file, which has the present text, instead of ``entry``."""
+    gone = [hunk for hunk in entry.hunks if other.like(entry, hunk) is None]
+    return Carried(_unless_settled(other), _only(entry, gone) if gone else None)
+
+
 def returned(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending | None]:
     """Split parked edits into those that the present text contains again, and the others."""
     if now == parked.live:

@@ -6,6 +6,7 @@ edits of the file on disk, which are pending again if the buffer is discarded.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +16,7 @@ from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.pending import Pending
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from acp_nvim.edits.hunks import Hunk
     from acp_nvim.edits.text import Text
@@ -26,8 +27,8 @@ class DiskEntries:
 
     def __init__(self) -> None:
         self._entries: dict[str, Pending | None] = {}
-        self._before: dict[str, Pending | None] = {}
-        """Entries from before the first write that is only in the buffer."""
+        self._with_unsaved: dict[str, Pending] = {}
+        """Entries that include the agents' writes that are only in the buffers."""
 
     def __contains__(self, path: str) -> bool:
         """Return whether buffer and file of this path have different entries."""
@@ -39,66 +40,108 @@ class DiskEntries:
     def get(self, path: str) -> Pending | None:
         return self._entries.get(path)
 
-    def set(self, path: str, entry: Pending | None) -> None:
+    def all(self) -> dict[str, Pending | None]:
+        """Return all entries by path."""
+        return dict(self._entries)
+
+    def with_unsaved_writes(self, path: str) -> Pending | None:
+        """Return the entry that includes unsaved writes; None if there are no such writes."""
+        return self._with_unsaved.get(path)
+
+    def set(
+        self, path: str, entry: Pending | None, with_unsaved_writes: Pending | None = None
+    ) -> None:
+        self.drop(path)
         self._entries[path] = entry
+        if with_unsaved_writes is not None:
+            self._with_unsaved[path] = with_unsaved_writes
+
+    def split(self, path: str, entry: Pending | None, buffer_entry: Pending | None) -> None:
+        """Set the entry of a file whose buffer has another one, perhaps with unsaved writes."""
+        hunks = buffer_entry.hunks if buffer_entry else ()
+        is_saved = all(entry and buffer_entry and entry.like(buffer_entry, it) for it in hunks)
+        self.set(path, entry, None if is_saved else buffer_entry)
 
     def drop(self, path: str) -> None:
         """Remove an entry, since buffer and file are equal again, or the file is deleted."""
         self._entries.pop(path, None)
-        self._before.pop(path, None)
-
-    def record_unsaved_write(self, path: str, before: Pending | None) -> None:
-        """Record that an agent's write was not saved; ``before`` is the entry of the file."""
-        self._before.setdefault(path, before)
+        self._with_unsaved.pop(path, None)
 
     def undo_unsaved_writes(self, path: str) -> None:
-        """Restore the entry from before the agent's unsaved writes.
-
-        The buffer no longer has the agent's text, and the file never had these writes.
-        """
-        if path in self._before:
-            self._entries[path] = self._before[path]
+        """Forget the agents' unsaved writes, since the buffer no longer has them."""
+        self._with_unsaved.pop(path, None)
 
     def sync_with_disk(self, path: str, disk: Text | None) -> Pending | None:
         """Carry the entry of a file over to its text on disk, and return it."""
         entry = self._entries.get(path)
         synced = carried(entry, disk).entry if entry is not None else None
-        if synced is None:
+        if synced is None and path not in self._with_unsaved:
             self.drop(path)
-        elif not synced.conflict:
+        elif synced is None or not synced.conflict:
             self._entries[path] = synced
         return synced
 
+    def set_named(self, path: str, named: bool) -> None:
+        """Record whether the agent has named the file that it changed."""
+        self._change(path, lambda entry: msgspec.structs.replace(entry, named=named))
+
     def accept(self, entry: Pending, chosen: Collection[Hunk], *, whole: bool = False) -> None:
         """Accept hunks of the buffer's ``entry`` on disk; ``whole``: also format and move."""
-        stored = self._entries.get(entry.path)
-        if stored is None:
-            return
-        if whole:
-            stored = msgspec.structs.replace(stored, origin=None, relaid="")
-        self._accept(stored, [found for hunk in chosen if (found := stored.like(entry, hunk))])
+
+        def accepted(stored: Pending) -> Pending:
+            if whole:
+                stored = msgspec.structs.replace(stored, origin=None, relaid="")
+            return reduce(lambda left, hunk: left.accepted_as(entry, hunk), chosen, stored)
+
+        self._change(entry.path, accepted)
 
     def accept_committed(self, path: str, text: Text) -> None:
         """Accept the hunks that a commit with this text contains."""
-        stored = self._entries.get(path)
-        if stored is not None:
-            self._accept(stored, stored.contained_in(text))
+        self._change(path, lambda stored: stored.accepted(stored.contained_in(text)))
 
     def record_agent_write(
         self, path: str, before: Text, after: Text, writers: frozenset[int]
     ) -> None:
-        """Add the hunks of an agent's write, which is in the buffer and perhaps in the file.
+        """Add an agent's write to the file, which was merged into its unsaved buffer."""
+        for entries in (self._entries, self._with_unsaved):
+            if path in entries:
+                entries[path] = _with_write(entries[path], path, before, after, writers)
 
-        They are then pending wherever they are found.
-        """
-        if path not in self._entries:
-            return
-        stored = self._entries[path] or Pending(path, before, before, before)
-        live = before if stored.live is None else overlaid(before, stored.live, after)
-        self._entries[path] = msgspec.structs.replace(
-            stored, live=live, written=live, writers=stored.writers | writers
-        )
+    def record_unsaved_write(
+        self, entry: Pending | None, path: str, before: Text, after: Text, writers: frozenset[int]
+    ) -> None:
+        """Add an agent's write that is only in the buffer, which had this ``entry`` before."""
+        entry = self._entries.setdefault(path, entry)
+        known = self._with_unsaved.get(path) or entry
+        self._with_unsaved[path] = _with_write(known, path, before, after, writers)
 
-    def _accept(self, stored: Pending, hunks: Collection[Hunk]) -> None:
-        remaining = stored.accepted(hunks)
-        self._entries[stored.path] = None if remaining.settled else remaining
+    def _change(self, path: str, change: Callable[[Pending], Pending]) -> None:
+        """Change the entries of a file, and remove those that are settled then."""
+        entry, with_unsaved = self._entries.get(path), self._with_unsaved.pop(path, None)
+        if entry is not None:
+            changed = change(entry)
+            self._entries[path] = None if changed.settled else changed
+        if with_unsaved is not None and not (changed := change(with_unsaved)).settled:
+            self._with_unsaved[path] = changed
+
+
+def disk_entry(buffer_entry: Pending, common: Text | None) -> Pending | None:
+    """Return the entry of a file whose buffer has unsaved changes and this entry.
+
+    ``common`` is the text before both sides of a conflict, if known.
+    """
+    if not buffer_entry.conflict:
+        return buffer_entry
+    path, theirs = buffer_entry.path, buffer_entry.theirs
+    if buffer_entry.overtaken or common is None or theirs is None:
+        return None
+    return Pending(path, common, theirs, theirs, writers=buffer_entry.writers)
+
+
+def _with_write(
+    entry: Pending | None, path: str, before: Text, after: Text, writers: frozenset[int]
+) -> Pending:
+    """Return the entry with an agent's change of the buffer from ``before`` to ``after``."""
+    entry = entry or Pending(path, before, before, before)
+    live = before if entry.live is None else overlaid(before, entry.live, after)
+    return msgspec.structs.replace(entry, live=live, written=live, writers=entry.writers | writers)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.edits.carry import carried, returned, together
+from acp_nvim.edits.carry import Carried, carried, exchanged, returned, together
 from acp_nvim.edits.disk_entries import DiskEntries
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import (
@@ -69,25 +69,31 @@ class Ledger:
             history.setdefault(before.path, []).append(before)
         known = (*self._files, *self._settled, *history, *self._parked, *self.disk_entries)
         paths = dict.fromkeys(known)
-        return {
-            path: FileEdits(
-                self.disk_entry(path),
-                self._settled.get(path),
-                tuple(history.get(path, ())),
-                self._parked.get(path, ()),
-            )
-            for path in paths
-        }
+        return {path: self._edits_of(path, history.get(path, [])) for path in paths}
 
     def edits_of(self, path: str) -> FileEdits:
         """Return the state of one file."""
-        history = tuple(it for it in self._undo_history.entries if it.path == path)
+        history = [it for it in self._undo_history.entries if it.path == path]
+        return self._edits_of(path, history)
+
+    def _edits_of(self, path: str, history: list[Pending]) -> FileEdits:
+        """Return the state of a file with its undo ``history``.
+
+        The latest step is the entry of the file on disk, if others get one with unsaved writes.
+        """
+        entry, on_disk = self._published(path), self.disk_entry(path)
+        if on_disk is not None and on_disk is not entry and on_disk not in history:
+            history = [*history, on_disk]
         parked = self._parked.get(path, ())
-        return FileEdits(self.disk_entry(path), self._settled.get(path), history, parked)
+        return FileEdits(entry, self._settled.get(path), tuple(history), parked)
 
     def disk_entry(self, path: str) -> Pending | None:
-        """Return the entry of the file on disk, which is the one for other processes."""
+        """Return the entry of the file on disk."""
         return self.disk_entries.get(path) if path in self.disk_entries else self._files.get(path)
+
+    def _published(self, path: str) -> Pending | None:
+        """Return the entry for other processes: that of the file, with unsaved writes of agents."""
+        return self.disk_entries.with_unsaved_writes(path) or self.disk_entry(path)
 
     def replace_file(self, path: str, edits: FileEdits) -> None:
         """Replace the state of a file by that of another process."""
@@ -116,7 +122,7 @@ class Ledger:
 
     def mark_published(self, path: str, entry: Pending | None) -> None:
         """Record that other processes have this entry of the file."""
-        if self.disk_entry(path) is entry:
+        if self._published(path) is entry:
             self._before_unpublished.pop(path, None)
         elif entry is not None and path in self._before_unpublished:
             self._before_unpublished[path] = entry
@@ -136,6 +142,14 @@ class Ledger:
         entry = self._files.get(path)
         if entry is not None and not entry.conflict and path not in self.disk_entries:
             self.disk_entries.set(path, entry)
+
+    def join_disk(self, path: str, text: Text | None) -> None:
+        """Enter that the buffer has no unsaved changes: it was saved or discarded."""
+        entry, on_disk = self._files.get(path), self.disk_entries.get(path)
+        if entry is not None and entry.live == text and (on_disk is None or on_disk.live != text):
+            self.disk_entries.drop(path)
+        else:
+            self.revert_to_disk(path)
 
     def revert_to_disk(self, path: str) -> None:
         """Restore the entry of the file on disk, since the buffer's changes were discarded."""
@@ -173,7 +187,7 @@ class Ledger:
         """
         entry, is_parked = self._files.get(path), False
         if entry is not None and not entry.conflict:
-            result = carried(entry, now, replaced)
+            result = self._carried(entry, now, replaced)
             self._files.pop(path)
             if result.entry is not None:
                 self._put(result.entry)
@@ -185,6 +199,13 @@ class Ledger:
             self.record_user_edit(path, now)
         self.unpark(path, now)
         return is_parked
+
+    def _carried(self, entry: Pending, now: Text | None, replaced: bool) -> Carried:
+        """Carry an entry over to a text. A text of the undo history has its own entry."""
+        if now is None or replaced or now == entry.live:
+            return carried(entry, now, replaced)
+        earlier = self._undo_history.entry_with_text(entry.path, now)
+        return carried(entry, now) if earlier is None else exchanged(entry, earlier)
 
     def unpark(self, path: str, now: Text | None) -> None:
         """Make those parked edits pending again that this text of the file contains."""
@@ -202,20 +223,28 @@ class Ledger:
     # Changes of files
 
     def record_agent_write(
-        self, path: str, before: Text | None, after: Text, session: int = 0
+        self,
+        path: str,
+        before: Text | None,
+        after: Text,
+        session: int = 0,
+        *,
+        saved: bool = True,
     ) -> None:
-        """Enter an agent's change of ``before`` (the live text, None: no file) to ``after``."""
+        """Enter an agent's change of ``before`` (the live text, None: no file) to ``after``.
+
+        A write that is not ``saved`` is only in the buffer.
+        """
         if before is None:
             self._split_move(path)
-        self._add_write(path, before, after, frozenset({session}))
+        self._add_write(path, before, after, frozenset({session}), saved=saved)
 
     def set_named(self, path: str, named: bool) -> None:
         """Record whether the agent has named the file that it changed."""
-        entry, stored = self._files.get(path), self.disk_entries.get(path)
+        entry = self._files.get(path)
         if entry is not None and entry.named != named:
             self._files[path] = msgspec.structs.replace(entry, named=named)
-        if stored is not None and stored.named != named:
-            self.disk_entries.set(path, msgspec.structs.replace(stored, named=named))
+        self.disk_entries.set_named(path, named)
 
     def record_disk_write(self, path: str, before: Text, after: Text, session: int = 0) -> None:
         """Record an agent's write to disk while the buffer has unsaved edits.
@@ -445,12 +474,21 @@ class Ledger:
     # Helpers
 
     def _add_write(
-        self, path: str, before: Text | None, after: Text, writers: frozenset[int]
+        self,
+        path: str,
+        before: Text | None,
+        after: Text,
+        writers: frozenset[int],
+        *,
+        saved: bool = True,
     ) -> None:
-        entry = self._sync(path, before) or Pending(path, before, before, before)
+        known = self._sync(path, before)
+        entry = known or Pending(path, before, before, before)
         self._before_unpublished.setdefault(path, entry)
-        if before is not None:
+        if before is not None and saved:
             self.disk_entries.record_agent_write(path, before, after, writers)
+        elif before is not None:
+            self.disk_entries.record_unsaved_write(known, path, before, after, writers)
         changed = msgspec.structs.replace(
             entry,
             live=after,
@@ -512,6 +550,8 @@ class Ledger:
                 if entry.base is not None and entry.origin is None:
                     self._undo_history.add_if_reduced(entry, 0)
                 self._drop(entry.path, entry.base if entry.origin is None else None)
+            if self.get(entry.path) is None:
+                self.disk_entries.undo_unsaved_writes(entry.path)
             rejects.append(Reject(entry, self.get(entry.path), steps))
         if rejects:
             self._rejects = [*self._rejects, rejects][-MAX_REJECTS:]

@@ -176,6 +176,26 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
             self, base=from_keys(apply(keys(self.base), self._select(chosen)))
         )
 
+    def accepted_as(self, other: Pending, hunk: Hunk) -> Pending:
+        """Return the entry with a hunk of another state of the file accepted.
+
+        If no hunk here is equal, a hunk that replaces the same lines loses the lines that both
+        have.
+        """
+        same = self.like(other, hunk)
+        if same is not None:
+            return self.accepted([same])
+        base, removed = keys(self.base), list(other.removed_lines(hunk))
+        for own in self._marked:
+            old = base[own.start : own.end]
+            at = _place(old, removed, hunk.start - own.start)
+            changes = diff(hunk.lines, own.lines)
+            common = apply(hunk.lines, [Hunk(it.start, it.end, (), 0) for it in changes])
+            if at is not None and common:
+                base[own.start : own.end] = [*old[:at], *common, *old[at + len(removed) :]]
+                return msgspec.structs.replace(self, base=from_keys(base))
+        return self
+
     def rejected(self, chosen: Collection[Hunk]) -> Pending:
         """Return the entry with these hunks reverted in the live text."""
         back = invert(keys(self.base), self._select(chosen))
@@ -249,6 +269,14 @@ def _unmarked(hunk: Hunk) -> Hunk:
         return hunk
     lines = (*hunk.lines[:-1], hunk.lines[-1][:-1])
     return Hunk(hunk.start, hunk.end, lines, hunk.new_start)
+
+
+def _place(lines: Sequence[str], part: Sequence[str], near: int) -> int | None:
+    """Return the row of a part of these lines; that of an empty part is ``near``."""
+    if not part:
+        return near if 0 <= near <= len(lines) else None
+    rows = range(len(lines) - len(part) + 1)
+    return next((row for row in rows if [*lines[row : row + len(part)]] == [*part]), None)
 
 
 def _meet(edit: Hunk, hunk: Hunk) -> bool:

@@ -194,6 +194,63 @@ async def test_a_rejected_conflict_is_pending_until_the_buffer_is_saved(started:
     assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
 
 
+async def test_a_line_that_the_agent_writes_again_in_the_buffer(started: Neovims) -> None:
+    at = await typed(started)
+    text = await at.neovim.read(at.path)
+    await at.neovim.write(at.path, text.replace("two\n", "second\n"))
+    again = (("line 2",), ("second",))
+    assert pending_by_path(at.neovim) == {"a.txt": ("modified", False, [again, HUNKS[1]])}
+    await at.neovim.exchange()
+    started.kill(at.neovim)
+    second = await started.neovim("second", agents=0)
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
+
+
+async def test_rewritten_lines_are_pending_as_before_when_the_buffer_is_discarded(
+    started: Neovims,
+) -> None:
+    at = await typed(started)
+    text = await at.neovim.read(at.path)
+    await at.neovim.write(at.path, text.replace("two\n", "second\n"))
+    await at.reject()
+    at.neovim.neovim.reload(str(at.path))
+    await at.settle()
+    assert pending_by_path(at.neovim) == {"a.txt": ("modified", False, HUNKS)}
+
+
+async def test_an_unreject_that_is_not_saved(started: Neovims) -> None:
+    neovim = await started.neovim("first")
+    at = Typed(neovim)
+    at.path.write_text(OLD)
+    neovim.neovim.open(str(at.path))
+    await neovim.write(at.path, TWO)
+    assert await at.reject() == []
+    at.type()
+    await neovim.unreject()
+    assert pending_by_path(neovim) == {"a.txt": ("modified", False, HUNKS)}
+    assert at.path.read_text() == OLD
+    await neovim.exchange()
+    started.kill(neovim)
+    assert pending_by_path(await started.neovim("second", agents=0)) == {}
+
+
+async def test_an_unsaved_write_is_pending_when_its_text_comes_back(started: Neovims) -> None:
+    first = await started.neovim("first")
+    first.options.save = "never"
+    path = first.work / "a.txt"
+    path.write_text(OLD)
+    first.neovim.open(str(path))
+    await first.write(path, TWO)
+    await first.exchange()
+    started.kill(first)
+    at = Typed(await started.neovim("second", agents=0))
+    assert pending_by_path(at.neovim) == {}
+    at.neovim.neovim.open(str(path))
+    at.neovim.neovim.type(str(path), parse(TWO))  # recovered from a swap file
+    await at.settle()
+    assert pending_by_path(at.neovim) == {"a.txt": ("modified", False, HUNKS)}
+
+
 # -- two Neovims ----------------------------------------------------------------------------------
 
 

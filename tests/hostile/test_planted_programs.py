@@ -53,7 +53,7 @@ async def test_scans_and_checkpoints_run_nothing(
     kept = Snapshots(lambda root: tmp_path / "data" / "acp" / store_name(root), notices.append)
     checkpoints = Checkpoints(kept)
     await kept.scan(roots)
-    before = checkpoints.make(1, "", roots, {}, [], {})
+    before = checkpoints.make(1, "", roots, {}, [], {}, {})
     (work / "a.txt").write_text("A\n")
     (work / "new.txt").write_text("n\n")
     (work / "b.txt").unlink()

@@ -84,6 +84,8 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """Formats of files with pending edits."""
     unnamed: set[str] = msgspec.field(default_factory=set)
     """Files that changed on disk in its turn without being named by the agent."""
+    disk_entries: dict[str, Pending | None] = msgspec.field(default_factory=dict)
+    """Pending edits of files on disk whose buffers had others; None if nothing was pending."""
 
 
 class RestoreStep(msgspec.Struct, frozen=True):
@@ -141,6 +143,7 @@ class Checkpoints:
         unsaved: Mapping[str, Text],
         pending: Sequence[Pending],
         formats: Mapping[str, Formats],
+        disk_entries: Mapping[str, Pending | None],
     ) -> Checkpoint:
         """Return a checkpoint of the state at the last scan of the directories; `add` stores it."""
         snapshots = self._snapshots
@@ -153,6 +156,7 @@ class Checkpoints:
             {entry.path: entry for entry in pending},
             snapshots.reasons(roots),
             formats=dict(formats),
+            disk_entries=dict(disk_entries),
         )
 
     def add(self, session: int, checkpoint: Checkpoint) -> None:

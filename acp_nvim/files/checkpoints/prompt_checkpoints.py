@@ -112,6 +112,7 @@ class PromptCheckpoints:
             await self._unsaved(roots, unsaved),
             pending,
             {path: (state.user_format, state.agent_format) for path, state in states.items()},
+            self._files.ledger.disk_entries.all(),
         )
 
     async def _unsaved(

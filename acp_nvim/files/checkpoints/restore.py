@@ -15,8 +15,10 @@ import msgspec
 from anyio import to_thread
 
 from acp_nvim import wording
+from acp_nvim.edits.disk_entries import disk_entry
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.merge import Conflict, merge
+from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import AgentFormat, Holds, UserFormat
 from acp_nvim.files.bytes import disk, nofollow, obstacles
@@ -259,21 +261,24 @@ class Restoring:
             if file_format is not None and file_format != live.format:
                 await self._files.buffers.set_format(place.real, live, file_format)
                 await self._files.buffers.read(place)
-        self._pend(place.real, text, checkpoint)
+        entry = checkpoint.disk_entries.get(place.real, checkpoint.pending.get(place.real))
+        self._pend(place.real, text, checkpoint, entry)
         now = self._files.buffers.get(place.real)
         if now is not None and now.modified:
             self._files.ledger.split_from_disk(place.real)
             self._files.ledger.record_user_edit(place.real, now.text)
         return changed
 
-    def _pend(self, path: str, text: Text | None, checkpoint: Checkpoint) -> None:
+    def _pend(
+        self, path: str, text: Text | None, checkpoint: Checkpoint, entry: Pending | None
+    ) -> None:
         """Restore the pending edits, with the formats to which a reject would return."""
         file = self._files.tracked[path]
         user, agent = checkpoint.formats.get(path, (None, None))
         file.apply(UserFormat(user))
         if agent is not None:
             file.apply(AgentFormat(agent))
-        self._files.ledger.restore(path, text, checkpoint.pending.get(path))
+        self._files.ledger.restore(path, text, entry)
 
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
         """Bring the buffer up to date with the file.
@@ -328,8 +333,18 @@ class Restoring:
         )
         if outcome != "done":
             raise Refused(wording.WHY_BUFFER_OUTCOME.format(outcome=outcome))
-        self._pend(path, text, checkpoint)
+        on_disk = self._disk_entry(path)
+        self._pend(path, text, checkpoint, checkpoint.pending.get(path))
+        if unsaved:
+            ledger = self._files.ledger
+            ledger.disk_entries.split(path, on_disk, ledger.get(path))
         return True
+
+    def _disk_entry(self, path: str) -> Pending | None:
+        """Return the pending edits of a file on disk."""
+        entry = self._files.ledger.disk_entry(path)
+        common = self._files.tracked.state(path).conflict_base
+        return entry and disk_entry(entry, common if isinstance(common, Text) else None)
 
 
 def _put_unchanged(place: Place, target: Target, rights: Rights | None, judged: Content) -> bool:

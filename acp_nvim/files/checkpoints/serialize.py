@@ -30,6 +30,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     ends: list[float] = []
     formats: list[tuple[bytes, Format | None, Format | None]] = []
     unnamed: list[bytes] = []
+    disk_entries: list[tuple[bytes, Entry | None]] = []
 
 
 def record(writer: Writer, sessions: SessionKeys, made: Checkpoint) -> Record:
@@ -50,6 +51,10 @@ def record(writer: Writer, sessions: SessionKeys, made: Checkpoint) -> Record:
         made.ends,
         [(encoded(path), *formats) for path, formats in made.formats.items()],
         [encoded(path) for path in sorted(made.unnamed)],
+        [
+            (encoded(path), entry(writer, sessions, one) if one else None)
+            for path, one in made.disk_entries.items()
+        ],
     )
 
 
@@ -75,4 +80,8 @@ def checkpoint(reader: Reader, sessions: SessionKeys, record: Record) -> Checkpo
         record.ends,
         {decoded(path): (user, agent) for path, user, agent in record.formats},
         {decoded(path) for path in record.unnamed},
+        {
+            decoded(path): pending(reader, sessions, one) if one else None
+            for path, one in record.disk_entries
+        },
     )

@@ -220,14 +220,18 @@ class SharedState:
         """Take over the edits of a file on disk whose buffer here has unsaved changes."""
         ledger = self._files.ledger
         mine, before = ledger.get(path), ledger.before_unpublished(path)
-        stored, entry = ledger.disk_entries.get(path), theirs.entry
+        stored = ledger.disk_entries.get(path)
+        with_unsaved = ledger.disk_entries.with_unsaved_writes(path)
+        entry = on_disk = theirs.entry
         if mine is not None and stored is not None:
             entry = merged(stored, mine, theirs.entry)
-        on_disk = theirs.entry
         if before is not None and stored is not None:
             on_disk = merged(before, stored, theirs.entry)
+        known = before or stored
+        if with_unsaved is not None and known is not None:
+            with_unsaved = merged(known, with_unsaved, theirs.entry)
         self._install(path, theirs._replace(entry=entry))
-        ledger.disk_entries.set(path, on_disk)
+        ledger.disk_entries.set(path, on_disk, with_unsaved)
         replica.own[FILE, path] = theirs if before is not None else self.file_value(path)
 
     def _install(self, path: str, value: FileValue) -> None:

@@ -9,6 +9,7 @@ from anyio import to_thread
 
 from acp_nvim import wording
 from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.disk_entries import disk_entry
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import Removed
@@ -149,18 +150,15 @@ class DecisionWriter:
 
         A conflict that is decided for the agent's side leaves no such changes.
         """
-        path = step.path
-        live, on_disk = self._files.buffers.get(path), self._ledger.disk_entries
-        if live is None or not live.modified or entry is None or path in on_disk:
+        path, live = step.path, self._files.buffers.get(step.path)
+        if live is None or not live.modified or entry is None or path in self._ledger.disk_entries:
             return
-        if not entry.conflict:
-            on_disk.set(path, entry)
+        if entry.conflict and step.after == entry.theirs:
             return
-        if step.after == entry.theirs:
-            return
-        common, theirs = self._files.tracked.state(path).conflict_base, entry.theirs
-        if not entry.overtaken and isinstance(common, Text) and theirs is not None:
-            on_disk.set(path, Pending(path, common, theirs, theirs, writers=entry.writers))
+        common = self._files.tracked.state(path).conflict_base
+        on_disk = disk_entry(entry, common if isinstance(common, Text) else None)
+        if on_disk is not None:
+            self._ledger.disk_entries.set(path, on_disk)
 
     async def _give_way(self, step: Restoration) -> None:
         """Remove the obstacle in place of a restored file. Raises Refused."""

@@ -134,7 +134,7 @@ class LiveTexts:
         if is_typed:
             self._ledger.split_from_disk(path)
         elif path in self._ledger.disk_entries:
-            self._ledger.revert_to_disk(path)
+            self._ledger.join_disk(path, text)
             self._view.refresh(path)
         entry = self._ledger.tracked_entry(path)
         is_same = entry is None or entry.live == text

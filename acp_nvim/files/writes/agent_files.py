@@ -226,11 +226,9 @@ class AgentFiles(Generic[S]):
         live = self._buffers.get(path)
         if live is not None and files.ledger.get(path) is None:
             self._tracked[path].apply(UserFormat(live.format))
-        stored = files.ledger.disk_entry(path)
-        if agents is None or before is None:
-            files.ledger.record_agent_write(path, before, made.asked, session.n)
-        else:
-            files.ledger.record_agent_write(path, before, agents, session.n)
+        written = made.asked if agents is None or before is None else agents
+        files.ledger.record_agent_write(path, before, written, session.n, saved=made.saved)
+        if written is not made.asked:
             files.ledger.record_user_edit(path, made.asked)
         if made.asked != after:
             files.ledger.record_formatting(path, made.asked, after)
@@ -238,8 +236,6 @@ class AgentFiles(Generic[S]):
             files.ledger.disk_entries.drop(path)
             file_format = format_as_written(after, live.format if live else None)
             self._tracked[path].apply(Holds(after, file_format))
-        else:
-            files.ledger.disk_entries.record_unsaved_write(path, stored)
         files.checkpoints.record(path, before, after if agents is None else agents)
         files.authors.on_write(session, path, before, agents or after, after)
         files.pending_view.announce(

@@ -96,3 +96,16 @@ def test_another_neovim_shows_the_edits_until_the_file_is_saved(
     until(lambda: path.read_text() == "mine\ntwo\nthree\n")
     second.cmd("checktime")
     second.wait(COUNT, 0)
+
+
+def test_a_restored_reject_is_not_saved_either(editor: Editor) -> None:
+    path = reject_unsaved(editor, "write")
+    editor.turn("say done")
+    editor.cmd("edit!")
+    editor.wait(COUNT, 2)
+    editor.cmd("Acp restore! 2")
+    editor.wait(COUNT, 0)
+    assert editor.lua(LINES) == "mine two three"
+    assert path.read_text() == AGENTS
+    editor.cmd("edit!")
+    editor.wait(COUNT, 2)
