@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -234,6 +235,28 @@ async def test_a_damaged_journal_is_reported_in_one_line_and_set_aside(
     third = await next_neovim(started, second)
     assert pending_by_path(third) == left
     assert third.told == []
+
+
+async def test_a_repair_that_is_interrupted_loses_nothing(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await write_two_lines(started)
+    started.kill(first)
+    path = folder(first) / "journal"
+    with path.open("ab") as file:
+        file.write(framed(b"x" * 100)[:50])
+    second = await started.neovim("second")
+    await second.write(second.work / "b.txt", TEXT)
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", no_space)
+        await second.exchange()
+    started.kill(second)
+    third = await started.neovim("third", agents=0)
+    assert pending_by_path(third)["a.txt"] == ("modified", False, HUNKS)
+
+
+def no_space(handle: int) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 async def test_a_killed_writer_leaves_no_damage(started: Neovims) -> None:

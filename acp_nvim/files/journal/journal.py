@@ -61,6 +61,8 @@ class JournalFile:
         self._offset = 0
         self._least = 0
         """Size after the last rewrite."""
+        self._is_damaged = False
+        """Whether the file is to be replaced."""
 
     # -- one writer at a time
     # -------------------------------------------------------------------------
@@ -137,15 +139,15 @@ class JournalFile:
     def _stop_reading(self) -> None:
         if self._reading >= 0:
             os.close(self._reading)
-        self._reading, self._offset = -1, 0
+        self._reading, self._offset, self._is_damaged = -1, 0, False
 
     # -- writing, with the lock held
     # ------------------------------------------------------------------
 
     @property
     def is_new(self) -> bool:
-        """Return whether there was no file at the last `read`."""
-        return self._reading < 0
+        """Return whether there was no undamaged file at the last `read`."""
+        return self._reading < 0 or self._is_damaged
 
     @property
     def is_long(self) -> bool:
@@ -220,12 +222,29 @@ class JournalFile:
         except (OSError, ValueError):
             return 0
 
-    def set_aside(self) -> Path:
-        """Rename the file; return its new path."""
+    def set_aside(self, *, readable: bool) -> Path:
+        """Rename the file, and return its new path.
+
+        A ``readable`` one keeps its name as well until the next write replaces it, since that write
+        may fail.
+        """
         aside = self.folder / time.strftime("journal.%Y%m%d-%H%M%S")
-        self._stop_reading()
-        self.path.replace(aside)
+        if readable and _linked(self.path, aside):
+            self._offset, self._is_damaged = os.fstat(self._reading).st_size, True
+        else:
+            self._stop_reading()
+            self.path.replace(aside)
         return aside
+
+
+def _linked(path: Path, other: Path) -> bool:
+    """Give a file another name; return False if the file system has no hard links."""
+    try:
+        other.unlink(missing_ok=True)
+        os.link(path, other)
+    except OSError:
+        return False
+    return True
 
 
 def _is_at(handle: int, path: Path) -> bool:

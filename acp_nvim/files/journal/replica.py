@@ -170,8 +170,9 @@ class Replica:
 
     def set_aside(self) -> Path:
         """Rename the file and return its new path; everything is written again."""
+        readable = _counts(self.stored)
         self.own, self.stored, self._writer = {}, {}, None
-        return self.file.set_aside()
+        return self.file.set_aside(readable=readable)
 
     def _decoded(self, key: Key) -> Any:
         kind, name = key
