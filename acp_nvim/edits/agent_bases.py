@@ -2,14 +2,15 @@
 
 An agent writes whole texts. Its change is the difference between its text and the **base**: the
 text that it last read or wrote, *as far as that still exists*. The base therefore follows some
-changes of the file and not others. `AgentBases.changed` is called for every change, with its `Act`:
+changes of the file and not others. `AgentBases.record_change` is called for every change, with its
+`ChangeKind`:
 
 - `TYPED`: the user's own work, a save, another agent's write. The base stays. The next write is
   merged with the change, and refused if both changed the same lines.
 - `DECIDED`: the user refused text (reject, restore, the other side of a conflict) or discarded
   unsaved text (`:edit!`). The base changes as the text does, for every session. If an agent writes
   the refused text again, that is a new change.
-- `RETURNED`: the user returned to an earlier text (undo, redo, unreject, the undo of a restore).
+- `UNDONE`: the user returned to an earlier text (undo, redo, unreject, the undo of a restore).
   The base follows changes of the agent's own lines, and restored lines that had been removed from
   it. Other changes count as typed: if the user undoes their own work, or restores something after
   the agent has read the file, it is the user's.
@@ -21,8 +22,8 @@ A change that restores exactly the text that the agent last saw makes it the bas
 file has an empty base, so the next write creates it. If another file was created in its place, the
 write is refused, since the agent does not know that file.
 
-Only the parts of the base that the act has changed follow it. Text that the user typed after the
-agent read the file is therefore merged with its next write, whatever was rejected meanwhile.
+Only the changed parts of the base follow a change. Text that the user typed after the agent read
+the file is therefore merged with its next write, even if something was rejected in between.
 
 Texts are kept up to a number of bytes. The least recently used are dropped first, except for their
 digest, which shows whether a present text is still the same.
@@ -48,12 +49,12 @@ LATEST = 3
 """Number of an agent's latest writes of a file for which the earlier base is kept."""
 
 
-class Act(Enum):
+class ChangeKind(Enum):
     """Kind of change of a file's text. The module's docstring lists the effects."""
 
     TYPED = "typed"
     DECIDED = "decided"
-    RETURNED = "returned"
+    UNDONE = "undone"
     REPLACED = "replaced"
 
 
@@ -82,75 +83,82 @@ class Belief(msgspec.Struct, frozen=True):
             texts += [text, known.base]
         return size(self.base) * len({id(text) for text in texts})
 
-    def reads(self, text: Text) -> Belief:
+    def after_read(self, text: Text) -> Belief:
         """Return the belief after the agent has read this text."""
-        return Belief(text, text, self._before_writes(self.base, text))
+        return Belief(text, text, self._follow_earlier(self.base, text))
 
-    def writes(self, text: Text) -> Belief:
+    def after_write(self, text: Text) -> Belief:
         if text == self.base:
             return Belief(text, text, self.earlier)
         first = () if self.base == EMPTY else self.earlier[:1]
         latest = () if self.base == EMPTY else self.earlier[1:]
         return Belief(text, text, (*first, *(*latest, self.base)[-LATEST:]))
 
-    def _before_writes(self, before: Text, after: Text) -> tuple[Text, ...]:
+    def _follow_earlier(self, before: Text, after: Text) -> tuple[Text, ...]:
         """Apply another side's changes to the earlier bases."""
         if before == after:
             return self.earlier
         return tuple(overlaid(before, text, after) for text in self.earlier)
 
-    def follows(self, before: Text | None, after: Text | None, act: Act) -> Belief:
+    def after_change(self, before: Text | None, after: Text | None, kind: ChangeKind) -> Belief:
         """Return the belief after a change of the file."""
         if after is None:
             return Belief(EMPTY, self.read, self.earlier)
         if before is None:
-            came_back = act in (Act.DECIDED, Act.RETURNED) or after == self.read
-            return Belief(after, self.read, self.earlier) if came_back else self
-        if act in (Act.TYPED, Act.REPLACED) and self.base is not self.read and after == self.read:
+            is_restored = kind in (ChangeKind.DECIDED, ChangeKind.UNDONE) or after == self.read
+            return Belief(after, self.read, self.earlier) if is_restored else self
+        if (
+            kind in (ChangeKind.TYPED, ChangeKind.REPLACED)
+            and self.base is not self.read
+            and after == self.read
+        ):
             # An unreported undo, or a program, has restored the agent's text.
             return Belief(after, after, self.earlier, self.decisions)
-        if act is Act.DECIDED:
+        if kind is ChangeKind.DECIDED:
             base = overlaid(before, self.base, after)
-            earlier = self._before_writes(before, after)
-            return Belief(base, self.read, earlier, self._decided(before))
-        if act is Act.RETURNED:
-            return self._as_before(before, after) or self._retraced(before, after)._returned(
-                before, after
-            )
-        if act is Act.REPLACED:
-            return self._without_own(before, after)
+            earlier = self._follow_earlier(before, after)
+            return Belief(base, self.read, earlier, self._with_decision(before))
+        if kind is ChangeKind.UNDONE:
+            known = self._before_decision(before, after)
+            if known is not None:
+                return known
+            return self._with_undone_writes(before, after)._with_restored_lines(before, after)
+        if kind is ChangeKind.REPLACED:
+            return self._without_gone_writes(before, after)
         return self
 
-    def _decided(self, before: Text) -> tuple[tuple[Text, Belief], ...]:
+    def _with_decision(self, before: Text) -> tuple[tuple[Text, Belief], ...]:
         """Return the decisions plus one that was made when the file had this text."""
         now = Belief(self.base, self.read, self.earlier)
         return (*self.decisions, (before, now))[-LATEST:]
 
-    def _as_before(self, before: Text, after: Text) -> Belief | None:
+    def _before_decision(self, before: Text, after: Text) -> Belief | None:
         """Return the belief from before a decision that is undone as a whole."""
         known = next((known for text, known in reversed(self.decisions) if text == after), None)
         if known is None:
             return None
-        return Belief(known.base, known.read, known.earlier, self._decided(before))
+        return Belief(known.base, known.read, known.earlier, self._with_decision(before))
 
-    def _retraced(self, before: Text, after: Text) -> Belief:
+    def _with_undone_writes(self, before: Text, after: Text) -> Belief:
         """Apply changes of the agent's own lines to the base."""
         if after == self.read or after in self.earlier:
             return Belief(after, self.read, self.earlier, self.decisions)
         if not self.earlier:
             return self
-        apart = self.earlier[0]
+        earlier = self.earlier[0]
         steps = diff(rows(before), rows(after))
-        spans = [span for text in self.earlier for _, span in self._there(text, before)]
-        taken = [s for s in steps if any(s.start <= end and first <= s.end for first, end in spans)]
-        eol = after.eol if apart.eol != self.base.eol else before.eol
-        partly = from_lines(apply(rows(before), taken), eol)
-        if partly == before:
+        spans = [span for text in self.earlier for _, span in self._surviving_hunks(text, before)]
+        chosen = [
+            s for s in steps if any(s.start <= end and first <= s.end for first, end in spans)
+        ]
+        eol = after.eol if earlier.eol != self.base.eol else before.eol
+        partial = from_lines(apply(rows(before), chosen), eol)
+        if partial == before:
             return self
-        base = overlaid(before, self.base, partly)
+        base = overlaid(before, self.base, partial)
         return Belief(base, self.read, self.earlier, self.decisions)
 
-    def _returned(self, before: Text, after: Text) -> Belief:
+    def _with_restored_lines(self, before: Text, after: Text) -> Belief:
         """Restore lines that the agent knows and that were removed from its base.
 
         Lines that the agent had removed are removed again.
@@ -158,43 +166,43 @@ class Belief(msgspec.Struct, frozen=True):
         if self.read is self.base or self.base == self.read:
             return self
         known = set(rows(self.read))
-        taken = [
+        chosen = [
             step
             for step in diff(rows(before), rows(after))
             if known.issuperset(step.lines)
             and known.isdisjoint(rows(before)[step.start : step.end])
         ]
-        partly = from_lines(apply(rows(before), taken), after.eol if taken else before.eol)
-        base = overlaid(before, self.base, partly)
+        partial = from_lines(apply(rows(before), chosen), after.eol if chosen else before.eol)
+        base = overlaid(before, self.base, partial)
         base = self.read if base == self.read else base
         return Belief(base, self.read, self.earlier, self.decisions)
 
-    def _without_own(self, before: Text, after: Text) -> Belief:
+    def _without_gone_writes(self, before: Text, after: Text) -> Belief:
         """Remove the agent's own lines from the base if they are gone from the file."""
         found = self
-        for apart in reversed(self.earlier):
-            found = found._back_to(apart, before, after)
+        for earlier in reversed(self.earlier):
+            found = found._without_gone_write(earlier, before, after)
         return found
 
-    def _back_to(self, apart: Text, before: Text, after: Text) -> Belief:
+    def _without_gone_write(self, earlier: Text, before: Text, after: Text) -> Belief:
         """Remove lines that are as they were before one of the agent's writes."""
-        left = diff(rows(apart), rows(after))
-        gone = [
-            Hunk(own.new_start, own.new_end, rows(apart)[own.start : own.end], own.start)
-            for own, _ in self._there(apart, before)
-            if not _touch(left, own.start, own.end)
+        remaining = diff(rows(earlier), rows(after))
+        removals = [
+            Hunk(own.new_start, own.new_end, rows(earlier)[own.start : own.end], own.start)
+            for own, _ in self._surviving_hunks(earlier, before)
+            if not _touch(remaining, own.start, own.end)
         ]
-        ended = self.base.eol == before.eol and apart.eol == after.eol
-        eol = apart.eol if ended else self.base.eol
-        base = from_lines(apply(rows(self.base), gone), eol)
+        is_same_eol = self.base.eol == before.eol and earlier.eol == after.eol
+        eol = earlier.eol if is_same_eol else self.base.eol
+        base = from_lines(apply(rows(self.base), removals), eol)
         return self if base == self.base else Belief(base, self.read, self.earlier, self.decisions)
 
-    def _there(self, apart: Text, before: Text) -> list[tuple[Hunk, tuple[int, int]]]:
+    def _surviving_hunks(self, earlier: Text, before: Text) -> list[tuple[Hunk, tuple[int, int]]]:
         """Return the agent's own hunks that are unchanged in a text, with their rows there."""
         typed = diff(rows(self.base), rows(before))
         return [
             (own, _span(typed, own))
-            for own in diff(rows(apart), rows(self.base))
+            for own in diff(rows(earlier), rows(self.base))
             if not _touch(typed, own.new_start, own.new_end)
         ]
 
@@ -227,8 +235,8 @@ class AgentBases:
         self._digests: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._present: dict[str, Text | None] = {}
         """Present texts of the files, as far as known."""
-        self._left: dict[str, Act] = {}
-        """Files whose text was discarded for one not known yet, with the act."""
+        self._discarded: dict[str, ChangeKind] = {}
+        """Files whose text was discarded for one not known yet, with the kind of that change."""
         self._max_bytes = max_bytes
         self._max_digests = max_digests
         self._bytes = 0
@@ -240,23 +248,23 @@ class AgentBases:
 
     # ---- events of agents
 
-    def note(self, session: str, path: str, text: Text) -> None:
+    def record_read(self, session: str, path: str, text: Text) -> None:
         """Record that the agent has read this text. An unchanged text costs nothing."""
         known = self._belief(session, path)
         if known is None or known.base is not text or known.read is not text:
-            self._put(session, path, known.reads(text) if known else Belief(text, text))
+            self._set(session, path, known.after_read(text) if known else Belief(text, text))
         self._present[path] = text
 
-    def wrote(self, session: str, path: str, base: Text, text: Text, present: Text) -> None:
+    def record_write(self, session: str, path: str, base: Text, text: Text, present: Text) -> None:
         """Record that the agent changed ``base`` to ``text``, so the file is ``present`` now."""
         known = self._belief(session, path)
         belief = known if known is not None and known.base == base else Belief(base, base)
         if belief.base != text or known is None or known.read is not known.base:
-            self._put(session, path, belief.writes(text))
+            self._set(session, path, belief.after_write(text))
         self._present[path] = present
-        self._left.pop(path, None)
+        self._discarded.pop(path, None)
 
-    def last(self, session: str, path: str) -> Text | None:
+    def last_seen(self, session: str, path: str) -> Text | None:
         """Return the text that the agent last saw, if it is still held."""
         known = self._belief(session, path)
         return known.base if known is not None else None
@@ -266,7 +274,7 @@ class AgentBases:
 
         A text that is no longer held is searched among the ``present`` ones by its digest.
         """
-        last = self.last(session, path)
+        last = self.last_seen(session, path)
         known = self._digests.get((session, path))
         if last is not None or known is None:
             return last
@@ -284,45 +292,48 @@ class AgentBases:
 
     # ---- changes of files
 
-    def knows(self, path: str) -> bool:
+    def has_beliefs(self, path: str) -> bool:
         """Return whether any agent has a belief about a file."""
         return path in self._files or any(name == path for _, name in self._digests)
 
-    def changed(
+    def record_change(
         self,
         path: str,
         after: Text | None,
-        act: Act,
+        kind: ChangeKind,
         before: Text | UnsetType | None = UNSET,
     ) -> None:
         """Record a file's text (None: deleted). ``before`` is its earlier text, if known."""
         if path not in self._files and not self._digests:
             return
-        if path in self._left and act in (Act.TYPED, Act.RETURNED):
-            return  # `found` handles it, after the text that replaces the discarded one
-        self._left.pop(path, None)
+        if path in self._discarded and kind in (ChangeKind.TYPED, ChangeKind.UNDONE):
+            return  # `record_present` handles it, after the text that replaces the discarded one
+        self._discarded.pop(path, None)
         was = self._present.get(path) if before is UNSET else before
         if path in self._files:
             self._present[path] = after
         if was == after:
             return
         for session, belief in list(self._files.get(path, {}).items()):
-            follows = belief.follows(was, after, act)
-            if follows is not belief:
-                self._put(session, path, follows)
-        if act is not Act.TYPED:
-            self._follow_digests(path, was, after, act)
+            changed = belief.after_change(was, after, kind)
+            if changed is not belief:
+                self._set(session, path, changed)
+        if kind is not ChangeKind.TYPED:
+            self._follow_digests(path, was, after, kind)
 
-    def left(self, path: str, act: Act) -> None:
-        """Record that the file's text was discarded for the one on disk, which `found` supplies."""
+    def record_discard(self, path: str, kind: ChangeKind) -> None:
+        """Record that the file's text was discarded for the one on disk.
+
+        `record_present` supplies that text.
+        """
         if path in self._files:
-            self._left[path] = act
+            self._discarded[path] = kind
 
-    def is_left(self, path: str) -> bool:
+    def is_discarded(self, path: str) -> bool:
         """Return whether a file's text was discarded and the next one is not known yet."""
-        return path in self._left
+        return path in self._discarded
 
-    def found(self, path: str, present: Iterator[Text], act: Act) -> None:
+    def record_present(self, path: str, present: Iterator[Text], kind: ChangeKind) -> None:
         """Record the present text of a file.
 
         ``present`` yields the text, then the saved one if it differs. A discarded text is replaced
@@ -331,22 +342,24 @@ class AgentBases:
         if path not in self._files:
             return
         live = next(present)
-        left = self._left.pop(path, None)
-        if left is not None:
-            self.changed(path, next(present, live), left)
-            act = Act.TYPED
+        discard = self._discarded.pop(path, None)
+        if discard is not None:
+            self.record_change(path, next(present, live), discard)
+            kind = ChangeKind.TYPED
         if self._present.get(path) is not live:
-            self.changed(path, live, act)
+            self.record_change(path, live, kind)
 
-    def _follow_digests(self, path: str, before: Text | None, after: Text | None, act: Act) -> None:
+    def _follow_digests(
+        self, path: str, before: Text | None, after: Text | None, kind: ChangeKind
+    ) -> None:
         """Update bases of which only the digest is held, if the whole text changed."""
-        if after is not None and (before is None or act is not Act.DECIDED):
+        if after is not None and (before is None or kind is not ChangeKind.DECIDED):
             return
         known = digest(before) if before is not None and self._digests else None
         for session, name in [key for key in self._digests if key[1] == path]:
             if after is None or self._digests[session, name] == known:
                 base = EMPTY if after is None else after
-                self._put(session, path, Belief(base, base))
+                self._set(session, path, Belief(base, base))
 
     # ---- helpers
 
@@ -356,7 +369,7 @@ class AgentBases:
             self._used.move_to_end((session, path))
         return found
 
-    def _put(self, session: str, path: str, belief: Belief) -> None:
+    def _set(self, session: str, path: str, belief: Belief) -> None:
         key = session, path
         self._drop(key, keep=True)
         self._digests.pop(key, None)
@@ -365,9 +378,9 @@ class AgentBases:
         self._bytes += belief.size
         while self._bytes > self._max_bytes:
             oldest = next(iter(self._used))
-            gone = self._files[oldest[1]][oldest[0]]
+            dropped = self._files[oldest[1]][oldest[0]]
             self._drop(oldest)
-            self._digests[oldest] = digest(gone.base)
+            self._digests[oldest] = digest(dropped.base)
         while len(self._digests) > self._max_digests:
             self._digests.popitem(last=False)
 
@@ -382,4 +395,4 @@ class AgentBases:
         if not self._files[path] and not keep:
             del self._files[path]
             self._present.pop(path, None)
-            self._left.pop(path, None)
+            self._discarded.pop(path, None)

@@ -50,36 +50,36 @@ class BufferText(msgspec.Struct, frozen=True):
     tick: int
     raw: Text
     text: Text
-    modified: bool = False
+    is_modified: bool = False
     format: Format = Format()
-    stale: bool = False
+    is_stale: bool = False
     """Whether it is clean but may differ from its file, which Neovim cannot reload now
     (command-line window).
     """
-    gone: bool = False
+    is_file_missing: bool = False
     """Whether the file did not exist when the buffer was read."""
-    new: bool = False
+    is_new: bool = False
     """Whether the file did not exist when the buffer was created either (`:edit new.txt`)."""
 
     @property
-    def absent(self) -> bool:
+    def is_absent(self) -> bool:
         """Return whether there is neither a file nor unsaved text."""
-        return self.gone and not self.modified
+        return self.is_file_missing and not self.is_modified
 
     @property
     def is_void(self) -> bool:
         """Return whether it is empty and unmodified, so the file's bytes determine its format."""
-        return not self.modified and self.raw == EMPTY
+        return not self.is_modified and self.raw == EMPTY
 
 
-class Closed(msgspec.Struct, frozen=True):
+class NotLoaded(msgspec.Struct, frozen=True):
     """No loaded buffer has the file. The options are those with which Neovim would decode it."""
 
     fileencodings: str = FILEENCODINGS
     fileformats: str = FILEFORMATS
-    why: str = ""
+    reason: str = ""
     """Why it could not be loaded; empty if that was not tried."""
-    taken: bool = False
+    is_name_taken: bool = False
     """Whether a buffer that is not a file's has this name. The file must not be written then."""
 
 
@@ -91,39 +91,39 @@ class BufferEdit(msgspec.Struct, frozen=True):
 
     path: str
     bufnr: int
-    base: int = 0
+    tick_before: int = 0
     """The changedtick before the change."""
     tick: int = 0
     first: int = 0
     last: int = 0
     lines: Sequence[str] = ()
     eol: bool = True
-    modified: bool = False
-    undone: bool = False
+    is_modified: bool = False
+    is_undo: bool = False
     """Whether it was an undo or redo."""
-    reloaded: bool = False
+    is_reload: bool = False
     """Whether the editor has read the file again."""
-    detached: bool = False
+    is_unload: bool = False
     """Whether the buffer's text was unloaded."""
-    unsaved: bool = False
+    was_modified: bool = False
     """Whether unsaved changes were lost with it."""
 
 
-class Change(msgspec.Struct, frozen=True):
+class BufferChange(msgspec.Struct, frozen=True):
     """A change to make to a buffer, all or nothing."""
 
     hunks: Sequence[Hunk]
     eol: bool
     """Whether the new text ends with a newline."""
-    empty: bool
+    is_empty: bool
     """Whether the file is to have no bytes at all (a buffer always has a line)."""
     save: Save
     autocmds: bool
-    fresh: bool
+    is_fresh: bool
     """Whether the buffer was loaded just now, so it has no edits by the user."""
-    synced: bool = False
+    is_synced: bool = False
     """Whether a stale buffer was compared with its file and has the same text."""
-    unsaved: bool = False
+    set_modified: bool = False
     """Whether to mark the buffer modified unless it is saved, even if nothing changes."""
     verify: Place | None = None
     """The file to verify after the save; None to skip that."""
@@ -131,7 +131,7 @@ class Change(msgspec.Struct, frozen=True):
     """Rights of a file that the save creates again."""
 
 
-class Written(msgspec.Struct, frozen=True):
+class WriteResult(msgspec.Struct, frozen=True):
     """Result of a change. ``live`` is the buffer afterwards, None if it was not touched.
 
     ``moved``: buffer or file changed before the change was made. ``busy``: Neovim allows no edit
@@ -140,14 +140,14 @@ class Written(msgspec.Struct, frozen=True):
     """
 
     outcome: Literal["done", "moved", "busy", "readonly", "conflict", "directory", "failed"]
-    why: str = ""
-    saved: bool = False
+    reason: str = ""
+    is_saved: bool = False
     live: BufferText | None = None
-    held: bool = True
+    is_verified: bool = True
     """False if the file was read again and does not contain the saved text."""
-    gone: bool = False
+    is_unloaded: bool = False
     """Whether an autocommand of the user unloaded the buffer after it was saved."""
-    asked: Text | None = None
+    requested: Text | None = None
     """The requested text. ``live`` differs if an autocommand changed it. None if the buffer was not
     known at the end.
     """
@@ -156,25 +156,25 @@ class Written(msgspec.Struct, frozen=True):
 class Buffers(Protocol):
     """The editor's buffers. No method prompts, opens a window or moves the focus."""
 
-    async def read(self, place: Place) -> BufferText | Closed:
+    async def read(self, place: Place) -> BufferText | NotLoaded:
         """Return the loaded buffer of a file; reload a clean one first if its file has changed."""
         ...
 
-    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
+    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | NotLoaded:
         """Return the same; load the file into a hidden, listed buffer if there is none.
 
         ``file_format`` is the known format of the file.
         """
         ...
 
-    async def glance(self, place: Place) -> tuple[BufferText | Closed, str | None]:
+    async def glance(self, place: Place) -> tuple[BufferText | NotLoaded, str | None]:
         """Return the buffer of a file without reloading it.
 
         While turns run, also return the file's signature when the editor last read or wrote it.
         """
         ...
 
-    async def write(self, place: Place, live: BufferText, change: Change) -> Written:
+    async def write(self, place: Place, live: BufferText, change: BufferChange) -> WriteResult:
         """Apply a change as one undo step and save, if the buffer still equals ``live``."""
         ...
 
@@ -185,7 +185,7 @@ class Buffers(Protocol):
         after: Text,
         modified: bool,
         signature: str | None,
-    ) -> Written:
+    ) -> WriteResult:
         """Apply a change of the file on disk, which has this signature, to its buffer; do not save.
 
         ``modified``: whether unsaved edits remain.

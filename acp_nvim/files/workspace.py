@@ -130,7 +130,7 @@ class Workspace(Generic[S]):
         last read.
         """
         live = self.files.buffers.get(path)
-        if live is None or live.modified:
+        if live is None or live.is_modified:
             return path not in self.disk.by_git
         limit = self.files.options().message_bytes
         try:

@@ -19,7 +19,7 @@ from acp_nvim.edits.text import EMPTY, Text, size
 from acp_nvim.files.bytes.disk import holds
 from acp_nvim.files.bytes.file_format import Format, clean
 from acp_nvim.files.bytes.paths import Place
-from acp_nvim.files.ports import BufferText, Change, Closed, Save, Written
+from acp_nvim.files.ports import BufferChange, BufferText, NotLoaded, Save, WriteResult
 from acp_nvim.nvim.async_calls import Caller
 from acp_nvim.nvim.bridge import NvimError
 
@@ -45,18 +45,18 @@ class NvimBuffers:
         self._expected = 0
         """Number of the last prompt whose turn Neovim expects."""
 
-    async def read(self, place: Place) -> BufferText | Closed:
+    async def read(self, place: Place) -> BufferText | NotLoaded:
         known = self._known.get(place.real)
         bufnr, tick = (known.bufnr, known.tick) if known else (0, 0)
         answer = await self._bridge.call(MODULE, "read", place.path, place.real, bufnr, tick)
         return self._cached(place, answer, known)
 
-    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
+    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | NotLoaded:
         encodings = () if file_format is None else (_fileencodings(file_format),)
         answer = await self._bridge.call(MODULE, "load", place.path, place.real, *encodings)
         return self._cached(place, answer, None)
 
-    async def glance(self, place: Place) -> tuple[BufferText | Closed, str | None]:
+    async def glance(self, place: Place) -> tuple[BufferText | NotLoaded, str | None]:
         answer = await self._bridge.call(OUTSIDE, "peek", place.path, place.real)
         signature = answer[5] if answer[0] and len(answer) > 5 else None
         return self._cached(place, answer, None), signature
@@ -68,25 +68,27 @@ class NvimBuffers:
         after: Text,
         modified: bool,
         signature: str | None,
-    ) -> Written:
+    ) -> WriteResult:
         """Apply a change of the file on disk. Neovim does not ask about that change afterwards."""
         want = {"eol": after.eol, "empty": after == EMPTY, "modified": modified}
         rows = _rows(hunks)
         args = live.bufnr, live.tick, rows, want, signature
         answer = await self._bridge.call(OUTSIDE, "take", *args)
         outcome, why, snapshot = [*answer, None, None][:3]
-        return Written(outcome, why or "", False, None if snapshot is None else _text(snapshot, []))
+        return WriteResult(
+            outcome, why or "", False, None if snapshot is None else _text(snapshot, [])
+        )
 
-    async def write(self, place: Place, live: BufferText, change: Change) -> Written:
+    async def write(self, place: Place, live: BufferText, change: BufferChange) -> WriteResult:
         want: dict[str, Any] = {
             "eol": change.eol,
-            "empty": change.empty,
+            "empty": change.is_empty,
             "save": change.save,
             "autocmds": change.autocmds,
-            "fresh": change.fresh,
-            "synced": change.synced,
+            "fresh": change.is_fresh,
+            "synced": change.is_synced,
         }
-        if change.unsaved and change.save == "never":
+        if change.set_modified and change.save == "never":
             want["modified"] = True
         if change.rights is not None:
             want["rights"] = msgspec.structs.asdict(change.rights)
@@ -94,12 +96,12 @@ class NvimBuffers:
             live, _rows(change.hunks), want
         )
         if answer is None:
-            return Written(outcome, why)
+            return WriteResult(outcome, why)
         if outcome == "done":
             after = _text(answer, apply(live.raw.lines, change.hunks), live.raw is live.text)
             held = await self._verified(change.verify, after, stamp)
-            return Written("done", "", saved, after, held, gone)
-        return Written(outcome, why, False, await self._restored(live, _text(answer, [])))
+            return WriteResult("done", "", saved, after, held, gone)
+        return WriteResult(outcome, why, False, await self._restored(live, _text(answer, [])))
 
     async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
         found: dict[str, str] = await self._bridge.call(MODULE, "obstacles", list(paths), save)
@@ -170,18 +172,18 @@ class NvimBuffers:
         if not hunks:
             return now
         eol = before.raw.eol
-        want = {"eol": eol, "empty": before.raw == EMPTY, "modified": before.modified}
+        want = {"eol": eol, "empty": before.raw == EMPTY, "modified": before.is_modified}
         answer = (await self._write(now, _rows(hunks), want))[3]
         return now if answer is None else _text(answer, list(before.raw.lines))
 
     def _cached(
         self, place: Place, answer: list[Any], known: BufferText | None
-    ) -> BufferText | Closed:
+    ) -> BufferText | NotLoaded:
         """Cache and return the buffer in an answer of Lua. Without lines it is the cached text."""
         if answer[0] == 0:
             self._forget(place.real)
             why, taken = [*answer[3:], None, None][:2]
-            return Closed(answer[1], answer[2], why or "", bool(taken))
+            return NotLoaded(answer[1], answer[2], why or "", bool(taken))
         if known is not None and answer[1] == known.tick and answer[0] == known.bufnr:
             fresh = _renewed(known, answer)
             if fresh is known:
@@ -254,11 +256,11 @@ def _buffer(bufnr: int, tick: int, flags: int, encoding: str, raw: Text, text: T
         tick,
         raw,
         text,
-        modified=bool(flags & MODIFIED),
+        is_modified=bool(flags & MODIFIED),
         format=_format(flags, encoding),
-        stale=bool(flags & STALE),
-        gone=bool(flags & GONE),
-        new=bool(flags & NEW),
+        is_stale=bool(flags & STALE),
+        is_file_missing=bool(flags & GONE),
+        is_new=bool(flags & NEW),
     )
 
 

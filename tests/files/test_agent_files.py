@@ -11,7 +11,7 @@ import pytest
 from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.text import parse
 from acp_nvim.files.bytes.paths import place
-from acp_nvim.files.ports import Written
+from acp_nvim.files.ports import WriteResult
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INTERNAL_ERROR, RequestError
 from tests.support.agent_files import AgentFiles, Session
@@ -258,7 +258,7 @@ async def test_a_write_is_repeated_if_the_buffer_changed(served: AgentFiles) -> 
     path = served.path("f")
     served.buffers.open(path, "a\nb\nc\n")
     await served.read("f")
-    served.buffers.outcomes = [Written("busy", "E565"), Written("moved")]
+    served.buffers.outcomes = [WriteResult("busy", "E565"), WriteResult("moved")]
     await served.write("f", "a\nb\nC\n")
     assert str(served.buffers.texts[path]) == "a\nb\nC\n"
 
@@ -278,7 +278,7 @@ async def test_a_user_who_keeps_the_buffer_busy_refuses_the_write(
 ) -> None:
     monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.1)
     served.buffers.open(served.path("f"), "a\nb\nc\n")
-    served.buffers.outcomes = [Written("busy", "an operator of the user waits")] * 9
+    served.buffers.outcomes = [WriteResult("busy", "an operator of the user waits")] * 9
     assert await served.reason(served.write, "f", "A\nb\nc\n") == (-32603, "busy")
     assert str(served.buffers.texts[served.path("f")]) == "a\nb\nc\n"
 
@@ -286,7 +286,7 @@ async def test_a_user_who_keeps_the_buffer_busy_refuses_the_write(
 @pytest.mark.parametrize("reason", ["readonly", "conflict", "failed"])
 async def test_a_refusal_of_the_editor_is_passed_on(served: AgentFiles, reason: Any) -> None:
     served.buffers.open(served.path("f"), "a\n")
-    served.buffers.outcomes = [Written(reason, "so it\nis")]
+    served.buffers.outcomes = [WriteResult(reason, "so it\nis")]
     assert await served.reason(served.write, "f", "b\n") == (-32603, reason)
     assert not served.written
 
@@ -299,7 +299,7 @@ async def test_a_stale_buffer_is_read_from_its_file(served: AgentFiles) -> None:
     assert await served.read("f") == "from disk\n"
     served.buffers.open(path, "from disk\n")
     await served.write("f", "written\n")
-    assert served.buffers.changes[0].synced
+    assert served.buffers.changes[0].is_synced
 
 
 async def test_the_first_changed_line_is_the_location(served: AgentFiles) -> None:

@@ -123,8 +123,8 @@ def test_only_a_fully_known_text_is_returned_without_a_read(tmp_path: Path, what
         "nothing": lambda: None,
         "edit": lambda: neovim.cache.on_edit(edit),
         "doubt": lambda: neovim.cache.on_doubt(place.real),
-        "reload": lambda: neovim.cache.on_edit(replace(edit, reloaded=True)),
-        "end": lambda: neovim.cache.on_edit(replace(edit, detached=True)),
+        "reload": lambda: neovim.cache.on_edit(replace(edit, is_reload=True)),
+        "end": lambda: neovim.cache.on_edit(replace(edit, is_unload=True)),
         "other buffer": lambda: neovim.cache.on_edit(replace(edit, bufnr=4)),
     }
     known = what in ("nothing", "edit")

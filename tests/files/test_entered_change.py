@@ -31,7 +31,7 @@ async def test_a_temporary_line_end_in_a_buffer_is_no_conflict(tmp_path: Path, e
     async with fake_workspace(tmp_path) as workspace:
         files, path = workspace.core.files, str(workspace.work / "a.txt")
         files.tracked[path].apply(Holds(shown, DOS))
-        buffer = BufferText(1, 2, live, live, modified=True, format=DOS)
+        buffer = BufferText(1, 2, live, live, is_modified=True, format=DOS)
         old, new, _ = texts(files, FileChange(path, before, after), after, buffer)
     assert old is not None
     assert new is not None

@@ -143,7 +143,7 @@ async def test_a_file_with_a_key_asks_before_it_is_read(served: AgentFiles) -> N
     assert served.asked == [("read", served.path("notes.txt"), "secret")]
     served.answer = False
     assert await served.reason(served.read, "notes.txt") == (-32602, "denied")
-    assert served.files.bases.last("s2", served.path("notes.txt")) is None
+    assert served.files.bases.last_seen("s2", served.path("notes.txt")) is None
 
 
 async def test_a_file_with_a_key_asks_before_it_is_written_over(served: AgentFiles) -> None:

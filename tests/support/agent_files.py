@@ -20,7 +20,14 @@ from acp_nvim.edits.hunks import apply
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.files.bytes.disk import read as read_disk
 from acp_nvim.files.bytes.paths import Place
-from acp_nvim.files.ports import AgentSession, BufferText, Change, Closed, FileOptions, Written
+from acp_nvim.files.ports import (
+    AgentSession,
+    BufferChange,
+    BufferText,
+    FileOptions,
+    NotLoaded,
+    WriteResult,
+)
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from tests.support.file_requests import Recorder, Requests
@@ -40,8 +47,8 @@ class FakeBuffers:
     def __init__(self) -> None:
         self.texts: dict[str, Text] = {}
         self.ticks: dict[str, int] = {}
-        self.outcomes: list[Written] = []
-        self.changes: list[Change] = []
+        self.outcomes: list[WriteResult] = []
+        self.changes: list[BufferChange] = []
         self.stale = False
         self.meanwhile: Callable[[], Any] = lambda: None
 
@@ -51,11 +58,11 @@ class FakeBuffers:
 
     def live(self, path: str) -> BufferText:
         text = self.texts[path]
-        return BufferText(1, self.ticks[path], text, text, stale=self.stale)
+        return BufferText(1, self.ticks[path], text, text, is_stale=self.stale)
 
-    async def read(self, where: Place) -> BufferText | Closed:
+    async def read(self, where: Place) -> BufferText | NotLoaded:
         await anyio.lowlevel.checkpoint()
-        return self.live(where.real) if where.real in self.texts else Closed()
+        return self.live(where.real) if where.real in self.texts else NotLoaded()
 
     async def announce(self, _roots: object) -> None:
         """No turn runs."""
@@ -63,17 +70,17 @@ class FakeBuffers:
     async def unsaved(self) -> dict[str, Text]:
         return dict(self.texts)
 
-    async def load(self, where: Place, file_format: object = None) -> BufferText | Closed:
+    async def load(self, where: Place, file_format: object = None) -> BufferText | NotLoaded:
         del file_format
         if where.real not in self.texts:
             self.open(where.real, (read_disk(where, 1 << 20) or b"").decode())
         return self.live(where.real)
 
-    async def write(self, _place: Place, live: BufferText, change: Change) -> Written:
+    async def write(self, _place: Place, live: BufferText, change: BufferChange) -> WriteResult:
         self.meanwhile()
         (path,) = [p for p, text in self.texts.items() if text.lines is live.text.lines] or [""]
         if not path or self.ticks[path] != live.tick:
-            return Written("moved")
+            return WriteResult("moved")
         if self.outcomes:
             return self.outcomes.pop(0)
         self.changes.append(change)
@@ -81,7 +88,7 @@ class FakeBuffers:
         self.open(path, str(Text(tuple(apply(live.text.lines, change.hunks[half:])), change.eol)))
         await anyio.lowlevel.checkpoint()
         self.open(path, str(Text(tuple(apply(live.text.lines, change.hunks)), change.eol)))
-        return Written("done", "", True, self.live(path))
+        return WriteResult("done", "", True, self.live(path))
 
 
 class AgentFiles:

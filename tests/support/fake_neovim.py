@@ -234,8 +234,8 @@ class FakeNeovim:
     def _leave(self, buffer: Buffer) -> None:
         del self.buffers[buffer.path]
         if buffer.watched is not None:
-            state = {"path": buffer.path, "bufnr": buffer.bufnr, "detached": True}
-            self.tell("edited", state | {"unsaved": buffer.modified})
+            state = {"path": buffer.path, "bufnr": buffer.bufnr, "is_unload": True}
+            self.tell("edited", state | {"was_modified": buffer.modified})
 
     def _numbered(self, bufnr: int) -> Buffer | None:
         return next((it for it in self.buffers.values() if it.bufnr == bufnr), None)
@@ -257,8 +257,10 @@ class FakeNeovim:
             if text != buffer.text:
                 buffer.put(text, False)
                 if buffer.watched is not None:
-                    args = {"path": buffer.path, "bufnr": buffer.bufnr, "reloaded": True}
-                    self.tell("edited", args | {"base": buffer.watched[0], "tick": buffer.tick})
+                    args = {"path": buffer.path, "bufnr": buffer.bufnr, "is_reload": True}
+                    self.tell(
+                        "edited", args | {"tick_before": buffer.watched[0], "tick": buffer.tick}
+                    )
         return 0
 
     def _snapshot(self, buffer: Buffer, lines: bool, absent: int) -> list[Any]:
@@ -287,7 +289,8 @@ class FakeNeovim:
             return
         tick, count = buffer.watched
         self._known(buffer)
-        args = {"path": buffer.path, "bufnr": buffer.bufnr, "base": tick, "tick": buffer.tick}
-        args |= {"first": 0, "last": count, "lines": list(buffer.text.lines)}
-        args |= {"eol": buffer.text.eol, "modified": buffer.modified, "undone": undone or None}
+        args = {"path": buffer.path, "bufnr": buffer.bufnr, "tick_before": tick}
+        args |= {"tick": buffer.tick, "first": 0, "last": count, "lines": list(buffer.text.lines)}
+        args |= {"eol": buffer.text.eol, "is_modified": buffer.modified}
+        args |= {"is_undo": undone or None}
         self.tell("edited", args)

@@ -19,7 +19,7 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.agent.prompts.comments import Comments
 from acp_nvim.edits import unified
-from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.agent_bases import ChangeKind
 from acp_nvim.edits.patch import FilePatch
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes import disk
@@ -135,7 +135,7 @@ class ProposedEdits:
     async def _proposal(self, session: Session, path: str, changes: list[Change]) -> Proposal:
         try:
             live = await self._live.text(path)
-            known = [self._files.bases.last(session.key, path), await self._saved(path)]
+            known = [self._files.bases.last_seen(session.key, path), await self._saved(path)]
         except Refusal:
             return pieces(path, changes)  # no text
         return propose(path, live, changes, [text for text in known if text is not None])
@@ -146,7 +146,7 @@ class ProposedEdits:
         Agents that read the disk see that text.
         """
         live = self._files.buffers.get(path)
-        if live is None or not live.modified:
+        if live is None or not live.is_modified:
             return None
         limit, place = self._files.options().message_bytes, Place(path, path)
         return await to_thread.run_sync(disk.saved, place, limit, live.format)
@@ -225,7 +225,7 @@ class ProposedEdits:
                 return False
             after = overlay(proposal.text, amendment.text, live)
             if after != live:
-                async with self._live.as_one_act([path], Act.TYPED):
+                async with self._live.as_one_change([path], ChangeKind.TYPED):
                     await self._writer.write(path, live, after)
         except (Refused, Refusal):
             return False

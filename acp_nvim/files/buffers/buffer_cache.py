@@ -19,7 +19,15 @@ from acp_nvim.files.bytes.disk import settled_signature, signature_of
 from acp_nvim.files.bytes.file_format import Format, clean
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.text_fit import restored
-from acp_nvim.files.ports import BufferEdit, Buffers, BufferText, Change, Closed, Save, Written
+from acp_nvim.files.ports import (
+    BufferChange,
+    BufferEdit,
+    Buffers,
+    BufferText,
+    NotLoaded,
+    Save,
+    WriteResult,
+)
 
 
 class BufferCache:
@@ -41,7 +49,7 @@ class BufferCache:
 
     # ---- read
 
-    async def read(self, place: Place) -> BufferText | Closed:
+    async def read(self, place: Place) -> BufferText | NotLoaded:
         """Read the buffer, as `Buffers.read`, unless the user's changedtick vouches for the
         cache.
         """
@@ -54,7 +62,7 @@ class BufferCache:
         file.set_buffer(buffer_state.after_refresh(file.buffer, state, signature))
         return live
 
-    async def mirrored(self, place: Place) -> BufferText | Closed:
+    async def mirrored(self, place: Place) -> BufferText | NotLoaded:
         """Return the buffer for reading, from the cache if all changes of it were reported.
 
         Neovim reports each change of a watched buffer on the channel of the user's actions, and
@@ -71,24 +79,24 @@ class BufferCache:
             return await self.read(place)
         return state.text
 
-    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
+    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | NotLoaded:
         return self._found(place.real, await self._inner.load(place, file_format))
 
-    async def peek(self, path: str) -> BufferText | Closed:
+    async def peek(self, path: str) -> BufferText | NotLoaded:
         """Return the buffer without reloading it from its file."""
         state = self._files.buffer(path)
         if state.text is not None and state.is_vouched:
             return state.text
         return (await self.glance(path))[0]
 
-    async def glance(self, path: str) -> tuple[BufferText | Closed, str | None]:
+    async def glance(self, path: str) -> tuple[BufferText | NotLoaded, str | None]:
         """Return the same as `peek`, and the file's signature at the editor's last read or
         write.
         """
         live, signature = await self._inner.glance(Place(path, path))
         return self._found(path, live), signature
 
-    def _found(self, path: str, live: BufferText | Closed) -> BufferText | Closed:
+    def _found(self, path: str, live: BufferText | NotLoaded) -> BufferText | NotLoaded:
         file = self._files[path]
         state, live, news = buffer_state.after_read(file.buffer, live)
         file.set_buffer(state)
@@ -118,19 +126,22 @@ class BufferCache:
 
     # ---- writing
 
-    async def write(self, place: Place, live: BufferText, change: Change) -> Written:
-        """Make a change and record the buffer, as `Buffers.write`; also set `Written.asked`."""
+    async def write(self, place: Place, live: BufferText, change: BufferChange) -> WriteResult:
+        """Make a change and record the buffer, as `Buffers.write`.
+
+        Also sets `WriteResult.requested`.
+        """
         written = await self._inner.write(place, live, change)
         file = self._files[place.real]
-        known = written.live is not None and (written.gone or file.buffer.text is not None)
+        known = written.live is not None and (written.is_unloaded or file.buffer.text is not None)
         if written.live is not None and known:
-            if written.gone:
+            if written.is_unloaded:
                 self._change(place.real, text=None)
             else:
                 self.record(place.real, written.live)
             if written.outcome == "done":
-                asked = clean(Text(tuple(apply(live.raw.lines, change.hunks)), change.eol))
-                written = msgspec.structs.replace(written, asked=asked)
+                requested = clean(Text(tuple(apply(live.raw.lines, change.hunks)), change.eol))
+                written = msgspec.structs.replace(written, requested=requested)
         return written
 
     async def follow_disk(
@@ -145,7 +156,7 @@ class BufferCache:
         written = await self._inner.follow_disk(live, hunks, after, modified, signature)
         if written.live is not None:
             self.record(path, written.live)
-        return written.why if written.outcome == "failed" else written.outcome
+        return written.reason if written.outcome == "failed" else written.outcome
 
     async def unsaved(self) -> dict[str, Text]:
         return await self._inner.unsaved()

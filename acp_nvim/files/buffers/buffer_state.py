@@ -10,7 +10,7 @@ import msgspec
 
 from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.file_format import clean
-from acp_nvim.files.ports import BufferEdit, BufferText, Closed
+from acp_nvim.files.ports import BufferEdit, BufferText, NotLoaded
 
 
 class BufferState(msgspec.Struct, frozen=True):
@@ -76,8 +76,8 @@ News = Typed | Reread | Unloaded | Outdated
 
 
 def after_read(
-    state: BufferState, live: BufferText | Closed
-) -> tuple[BufferState, BufferText | Closed, list[News]]:
+    state: BufferState, live: BufferText | NotLoaded
+) -> tuple[BufferState, BufferText | NotLoaded, list[News]]:
     """Update the state with a buffer that was read.
 
     Also returns the current buffer: a change that was reported after Neovim's answer is newer than
@@ -87,7 +87,7 @@ def after_read(
     if known is not None and isinstance(live, BufferText) and _is_newer(known, live):
         return state, known, []
     after = BufferState(vouched=state.vouched, doubts=state.doubts)
-    if isinstance(live, Closed):
+    if isinstance(live, NotLoaded):
         return after, live, []
     news: list[News] = []
     bufnr, tick = state.missed or (0, 0)
@@ -105,24 +105,24 @@ def after_read(
 def after_edit(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]]:
     """Update the state with a reported change."""
     known = state.text
-    if edit.detached:
+    if edit.is_unload:
         state = after_doubt(state)
         if known is None or known.bufnr != edit.bufnr:
             return state, []
-        left = Unloaded(None if state.is_stale else known.text, edit.unsaved)
+        left = Unloaded(None if state.is_stale else known.text, edit.was_modified)
         return msgspec.structs.replace(state, text=None), [left, Outdated()]
     if known is None or known.bufnr != edit.bufnr:
         return msgspec.structs.replace(after_doubt(state), missed=(edit.bufnr, edit.tick)), [
             Outdated()
         ]
-    if edit.reloaded:
-        return _lost(msgspec.structs.replace(state, is_reread=True), edit.undone)
+    if edit.is_reload:
+        return _lost(msgspec.structs.replace(state, is_reread=True), edit.is_undo)
     if known.tick >= edit.tick:
         return state, []
-    if known.tick != edit.base:
-        return _lost(state, edit.undone)
+    if known.tick != edit.tick_before:
+        return _lost(state, edit.is_undo)
     text = _patched(known, edit)
-    return msgspec.structs.replace(state, text=text), [Typed(text.text, edit.undone)]
+    return msgspec.structs.replace(state, text=text), [Typed(text.text, edit.is_undo)]
 
 
 def after_doubt(state: BufferState) -> BufferState:
@@ -137,7 +137,7 @@ def after_refresh(state: BufferState, before: BufferState, signature: str | None
     Changes reported in between may be newer than the file.
     """
     sure = state.text is not None and not state.is_stale and state.doubts == before.doubts
-    stale = state.text is None or state.text.stale or state.text.gone
+    stale = state.text is None or state.text.is_stale or state.text.is_file_missing
     mirrors = signature if sure and not stale else None
     return state if state.mirrors == mirrors else msgspec.structs.replace(state, mirrors=mirrors)
 
@@ -173,5 +173,5 @@ def _patched(known: BufferText, edit: BufferEdit) -> BufferText:
     same = known.raw is known.text and clean_region is region
     text = raw if same else put(known.text, clean_region.lines)
     return msgspec.structs.replace(
-        known, tick=edit.tick, raw=raw, text=text, modified=edit.modified
+        known, tick=edit.tick, raw=raw, text=text, is_modified=edit.is_modified
     )

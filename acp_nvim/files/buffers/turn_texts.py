@@ -87,7 +87,7 @@ class ReadTexts:
         state, live = self._files.tracked.state(path), self._files.buffers.get(path)
         if state.disk is not UNSET or state.in_store or not self._files.turns.ready():
             return
-        if live is None or not live.modified:
+        if live is None or not live.is_modified:
             self._new[path] = text
             if len(self._new) == 1:
                 self._tasks.start_soon(self._keep)

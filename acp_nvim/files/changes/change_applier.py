@@ -273,7 +273,7 @@ class ChangeApplier:
         read from a file with the signature of the save.
         """
         state = self._tracked.state(path)
-        if live is None or live.modified or not state.saved_other_bytes or signature is None:
+        if live is None or live.is_modified or not state.saved_other_bytes or signature is None:
             return
         if signature == state.saved and state.disk != live.text:
             self._tracked[path].apply(Holds(live.text, live.format))

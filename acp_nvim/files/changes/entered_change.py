@@ -11,7 +11,7 @@ from anyio import to_thread
 from msgspec import UNSET, UnsetType
 
 from acp_nvim import wording
-from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.agent_bases import ChangeKind
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import EMPTY, Text
@@ -148,7 +148,7 @@ def _buffer_format(live: BufferText, reformat: FormatChange | None, shown: Text 
     found = live.format
     if reformat is None or not reformat.old.dos or found.dos:
         return found
-    if shows_cr(live.text) and (live.modified or shown is None or shows_cr(shown)):
+    if shows_cr(live.text) and (live.is_modified or shown is None or shows_cr(shown)):
         return found
     return found.with_crs()
 
@@ -171,9 +171,9 @@ async def enter(files: Files, change: EnteredChange) -> str:
     in_conflict = entry is not None and entry.conflict
     state = files.tracked.state(path)
     is_read = change.is_read and (not in_conflict or state.neovim_read == text)
-    if live is not None and live.modified and is_read and text is not None:
+    if live is not None and live.is_modified and is_read and text is not None:
         return await _enter_read(files, change, live, text)
-    if live is not None and live.modified:
+    if live is not None and live.is_modified:
         change = _caught_up(files, change, live)
         base = live.text
         common = state.conflict_base
@@ -269,7 +269,7 @@ def _announce(files: Files, change: EnteredChange) -> None:
 
 def _record(files: Files, change: EnteredChange, base: Text | None, text: Text | None) -> None:
     ledger, n = files.ledger, change.session.n
-    files.bases.changed(change.path, text, Act.REPLACED)
+    files.bases.record_change(change.path, text, ChangeKind.REPLACED)
     turn = files.turns.get(change.session)
     if turn is not None:
         turn.on_disk_change(change.path, base, text)
@@ -304,7 +304,7 @@ async def _enter_format(files: Files, change: EnteredChange, text: Text) -> None
     known = files.buffers.get(path)
     if reformat is None:
         return
-    if change.live is not None and not change.live.modified and known is not None:
+    if change.live is not None and not change.live.is_modified and known is not None:
         found = _format_of_clean(known.format, reformat.new, change.live.text, text)
         if change.live.is_void:
             found = msgspec.structs.replace(found, encoding=reformat.new.encoding)

@@ -237,7 +237,7 @@ class Restoring:
         rights = self._files.snapshots.rights(target.path)
         found = await self._files.buffers.peek(place.real)
         live = found if isinstance(found, BufferText) else None
-        if live is not None and live.modified:
+        if live is not None and live.is_modified:
             if live.text != judged:
                 raise Refused(wording.WHY_CHANGED)
             changed = await to_thread.run_sync(_put, place, target, rights)
@@ -264,7 +264,7 @@ class Restoring:
         entry = checkpoint.disk_entries.get(place.real, checkpoint.pending.get(place.real))
         self._pend(place.real, text, checkpoint, entry)
         now = self._files.buffers.get(place.real)
-        if now is not None and now.modified:
+        if now is not None and now.is_modified:
             self._files.ledger.split_from_disk(place.real)
             self._files.ledger.record_user_edit(place.real, now.text)
         return changed
@@ -314,13 +314,13 @@ class Restoring:
         place = Place(path, path)
         live = await self._files.buffers.load(place)
         if not isinstance(live, BufferText):
-            raise Refused(live.why or wording.WHY_NOT_LOADED)
-        if live.modified and live.text != judged:
+            raise Refused(live.reason or wording.WHY_NOT_LOADED)
+        if live.is_modified and live.text != judged:
             raise Refused(wording.WHY_CHANGED)
         signature = await to_thread.run_sync(signature_of, path)
         text = checkpoint.unsaved.get(path)
         if text is None:
-            if not live.modified:
+            if not live.is_modified:
                 return False
             text = await to_thread.run_sync(
                 disk.saved, place, self._files.options().message_bytes, live.format

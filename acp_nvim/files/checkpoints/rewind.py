@@ -10,7 +10,7 @@ from typing import Final
 from anyio import to_thread
 
 from acp_nvim import wording
-from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.agent_bases import ChangeKind
 from acp_nvim.files.changes.disk_changes import DiskChanges
 from acp_nvim.files.checkpoints import checkpoint_diff
 from acp_nvim.files.checkpoints.agent_changes import Content
@@ -177,8 +177,8 @@ class Rewind:
         present.agent_changes.update(await to_thread.run_sync(expected, choice, then))
         if n is not None:  # before any change, so an interrupted restore can be undone
             self._checkpoints.on_restore(session.n, present)
-        act = Act.DECIDED if n is not None else Act.RETURNED
-        async with self._live.as_one_act(choice.contents, act):
+        kind = ChangeKind.DECIDED if n is not None else ChangeKind.UNDONE
+        async with self._live.as_one_change(choice.contents, kind):
             notes, count = await self._restoring.carry_out(choice, then, present)
         if n is None:
             self._checkpoints.on_undo(session.n)

@@ -404,7 +404,7 @@ class Persistence:
         """Keep edits that other Neovims have ``rejected`` pending in unsaved buffers here."""
         for path in rejected:
             buffer, was = self._files.buffers.get(path), seen.get(path)
-            if was and buffer and buffer.modified and self._files.ledger.get(path) is None:
+            if was and buffer and buffer.is_modified and self._files.ledger.get(path) is None:
                 self._files.ledger.keep_in_buffer(path, was)
 
     async def _apply_news(self, replica: Replica, path: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from acp_nvim import wording
-from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.agent_bases import ChangeKind
 from acp_nvim.edits.disk_entries import disk_entry
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.text import Text
@@ -35,7 +35,10 @@ class DecisionWriter:
         self._writer = FileWriter(files)
 
     async def carry_out(
-        self, steps: Sequence[Restoration], entries: Sequence[Pending], act: Act = Act.DECIDED
+        self,
+        steps: Sequence[Restoration],
+        entries: Sequence[Pending],
+        kind: ChangeKind = ChangeKind.DECIDED,
     ) -> list[str]:
         """Carry out the steps of a decision. If one fails, its edits become pending again."""
         before = {entry.path: entry for entry in entries}
@@ -44,7 +47,7 @@ class DecisionWriter:
             return []
         notes: list[str] = []
         stays: set[str] = set()
-        async with self._live.as_one_act([step.path for step in steps], act):
+        async with self._live.as_one_change([step.path for step in steps], kind):
             for step in in_order(steps):
                 if step.path in stays:
                     self._ledger.reinstate(step.path, step.before, before.get(step.path))
@@ -55,7 +58,7 @@ class DecisionWriter:
                     stays |= self._other_end(step, entries)
                     present = await self._present_text(step)
                     self._ledger.reinstate(step.path, present, before.get(step.path))
-        if act is Act.DECIDED:
+        if kind is ChangeKind.DECIDED:
             notes += await self._not_saved(entries)
         self._files.pending_view.refresh(*before, *(step.path for step in steps))
         return notes
@@ -151,7 +154,12 @@ class DecisionWriter:
         A conflict that is decided for the agent's side leaves no such changes.
         """
         path, live = step.path, self._files.buffers.get(step.path)
-        if live is None or not live.modified or entry is None or path in self._ledger.disk_entries:
+        if (
+            live is None
+            or not live.is_modified
+            or entry is None
+            or path in self._ledger.disk_entries
+        ):
             return
         if entry.conflict and step.after == entry.theirs:
             return
@@ -184,7 +192,7 @@ class DecisionWriter:
             raise Refused(str(error)) from error
         except OSError as error:
             raise Refused(error.strerror or str(error)) from error
-        if now == live.text and not live.modified:
+        if now == live.text and not live.is_modified:
             await self._writer.write(path, live.text, theirs)
             return
         if theirs not in (now, without_crs):

@@ -12,7 +12,7 @@ import anyio
 from anyio import to_thread
 
 from acp_nvim import wording
-from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.agent_bases import ChangeKind
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import Unsettled
 from acp_nvim.files.bytes import disk, obstacles
@@ -20,7 +20,7 @@ from acp_nvim.files.bytes.disk import signature_of
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.files import Files
-from acp_nvim.files.ports import BufferText, Closed
+from acp_nvim.files.ports import BufferText, NotLoaded
 
 QUIET_S: Final = 0.05
 """How long the user has to stop typing before hunks are computed again."""
@@ -92,28 +92,28 @@ class LiveTexts:
 
     async def _settle(self, path: str) -> None:
         """Use the text that replaced a discarded buffer text as a new base for agents."""
-        if not self._bases.is_left(path):
+        if not self._bases.is_discarded(path):
             return
         limit, place = self._files.options().message_bytes, Place(path, path)
         try:
             live = await self.text(path)
             buffer = self._buffers.get(path)
             present = [] if live is None else [live]
-            if buffer is not None and buffer.modified:
+            if buffer is not None and buffer.is_modified:
                 present.append(await to_thread.run_sync(disk.saved, place, limit, buffer.format))
         except Refusal:
             return  # not text, so an agent cannot write it either
         if present:
-            self._bases.found(path, iter(present), Act.TYPED)
+            self._bases.record_present(path, iter(present), ChangeKind.TYPED)
         else:
-            self._bases.changed(path, None, Act.REPLACED)
+            self._bases.record_change(path, None, ChangeKind.REPLACED)
 
     # ---- the ledger
 
     async def sync_typed(self, path: str) -> None:
         """Enter the user's changes of a file so far into the ledger, and do nothing else."""
         found = await self._buffers.peek(path)
-        if isinstance(found, Closed):
+        if isinstance(found, NotLoaded):
             await self.sync(path)
         else:
             await self.enter(path, await self._buffer_text(path, found))
@@ -130,7 +130,7 @@ class LiveTexts:
     async def enter(self, path: str, text: Text | None) -> None:
         """Enter the text of a file: it is the user's unless an agent may have changed it."""
         buffer = self._buffers.get(path)
-        is_typed = buffer is not None and buffer.modified
+        is_typed = buffer is not None and buffer.is_modified
         if is_typed:
             self._ledger.split_from_disk(path)
         elif path in self._ledger.disk_entries:
@@ -173,13 +173,13 @@ class LiveTexts:
         return looked != (self._files.turns.round, now)
 
     @asynccontextmanager
-    async def as_one_act(self, paths: Iterable[str], act: Act) -> AsyncIterator[None]:
-        """Record all changes of these files within the context as one act of the user."""
-        known = [path for path in paths if self._bases.knows(path)]
+    async def as_one_change(self, paths: Iterable[str], kind: ChangeKind) -> AsyncIterator[None]:
+        """Record all changes of these files within the context as one change by the user."""
+        known = [path for path in paths if self._bases.has_beliefs(path)]
         before = {path: await self._text_or_none(path) for path in known}
         yield
         for path, text in before.items():
-            self._bases.changed(path, await self._text_or_none(path), act, text)
+            self._bases.record_change(path, await self._text_or_none(path), kind, text)
 
     # ---- texts
 
@@ -210,8 +210,8 @@ class LiveTexts:
         self, path: str, found: BufferText, *, gone: bool = False
     ) -> Text | None:
         """Return the text of a buffer; None for a clean one whose file is deleted."""
-        there = found.modified or await to_thread.run_sync(Path(path).exists)
-        if there and (gone or self._is_gone(path)) and not found.modified:
+        there = found.is_modified or await to_thread.run_sync(Path(path).exists)
+        if there and (gone or self._is_gone(path)) and not found.is_modified:
             there = await to_thread.run_sync(obstacles.is_file, path)
         now = self._buffers.get(path) or found  # the user may have typed in the meantime
         return now.text if there else None

@@ -10,7 +10,7 @@ from typing import Literal
 from anyio import to_thread
 
 from acp_nvim import wording
-from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.agent_bases import ChangeKind
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.file_format import BinaryError, text_of
@@ -62,7 +62,7 @@ class Review:
                         await live.sync(path)
                         return await self._decide_as_seen(verdict, path, row, others[path])
                 buffer = buffers.get(path)
-                if buffer is not None and not buffer.modified:
+                if buffer is not None and not buffer.is_modified:
                     is_outdated = await to_thread.run_sync(_is_outdated, buffer, path)
                     tick = None if is_outdated else tick  # another program wrote the file
                 with buffers.trust_at(path, tick) as is_known:
@@ -236,7 +236,7 @@ class Review:
                     for path in paths:
                         present[path] = await live.sync(path)
                     steps = self._ledger.unreject(present)
-                    return await self._writer.carry_out(steps, [], Act.RETURNED)
+                    return await self._writer.carry_out(steps, [], ChangeKind.UNDONE)
         except BusyError:
             return [wording.OTHER_NEOVIM_BUSY]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acp_nvim.edits.agent_bases import Act, AgentBases
+from acp_nvim.edits.agent_bases import AgentBases, ChangeKind
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers import buffer_state
@@ -76,14 +76,14 @@ class UserEdits:
 
     def _typed(self, path: str, after: Text, undone: bool = False) -> None:
         """Process a change of the buffer by the user."""
-        self._bases.changed(path, after, Act.RETURNED if undone else Act.TYPED)
+        self._bases.record_change(path, after, ChangeKind.UNDONE if undone else ChangeKind.TYPED)
         self._edited(path, after)
 
     def _edited(self, path: str, after: Text) -> None:
         if self._tracked.state(path).unsettled:
             return  # entered once its author is known
         buffer = self._tracked.buffer(path).text
-        if buffer is not None and buffer.modified:
+        if buffer is not None and buffer.is_modified:
             self._ledger.split_from_disk(path)
         if self._ledger.tracked_entry(path) is not None:
             self._ledger.record_user_edit(path, after)
@@ -95,7 +95,7 @@ class UserEdits:
 
         Either an agent changed the file, or the user discarded unsaved changes.
         """
-        self._bases.changed(path, after, Act.RETURNED if undone else Act.REPLACED)
+        self._bases.record_change(path, after, ChangeKind.UNDONE if undone else ChangeKind.REPLACED)
         self._ledger.revert_to_disk(path)
         if self._turns.concern(path) and self._tracked.state(path).disk != after:
             self.unsettle(path)
@@ -116,8 +116,10 @@ class UserEdits:
     def _left(self, path: str, before: Text | None, unsaved: bool) -> None:
         """Process a buffer text that was discarded for the file's, by `:edit!` or `:bwipeout!`."""
         if before is not None:
-            self._bases.changed(path, before, Act.TYPED)
-        self._bases.left(path, Act.DECIDED if unsaved and before is not None else Act.REPLACED)
+            self._bases.record_change(path, before, ChangeKind.TYPED)
+        self._bases.record_discard(
+            path, ChangeKind.DECIDED if unsaved and before is not None else ChangeKind.REPLACED
+        )
 
     def _look_later(self, path: str) -> None:
         """Read the buffer later."""

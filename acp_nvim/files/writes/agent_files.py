@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.agent_bases import ChangeKind
 from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.files.buffers.tracked_file import Holds, UserFormat
@@ -27,7 +27,7 @@ from acp_nvim.files.bytes.text_fit import excerpt
 from acp_nvim.files.changes.disk_changes import DiskChanges
 from acp_nvim.files.files import Files
 from acp_nvim.files.journal.persistence import Persistence
-from acp_nvim.files.ports import AgentSession, BufferText, Closed
+from acp_nvim.files.ports import AgentSession, BufferText, NotLoaded
 from acp_nvim.files.writes.agent_write import AgentWrite, CompletedWrite
 
 S = TypeVar("S", bound=AgentSession)
@@ -109,7 +109,7 @@ class AgentFiles(Generic[S]):
             content = excerpt(text, line, limit)
         if len(content) > options.message_bytes:
             raise Refusal("too_large", where.path, f"{len(content)} characters")
-        self._bases.note(session.key, where.real, text)
+        self._bases.record_read(session.key, where.real, text)
         self._disk_changes.reads.add(where.real, text)
         self._on_location(session, where.real, line)
         return content
@@ -149,15 +149,15 @@ class AgentFiles(Generic[S]):
         Without a base the file must not exist. With ``knows`` the agent is taken to know this
         change, whatever it last read of the file. Otherwise it counts like a change by the user.
         """
-        seen = self._bases.last(session.key, where.real)
+        seen = self._bases.last_seen(session.key, where.real)
 
         def remember(work: AgentWrite, before: Text | None) -> None:
             if knows and (seen is not None or base is None):
                 mind = EMPTY if seen is None else seen
                 made = work.believed if base is None else overlaid(base, mind, work.believed)
-                self._bases.wrote(session.key, where.real, mind, made, work.present)
+                self._bases.record_write(session.key, where.real, mind, made, work.present)
             else:
-                self._bases.changed(where.real, work.present, Act.TYPED, before)
+                self._bases.record_change(where.real, work.present, ChangeKind.TYPED, before)
 
         return await self._write(session, where, text, base, lambda: None, remember)
 
@@ -192,7 +192,7 @@ class AgentFiles(Generic[S]):
                     )
                     made = await work.run()
                     if remember is None:
-                        self._bases.wrote(
+                        self._bases.record_write(
                             session.key, where.real, work.base, work.believed, work.present
                         )
                     else:
@@ -270,20 +270,20 @@ class AgentFiles(Generic[S]):
         limit = self._options().message_bytes
         live = await self._buffers.mirrored(where)
         if isinstance(live, BufferText):
-            text = disk.saved(where, limit, live.format) if live.stale else live.text
-            missing, act = live.absent and not live.new, Act.TYPED
+            text = disk.saved(where, limit, live.format) if live.is_stale else live.text
+            missing, kind = live.is_absent and not live.is_new, ChangeKind.TYPED
         else:
             stored = disk.stored(where, limit, live.fileencodings, live.fileformats)
-            missing, act = stored is None, Act.REPLACED
+            missing, kind = stored is None, ChangeKind.REPLACED
             text = stored.text if stored is not None else EMPTY
         if missing:
-            self._bases.changed(where.real, None, Act.REPLACED)
+            self._bases.record_change(where.real, None, ChangeKind.REPLACED)
             raise Refusal("missing", where.path, "no such file")
-        self._bases.found(where.real, self._present(where, live, text), act)
+        self._bases.record_present(where.real, self._present(where, live, text), kind)
         return text
 
-    def _present(self, where: Place, live: BufferText | Closed, text: Text) -> Iterator[Text]:
+    def _present(self, where: Place, live: BufferText | NotLoaded, text: Text) -> Iterator[Text]:
         """Yield the text, and the saved one if it differs."""
         yield text
-        if isinstance(live, BufferText) and live.modified:
+        if isinstance(live, BufferText) and live.is_modified:
             yield disk.saved(where, self._options().message_bytes, live.format)

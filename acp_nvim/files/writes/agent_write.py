@@ -15,7 +15,7 @@ import msgspec
 from anyio import to_thread
 from msgspec import UNSET, UnsetType
 
-from acp_nvim.edits.agent_bases import Act, AgentBases, Stale
+from acp_nvim.edits.agent_bases import AgentBases, ChangeKind, Stale
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.merge import Conflict, Merged, merge
 from acp_nvim.edits.text import EMPTY, Text, rows
@@ -25,7 +25,7 @@ from acp_nvim.files.bytes.file_format import Decoded, Format, encode
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Reason, Refusal
 from acp_nvim.files.bytes.text_fit import fitted, restored, unencodable, with_returns
-from acp_nvim.files.ports import BufferText, Change, Closed, FileOptions, Written
+from acp_nvim.files.ports import BufferChange, BufferText, FileOptions, NotLoaded, WriteResult
 
 PATIENCE_S: Final = 10.0
 """How long a write is retried while the buffer keeps changing or allows no edit."""
@@ -117,9 +117,9 @@ class AgentWrite:
         self._created = stored is None
         self._check_given()
         if stored is None:
-            self._bases.changed(self._where.real, None, Act.REPLACED)
+            self._bases.record_change(self._where.real, None, ChangeKind.REPLACED)
         else:
-            self._bases.found(self._where.real, iter((stored.text,)), Act.REPLACED)
+            self._bases.record_present(self._where.real, iter((stored.text,)), ChangeKind.REPLACED)
             if not await self._changes(stored):
                 return None
         live = await self._buffers.load(self._where, stored.format if stored else None)
@@ -130,11 +130,11 @@ class AgentWrite:
 
     def _found(self, live: BufferText) -> None:
         """Bring the agent's base up to date with the file."""
-        if live.absent:
+        if live.is_absent:
             self._created = True
-            self._bases.changed(self._where.real, None, Act.REPLACED)
+            self._bases.record_change(self._where.real, None, ChangeKind.REPLACED)
         else:
-            self._bases.found(self._where.real, self._present(live), Act.TYPED)
+            self._bases.record_present(self._where.real, self._present(live), ChangeKind.TYPED)
         self._check_given()
 
     def _check_given(self) -> None:
@@ -198,24 +198,24 @@ class AgentWrite:
                 made = self._made(before, written.live.text, merged)
                 return msgspec.structs.replace(
                     made,
-                    asked=written.asked or made.after,
-                    saved=written.saved or written.asked is None,
-                    failed="" if written.held else UNVERIFIED,
+                    asked=written.requested or made.after,
+                    saved=written.is_saved or written.requested is None,
+                    failed="" if written.is_verified else UNVERIFIED,
                 )
             if anyio.current_time() > deadline:
                 reason: Reason = "busy" if written.outcome == "busy" else "failed"
-                raise self._refuse(reason, written.why or "the buffer keeps changing")
+                raise self._refuse(reason, written.reason or "the buffer keeps changing")
             if written.outcome == "busy":
                 await anyio.sleep(PAUSE_S)
             live = await self._again(live)
 
     def _unsaved(self, live: BufferText) -> bool:
         """Return whether the buffer has unsaved changes that have to be saved in any case."""
-        return live.modified and self._options.save == "always"
+        return live.is_modified and self._options.save == "always"
 
     async def _base(self, live: BufferText) -> Text:
         """Return the text that the agent has changed."""
-        if self._created and (self._fresh or live.absent):
+        if self._created and (self._fresh or live.is_absent):
             return live.text
         found = await self._known(self._present(live), live.format)
         return found or list(self._present(live))[-1]
@@ -223,7 +223,7 @@ class AgentWrite:
     def _present(self, live: BufferText) -> Iterator[Text]:
         """Yield the live text, and the saved one if it differs."""
         yield live.text
-        if live.modified and not self._fresh:
+        if live.is_modified and not self._fresh:
             yield disk.saved(self._where, self._limit, live.format)
 
     async def _known(self, present: Iterable[Text], file_format: Format) -> Text | None:
@@ -240,7 +240,7 @@ class AgentWrite:
             raise self._refuse("conflict", f"{found.reason}; read it again")
         return found
 
-    async def _attempt(self, live: BufferText, merged: Merged) -> Written:
+    async def _attempt(self, live: BufferText, merged: Merged) -> WriteResult:
         """Try once. Returns if the write is done, the buffer has changed, or edits are not
         allowed.
         """
@@ -248,42 +248,42 @@ class AgentWrite:
         lacking = unencodable(hunks, live.format.encoding)
         if lacking:
             raise self._refuse("failed", lacking)
-        if live.stale and disk.saved(self._where, self._limit, live.format) != live.text:
-            return Written("busy", "Neovim cannot reload the changed file right now")
-        change = Change(
+        if live.is_stale and disk.saved(self._where, self._limit, live.format) != live.text:
+            return WriteResult("busy", "Neovim cannot reload the changed file right now")
+        change = BufferChange(
             hunks,
             eol=merged.text.eol,
-            empty=merged.text == EMPTY,
+            is_empty=merged.text == EMPTY,
             save=self._options.save,
             autocmds=self._options.autocmds,
-            fresh=self._fresh,
-            synced=live.stale,
-            unsaved=self._created,
+            is_fresh=self._fresh,
+            is_synced=live.is_stale,
+            set_modified=self._created,
             verify=self._where,
         )
         self._lands(None if self._created else live.text, merged.text, merged.hunks)
         written = await self._buffers.write(self._where, live, change)
         if written.outcome not in {"done", "moved", "busy"}:
-            raise self._refuse(_REASONS.get(written.outcome, "failed"), written.why)
+            raise self._refuse(_REASONS.get(written.outcome, "failed"), written.reason)
         return written
 
     async def _again(self, live: BufferText) -> BufferText:
         """Read the buffer again."""
         again = await self._buffers.load(self._where)
-        if isinstance(again, Closed):
-            raise self._refuse("failed", again.why or "the buffer is gone")
+        if isinstance(again, NotLoaded):
+            raise self._refuse("failed", again.reason or "the buffer is gone")
         self._fresh = self._fresh and (again.bufnr, again.text) == (live.bufnr, live.text)
         self._created = self._created and disk.read(self._where, self._limit) is None
-        if not again.absent:
-            self._bases.found(self._where.real, self._present(again), Act.TYPED)
+        if not again.is_absent:
+            self._bases.record_present(self._where.real, self._present(again), ChangeKind.TYPED)
         return again
 
     # ---- without the buffer
 
-    async def _past_neovim(self, stored: Decoded, closed: Closed) -> CompletedWrite:
+    async def _past_neovim(self, stored: Decoded, closed: NotLoaded) -> CompletedWrite:
         """Write the file without Neovim, which cannot load it."""
-        if closed.taken:
-            raise self._refuse("failed", closed.why)
+        if closed.is_name_taken:
+            raise self._refuse("failed", closed.reason)
         known = None
         if not self._created:
             known = await self._known([stored.text], stored.format)

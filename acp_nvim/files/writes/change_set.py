@@ -13,7 +13,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.agent_bases import ChangeKind
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
@@ -71,7 +71,7 @@ class ChangeSets(Generic[S]):
         await self._scan(path)
         text = await self._live.text(path)
         buffer = self._files.buffers.get(path)
-        if saved and buffer is not None and buffer.modified:
+        if saved and buffer is not None and buffer.is_modified:
             limit, where = self._files.options().message_bytes, Place(path, path)
             text = await to_thread.run_sync(disk.saved, where, limit, buffer.format)
         return LiveText(text, buffer.tick if buffer is not None and text is not None else None)
@@ -110,7 +110,7 @@ class ChangeSets(Generic[S]):
         buffer = self._files.buffers.get(path)
         if live is None:
             raise Refusal("missing", path, "no such file")
-        if buffer is not None and buffer.modified:
+        if buffer is not None and buffer.is_modified:
             raise Refusal("conflict", path, "its buffer has unsaved changes")
         if live != before:
             raise Refusal("conflict", path, "it has changed; try again")
@@ -164,7 +164,7 @@ class ChangeSets(Generic[S]):
             self._check_whole(path, await self._live.sync(path), before)
             assert before is not None
             await self._writer.remove(path)
-            self._files.bases.changed(path, None, Act.REPLACED)
+            self._files.bases.record_change(path, None, ChangeKind.REPLACED)
             self._files.checkpoints.on_touch(path, before)
             self._files.checkpoints.record(path, before, None)
             self._files.ledger.record_agent_deletion(path, before, session.n)
@@ -175,7 +175,7 @@ class ChangeSets(Generic[S]):
             self._check_whole(old, await self._live.sync(old), before)
             assert before is not None
             await self._rename(old, new, before)
-            self._files.bases.changed(old, None, Act.REPLACED)
+            self._files.bases.record_change(old, None, ChangeKind.REPLACED)
             for path, was, text in ((old, before, None), (new, None, before)):
                 self._files.checkpoints.on_touch(path, was)
                 self._files.checkpoints.record(path, was, text)
@@ -210,7 +210,7 @@ class ChangeSets(Generic[S]):
             try:
                 async with (
                     self._live.hold(*paths),
-                    self._live.as_one_act(paths, Act.RETURNED),
+                    self._live.as_one_change(paths, ChangeKind.UNDONE),
                 ):
                     await self._take_back(step, pending)
             except (Refusal, Refused) as error:

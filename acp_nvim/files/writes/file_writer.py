@@ -26,7 +26,7 @@ from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.bytes.text_fit import restored, unencodable
 from acp_nvim.files.files import Files
-from acp_nvim.files.ports import BufferText, Change, Closed, Written
+from acp_nvim.files.ports import BufferChange, BufferText, NotLoaded, WriteResult
 from acp_nvim.files.writes.agent_write import PATIENCE_S, PAUSE_S
 
 ATTEMPTS: Final = 20
@@ -82,7 +82,7 @@ class FileWriter:
             present = known.format if known and there else None
             users = self._files.tracked.state(path).user_format
             file_format = agents_format or format_to_write(users, present, before, after, whole)
-            if isinstance(live, Closed):
+            if isinstance(live, NotLoaded):
                 disk_format = file_format or present or Format()
                 await self._put_on_disk(place, before, after, disk_format, live)
                 return
@@ -91,13 +91,13 @@ class FileWriter:
             if file_format is not None and file_format != live.format:
                 await self._files.buffers.set_format(path, live, file_format)
                 live = await self._files.buffers.read(place)
-                if isinstance(live, Closed):
+                if isinstance(live, NotLoaded):
                     continue
             written = await self._write(place, live, after, fresh=stored is not None, there=there)
             if written.outcome == "done":
-                if written.asked is not None and written.live is not None:
+                if written.requested is not None and written.live is not None:
                     self._files.ledger.record_formatting(path, after, written.live.text)
-                    if written.saved:
+                    if written.is_saved:
                         self._files.ledger.disk_entries.drop(path)
                         self._files.tracked[path].apply(Holds(written.live.text, live.format))
                 return
@@ -115,7 +115,7 @@ class FileWriter:
         except BinaryError:
             return None
 
-    async def _loaded(self, place: Place) -> tuple[BufferText | Closed, Decoded | None]:
+    async def _loaded(self, place: Place) -> tuple[BufferText | NotLoaded, Decoded | None]:
         """Return the buffer, and the text of the file if it was loaded just now."""
         live = await self._files.buffers.read(place)
         if isinstance(live, BufferText):
@@ -127,21 +127,21 @@ class FileWriter:
 
     async def _write(
         self, place: Place, live: BufferText, after: Text, fresh: bool, there: bool
-    ) -> Written:
+    ) -> WriteResult:
         """Try once. The outcome is ``done``, or ``moved`` if the buffer has changed."""
         options = self._files.options()
         hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         lacking = unencodable(hunks, live.format.encoding)
         if lacking:
             raise Refused(lacking)
-        change = Change(
+        change = BufferChange(
             hunks,
             eol=after.eol,
-            empty=after == EMPTY,
+            is_empty=after == EMPTY,
             save=options.save if there or options.save == "never" else "always",
             autocmds=options.autocmds,
-            fresh=fresh,
-            synced=live.stale,
+            is_fresh=fresh,
+            is_synced=live.is_stale,
             rights=None if there else self._files.tracked.state(place.real).rights,
         )
         deadline = anyio.current_time() + PATIENCE_S
@@ -150,15 +150,15 @@ class FileWriter:
             await anyio.sleep(PAUSE_S)
             written = await self._files.buffers.write(place, live, change)
         if written.outcome not in ("done", "moved"):
-            raise Refused(written.why)
+            raise Refused(written.reason)
         return written
 
     async def _put_on_disk(
-        self, place: Place, before: Text | None, after: Text, file_format: Format, closed: Closed
+        self, place: Place, before: Text | None, after: Text, file_format: Format, closed: NotLoaded
     ) -> None:
         """Write the file without Neovim, which cannot load it."""
-        if closed.taken:
-            raise Refused(closed.why)
+        if closed.is_name_taken:
+            raise Refused(closed.reason)
         limit = self._files.options().message_bytes
         now = disk.stored(place, limit, closed.fileencodings, closed.fileformats)
         if (now.text if now else None) != before:

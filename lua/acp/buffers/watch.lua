@@ -68,23 +68,24 @@ function M.flush(bufnr, asked)
   if not (asked or watch.first or watch.reloaded) then
     return -- the next report must be based on a tick that the host knows
   end
-  local args = { path = watch.path, bufnr = bufnr, base = watch.tick }
+  local args = { path = watch.path, bufnr = bufnr, tick_before = watch.tick }
   if watch.reloaded then
-    args.reloaded = true
+    args.is_reload = true
   elseif watch.first then
     local last = api.nvim_buf_line_count(bufnr) - watch.tail
     args.first, args.last = watch.first, watch.count - watch.tail
     args.lines = api.nvim_buf_get_lines(bufnr, watch.first, last, false)
     args.eol = require('acp.buffers.text').ends(bufnr)
-    args.modified = vim.bo[bufnr].modified
+    args.is_modified = vim.bo[bufnr].modified
   end
-  watch.unread = not asked and (watch.unread or args.reloaded) or nil
+  watch.unread = not asked and (watch.unread or args.is_reload) or nil
   local newest, last = watch.newest, watch.change
   mark_known(watch, bufnr)
-  local forgot = args.reloaded and watch.change == 0 -- a long file loses its history ('undoreload')
-  args.undone = watch.change ~= last and watch.change <= newest and not forgot or nil
+  -- A long file loses its undo history with a reload ('undoreload').
+  local forgot = args.is_reload and watch.change == 0
+  args.is_undo = watch.change ~= last and watch.change <= newest and not forgot or nil
   args.tick = watch.tick
-  if args.lines or args.reloaded then send('edited', args) end
+  if args.lines or args.is_reload then send('edited', args) end
 end
 
 --- Report all changes before the user's next action is sent, so that the agent does not act on an
@@ -143,8 +144,8 @@ function M.attach(bufnr, path)
         M.flush(bufnr)
         watched[bufnr] = nil
         -- In Neovim 0.10 the text is freed by now, and `vim.bo` fails because it enters the buffer.
-        local unsaved = vim.fn.getbufinfo(bufnr)[1].changed == 1 or nil
-        send('edited', { path = path, bufnr = bufnr, detached = true, unsaved = unsaved })
+        local modified = vim.fn.getbufinfo(bufnr)[1].changed == 1 or nil
+        send('edited', { path = path, bufnr = bufnr, is_unload = true, was_modified = modified })
       end
     end,
   })
@@ -178,7 +179,7 @@ function M.release(bufnr)
     if loaded then
       M.attach(bufnr, watch.path)
     else
-      send('edited', { path = watch.path, bufnr = bufnr, detached = true })
+      send('edited', { path = watch.path, bufnr = bufnr, is_unload = true })
     end
   end
   if loaded then
