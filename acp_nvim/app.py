@@ -132,14 +132,7 @@ class Host:
         self.agents = Agents(self._surroundings(), self.options.spec)
         self.sessions = self._sessions()
         self.restarts = Restarts(self.agents, self.sessions.served)
-        self.frames = Frames(
-            bridge,
-            self.pace,
-            self.observers.next_frame,
-            self.flow.on_frame,
-            self.workspace.persistence.wait_written,
-            self.problem,
-        )
+        self.frames = self._frames()
         self._observe()
         self._parts: dict[type, Any] = {}
 
@@ -208,6 +201,16 @@ class Host:
                 self.conversation_observers,
                 origin,
             ),
+        )
+
+    def _frames(self) -> Frames:
+        return Frames(
+            self.bridge,
+            self.pace,
+            self.observers.next_frame,
+            self.flow.on_frame,
+            self.workspace.persistence.wait_written,
+            self.problem,
         )
 
     def _observe(self) -> None:

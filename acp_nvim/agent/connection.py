@@ -314,7 +314,7 @@ class Connection:
         if self._attempts is not None:
             limit = settings.limits.message_bytes
             return self._attempts.transport_to(
-                spec, around.launch.reach, around.launch.env(), limit, self.traffic
+                spec, around.launch.cookies, around.launch.env(), limit, self.traffic
             )
         return around.launch.transport(
             spec.command,

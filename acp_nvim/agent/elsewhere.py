@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from http.cookiejar import CookieJar
 from typing import Final
 
 import anyio
@@ -10,7 +11,8 @@ import anyio
 from acp_nvim import wording
 from acp_nvim.agent.settings import AgentSettings
 from acp_nvim.agent.transport import addresses
-from acp_nvim.agent.transport.base import AgentTransport, ReachAgent, TransportError
+from acp_nvim.agent.transport.base import AgentTransport, TransportError
+from acp_nvim.agent.transport.remote import remote_agent
 from acp_nvim.agent.wire.traffic import Traffic
 
 FIRST_PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
@@ -42,7 +44,7 @@ class Attempts:
     def transport_to(
         self,
         spec: AgentSettings,
-        reach: ReachAgent,
+        cookies: dict[str, CookieJar],
         env: Mapping[str, str],
         message_bytes: int,
         traffic: Traffic,
@@ -54,11 +56,12 @@ class Attempts:
         url = spec.url or ""
         headers, hidden = addresses.expanded(spec.headers, {**env, **spec.env})
         traffic.hide([*hidden, *addresses.secrets(url)])
-        return reach(
+        return remote_agent(
             url,
             headers=headers,
             message_bytes=message_bytes,
             on_stderr=lambda data: traffic.add("err", data),
+            cookies=cookies,
         )
 
     async def start(self, transport: AgentTransport) -> None:

@@ -7,55 +7,23 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct, field
 
-from acp_nvim import wording
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.serving.consent import Consent
 from acp_nvim.agent.serving.extensions import Extensions
 from acp_nvim.agent.serving.servers import FileServer, NoTools, OwnTools
 from acp_nvim.agent.serving.session_router import ReportLimit
 from acp_nvim.agent.settings import Settings
-from acp_nvim.agent.transport.base import (
-    AgentTransport,
-    OpenTransport,
-    ReachAgent,
-    TransportError,
-)
+from acp_nvim.agent.transport.base import OpenTransport
 from acp_nvim.agent.wire.ports import FlowControl
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 
 if TYPE_CHECKING:
-    from acp_nvim.agent.transport.remote import Remotes
+    from http.cookiejar import CookieJar
 
 C = TypeVar("C")
 """Type of a connection."""
-
-
-class Reach:
-    """Factory of transports by address, which are imported for the first one (`ReachAgent`)."""
-
-    def __init__(self) -> None:
-        self._remotes: Remotes | None = None
-
-    def __call__(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        message_bytes: int,
-        on_stderr: Callable[[bytes], None],
-    ) -> AgentTransport:
-        from acp_nvim.agent.transport.remote import Remotes
-
-        self._remotes = self._remotes or Remotes()
-        try:
-            return self._remotes(
-                url, headers=headers, message_bytes=message_bytes, on_stderr=on_stderr
-            )
-        except ImportError as error:
-            text = wording.WHY_NEEDS_REMOTE
-            raise TransportError(text, again=False) from error
 
 
 class AgentLaunch(Struct, frozen=True, eq=False):
@@ -66,7 +34,8 @@ class AgentLaunch(Struct, frozen=True, eq=False):
     cwd: Callable[[], str]
     """Working directory of agents without option `cwd`."""
     env: Callable[[], Mapping[str, str]]
-    reach: ReachAgent = field(default_factory=Reach)
+    cookies: dict[str, CookieJar] = field(default_factory=dict)
+    """Cookies of remote agents by address, kept for the next connection."""
 
 
 class AgentServices(Struct, frozen=True, eq=False):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from http.cookiejar import CookieJar
 from typing import Any
 
 import pytest
 
-from acp_nvim.agent.surroundings import Reach
 from tests.support.http_server import HttpServer, Reply, Request
 from tests.support.remote_client import reached
 from tests.support.streaming_agent import (
@@ -350,15 +350,15 @@ async def test_cookies_are_sent_with_the_next_connection() -> None:
     agent.initialized = Reply(
         200, headers={**JSON, "Acp-Connection-Id": "c1", "Set-Cookie": "node=7; Path=/"}
     )
-    reach = Reach()
+    cookies: dict[str, CookieJar] = {}
     async with HttpServer(agent) as server:
         for _ in range(2):
-            async with reached(server.url, reach=reach) as client:
+            async with reached(server.url, cookies=cookies) as client:
                 await shake_hands(client)
                 await eventually(lambda: bool(server.of("GET")))
-        cookies = [r.headers.get("cookie") for r in server.requests]
-        assert cookies[0] is None
-        assert set(cookies[1:]) == {"node=7"}
+        sent = [r.headers.get("cookie") for r in server.requests]
+        assert sent[0] is None
+        assert set(sent[1:]) == {"node=7"}
 
 
 async def test_a_redirect_within_the_origin_is_followed_by_all_requests() -> None:

@@ -15,7 +15,6 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
-from acp_nvim.agent.surroundings import Reach
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.remote import Address
 from acp_nvim.agent.transport.websocket import WebSocketTransport
@@ -148,10 +147,10 @@ async def test_headers_are_sent_and_cookies_return_with_the_next_connection() ->
     def bake(socket: ServerConnection, request: Request, response: Response) -> None:
         response.headers["Set-Cookie"] = "node=7; Path=/"
 
-    reach = Reach()
+    cookies: dict[str, CookieJar] = {}
     async with served(echo, process_request=note, process_response=bake) as url:
         for _ in range(2):
-            async with reached(url, {"X-Key": "k"}, reach=reach):
+            async with reached(url, {"X-Key": "k"}, cookies=cookies):
                 pass
     assert seen == [("k", None), ("k", "node=7")]
 

@@ -170,7 +170,7 @@ async def test_locks_are_taken_in_the_order_of_their_page(
     await workspace.write(written, "one\n")
     changed.write_text("two\n")
     for turn in workspace.core.disk.turns:
-        turn.named.add(str(changed))
+        turn.scan.paths.add(str(changed))
     await workspace.end()
     await workspace.decide("reject")
     await workspace.restore(1)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from http.cookiejar import CookieJar
 from typing import Any
 
 import anyio
 
-from acp_nvim.agent.surroundings import Reach
 from acp_nvim.agent.transport.base import AgentTransport
+from acp_nvim.agent.transport.remote import remote_agent
 
 Json = dict[str, Any]
 
@@ -68,15 +69,16 @@ async def reached(
     url: str,
     headers: Mapping[str, str] | None = None,
     message_bytes: int = 1 << 20,
-    reach: Reach | None = None,
+    cookies: dict[str, CookieJar] | None = None,
 ) -> AsyncIterator[RemoteClient]:
     """Yield a transport that has been started; close it afterwards."""
     remarks: list[str] = []
-    transport = (reach or Reach())(
+    transport = remote_agent(
         url,
         headers=headers or {},
         message_bytes=message_bytes,
         on_stderr=lambda data: remarks.append(data.decode()),
+        cookies={} if cookies is None else cookies,
     )
     try:
         await transport.start()

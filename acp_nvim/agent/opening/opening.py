@@ -174,20 +174,19 @@ class Opening:
         """
         agent, session_id = self._agent, self._session.id
         reason = wording.WHY_NO_REOPENING
-        try:
-            if agent.session_capabilities.resume and session_id:
-                result = await self._reopen(self._resume)
-                self._report_reopened(lost, _RESUMED)
+        for is_able, request, texts in (
+            (agent.session_capabilities.resume, self._resume, _RESUMED),
+            (agent.capabilities.load_session, self._load, _LOADED),
+        ):
+            if not (is_able and session_id):
+                continue
+            try:
+                result = await self._reopen(request)
+            except (RequestError, RemoteProtocolError) as error:
+                reason = _refusal(error)
+            else:
+                self._report_reopened(lost, texts)
                 return result
-        except (RequestError, RemoteProtocolError) as error:
-            reason = _refusal(error)
-        try:
-            if agent.capabilities.load_session and session_id:
-                result = await self._reopen(self._load)
-                self._report_reopened(lost, _LOADED)
-                return result
-        except (RequestError, RemoteProtocolError) as error:
-            reason = _refusal(error)
         return await self._replace(lost, reason, hands_over=hands_over)
 
     async def _reopen(self, request: Callable[[str, OnResponse], Awaitable[Any]]) -> Any:

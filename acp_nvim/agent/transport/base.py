@@ -97,22 +97,3 @@ class OpenTransport(Protocol):
         on_stderr: Callable[[bytes], None],
     ) -> AgentTransport:
         """Return a transport. ``on_stderr`` receives the agent's output outside the protocol."""
-
-
-class ReachAgent(Protocol):
-    """Factory of the transport for one connection to a remote agent. It sends nothing."""
-
-    def __call__(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        message_bytes: int,
-        on_stderr: Callable[[bytes], None],
-    ) -> AgentTransport:
-        """Return a transport. Raise TransportError.
-
-        ``headers`` are sent with each request, unchanged. An incoming message may be cut
-        slightly above ``message_bytes``. ``on_stderr`` receives remarks about the connection, as
-        lines.
-        """

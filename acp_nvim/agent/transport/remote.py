@@ -76,28 +76,31 @@ class RemoteTransport(Protocol):
         """Close the connection, within a second or two. Also called after a failed `start`."""
 
 
-class Remotes:
-    """Factory of the transports of a host (`ReachAgent`), with the cookies of each address."""
+def remote_agent(
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    message_bytes: int,
+    on_stderr: Callable[[bytes], None],
+    cookies: dict[str, CookieJar],
+) -> RemoteAgent:
+    """Return the transport for one connection to a remote agent. Raise TransportError.
 
-    def __init__(self) -> None:
-        self._cookies: dict[str, CookieJar] = {}
-
-    def __call__(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        message_bytes: int,
-        on_stderr: Callable[[bytes], None],
-    ) -> RemoteAgent:
+    ``headers`` are sent with each request, unchanged. An incoming message may be cut slightly above
+    ``message_bytes``. ``on_stderr`` receives remarks about the connection, as lines. ``cookies``
+    has those of all addresses.
+    """
+    try:
         make = transport_for(scheme_of(url))
-        ring = StderrRing(on_stderr)
-        cookies = self._cookies.setdefault(url, CookieJar())
+    except ImportError as error:
+        raise TransportError(wording.WHY_NEEDS_REMOTE, again=False) from error
+    ring = StderrRing(on_stderr)
+    jar = cookies.setdefault(url, CookieJar())
 
-        def remark(text: str) -> None:
-            ring.feed(f"{text}\n".encode())
+    def remark(text: str) -> None:
+        ring.feed(f"{text}\n".encode())
 
-        return RemoteAgent(make(Address(url, headers, message_bytes, cookies, remark)), ring)
+    return RemoteAgent(make(Address(url, headers, message_bytes, jar, remark)), ring)
 
 
 def transport_for(scheme: str) -> Callable[[Address], RemoteTransport]:

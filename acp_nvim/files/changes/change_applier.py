@@ -60,8 +60,6 @@ class ChangeApplier:
     ) -> None:
         self.by_git = set[str]()
         """Files that the user has changed by git during the running turns."""
-        self.postponed = set[str]()
-        """Files with changes that could not be applied yet."""
         self._files = files
         self._live = live
         self._tracked = files.tracked
@@ -208,7 +206,8 @@ class ChangeApplier:
             session, at = await self._last_author(path, session)
         if entered is not None:
             old = entered.format_change.old if entered.format_change else None
-            self._postpone(path, Postponed(entered.before, old, PostponedChange(session, at)))
+            event = Postponed(entered.before, old, PostponedChange(session, at))
+            self._tracked[path].apply(event)
         return None
 
     async def _prepare(
@@ -288,11 +287,6 @@ class ChangeApplier:
         if change.after is None or change.signature is None or state.saved != change.signature:
             return False
         return state.saved_other_bytes or state.disk is UNSET or state.disk == change.after
-
-    def _postpone(self, path: str, event: Postponed) -> None:
-        """Keep a change for later, since the buffer cannot be changed now."""
-        self._tracked[path].apply(event)
-        self.postponed.add(path)
 
     def holds(self, path: str, text: Text | None, reformat: FormatChange | None) -> None:
         """Record the text of a file on disk."""

@@ -169,7 +169,7 @@ class DiskChanges:
         for turn in self.turns:
             if turn.pending_scans:
                 await turn.scans_done.wait()
-            elif running and turn.is_scanning:
+            elif running and turn.scan.is_running:
                 await self.scan_named(turn)
                 await self.scan(turn.roots)
 
@@ -180,9 +180,9 @@ class DiskChanges:
         return self._tracked.state(path).disk
 
     async def scan_named(self, turn: Turn) -> None:
-        async with turn.naming:
-            paths, turn.named = sorted(turn.named), set()
-            given, turn.diffs = turn.diffs, []
+        async with turn.scan.lock:
+            paths, turn.scan.paths = sorted(turn.scan.paths), set()
+            given, turn.scan.diffs = turn.scan.diffs, []
             await self.scan(turn.roots, paths)
             await self._take_old_texts(given)
 
@@ -338,15 +338,18 @@ class DiskChanges:
         try:
             await self._applier.apply(changes, by_git)
         finally:
-            if self._applier.postponed and not self._is_late:
+            if not self._is_late and self._postponed():
                 self._is_late = True
                 self._tasks.start_soon(self._catch_up)
 
     async def _catch_up(self) -> None:
         try:
-            while late := [it.path for it in self._tracked if it.state.postponed is not None]:
+            while late := self._postponed():
                 await anyio.sleep(LATE_S)
                 await self.scan([], late)
         finally:
             self._is_late = False
-            self._applier.postponed.clear()
+
+    def _postponed(self) -> list[str]:
+        """Return the files with changes that could not be applied yet."""
+        return [it.path for it in self._tracked if it.state.postponed is not None]

@@ -54,9 +54,9 @@ class ToolCallFiles:
         turn.on_tool_calls((call,), paths)
         if call.is_finished:
             if paths:
-                turn.named.update(paths)
-                turn.diffs += diffs
-                turn.ended.set()
+                turn.scan.paths.update(paths)
+                turn.scan.diffs += diffs
+                turn.scan.ended.set()
             self._ended(turn)
         elif paths:
             self._tasks.start_soon(self._note, turn, paths)
@@ -76,9 +76,9 @@ class ToolCallFiles:
             turn.user_saves.update(turn.reads.pop(call))
 
     def _ended(self, turn: Turn) -> None:
-        turn.scan_again = True
-        if not turn.is_scanning:
-            turn.is_scanning = True
+        turn.scan.is_due = True
+        if not turn.scan.is_running:
+            turn.scan.is_running = True
             self._tasks.start_soon(self._after_calls, turn)
 
     async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
@@ -89,13 +89,13 @@ class ToolCallFiles:
     async def _after_calls(self, turn: Turn) -> None:
         """Scan until no tool call has ended in the meantime; one task per turn."""
         try:
-            while turn.scan_again and self._disk.turns.get(turn.session) is turn:
+            while turn.scan.is_due and self._disk.turns.get(turn.session) is turn:
                 await anyio.sleep(SOON_S)
-                turn.scan_again, turn.ended = False, anyio.Event()
+                turn.scan.is_due, turn.scan.ended = False, anyio.Event()
                 await self._disk.scan_named(turn)
                 started = anyio.current_time()
                 await self._disk.scan(turn.roots)
                 with anyio.move_on_after(SHARE * (anyio.current_time() - started)):
-                    await turn.ended.wait()
+                    await turn.scan.ended.wait()
         finally:
-            turn.is_scanning = False
+            turn.scan.is_running = False

@@ -38,6 +38,22 @@ def roots_above(roots: Sequence[str]) -> list[str]:
     return sorted(top for top in tops if not any(is_below(top, root) for root in roots))
 
 
+class CallScan:
+    """Scan for the ended tool calls of a turn."""
+
+    def __init__(self) -> None:
+        self.paths: set[str] = set()
+        """Files named by these calls, still to be scanned."""
+        self.diffs: list[tuple[str, str | None, str]] = []
+        """Changes that these calls report."""
+        self.ended = anyio.Event()
+        """Set when a tool call that names files has ended."""
+        self.is_running = False
+        self.is_due = False
+        """Whether a tool call has ended since the scan began."""
+        self.lock = anyio.Lock()
+
+
 class Turn:
     """One session with a running turn."""
 
@@ -54,18 +70,10 @@ class Turn:
         """Number of answered prompts whose last scan is not done."""
         self.scans_done = anyio.Event()
         """Set when `pending_scans` is 0 again."""
-        self.named: set[str] = set()
-        """Files named by ended tool calls, still to be scanned."""
-        self.diffs: list[tuple[str, str | None, str]] = []
-        """Changes that such tool calls report."""
+        self.scan = CallScan()
         self.reported: dict[ToolCall, object] = {}
         """State in which each tool call was last reported. Used by `ToolCallWatch`."""
-        self.naming = anyio.Lock()
-        self.is_scanning = False
-        self.scan_again = False
         self.over = anyio.Event()
-        self.ended = anyio.Event()
-        """Set when a tool call that names files has ended."""
         self.ready = anyio.Event()
         """Set when the scan before the prompt is done."""
         self.began = time.time_ns() - GRAIN_NS
