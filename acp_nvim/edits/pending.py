@@ -179,22 +179,21 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     def accepted_as(self, other: Pending, hunk: Hunk) -> Pending:
         """Return the entry with a hunk of another state of the file accepted.
 
-        If no hunk here is equal, a hunk that replaces the same lines loses the lines that both
-        have.
+        If no hunk here is equal, the hunks in its place lose the new lines that both have.
         """
         same = self.like(other, hunk)
         if same is not None:
             return self.accepted([same])
-        base, removed = keys(self.base), list(other.removed_lines(hunk))
-        for own in self._marked:
-            old = base[own.start : own.end]
-            at = _place(old, removed, hunk.start - own.start)
-            changes = diff(hunk.lines, own.lines)
-            common = apply(hunk.lines, [Hunk(it.start, it.end, (), 0) for it in changes])
-            if at is not None and common:
-                base[own.start : own.end] = [*old[:at], *common, *old[at + len(removed) :]]
-                return msgspec.structs.replace(self, base=from_keys(base))
-        return self
+        base = keys(self.base)
+        start, end = _moved(hunk, diff(keys(other.base), base))
+        for own in reversed(self._marked):
+            removed = diff(hunk.lines, own.lines)
+            common = apply(hunk.lines, [Hunk(it.start, it.end, (), 0) for it in removed])
+            if common and own.start <= end and start <= own.end:
+                above = base[own.start : max(own.start, start)]
+                below = base[min(own.end, end) : own.end]
+                base[own.start : own.end] = [*above, *common, *below]
+        return msgspec.structs.replace(self, base=from_keys(base))
 
     def rejected(self, chosen: Collection[Hunk]) -> Pending:
         """Return the entry with these hunks reverted in the live text."""
@@ -271,12 +270,11 @@ def _unmarked(hunk: Hunk) -> Hunk:
     return Hunk(hunk.start, hunk.end, lines, hunk.new_start)
 
 
-def _place(lines: Sequence[str], part: Sequence[str], near: int) -> int | None:
-    """Return the row of a part of these lines; that of an empty part is ``near``."""
-    if not part:
-        return near if 0 <= near <= len(lines) else None
-    rows = range(len(lines) - len(part) + 1)
-    return next((row for row in rows if [*lines[row : row + len(part)]] == [*part]), None)
+def _moved(hunk: Hunk, changes: Sequence[Hunk]) -> tuple[int, int]:
+    """Return the first row of a hunk, and the one after its last, after changes of its text."""
+    start = hunk.start + sum(it.growth for it in changes if it.end <= hunk.start)
+    end = hunk.end + sum(it.growth for it in changes if it.start < hunk.end or it.end <= hunk.start)
+    return start, max(start, end)
 
 
 def _meet(edit: Hunk, hunk: Hunk) -> bool:

@@ -73,3 +73,14 @@ async def test_lines_that_the_file_lacks(started: Neovims) -> None:
     other = await accepted(started, text, later, typed)
     hunks = [(("line 2",), ("two",)), (("line 9",), ("nine",))]
     assert pending_by_path(other) == {"a.txt": ("modified", False, hunks)}
+
+
+async def test_lines_of_several_hunks(started: Neovims) -> None:
+    (started.root / "work").mkdir()
+    (started.root / "work" / "a.txt").write_text(OLD)
+    text = OLD.replace("line 2\n", "two\n").replace("line 4\n", "four\nmore\n")
+    typed = ["mine", *text.replace("line 3\n", "").replace("more\n", "").splitlines()]
+    later = text.replace("line 9\n", "nine\n")
+    other = await accepted(started, text, later, typed)
+    hunks = [((), ("more",)), (("line 9",), ("nine",))]
+    assert pending_by_path(other) == {"a.txt": ("modified", False, hunks)}

@@ -117,6 +117,32 @@ async def test_later_user_edits_of_a_recovered_file_belong_to_the_user(
     assert path.read_text() == TEXT.replace("line 6\n", "six\n")
 
 
+async def test_several_writes_with_saves_of_the_user_in_between(
+    started: Neovims, first: FakeWorkspace
+) -> None:
+    for name, before in (("a.txt", TEXT), ("new", "")):
+        path = first.work / name
+        await first.write(path, before + "one\ntwo\n")
+        path.write_text("mine\n" + path.read_text())
+        await first.write(path, (await first.read(path)).replace("two\n", "three\n"))
+    second = await reborn(started, first)
+    assert pending_by_path(second) == {
+        "a.txt": ("modified", False, [((), ("one", "three"))]),
+        "new": ("created", False, [((), ("mine", "one", "three"))]),
+    }
+
+
+@pytest.mark.parametrize("lines", ["x\ny\n", "x\nline 7\nx\n"])
+async def test_lines_with_several_places_have_no_author(
+    started: Neovims, first: FakeWorkspace, lines: str
+) -> None:
+    path = first.work / "a.txt"
+    await first.write(path, TEXT.replace("line 6\n", f"line 6\n{lines}"))
+    started.kill(first)
+    path.write_text(path.read_text() + f"line 6\n{lines}line 7\n")
+    assert pending_by_path(await started.neovim("second", agents=0)) == {}
+
+
 @pytest.mark.parametrize("found", [TEXT, TWO.replace("ten", "10"), "else\n"])
 async def test_lines_of_a_note_that_the_file_lacks_have_no_author(
     started: Neovims, first: FakeWorkspace, found: str

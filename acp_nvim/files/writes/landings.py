@@ -209,8 +209,8 @@ class WritesUnderWay:
         made: list[tuple[WriteNote, Text | None, Text]] = []
         for note in reversed(notes):
             is_known = entry is not None and entry.live == text
-            if text is not None and not is_known and note.fits(text):
-                before = note.undone(text)
+            if text is not None and not is_known and (rows := note.rows_in(text)):
+                before = note.undone(text, rows)
                 made.append((note, before, text))
                 text = before
         return made[::-1]

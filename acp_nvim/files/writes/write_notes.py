@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -49,6 +49,17 @@ class NotedHunk(msgspec.Struct, frozen=True, array_like=True):
     """The line above; empty at the start of the file."""
     below: list[bytes]
 
+    def is_at(self, row: int, lines: Sequence[bytes]) -> bool:
+        """Return whether the new lines and their neighbours are at this row."""
+        start, near = row - len(self.above), [*self.above, *self.new, *self.below]
+        return start >= 0 and lines[start : start + len(near)] == near
+
+    def places(self, lines: Sequence[bytes], starts: Mapping[bytes, Sequence[int]]) -> list[int]:
+        """Return the rows of the new lines in a text. ``starts`` are the rows of each line."""
+        first = next(iter((*self.above, *self.new, *self.below)), b"")
+        rows = (start + len(self.above) for start in starts.get(first, ()))
+        return [row for row in rows if self.is_at(row, lines)]
+
 
 class WriteNote(msgspec.Struct, frozen=True, array_like=True):
     """A write that an agent is about to make."""
@@ -69,22 +80,37 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
     prompt: PromptName | None = None
     """Prompt of the agent, if option `blame` is on."""
 
-    def fits(self, text: Text) -> bool:
-        """Return whether the text has all lines of this write in their places."""
-        return (
-            (len(text.lines), text.eol) == (self.rows, self.eol)
-            and bool(self.hunks)
-            and all(_is_there(hunk, text.lines) for hunk in self.hunks)
-        )
+    def rows_in(self, text: Text) -> list[int]:
+        """Return the rows of the hunks in a text; empty unless it has all lines of this write.
 
-    def undone(self, text: Text) -> Text | None:
-        """Return the text without the lines of this write; None if the write created the file."""
+        If other lines have changed since, the lines of each hunk and its neighbours must occur
+        together exactly once.
+        """
+        lines = _encoded(text.lines)
+        is_same_size = (len(lines), text.eol) == (self.rows, self.eol)
+        if is_same_size and all(hunk.is_at(hunk.row, lines) for hunk in self.hunks):
+            return [hunk.row for hunk in self.hunks]
+        if not any(hunk.new for hunk in self.hunks):
+            return []  # the neighbours of removed lines prove nothing
+        starts: dict[bytes, list[int]] = {}
+        for row, line in enumerate(lines):
+            starts.setdefault(line, []).append(row)
+        places = [hunk.places(lines, starts) for hunk in self.hunks]
+        rows = [found[0] for found in places if len(found) == 1]
+        return rows if len(rows) == len(places) and rows == sorted(rows) else []
+
+    def undone(self, text: Text, rows: Sequence[int]) -> Text | None:
+        """Return the text without the lines of this write, which are at these rows.
+
+        Returns None if the write created the file.
+        """
         if self.is_new:
             return None
         lines = list(text.lines)
-        for hunk in reversed(self.hunks):
-            lines[hunk.row : hunk.row + len(hunk.new)] = map(decoded, hunk.old)
-        return Text(tuple(lines), self.eol_before) if lines else EMPTY
+        for hunk, row in reversed([*zip(self.hunks, rows, strict=True)]):
+            lines[row : row + len(hunk.new)] = map(decoded, hunk.old)
+        eol = self.eol_before if text.eol == self.eol else text.eol
+        return Text(tuple(lines), eol) if lines else EMPTY
 
 
 def noted_hunks(before: Text, after: Text, hunks: Sequence[Hunk]) -> list[NotedHunk]:
@@ -103,15 +129,6 @@ def noted_hunks(before: Text, after: Text, hunks: Sequence[Hunk]) -> list[NotedH
 
 def _encoded(lines: Sequence[str]) -> list[bytes]:
     return list(map(encoded, lines))
-
-
-def _is_there(hunk: NotedHunk, lines: Sequence[str]) -> bool:
-    start, end = hunk.row, hunk.row + len(hunk.new)
-    return (
-        _encoded(lines[start:end]) == hunk.new
-        and _encoded(lines[max(start - 1, 0) : start]) == hunk.above
-        and _encoded(lines[end : end + 1]) == hunk.below
-    )
 
 
 class WriteNotes:
