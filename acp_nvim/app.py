@@ -79,6 +79,7 @@ FEATURES: Final = (
     "login",
     "permissions",
     "presets",
+    "refuse",
     "review",
     "sessions",
     "terminals",

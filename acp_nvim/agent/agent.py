@@ -57,6 +57,8 @@ class Agent:
         """Whether the agent starts MCP servers."""
         self.can_add_prompts = False
         """Whether the agent accepts a prompt during a turn."""
+        self.can_steer = False
+        """Whether the agent offers to insert a text into a running turn (`steer`)."""
         self._closing: dict[str, anyio.Event] = {}
         """Sessions whose `session/close` is not answered yet."""
 
@@ -85,6 +87,8 @@ class Agent:
         methods = result.auth_methods or ()
         self.auth_methods = tuple(methods[:LISTED])
         self.methods_left = max(len(methods) - LISTED, 0)
+        steering = (schema.given(result.meta) or {}).get("steering")
+        self.can_steer = isinstance(steering, dict) and steering.get("supported") is True
 
     @property
     def prompt_capabilities(self) -> schema.PromptCapabilities:
@@ -237,6 +241,20 @@ class Agent:
         return self._endpoint.begin(
             "session/prompt", request, on_response=on_response, on_inserted=on_inserted
         )
+
+    async def steer(self, session_id: str, text: str) -> bool:
+        """Insert a text into the running turn. Return False if the agent did not take it.
+
+        This is an extension of several agents: `_meta.steering` of `initialize` offers it.
+        """
+        params = {
+            "sessionId": session_id,
+            "prompt": [{"type": "text", "text": text}],
+            "_meta": {"steering": {"idleBehavior": "promptRequired"}},
+        }
+        result = await self.extension("_session/steering", params)
+        outcome = result.get("outcome") if isinstance(result, dict) else None
+        return outcome in ("injected", "startedNewTurn")
 
     def cancel_request(self, call: OutgoingCall) -> None:
         """Cancel a request (v1/cancellation)."""

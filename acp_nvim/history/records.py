@@ -81,6 +81,8 @@ class Answer(Record, frozen=True):
     """The call at the time of the answer, or None if it is unchanged since."""
     covers: Sequence[AskedCall] = ()
     """Open calls that the answer may have allowed."""
+    reason: str = ""
+    """Reason that the user gave with the answer."""
 
 
 class Shell(Record, frozen=True):
@@ -314,6 +316,7 @@ def _answer(decision: Decision, call: ToolCall | None = None) -> Answer:
         request if isinstance(request, forms) else None,
         _asked_call(decision.record) if call and differs_from_answer(decision, call) else None,
         [_asked_call(one) for one in decision.covers],
+        decision.reason,
     )
 
 
@@ -434,6 +437,7 @@ def _decision(it: Answer, call: str | None = None) -> Decision:
         agent=it.agent,
         guarded=it.guarded,
         completed=it.completed,
+        reason=it.reason,
         record=_as_asked(it.asked, call or "") if it.asked is not None else None,
         covers=[_as_asked(one, call or "") for one in it.covers],
     )
@@ -512,6 +516,7 @@ def _block(block: Any) -> str:
 def _of_call(it: Call) -> Iterable[str]:
     found = _of_told(it)
     for answer in it.decisions:
+        found += [answer.reason] if answer.reason else ()
         found += _of_told(answer.asked) if answer.asked is not None else ()
         found += (text for one in answer.covers for text in _of_told(one))
     for terminal in it.terminals:
@@ -534,7 +539,7 @@ def _of_told(it: Call | AskedCall) -> list[str]:
 _WORDS: Final[dict[type, Callable[[Any], Iterable[str]]]] = {
     Call: _of_call,
     OneShell: lambda it: (it.terminal.command, *it.terminal.lines),
-    Question: lambda it: (it.decision.title, *it.decision.details),
+    Question: lambda it: (it.decision.title, *it.decision.details, it.decision.reason),
     Plan: lambda it: [entry.content for entry in it.entries],
     Compaction: lambda it: [text_of(it.summary)],
     Subagent: lambda it: (it.title or "", it.description or ""),

@@ -16,6 +16,7 @@ from acp_nvim.render.rows import Row, Target, ends, indent, pieces, row
 from acp_nvim.render.text import display_path, one_line, path_line, visible
 from acp_nvim.session import lists
 from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.prompts import shown
 from acp_nvim.session.questions import effects, form_page, forms
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.requests import is_without_content
@@ -101,8 +102,10 @@ def covered_rows(
 
 
 def answer_rows(decision: Decision) -> list[Row]:
-    """Return the rows of an answered question: the answer, and the values sent by a form."""
+    """Return the rows of an answered question: the answer, its reason, the values of a form."""
     rows = [row(f"{ANSWER}{one_line(decision.answer)}", "AcpMuted")]
+    if decision.reason:
+        rows += [row(UNDER + line) for line in visible(shown(decision.reason)).split("\n")]
     request, content = decision.request, decision.outcome and decision.outcome.content
     if content and isinstance(request, schema.ElicitationFormMode):
         form = [it for it in forms.fields(request.requested_schema) if it.name in content]

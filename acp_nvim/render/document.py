@@ -365,6 +365,7 @@ class Document:
         call = entry.call
         done = call.status == "completed" and not call.assumed and entry not in self._dirty
         alone = entry.open_question is not None or _is_shown_by_another(entry)
+        alone = alone or any(decision.reason for decision in entry.decisions)
         return call.kind if done and not alone and call.kind in GATHERED else ""
 
     def _gather(self, calls: list[ToolEntry], batch: Batch) -> None:

@@ -127,6 +127,11 @@ class Prompt(Struct, eq=False):
     """Time of creation, in seconds of a monotonic clock."""
     free: bool = False
     """Whether it may be sent while other prompts are held (`session/queue.py`)."""
+    is_reason: bool = False
+    """Whether it is the reason of an answer to a question.
+
+    Reasons go before all other prompts, and back to the composer if session or agent end first.
+    """
     number: int | None = None
     """Number among the prompts of its session, from 1, set shortly before sending."""
     left_out: list[str] = field(default_factory=list)

@@ -46,6 +46,25 @@ def prepend(session: Session, prompt: Prompt) -> None:
     replace(session, [prompt, *session.queue])
 
 
+def add_reason(session: Session, prompt: Prompt) -> None:
+    """Put the reason of an answer before all prompts except earlier reasons, even while others are
+    held.
+    """
+    prompt.free = session.held
+    waiting = session.queue
+    at = next((i for i, one in enumerate(waiting) if not one.is_reason), len(waiting))
+    replace(session, [*waiting[:at], prompt, *waiting[at:]])
+
+
+def take_reasons(session: Session) -> list[Prompt]:
+    """Remove and return the reasons that the agent has not received."""
+    found = [one for one in (*session.at_agent, *session.queue) if one.is_reason]
+    session.at_agent[:] = [one for one in session.at_agent if not one.is_reason]
+    if found:
+        replace(session, [one for one in session.queue if not one.is_reason])
+    return found
+
+
 def has_sendable(session: Session) -> bool:
     """Return whether there is a prompt that may be sent."""
     return any(prompt.free or not session.held for prompt in session.queue)

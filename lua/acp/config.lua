@@ -160,6 +160,7 @@ M.defaults = {
       ['Y'] = 'allow_always',
       ['n'] = 'reject_once',
       ['N'] = 'reject_always',
+      ['c'] = 'refuse',
       ['<CR>'] = 'open',
       ['d'] = 'review',
       ['q'] = 'close', -- in the float only

@@ -42,6 +42,7 @@ class Agent:
             "promptCapabilities": {"embeddedContext": True, "image": True},
             "mcpCapabilities": {},
         }
+        self.initialized: Frame = {}  # further keys of the initialize result
         self.new_session: Frame = {}  # further keys of the session/new result
         self.servers: dict[str, list[Frame]] = {}  # mcpServers of each session
         self.note(f"start {os.getpid()}")

@@ -77,6 +77,7 @@ def handshake(agent: Agent) -> None:
             "agentCapabilities": agent.capabilities,
             "agentInfo": {"name": "scripted", "title": "Scripted", "version": "1"},
             "authMethods": [],
+            **agent.initialized,
         },
     )
 

@@ -90,7 +90,9 @@ def all_kinds(session: Session) -> None:
     terminal.end(3, None)
     yes = Option("yes", "Yes", "allow_once")
     session.ask(Decision("d1", "permission", "May I?", options=(yes,)), session.tool_calls.at(0))
-    next(iter(session.decisions)).resolve(Outcome("selected", yes))
+    (decision,) = session.decisions
+    decision.explain("because\nof the test")
+    decision.resolve(Outcome("selected", yes))
     again = schema.ToolCallUpdate("c1", title="Tidy up", raw_input={"command": "rm"})
     call_updates.upsert(session, again)
     form = schema.ElicitationSchema(properties={"n": schema.StringPropertySchema(title="Name")})

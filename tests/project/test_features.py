@@ -23,6 +23,7 @@ from tests.support.tree_copy import add_blocks, copy_tree, delete_feature
         ("checkpoints", "rewind"),
         ("blame", "blame"),
         ("presets", "preset"),
+        ("refuse", "refuse"),
     ],
 )
 def test_a_turn_works_without_a_feature(
@@ -47,7 +48,7 @@ def test_a_turn_works_without_a_feature(
     assert (data / "acp" / "history.db").exists() == (name != "history")
 
 
-@pytest.mark.parametrize("name", ["history", "blame", "presets"])
+@pytest.mark.parametrize("name", ["history", "blame", "presets", "refuse"])
 def test_commands_and_functions_of_a_deleted_feature_are_gone(
     name: str, edit: Callable[..., Editor], tmp_path: Path
 ) -> None:

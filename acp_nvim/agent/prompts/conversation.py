@@ -113,6 +113,25 @@ class Conversation:
         queue.prepend(self.session, prompt)
         self._start_sending()
 
+    def send_reason(self, prompt: Prompt) -> None:
+        """Send the reason of an answer as the next prompt.
+
+        It goes back to the composer if the session is closed.
+        """
+        if self.session.status == "closed":
+            notify(self._observers.on_prompt_returned, self.session, prompt)
+            return
+        queue.add_reason(self.session, prompt)
+        self._start_sending()
+
+    def _return_reasons(self) -> None:
+        """Put reasons that the agent has not received back into the composer.
+
+        Each goes in front of the composer's text, so the last one is first.
+        """
+        for prompt in reversed(queue.take_reasons(self.session)):
+            notify(self._observers.on_prompt_returned, self.session, prompt)
+
     def _start_sending(self) -> None:
         """Start sending after a prompt was queued."""
         self._is_woken = self._is_woken or not self._sender.is_busy
@@ -316,6 +335,8 @@ class Conversation:
         session.terminals.abandon()
         session.at_work, session.background = False, 0
         subagents.abandon(session)
+        if not connection.will_reconnect:
+            self._return_reasons()
         if not self._sender.on_agent_ended():
             self._show_end(connection)
         self._opener.on_connection_ended(connection)
@@ -338,6 +359,7 @@ class Conversation:
         self.cancel()
         cancel_questions(session, self._tasks, "close")
         subagents.abandon(session)
+        self._return_reasons()
         queue.replace(session, ())
         was_open = self.is_open
         session.status = "closed"

@@ -19,8 +19,11 @@ MOST_NAMED = 20
 def answer(host: Host, args: Args) -> None:
     """Answer a pending decision by its id (Lua's `answer()`). No choice means cancelled."""
     decision, choice = host.decision(str(args.get("id"))), args.get("choice")
+    content = args.get("content")
     if decision is None:
         host.echo("warn", wording.NO_QUESTION.format(id=args.get("id")))
+    elif decision.subject != "elicitation" and isinstance(content, dict) and "reason" in content:
+        host.run("explain", {"id": decision.id, "option": choice, "reason": content["reason"]})
     elif choice is None:
         decision.resolve(CANCELLED)
     else:

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from msgspec import UNSET
 
+from acp_nvim import wording
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.render.calls.titles import call_title
@@ -29,7 +30,7 @@ _CODES = ("exit_code", "exitCode")
 ASSUMED = {"completed": "assumed done", "cancelled": "assumed cancelled"}
 """Notes on calls whose end the agent has not reported."""
 _REASON = 80
-"""Limit of characters of the reason for a failure."""
+"""Limit of characters of the reason for a failure or a refusal."""
 
 
 def call_line(entry: ToolEntry, asks: Decision | None, cwd: str) -> Row:
@@ -105,6 +106,8 @@ def edits(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
 def _ended(entry: ToolEntry) -> str:
     """Return how a call ended, unless it succeeded."""
     call = entry.call
+    if entry.decisions and entry.decisions[-1].refused and (why := entry.decisions[-1].reason):
+        return wording.PART_REFUSED.format(reason=one_line(why, _REASON))
     if call.assumed and call.status in ASSUMED:
         return ASSUMED[call.status]
     if call.status == "completed" and not entry.terminals and not call.raw_output:

@@ -98,6 +98,8 @@ class Decision(Struct, eq=False):
     """
     question: bool = False
     """Whether it is a question with choices, whose options are the answers."""
+    reason: str = ""
+    """Reason that the user gave with the answer."""
     completed: bool = False
     """Whether the opened address is completed (v1/elicitation#url-mode)."""
     behind: bool = False
@@ -157,6 +159,10 @@ class Decision(Struct, eq=False):
     def reply_with(self, reply: Callable[[Outcome], None]) -> None:
         """Set the function that answers the request. It is called before the waiters."""
         self._reply = reply
+
+    def explain(self, reason: str) -> None:
+        """Set the reason of the answer that follows."""
+        self.reason = reason
 
     def resolve(self, outcome: Outcome, by: str = "user") -> bool:
         """Set the outcome and call the waiters. Return False if it was resolved before."""

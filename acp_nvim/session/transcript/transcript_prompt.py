@@ -184,7 +184,8 @@ def _outcome(entry: ToolEntry) -> str:
     call = entry.call
     outcome = _STATES.get(call.status, call.status)
     if call.status != "completed" and entry.decisions and entry.decisions[-1].refused:
-        return "refused by the user"
+        reason = _one_line(entry.decisions[-1].reason)
+        return f"refused by the user: {reason}" if reason else "refused by the user"
     codes = [terminal.exit_code for terminal in entry.terminals.values() if terminal.exit_code]
     return f"{outcome}, exit code {codes[-1]}" if codes else outcome
 

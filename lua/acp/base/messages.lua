@@ -49,6 +49,7 @@ return {
   no_permission = 'No pending permission',
   no_question = 'No pending question %s',
   no_option = 'No option %d. Options: %s',
+  ask_reason = 'Why not? ',
   no_option_of_kind = 'No option of kind %s. Options: %s',
   no_answer_here = 'There is no such option. See :Acp permissions',
   no_edits_shown = 'This permission has no edits to show',

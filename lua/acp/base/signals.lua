@@ -35,6 +35,11 @@
 ---   remarks_to_store ()                      return the remarks on hunks, by directory
 ---   remarks_restored (cwd, remarks)          an earlier Neovim has stored remarks
 --- Questions
+---   question_card (id)                       return the card of a pending question
+---   question_for_command ()                  return the question that a command answers now, or
+---                                            say why none
+---   question_for_key ()                      return the question under the cursor if a key may
+---                                            answer it now, or say why not
 ---   question_here ()                         return the question under the cursor
 ---   question_at_cursor ()                    return the question whose card in a chat is there
 ---   question_at_row (chat, row)              return the question whose card has a row of a chat

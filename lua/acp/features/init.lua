@@ -22,6 +22,7 @@ local NAMES = {
   'plan',
   'presets',
   'prompts',
+  'refuse',
   'review',
   'sessions',
   'terminals',
@@ -115,14 +116,17 @@ end
 ---@field [1] string description
 ---@field [2] fun(bufnr: integer, n: integer|nil)
 
+--- Return the actions that features declare for a window; several may do so.
 ---@return table<string, acp.Action>
 local function own_actions(window)
+  local found = require('acp.ui.actions').windows[window] or {}
   for feature, declaration in pairs(declarations()) do
     if vim.tbl_contains(declaration.windows or {}, window) then
-      return require('acp.features.' .. feature .. '.keys')[window]
+      local keys = require('acp.features.' .. feature .. '.keys')[window]
+      found = vim.tbl_extend('error', found, keys)
     end
   end
-  return require('acp.ui.actions').windows[window]
+  return found
 end
 
 --- Return the actions of a kind of window, by name. Every window can show the list of its keys.

@@ -19,7 +19,7 @@ local function sorted(keymaps, window)
   local keys, actions = {}, signals.emit('window_actions', window)
   for key, value in pairs(keymaps and keymaps[window] or {}) do
     local action, modes = parts(value)
-    if action then
+    if action and actions[action] then -- the feature of an action may have been removed
       local desc = actions[action][1]
       keys[#keys + 1] = { key = key, modes = modes, action = action, desc = desc }
     end

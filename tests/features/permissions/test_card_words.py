@@ -98,7 +98,7 @@ def test_the_keys_below_a_card_are_those_that_work_at_the_cursor(editor: Editor)
     editor.cmd("wincmd h")
     editor.wait_screen("  :Acp allow · :Acp deny")
     editor.cmd("Acp permissions")
-    editor.wait_screen(" y allow · n deny · d diff · 1-2 choose · g? keys ")
+    editor.wait_screen(" y allow · n deny · d diff · 1-2 choose · c deny, say why · g? keys ")
     editor.press("n")
     editor.wait_event("AcpTurnEnd")
 

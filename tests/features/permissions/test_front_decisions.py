@@ -82,7 +82,7 @@ def test_the_float_maps_the_keys_that_it_lists(front: Editor) -> None:
     front.cmd("Acp permissions")
     front.keys("g?")
     lines = front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
-    assert [line.split()[0] for line in lines[1:]] == [*"yYnNd", "<CR>", "1…9", "q", "g?"]
+    assert [line.split()[0] for line in lines[1:]] == [*"yYncNd", "<CR>", "1…9", "q", "g?"]
     front.keys("q")
     assert front.lua("return vim.bo.filetype") == "acppermission"
     front.keys("q")

@@ -18,7 +18,8 @@ for _, feature in ipairs(...) do
     if not list[name].run then table.insert(found.missing, feature .. ': ' .. name) end
   end
   for _, window in ipairs(declaration.windows or {}) do
-    found.windows[window] = require('acp.features.' .. feature .. '.keys')[window]
+    local keys = require('acp.features.' .. feature .. '.keys')[window]
+    found.windows[window] = vim.tbl_extend('error', found.windows[window] or {}, keys)
   end
 end
 found.windows = vim.tbl_map(function(actions) return vim.tbl_keys(actions) end, found.windows)

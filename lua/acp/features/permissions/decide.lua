@@ -80,7 +80,7 @@ end
 --- Return the question under the cursor if a key may answer it. If it has no card yet, ask the host
 --- for the card.
 ---@return integer|string|nil id
-local function here()
+function M.here()
   local question = require('acp.features.permissions.float')
   local id = question.here()
   if not id then return end
@@ -90,14 +90,14 @@ end
 
 --- Answer the question under the cursor with its first option of `kind`.
 function M.kind(kind)
-  local id = here()
+  local id = M.here()
   if id then choose_kind(id, kind) end
 end
 
 --- Answer the question under the cursor with its option number `i`.
 ---@param i integer
 function M.option(i)
-  local id = here()
+  local id = M.here()
   local options = id and options_of(id) or {}
   if id and options[i] then
     choose(id, options[i].id)

@@ -63,13 +63,13 @@ local function row_at_cursor()
   return rows[#rows]
 end
 
---- Return the options of a card, nil if there is no such card.
 ---@param id integer|string
----@return acp.PermissionOption[]|nil
-function M.options(id)
-  local card = vim.iter(cards):find(function(one) return one.id == id end)
-  return card and card.options
+---@return acp.Card|nil
+function M.card(id)
+  return vim.iter(cards):find(function(card) return card.id == id end)
 end
+
+function M.options(id) return (M.card(id) or {}).options end
 
 local function sessions()
   local found = {}

@@ -24,7 +24,10 @@ return {
     host_gone = { 'float', 'clear', if_loaded = true },
     snapshot = { 'seen', 'annotate', if_loaded = true },
     question_keys = { 'legend', 'below' },
+    question_card = { 'float', 'card' },
     question_here = { 'float', 'here' },
+    question_for_command = { 'seen', 'oldest' },
+    question_for_key = { 'decide', 'here' },
     question_answerable = { 'seen', 'takes' },
   },
 }

@@ -70,6 +70,7 @@ local WORDS = {
   { 'reject_once', 'deny' },
   { 'review', 'diff' },
   { 'option_1', 'choose' },
+  { 'refuse', 'deny, say why' },
   { 'allow_always', 'always' },
   { 'reject_always', 'never' },
   { 'help', 'keys' },
@@ -95,6 +96,7 @@ local function inside(cards)
     end
   end
   applies.option_1 = most > 1
+  applies.refuse = applies.reject_once
   local parts = {}
   for _, of in ipairs(WORDS) do
     local action, word = of[1], of[2]
