@@ -175,6 +175,27 @@ async def test_two_neovims_agree_on_agents_changes_since_a_checkpoint(
     assert changes[0][-1].keys() == {str(path)}
 
 
+async def test_two_neovims_agree_on_changes_since_an_older_checkpoint(started: Neovims) -> None:
+    first = await started.neovim("first")
+    path = first.work / "a.txt"
+    path.write_text(TEXT)
+    await first.turn()
+    await first.exchange()
+    second = await started.neovim("second", agents=0)
+    second_session = second.add_session("other")
+    for _ in range(4):
+        await first.turn()
+    await second.write(path, TWO, second_session)
+    for neovim in (first, second) * 2:
+        await neovim.exchange()
+    size = (folder(first) / "journal").stat().st_size
+    for neovim in (first, second) * 3:
+        await neovim.exchange()
+    assert (folder(first) / "journal").stat().st_size == size
+    made = [neovim.core.files.checkpoints.lists()[0][1] for neovim in (first, second)]
+    assert [it.agent_changes for it in made[0]] == [it.agent_changes for it in made[1]]
+
+
 def emptied(data: bytes) -> bytes:
     """Return nothing."""
     return b""

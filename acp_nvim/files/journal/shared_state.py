@@ -262,6 +262,7 @@ class SharedState:
             found.append(made)
         else:
             _grow(known, made, before or known)
+            self._frozen.pop(id(known), None)
 
 
 def merged(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
