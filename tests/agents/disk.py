@@ -48,6 +48,16 @@ def runs(agent: Agent, *words: str) -> None:
 
 
 @scenario
+def edits_by(agent: Agent, path: str, command: str) -> None:
+    """Run a shell command in a tool call of kind edit that names only PATH."""
+    id, here = f"edits {next(COUNT)}", [{"path": path}]
+    call = {"toolCallId": id, "title": "edit", "kind": "edit", "locations": here}
+    agent.update(update_of("tool_call", status="in_progress", **call))
+    subprocess.run(["sh", "-c", command], check=False)
+    agent.update(update_of("tool_call_update", toolCallId=id, status="completed"))
+
+
+@scenario
 def silently(agent: Agent, command: str) -> None:
     """Run a shell command outside of any tool call."""
     subprocess.run(["sh", "-c", spoken(command)], check=False)

@@ -5,6 +5,7 @@ local M = {}
 local api, fn = vim.api, vim.fn
 
 local SELECTION = '^[vVsS\22\19]'
+local COMPLETION = '^[iR]v?c'
 
 local in_block = false -- whether the current insertion goes into a visual block
 local in_search = false -- whether the current command line was started from a selection
@@ -32,6 +33,23 @@ local function command_line(bufnr)
     return fn.winbufnr(fn.winnr('#')) == bufnr and api.nvim_get_current_line() or nil
   end
   return api.nvim_get_current_buf() == bufnr and fn.getcmdtype() == ':' and fn.getcmdline() or nil
+end
+
+--- Whether Neovim will return to a line by its number: a search and CTRL-R = put the cursor back,
+--- and CTRL-R = may be part of a command with line numbers.
+local function returns_to_line() return fn.getcmdtype():find('[/?=]') ~= nil end
+
+--- Return why a completion blocks these hunks. It replaces the text between its first line, which
+--- it knows by number, and the cursor.
+---@param mode string
+---@param hunks any[][]
+local function completion(mode, hunks)
+  if not mode:find(COMPLETION) then return nil end
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local function touches(hunk)
+    return hunk[1] <= row and (hunk[2] > row or hunk[2] - hunk[1] ~= #hunk[3])
+  end
+  return vim.iter(hunks):any(touches) and 'the user completes a word' or nil
 end
 
 --- Return why a pending operator blocks these hunks. An operator refers to a line by its number.
@@ -67,8 +85,8 @@ local function selection(hunks)
 end
 
 --- Return why an edit must wait until the user has finished. `:s///c` asks about a line and then
---- changes the line with that number. Operators, insertions into a block and command lines also
---- refer to line numbers, so hunks above would make them change other text.
+--- changes the line with that number. Operators, insertions into a block, completion and command
+--- lines also refer to line numbers, so hunks above would make them change other text.
 ---@param hunks any[][] `{first, last, lines}`, in rows
 ---@return string|nil why
 function M.busy(bufnr, hunks)
@@ -80,7 +98,11 @@ function M.busy(bufnr, hunks)
   local mode = api.nvim_get_mode().mode
   if mode == 'r?' then return 'Neovim waits for an answer of the user' end
   if selects(mode) then return selection(hunks) end
-  return fn.state('o') ~= '' and operator(mode, hunks) or nil
+  if returns_to_line() and moves_lines(hunks) then
+    return 'a command line of the user returns to a line by its number'
+  end
+  local pending = fn.state('o') ~= '' and operator(mode, hunks) or nil
+  return pending or completion(mode, hunks)
 end
 
 --- Return why a buffer must not be reloaded until the user has finished.

@@ -113,6 +113,24 @@ def test_a_path_in_a_command_counts_as_named(
     assert questions(project) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("line\nbreak.txt", "printf 'x\\n' > 'line\nbreak.txt'"),
+        ("b.txt", "ln -sf /etc/hosts b.txt"),
+        ("b.txt", "rm b.txt; mkdir b.txt"),
+    ],
+)
+def test_a_location_names_its_file_whatever_replaces_it(
+    project: Editor, agent: StepwiseAgent, name: str, command: str
+) -> None:
+    path = project.work / name
+    agent.ask("edits_by", str(path), command)
+    agent.end()
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    assert named(project) == {name: True}
+
+
 def test_a_terminals_command_names_files(project: Editor, agent: StepwiseAgent) -> None:
     command = {"command": "sh", "args": ["-c", "echo x > 'n 1.txt'; echo y > \"$0\".txt", "m"]}
     agent.ask("term_create", "t", json.dumps(command))

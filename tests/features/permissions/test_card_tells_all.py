@@ -117,6 +117,12 @@ def test_both_ends_of_a_long_command_are_visible(
     assert agent.wait_answers(METHOD)[0]["result"]["outcome"]["optionId"] == "no"
 
 
+def test_a_short_question_is_whole_in_the_least_rows(editor: Editor) -> None:
+    card = {"lines": ["one", "two"], "head": 1, "options": []}
+    lua = "return require('acp.features.permissions.fitted').card(..., 40, 1, false).lines"
+    assert editor.lua(lua, card) == card["lines"]
+
+
 def test_a_single_hidden_line_is_named_in_the_singular(editor: Editor) -> None:
     card = {"lines": ["word " * 30 + "end"], "head": 1, "options": []}
     lua = "return require('acp.features.permissions.fitted').card(..., 40, 3, false).lines[1]"

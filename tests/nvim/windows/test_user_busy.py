@@ -21,6 +21,7 @@ LINES = "".join(f"line {n}\n" for n in range(1, 21))
 ADDED = ["new 1", "new 2"]
 TWO = "new 1\nnew 2\nline 2\n"
 WAYS = ["disk", "fs"]
+COMPLETES = "[complete(1, ['foo', 'food']), ''][1]"
 
 
 TRIED = lua_chunk(__file__, "note_attempts")
@@ -116,6 +117,14 @@ def test_a_command_in_progress_is_not_disturbed(
         (":call deletebufline('%', 10)", "<CR>", expected(deleted=(10,))),
         ("q:i10,11d", "<CR>", expected(deleted=(10, 11))),
         (":10,11<C-f>", "ad<CR>", expected(deleted=(10, 11))),
+        (":10,11<C-r>='d'", "<CR><CR>", expected(deleted=(10, 11))),
+        ("5Gi<C-r>=1+1", "<CR><Esc>", expected(changed={5: "2line 5"})),
+        ("5G/line 8", "<Esc>x", expected(changed={5: "ine 5"})),
+        ("5G?line 3", "<CR>x", expected(changed={3: "ine 3"})),
+        (f"5Go<C-r>={COMPLETES}<CR>", "<C-n><Esc>", expected(changed={5: "line 5\nfood"})),
+        (f"5Go<C-r>={COMPLETES}<CR>", "<Esc>", expected(changed={5: "line 5\nfoo"})),
+        ("5Goli<C-x><C-n>", "<C-e>x<Esc>", expected(changed={5: "line 5\nlix"})),
+        ("5G0Rli<C-x><C-n>", "<C-e>x<Esc>", expected(changed={5: "lixe 5"})),
     ],
 )
 def test_a_command_by_line_numbers_finishes_first(

@@ -135,14 +135,14 @@ end
 ---@return acp.Fitted
 local function fit(lines, spans, width, rows, how, lead)
   local whole = least(lines, width)
-  if whole <= rows then
-    return { lines = lines, spans = spans } -- may be changed, since `slice` has copied them
-  end
   local least_head = 0 -- the subject, with its end
   for i = 1, math.min(lead, #lines) do
     least_head = least_head + math.min(least({ lines[i] }, width), CUT)
   end
   rows = math.max(rows, least_head + 2)
+  if whole <= rows then
+    return { lines = lines, spans = spans } -- may be changed, since `slice` has copied them
+  end
   local above = math.min(math.max(math.ceil((rows - 1) * 0.6), least_head), rows - 2)
   local head = pieces_of(lines, above, width, 1)
   local tail = pieces_of(lines, rows - 1 - above, width, -1)
