@@ -141,6 +141,21 @@ async def test_an_unsaved_reject_of_one_of_two_hunks(started: Neovims) -> None:
     assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
 
 
+async def test_a_rejected_hunk_in_which_the_user_has_typed(started: Neovims) -> None:
+    at = await typed(started)
+    at.neovim.neovim.type(str(at.path), parse(at.text.replace("two\n", "two and more\n")))
+    await at.settle()
+    assert await at.neovim.core.review.hunk("reject", str(at.path), 9) == [NOT_SAVED]
+    assert await at.reject() == [NOT_SAVED]
+    assert at.text == OLD + "mine\n"
+    at.neovim.neovim.save(str(at.path))
+    await at.settle()
+    await at.neovim.write(at.path, at.text.replace("line 2\n", "two\n"))
+    at.neovim.neovim.type(str(at.path), parse(at.text.replace("two\n", "line 2\nmore\n")))
+    await at.settle()
+    assert await at.reject() == [NOT_SAVED]
+
+
 async def test_an_accept_is_valid_on_disk_too(started: Neovims) -> None:
     at = await typed(started)
     await at.neovim.core.review.hunk("reject", str(at.path), 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -77,8 +78,7 @@ class DecisionWriter:
             except Refusal:
                 continue  # the file is no longer text
             left, now = ledger.disk_entries.sync_with_disk(entry.path, text), ledger.get(entry.path)
-            rejected = [hunk for hunk in entry.hunks if not (now and now.like(entry, hunk))]
-            if left and (entry.conflict or any(left.like(entry, hunk) for hunk in rejected)):
+            if left and (entry.conflict or _has_more(left, now)):
                 notes.append(wording.NOT_SAVED_YET.format(file=Path(entry.path).name))
         return notes
 
@@ -208,3 +208,15 @@ def _replaces_link(step: Restoration, now: Pending | None) -> bool:
     """Return whether a file replaces the link again that its reject had restored."""
     is_new = step.before is None and now is not None and now.base is None
     return is_new and now is not None and now.relaid != ""
+
+
+def _has_more(left: Pending, now: Pending | None) -> bool:
+    """Return whether the file has a change that is not pending in its buffer.
+
+    Changes are compared by the lines that they replace, since the user may have typed in them.
+    """
+    return bool(_replaced(left) - _replaced(now))
+
+
+def _replaced(entry: Pending | None) -> Counter[tuple[str, ...]]:
+    return Counter(map(entry.removed_lines, entry.hunks) if entry else ())
