@@ -32,7 +32,7 @@ def declared(edit: Callable[..., Editor], features: list[str]) -> dict[str, Any]
 
 
 def test_the_list_has_a_line_for_each_folder(features: list[str]) -> None:
-    assert features == sorted(path.name for path in FEATURES.iterdir() if path.is_dir())
+    assert sorted(features) == sorted(path.name for path in FEATURES.iterdir() if path.is_dir())
 
 
 def test_a_declaration_names_functions_of_its_folder(declared: dict[str, Any]) -> None:
@@ -59,3 +59,28 @@ def test_every_action_has_a_default_key(
     for window, actions in declared["windows"].items():
         assert set(actions) - {"help"} == set(defaults[window]) - {"help"}, window
     assert defaults.keys() == declared["windows"].keys() | {"view"}
+
+
+LOADED = lua_chunk(__file__, "loaded_declarations")
+
+
+def test_the_host_is_started_before_the_declarations_of_other_features_are_loaded(
+    edit: Callable[..., Editor],
+) -> None:
+    """They would delay the first prompt by a third."""
+    editor = edit(screen=None)
+    editor.lua(LOADED)
+    editor.cmd("AcpPrompt hello")
+    editor.wait("_G.at_start")
+    assert editor.lua("return _G.at_start") == ["prompts"]
+
+
+def test_setup_loads_no_declaration_and_no_text_of_a_mistake(edit: Callable[..., Editor]) -> None:
+    editor = edit(screen=None)
+    loaded = editor.lua(
+        "require('acp').setup({ agent = 'tutor', chat = { size = 0.5 } }) "
+        "return vim.tbl_filter(function(name) return name:match('^acp') end, "
+        "vim.tbl_keys(package.loaded))"
+    )
+    assert [name for name in loaded if name.startswith("acp.features.")] == []
+    assert "acp.base.text.nearest" not in loaded

@@ -1,15 +1,20 @@
 --- Features of the plugin. A feature is a folder here and its name in `NAMES`; to remove a feature,
 --- delete both. The `init.lua` of the folder returns its declaration.
 ---
---- Every entry point (commands, <Plug> maps, `require('acp')`, frames) loads this file first. The
---- declarations are loaded when one of them is needed, the other modules of a feature when they are
---- called.
+--- Every entry point (commands, <Plug> maps, `require('acp')`, frames) loads this file first. A
+--- search for a name loads the declarations one by one until one has it, a signal loads all. The
+--- other modules of a feature are loaded when they are called.
 local M = {}
 
+--- The features of the first keys come first, so that their searches are short.
 local NAMES = {
+  'prompts',
+  'chat',
+  'permissions',
+  'review',
+  'sessions',
   'agents',
   'blame',
-  'chat',
   'checkpoints',
   'extensions',
   'follow',
@@ -18,13 +23,9 @@ local NAMES = {
   'install',
   'login',
   'notifications',
-  'permissions',
   'plan',
   'presets',
-  'prompts',
   'refuse',
-  'review',
-  'sessions',
   'terminals',
   'tools',
   'tutor',
@@ -50,17 +51,18 @@ local NAMES = {
 ---@field [3] integer place in the group
 ---@field applies? 'asked'|'edits'|'running'|'waits' state in which it comes first in the menu
 
-local features ---@type table<string, acp.Feature>|nil by name
+local any_loaded = false
 
----@return table<string, acp.Feature>
+--- Iterate over the features in their order: name and declaration.
+---@return fun(): string?, acp.Feature?
 local function declarations()
-  if not features then
-    features = {}
-    for _, name in ipairs(NAMES) do
-      features[name] = require('acp.features.' .. name)
-    end
+  local i = 0
+  any_loaded = true
+  return function()
+    i = i + 1
+    local name = NAMES[i]
+    if name then return name, require('acp.features.' .. name) end
   end
-  return features
 end
 
 ---@param feature string
@@ -75,7 +77,7 @@ end
 ---@param kind 'frame'|'functions'|'commands'|'maps'
 ---@return function|nil
 function M.find(kind, name)
-  for feature, declaration in pairs(declarations()) do
+  for feature, declaration in declarations() do
     local target = (declaration[kind] or {})[name]
     if target then return resolve(feature, target) end
   end
@@ -86,7 +88,7 @@ end
 ---@return string[] names sorted
 function M.names(kind)
   local names = {}
-  for _, declaration in pairs(declarations()) do
+  for _, declaration in declarations() do
     vim.list_extend(names, vim.tbl_keys(declaration[kind] or {}))
   end
   table.sort(names)
@@ -95,7 +97,7 @@ end
 
 ---@return acp.Subcommand|nil
 function M.subcommand(name)
-  for feature, declaration in pairs(declarations()) do
+  for feature, declaration in declarations() do
     if (declaration.subcommands or {})[name] then
       return require('acp.features.' .. feature .. '.subcommands')[name]
     end
@@ -106,7 +108,7 @@ end
 ---@return table<string, acp.MenuEntry>
 function M.menu()
   local entries = {}
-  for _, declaration in pairs(declarations()) do
+  for _, declaration in declarations() do
     entries = vim.tbl_extend('error', entries, declaration.subcommands or {})
   end
   return entries
@@ -120,7 +122,7 @@ end
 ---@return table<string, acp.Action>
 local function own_actions(window)
   local found = require('acp.ui.actions').windows[window] or {}
-  for feature, declaration in pairs(declarations()) do
+  for feature, declaration in declarations() do
     if vim.tbl_contains(declaration.windows or {}, window) then
       local keys = require('acp.features.' .. feature .. '.keys')[window]
       found = vim.tbl_extend('error', found, keys)
@@ -146,10 +148,10 @@ local known = {} ---@type table<string, function[]> listeners by signal
 ---@return function[]
 local function listeners(name)
   if known[name] then return known[name] end
-  if LOADS_NO_FEATURE[name] and not features then return {} end
+  if LOADS_NO_FEATURE[name] and not any_loaded then return {} end
   known[name] = {}
-  for _, feature in ipairs(NAMES) do
-    local target = (declarations()[feature].signals or {})[name]
+  for feature, declaration in declarations() do
+    local target = (declaration.signals or {})[name]
     if type(target) == 'function' then
       table.insert(known[name], target)
     elseif target then

@@ -2,7 +2,10 @@
 --- valid name.
 local M = {}
 
-local nearest, sorted_keys = require('acp.base.text.nearest'), require('acp.base.sorted_keys')
+local sorted_keys = require('acp.base.sorted_keys')
+
+--- Return the module that describes mistakes, which is not needed without one.
+local function nearest() return require('acp.base.text.nearest') end
 
 ---@alias acp.Check fun(value: any): string|nil  a description of valid values, nil if it is valid
 
@@ -22,7 +25,7 @@ local function one_of(...)
   return function(value)
     if vim.tbl_contains(values, value) then return nil end
     local words = type(value) == 'string' and type(values[1]) == 'string'
-    local hint = words and nearest.hint(value, values) or ''
+    local hint = words and nearest().hint(value, values) or ''
     return ("one of '%s'%s"):format(table.concat(values, "', '"), hint)
   end
 end
@@ -78,7 +81,7 @@ end
 local function record(fields, required)
   local known = map_by(function(name)
     local names = sorted_keys(fields)
-    local hint = nearest.hint(tostring(name), names)
+    local hint = nearest().hint(tostring(name), names)
     return fields[name], require('acp.base.messages').part_without:format(tostring(name), hint)
   end)
   return function(value)
@@ -182,7 +185,7 @@ local function each_field(value, fields, required, path, report)
     local should = fields[name] and fields[name](item)
     if not fields[name] then
       local valid = vim.tbl_map(function(one) return path .. '.' .. one end, sorted_keys(fields))
-      report(nearest.message('option', at, valid))
+      report(nearest().message('option', at, valid))
       good, strange = false, true
     elseif should then
       report(should_be(at, should))
@@ -365,7 +368,12 @@ local function level(base, given, prefix, report)
       end
     elseif type(base[name]) ~= 'table' then
       report(
-        nearest.message('option', path, names_at(prefix), require('acp.base.messages').see_options)
+        nearest().message(
+          'option',
+          path,
+          names_at(prefix),
+          require('acp.base.messages').see_options
+        )
       )
     elseif type(value) ~= 'table' then
       report(should_be(path, 'a table'))
@@ -404,7 +412,7 @@ function M.merge(defaults, opts)
   local result = level(defaults, opts, '', report)
   if not result.agents[result.agent] and not result.agents_file then
     local names = sorted_keys(result.agents)
-    report(nearest.message('agent', result.agent, names, require('acp.base.messages').all_agents))
+    report(nearest().message('agent', result.agent, names, require('acp.base.messages').all_agents))
     result.agent = result.agents[defaults.agent] and defaults.agent or names[1]
   end
   if not result.agents_file then drop_presets_without_agent(result, report) end

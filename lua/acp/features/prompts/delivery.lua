@@ -120,6 +120,15 @@ local function open_session(args)
   return open and (args.agent == nil or args.agent == session.agent) and n or nil
 end
 
+--- Store unsent texts after the host was started, or when Neovim exits before that. The first signal
+--- loads the declarations of all features, which would delay the first prompt.
+local function store_drafts()
+  local function emit() require('acp.base.signals').emit('draft_goes') end
+  local once = require('acp.base.once')(emit)
+  vim.schedule(once)
+  require('acp.base.autocmds').group('acp.unstored_drafts')('VimLeavePre', once)
+end
+
 ---@param file string|{ path: string } an entry of `attach` in the verb `prompt`
 local function path_of(file) return type(file) == 'table' and file.path or file end
 
@@ -135,7 +144,7 @@ local function track(n, args)
     ranges = args.ranges or (args.range and { args.range }) or nil,
     paths = args.attach and vim.tbl_map(path_of, args.attach),
   }
-  require('acp.base.signals').emit('draft_goes')
+  store_drafts()
 end
 
 --- Send a prompt to the host. Its text returns to composer `n` if the host does not confirm it.
@@ -146,13 +155,13 @@ function M.send(n, args)
     return false
   end
   args.delivery = args.delivery or M.reserve()
-  require('acp.base.signals').emit('prompt_goes')
   local files, home = package.loaded['acp.buffers.disk_changes'], open_session(args)
   args.files = files and home and files.before_prompt(home)
   local sent = require('acp.base.host').notify('prompt', args)
   if args.files then files.after_prompt() end
   if not sent then return false end
   track(n, args)
+  vim.schedule(function() require('acp.base.signals').emit('prompt_goes') end)
   local attachments = package.loaded['acp.features.prompts.attachments']
   if attachments then attachments.remove(n) end
   return true

@@ -225,6 +225,7 @@ end
 
 --- Write the texts at once, after a prompt was sent or queued.
 function M.soon()
+  if vim.v.exiting ~= vim.NIL and not is_exiting then return M.leave() end
   watch()
   vim.schedule(flush)
 end

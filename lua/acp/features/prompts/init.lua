@@ -34,16 +34,7 @@ return {
     composer_opens = { 'drafts', 'recall' },
     composer_wanted = { 'composer', 'open_insert' },
     draft_changed = { 'drafts', 'changed' },
-    -- Loading the module is scheduled so that it does not delay the first prompt; VimLeavePre
-    -- covers an exit before that.
-    draft_goes = function()
-      local name = 'acp.features.prompts.drafts'
-      if package.loaded[name] then return require(name).soon() end
-      vim.schedule(function() require(name).soon() end)
-      require('acp.base.autocmds').group('acp.unloaded_drafts')('VimLeavePre', function()
-        if not package.loaded[name] then require(name).leave() end
-      end)
-    end,
+    draft_goes = { 'drafts', 'soon' },
     drafts_wanted = { 'drafts', 'recall' },
     host_gone = function()
       require('acp.features.prompts.delivery').host_gone()
