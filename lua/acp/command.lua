@@ -32,7 +32,6 @@ local function check(sub, name, args)
     if max == 1 then return messages.takes_one_argument:format(name, extra) end
     return messages.takes_arguments:format(name, max, extra)
   end
-  if sub.need and #args == 0 then return messages.needs:format(name, sub.need) end
   for i, arg in ipairs(sub.strict and args or {}) do
     local valid = sub.values(vim.list_slice(args, 1, i - 1), '')
     if #valid > 0 and not vim.tbl_contains(valid, arg) then
@@ -96,14 +95,7 @@ local function menu()
   local function line(row) return ('%-9s %-12s %s'):format(row.group, row[1], row[2]) end
   local opts = { prompt = messages.pick_subcommand, format_item = line }
   vim.ui.select(rows(), opts, function(row)
-    local need = row and features.subcommand(row[1]).need
-    if need then
-      vim.ui.input({ prompt = messages.ask_argument:format(row[1], need) }, function(text)
-        if text and text ~= '' then vim.cmd.Acp({ args = { row[1], text } }) end
-      end)
-    elseif row then
-      vim.cmd.Acp(row[1])
-    end
+    if row then vim.cmd.Acp(row[1]) end
   end)
 end
 

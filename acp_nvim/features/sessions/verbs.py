@@ -16,9 +16,10 @@ from acp_nvim.verbs import Args, verb
 
 @verb("new")
 def new(host: Host, args: Args) -> None:
-    """Open a new session of an agent or a preset, and its chat."""
+    """Open a new session of an agent or a preset. Its chat replaces that of session `instead`."""
     conversation = host.sessions.named(args["cwd"], args.get("name"))
-    host.screen.push("open_chat", conversation.session.n)
+    replaced = [int(args["instead"])] if "instead" in args else []
+    host.screen.push("open_chat", conversation.session.n, *replaced)
     conversation.open()
 
 

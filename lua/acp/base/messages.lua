@@ -117,18 +117,17 @@ return {
   -- Plan, terminals, addresses, dialogs
   no_plan = 'No plan yet',
   no_terminals = 'No terminals',
+  ask_comment = 'Comment on %s: ',
   could_not_open = 'Could not open %s',
   dialog_failed = 'The dialog failed: %s',
   handler_failed = '%s handler: %s',
 
   -- Commands and their arguments
   pick_subcommand = 'Acp',
-  ask_argument = 'Acp %s: %s: ',
   takes_no_argument = ":Acp %s takes no argument, not '%s'",
   takes_one_argument = ":Acp %s takes at most 1 argument, not '%s'",
   takes_arguments = ":Acp %s takes at most %d arguments, not '%s'",
   takes_no_bang = ':Acp %s takes no !',
-  needs = ':Acp %s needs %s',
   log_save_needs_file = ':Acp log save needs a file',
   unknown = "Unknown %s '%s'%s",
   part_did_you_mean = ", did you mean '%s'?",

@@ -15,16 +15,18 @@
 ---   host_gone (message)                      the host has exited
 --- Chats and composers
 ---   chat_missing ()                          there is no chat; return whether another was offered
----   chat_replaced (old, new)                 the window of chat `old` shows chat `new`
+---   chat_replaced (old, new, by_user)        the window of chat `old` shows chat `new`; by_user is
+---                                            whether the user asked for that
 ---   chat_opened (n)                          a window of its own was opened for chat n
+---   chat_hides (n)                           the user hides chat n in this tab page
+---   chat_shown (n)                           the user has shown chat n again
 ---   composer_wanted (n)                      go to the composer of session n
 ---   composer_opens (n)                       return whether a draft was restored into it
 ---   composer_shown (n)                       the composer of session n gets a window
 ---   attached (n)                             other files go with the next prompt of composer n
 --- Prompts
 ---   prompt_wanted (text, opts)               send a prompt
----   prompt_written (n)                       the user has sent the text of composer n
----   prompt_goes ()                           a prompt goes to the host
+---   prompt_goes (n)                          a prompt goes to the host, for session n; nil if new
 ---   prompt_sent (id)                         the host has sent a prompt to its agent
 ---   prompt_comes_back (n, text, paths, ranges)   a prompt could not be sent
 ---   cancel_pressed (n)                       cancel the turn of session n

@@ -1,8 +1,8 @@
 --- Actions of keys that several kinds of windows have, and those of read-only windows.
 local M = {}
 
---- Close the current window.
-function M.close() require('acp.ui.window').close(vim.api.nvim_get_current_win()) end
+--- Close the current window and go back to the previous one.
+function M.close() require('acp.ui.window').leave() end
 
 --- Close a window that the user writes in, unless that would discard changes.
 function M.close_written(bufnr)

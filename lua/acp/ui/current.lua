@@ -7,6 +7,10 @@ local function session_of(name)
   return n and require('acp.base.state').get().sessions[n] and n or nil
 end
 
+--- Return the session whose chat or composer the current window shows.
+---@return integer|nil
+function M.here() return session_of(vim.api.nvim_buf_get_name(0)) end
+
 --- Watch the user's moves between buffers. Called when the first chat or composer is created;
 --- idempotent.
 M.watch = require('acp.base.once')(function()

@@ -138,7 +138,7 @@ function M.close(bufnr)
   if before and shown[before] then
     replace(win, before, place_below(before, winbar(before)))
   else
-    require('acp.ui.window').close(win)
+    require('acp.ui.window').leave()
   end
 end
 

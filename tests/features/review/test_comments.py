@@ -22,6 +22,15 @@ def test_a_comment_is_sent_with_a_prompt_that_is_sent_at_once(changed: Editor) -
     assert [block["resource"]["text"] for block in rest] == ["three", "line 7"]
 
 
+def test_a_comment_without_text_asks_for_it(changed: Editor) -> None:
+    changed.keys("]h:Acp comment<CR>")
+    changed.wait_screen("Comment on a.txt:3:")
+    changed.keys("<CR>:Acp comment<CR>")
+    changed.keys("better names<CR>")
+    changed.wait_screen("» better names")
+    assert "Acp:" not in changed.messages()
+
+
 def test_a_comment_is_sent_with_the_next_prompt(changed: Editor) -> None:
     changed.cmd("10")
     changed.cmd("Acp comment why ten?")

@@ -21,7 +21,7 @@ return {
   signals = {
     options_changed = { 'bar', 'update', if_loaded = true },
     composer_shown = { 'view', 'open_here' },
-    prompt_written = { 'view', 'follow' },
+    prompt_goes = { 'view', 'follow', if_loaded = true },
     question_at_cursor = { 'cursor_target', 'decision', if_loaded = true },
     question_at_row = { 'marks', 'question' },
     questions_changed = { 'marks', 'redraw', if_loaded = true },

@@ -29,6 +29,9 @@ return {
     stop = { 'stop the tool call or the terminal here', at_cursor('stop') },
     open_file = { actions.open_file[1], open_file(false) },
     open_file_at_line = { actions.open_file_at_line[1], open_file(true) },
-    close = { 'close the window', actions.close },
+    close = {
+      'close the window',
+      function(_, n) require('acp.features.chat.view').hide(n) end,
+    },
   },
 }

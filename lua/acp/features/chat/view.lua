@@ -3,6 +3,7 @@ local M = {}
 
 local api = vim.api
 local marks, buffers = require('acp.features.chat.marks'), require('acp.ui.chats')
+local hint = require('acp.features.chat.hint')
 local folds, scratch = require('acp.features.chat.folds'), require('acp.ui.scratch')
 local set, margin = require('acp.ui.win').set, require('acp.features.chat.margin')
 local chats = buffers.chats
@@ -121,6 +122,7 @@ function M.create(n, new)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     set_up(win, chat)
   end
+  hint.show(bufnr)
   require('acp.ui.current').watch()
   require('acp.features.chat.bar').watch()
   require('acp.features.chat.scroll_end').watch()
@@ -176,6 +178,7 @@ end
 local function edit(chat, change)
   local bufnr, own = chat.bufnr, { buf = chat.bufnr }
   local windows = followers(bufnr)
+  hint.hide(bufnr)
   api.nvim_set_option_value('modifiable', true, own) -- takes half the time of vim.bo
   local ok, err = pcall(change, bufnr)
   api.nvim_set_option_value('modifiable', false, own)
@@ -249,7 +252,7 @@ function M.ungather(n, id)
   if chats[n] and not chats[n].awaited then folds.remove(chats[n], id) end
 end
 
----@param win? integer window to show it in
+---@param win? integer window to show it in, in place of the chat there
 ---@param leaving? boolean whether the user is going to its composer
 local function show(bufnr, win, leaving)
   local chat = require('acp.config').get().chat
@@ -263,7 +266,7 @@ local function show(bufnr, win, leaving)
     leaving = leaving,
     replaced = function(other)
       is_replaced = true
-      signals.emit('chat_replaced', buffers.number(other), buffers.number(bufnr))
+      signals.emit('chat_replaced', buffers.number(other), buffers.number(bufnr), win ~= nil)
     end,
   }
   local window = require('acp.ui.window')
@@ -277,8 +280,9 @@ end
 
 --- Move the chat's windows in this tab page to its end, which they then follow. Called when the
 --- user sends a prompt.
+---@param n integer|nil session
 function M.follow(n)
-  local chat = chats[n]
+  local chat = n and chats[n]
   if chat and api.nvim_buf_is_loaded(chat.bufnr) then follow(chat.bufnr, shown_here(chat.bufnr)) end
 end
 
@@ -299,12 +303,18 @@ function M.open_here(n)
   end
 end
 
---- Open or close the chat of a session in this tab page.
+--- Close the chat of a session in this tab page, and the windows that belong to it.
+function M.hide(n)
+  require('acp.base.signals').emit('chat_hides', n)
+  vim.iter(shown_here(M.create(n))):each(require('acp.ui.window').close)
+end
+
+--- Open or close the chat of a session in this tab page, with the windows that belong to it.
 function M.toggle(n)
   local bufnr = M.create(n)
-  local windows = shown_here(bufnr)
-  if #windows == 0 then show(bufnr) end
-  vim.iter(windows):each(require('acp.ui.window').close)
+  if #shown_here(bufnr) > 0 then return M.hide(n) end
+  show(bufnr)
+  require('acp.base.signals').emit('chat_shown', n)
 end
 
 --- Frame operation: clear the chat. The host draws it again.

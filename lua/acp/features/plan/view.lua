@@ -97,18 +97,37 @@ local function place(n)
   }
 end
 
---- Show the plan of session `n` above its chat or at the top, or close its window. The focus does
---- not move.
-function M.toggle(n)
-  local window = require('acp.ui.window')
+--- Show the plan of session `n` above its chat or at the top. The focus does not move.
+local function show(n)
   local bufnr = M.ensure(n)
-  local win = window.showing(bufnr)
-  if win then
-    window.close(win)
-  else
-    window.open_beside(bufnr, place(n))
-    fit(bufnr)
-  end
+  require('acp.ui.window').open_beside(bufnr, place(n))
+  fit(bufnr)
+end
+
+---@return integer|nil win
+local function shown(n)
+  return require('acp.ui.window').showing(require('acp.ui.scratch').find(name_of(n)))
+end
+
+--- Show the plan of session `n`, or close its window.
+function M.toggle(n)
+  local win = shown(n)
+  if win then return require('acp.ui.window').close(win) end
+  show(n)
+end
+
+local hidden = {} ---@type table<integer, boolean> plans that were hidden with their chats
+
+--- Close the plan of session `n`, whose chat is being hidden.
+function M.hide(n)
+  local win = shown(n)
+  hidden[n] = win ~= nil
+  require('acp.ui.window').close(win)
+end
+
+--- Show the plan of session `n` if it was hidden with its chat.
+function M.show_again(n)
+  if hidden[n] and not shown(n) then show(n) end
 end
 
 return M

@@ -120,8 +120,8 @@ local function open_session(args)
   return open and (args.agent == nil or args.agent == session.agent) and n or nil
 end
 
---- Store unsent texts after the host was started, or when Neovim exits before that. The first signal
---- loads the declarations of all features, which would delay the first prompt.
+--- Store unsent texts after the host was started, or when Neovim exits before that. The first
+--- signal loads the declarations of all features, which would delay the first prompt.
 local function store_drafts()
   local function emit() require('acp.base.signals').emit('draft_goes') end
   local once = require('acp.base.once')(emit)
@@ -161,7 +161,8 @@ function M.send(n, args)
   if args.files then files.after_prompt() end
   if not sent then return false end
   track(n, args)
-  vim.schedule(function() require('acp.base.signals').emit('prompt_goes') end)
+  local session = not args.new and (args.session or require('acp.base.state').current()) or nil
+  vim.schedule(function() require('acp.base.signals').emit('prompt_goes', session) end)
   local attachments = package.loaded['acp.features.prompts.attachments']
   if attachments then attachments.remove(n) end
   return true

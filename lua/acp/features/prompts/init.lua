@@ -29,8 +29,10 @@ return {
   signals = {
     attached = { 'composer', 'decorate' },
     cancel_pressed = { 'commands', 'cancel_session' },
+    chat_hides = { 'composer.swap', 'hide', if_loaded = true },
     chat_opened = { 'composer.swap', 'opened' },
     chat_replaced = { 'composer.swap', 'changed' },
+    chat_shown = { 'composer.swap', 'show_again', if_loaded = true },
     composer_opens = { 'drafts', 'recall' },
     composer_wanted = { 'composer', 'open_insert' },
     draft_changed = { 'drafts', 'changed' },

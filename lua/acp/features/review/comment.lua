@@ -54,12 +54,9 @@ local function show(one, bufnr, row)
   })
 end
 
---- Add a remark on the hunk under the cursor, or on the line if there is no hunk.
-function M.add(text)
-  local here = require('acp.features.review.hunk').here()
-  if here.path == '' then
-    return require('acp.base.notify').error(require('acp.base.messages').no_file)
-  end
+---@param here { path: string, line: integer, bufnr: integer }
+---@param text string
+local function add_at(here, text)
   local bufnr, row = place(here)
   local context = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
   last_id = last_id + 1
@@ -69,6 +66,19 @@ function M.add(text)
   show(one, bufnr, row)
   waiting[#waiting + 1] = one
   require('acp.base.signals').emit('draft_goes')
+end
+
+--- Add a remark on the hunk under the cursor, or on the line if there is no hunk. Ask for a text
+--- that is empty.
+---@param text string
+function M.add(text)
+  local here, messages = require('acp.features.review.hunk').here(), require('acp.base.messages')
+  if here.path == '' then return require('acp.base.notify').error(messages.no_file) end
+  if text:match('%S') then return add_at(here, text) end
+  local line = require('acp.base.paths').shown(here.path) .. ':' .. here.line
+  vim.ui.input({ prompt = messages.ask_comment:format(line) }, function(answer)
+    if answer and answer:match('%S') then add_at(here, answer) end
+  end)
 end
 
 --- Frame operation: the lines that a remark refers to. They do not follow later edits.

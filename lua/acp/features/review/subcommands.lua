@@ -69,7 +69,6 @@ M.edits = {
 
 M.comment = {
   max = -1,
-  need = 'text',
   run = function(_, opts) require('acp.features.review.comment').add(opts.rest) end,
 }
 

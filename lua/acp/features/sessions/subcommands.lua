@@ -22,7 +22,8 @@ local M = {}
 
 M.new = subcommand.one_of('agents_and_presets', 'agent or preset', function(args)
   local cwd = require('acp.base.places').place()
-  if cwd then notify('new', { name = args[1], cwd = cwd }) end
+  if not cwd then return end
+  notify('new', { name = args[1], cwd = cwd, instead = require('acp.ui.current').here() })
 end)
 
 --- Actions of `:Acp sessions`. Not every agent supports all of them.

@@ -302,6 +302,15 @@ function M.close(win)
   end)
 end
 
+--- Close the current window and go back to the previous one.
+function M.leave()
+  local win, before = vim.api.nvim_get_current_win(), require('acp.ui.win').previous()
+  M.close(win)
+  if before and vim.api.nvim_win_is_valid(before) and not vim.api.nvim_win_is_valid(win) then
+    M.focus(before)
+  end
+end
+
 --- Close every window that shows `bufnr`, in all tab pages. The buffer stays loaded.
 function M.close_all(bufnr)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do

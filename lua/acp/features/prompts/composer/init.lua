@@ -246,7 +246,6 @@ function M.send(n, first, last, now)
   args.delivery = whole and draft_ids[n] or nil
   if not require('acp.features.prompts.delivery').send(n, args) then return end
   draft_ids[n] = nil
-  require('acp.base.signals').emit('prompt_written', n)
   require('acp.features.prompts.earlier_prompts').add(text)
   local draft = it.walk.at > 0 and it.walk.written[0] or ''
   it.walk, it.chips, it.new = require('acp.features.prompts.earlier_prompts').walk(), {}, false
@@ -272,7 +271,7 @@ end
 --- Send the text and close the window, as `ZZ` does with a file.
 function M.finish(n)
   if not blank(lines_of(composers[n].bufnr)) then M.send(n) end
-  require('acp.ui.window').close(vim.api.nvim_get_current_win())
+  require('acp.ui.window').leave()
 end
 
 --- Handle a write: `:w` sends the text, `:2,3w!` sends these lines, `:w file` writes a file.
@@ -545,6 +544,14 @@ function M.open(opts)
     M.decorate(n)
     if opts.insert then vim.cmd.startinsert({ bang = true }) end
   end)
+end
+
+--- Show composer `n` below its chat. The focus does not move.
+function M.show(n)
+  local where = vim.tbl_extend('force', place(n), { enter = false })
+  local win = require('acp.ui.window').open_beside(M.ensure(n), where)
+  if win then remember_rows(win) end
+  M.decorate(n)
 end
 
 --- Go from a chat to its composer in Insert mode.

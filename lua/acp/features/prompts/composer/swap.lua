@@ -1,24 +1,47 @@
---- Composers that follow their chats. When another chat replaces a chat in its window, its composer
---- replaces the one below. Otherwise text typed there would go to a session that is not visible.
+--- Composers that follow their chats: they are hidden and shown with them. When another chat
+--- replaces a chat in its window, its composer replaces the one below. Otherwise text typed there
+--- would go to a session that is not visible.
 local M = {}
 
 local api = vim.api
 
 --- Replace the composer below chat `new`, which has replaced chat `old`. A composer in the current
---- window stays.
+--- window stays unless the user asked for the other chat.
 ---@param old integer session number
 ---@param new integer
-function M.changed(old, new)
+---@param by_user boolean
+function M.changed(old, new, by_user)
   local window, composer = require('acp.ui.window'), require('acp.features.prompts.composer')
   local before = composer.bufnr(old)
   if not before or window.showing(require('acp.ui.chats').bufnr(old)) then return end
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    local idle = vim.w[win].acp and win ~= api.nvim_get_current_win()
-    if idle and api.nvim_win_get_buf(win) == before then
+    local can_go = vim.w[win].acp and (by_user or win ~= api.nvim_get_current_win())
+    if can_go and api.nvim_win_get_buf(win) == before then
       local opts = { layout = 'bottom', options = composer.options }
       window.replace(win, composer.ensure(new), opts)
     end
   end
+end
+
+local hidden = {} ---@type table<integer, boolean> composers that were hidden with their chats
+
+--- Close composer `n`, whose chat is being hidden. Its text stays.
+function M.hide(n)
+  local window = require('acp.ui.window')
+  local win = window.showing(require('acp.features.prompts.composer').bufnr(n))
+  hidden[n] = win ~= nil
+  if win == api.nvim_get_current_win() then
+    vim.cmd.stopinsert()
+    window.leave()
+  else
+    window.close(win)
+  end
+end
+
+--- Show composer `n` if it was hidden with its chat. The focus does not move.
+function M.show_again(n)
+  local composer = require('acp.features.prompts.composer')
+  if hidden[n] and not require('acp.ui.window').showing(composer.bufnr(n)) then composer.show(n) end
 end
 
 --- Return whether two splits are not directly below each other.

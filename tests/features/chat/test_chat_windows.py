@@ -1,0 +1,113 @@
+"""Windows of a chat in a real Neovim: its end, its composer and plan, and the way back to it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
+
+SHOWN = lua_chunk(__file__, "shown_buffers")
+AT_END = """
+local win = vim.fn.bufwinid('acp://chat/1')
+return vim.api.nvim_win_get_cursor(win)[1] == vim.fn.line('$', win)
+"""
+
+
+def shown(editor: Editor) -> list[str]:
+    """Return the buffers of the windows from top left to bottom right, without their paths."""
+    found: list[str] = editor.lua(SHOWN)
+    return found
+
+
+@pytest.fixture
+def chat(editor: Editor) -> Editor:
+    """Return an editor with a file, and a chat that is longer than its window."""
+    editor.open(editor.write("a.txt", "one\ntwo\n"))
+    editor.agent("script")
+    editor.turn("\n".join(f"say line {n}\\n" for n in range(60)))
+    editor.wait(AT_END)
+    return editor
+
+
+@pytest.mark.parametrize("keys", [":AcpPrompt say more<CR>", ":lua Acp('say more')<CR>"])
+def test_a_prompt_from_the_code_brings_the_chat_to_its_end(chat: Editor, keys: str) -> None:
+    chat.lua("_G.Acp = require('acp').prompt")
+    chat.keys("<C-w>lgg<C-w>h")
+    chat.wait("vim.bo.filetype ~= 'acpchat'")
+    assert not chat.lua(AT_END)
+    chat.keys(keys)
+    chat.wait_event("AcpTurnEnd", 2)
+    chat.wait(AT_END)
+    chat.wait_screen("┃ say more")
+
+
+@pytest.mark.parametrize("hide", [":Acp chat<CR>", "<C-w>lq"])
+def test_a_chat_goes_and_comes_with_its_composer_and_plan(chat: Editor, hide: str) -> None:
+    chat.keys("<C-w>l:Acp plan<CR>i")
+    chat.wait("vim.fn.mode() == 'i'")
+    chat.keys("half a prompt<Esc><C-w>t")
+    before = ["a.txt", "acp://plan/1", "acp://chat/1", "acp://composer/1"]
+    chat.wait("vim.fn.winnr('$') == 4")
+    assert shown(chat) == before
+    chat.keys(hide.replace("<C-w>l", ":call win_gotoid(bufwinid('acp://chat/1'))<CR>"))
+    chat.wait("vim.fn.winnr('$') == 1")
+    assert shown(chat) == ["a.txt"]
+    chat.keys(":Acp chat<CR>")
+    chat.wait("vim.fn.winnr('$') == 4")
+    assert shown(chat) == before
+    assert chat.lua("return vim.bo.buftype") == ""
+    assert chat.lines("acp://composer/1") == ["half a prompt"]
+
+
+def test_a_chat_that_is_hidden_from_its_composer_leaves_insert_mode(chat: Editor) -> None:
+    chat.lua("vim.keymap.set({ 'n', 'i' }, '<F2>', '<Cmd>Acp chat<CR>')")
+    chat.keys(":AcpPrompt<CR>")
+    chat.wait("vim.fn.mode() == 'i'")
+    chat.keys("<F2>")
+    chat.wait("vim.fn.winnr('$') == 1 and vim.fn.mode() == 'n'")
+    chat.keys("<F2>")
+    chat.wait("vim.fn.winnr('$') == 3")
+    assert chat.lua("return vim.bo.buftype") == ""
+
+
+@pytest.mark.parametrize(
+    ("keys", "title"),
+    [(":Acp terminals<CR>", "terminal"), ("G?Command t1<CR><CR>", "content")],
+)
+def test_closing_a_terminal_or_a_call_goes_back_to_the_chat(
+    chat: Editor, keys: str, title: str
+) -> None:
+    chat.turn(f"term_create t1 {json.dumps({'command': 'sleep 60'})}\nterm_embed t1")
+    chat.wait("#require('acp').state().sessions[1].terminals == 1")
+    chat.keys(f"<C-w>l{keys}")
+    if title == "terminal":
+        chat.wait_screen("1: sleep 60")
+        chat.keys("1<CR>")
+    chat.wait_screen(f"Scripted · {title}")
+    chat.wait("vim.bo.filetype ~= 'acpchat'")
+    chat.keys("q")
+    chat.wait("vim.bo.filetype == 'acpchat'")
+
+
+@pytest.mark.parametrize("where", ["composer", "chat"])
+def test_a_new_session_replaces_the_one_that_the_user_is_in(chat: Editor, where: str) -> None:
+    chat.keys(":AcpPrompt<CR>")
+    chat.wait("vim.fn.mode() == 'i'")
+    chat.keys("half a prompt<Esc>" + ("<C-w>k" if where == "chat" else ""))
+    chat.wait("vim.bo.filetype == ...", f"acp{where}")
+    chat.keys(":Acp new<CR>")
+    chat.wait("vim.fn.bufwinid('acp://chat/2') > 0")
+    assert shown(chat) == ["a.txt", "acp://chat/2", "acp://composer/2"]
+    assert chat.lua("return vim.fn.bufname()") == f"acp://{where}/2"
+    assert chat.lines("acp://composer/1") == ["half a prompt"]
+
+
+def test_an_empty_chat_names_the_keys_that_begin(chat: Editor) -> None:
+    chat.keys(":Acp new<CR>")
+    chat.wait_screen("a writes a prompt · g? lists all keys")
+    chat.turn("say hello")
+    chat.wait_screen("hello")
+    assert not any("writes a prompt" in row for row in chat.screen())
