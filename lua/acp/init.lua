@@ -73,8 +73,12 @@ end
 
 --- Return agent, state, pending permissions and used context for a statusline. This never starts
 --- Python.
+---@param opts? { short?: boolean } short: without agent and used context
 ---@return string
-function M.statusline() return module('acp.ui.statusline').text() end
+function M.statusline(opts)
+  -- Statusline plugins may pass a component.
+  return module('acp.ui.statusline').text(type(opts) == 'table' and opts.short == true)
+end
 
 --- Find a function that a feature declares, such as `history`. It is scheduled in a fast context.
 return setmetatable(M, {

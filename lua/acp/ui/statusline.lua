@@ -3,11 +3,10 @@ local M = {}
 
 local activity, state = require('acp.ui.activity'), require('acp.base.state')
 
-local used = false -- whether a statusline shows the text
-local shown = '' -- the last text returned
+local shown = {} ---@type table<boolean, string> last texts returned, by whether they are short
 
 --- Format a count: 12345 -> '12k'.
-local function short(count)
+local function rounded(count)
   if count >= 1e6 then return ('%.1fM'):format(count / 1e6) end
   return count >= 1000 and ('%dk'):format(math.floor(count / 1000 + 0.5)) or tostring(count)
 end
@@ -16,7 +15,7 @@ end
 local function usage(session)
   local reported = session.usage
   if not reported or not reported.used or not reported.size then return nil end
-  return short(reported.used) .. (reported.size > 0 and '/' .. short(reported.size) or '')
+  return rounded(reported.used) .. (reported.size > 0 and '/' .. rounded(reported.size) or '')
 end
 
 --- Count the pending questions outside session `n`, including those without a session.
@@ -29,33 +28,41 @@ local function questions_elsewhere(n)
   return ('%d %s elsewhere'):format(count, count == 1 and 'question' or 'questions')
 end
 
-local function current_text()
+---@param short boolean
+local function current_text(short)
   local now = state.get()
   local session = now.current and now.sessions[now.current]
   if not (session and session.agent) then
-    return now.host ~= 'stopped' and now.host and 'acp ' .. now.host or ''
+    local tells = now.host == 'starting' or now.host == 'failed'
+    return tells and 'acp ' .. now.host or ''
   end
   local summary = activity.of(now.current, session, state.edits())
-  local parts = { summary.agent, summary.status }
+  local parts = { summary.status }
   vim.list_extend(parts, summary.counts)
   parts[#parts + 1] = questions_elsewhere(now.current)
-  parts[#parts + 1] = usage(session)
+  if not short then vim.list_extend(parts, { summary.agent, usage(session) }) end
   return (table.concat(parts, ' · '):gsub('%%', ''))
 end
 
---- Return the text, such as `Claude · running 12 s · 1 queued · 5 to review · 34k/200k`; '' before
+--- Return the text, such as `running 12 s · 1 queued · 5 to review · Claude · 34k/200k`; '' before
 --- first use. It contains no `%`.
+---@param short boolean whether to leave out the agent and the used context
 ---@return string
-function M.text()
-  used, shown = true, current_text()
-  return shown
+function M.text(short)
+  shown[short] = current_text(short)
+  return shown[short]
 end
 
 --- Redraw the statuslines if the text is shown and has changed.
 ---@return boolean ticks whether the text changes with time
 function M.update()
-  if not used then return false end
-  if current_text() ~= shown then vim.cmd('redrawstatus! | redrawtabline') end
+  if next(shown) == nil then return false end
+  for short, text in pairs(shown) do
+    if current_text(short) ~= text then
+      vim.cmd('redrawstatus! | redrawtabline')
+      break
+    end
+  end
   local session = state.session()
   return session ~= nil and activity.ticks(session)
 end

@@ -114,6 +114,19 @@ def test_the_users_own_keys_are_named(editor: Editor) -> None:
     editor.wait_event("AcpTurnEnd")
 
 
+@pytest.mark.parametrize("open_chat", [True, False])
+def test_keys_are_named_with_escape_in_insert_mode(editor: Editor, open_chat: bool) -> None:
+    editor.setup({"chat": {"open": open_chat}, "keymaps": {"preset": ";"}})
+    ask(editor, **edit_of(editor))
+    editor.wait_screen(";y allow · ;n deny")
+    editor.keys("i")
+    editor.wait_screen("<Esc>;y allow · <Esc>;n deny")
+    editor.keys("<Esc>")
+    editor.wait_screen(" ;y allow · ;n deny")
+    editor.press(";n")
+    editor.wait_event("AcpTurnEnd")
+
+
 def test_a_hint_about_maps_is_shown_with_the_first_question_only(editor: Editor) -> None:
     editor.setup({"chat": {"open": False}})
     editor.agent("script")
@@ -144,8 +157,10 @@ def test_a_float_covers_no_chat_if_only_chats_are_open(edit: Start) -> None:
     editor.keys("gg")
     editor.cmd("AcpPrompt! chunks 300")
     editor.wait_event("AcpTurnEnd", 2)
+    editor.prompt(f"until_there {editor.work}/go\npermission")
+    editor.wait_event("AcpTurnStart", 3)
     editor.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/2'), { 1, 0 })")
-    editor.cmd("AcpPrompt permission")
+    editor.write("go", "")
     editor.wait_event("AcpPermission")
     wait_float(editor, "hidden")
     editor.wait_message("acp: Scripted wants to run p1 · :Acp allow · :Acp deny")

@@ -40,7 +40,7 @@ def test_queued_prompts_are_announced_and_counted(editor: Editor) -> None:
     editor.wait(f"#{QUEUE} == 1")
     editor.prompt("say b")
     editor.wait(f"#{QUEUE} == 2")
-    editor.wait("require('acp').statusline():find('^Scripted · running %d s · 2 queued$')")
+    editor.wait("require('acp').statusline():find('^running %d s · 2 queued · Scripted$')")
     until(lambda: "Queued (2 waiting). Edit with :Acp queue" in editor.messages())
 
 

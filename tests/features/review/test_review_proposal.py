@@ -130,7 +130,7 @@ def test_the_statusline_counts_pending_hunks(front: Editor) -> None:
     path = changed(front)
     front.open(path)
     edits(front, entry(path, LINES), entry(front.work / "x", [], kind="deleted", hunks=0))
-    assert front.lua("return require('acp').statusline()") == "A · idle · 4 to review"
+    assert front.lua("return require('acp').statusline()") == "idle · 4 to review · A"
 
 
 @pytest.mark.parametrize(

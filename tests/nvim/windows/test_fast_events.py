@@ -86,7 +86,7 @@ def test_snapshot_and_statusline_are_returned_at_once(editor: Editor) -> None:
     editor.turn("say hello")
     assert run_fast(editor, "return require('acp').state().sessions[1].status") == "idle"
     statusline = run_fast(editor, "return require('acp').statusline()")
-    assert re.fullmatch(r"Scripted · done in \d+ s", statusline)
+    assert re.fullmatch(r"done in \d+ s · Scripted", statusline)
 
 
 def test_a_handler_may_be_registered_and_may_answer_there(editor: Editor) -> None:

@@ -189,8 +189,11 @@ def test_a_message_waits_until_the_command_line_is_free(edit: Start) -> None:
 
 def test_statusline_shows_agent_and_state(front: Editor) -> None:
     assert front.lua("return require('acp').statusline()") == ""
+    front.lua("require('acp.base.state').set({'host'}, 'running')")
+    assert front.lua("return require('acp').statusline()") == ""
     session(front, status="running", permissions=[permission("p1")])
-    assert front.lua("return require('acp').statusline()") == "Claude · waiting for you · 34k/200k"
+    assert front.lua("return require('acp').statusline()") == "waiting for you · Claude · 34k/200k"
+    assert front.lua("return require('acp').statusline({ short = true })") == "waiting for you"
     session(front, usage={"used": 34_000, "size": 0})
     assert front.lua("return require('acp').statusline()").endswith(" 34k")
     assert sent(front) == []

@@ -415,6 +415,7 @@ local function register()
   on({ 'WinClosed', 'TabEnter', 'VimResized' }, on_window)
   on('WinEnter', vim.schedule_wrap(ask_for_more))
   local moves = { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' }
+  vim.list_extend(moves, { 'InsertEnter', 'InsertLeave' })
   on(moves, vim.schedule_wrap(adjust))
   on('User', vim.schedule_wrap(adjust), { pattern = 'AcpReview' })
   require('acp.ui.highlights').define()

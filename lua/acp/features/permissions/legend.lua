@@ -18,6 +18,7 @@ local HINTS = {
 local known = {} ---@type table<integer|string, acp.Card> by id
 local oldest ---@type integer|string|nil id of the question that `:Acp allow` answers
 local here ---@type integer|string|nil id of the card in a chat under the cursor
+local was_inserting = false -- mode at the last call of `enter`
 local answers ---@type acp.Answers|nil cached keys and commands
 local hinted ---@type integer|string|nil id of the question that showed the hint about mappings
 
@@ -29,6 +30,9 @@ local function mapped(plug)
     if map.rhs == plug then return vim.fn.keytrans(map.lhsraw or map.lhs) end
   end
 end
+
+--- Return whether the user is in Insert mode, where the mappings need <Esc> before.
+local function is_inserting() return vim.api.nvim_get_mode().mode:match('^i') ~= nil end
 
 ---@return acp.Answers
 local function look_up()
@@ -117,8 +121,10 @@ end
 ---@return string[]
 local function outside(cards)
   local by, parts = answers or look_up(), {}
+  local escape = is_inserting() and '<Esc>' or ''
   local function label(key, word)
-    return vim.startswith(key, ':') and key or ('%s %s'):format(key, word)
+    if vim.startswith(key, ':') then return key end
+    return ('%s%s %s'):format(escape, key, word)
   end
   local to_fill_in = not any(cards, takes_yes)
   parts[1] = to_fill_in and ':Acp permissions' or label(by.allow, 'allow')
@@ -200,13 +206,13 @@ function M.below(id, room)
   return with_hint(outside({ card }), { card }, room)
 end
 
---- Set the card of a chat that the cursor is on, nil for none.
+--- Set the card of a chat that the cursor is on, nil for none, and note the mode.
 ---@param id integer|string|nil
 ---@return boolean changed
 function M.enter(id)
-  if id == here then return false end
-  here = id
-  return true
+  local before, inserted = here, was_inserting
+  here, was_inserting = id, is_inserting()
+  return here ~= before or was_inserting ~= inserted
 end
 
 return M
