@@ -95,11 +95,23 @@ local function definition(link)
   return { fg = normal.fg, ctermfg = normal.ctermfg, default = true }
 end
 
+local GREY = 8 -- of 16 colours
+
+--- Return a grey for the placeholder if the colour scheme has none for the terminal, like Neovim's
+--- own scheme without 'termguicolors'. The placeholder would look like typed text.
+---@return vim.api.keyset.highlight|nil
+local function placeholder()
+  local comment = vim.api.nvim_get_hl(0, { name = M.groups.AcpPlaceholder, link = false })
+  if vim.o.termguicolors or comment.ctermfg or comment.cterm then return nil end
+  return { fg = comment.fg, ctermfg = GREY, default = true }
+end
+
 --- Define every group that the colour scheme does not define, now and after each change of scheme.
 --- Later calls do nothing.
 M.define = require('acp.base.once')(function()
   local function set()
-    local tints = require('acp.ui.tints')
+    local tints, grey = require('acp.ui.tints'), placeholder()
+    if grey then vim.api.nvim_set_hl(0, 'AcpPlaceholder', grey) end
     for group, link in pairs(M.groups) do
       if not tints.has(group) then vim.api.nvim_set_hl(0, group, definition(link)) end
     end

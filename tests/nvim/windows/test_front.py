@@ -187,6 +187,15 @@ def test_a_message_waits_until_the_command_line_is_free(edit: Start) -> None:
     front.wait_message("acp: later")
 
 
+def test_the_placeholder_is_grey_in_a_terminal_with_16_colours(edit: Start) -> None:
+    front = edit(init=HOST, screen=(60, 20))
+    front.lua("require('acp.ui.highlights').define()")
+    look = "return vim.api.nvim_get_hl(0, { name = 'AcpPlaceholder' })"
+    assert front.lua(look)["ctermfg"] == 8
+    front.cmd("colorscheme habamax")
+    assert front.lua(look)["link"] == "Comment"
+
+
 def test_statusline_shows_agent_and_state(front: Editor) -> None:
     assert front.lua("return require('acp').statusline()") == ""
     front.lua("require('acp.base.state').set({'host'}, 'running')")
