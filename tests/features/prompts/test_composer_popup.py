@@ -108,6 +108,17 @@ def test_a_prompt_is_sent_while_the_menu_is_open(front: Editor) -> None:
     assert composer(front) == ["next"]
 
 
+def test_a_sent_word_is_no_longer_completed_by_blink(front: Editor) -> None:
+    front.cmd("AcpPrompt")
+    front.lua(
+        "package.loaded['blink.cmp.completion.trigger'] = "
+        "{ hide = function() _G.line = vim.api.nvim_get_current_line() end }"
+    )
+    front.keys("hello<C-s>")
+    assert front.lua("return _G.line") == "hello", "before the text goes"
+    assert composer(front) == [""]
+
+
 def test_commands_that_arrive_later_pop_up_then(front: Editor) -> None:
     session(front, commands=[])
     front.cmd("AcpPrompt")

@@ -54,4 +54,11 @@ function M.typed(n)
   if not has_completion() then completion.when_known(n, show) end
 end
 
+--- End the completion of blink.cmp before the text is taken out of a composer. Otherwise it takes
+--- the empty line for a shorter word, and lists the words of all buffers.
+function M.leave()
+  local trigger = package.loaded['blink.cmp.completion.trigger']
+  if trigger then trigger.hide() end
+end
+
 return M
