@@ -55,6 +55,24 @@ def test_one_hunk_is_accepted_one_rejected_and_the_next_file_shown(worked: Edito
     worked.wait_screen("┃ def f9(gamma):")
 
 
+def test_an_unrejected_last_hunk_is_not_drawn_between_the_sides(worked: Editor) -> None:
+    worked.keys(":Acp accept file<CR>")
+    worked.wait("vim.fn.expand('%:t') == 'b.py'")
+    worked.keys(":Acp review b.py<CR>")
+    worked.wait_screen("b.py · +1 -1")
+    worked.keys("\\r")
+    count(worked, 1)
+    worked.keys(":Acp unreject<CR>")
+    count(worked, 2)
+    worked.keys("[f")
+    worked.wait_screen("b.py · +1 -1")
+    assert sum("def f1(alpha):" in row for row in worked.screen()) == 1
+    worked.keys("\\q")
+    worked.cmd("edit b.py")
+    worked.wait_screen("┃ def f1(gamma):")
+    assert sum("def f1(alpha):" in row for row in worked.screen()) == 1
+
+
 def test_a_review_works_from_opening_to_end(worked: Editor) -> None:
     worked.cmd("Acp review")
     worked.wait("#vim.api.nvim_list_tabpages() == 2")

@@ -24,7 +24,6 @@ local AT_ONCE = 100
 ---@field bufnr? integer the buffer that shows it
 ---@field count? integer lines of the buffer when the rows were set
 ---@field entries acp.Entry[]
----@field hidden? boolean marks only record positions, because diff mode shows the changes
 ---@field cancel? fun() stops drawing the rest
 
 local files = {} ---@type table<string, acp.InlineFile>
@@ -48,8 +47,11 @@ local function refine(bufnr, from, to)
   end
 end
 
+--- Buffers whose marks only record positions, because diff mode shows the changes.
+local hidden_in = {} ---@type table<integer, true>
+
 ---@param file acp.InlineFile
-local function is_hidden(file) return file.hidden or not config.get().review.inline end
+local function is_hidden(file) return hidden_in[file.bufnr] or not config.get().review.inline end
 
 ---@param file acp.InlineFile
 local function refine_visible(file)
@@ -264,8 +266,9 @@ end
 ---@param hidden boolean
 function M.hide(bufnr, hidden)
   local file = by_buffer[bufnr]
-  if file and api.nvim_buf_is_loaded(bufnr) and (file.hidden or false) ~= hidden then
-    file.hidden = hidden
+  if (hidden_in[bufnr] or false) == hidden then return end
+  hidden_in[bufnr] = hidden or nil
+  if file and api.nvim_buf_is_loaded(bufnr) then
     local at = draw.positions(bufnr)
     for _, entry in ipairs(file.entries) do
       if entry.id and at[entry.id] then
