@@ -223,10 +223,10 @@ class Host:
         conversations = self.conversation_observers
         tools = ToolTurns(self.tools, self.tool_editor)
         conversations.on_turn_starting.append(tools.on_turn_starting)
-        conversations.on_turn_cancelled.append(tools.on_turn_cancelled)
+        conversations.on_turn_cancelled.append(self.toolbox.cancel)
         conversations.on_agent_left.append(tools.on_agent_left)
         conversations.on_open_failed.append(self.sessions.on_open_failed)
-        conversations.on_prompt_sent.append(tools.on_prompt_sent)
+        conversations.on_prompt_sent.append(self.tools.on_prompt_sent)
         conversations.on_prompt_answered.append(self.sessions.on_prompt_answered)
         conversations.on_turn_ended.extend((tools.on_turn_ended, memory.on_turn_ended))
         self.verbs.add("acp_nvim.host.verbs", "setup", "picked", "typed", "async_reply")
@@ -254,7 +254,7 @@ class Host:
 
     def decision(self, decision_id: str) -> Decision | None:
         """Return a pending decision by its id, from all sessions and outside of them."""
-        asked = [session.decisions for session in self.sessions.all()]
+        asked = [session.decisions for session in self.session_list.all()]
         asked.append(self.unscoped_questions.decisions)
         found = (decisions.get(decision_id) for decisions in asked)
         return next((decision for decision in found if decision is not None), None)

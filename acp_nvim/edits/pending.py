@@ -93,7 +93,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         """Return whether the user has changed a file that the agent created."""
         return self.base is None and self.live != self.written
 
-    @property
+    @cached_property
     def hunks(self) -> list[Hunk]:
         """Return the pending hunks from base to live rows, in ascending order.
 

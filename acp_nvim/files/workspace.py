@@ -178,10 +178,6 @@ class Workspace(Generic[S]):
         self.files.ledger.drop_parked(paths)
         self.persistence.touch()
 
-    def expect_turn(self, session: S) -> None:
-        """Start the scan for a prompt that waits for its session."""
-        self.early_scans.expect(session)
-
     async def begin_turn(
         self,
         session: S,

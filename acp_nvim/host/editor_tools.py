@@ -74,7 +74,7 @@ class EditorTools:
             return None
         return OwnServer(_by_relay(entrance), [entrance.token])
 
-    def prompted(self, session: Session) -> None:
+    def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
         """Check some time after the first prompt whether the agent has connected."""
         if session.agent in LATE:
             return
@@ -94,10 +94,6 @@ class EditorTools:
         """Announce changed tools to the sessions that have some."""
         self._door.refresh()
         self._over_acp.refresh()
-
-    def cancel(self, session: Session) -> None:
-        """Cancel the calls of a session whose turn is cancelled."""
-        self._toolbox.cancel(session)
 
     def withdraw(self, session: Session) -> None:
         """Withdraw the tools from a session."""
@@ -131,12 +127,6 @@ class ToolTurns(Struct, frozen=True, eq=False):
         """Prepare Neovim, which has time until the agent calls a tool."""
         if turn.session.tools is not None and not turn.is_at_agent:
             asyncio.get_running_loop().call_soon(self.editor.turn_began, turn.session)
-
-    def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
-        self.tools.prompted(session)
-
-    def on_turn_cancelled(self, session: Session) -> None:
-        self.tools.cancel(session)
 
     async def on_turn_ended(self, session: Session) -> None:
         if session.tools is not None:

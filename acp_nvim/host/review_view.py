@@ -122,8 +122,8 @@ def meta(entry: Pending, listed: Sequence[Table], tick: int | None) -> Table:
     computed from the rows.
     """
     found: Table = {"kind": entry.kind, "conflict": entry.conflict}
-    if note(entry):
-        found["note"] = note(entry)
+    if noted := note(entry):
+        found["note"] = noted
     if entry.summary().hunks > MAX_MARKED or any("more" in row for row in listed):
         found["partial"] = True
     return found if tick is None else found | {"tick": tick}
@@ -132,7 +132,8 @@ def meta(entry: Pending, listed: Sequence[Table], tick: int | None) -> Table:
 def summary(entry: Pending) -> Table:
     """Return an entry of `state().edits`."""
     counts = entry.summary()
-    extra = {"note": note(entry)} if note(entry) else {}
+    noted = note(entry)
+    extra = {"note": noted} if noted else {}
     return extra | {
         "path": counts.path,
         "hunks": counts.hunks,

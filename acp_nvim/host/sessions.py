@@ -53,11 +53,6 @@ class Sessions:
         """Return the number of the session for commands without a number."""
         return self._list.current
 
-    @property
-    def cwd(self) -> str:
-        """Return the user's last working directory."""
-        return self._list.cwd
-
     def new(
         self,
         cwd: str,
@@ -128,10 +123,6 @@ class Sessions:
         paths = self._settings().files.directories
         return list(dict.fromkeys(str(Path(cwd, Path(path).expanduser())) for path in paths))
 
-    def work_in(self, cwd: str) -> None:
-        """Set the user's working directory."""
-        self._list.work_in(cwd)
-
     def make_current(self, n: int) -> None:
         """Make this the session for commands without a number."""
         self._list.make_current(n)
@@ -145,7 +136,7 @@ class Sessions:
         The session is about to be closed, or could not be opened.
         """
         memory.unfreeze_objects()
-        self._workspace.agent_files.forget(str(n))
+        self._workspace.files.bases.forget(str(n))
         others = (c for key, c in self.conversations.items() if key != n)
         rest = [c for c in others if c.session.status != "closed"]
         if self.current == n and rest:
@@ -155,10 +146,6 @@ class Sessions:
         """Return the sessions of an agent that are not closed."""
         ours = (c for c in self.conversations.values() if c.session.agent == agent)
         return [c for c in ours if c.session.status != "closed"]
-
-    def all(self) -> list[Session]:
-        """Return all sessions, including closed ones."""
-        return self._list.all()
 
     def conversation(self, n: int | None) -> Conversation | None:
         """Return the conversation of a session, or of the current one if `n` is None.

@@ -48,7 +48,7 @@ def _earlier(host: Host, session: Session, agent_id: str, key: str) -> int | Non
     """Return the number of the continued session. Of several, it has the latest checkpoint."""
     keys, checkpoints = host.workspace.persistence.keys, host.files.checkpoints
     same = (session.agent, agent_id)
-    found = {it.n for it in host.sessions.all() if agent_id and (it.agent, it.id) == same}
+    found = {it.n for it in host.session_list.all() if agent_id and (it.agent, it.id) == same}
     found |= set(keys.others(*same)) if agent_id else set()
     if key in keys.infos:
         found.add(keys.number(key))

@@ -88,7 +88,7 @@ def open_decision(host: Host, args: Args) -> None:
 
 def _all(host: Host, decision: Decision) -> list[str]:
     """Return a question in full, with its tool call if it has one."""
-    for session in host.sessions.all():
+    for session in host.session_list.all():
         entry = entry_of(decision, session) if session.decisions.get(decision.id) else None
         if entry is not None:
             return in_full.whole_entry(entry)

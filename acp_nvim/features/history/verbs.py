@@ -139,4 +139,4 @@ async def _export(host: Host, stored: StoredSession, entries: Sequence[Entry]) -
 
 
 def _path(host: Host, name: str) -> Path:
-    return Path(host.sessions.cwd) / Path(name).expanduser()
+    return Path(host.session_list.cwd) / Path(name).expanduser()

@@ -60,7 +60,7 @@ def bring(host: Host, args: Args) -> None:
 @verb("cards")
 def cards(host: Host, args: Args) -> None:
     """Show the cards of all listed questions, when the user enters a card."""
-    for session in host.sessions.all():
+    for session in host.session_list.all():
         if session.root is session and session.decisions.show_listed():
             session.change(*{decision.listed for decision in session.decisions.front})
     host.unscoped_questions.show_listed()
@@ -94,7 +94,7 @@ def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None
 
 def _session_of(host: Host, decision: Decision) -> Session | None:
     """Return the session whose chat has the question. A subagent asks in its root session."""
-    found = (s for s in host.sessions.all() if s.decisions.get(decision.id) is decision)
+    found = (s for s in host.session_list.all() if s.decisions.get(decision.id) is decision)
     return next(found, None)
 
 
@@ -124,7 +124,7 @@ async def propose(host: Host, args: Args) -> None:
 
 
 def _oldest_with_edits(host: Host) -> str | None:
-    asked = ((session, d) for session in host.sessions.all() for d in session.decisions)
+    asked = ((session, d) for session in host.session_list.all() for d in session.decisions)
     return next((d.id for session, d in asked if shows_edits(session, d)), None)
 
 

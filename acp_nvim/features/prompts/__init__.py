@@ -23,9 +23,9 @@ def install(app: Host) -> None:
     view = PromptView(app.screen, app.pace, sent, app.comments)
     files = TurnFiles(app.workspace, app.buffers)
     observers = app.conversation_observers
-    observers.on_awaited.extend((view.on_awaited, app.workspace.expect_turn))
+    observers.on_awaited.extend((view.on_awaited, app.workspace.early_scans.expect))
     observers.on_turn_starting.append(files.on_turn_starting)
     observers.on_prompt_sent.append(view.on_prompt_sent)
     observers.on_prompt_requeued.append(view.on_prompt_requeued)
     observers.on_prompt_returned.append(view.on_prompt_returned)
-    observers.on_turn_ended.extend((view.on_turn_ended, files.on_turn_ended))
+    observers.on_turn_ended.extend((view.on_turn_ended, app.workspace.end_turn))

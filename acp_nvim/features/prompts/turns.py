@@ -72,7 +72,3 @@ class TurnFiles(Struct, frozen=True, eq=False):
             session, prompt, clean_text(prompt.text), turn.texts, under_way=turn.is_at_agent
         )
         prompt.count_as(self.workspace.prompts.last(session))
-
-    async def on_turn_ended(self, session: Session) -> None:
-        """Attribute the changes on disk, before the next turn."""
-        await self.workspace.end_turn(session)

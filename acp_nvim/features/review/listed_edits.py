@@ -23,9 +23,10 @@ def quickfix(entry: Pending) -> list[Table]:
         text = f"deleted: {instead} is there now" if instead else "deleted"
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "I"}]
     found = [_item(entry, hunk) for hunk in entry.hunks[:MAX_MARKED]]
-    if note(entry) or not found:
+    noted = note(entry)
+    if noted or not found:
         empty = f"renamed from {entry.origin}" if entry.origin else "created, empty"
-        text = note(entry) or empty
+        text = noted or empty
         found.insert(0, {"filename": entry.path, "lnum": 1, "text": text, "type": "I"})
     return found
 

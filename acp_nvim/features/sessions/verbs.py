@@ -35,7 +35,7 @@ def current(host: Host, args: Args) -> None:
 async def sessions(host: Host, args: Args) -> None:
     """Let the user pick a session and, without `action`, an action."""
     cwd = str(args["cwd"])
-    host.sessions.work_in(cwd)
+    host.session_list.work_in(cwd)
     entries: list[session_picker.Entry] = [*session_picker.opened(host)]
     entries += await session_picker.stored(host, cwd)
     if not entries:

@@ -81,16 +81,17 @@ class PendingView:
         """Show all changed files. The event of an agent's change is sent after its hunks."""
         changed, self._changed = self._changed, set()
         announced, self._announced = self._announced, []
+        for path in sorted(changed):
+            self.show(path)
         if changed:
-            self._show_all(changed)
+            self._journal_due.set()
+            self._report_parked()
+            self._show_lists()
         for change in announced:
             self._view.report_edit(*change)
 
-    def _show_all(self, paths: Iterable[str]) -> None:
-        for path in sorted(paths):
-            self.show(path)
-        self._journal_due.set()
-        self._report_parked()
+    def _show_lists(self) -> None:
+        """Show the list of pending files, and the edits of each session."""
         pending = [entry.path for entry in self._ledger.files()]
         if pending != self._pending:
             self._pending = pending

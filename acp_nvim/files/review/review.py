@@ -108,12 +108,12 @@ class Review:
         if entry is None:
             return [wording.NOTHING_IN.format(file=Path(path).name)]
         chosen = seen.hunk_at(row) if seen is not None else None
-        hunk = None
-        if not _is_whole(entry):
+        is_whole, hunk = _is_whole(entry), None
+        if not is_whole:
             hunk = entry.like(seen, chosen) if seen and chosen else entry.hunk_at(row)
-        if hunk is None and not _is_whole(entry) and chosen is None:
+        if hunk is None and not is_whole and chosen is None:
             return [wording.NO_HUNK.format(line=row + 1)]
-        if hunk is None and seen is not None and not (_is_whole(entry) and _is_whole(seen)):
+        if hunk is None and seen is not None and not (is_whole and _is_whole(seen)):
             return [wording.HUNK_CHANGED.format(line=row + 1)]
         decide = self._ledger.accept if verdict == "accept" else self._ledger.reject
         notes = await self._writer.carry_out(decide(path, hunk), [entry])

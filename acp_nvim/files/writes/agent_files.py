@@ -242,10 +242,6 @@ class AgentFiles(Generic[S]):
             session, path, "created" if before is None else "modified", "fs"
         )
 
-    def forget(self, session_key: str) -> None:
-        """Drop the memory of a session that has ended."""
-        self._bases.forget(session_key)
-
     async def _settled(self, where: Place) -> Text:
         """Return the text after all writes that were requested before."""
         if not self._tracked.is_busy(where.real):

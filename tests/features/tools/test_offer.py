@@ -19,6 +19,7 @@ from acp_nvim.features.tools.tool_list import own_tools
 from acp_nvim.host.editor_tools import RELAY, EditorTools
 from acp_nvim.host.observers import HostObservers
 from acp_nvim.protocol import schema
+from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Line
 from acp_nvim.tasks import Tasks
@@ -120,11 +121,11 @@ async def test_an_agent_that_does_not_connect_is_reported_once(tmp_path: Path) -
     session = Session(1, "agent", "/")
     async with tools_of(tmp_path, 0.01) as tools:
         tools.offer(session, True, "relay")
-        tools.prompted(session)
-        tools.prompted(session)
+        tools.on_prompt_sent(session, Prompt("Hello"))
+        tools.on_prompt_sent(session, Prompt("Hello"))
         await eventually(lambda: chat_lines(session))
         tools.offer(session, True, "relay")
-        tools.prompted(session)
+        tools.on_prompt_sent(session, Prompt("Hello"))
     assert chat_lines(session) == ["Agent has not connected to the editor's tools (:Acp info)"]
 
 
@@ -133,7 +134,7 @@ async def test_an_agent_that_has_connected_is_not_reported(tmp_path: Path) -> No
     async with tools_of(tmp_path, 0.01) as tools:
         for one in (session, silent):
             tools.offer(one, True, "relay")
-            tools.prompted(one)
+            tools.on_prompt_sent(one, Prompt("Hello"))
         assert session.tools is not None
         session.tools.connect(1)
         session.tools.connect(0)
@@ -146,7 +147,7 @@ async def test_a_session_without_tools_has_no_timer(tmp_path: Path) -> None:
     async with tools_of(tmp_path, 0) as tools:
         before = len(asyncio.all_tasks())
         assert tools.offer(session, False, "relay") is None
-        tools.prompted(session)
+        tools.on_prompt_sent(session, Prompt("Hello"))
         assert len(asyncio.all_tasks()) == before
     assert session.tools is None
 
