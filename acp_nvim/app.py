@@ -76,6 +76,7 @@ FEATURES: Final = (
     "chat",
     "extensions",
     "forms",
+    "library",
     "login",
     "permissions",
     "presets",

@@ -188,7 +188,12 @@ OPTION_PASS: Final = "Pass them on until Neovim ends"
 OPTION_PASS_ALWAYS: Final = "Pass them on while the file is unchanged"
 OPTION_LEAVE: Final = "Leave them out until Neovim ends"
 OPTION_LEAVE_ALWAYS: Final = "Leave them out while the file is unchanged"
-PASS_ON: Final = "Pass on {servers}?"
+SEND_PROJECT_PROMPT: Final = "Send the project's prompt {subject}?"
+OPTION_SEND: Final = "Send it, and again until Neovim ends"
+OPTION_SEND_ALWAYS: Final = "Send it while the file is unchanged"
+OPTION_DO_NOT_SEND: Final = "Do not send it until Neovim ends"
+OPTION_NEVER_SEND: Final = "Do not send it while the file is unchanged"
+PASS_ON: Final = "Pass on {subject}?"
 MCP_ALLOWED: Final = "New sessions get these servers, this one after :Acp restart"
 
 # Pending edits

@@ -9,6 +9,9 @@ M.defaults = {
   agents_file = nil,
   -- name -> { agent, model, mode, options, tools, rules, system_prompt } of a session, all optional
   presets = {},
+  -- name -> text, { text = …, preset = … } or function(ctx), beside those of `:Acp ask`. `false`
+  -- removes one.
+  prompts = {},
   python = nil,
   mcp_servers = {},
   -- The editor's own tools: true, false, or a list of names. Agents can have their own value.
@@ -313,12 +316,12 @@ end
 ---@param value table<string, any>|nil
 local function map(value) return next(value or {}) == nil and vim.empty_dict() or value end
 
---- Return the arguments of the verb `setup`: all options except those of keys and the composer,
---- Neovim's standard paths, and the number of the next session.
+--- Return the arguments of the verb `setup`: all options except those of keys, composer,
+--- notifications and prompts, Neovim's standard paths, and the number of the next session.
 ---@return table
 function M.for_host()
   local args = vim.deepcopy(M.get())
-  for _, name in ipairs({ 'keymaps', 'composer', 'notify' }) do
+  for _, name in ipairs({ 'keymaps', 'composer', 'notify', 'prompts' }) do
     args[name] = nil
   end
   args.agents_file = args.agents_file and vim.fn.expand(args.agents_file) or nil

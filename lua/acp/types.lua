@@ -197,6 +197,7 @@
 ---@field agents table<string, acp.AgentConfig>
 ---@field agents_file? string
 ---@field presets table<string, acp.Preset>
+---@field prompts table<string, string|{ text: string, preset?: string }|function|false>
 ---@field python? string
 ---@field mcp_servers table[]
 ---@field tools boolean|string[]

@@ -24,6 +24,7 @@ from tests.support.tree_copy import add_blocks, copy_tree, delete_feature
         ("blame", "blame"),
         ("presets", "preset"),
         ("refuse", "refuse"),
+        ("library", "trust_prompt"),
     ],
 )
 def test_a_turn_works_without_a_feature(

@@ -1,4 +1,4 @@
-"""Consent to project files that start programs.
+"""Consent to project files that start programs or instruct agents.
 
 Such a file is not the user's own configuration, so it is passed on only after they agree, once for
 each content of the file.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -27,13 +27,31 @@ OPTIONS: Final = (
 )
 
 
+OnAnswer: TypeAlias = Callable[[bool | None], None]
+
+
+class Words(Struct, frozen=True):
+    """Texts of the questions about one kind of file."""
+
+    title: str
+    """It contains the subject as `{subject}`."""
+    options: Sequence[Option]
+    allowed: str = ""
+    """Line for the chat after an agreement."""
+
+
+SERVERS: Final = Words(wording.PASS_ON, OPTIONS, wording.MCP_ALLOWED)
+
+
 class Project(Struct, frozen=True):
-    """Project file, with a digest of its content and one line for each program it starts."""
+    """Project file, with a digest of its content and the lines to show to the user."""
 
     file: str
     digest: str
     names: Sequence[str] = ()
     lines: Sequence[str] = ()
+    subject: str = ""
+    """Subject of the question, or an empty string for the MCP servers."""
 
     @property
     def key(self) -> str:
@@ -56,6 +74,7 @@ class Consent:
         self,
         failed: Callable[[str], None] = lambda _: None,
         path: Callable[[], Path | None] = lambda: None,
+        words: Words = SERVERS,
     ) -> None:
         """Set up without reading the file.
 
@@ -63,38 +82,45 @@ class Consent:
         before it is known.
         """
         self._answers: dict[str, bool] = {}
-        self._asked: set[str] = set()
+        self._asked: dict[str, list[OnAnswer]] = {}
+        """Functions to call with the answer to each open question."""
         self._failed = failed
         self._path = path
+        self._words = words
 
     def answer(self, project: Project) -> bool | None:
         """Return the user's answer, or None before they have answered."""
         return self._answers.get(project.key, self._stored().get(project.key))
 
-    def ask(self, session: Session, project: Project) -> None:
+    def ask(self, session: Session, project: Project, then: OnAnswer = lambda _: None) -> None:
         """Ask in a session's chat unless the question is already open. Nothing waits for the
-        answer."""
+        answer. `then` gets it, or None if the question is cancelled."""
         if project.key in self._asked:
+            self._asked[project.key].append(then)
             return
-        self._asked.add(project.key)
-        title = wording.PASS_ON.format(servers=project.servers)
+        self._asked[project.key] = [then]
+        title = self._words.title.format(subject=project.subject or project.servers)
         decision = Decision(
-            ids.new("d"), "consent", title, "execute", options=OPTIONS, details=project.lines
+            *(ids.new("d"), "consent", title, "execute"),
+            options=self._words.options,
+            details=project.lines,
         )
         session.ask(decision)
         session.event("AcpNotice", severity="info", title=title)
         decision.waiters.append(lambda outcome: self._answered(session, project, outcome))
 
     def _answered(self, session: Session, project: Project, outcome: Outcome) -> None:
-        self._asked.discard(project.key)
-        if outcome.option is None:
-            return
-        allowed = outcome.option.kind.startswith("allow")
-        self._answers[project.key] = allowed
-        if outcome.option.kind.endswith("always"):
-            self._store(project, allowed)
-        if allowed:
-            session.notice("info", wording.MCP_ALLOWED)
+        waiting = self._asked.pop(project.key)
+        allowed = None
+        if outcome.option is not None:
+            allowed = outcome.option.kind.startswith("allow")
+            self._answers[project.key] = allowed
+            if outcome.option.kind.endswith("always"):
+                self._store(project, allowed)
+            if allowed and self._words.allowed:
+                session.notice("info", self._words.allowed)
+        for then in waiting:
+            then(allowed)
 
     def _stored(self) -> dict[str, bool]:
         path = self._path()

@@ -176,7 +176,11 @@ def _conversation(host: Host, args: Args) -> Conversation:
     if named is not None and found is not None:
         named.session.successor = found.session.n
         return found
-    found = host.sessions.named(args["cwd"], wanted)
+    preset = args.get("preset")
+    if preset:
+        found = host.sessions.new(args["cwd"], preset=str(preset))
+    else:
+        found = host.sessions.named(args["cwd"], wanted)
     if named is not None and named.session.status == "closed":
         named.session.successor = found.session.n
         host.echo("info", wording.SESSION_CLOSED.format(session=named.session.n))

@@ -17,6 +17,15 @@ return {
   prompt_is_back = 'Your prompt is back in the composer. :AcpPrompt goes there',
   directory_gone = 'The current directory was deleted. :cd to another one',
 
+  -- The prompt library
+  choose_prompt = 'Prompt',
+  no_conflicts = 'No conflict markers here',
+  prompt_unseen = 'A question shows its text before it is sent',
+  prompt_function = 'Its text is written when you send it',
+  prompt_declined = 'Not sent: the prompt %s of the project',
+  prompt_failed = "Prompt '%s': %s",
+  prompt_result = "Prompt '%s' should return a text or { text = …, preset = … }",
+
   -- The queue
   queue_empty = 'The queue is empty',
   queue_emptied = 'The queue is empty now',

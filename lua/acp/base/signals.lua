@@ -26,6 +26,8 @@
 ---   attached (n)                             other files go with the next prompt of composer n
 --- Prompts
 ---   prompt_wanted (text, opts)               send a prompt
+---   prompts_wanted ()                        return the prompts that a composer can insert
+---   lines_chosen (bufnr, first, last)        return a range for `prompt_wanted`; it follows edits
 ---   prompt_goes (n)                          a prompt goes to the host, for session n; nil if new
 ---   prompt_sent (id)                         the host has sent a prompt to its agent
 ---   prompt_comes_back (n, text, paths, ranges)   a prompt could not be sent

@@ -21,6 +21,7 @@ local NAMES = {
   'forms',
   'history',
   'install',
+  'library',
   'login',
   'notifications',
   'plan',

@@ -170,6 +170,17 @@ local preset_fields = {
   system_prompt = agent_fields.system_prompt,
 }
 
+--- Check an entry of option `prompts`.
+---@type acp.Check
+local function prompt_entry(value)
+  if value == false or type(value) == 'function' then return nil end
+  local fields = record({ text = text, preset = text }, 'text')
+  local should = (type(value) == 'table' and fields or text)(value)
+  local words = type(value) == 'table' and value.text or value
+  if should and type(value) ~= 'table' then return "a text, a table with 'text' or a function" end
+  return should or (not words:match('%S') and 'a text with words' or nil)
+end
+
 --- Check the fields of a table and report each mistake under its full path.
 ---@param fields table<string, acp.Check>
 ---@param report fun(message: string)
@@ -208,6 +219,7 @@ local checks = {
   ['agents_file'] = text,
   ['python'] = text,
   ['mcp_servers'] = list_of(named),
+  ['prompts'] = map_of(prompt_entry),
   ['tools'] = either(flag, texts),
   ['tools_ask'] = flag,
   ['meta'] = map_of(anything),
@@ -384,15 +396,25 @@ local function level(base, given, prefix, report)
   return result
 end
 
---- Report the presets whose agent does not exist, and remove them.
+--- Report the presets whose agent does not exist, and the prompts whose preset does not exist, and
+--- remove them.
 ---@param config acp.Config
 ---@param report fun(message: string)
-local function drop_presets_without_agent(config, report)
+local function drop_dangling(config, report)
   for name, preset in pairs(config.presets) do
-    if preset.agent and not config.agents[preset.agent] then
+    local is_known = not preset.agent or config.agents[preset.agent] or config.agents_file
+    if not is_known then
       local of = ("agent of preset '%s':"):format(name)
       report(nearest.message(of, preset.agent, sorted_keys(config.agents)))
       config.presets[name] = nil
+    end
+  end
+  for name, prompt in pairs(config.prompts) do
+    local preset = type(prompt) == 'table' and prompt.preset
+    if preset and not config.presets[preset] then
+      local of = ("preset of prompt '%s':"):format(name)
+      report(nearest.message(of, preset, sorted_keys(config.presets)))
+      config.prompts[name] = nil
     end
   end
 end
@@ -415,7 +437,7 @@ function M.merge(defaults, opts)
     report(nearest().message('agent', result.agent, names, require('acp.base.messages').all_agents))
     result.agent = result.agents[defaults.agent] and defaults.agent or names[1]
   end
-  if not result.agents_file then drop_presets_without_agent(result, report) end
+  drop_dangling(result, report)
   table.sort(mistakes)
   return result, mistakes
 end

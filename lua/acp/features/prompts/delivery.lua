@@ -189,9 +189,14 @@ function M.prompt(n, args)
   end
 end
 
---- Send a text or ACP content blocks from the Lua API.
+---@class acp.OwnPromptOpts: acp.PromptOpts options of the plugin itself
+---@field preset? string of the new session
+---@field lines? acp.Chip lines to attach
+---@field foreign? string[] texts that the user did not write
+
+--- Send a text or ACP content blocks from the Lua API, or from another feature.
 ---@param text_or_blocks string|table[]
----@param opts acp.PromptOpts
+---@param opts acp.OwnPromptOpts
 function M.write(text_or_blocks, opts)
   local context = require('acp.features.prompts.context')
   local n = opts.session or require('acp.base.state').meant()
@@ -203,8 +208,9 @@ function M.write(text_or_blocks, opts)
     end,
     opts.attach or {}
   )
-  local args = context.prompt(text, nil, n, paths)
+  local args = context.prompt(text, { opts.lines }, n, paths, opts.foreign)
   args.session, args.new, args.agent, args.meta = opts.session, opts.new, opts.agent, opts.meta
+  args.preset = opts.preset
   if blocks then
     local list = vim.islist(text_or_blocks) and text_or_blocks or { text_or_blocks }
     args.text, args.blocks = nil, list

@@ -1,5 +1,5 @@
---- Completion of `/command`, `@file` and `{variable}` in the composer. It uses tables and caches
---- only and never blocks.
+--- Completion of `/command`, `@file`, `{variable}` and `#prompt` in the composer. It uses tables
+--- and caches only and never blocks.
 local M = {}
 
 local notify, valid_names = require('acp.base.notify'), require('acp.base.valid_names')
@@ -12,7 +12,7 @@ local HINT, ABOUT = 20, 50 -- cells in the menu for a command's argument and its
 --- line.
 ---@param line string up to the cursor
 ---@param row integer 1-based
----@return 'command'|'mention'|nil kind
+---@return 'command'|'mention'|'prompt'|nil kind
 ---@return integer col 0-based start of the text to replace
 local function at_cursor(line, row)
   line = line:gsub('\\[%p%s]', '\0\0') -- an escaped blank is part of a name
@@ -20,6 +20,8 @@ local function at_cursor(line, row)
   if mention then return 'mention', mention - 1 end
   local variable = line:match('.*()%{[%l:|]*$')
   if variable then return 'mention', variable - 1 end
+  local prompt = line:match('.*%s()#[%w_.-]*$') or line:match('^()#[%w_.-]*$')
+  if prompt then return 'prompt', prompt - 1 end
   if row == 1 and line:match('^%s*/%S*$') then return 'command', #line:match('^%s*') end
   return nil, -3
 end
@@ -58,6 +60,41 @@ local function commands(base, n)
   end
   names = valid_names.matching(names, base:sub(2))
   return vim.tbl_map(function(name) return items[name] end, names)
+end
+
+--- Return the prompts of the library that match. `M.accepted` inserts the text of the chosen one.
+---@param base string including the `#`
+---@return table[] items
+local function prompts(base)
+  local items, names = {}, {}
+  for _, prompt in ipairs(require('acp.base.signals').emit('prompts_wanted') or {}) do
+    names[#names + 1] = prompt.name
+    items[prompt.name] = {
+      word = '#' .. prompt.name,
+      menu = notify.cut(notify.one_line(prompt.text:match('^[^\r\n]*')), ABOUT),
+      info = legible(prompt.text),
+      user_data = { acp_prompt = prompt.text },
+      dup = 1,
+    }
+  end
+  names = valid_names.matching(names, base:sub(2))
+  return vim.tbl_map(function(name) return items[name] end, names)
+end
+
+--- Put the text of a prompt in place of its name, if one was chosen from the menu.
+---@return string|nil text
+function M.accepted()
+  local item = vim.v.completed_item
+  local text = type(item.user_data) == 'table' and item.user_data.acp_prompt
+  local at = vim.api.nvim_win_get_cursor(0)
+  local before = vim.api.nvim_get_current_line():sub(1, at[2])
+  if not text or not vim.endswith(before, item.word) then return nil end
+  local lines = vim.split(text, '\n', { plain = true })
+  local row, col = at[1] - 1, at[2] - #item.word
+  vim.api.nvim_buf_set_text(0, row, col, row, at[2], lines)
+  local last = #lines[#lines] + (#lines == 1 and col or 0)
+  vim.api.nvim_win_set_cursor(0, { row + #lines, last })
+  return text
 end
 
 ---@param base string including the `@`
@@ -103,7 +140,7 @@ local function commands_known(n)
 end
 
 --- Return the word at the cursor that can be completed.
----@return 'command'|'mention'|nil kind
+---@return 'command'|'mention'|'prompt'|nil kind
 ---@return string base
 local function word()
   local at = vim.api.nvim_win_get_cursor(0)
@@ -112,7 +149,7 @@ local function word()
   return kind, kind and line:sub(col + 1) or ''
 end
 
---- Return whether the cursor is just behind a `/`, `@` or `{` that starts a word.
+--- Return whether the cursor is just behind a `/`, `@`, `{` or `#` that starts a word.
 ---@return boolean
 function M.begins()
   local kind, base = word()
@@ -159,6 +196,7 @@ function M.omni(findstart, base)
   if base:sub(1, 1) == '/' then
     return { words = commands(base, session_of(0)), refresh = 'always' }
   end
+  if base:sub(1, 1) == '#' then return { words = prompts(base), refresh = 'always' } end
   local variables = require('acp.features.prompts.composer.variables')
   if base:sub(1, 1) == '{' then
     return { words = variables.completions(base), refresh = 'always' }

@@ -139,6 +139,10 @@ local function set_up(n, bufnr)
     function() require('acp.features.prompts.composer.popup').typed(n) end,
     { buffer = bufnr }
   )
+  on('CompleteDone', function()
+    local text = require('acp.features.prompts.composer.completion').accepted()
+    if text then add_foreign(composers[n], text) end
+  end, { buffer = bufnr })
   watch(n, bufnr)
   require('acp.features.prompts.composer.exits').watch(
     bufnr,

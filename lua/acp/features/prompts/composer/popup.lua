@@ -1,4 +1,4 @@
---- Automatic completion menu after `/`, `@` or `{` at the start of a word, unless another
+--- Automatic completion menu after `/`, `@`, `{` or `#` at the start of a word, unless another
 --- completion plugin is active. No entry is preselected, so that all keys keep their meaning.
 local M = {}
 

@@ -1,0 +1,149 @@
+--- `:Acp ask`: send a prompt of the library.
+local M = {}
+
+local prompts = require('acp.features.library.prompts')
+
+---@class acp.PromptContext argument of a function in option `prompts`
+---@field bufnr integer the buffer that the user works in
+---@field path string its file, '' if it has none
+---@field filetype string
+---@field cwd string
+---@field line integer the cursor's line
+---@field range? { first: integer, last: integer, text: string } the lines of the command
+
+---@param message string
+local function fail(message, ...) require('acp.base.notify').error(message:format(...)) end
+
+--- Return the context of a command.
+---@param range { bufnr: integer, first: integer, last: integer }|nil
+---@return acp.PromptContext
+local function context(range)
+  local places, win = require('acp.base.places'), vim.api.nvim_get_current_win()
+  if vim.w[win].acp then win = require('acp.ui.win').previous() or win end
+  local bufnr = range and range.bufnr or vim.api.nvim_win_get_buf(win)
+  local lines = range and places.range(bufnr, range.first, range.last)
+  return {
+    bufnr = bufnr,
+    path = places.path(bufnr),
+    filetype = vim.bo[bufnr].filetype,
+    cwd = places.cwd(),
+    line = vim.api.nvim_win_get_cursor(win)[1],
+    range = lines and { first = lines.first, last = lines.last, text = lines.text },
+  }
+end
+
+--- Send a text in the current session or, for a preset that it does not have, in a new one.
+---@param prompt acp.Prompt
+---@param text string
+---@param preset string|nil
+---@param lines any lines to attach
+local function send(prompt, text, preset, lines)
+  local session = require('acp.base.valid_names').session()
+  local presets = require('acp.base.valid_names').presets()
+  if preset and not vim.tbl_contains(presets, preset) then
+    local what = ("preset of prompt '%s':"):format(prompt.name)
+    return fail('%s', require('acp.base.text.nearest').message(what, preset, presets))
+  end
+  local is_here = not preset or (session ~= nil and session.preset == preset)
+  require('acp.base.signals').emit('prompt_wanted', text, {
+    new = not is_here or nil,
+    preset = not is_here and preset or nil,
+    lines = lines,
+    foreign = prompt.file and { text } or nil,
+  })
+end
+
+--- Call a function of the user, and send its result.
+---@param prompt acp.Prompt
+---@param ctx acp.PromptContext
+local function from_function(prompt, ctx, lines)
+  local messages = require('acp.base.messages')
+  local ok, made = pcall(prompt.make, ctx)
+  if not ok then return fail(messages.prompt_failed, prompt.name, tostring(made)) end
+  if made == nil then return end
+  local text = type(made) == 'table' and made.text or made
+  local preset = type(made) == 'table' and made.preset or nil
+  if type(text) ~= 'string' or not text:match('%S') then
+    return fail(messages.prompt_result, prompt.name)
+  end
+  send(prompt, text, preset, lines)
+end
+
+--- Send a prompt of the project once the user has agreed to it.
+---@param prompt acp.Prompt
+local function from_project(prompt, cwd, lines)
+  local function answered(answer)
+    if answer == true then
+      send(prompt, prompt.text, prompt.preset, lines)
+    else
+      local message = require('acp.base.messages').prompt_declined
+      require('acp.base.notify').echo('info', message:format(prompt.name))
+    end
+  end
+  local id = require('acp.base.host.replies').expect(answered)
+  local args = { id = id, file = prompt.file, text = prompt.content, cwd = cwd }
+  require('acp.base.host').notify('trust_prompt', args)
+end
+
+--- Send a prompt, with the lines of a range.
+---@param name string
+---@param range { bufnr: integer, first: integer, last: integer }|nil
+function M.send(name, range)
+  local prompt = prompts.all()[name]
+  if not prompt then
+    local message = require('acp.base.text.nearest').message('prompt', name, prompts.names())
+    return fail('%s', message)
+  end
+  local ctx = context(range)
+  local lines = range
+    and require('acp.base.signals').emit('lines_chosen', range.bufnr, range.first, range.last)
+  if prompt.make then
+    from_function(prompt, ctx, lines)
+  elseif prompt.module then
+    local write = require('acp.features.library.' .. prompt.module)
+    write(prompt, ctx, function(text) send(prompt, text, nil, lines) end)
+  elseif prompt.file then
+    if require('acp.base.places').place() then from_project(prompt, ctx.cwd, lines) end
+  else
+    send(prompt, range and prompt.text or prompts.whole(prompt), prompt.preset, lines)
+  end
+end
+
+--- Return the lines of a prompt's preview. The text of a prompt of the project is shown only after
+--- the user has agreed to it.
+---@param prompt acp.Prompt
+---@return string[]
+local function preview(prompt)
+  local messages = require('acp.base.messages')
+  if prompt.file and not prompts.is_trusted(prompt) then
+    local file = require('acp.base.paths').spelled(prompt.file)
+    return { file, '', messages.prompt_unseen }
+  end
+  local lines = prompt.preset and { 'preset: ' .. prompt.preset, '' } or {}
+  local text = prompt.text and prompts.whole(prompt) or messages.prompt_function
+  return vim.tbl_map(
+    require('acp.base.notify').one_line,
+    vim.list_extend(lines, vim.split(text, '\n'))
+  )
+end
+
+--- Let the user choose a prompt.
+---@param range { bufnr: integer, first: integer, last: integer }|nil
+function M.choose(range)
+  local all, items = prompts.all(), {}
+  local names = require('acp.base.sorted_keys')(all)
+  for _, name in ipairs(names) do
+    local prompt = all[name]
+    local label = prompt.file and name .. ' (of the project)' or name
+    items[#items + 1] = { label = label, preview = preview(prompt) }
+  end
+  local title = require('acp.base.messages').choose_prompt
+  require('acp.ui.pick').choose(
+    title,
+    'prompt',
+    items,
+    function(index) M.send(names[index], range) end
+  )
+end
+
+return M

@@ -1,0 +1,6 @@
+--- Prompt library: prompts by name, of the plugin, the user and the project.
+---@type acp.Feature
+return {
+  subcommands = { ask = { 'a prompt of the library', 'Talk', 4 } },
+  signals = { prompts_wanted = { 'prompts', 'insertable' } },
+}

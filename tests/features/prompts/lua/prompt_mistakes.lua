@@ -1,0 +1,3 @@
+local value = ...
+require('acp').setup({ prompts = assert(loadstring('return ' .. value))() })
+return require('acp.config').mistakes
