@@ -277,7 +277,7 @@ def test_a_returned_prompt_has_its_attachments(editor: Editor) -> None:
 
 def test_variables_complete_with_and_without_at_sign(editor: Editor) -> None:
     editor.cmd("AcpPrompt")
-    for text, word in (("see {dia", "{diagnostics}"), ("see @{dia", "@{diagnostics}")):
+    for text, word in (("see {quick", "{quickfix}"), ("see @{quick", "@{quickfix}")):
         editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, {...})", text)
         editor.keys("<Esc>A<C-x><C-o><C-y><Esc>")
         editor.wait("vim.api.nvim_get_current_line() == ...", f"see {word}")
