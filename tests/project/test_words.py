@@ -101,6 +101,7 @@ NO_WAY_OUT = {
     **dict.fromkeys(("NOT_OPENED", "ADDRESS_REFUSED"), "it is not to be opened"),
     **dict.fromkeys(("AGENT_NOT_RUNNING", "PROMPT_EMPTY"), "writing a prompt is the way"),
     **dict.fromkeys(("no_file", "no_file_here", "FORM_VALUES"), "says what is missing"),
+    "attach_missing": "says what is missing",
     "UNKNOWN_VERB": "another version's; a restart of Neovim loads one",
 }
 """Errors and warnings that do not say how to continue, with the reason."""

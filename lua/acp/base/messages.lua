@@ -37,6 +37,8 @@ return {
   -- Attachments
   attached = 'With your next prompt: %s',
   mention_missing = 'Not attached, no such file: %s',
+  attach_missing = 'Not attached, no such file or line: %s',
+  attach_none = 'No file on this line',
   attach_needs_file = ':Acp attach needs a file, or - for the image in the clipboard',
   attach_remove = 'Remove from your next prompt',
   attach_all = 'All of them',

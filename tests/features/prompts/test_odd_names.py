@@ -108,7 +108,7 @@ def test_attach_accepts_the_result_of_fnameescape(odd: Editor, command: str) -> 
             odd.lua(command, escaped)
         found[name] = odd.lua(
             "local a = require('acp.features.prompts.attachments')"
-            " local all = a.list(1) a.remove(1) return all"
+            " local all = a.list(1) a.clear(1) return all"
         )
     assert differences(found, {name: [f"{odd.work}/{name}"] for name in found}) == {}
 

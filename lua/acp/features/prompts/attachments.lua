@@ -1,8 +1,9 @@
---- Files and images attached to the next prompt (`:Acp attach`), by composer, and opening of files
---- that an agent has sent.
+--- Files, images and lines attached to the next prompt (`:Acp attach`), by composer, and opening of
+--- files that an agent has sent.
 local M = {}
 
 local pending = {} ---@type table<integer, string[]> absolute paths
+local chips = {} ---@type table<integer, acp.Chip[]>
 
 ---@return string
 function M.label(path) return require('acp.base.paths').shown(path) end
@@ -14,11 +15,25 @@ end
 
 --- Return the composers with attachments.
 ---@return integer[]
-function M.composers() return vim.tbl_keys(pending) end
+function M.composers() return vim.tbl_keys(vim.tbl_extend('keep', pending, chips)) end
 
 --- Return the attachments of composer `n`.
 ---@return string[] paths
 function M.list(n) return vim.list_slice(pending[n] or {}) end
+
+--- Return the attached ranges of composer `n`.
+---@return acp.Chip[]
+function M.chips(n) return vim.list_slice(chips[n] or {}) end
+
+--- Return labels of the attached ranges of composer `n`.
+---@return string[]
+function M.range_labels(n)
+  local chips_of = require('acp.features.prompts.chips')
+  return vim.tbl_map(
+    function(chip) return require('acp.base.places').label(chips_of.resolve(chip)) end,
+    M.chips(n)
+  )
+end
 
 --- Append paths to a list, each once.
 ---@param paths string[] changed in place
@@ -31,41 +46,63 @@ function M.joined(paths, further)
   return paths
 end
 
---- Attach files without a message, as when a prompt returns to its composer.
+--- Attach files and ranges without a message, as when a prompt returns to its composer.
 ---@param paths string[] absolute
-function M.restore(n, paths)
-  pending[n] = M.joined(M.list(n), paths)
+---@param ranges? acp.Chip[]
+function M.restore(n, paths, ranges)
+  if paths[1] then pending[n] = M.joined(M.list(n), paths) end
+  if ranges and ranges[1] then chips[n] = vim.list_extend(M.chips(n), ranges) end
   changed(n)
 end
 
---- Attach files to the next prompt, each once. Also the frame operation that attaches the image of
---- the clipboard.
+--- Attach files, each once, and ranges to the next prompt. Also the frame operation that attaches
+--- the image of the clipboard.
 ---@param n integer|nil composer; that of the current session by default
 ---@param paths string[] absolute
-function M.add(n, paths)
-  M.restore(n or require('acp.base.state').meant(), paths)
-  local names = table.concat(vim.tbl_map(M.label, paths), ', ')
-  require('acp.base.notify').echo('info', require('acp.base.messages').attached:format(names))
+---@param ranges? acp.Chip[]
+function M.add(n, paths, ranges)
+  M.restore(n or require('acp.base.state').meant(), paths, ranges)
+  local names = vim.tbl_map(M.label, paths)
+  for _, chip in ipairs(ranges or {}) do
+    local range = require('acp.features.prompts.chips').resolve(chip)
+    names[#names + 1] = require('acp.base.places').label(range)
+  end
+  local message = require('acp.base.messages').attached:format(table.concat(names, ', '))
+  require('acp.base.notify').echo('info', message)
 end
 
---- Remove one attachment, or all.
-function M.remove(n, path)
-  if not pending[n] then return end
-  pending[n] = path and vim.tbl_filter(function(one) return one ~= path end, M.list(n)) or nil
+--- Remove all attachments of composer `n`.
+function M.clear(n)
+  if not pending[n] and not chips[n] then return end
+  pending[n], chips[n] = nil, nil
   changed(n)
 end
 
 --- Let the user choose an attachment to remove.
 function M.manage()
   local n = require('acp.base.state').meant()
-  local paths = M.list(n)
-  if #paths == 0 then
+  local paths, ranges = M.list(n), M.chips(n)
+  local labels = vim.list_extend(vim.tbl_map(M.label, paths), M.range_labels(n))
+  if #labels == 0 then
     return require('acp.base.notify').error(require('acp.base.messages').attach_needs_file)
   end
   local messages = require('acp.base.messages')
-  local items = vim.list_extend({ messages.attach_all }, vim.tbl_map(M.label, paths))
-  local function remove(index) M.remove(n, paths[index - 1]) end
-  require('acp.ui.pick').choose(messages.attach_remove, 'attach', items, remove)
+  require('acp.ui.pick').choose(
+    messages.attach_remove,
+    'attach',
+    vim.list_extend({ messages.attach_all }, labels),
+    function(index)
+      if index == 1 then return M.clear(n) end
+      local at = index - 1
+      if at > #paths then
+        table.remove(ranges, at - #paths)
+      else
+        table.remove(paths, at)
+      end
+      pending[n], chips[n] = paths, ranges
+      changed(n)
+    end
+  )
 end
 
 --- Ask the host to attach the image of the clipboard.

@@ -19,7 +19,8 @@ local function prompt(opts)
     return
   end
   local context = require('acp.features.prompts.context')
-  local chips = range and { context.chip(range.bufnr, range.first, range.last) } or {}
+  local create = require('acp.features.prompts.chips').create
+  local chips = range and { create(range.bufnr, range.first, range.last) } or {}
   local n = require('acp.base.state').meant()
   local args = context.prompt(opts.args, chips, n)
   args.new = new

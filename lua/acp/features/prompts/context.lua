@@ -3,63 +3,15 @@ local M = {}
 
 local mentions_of, places = require('acp.base.text.mentions'), require('acp.base.places')
 
-local ns = vim.api.nvim_create_namespace('acp.context')
-
----@class acp.Chip
----@field bufnr integer
----@field mark integer
----@field lost acp.Range the range at creation, used if the buffer is unloaded
-
---- Create a range that follows the edits of its buffer until it is sent.
----@return acp.Chip
-function M.chip(bufnr, first, last)
-  local range = places.range(bufnr, first, last)
-  local mark = vim.api.nvim_buf_set_extmark(bufnr, ns, first - 1, 0, {
-    end_row = math.min(last, vim.api.nvim_buf_line_count(bufnr)) - 1,
-    end_right_gravity = true,
-  })
-  return { bufnr = bufnr, mark = mark, lost = range }
-end
-
---- Create chips for the ranges whose buffers are still loaded.
----@param ranges { path: string, first: integer, last: integer }[]
----@return acp.Chip[]
-function M.chips(ranges)
-  local found = {}
-  for _, range in ipairs(ranges) do
-    local nameless = tonumber(range.path:match('^nvim://buffer/(%d+)$'))
-    local bufnr = nameless or vim.fn.bufexists(range.path) == 1 and vim.fn.bufadd(range.path) or -1
-    if vim.api.nvim_buf_is_loaded(bufnr) and range.first <= vim.api.nvim_buf_line_count(bufnr) then
-      found[#found + 1] = M.chip(bufnr, range.first, range.last)
-    end
-  end
-  return found
-end
-
---- Create a chip for a range saved by an earlier Neovim.
----@param range acp.Range
----@return acp.Chip
-function M.fixed_chip(range) return { bufnr = -1, mark = 0, lost = range } end
-
---- Return the current range of a chip.
----@param chip acp.Chip
----@return acp.Range
-function M.resolve(chip)
-  if not vim.api.nvim_buf_is_loaded(chip.bufnr) then return chip.lost end
-  local at = vim.api.nvim_buf_get_extmark_by_id(chip.bufnr, ns, chip.mark, { details = true })
-  if not at[1] then return chip.lost end
-  return places.range(chip.bufnr, at[1] + 1, math.max(at[3].end_row, at[1]) + 1)
-end
-
---- Return the attachments of composer `n` and `others`. The module of attachments is loaded only if
---- needed, since most prompts have none.
+--- Return the attached files and ranges of composer `n`. The module of attachments is loaded only
+--- if needed, since most prompts have none.
 ---@param n? integer
----@param others string[]
 ---@return string[]
-local function files(n, others)
-  if not others[1] and not package.loaded['acp.features.prompts.attachments'] then return {} end
-  local attachments = require('acp.features.prompts.attachments')
-  return attachments.joined(n and attachments.list(n) or {}, others)
+---@return acp.Chip[]
+local function attached(n)
+  local attachments = n and package.loaded['acp.features.prompts.attachments']
+  if not attachments then return {}, {} end
+  return attachments.list(n), attachments.chips(n)
 end
 
 ---@class acp.Untyped
@@ -99,21 +51,27 @@ local function say_missing(missing)
 end
 
 --- Return the arguments of the verb `prompt` for a text, except the session.
----@param chips? acp.Chip[]
+---@param chips? acp.Chip[] further ranges
 ---@param n? integer composer whose attachments are included
 ---@param more? string[] further files, absolute
 ---@param foreign? string[] texts that the user did not type and that may be part of the text
 ---@return table args
 function M.prompt(text, chips, n, more, foreign)
   local cwd = places.cwd()
-  local ranges = vim.tbl_map(M.resolve, chips or {})
+  local paths, attached_chips = attached(n)
+  local ranges = vim.tbl_map(
+    require('acp.features.prompts.chips').resolve,
+    vim.list_extend(attached_chips, chips or {})
+  )
   local mentions, missing = mentions_of.paths(text, cwd)
   if missing[1] then say_missing(missing) end
   local variables = text:find('{', 1, true)
       and require('acp.features.prompts.composer.variables').used(text)
     or {}
   local not_typed = foreign and foreign[1] and untyped(mentions, variables, foreign, cwd)
-  local paths = files(n, vim.list_extend(mentions, more or {}))
+  for _, path in ipairs(vim.list_extend(mentions, more or {})) do
+    if not vim.tbl_contains(paths, path) then paths[#paths + 1] = path end
+  end
   return {
     text = text,
     cwd = cwd,

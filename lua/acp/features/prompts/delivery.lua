@@ -164,7 +164,7 @@ function M.send(n, args)
   local session = not args.new and (args.session or require('acp.base.state').current()) or nil
   vim.schedule(function() require('acp.base.signals').emit('prompt_goes', session) end)
   local attachments = package.loaded['acp.features.prompts.attachments']
-  if attachments then attachments.remove(n) end
+  if attachments then attachments.clear(n) end
   return true
 end
 

@@ -9,6 +9,7 @@ return {
     attach = { 'files to send with the next prompt', 'Talk', 6 },
   },
   functions = {
+    attach = { 'attach', 'attach' },
     prompt = { 'delivery', 'write' },
     cancel = { 'commands', 'cancel' },
   },

@@ -50,10 +50,11 @@ M.attach = {
   values = function(_, lead)
     return vim.list_extend(lead == '' and { '-' } or {}, valid_names.files(lead))
   end,
-  run = function(args)
+  run = function(args, opts)
     local attachments = require('acp.features.prompts.attachments')
     if #args == 0 then
-      attachments.manage()
+      local is_list = require('acp.features.prompts.attach').from_list(opts.line1, opts.line2)
+      if not is_list then attachments.manage() end
       return
     elseif #args == 1 and args[1] == '-' then
       attachments.from_clipboard()

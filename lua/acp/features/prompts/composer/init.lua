@@ -7,6 +7,7 @@ local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.composer')
 local attachments, state = require('acp.features.prompts.attachments'), require('acp.base.state')
+local chips_of = require('acp.features.prompts.chips')
 local context, places = require('acp.features.prompts.context'), require('acp.base.places')
 local placeholder = require('acp.features.prompts.composer.placeholder')
 local suggestions = require('acp.features.prompts.composer.suggestions')
@@ -14,7 +15,6 @@ local suggestions = require('acp.features.prompts.composer.suggestions')
 ---@class acp.Composer
 ---@field bufnr integer
 ---@field walk acp.Walk
----@field chips acp.Chip[]
 ---@field foreign string[] inserted texts with mentions or variables that the user did not type
 ---@field new boolean whether the next prompt opens a new session
 ---@field begun boolean whether its session has been requested
@@ -68,10 +68,7 @@ local function attached(n)
     or {}
   attachments.joined(paths, attachments.list(n))
   local found = vim.tbl_map(attachments.label, paths)
-  for _, chip in ipairs(it.chips) do
-    found[#found + 1] = places.label(context.resolve(chip))
-  end
-  return found
+  return vim.list_extend(found, attachments.range_labels(n))
 end
 
 --- Draw the attachments below the text, the placeholder of an empty composer, and the winbar.
@@ -82,9 +79,7 @@ function M.decorate(n)
   vim.api.nvim_buf_clear_namespace(it.bufnr, ns, 0, -1)
   local below = {}
   local function add(label) below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } } end
-  for _, chip in ipairs(it.chips) do
-    add(places.label(context.resolve(chip)))
-  end
+  vim.iter(attachments.range_labels(n)):each(add)
   vim.iter(attachments.list(n)):map(attachments.label):each(add)
   local count = vim.api.nvim_buf_line_count(it.bufnr)
   if #below > 0 then
@@ -156,7 +151,7 @@ end
 ---@return acp.Composer
 local function record(bufnr)
   local walk = require('acp.features.prompts.earlier_prompts').walk()
-  return { bufnr = bufnr, walk = walk, chips = {}, foreign = {}, new = false, begun = false }
+  return { bufnr = bufnr, walk = walk, foreign = {}, new = false, begun = false }
 end
 
 --- Record the composer's buffer in new sessions, and update the winbars and suggestions.
@@ -242,8 +237,7 @@ function M.send(n, first, last, now)
     return require('acp.base.notify').echo('info', require('acp.base.messages').nothing_to_send)
   end
   local text = table.concat(lines, '\n')
-  local args =
-    vim.tbl_extend('error', context.prompt(text, it.chips, n, nil, it.foreign), target(n))
+  local args = vim.tbl_extend('error', context.prompt(text, nil, n, nil, it.foreign), target(n))
   args.composer = n
   args.now = now
   local whole = (first or 1) <= 1 and (last or #lines) >= vim.api.nvim_buf_line_count(it.bufnr)
@@ -252,7 +246,7 @@ function M.send(n, first, last, now)
   draft_ids[n] = nil
   require('acp.features.prompts.earlier_prompts').add(text)
   local draft = it.walk.at > 0 and it.walk.written[0] or ''
-  it.walk, it.chips, it.new = require('acp.features.prompts.earlier_prompts').walk(), {}, false
+  it.walk, it.new = require('acp.features.prompts.earlier_prompts').walk(), false
   if whole then it.foreign = {} end
   require('acp.features.prompts.composer.popup').leave()
   vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
@@ -300,8 +294,7 @@ function M.give_back(n, text, paths, ranges)
   local bufnr = M.ensure(n)
   set_text(bufnr, text, not blank(lines_of(bufnr)) and 0 or nil)
   add_foreign(composers[n], text)
-  vim.list_extend(composers[n].chips, context.chips(ranges or {}))
-  attachments.restore(n, paths or {})
+  attachments.restore(n, paths or {}, chips_of.create_all(ranges or {}))
   -- Without a host, the error about the host is the more important message.
   if state.get().host == 'running' and not require('acp.ui.window').showing(bufnr) then
     require('acp.base.notify').echo('info', require('acp.base.messages').prompt_is_back)
@@ -319,7 +312,7 @@ end
 ---@return acp.KeptPrompt[]
 local function contents_of(n)
   local text, it, paths = text_of(n), composers[n], attachments.list(n)
-  local ranges = vim.tbl_map(context.resolve, it and it.chips or {})
+  local ranges = vim.tbl_map(chips_of.resolve, attachments.chips(n))
   local texts = it and require('acp.features.prompts.earlier_prompts').own(it.walk, text)
     or { text }
   if #texts == 0 and (text:match('%S') or #paths > 0 or #ranges > 0) then texts = { text } end
@@ -353,8 +346,8 @@ function M.restore(n, draft)
   if not blank(lines_of(bufnr)) then return false end
   set_text(bufnr, draft.text)
   add_foreign(composers[n], draft.text)
-  vim.list_extend(composers[n].chips, vim.tbl_map(context.fixed_chip, draft.ranges or {}))
-  attachments.restore(n, draft.paths or {})
+  local chips = vim.tbl_map(chips_of.fixed, draft.ranges or {})
+  attachments.restore(n, draft.paths or {}, chips)
   return true
 end
 
@@ -483,16 +476,15 @@ function M.move(n, m)
   if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
   local bufnr, current = M.ensure(m), vim.api.nvim_get_current_win()
   set_text(bufnr, text_of(n), blank(lines_of(bufnr)) and -1 or 0)
-  vim.list_extend(composers[m].chips, it.chips)
-  attachments.restore(m, attachments.list(n))
+  attachments.restore(m, attachments.list(n), attachments.chips(n))
   composers[m].begun = true
   for _, win in ipairs(vim.fn.win_findbuf(it.bufnr)) do
     local cursor = vim.api.nvim_win_get_cursor(win)
     window.replace(win, bufnr, vim.tbl_extend('force', place(m), { enter = win == current }))
     vim.api.nvim_win_set_cursor(win, cursor)
   end
-  it.chips, it.begun = {}, nil
-  attachments.remove(n)
+  it.begun = nil
+  attachments.clear(n)
   set_text(it.bufnr, '')
 end
 
@@ -522,8 +514,8 @@ function M.open(opts)
   local it = composers[n]
   it.new = it.new or opts.new or false
   if opts.range then
-    it.chips[#it.chips + 1] = context.chip(opts.range.bufnr, opts.range.first, opts.range.last)
-    require('acp.base.signals').emit('draft_changed')
+    local range = opts.range
+    attachments.restore(n, {}, { chips_of.create(range.bufnr, range.first, range.last) })
   end
   local emit = require('acp.base.signals').emit
   local back = require('acp.base.notify').afterwards(emit, 'composer_opens', n)

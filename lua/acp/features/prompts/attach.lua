@@ -1,0 +1,85 @@
+--- Attaching of files and lines: `require('acp').attach()`, and `:Acp attach` in lists of files.
+local M = {}
+
+---@class acp.AttachItem
+---@field path string
+---@field first? integer 1-based
+---@field last? integer 1-based, inclusive
+
+--- Return an item as a table. A path alone means the file.
+---@param item string|acp.AttachItem|any[] its fields may have no names: `{ path, first, last }`
+---@return acp.AttachItem
+local function as_table(item)
+  if type(item) == 'string' then return { path = item } end
+  return {
+    path = item.path or item[1],
+    first = item.first or item[2],
+    last = item.last or item[3],
+  }
+end
+
+--- Return a chip for lines of a file: those of its buffer, or of the disk if none is loaded.
+---@param path string absolute
+---@param first integer
+---@param last integer
+---@return acp.Chip|nil
+local function chip(path, first, last)
+  local chips_of = require('acp.features.prompts.chips')
+  local loaded = chips_of.create_all({ { path = path, first = first, last = last } })
+  if loaded[1] then return loaded[1] end
+  local lines = vim.split(require('acp.base.read_file')(path) or '', '\r?\n')
+  if first > #lines then return nil end
+  return chips_of.fixed({
+    path = path,
+    bufnr = -1,
+    first = first,
+    last = math.min(last, #lines),
+    text = table.concat(vim.list_slice(lines, first, last), '\n'),
+    filetype = vim.filetype.match({ filename = path }) or '',
+  })
+end
+
+--- Attach files and lines to the next prompt. Items that do not exist are named in one message.
+---@param items (string|acp.AttachItem)[]
+function M.attach(items)
+  local paths, chips, missing = {}, {}, {}
+  for _, item in ipairs(vim.tbl_map(as_table, items)) do
+    local path =
+      require('acp.base.paths').absolute(vim.fs.normalize(item.path, { expand_env = false }))
+    local found = vim.uv.fs_stat(path) ~= nil
+    local lines = found and item.first and chip(path, item.first, item.last or item.first)
+    if not found or item.first and not lines then
+      missing[#missing + 1] = item.path
+    elseif lines then
+      chips[#chips + 1] = lines
+    else
+      paths[#paths + 1] = path
+    end
+  end
+  local messages = require('acp.base.messages')
+  if #missing > 0 then
+    local names = table.concat(vim.tbl_map(require('acp.base.paths').spelled, missing), ', ')
+    require('acp.base.notify').echo('warn', messages.attach_missing:format(names))
+  end
+  if paths[1] or chips[1] then
+    require('acp.features.prompts.attachments').add(nil, paths, chips)
+  end
+end
+
+--- Attach the marked files of a list, or those under the cursor, if the current buffer is one.
+---@param first integer 1-based line
+---@param last integer
+---@return boolean is_list
+function M.from_list(first, last)
+  local items = require('acp.features.prompts.file_lists').selected(first, last)
+  if not items then return false end
+  if items[1] then
+    M.attach(items)
+  else
+    local messages = require('acp.base.messages')
+    require('acp.base.notify').echo('info', messages.attach_none)
+  end
+  return true
+end
+
+return M

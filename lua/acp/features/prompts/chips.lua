@@ -1,0 +1,54 @@
+--- Ranges of buffers that go with a prompt. They follow the edits of their buffer until it is sent.
+local M = {}
+
+local places = require('acp.base.places')
+
+local ns = vim.api.nvim_create_namespace('acp.chips')
+
+---@class acp.Chip
+---@field bufnr integer
+---@field mark integer
+---@field lost acp.Range the range at creation, used if the buffer is unloaded
+
+--- Create a range that follows the edits of its buffer until it is sent.
+---@return acp.Chip
+function M.create(bufnr, first, last)
+  local range = places.range(bufnr, first, last)
+  local mark = vim.api.nvim_buf_set_extmark(bufnr, ns, first - 1, 0, {
+    end_row = math.min(last, vim.api.nvim_buf_line_count(bufnr)) - 1,
+    end_right_gravity = true,
+  })
+  return { bufnr = bufnr, mark = mark, lost = range }
+end
+
+--- Create chips for the ranges whose buffers are still loaded.
+---@param ranges { path: string, first: integer, last: integer }[]
+---@return acp.Chip[]
+function M.create_all(ranges)
+  local found = {}
+  for _, range in ipairs(ranges) do
+    local nameless = tonumber(range.path:match('^nvim://buffer/(%d+)$'))
+    local bufnr = nameless or vim.fn.bufexists(range.path) == 1 and vim.fn.bufadd(range.path) or -1
+    if vim.api.nvim_buf_is_loaded(bufnr) and range.first <= vim.api.nvim_buf_line_count(bufnr) then
+      found[#found + 1] = M.create(bufnr, range.first, range.last)
+    end
+  end
+  return found
+end
+
+--- Create a chip for a range saved by an earlier Neovim.
+---@param range acp.Range
+---@return acp.Chip
+function M.fixed(range) return { bufnr = -1, mark = 0, lost = range } end
+
+--- Return the current range of a chip.
+---@param chip acp.Chip
+---@return acp.Range
+function M.resolve(chip)
+  if not vim.api.nvim_buf_is_loaded(chip.bufnr) then return chip.lost end
+  local at = vim.api.nvim_buf_get_extmark_by_id(chip.bufnr, ns, chip.mark, { details = true })
+  if not at[1] then return chip.lost end
+  return places.range(chip.bufnr, at[1] + 1, math.max(at[3].end_row, at[1]) + 1)
+end
+
+return M

@@ -1,0 +1,101 @@
+--- Files in the lists of other plugins and of Neovim: file managers, netrw, the quickfix list.
+local M = {}
+
+--- Return the items of lines `first` to `last` of the current buffer.
+---@param of fun(line: integer): string|acp.AttachItem|nil
+---@return (string|acp.AttachItem)[]
+local function of_lines(first, last, of)
+  local items = {}
+  for line = first, last do
+    items[#items + 1] = of(line)
+  end
+  return items
+end
+
+--- Run `fn` with the cursor on each line. Return its results. A line may have several files, so
+--- the cursor is not moved for a single line.
+local function at_lines(first, last, fn)
+  if first == last then return { fn() } end
+  local view = vim.fn.winsaveview()
+  local items = of_lines(first, last, function(line)
+    vim.api.nvim_win_set_cursor(0, { line, 0 })
+    return fn()
+  end)
+  vim.fn.winrestview(view)
+  return items
+end
+
+--- Files by 'filetype' of the list: the marked ones, or those of the lines.
+---@type table<string, fun(first: integer, last: integer): (string|acp.AttachItem)[]>
+local lists = {}
+
+function lists.qf(first, last)
+  local info = vim.fn.getwininfo(vim.api.nvim_get_current_win())[1]
+  local entries = info.loclist == 1 and vim.fn.getloclist(0) or vim.fn.getqflist()
+  return of_lines(first, last, function(line)
+    local entry = entries[line] or { bufnr = 0 }
+    local path = entry.bufnr > 0 and require('acp.base.places').path(entry.bufnr) or ''
+    if path == '' then return nil end
+    if entry.lnum == 0 then return path end
+    return { path = path, first = entry.lnum, last = math.max(entry.end_lnum, entry.lnum) }
+  end)
+end
+
+function lists.oil(first, last)
+  local oil = require('oil')
+  local folder = oil.get_current_dir(0)
+  return of_lines(first, last, function(line)
+    local entry = oil.get_entry_on_line(0, line)
+    return folder and entry and vim.fs.joinpath(folder, entry.name) or nil
+  end)
+end
+
+function lists.minifiles(first, last)
+  return of_lines(first, last, function(line)
+    local entry = require('mini.files').get_fs_entry(0, line)
+    return entry and entry.path
+  end)
+end
+
+function lists.NvimTree(first, last)
+  local api = require('nvim-tree.api')
+  local function path(node) return node and node.absolute_path end
+  local marked = vim.tbl_map(path, api.marks.list())
+  if marked[1] then return marked end
+  return at_lines(first, last, function() return path(api.tree.get_node_under_cursor()) end)
+end
+
+lists['neo-tree'] = function(first, last)
+  local state = require('neo-tree.sources.manager').get_state_for_window() or {}
+  return of_lines(first, last, function(line)
+    local node = state.tree and state.tree:get_node(line)
+    return node and node.path
+  end)
+end
+
+function lists.netrw(first, last)
+  local marked = vim.fn['netrw#Expose']('netrwmarkfilelist')
+  if type(marked) == 'table' and marked[1] then return marked end
+  local folder = vim.b.netrw_curdir
+  return at_lines(first, last, function()
+    local name = vim.fn['netrw#Call']('NetrwGetWord')
+    if name == '' then return nil end
+    if vim.w.netrw_liststyle == 3 then
+      folder = vim.fn['netrw#Call']('NetrwTreePath', vim.w.netrw_treetop)
+      if name:match('/$') then return folder end
+    end
+    return vim.fs.joinpath(folder, (name:gsub('[@*|=/]$', '')))
+  end)
+end
+
+--- Return the marked files of the current buffer, or those of lines `first` to `last`; nil if it is
+--- no list of files.
+---@param first integer 1-based line
+---@param last integer
+---@return (string|acp.AttachItem)[]|nil
+function M.selected(first, last)
+  local list = lists[vim.bo.filetype]
+  return list and list(first, last)
+end
+
+return M

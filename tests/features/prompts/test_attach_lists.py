@@ -1,0 +1,125 @@
+"""`:Acp attach` without arguments in lists of files, and `require('acp').attach()`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.editor import ROOT, Editor
+from tests.support.traffic import Traffic
+
+PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
+ALL = {"promptCapabilities": {"embeddedContext": True}}
+
+
+@pytest.fixture
+def agent(editor: Editor) -> Traffic:
+    for name in ("a.py", "b.py", "sub/c.py"):
+        editor.write(name, "".join(f"{name} {n}\n" for n in range(1, 5)))
+    return editor.agent("hello", capabilities=ALL)
+
+
+def sent(editor: Editor, agent: Traffic) -> list[tuple[str, str]]:
+    """Send a prompt. Return names and texts of its attachments; a link has no text."""
+    editor.turn("hi")
+    blocks: list[dict[str, Any]] = agent.received("session/prompt")[-1]["params"]["prompt"][1:]
+    found = [block.get("resource") or block for block in blocks]
+    return [(it["uri"].partition("/work/")[2], it.get("text", "")) for it in found]
+
+
+def names(editor: Editor, agent: Traffic) -> list[str]:
+    return [name.partition("#")[0].rstrip("/") for name, _ in sent(editor, agent)]
+
+
+def test_lua_attaches_files_and_lines(editor: Editor, agent: Traffic) -> None:
+    editor.open("b.py")
+    editor.keys("ggOnew<Esc>:w<CR>")
+    editor.lua(
+        "require('acp').attach({ 'a.py', { path = 'b.py', first = 1, last = 2 },"
+        " { path = 'sub/c.py', first = 3 } })"
+    )
+    editor.wait_message("With your next prompt: a.py, b.py:1-2, sub/c.py:3")
+    found = sent(editor, agent)
+    assert sorted(text.rstrip("\n") for _, text in found) == [
+        "".join(f"a.py {n}\n" for n in range(1, 5)).rstrip("\n"),
+        "new\nb.py 1",
+        "sub/c.py 3",
+    ]
+    assert sent(editor, agent) == [], "attachments are sent once"
+
+
+def test_what_does_not_exist_is_named_and_the_rest_attached(editor: Editor, agent: Traffic) -> None:
+    editor.lua("require('acp').attach({ 'gone.py', { path = 'a.py', first = 99 }, 'b.py' })")
+    editor.wait_message("Not attached, no such file or line: gone.py, a.py")
+    assert names(editor, agent) == ["b.py"]
+
+
+def test_attached_lines_follow_the_edits_of_their_buffer(editor: Editor, agent: Traffic) -> None:
+    editor.open("a.py")
+    editor.lua("require('acp').attach({ { path = 'a.py', first = 2, last = 2 } })")
+    editor.keys("ggOone<CR>two<Esc>:w<CR>")
+    assert [text for _, text in sent(editor, agent)] == ["a.py 2"]
+
+
+def test_an_entry_of_the_quickfix_list(editor: Editor, agent: Traffic) -> None:
+    editor.lua(
+        "vim.fn.setqflist({ { filename = 'a.py', lnum = 2 },"
+        " { filename = 'b.py', lnum = 1, end_lnum = 3 }, { text = 'no file' } })"
+    )
+    editor.cmd("copen")
+    editor.keys("2G")
+    assert "With your next prompt: b.py:1-3" in editor.cmd("Acp attach")
+    editor.keys("3G")
+    assert "No file on this line" in editor.cmd("Acp attach")
+    editor.keys("ggVG:Acp attach<CR>")
+    editor.wait_message("With your next prompt: a.py:2, b.py:1-3")
+
+
+def test_an_entry_of_the_location_list(editor: Editor, agent: Traffic) -> None:
+    editor.lua("vim.fn.setloclist(0, { { filename = 'a.py' } })")
+    editor.cmd("lopen")
+    editor.cmd("Acp attach")
+    assert names(editor, agent) == ["a.py"]
+
+
+@pytest.mark.parametrize("style", [0, 1, 2, 3])
+def test_a_file_in_netrw(editor: Editor, agent: Traffic, style: int) -> None:
+    editor.cmd(f"let g:netrw_liststyle = {style}")
+    editor.cmd("edit .")
+    editor.wait("vim.bo.filetype == 'netrw'")
+    editor.cmd("call search('b.py')")
+    at = editor.lua("return vim.api.nvim_win_get_cursor(0)")
+    editor.cmd("Acp attach")
+    assert editor.lua("return vim.api.nvim_win_get_cursor(0)") == at
+    assert names(editor, agent) == ["b.py"]
+
+
+def test_the_marked_files_of_netrw(editor: Editor, agent: Traffic) -> None:
+    editor.cmd("edit .")
+    editor.wait("vim.bo.filetype == 'netrw'")
+    for name in ("a.py", "sub"):
+        editor.cmd(f"call search('{name}')")
+        editor.keys("mf")
+    editor.cmd("Acp attach")
+    assert sorted(names(editor, agent)) == ["a.py", "sub"]
+
+
+def test_a_file_in_mini_files(editor: Editor, agent: Traffic) -> None:
+    if not (PLUGINS / "mini.nvim").is_dir():
+        pytest.skip(f"no mini.nvim in {PLUGINS}; name its folder with ACP_PLUGINS")
+    editor.lua("vim.opt.rtp:append(...)", str(PLUGINS / "mini.nvim"))
+    editor.lua("require('mini.files').setup() require('mini.files').open(vim.fn.getcwd())")
+    editor.cmd("call search('b.py')")
+    assert "With your next prompt: b.py" in editor.cmd("Acp attach")
+    editor.cmd("lua MiniFiles.close()")
+    assert names(editor, agent) == ["b.py"]
+
+
+def test_elsewhere_it_removes_attachments_as_before(editor: Editor) -> None:
+    editor.open(editor.write("a.py", "one\n"))
+    with pytest.raises(Exception, match="needs a file"):
+        editor.cmd("Acp attach")
+    editor.errors_expected = True
