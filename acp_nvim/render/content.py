@@ -68,8 +68,8 @@ def line_of(uri: str) -> int | None:
 def display_uri(uri: str, cwd: str) -> str:
     """Return a URI for the user.
 
-    A file below `cwd` is shown by path and lines (`src/a.py:2-5`), a prompt's variable by name
-    (`{this}`), anything else unchanged.
+    A file below `cwd` is shown by path and lines (`src/a.py:2-5`, `src/a.py:2`), a
+    prompt's variable by name (`{this}`), anything else unchanged.
     """
     if uri.startswith(_CONTEXT):
         return f"{{{one_line(uri[len(_CONTEXT) :])}}}"
@@ -77,7 +77,7 @@ def display_uri(uri: str, cwd: str) -> str:
     if path is None:
         return one_line(uri)
     lines = _RANGE.match(urlsplit(uri).fragment)
-    return path + (":" + "-".join(filter(None, lines.groups())) if lines else "")
+    return path + (":" + "-".join(dict.fromkeys(filter(None, lines.groups()))) if lines else "")
 
 
 def link_target(uri: str) -> Target:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.content import describe, line_of, link_target
+from acp_nvim.render.content import describe, display_uri, line_of, link_target
 from tests.agents.turns import IMAGE
 
 
@@ -29,6 +29,19 @@ def texts(block: Any) -> list[str]:
 )
 def test_a_link_has_its_target(uri: str, target: dict[str, Any]) -> None:
     assert link_target(uri) == target
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("file:///w/a.py#L2-L5", "a.py:2-5"),
+        ("file:///w/a.py#L11-L11", "a.py:11"),
+        ("file:///w/a.py#L11", "a.py:11"),
+        ("file:///w/a.py", "a.py"),
+    ],
+)
+def test_a_link_names_its_lines(uri: str, shown: str) -> None:
+    assert display_uri(uri, "/w") == shown
 
 
 def test_a_fragment_that_is_no_line() -> None:
