@@ -405,7 +405,7 @@ local function drop_dangling(config, report)
     local is_known = not preset.agent or config.agents[preset.agent] or config.agents_file
     if not is_known then
       local of = ("agent of preset '%s':"):format(name)
-      report(nearest.message(of, preset.agent, sorted_keys(config.agents)))
+      report(nearest().message(of, preset.agent, sorted_keys(config.agents)))
       config.presets[name] = nil
     end
   end
@@ -413,7 +413,7 @@ local function drop_dangling(config, report)
     local preset = type(prompt) == 'table' and prompt.preset
     if preset and not config.presets[preset] then
       local of = ("preset of prompt '%s':"):format(name)
-      report(nearest.message(of, preset, sorted_keys(config.presets)))
+      report(nearest().message(of, preset, sorted_keys(config.presets)))
       config.prompts[name] = nil
     end
   end
