@@ -40,14 +40,14 @@ def carried(entry: Pending, now: Text | None, replaced: bool = False) -> Carried
     merged = merge(entry.live, now, entry.base)
     if isinstance(merged, Merged):
         left = msgspec.structs.replace(entry, base=merged.text, live=now)
-        gone = [hunk for hunk in entry.hunks if left.like(entry, hunk) is None]
+        gone = [hunk for hunk in entry.hunks if left.equal_hunk(entry, hunk) is None]
         return Carried(_unless_settled(left), _only(entry, gone) if gone else None)
     return _entangled(entry, now, replaced)
 
 
 def exchanged(entry: Pending, other: Pending) -> Carried:
     """Return another entry of the file, which has the present text, instead of ``entry``."""
-    gone = [hunk for hunk in entry.hunks if other.like(entry, hunk) is None]
+    gone = [hunk for hunk in entry.hunks if other.equal_hunk(entry, hunk) is None]
     return Carried(_unless_settled(other), _only(entry, gone) if gone else None)
 
 
@@ -57,7 +57,7 @@ def returned(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending
         return parked, None
     if parked.base is None or parked.live is None or now is None:
         return None, parked
-    held = parked.contained_in(now)
+    held = parked.hunks_in(now)
     back = _rebased(_only(parked, held), now) if held else None
     if back is None:
         return None, parked
@@ -77,14 +77,14 @@ def together(some: Pending, others: Pending) -> Pending:
         others,
         base=base,
         writers=writers,
-        relaid=others.relaid or some.relaid,
+        format_change=others.format_change or some.format_change,
         origin=others.origin or some.origin,
     )
 
 
 def _entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
     """Carry over the edits except the lines that both sides changed."""
-    held = entry.contained_in(now)
+    held = entry.hunks_in(now)
     touched = [hunk for hunk in entry.hunks if hunk not in held]
     left = _rebased(_only(entry, held), now)
     if replaced:
@@ -92,7 +92,9 @@ def _entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
     if left is None:
         left = msgspec.structs.replace(entry, base=now, live=now)
     theirs = _without(entry, now, touched)
-    return Carried(msgspec.structs.replace(left, conflict=True, theirs=theirs, overtaken=True))
+    return Carried(
+        msgspec.structs.replace(left, is_conflict=True, theirs=theirs, is_overtaken=True)
+    )
 
 
 def _rebased(entry: Pending, now: Text) -> Pending | None:
@@ -123,4 +125,4 @@ def _only(entry: Pending, chosen: Collection[Hunk]) -> Pending:
 
 
 def _unless_settled(entry: Pending) -> Pending | None:
-    return None if entry.settled else entry
+    return None if entry.is_settled else entry

@@ -59,7 +59,9 @@ class DiskEntries:
     def split(self, path: str, entry: Pending | None, buffer_entry: Pending | None) -> None:
         """Set the entry of a file whose buffer has another one, perhaps with unsaved writes."""
         hunks = buffer_entry.hunks if buffer_entry else ()
-        is_saved = all(entry and buffer_entry and entry.like(buffer_entry, it) for it in hunks)
+        is_saved = all(
+            entry and buffer_entry and entry.equal_hunk(buffer_entry, it) for it in hunks
+        )
         self.set(path, entry, None if is_saved else buffer_entry)
 
     def drop(self, path: str) -> None:
@@ -77,27 +79,27 @@ class DiskEntries:
         synced = carried(entry, disk).entry if entry is not None else None
         if synced is None and path not in self._with_unsaved:
             self.drop(path)
-        elif synced is None or not synced.conflict:
+        elif synced is None or not synced.is_conflict:
             self._entries[path] = synced
         return synced
 
     def set_named(self, path: str, named: bool) -> None:
         """Record whether the agent has named the file that it changed."""
-        self._change(path, lambda entry: msgspec.structs.replace(entry, named=named))
+        self._change(path, lambda entry: msgspec.structs.replace(entry, is_named=named))
 
     def accept(self, entry: Pending, chosen: Collection[Hunk], *, whole: bool = False) -> None:
         """Accept hunks of the buffer's ``entry`` on disk; ``whole``: also format and move."""
 
         def accepted(stored: Pending) -> Pending:
             if whole:
-                stored = msgspec.structs.replace(stored, origin=None, relaid="")
+                stored = msgspec.structs.replace(stored, origin=None, format_change="")
             return reduce(lambda left, hunk: left.accepted_as(entry, hunk), chosen, stored)
 
         self._change(entry.path, accepted)
 
     def accept_committed(self, path: str, text: Text) -> None:
         """Accept the hunks that a commit with this text contains."""
-        self._change(path, lambda stored: stored.accepted(stored.contained_in(text)))
+        self._change(path, lambda stored: stored.accepted(stored.hunks_in(text)))
 
     def record_agent_write(
         self, path: str, before: Text, after: Text, writers: frozenset[int]
@@ -120,8 +122,8 @@ class DiskEntries:
         entry, with_unsaved = self._entries.get(path), self._with_unsaved.pop(path, None)
         if entry is not None:
             changed = change(entry)
-            self._entries[path] = None if changed.settled else changed
-        if with_unsaved is not None and not (changed := change(with_unsaved)).settled:
+            self._entries[path] = None if changed.is_settled else changed
+        if with_unsaved is not None and not (changed := change(with_unsaved)).is_settled:
             self._with_unsaved[path] = changed
 
 
@@ -130,10 +132,10 @@ def disk_entry(buffer_entry: Pending, common: Text | None) -> Pending | None:
 
     ``common`` is the text before both sides of a conflict, if known.
     """
-    if not buffer_entry.conflict:
+    if not buffer_entry.is_conflict:
         return buffer_entry
     path, theirs = buffer_entry.path, buffer_entry.theirs
-    if buffer_entry.overtaken or common is None or theirs is None:
+    if buffer_entry.is_overtaken or common is None or theirs is None:
         return None
     return Pending(path, common, theirs, theirs, writers=buffer_entry.writers)
 

@@ -140,7 +140,7 @@ class Ledger:
     def split_from_disk(self, path: str) -> None:
         """Store the entry as that of the file on disk, since its buffer gets unsaved changes."""
         entry = self._files.get(path)
-        if entry is not None and not entry.conflict and path not in self.disk_entries:
+        if entry is not None and not entry.is_conflict and path not in self.disk_entries:
             self.disk_entries.set(path, entry)
 
     def join_disk(self, path: str, text: Text | None) -> None:
@@ -186,7 +186,7 @@ class Ledger:
         parked.
         """
         entry, is_parked = self._files.get(path), False
-        if entry is not None and not entry.conflict:
+        if entry is not None and not entry.is_conflict:
             result = self._carried(entry, now, replaced)
             self._files.pop(path)
             if result.entry is not None:
@@ -242,8 +242,8 @@ class Ledger:
     def set_named(self, path: str, named: bool) -> None:
         """Record whether the agent has named the file that it changed."""
         entry = self._files.get(path)
-        if entry is not None and entry.named != named:
-            self._files[path] = msgspec.structs.replace(entry, named=named)
+        if entry is not None and entry.is_named != named:
+            self._files[path] = msgspec.structs.replace(entry, is_named=named)
         self.disk_entries.set_named(path, named)
 
     def record_disk_write(self, path: str, before: Text, after: Text, session: int = 0) -> None:
@@ -277,13 +277,15 @@ class Ledger:
         edited = entry.edited(after, back=earlier.hunks if earlier else ())
         if earlier is not None:
             if self._undo_history.has_only_user_edits_since(entry, earlier):
-                edited = edited.nearer(earlier.base)
+                edited = edited.with_nearer_base(earlier.base)
             edited = msgspec.structs.replace(edited, writers=edited.writers | earlier.writers)
-        if edited.conflict and edited.theirs == after:
-            edited = msgspec.structs.replace(edited, conflict=False, theirs=None, overtaken=False)
+        if edited.is_conflict and edited.theirs == after:
+            edited = msgspec.structs.replace(
+                edited, is_conflict=False, theirs=None, is_overtaken=False
+            )
         self._undo_history.record_user_edit(entry, edited)
         self._put(edited)
-        if edited.settled:
+        if edited.is_settled:
             self.disk_entries.undo_unsaved_writes(path)
         self._undo_history.record_result(path, self.tracked_entry(path))
 
@@ -304,7 +306,7 @@ class Ledger:
         self.disk_entries.drop(path)
         self._files.pop(path, None)
         # The deletion of a new file that the user has edited must be reviewable.
-        base = before if entry.touched else entry.base
+        base = before if entry.is_user_edited else entry.base
         if base is not None:
             origin = entry.origin or path
             self._before_unpublished.setdefault(origin, entry)
@@ -363,13 +365,15 @@ class Ledger:
         entry = self._sync(path, live) or Pending(path, live, live, live)
         writers = entry.writers | {session}
         self.disk_entries.drop(path)
-        self._put(msgspec.structs.replace(entry, conflict=True, theirs=theirs, writers=writers))
+        self._put(msgspec.structs.replace(entry, is_conflict=True, theirs=theirs, writers=writers))
 
     def resolve_conflict(self, path: str, text: Text) -> None:
         """End a conflict; the user has resolved it with this text on both sides."""
         entry = self._sync(path, text)
         if entry is not None:
-            self._put(msgspec.structs.replace(entry, conflict=False, theirs=None, overtaken=False))
+            self._put(
+                msgspec.structs.replace(entry, is_conflict=False, theirs=None, is_overtaken=False)
+            )
 
     def accept_committed(self, path: str, text: Text | None) -> None:
         """Accept the hunks contained in a commit with this text (None: without the file)."""
@@ -385,9 +389,9 @@ class Ledger:
         if entry.base is None:
             remaining = msgspec.structs.replace(entry, base=text)
         else:
-            remaining = entry.accepted(entry.contained_in(text))
-        relaid = "" if text == entry.live else entry.relaid
-        remaining = msgspec.structs.replace(remaining, origin=None, relaid=relaid)
+            remaining = entry.accepted(entry.hunks_in(text))
+        format_change = "" if text == entry.live else entry.format_change
+        remaining = msgspec.structs.replace(remaining, origin=None, format_change=format_change)
         self._replace_accepted(entry, remaining)
 
     def set_base(self, path: str, base: Text) -> None:
@@ -430,7 +434,7 @@ class Ledger:
         self._undo_history.forget_accepted(entry, None)
         self.disk_entries.accept(entry, entry.hunks, whole=True)
         self._drop(path, entry.live)
-        return [Restoration(path, entry.live, entry.theirs)] if entry.conflict else []
+        return [Restoration(path, entry.live, entry.theirs)] if entry.is_conflict else []
 
     def accept_hunks(self, path: str, hunks: Sequence[Hunk]) -> None:
         """Accept these hunks of the file. Raises KeyError if nothing is pending there."""
@@ -492,13 +496,13 @@ class Ledger:
         changed = msgspec.structs.replace(
             entry,
             live=after,
-            written=None if entry.touched else after,
+            written=None if entry.is_user_edited else after,
             writers=entry.writers | writers,
-            conflict=False,
+            is_conflict=False,
             theirs=None,
-            overtaken=False,
+            is_overtaken=False,
         )
-        self._undo_history.add_if_reduced(entry, changed.weight)
+        self._undo_history.add_if_reduced(entry, changed.pending_lines)
         self._put(changed)
 
     def _replace_accepted(self, entry: Pending, remaining: Pending) -> None:
@@ -508,7 +512,7 @@ class Ledger:
 
     def _put(self, entry: Pending) -> None:
         self._settled.pop(entry.path, None)
-        if entry.settled:
+        if entry.is_settled:
             self._drop(entry.path, entry.live)
         else:
             self._files[entry.path] = entry
@@ -543,10 +547,10 @@ class Ledger:
                 rejected = entry.rejected([_require(entry, hunk)])
                 steps = [Restoration(entry.path, entry.live, rejected.live)]
                 if rejected.live is not None:
-                    self._undo_history.add_if_reduced(entry, rejected.weight)
+                    self._undo_history.add_if_reduced(entry, rejected.pending_lines)
                 self._put(rejected)
             else:
-                steps = entry.undone()
+                steps = entry.revert_steps()
                 if entry.base is not None and entry.origin is None:
                     self._undo_history.add_if_reduced(entry, 0)
                 self._drop(entry.path, entry.base if entry.origin is None else None)

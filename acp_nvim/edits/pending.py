@@ -54,12 +54,12 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     agent has written it again. ``origin`` is the path from before the agent renamed the file.
     ``writers`` are the numbers of the sessions that wrote.
 
-    With ``conflict`` the agent's text could not be merged into the user's unsaved one. It is
-    ``theirs``, on disk and not in ``live``. If the conflict is ``overtaken``, it is in neither,
-    since the user has changed the same lines meanwhile.
+    If ``is_conflict`` is set, the agent's text could not be merged into the user's unsaved one. It
+    is ``theirs``, on disk and not in ``live``. If ``is_overtaken`` is set, it is in neither, since
+    the user has changed the same lines in between.
 
-    ``relaid`` describes the agent's changes other than of text (`line ends: unix → dos`), which are
-    decided with the file.
+    ``format_change`` describes the agent's changes other than of text (`line ends: unix → dos`),
+    which are decided with the file.
     """
 
     path: str
@@ -68,11 +68,11 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     written: Text | None
     origin: str | None = None
     writers: frozenset[int] = frozenset()
-    conflict: bool = False
+    is_conflict: bool = False
     theirs: Text | None = None
-    relaid: str = ""
-    overtaken: bool = False
-    named: bool = True
+    format_change: str = ""
+    is_overtaken: bool = False
+    is_named: bool = True
     """False if it includes a change on disk in a turn in which the agent did not name the file."""
 
     @property
@@ -83,13 +83,13 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return "deleted" if self.live is None else "modified"
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Return whether nothing is left to decide."""
         same = self.base == self.live and self.origin is None
-        return same and not self.conflict and not self.relaid
+        return same and not self.is_conflict and not self.format_change
 
     @property
-    def touched(self) -> bool:
+    def is_user_edited(self) -> bool:
         """Return whether the user has changed a file that the agent created."""
         return self.base is None and self.live != self.written
 
@@ -117,12 +117,12 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _counts(self) -> Summary:
         base, live, hunks = self.base, self.live, self._marked
-        if self.conflict and not hunks:
+        if self.is_conflict and not hunks:
             base, live = self.live, self.theirs
             hunks = diff(keys(base), keys(live))
         added = 0 if live in (None, EMPTY) else sum(len(h.lines) for h in hunks)
         removed = 0 if base in (None, EMPTY) else sum(h.end - h.start for h in hunks)
-        return Summary(self.path, len(hunks), added, removed, self.kind, self.conflict)
+        return Summary(self.path, len(hunks), added, removed, self.kind, self.is_conflict)
 
     def hunk_at(self, row: int) -> Hunk | None:
         """Return the hunk at a 0-based live row; a removal is at both rows around it."""
@@ -134,14 +134,14 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
                 near = near or hunk
         return near
 
-    def like(self, other: Pending, hunk: Hunk) -> Hunk | None:
+    def equal_hunk(self, other: Pending, hunk: Hunk) -> Hunk | None:
         """Return the hunk equal to one of another state of the file, the nearest in the base."""
         removed = other.removed_lines(hunk)
         same = (h for h in self.hunks if h.lines == hunk.lines and self.removed_lines(h) == removed)
         return min(same, key=lambda found: abs(found.start - hunk.start), default=None)
 
     @property
-    def weight(self) -> int:
+    def pending_lines(self) -> int:
         """Return the number of pending lines, removed and added."""
         return sum(hunk.end - hunk.start + len(hunk.lines) for hunk in self._marked)
 
@@ -161,14 +161,14 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         base = from_keys(apply(keys(self.base), outside))
         return msgspec.structs.replace(self, base=base, live=after)
 
-    def nearer(self, base: Text | None) -> Pending:
+    def with_nearer_base(self, base: Text | None) -> Pending:
         """Return the entry with this base if that leaves fewer lines pending.
 
         The base is from a time when the live text was the same, so later additions to the base were
         undone as well.
         """
         then = msgspec.structs.replace(self, base=base)
-        return then if self.base is not None and then.weight < self.weight else self
+        return then if self.base is not None and then.pending_lines < self.pending_lines else self
 
     def accepted(self, chosen: Collection[Hunk]) -> Pending:
         """Return the entry with these hunks applied to the base."""
@@ -181,7 +181,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
         If no hunk here is equal, the hunks in its place lose the new lines that both have.
         """
-        same = self.like(other, hunk)
+        same = self.equal_hunk(other, hunk)
         if same is not None:
             return self.accepted([same])
         base = keys(self.base)
@@ -200,10 +200,10 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         back = invert(keys(self.base), self._select(chosen))
         return msgspec.structs.replace(self, live=from_keys(apply(keys(self.live), back)))
 
-    def undone(self) -> list[Restoration]:
+    def revert_steps(self) -> list[Restoration]:
         """Return the steps that restore the file to its base, at its old path."""
         if self.base is None:
-            if self.touched:
+            if self.is_user_edited:
                 return [Restoration(self.path, self.live, self.live, note=_KEPT)]
             return [Restoration(self.path, self.live, None)]
         if self.origin is not None:
@@ -211,10 +211,10 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
                 Restoration(self.origin, None, self.base),
                 Restoration(self.path, self.live, None),
             ]
-        note = _CONFLICT if self.conflict and not self.overtaken else ""
+        note = _CONFLICT if self.is_conflict and not self.is_overtaken else ""
         return [Restoration(self.path, self.live, self.base, note=note)]
 
-    def contained_in(self, committed: Text) -> list[Hunk]:
+    def hunks_in(self, committed: Text) -> list[Hunk]:
         """Return the hunks whose live lines and surroundings are unchanged in another text."""
         if self.live is None:
             return []

@@ -35,19 +35,19 @@ Key = tuple[str, bytes]
 T = TypeVar("T")
 
 
-class Lost(Exception):
+class LostValueError(Exception):
     """A value is lost, since its record, or one that it refers to, is damaged or missing."""
 
 
-class Whole(msgspec.Struct, frozen=True, tag="text", array_like=True):
-    """A text."""
+class FullText(msgspec.Struct, frozen=True, tag="text", array_like=True):
+    """A text with all of its lines."""
 
     name: bytes
     eol: bool
     lines: bytes
 
 
-class Changed(msgspec.Struct, frozen=True, tag="change", array_like=True):
+class TextChange(msgspec.Struct, frozen=True, tag="change", array_like=True):
     """A text as changes of another one."""
 
     name: bytes
@@ -63,7 +63,7 @@ class Data(msgspec.Struct, frozen=True, tag="data", array_like=True):
     data: bytes
 
 
-class Put(msgspec.Struct, frozen=True, tag="put", array_like=True):
+class SetValue(msgspec.Struct, frozen=True, tag="put", array_like=True):
     """Sets the value of a key."""
 
     kind: str
@@ -71,14 +71,14 @@ class Put(msgspec.Struct, frozen=True, tag="put", array_like=True):
     value: bytes
 
 
-class Drop(msgspec.Struct, frozen=True, tag="drop", array_like=True):
+class RemoveValue(msgspec.Struct, frozen=True, tag="drop", array_like=True):
     """Removes a key."""
 
     kind: str
     key: bytes
 
 
-Record = Whole | Changed | Data | Put | Drop
+Record = FullText | TextChange | Data | SetValue | RemoveValue
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Record).decode
 _decode_batch = msgspec.msgpack.Decoder(list[bytes]).decode
@@ -107,12 +107,12 @@ class Writer:
         self._anchors: dict[str, list[tuple[bytes, Text]]] = {}
         self._names: OrderedDict[int, tuple[Text, bytes]] = OrderedDict()
 
-    def take(self) -> list[bytes]:
+    def take_records(self) -> list[bytes]:
         """Return the records made since the last call."""
         out, self._out = self._out, []
         return out
 
-    def put(self, kind: str, key: bytes, value: Any) -> None:
+    def set(self, kind: str, key: bytes, value: Any) -> None:
         """Set the value of a key to anything that msgpack supports.
 
         Text that is not valid Unicode is replaced. Encode paths with `encoded`.
@@ -121,10 +121,10 @@ class Writer:
             data = _encode(value)
         except UnicodeEncodeError:
             data = _encode(_cleaned(msgspec.to_builtins(value, builtin_types=(bytes,))))
-        self._out.append(_encode(Put(kind, key, data)))
+        self._out.append(_encode(SetValue(kind, key, data)))
 
-    def drop(self, kind: str, key: bytes) -> None:
-        self._out.append(_encode(Drop(kind, key)))
+    def remove(self, kind: str, key: bytes) -> None:
+        self._out.append(_encode(RemoveValue(kind, key)))
 
     def text(self, path: str, text: Text | None) -> bytes:
         """Write a text of this path if it is new; return its name."""
@@ -143,7 +143,7 @@ class Writer:
         """Write bytes if they are new; return their name."""
         if data is None:
             return NONE
-        name = _named(b"data", data)
+        name = _digest_of(b"data", data)
         self._once(Data(name, data))
         return name
 
@@ -155,16 +155,16 @@ class Writer:
             rows = _changes(base, text)
             if rows is not None:
                 parts = (part for row in rows for part in (b"%d %d" % row[:2], row[2]))
-                name = _named(anchor, b"%d" % text.eol, *parts)
-                self._once(Changed(name, anchor, text.eol, rows))
+                name = _digest_of(anchor, b"%d" % text.eol, *parts)
+                self._once(TextChange(name, anchor, text.eol, rows))
                 return name
         lines = _packed(text.lines)
-        name = _named(b"text", b"%d" % text.eol, lines)
-        self._once(Whole(name, text.eol, lines))
+        name = _digest_of(b"text", b"%d" % text.eol, lines)
+        self._once(FullText(name, text.eol, lines))
         anchors[:] = [(name, text), *anchors][:ANCHORS]
         return name
 
-    def _once(self, record: Whole | Changed | Data) -> None:
+    def _once(self, record: FullText | TextChange | Data) -> None:
         if record.name not in self._written:
             self._written.add(record.name)
             self._out.append(_encode(record))
@@ -182,7 +182,7 @@ class Reader:
         self.values: dict[Key, bytes] = {}
         self.lost = 0
         """Number of unreadable records."""
-        self._held: dict[bytes, Whole | Changed | Data] = {}
+        self._contents: dict[bytes, FullText | TextChange | Data] = {}
         self._texts: dict[bytes, Text] = {}
         self.feed(batches)
 
@@ -196,18 +196,18 @@ class Reader:
                 self.lost += 1
                 continue
             for record in records:
-                self._take(record)
-                if isinstance(record, Put | Drop):
+                self._apply(record)
+                if isinstance(record, SetValue | RemoveValue):
                     keys[record.kind, record.key] = None
         return keys
 
-    def settle(self) -> bool:
-        """Drop decoded texts, which can be decoded again; return whether records were lost."""
+    def finish(self) -> bool:
+        """Drop decoded texts, which can be decoded again. Return whether records were lost."""
         self._texts.clear()
         lost, self.lost = self.lost > 0, 0
         return lost
 
-    def lose(self) -> None:
+    def count_lost(self) -> None:
         """Count one more lost record."""
         self.lost += 1
 
@@ -228,34 +228,34 @@ class Reader:
             return None
         if name not in self._texts:
             try:
-                self._texts[name] = self._text(self._held[name])
+                self._texts[name] = self._text(self._contents[name])
             except (KeyError, ValueError, msgspec.DecodeError) as error:
-                raise Lost(f"a text is missing: {error}") from error
+                raise LostValueError(f"a text is missing: {error}") from error
         return self._texts[name]
 
     def data(self, name: bytes) -> bytes | None:
         """Return the bytes of a name. Raises `Lost`."""
         if name == NONE:
             return None
-        found = self._held.get(name)
+        found = self._contents.get(name)
         if not isinstance(found, Data):
-            raise Lost("bytes are missing")
+            raise LostValueError("bytes are missing")
         return found.data
 
-    def _take(self, record: Record) -> None:
+    def _apply(self, record: Record) -> None:
         match record:
-            case Put(kind, key, value):
+            case SetValue(kind, key, value):
                 self.values[kind, key] = value
-            case Drop(kind, key):
+            case RemoveValue(kind, key):
                 self.values.pop((kind, key), None)
             case _:
-                self._held[record.name] = record
+                self._contents[record.name] = record
 
-    def _text(self, record: Whole | Changed | Data) -> Text:
+    def _text(self, record: FullText | TextChange | Data) -> Text:
         match record:
-            case Whole(_, eol, lines):
+            case FullText(_, eol, lines):
                 return Text(_unpacked(lines), eol)
-            case Changed(_, of, eol, rows):
+            case TextChange(_, of, eol, rows):
                 base = self.text(of)
                 if base is None:
                     raise ValueError("no text to change")
@@ -275,7 +275,7 @@ def _changes(base: Text, text: Text) -> list[Row] | None:
     return [(hunk.start, hunk.end, _packed(hunk.lines)) for hunk in hunks]
 
 
-def _named(*parts: bytes) -> bytes:
+def _digest_of(*parts: bytes) -> bytes:
     digest = blake2b(digest_size=16)
     for part in parts:
         digest.update(b"%d:" % len(part))

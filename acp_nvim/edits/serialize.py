@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 
 from acp_nvim.edits.pending import FileEdits, Parked, Pending, Reject, Restoration
-from acp_nvim.edits.records import Lost, Reader, Writer, decoded, encoded
+from acp_nvim.edits.records import LostValueError, Reader, Writer, decoded, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _OWN = {"path", "base", "live", "written", "origin", "writers", "theirs"}
-OTHERS = tuple(name for name in Pending.__struct_fields__ if name not in _OWN)
+_STORED = {
+    "is_conflict": "conflict",
+    "format_change": "relaid",
+    "is_overtaken": "overtaken",
+    "is_named": "named",
+}
+"""Stored names of fields. They never change, so that older journals can be read."""
+_OTHERS = {_STORED.get(name, name): name for name in Pending.__struct_fields__ if name not in _OWN}
+"""Fields with plain values, by stored name."""
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -42,7 +50,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     writers: list[str]
     theirs: bytes
     others: dict[str, Any]
-    """The other fields, which have plain values."""
+    """The other fields, which have plain values, by stored name."""
 
 
 class ParkedEntry(msgspec.Struct, frozen=True, array_like=True):
@@ -92,7 +100,7 @@ def entry(writer: Writer, sessions: SessionKeys, pending: Pending) -> Entry:
         None if pending.origin is None else encoded(pending.origin),
         sorted(map(sessions.key, pending.writers)),
         writer.text(path, pending.theirs),
-        {name: getattr(pending, name) for name in OTHERS},
+        {stored: getattr(pending, name) for stored, name in _OTHERS.items()},
     )
 
 
@@ -143,9 +151,10 @@ def pending(reader: Reader, sessions: SessionKeys, record: Entry) -> Pending:
         theirs=reader.text(record.theirs),
     )
     try:
-        return msgspec.structs.replace(known, **record.others)
-    except TypeError as error:  # written by another version of the plugin
-        raise Lost(str(error)) from error
+        others = {_OTHERS[stored]: value for stored, value in record.others.items()}
+    except KeyError as error:  # written by another version of the plugin
+        raise LostValueError(str(error)) from error
+    return msgspec.structs.replace(known, **others)
 
 
 def file_edits(reader: Reader, sessions: SessionKeys, path: str, record: File) -> FileEdits:
@@ -168,8 +177,8 @@ def whole(reader: Reader, records: list[T], made: Callable[[T], U]) -> list[U]:
     for record in records:
         try:
             values.append(made(record))
-        except Lost:
-            reader.lose()
+        except LostValueError:
+            reader.count_lost()
     return values
 
 

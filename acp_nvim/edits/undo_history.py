@@ -38,14 +38,14 @@ class UndoHistory:
 
     def add_if_reduced(self, entry: Pending, weight: int) -> None:
         """Remember a step that reduces the number of pending lines to ``weight``."""
-        if entry.base is not None and entry.live is not None and weight < entry.weight:
+        if entry.base is not None and entry.live is not None and weight < entry.pending_lines:
             self.add(entry)
 
     def record_user_edit(self, entry: Pending, edited: Pending) -> None:
         """Remember a change by the user from an entry to ``edited``."""
         run = self._user_edits.pop(entry.path, []) if self._is_latest(entry) else []
         self._user_edits[entry.path] = run = [*run, entry][-MAX_UNDONE:]
-        if entry.base is None or entry.live is None or edited.weight >= entry.weight:
+        if entry.base is None or entry.live is None or edited.pending_lines >= entry.pending_lines:
             return
         remembered = set(map(id, self.entries))
         for before in run[-MAX_TOGETHER - 1 :]:

@@ -104,8 +104,8 @@ def note(entry: Pending) -> str:
 
     These are line ends, a BOM, the final newline, or a directory or device in place of the file.
     """
-    found = [] if entry.named else [wording.PART_UNNAMED]
-    found += [entry.relaid] if entry.relaid else []
+    found = [] if entry.is_named else [wording.PART_UNNAMED]
+    found += [entry.format_change] if entry.format_change else []
     if entry.live is None and (instead := obstacles.describe(entry.path)):
         found.append(f"{instead} is there now")
     if entry.base and entry.live and entry.base.eol != entry.live.eol and entry.base != EMPTY:
@@ -121,7 +121,7 @@ def meta(entry: Pending, listed: Sequence[Table], tick: int | None) -> Table:
     ``tick`` is the changedtick to which the rows belong. ``partial`` means that the base cannot be
     computed from the rows.
     """
-    found: Table = {"kind": entry.kind, "conflict": entry.conflict}
+    found: Table = {"kind": entry.kind, "conflict": entry.is_conflict}
     if noted := note(entry):
         found["note"] = noted
     if entry.summary().hunks > MAX_MARKED or any("more" in row for row in listed):
@@ -141,5 +141,5 @@ def summary(entry: Pending) -> Table:
         "removed": counts.removed,
         "kind": counts.kind,
         "conflict": counts.conflict,
-        "named": entry.named,
+        "named": entry.is_named,
     }

@@ -198,4 +198,4 @@ def test_a_created_file_with_user_edits_stays_created_when_moved() -> None:
     found = ledger(None, "ab")
     found.record_user_edit("/f", text("abU"))
     assert moved(found, "/f", "/g", "abU")
-    assert (entry(found, "/g").kind, entry(found, "/g").touched) == ("created", True)
+    assert (entry(found, "/g").kind, entry(found, "/g").is_user_edited) == ("created", True)

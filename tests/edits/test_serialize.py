@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from acp_nvim.edits import serialize
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import FileEdits, Parked, Pending
-from acp_nvim.edits.records import Reader, Writer, batch, decoded, encoded
+from acp_nvim.edits.records import NONE, Reader, Writer, batch, decoded, encoded
 from acp_nvim.edits.serialize import File, Rejected
 from acp_nvim.edits.text import Text
 from tests.support.ledger_histories import World, fast
@@ -33,11 +33,11 @@ def written(ledger: Ledger) -> list[bytes]:
     """Return one batch for each file and one for each reject."""
     writer, batches = Writer(), list[bytes]()
     for path, edits in ledger.all_edits().items():
-        writer.put("file", encoded(path), serialize.file(writer, KEYS, path, edits))
-        batches.append(batch(writer.take()))
+        writer.set("file", encoded(path), serialize.file(writer, KEYS, path, edits))
+        batches.append(batch(writer.take_records()))
     for at, level in enumerate(ledger.rejects):
-        writer.put("reject", b"%d" % at, serialize.reject(writer, KEYS, level))
-        batches.append(batch(writer.take()))
+        writer.set("reject", b"%d" % at, serialize.reject(writer, KEYS, level))
+        batches.append(batch(writer.take_records()))
     return batches
 
 
@@ -99,10 +99,34 @@ def test_records_of_another_version_lose_only_themselves() -> None:
     writer = Writer()
     record = serialize.file(writer, KEYS, "/f", found.edits_of("/f"))
     assert record.entry is not None
-    writer.put("file", b"/f", record)
+    writer.set("file", b"/f", record)
     others = {**record.entry.others, "strange": 1}
     strange = msgspec.structs.replace(record.entry, path=b"/g", others=others)
-    writer.put("file", b"/g", msgspec.structs.replace(record, entry=strange))
-    reader = Reader([batch(writer.take())])
+    writer.set("file", b"/g", msgspec.structs.replace(record, entry=strange))
+    reader = Reader([batch(writer.take_records())])
     assert [one.path for one in read(reader).files()] == ["/f"]
     assert reader.lost == 1
+
+
+def test_stored_names_of_fields_never_change() -> None:
+    """A journal may be read by an older or a newer version of the plugin."""
+    others = {
+        "conflict": True,
+        "relaid": "line ends: unix → dos",
+        "overtaken": True,
+        "named": False,
+    }
+    record = serialize.Entry(b"/f", NONE, NONE, NONE, None, ["s3"], NONE, others)
+    pending = serialize.pending(Reader(), KEYS, record)
+    assert pending == Pending(
+        "/f",
+        None,
+        None,
+        None,
+        writers=frozenset({3}),
+        is_conflict=True,
+        format_change="line ends: unix → dos",
+        is_overtaken=True,
+        is_named=False,
+    )
+    assert serialize.entry(Writer(), KEYS, pending) == record

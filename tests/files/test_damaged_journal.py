@@ -25,8 +25,8 @@ from tests.support.waiting import PATIENCE_S
 def newer_journal() -> bytes:
     """Return a journal that only a newer version of the plugin understands."""
     writer = Writer()
-    writer.put(META, b"version", VERSION + 1)
-    return joined([batch(writer.take())])
+    writer.set(META, b"version", VERSION + 1)
+    return joined([batch(writer.take_records())])
 
 
 def contents(directory: Path) -> dict[str, bytes]:

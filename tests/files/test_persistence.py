@@ -120,10 +120,10 @@ async def test_line_ends_that_an_agent_has_changed_are_shown_again(started: Neov
     path.write_bytes(b"one\ntwo\n")
     await first.end()
     (entry,) = first.core.files.ledger.files()
-    assert entry.relaid
+    assert entry.format_change
     await first.exchange()
     second = await next_neovim(started, first)
-    assert [it.relaid for it in second.core.files.ledger.files()] == [entry.relaid]
+    assert [it.format_change for it in second.core.files.ledger.files()] == [entry.format_change]
     before, after = (it.core.files.tracked.state(str(path)) for it in (first, second))
     assert before.user_format == after.user_format == Format(dos=True)
     assert before.agent_format == after.agent_format == Format()

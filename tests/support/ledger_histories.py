@@ -177,7 +177,7 @@ class World(Choices):
     def check(self) -> None:
         for entry in self.ledger.files():
             assert entry.live == self.files[entry.path]
-            assert not entry.settled
+            assert not entry.is_settled
             for text in (entry.base, entry.live):
                 assert text is None or (text.lines and from_keys(keys(text)) == text)
             if entry.base and entry.live:
@@ -205,7 +205,7 @@ class World(Choices):
         """Return whether a file of the agent's contains the user's work, which a reject would
         keep.
         """
-        return any(entry.touched for entry in self.ledger.files())
+        return any(entry.is_user_edited for entry in self.ledger.files())
 
     def rejected(self) -> dict[str, Text | None]:
         """Return the files after a reject of everything."""
@@ -213,7 +213,7 @@ class World(Choices):
         for entry in self.ledger.files():
             if entry.origin is not None:
                 files[entry.path] = None
-            if not entry.touched:
+            if not entry.is_user_edited:
                 files[entry.origin or entry.path] = entry.base
         return files
 

@@ -101,7 +101,11 @@ Shown = dict[str, tuple[str, bool, list[tuple[tuple[str, ...], tuple[str, ...]]]
 def pending_by_path(neovim: FakeWorkspace) -> Shown:
     """Return the pending edits by path: kind, conflict, removed and new lines."""
     return {
-        str(Path(entry.path).relative_to(neovim.work)): (entry.kind, entry.conflict, hunks(entry))
+        str(Path(entry.path).relative_to(neovim.work)): (
+            entry.kind,
+            entry.is_conflict,
+            hunks(entry),
+        )
         for entry in neovim.core.files.ledger.files()
     }
 

@@ -225,7 +225,7 @@ class History(Decisions):
     def free_rows(self, path: str, count: int) -> list[int]:
         """Return the rows that no pending hunk touches."""
         entry = self.ledger.get(path)
-        if entry is not None and (entry.base is None or entry.conflict):
+        if entry is not None and (entry.base is None or entry.is_conflict):
             return []
         rows = set(range(count))
         for hunk in entry.hunks if entry else ():

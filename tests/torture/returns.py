@@ -147,7 +147,7 @@ class Returning(Wide):
             assert entry.base is not None
             self.ledger.set_base(entry.path, Text(tuple(base), entry.base.eol))
             left = self.ledger.get(entry.path)
-            assert left is None or left.weight < entry.weight
+            assert left is None or left.pending_lines < entry.pending_lines
             self.settle({entry.path: entry.live}, {})
         self.editor.cmd("tabclose")
         self.editor.wait("#vim.api.nvim_list_tabpages() == 1")
@@ -160,7 +160,7 @@ class Returning(Wide):
 
     def chosen(self, entry: Pending) -> list[Hunk]:
         """Return the hunks that diff mode shows with changed lines on both sides."""
-        if entry.base is None or entry.live is None or entry.conflict or entry.origin:
+        if entry.base is None or entry.live is None or entry.is_conflict or entry.origin:
             return []
         return [h for h in entry.hunks if h.lines and entry.removed_lines(h) != h.lines]
 

@@ -73,7 +73,7 @@ class Wide(History):
         self.agent.ask("runs", *self.named(path), f"cat {self.editor.home}/new > {path}")
         entry = self.ledger.get(path) or Pending(path, text, text, text)
         writers, told = entry.writers | {self.n}, describe_change(first, new)
-        entry = msgspec.structs.replace(entry, relaid=told, writers=writers)
+        entry = msgspec.structs.replace(entry, format_change=told, writers=writers)
         self.ledger.reinstate(path, text, entry)
         self.settle({path: text}, {path: text})
 
@@ -86,7 +86,7 @@ class Wide(History):
     def can_change_format(self, path: str) -> bool:
         """Return whether a file is in UTF-8, has no unsaved edits, and is at most changed."""
         entry = self.ledger.get(path)
-        plain = entry is None or not (entry.base is None or entry.origin or entry.conflict)
+        plain = entry is None or not (entry.base is None or entry.origin or entry.is_conflict)
         utf8 = self.layout(path).encoding == "utf-8"
         return utf8 and plain and self.clean(path) and self.disk(path) not in (None, EMPTY)
 
@@ -106,7 +106,7 @@ class Wide(History):
     def is_format_pending(self, path: str) -> bool:
         """Return whether a change of the format is pending."""
         entry = self.ledger.get(path)
-        return entry is not None and entry.relaid != ""
+        return entry is not None and entry.format_change != ""
 
     def commit(self) -> None:
         """Commit, which accepts all texts, and a change of the format if HEAD has another one."""

@@ -15,8 +15,8 @@ def quickfix(entry: Pending) -> list[Table]:
 
     A file that no longer exists or has a conflict gets one item.
     """
-    if entry.conflict:
-        text = wording.PART_OVERTAKEN if entry.overtaken else wording.PART_UNSAVED
+    if entry.is_conflict:
+        text = wording.PART_OVERTAKEN if entry.is_overtaken else wording.PART_UNSAVED
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "W"}]
     if entry.live is None:
         instead = obstacles.describe(entry.path)
@@ -53,7 +53,7 @@ def review(entry: Pending, loaded: bool) -> Table:
     found["base_eol"] = entry.base.eol if entry.base else True
     if not loaded:
         found["live"] = _lines(entry.live)
-    if entry.conflict:
+    if entry.is_conflict:
         found["theirs"] = _lines(entry.theirs)
     return found
 

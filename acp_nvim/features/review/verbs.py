@@ -117,7 +117,7 @@ async def _agreed(host: Host, args: Args) -> list[Pending]:
     spared, agreed = set[str](), set[str]()
     while True:
         entries = _entries(host, args)
-        unnamed = (it.path for it in entries if not it.named)
+        unnamed = (it.path for it in entries if not it.is_named)
         open_ = sorted(path for path in unnamed if path not in spared | agreed)
         if not open_:
             return [entry for entry in entries if entry.path not in spared]

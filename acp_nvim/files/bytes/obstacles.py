@@ -149,7 +149,7 @@ def users_file_inside(ledger: Ledger, entry: Pending) -> str:
         return ""
     for path in contents(entry.path):
         found = ledger.get(path)
-        if found is None or found.base is not None or found.touched:
+        if found is None or found.base is not None or found.is_user_edited:
             return os.path.relpath(path, entry.path)
     return ""
 

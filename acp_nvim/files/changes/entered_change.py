@@ -168,7 +168,7 @@ async def enter(files: Files, change: EnteredChange) -> str:
     is_announced = files.tracked.state(path).holds(change.data)
     change = msgspec.structs.replace(change, is_announced=is_announced)
     entry = files.ledger.get(path)
-    in_conflict = entry is not None and entry.conflict
+    in_conflict = entry is not None and entry.is_conflict
     state = files.tracked.state(path)
     is_read = change.is_read and (not in_conflict or state.neovim_read == text)
     if live is not None and live.is_modified and is_read and text is not None:
@@ -291,7 +291,7 @@ def _replace_link(files: Files, change: EnteredChange) -> None:
     files.tracked[change.path].apply(Displaced((link.mode, link.target) if link else None))
     if link is not None:
         instead = wording.PART_REPLACES_LINK.format(target=os.fsdecode(link.target))
-        changed = msgspec.structs.replace(entry, relaid=instead)
+        changed = msgspec.structs.replace(entry, format_change=instead)
         files.ledger.reinstate(change.path, entry.live, changed)
 
 
@@ -313,7 +313,7 @@ async def _enter_format(files: Files, change: EnteredChange, text: Text) -> None
         return
     entry = files.ledger.get(path) or Pending(path, text, text, text)
     file = files.tracked[path]
-    if not entry.relaid:
+    if not entry.format_change:
         file.apply(UserFormat(reformat.old))
     users = file.state.user_format or reformat.old
     file.apply(AgentFormat(reformat.new))
@@ -321,8 +321,8 @@ async def _enter_format(files: Files, change: EnteredChange, text: Text) -> None
     await _set_format(files, path, wanted or reformat.new)
     if entry.base is not None:
         writers = entry.writers | {change.session.n}
-        relaid = describe_change(users, reformat.new)
-        changed = msgspec.structs.replace(entry, relaid=relaid, writers=writers)
+        change_text = describe_change(users, reformat.new)
+        changed = msgspec.structs.replace(entry, format_change=change_text, writers=writers)
         files.ledger.reinstate(path, entry.live, changed)
 
 

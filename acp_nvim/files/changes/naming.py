@@ -24,7 +24,7 @@ class Naming:
         lacking = turn.mentions.lacking
         named = await to_thread.run_sync(turn.mentions.among, entered)
         for path, was in entered.items():
-            was_named = was is None or was.named or path in lacking
+            was_named = was is None or was.is_named or path in lacking
             self._mark(path, path in named and was_named, path in named)
             if path not in named and was_named:
                 lacking.add(path)

@@ -43,7 +43,7 @@ from acp_nvim.files.writes.agent_write import OnWrite
 from acp_nvim.tasks import Tasks
 
 if TYPE_CHECKING:
-    from acp_nvim.files.writes.landings import WritesUnderWay
+    from acp_nvim.files.writes.writes_under_way import WritesUnderWay
 
 DELAY_S: Final = 0.003
 """Delay of the first write, so the answer to an agent's request is sent first."""
@@ -88,7 +88,7 @@ class Persistence:
         self._problem = files.view.notice
         self._data: Path | None = None
         self._locks: dict[str, anyio.Lock] = {}
-        self._landings: dict[str, WritesUnderWay] = {}
+        self._writes_under_way: dict[str, WritesUnderWay] = {}
         self._due, self._hurry = files.journal_due, anyio.Event()
         self._written, self._writing = anyio.Event(), anyio.Event()
         """Set at the end of the next exchange (`_written`), and of the current or last one
@@ -128,7 +128,7 @@ class Persistence:
         if root in self._state.ignored:
             return []
         if replica.file.has_notes() or any(kind == WRITES for kind, _ in keys):
-            self._landings_of(replica).read_old_notes()
+            self._writes_of(replica).read_old_notes()
         for key in in_order(keys):
             self._state.receive(replica, key)
         paths = [name for kind, name in keys if kind == FILE]
@@ -136,8 +136,8 @@ class Persistence:
             self._live.restored.update(paths)
         for path in paths:
             replica.own[FILE, path] = self._state.file_value(path)
-        if root in self._landings:
-            paths += set(self._landings[root].lacking()) - set(paths)
+        if root in self._writes_under_way:
+            paths += set(self._writes_under_way[root].unrecorded_paths()) - set(paths)
         self._settle(replica)
         if keys:
             self._follow(replica)
@@ -227,16 +227,16 @@ class Persistence:
             except OSError as error:
                 self._failed(replica.root, error)
         self._state.replicas.clear()
-        for landings in self._landings.values():
-            landings.close()
+        for writes in self._writes_under_way.values():
+            writes.close()
 
     def abandon(self) -> None:
         """Stop reading and writing, as if the process were killed."""
         for replica in self._state.replicas.values():
             replica.file.close()
         self._state.replicas.clear()
-        for landings in self._landings.values():
-            landings.abandon()
+        for writes in self._writes_under_way.values():
+            writes.abandon()
 
     # -- exchange with others
     # -------------------------------------------------------------------------
@@ -256,9 +256,9 @@ class Persistence:
         async with self._locks[replica.root]:  # a thread may be reading the file
             try:
                 values = self._state.values(replica.root)
-                landings = self._landings.get(replica.root)
+                writes = self._writes_under_way.get(replica.root)
                 is_due = replica.file.has_news() or replica.differs(values)
-                return is_due or (landings is not None and landings.has_old_notes)
+                return is_due or (writes is not None and writes.has_old_notes)
             except OSError as error:
                 self._failed(replica.root, error)
                 return False
@@ -345,32 +345,32 @@ class Persistence:
         self._problem(wording.JOURNAL_FAILED.format(reason=reason))
 
     def note_write(self, session: AgentSession, path: str) -> AbstractContextManager[OnWrite]:
-        """Note an agent's write of a file, so a killed process does not lose whose lines they are.
+        """Note an agent's write of a file, so its lines keep their author if this process dies.
 
         At the end of the context the write is in the ledger, or was not made.
         """
         replica = self._state.replicas.get(self._state.home(path))
         if replica is None:
             return nullcontext(lambda *_: None)
-        return self._landings_of(replica).note_write(session, path)
+        return self._writes_of(replica).note_write(session, path)
 
-    def _landings_of(self, replica: Replica) -> WritesUnderWay:
-        """Import on first use."""
-        from acp_nvim.files.writes.landings import WritesUnderWay
+    def _writes_of(self, replica: Replica) -> WritesUnderWay:
+        """Return the writes under way of a workspace. Their module is imported on first use."""
+        from acp_nvim.files.writes.writes_under_way import WritesUnderWay
 
-        if replica.root not in self._landings:
+        if replica.root not in self._writes_under_way:
             made = WritesUnderWay(replica, self._files, self._live, self.keys, self._failed)
-            self._landings[replica.root] = made
-        return self._landings[replica.root]
+            self._writes_under_way[replica.root] = made
+        return self._writes_under_way[replica.root]
 
     async def _publish(self, replica: Replica) -> None:
-        now, landings = self._state.values(replica.root), self._landings.get(replica.root)
-        if landings is None:
+        now, writes = self._state.values(replica.root), self._writes_under_way.get(replica.root)
+        if writes is None:
             await to_thread.run_sync(replica.write, now)
         else:
-            mark, now = landings.mark(), landings.with_mark(now)
+            coverage, now = writes.coverage(), writes.with_note_number(now)
             await to_thread.run_sync(replica.write, now)
-            landings.on_published(mark, now)
+            writes.on_published(coverage, now)
         self._failing.discard(replica.root)
         for (kind, path), value in now.items():
             if kind == FILE:
@@ -445,22 +445,22 @@ class Persistence:
     async def _catch_up(self, path: str) -> None:
         root = self._state.home(path)
         async with self._locks[root], self._live.hold(path):
-            if root in self._landings:
-                await self._landings[root].adopt(path)
+            if root in self._writes_under_way:
+                await self._writes_under_way[root].adopt(path)
             await self._live.sync(path)
             await self._settle_conflict(path)
 
     async def adopt(self) -> None:
         """Enter all writes that an earlier process was killed over."""
-        for root, landings in list(self._landings.items()):
-            for path in list(landings.unknown):
+        for root, writes in list(self._writes_under_way.items()):
+            for path in list(writes.unrecorded):
                 async with self._locks[root], self._live.hold(path):
-                    await landings.adopt(path)
+                    await writes.adopt(path)
 
     async def _settle_conflict(self, path: str) -> None:
         """End a conflict if buffer and file have the same text again after a save by the user."""
         entry, live = self._files.ledger.get(path), self._files.buffers.get(path)
-        if entry is None or not entry.conflict or live is None or not self._is_apart(path):
+        if entry is None or not entry.is_conflict or live is None or not self._is_apart(path):
             return
         try:
             stored = await to_thread.run_sync(

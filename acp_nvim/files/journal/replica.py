@@ -16,7 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from acp_nvim.edits import serialize
 from acp_nvim.edits.pending import FileEdits, Parked, Pending
-from acp_nvim.edits.records import Lost, Reader, Writer, batch, decoded, encoded
+from acp_nvim.edits.records import LostValueError, Reader, Writer, batch, decoded, encoded
 from acp_nvim.edits.serialize import SessionKeys
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import Special
@@ -64,7 +64,7 @@ class FileValue(NamedTuple):
     @property
     def in_conflict(self) -> bool:
         """Return whether both sides have changed the same lines."""
-        return self.entry is not None and self.entry.conflict
+        return self.entry is not None and self.entry.is_conflict
 
     @property
     def edits(self) -> FileEdits:
@@ -152,7 +152,7 @@ class Replica:
         """Return the value of a key in the file; None if there is none, or it is lost."""
         try:
             return self._decoded(key)
-        except Lost:
+        except LostValueError:
             self.damaged = True
             return None
 
@@ -165,7 +165,7 @@ class Replica:
 
     def settle(self) -> bool:
         """Finish taking over changes; return whether any were lost."""
-        lost, self.damaged = self.damaged or self._reader.settle(), False
+        lost, self.damaged = self.damaged or self._reader.finish(), False
         return lost
 
     def set_aside(self) -> Path:
@@ -248,10 +248,10 @@ class Replica:
                 return
             self._writer = writer = self._writer or Writer()
             for kind, name in gone:
-                writer.drop(kind, encoded(name))
+                writer.remove(kind, encoded(name))
             for key, value in changed.items():
                 self._encode(writer, key, value)
-            self.file.append(batch(writer.take()))
+            self.file.append(batch(writer.take_records()))
         except BaseException:
             self._writer = None  # the number of written bytes is unknown
             raise
@@ -269,12 +269,12 @@ class Replica:
 
     def _all(self, after: Values) -> list[bytes]:
         self._writer = writer = Writer()
-        writer.put(META, b"version", VERSION)
-        writer.put(META, b"root", encoded(self.root))
-        batches = [batch(writer.take())]
+        writer.set(META, b"version", VERSION)
+        writer.set(META, b"root", encoded(self.root))
+        batches = [batch(writer.take_records())]
         for key, value in after.items():
             self._encode(writer, key, value)
-            batches.append(batch(writer.take()))
+            batches.append(batch(writer.take_records()))
         return batches
 
     def _encode(self, writer: Writer, key: Key, value: Any) -> None:
@@ -286,7 +286,7 @@ class Replica:
             made = serialize.reject(writer, self._sessions, value)
         elif kind in (CHECKPOINT, UNDO):
             made = snapshots.record(writer, self._sessions, value)
-        writer.put(kind, encoded(name), made)
+        writer.set(kind, encoded(name), made)
 
     def _file_record(self, writer: Writer, path: str, value: FileValue) -> FileRecord:
         base = value.conflict_base

@@ -58,9 +58,11 @@ class Commits:
         ledger = self._files.ledger
         entry = ledger.get(path)
         ledger.accept_committed(path, text)
-        if entry is not None and entry.relaid and not self._has_agents_format(path, data):
+        if entry is not None and entry.format_change and not self._has_agents_format(path, data):
             left = ledger.get(path) or Pending(path, entry.live, entry.live, entry.live)
-            left = msgspec.structs.replace(left, relaid=entry.relaid, writers=entry.writers)
+            left = msgspec.structs.replace(
+                left, format_change=entry.format_change, writers=entry.writers
+            )
             ledger.reinstate(path, entry.live, left)
         self._files.pending_view.refresh(path)
 

@@ -78,7 +78,7 @@ class DecisionWriter:
             except Refusal:
                 continue  # the file is no longer text
             left, now = ledger.disk_entries.sync_with_disk(entry.path, text), ledger.get(entry.path)
-            if left and (entry.conflict or _has_more(left, now)):
+            if left and (entry.is_conflict or _has_more(left, now)):
                 notes.append(wording.NOT_SAVED_YET.format(file=Path(entry.path).name))
         return notes
 
@@ -119,24 +119,26 @@ class DecisionWriter:
 
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
         now = self._ledger.get(step.path)
-        relaid = now is not None and now.relaid != ""
+        is_format_changed = now is not None and now.format_change != ""
         self._part(step, entry)
-        if step.before == step.after and not (relaid or (entry is not None and entry.relaid)):
+        if step.before == step.after and not (
+            is_format_changed or (entry is not None and entry.format_change)
+        ):
             return
         gone = (entry is not None and entry.live is None) or _replaces_link(step, now)
         present = await self._live.text(step.path, gone=gone)
         if present != step.before:
             raise Refused(wording.WHY_CHANGED)
         live = self._files.buffers.get(step.path)
-        if live and step.after and entry and entry.conflict and step.after == entry.theirs:
+        if live and step.after and entry and entry.is_conflict and step.after == entry.theirs:
             await self._take_agents_text(step.path, live, step.after)
         elif step.after is None:
             await self._writer.remove(step.path)
         else:
-            whole = entry is not None and entry.base == step.after and not relaid
+            whole = entry is not None and entry.base == step.after and not is_format_changed
             agents = (
                 self._files.tracked.state(step.path).agent_format
-                if relaid and entry is None
+                if is_format_changed and entry is None
                 else None
             )
             if gone:
@@ -161,7 +163,7 @@ class DecisionWriter:
             or path in self._ledger.disk_entries
         ):
             return
-        if entry.conflict and step.after == entry.theirs:
+        if entry.is_conflict and step.after == entry.theirs:
             return
         common = self._files.tracked.state(path).conflict_base
         on_disk = disk_entry(entry, common if isinstance(common, Text) else None)
@@ -207,7 +209,7 @@ class DecisionWriter:
 def _replaces_link(step: Restoration, now: Pending | None) -> bool:
     """Return whether a file replaces the link again that its reject had restored."""
     is_new = step.before is None and now is not None and now.base is None
-    return is_new and now is not None and now.relaid != ""
+    return is_new and now is not None and now.format_change != ""
 
 
 def _has_more(left: Pending, now: Pending | None) -> bool:

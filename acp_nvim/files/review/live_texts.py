@@ -157,13 +157,13 @@ class LiveTexts:
         """Process a text by git, another program or the user of an earlier Neovim."""
         ledger = self._ledger
         entry = ledger.get(path)
-        was_apart = entry is not None and entry.conflict
+        was_apart = entry is not None and entry.is_conflict
         if ledger.record_tree_change(
             path, text, replaced=replaced, branch=branch, time=time.time()
         ):
             self._view.parked(path)
         now = ledger.get(path)
-        if now is not None and now.conflict and not was_apart:
+        if now is not None and now.is_conflict and not was_apart:
             self._files.view.tell(wording.CHANGED_BY_BOTH.format(file=Path(path).name))
 
     async def _unseen(self, path: str) -> bool:

@@ -81,7 +81,7 @@ class Review:
         """Decide a hunk of a file in which another Neovim has decided in the meantime."""
         entry = self._ledger.get(path)
         chosen = seen.hunk_at(row) if seen is not None else None
-        if entry is None or (chosen and seen and entry.like(seen, chosen) is None):
+        if entry is None or (chosen and seen and entry.equal_hunk(seen, chosen) is None):
             return [wording.DECIDED_ELSEWHERE.format(file=Path(path).name)]
         return await self._decide(verdict, path, row, seen)
 
@@ -110,7 +110,7 @@ class Review:
         chosen = seen.hunk_at(row) if seen is not None else None
         is_whole, hunk = _is_whole(entry), None
         if not is_whole:
-            hunk = entry.like(seen, chosen) if seen and chosen else entry.hunk_at(row)
+            hunk = entry.equal_hunk(seen, chosen) if seen and chosen else entry.hunk_at(row)
         if hunk is None and not is_whole and chosen is None:
             return [wording.NO_HUNK.format(line=row + 1)]
         if hunk is None and seen is not None and not (is_whole and _is_whole(seen)):
@@ -271,7 +271,7 @@ class Review:
 
 def _is_whole(entry: Pending) -> bool:
     """Return whether the file can only be decided as a whole."""
-    return not entry.hunks or entry.conflict or entry.live is None
+    return not entry.hunks or entry.is_conflict or entry.live is None
 
 
 def _is_outdated(buffer: BufferText, path: str) -> bool:

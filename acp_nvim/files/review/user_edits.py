@@ -169,6 +169,6 @@ class UserEdits:
                 self._typed(path, text)
         file.apply(Saved(text, file_format))
         entry = self._ledger.get(path)
-        if entry is not None and entry.conflict and not unaware:
+        if entry is not None and entry.is_conflict and not unaware:
             self._ledger.resolve_conflict(path, text)
             self._view.refresh(path)

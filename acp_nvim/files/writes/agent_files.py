@@ -172,7 +172,7 @@ class AgentFiles(Generic[S]):
     ) -> WrittenFile | None:
         file = self._tracked[where.real]
         unread = self._disk_changes.unread
-        with self._persistence.note_write(session, where.real) as lands:
+        with self._persistence.note_write(session, where.real) as on_write:
             async with file.hold_queue():  # the last request wins
                 await unread.ready(where.real)
                 await self._disk_changes.before_write(where.real)
@@ -186,7 +186,7 @@ class AgentFiles(Generic[S]):
                         self._bases,
                         session.key,
                         amend,
-                        lands,
+                        on_write,
                         partial(unread.base, session),
                         base,
                     )
@@ -197,12 +197,12 @@ class AgentFiles(Generic[S]):
                         )
                     else:
                         remember(work, made.before if made else work.present)
-            if made is None or not made.failed:
+            if made is None or not made.failure:
                 answer()
             landed = None if made is None else self._enter(session, where, made)
             self._amends.on_written(session, where.real)
-            if made is not None and made.failed:
-                raise Refusal("failed", where.path, made.failed)
+            if made is not None and made.failure:
+                raise Refusal("failed", where.path, made.failure)
             return landed
 
     def _enter(self, session: S, where: Place, made: CompletedWrite) -> WrittenFile:
@@ -226,13 +226,13 @@ class AgentFiles(Generic[S]):
         live = self._buffers.get(path)
         if live is not None and files.ledger.get(path) is None:
             self._tracked[path].apply(UserFormat(live.format))
-        written = made.asked if agents is None or before is None else agents
-        files.ledger.record_agent_write(path, before, written, session.n, saved=made.saved)
-        if written is not made.asked:
-            files.ledger.record_user_edit(path, made.asked)
-        if made.asked != after:
-            files.ledger.record_formatting(path, made.asked, after)
-        if made.saved:
+        written = made.requested if agents is None or before is None else agents
+        files.ledger.record_agent_write(path, before, written, session.n, saved=made.is_saved)
+        if written is not made.requested:
+            files.ledger.record_user_edit(path, made.requested)
+        if made.requested != after:
+            files.ledger.record_formatting(path, made.requested, after)
+        if made.is_saved:
             files.ledger.disk_entries.drop(path)
             file_format = format_as_written(after, live.format if live else None)
             self._tracked[path].apply(Holds(after, file_format))

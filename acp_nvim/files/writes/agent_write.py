@@ -62,11 +62,11 @@ class CompletedWrite(msgspec.Struct, frozen=True):
     after: Text
     line: int
     """First line that changed, 1-based."""
-    asked: Text
+    requested: Text
     """The requested text. ``after`` differs if an autocommand changed it."""
-    saved: bool = True
+    is_saved: bool = True
     """Whether the file has the text; option `files.save` may leave saving to the user."""
-    failed: str = ""
+    failure: str = ""
     """Why the file does not contain the text although it was saved."""
 
 
@@ -86,7 +86,7 @@ class AgentWrite:
         bases: AgentBases,
         session: str,
         amend: ApplyAmendment,
-        lands: OnWrite,
+        on_write: OnWrite,
         unread: Unread,
         given: Text | UnsetType | None = UNSET,
     ) -> None:
@@ -101,7 +101,7 @@ class AgentWrite:
         self._bases = bases
         self._session = session
         self._amend = amend
-        self._lands = lands
+        self._on_write = on_write
         self._unread = unread
         self._given = given
         self._created = False
@@ -111,7 +111,7 @@ class AgentWrite:
         """Make the change. Returns None if there is nothing to change."""
         live = await self._buffers.read(self._where)
         if isinstance(live, BufferText):
-            self._found(live)
+            self._update_base(live)
             return await self._into_buffer(live)
         stored = disk.stored(self._where, self._limit, live.fileencodings, live.fileformats)
         self._created = stored is None
@@ -120,7 +120,7 @@ class AgentWrite:
             self._bases.record_change(self._where.real, None, ChangeKind.REPLACED)
         else:
             self._bases.record_present(self._where.real, iter((stored.text,)), ChangeKind.REPLACED)
-            if not await self._changes(stored):
+            if not await self._is_change(stored):
                 return None
         live = await self._buffers.load(self._where, stored.format if stored else None)
         if isinstance(live, BufferText):
@@ -128,7 +128,7 @@ class AgentWrite:
             return await self._into_buffer(live)
         return await self._past_neovim(stored or Decoded(EMPTY, Format()), live)
 
-    def _found(self, live: BufferText) -> None:
+    def _update_base(self, live: BufferText) -> None:
         """Bring the agent's base up to date with the file."""
         if live.is_absent:
             self._created = True
@@ -178,7 +178,7 @@ class AgentWrite:
         same = text == merged.text
         return merged if same else Merged(diff(live.lines, text.lines), text)
 
-    async def _changes(self, stored: Decoded) -> bool:
+    async def _is_change(self, stored: Decoded) -> bool:
         """Return whether the write changes the file as stored."""
         base = await self._known([stored.text], stored.format) or stored.text
         merged = self._merged(base, stored.text, stored.format)
@@ -195,12 +195,12 @@ class AgentWrite:
             written = await self._attempt(live, merged)
             if written.outcome == "done" and written.live is not None:
                 before = None if self._created else live.text
-                made = self._made(before, written.live.text, merged)
+                made = self._completed(before, written.live.text, merged)
                 return msgspec.structs.replace(
                     made,
-                    asked=written.requested or made.after,
-                    saved=written.is_saved or written.requested is None,
-                    failed="" if written.is_verified else UNVERIFIED,
+                    requested=written.requested or made.after,
+                    is_saved=written.is_saved or written.requested is None,
+                    failure="" if written.is_verified else UNVERIFIED,
                 )
             if anyio.current_time() > deadline:
                 reason: Reason = "busy" if written.outcome == "busy" else "failed"
@@ -261,7 +261,7 @@ class AgentWrite:
             set_modified=self._created,
             verify=self._where,
         )
-        self._lands(None if self._created else live.text, merged.text, merged.hunks)
+        self._on_write(None if self._created else live.text, merged.text, merged.hunks)
         written = await self._buffers.write(self._where, live, change)
         if written.outcome not in {"done", "moved", "busy"}:
             raise self._refuse(_REASONS.get(written.outcome, "failed"), written.reason)
@@ -293,13 +293,13 @@ class AgentWrite:
             data = encode(merged.text, stored.format)
         except UnicodeEncodeError as error:
             raise self._refuse("failed", f"cannot be written: {error.reason}") from error
-        self._lands(None if self._created else stored.text, merged.text, merged.hunks)
+        self._on_write(None if self._created else stored.text, merged.text, merged.hunks)
         await to_thread.run_sync(disk.write, self._where, data)
         if disk.read(self._where, None) != data:
             raise self._refuse("failed", "the file does not hold what was written")
-        return self._made(None if self._created else stored.text, merged.text, merged)
+        return self._completed(None if self._created else stored.text, merged.text, merged)
 
-    def _made(self, before: Text | None, after: Text, merged: Merged) -> CompletedWrite:
+    def _completed(self, before: Text | None, after: Text, merged: Merged) -> CompletedWrite:
         """Return the result. Edits of autocommands count as known to the agent."""
         if after != merged.text:
             known = merge(merged.text, after, self.believed)

@@ -31,13 +31,13 @@ from acp_nvim.files.writes.write_notes import (
 )
 
 
-class Mark(NamedTuple):
-    """Extent of the notes that a ledger covers."""
+class Coverage(NamedTuple):
+    """Notes whose writes the ledger has."""
 
     number: int
-    """Number of the last note of this process up to which all writes are in the ledger."""
-    all_left: bool
-    """Whether the ledger has all writes that dead processes noted."""
+    """Number of this process's note up to which it has all writes."""
+    has_old_writes: bool
+    """Whether it has all writes that dead processes noted."""
 
 
 class WritesUnderWay:
@@ -51,17 +51,17 @@ class WritesUnderWay:
         files: Files,
         live: LiveTexts,
         keys: SessionKeys,
-        failed: Callable[[str, Exception], None],
+        on_failure: Callable[[str, Exception], None],
     ) -> None:
-        """``failed`` is called if a write could not be noted."""
+        """``on_failure`` is called if a write could not be noted."""
         self._replica, self._files, self._live, self._keys = replica, files, live, keys
-        self._failed = failed
+        self._on_failure = on_failure
         self._notes = WriteNotes(replica.file.folder, f"{keys.instance}.{os.getpid()}")
         self._under_way: list[int] = []
         """First note numbers of the writes that are not in a ledger yet."""
-        self._left: list[OldNotes] = []
-        self.unknown: dict[str, list[WriteNote]] = {}
-        """Writes that no journal contains, by path. Each is passed to `adopt` once."""
+        self._old_notes: list[OldNotes] = []
+        self.unrecorded: dict[str, list[WriteNote]] = {}
+        """Writes that no journal contains, by path. `adopt` is called once for each path."""
 
     # -- under way
     # ------------------------------------------------------------------------------------
@@ -72,12 +72,12 @@ class WritesUnderWay:
         first = self._notes.number + 1
         self._under_way.append(first)
 
-        def lands(before: Text | None, after: Text, hunks: Sequence[Hunk]) -> None:
+        def on_write(before: Text | None, after: Text, hunks: Sequence[Hunk]) -> None:
             if hunks:
                 self._note(session, path, before, after, hunks)
 
         try:
-            yield lands
+            yield on_write
         finally:
             self._under_way.remove(first)
 
@@ -105,87 +105,87 @@ class WritesUnderWay:
             self._replica.file.mark(pending=True)  # otherwise no process looks for the note
             self._notes.add(note)
         except OSError as error:
-            self._failed(self._replica.root, error)
+            self._on_failure(self._replica.root, error)
 
     # -- in the journal
     # -------------------------------------------------------------------------------
 
-    def mark(self) -> Mark:
-        """Return the extent of the notes that the ledger covers now."""
+    def coverage(self) -> Coverage:
+        """Return the notes whose writes the ledger has now."""
         number = min(self._under_way) - 1 if self._under_way else self._notes.number
-        return Mark(number, not self.unknown)
+        return Coverage(number, not self.unrecorded)
 
-    def with_mark(self, values: Values) -> Values:
+    def with_note_number(self, values: Values) -> Values:
         """Add the number of the last noted write to these values of the journal."""
-        number = self.mark().number
+        number = self.coverage().number
         return {**values, (WRITES, self._notes.owner): number} if values and number else values
 
     @property
     def has_old_notes(self) -> bool:
         """Return whether notes of dead processes can be removed."""
-        return bool(self._left) and not self.unknown
+        return bool(self._old_notes) and not self.unrecorded
 
-    def on_published(self, mark: Mark, values: Values) -> None:
+    def on_published(self, coverage: Coverage, values: Values) -> None:
         """Remove the notes on writes that the journal now contains. Raises OSError."""
-        if self._notes.number == mark.number:
+        if self._notes.number == coverage.number:
             self._notes.clear()
         else:
             self._replica.file.mark(pending=True)
-        if mark.all_left and self._left:
-            for left in self._left:
-                left.remove()
-            self._left = []
+        if coverage.has_old_writes and self._old_notes:
+            for notes in self._old_notes:
+                notes.remove()
+            self._old_notes = []
             self._replica.file.mark(pending=is_pending(values.values()))
 
     # -- notes of dead processes
     # ----------------------------------------------------------------------
 
     def read_old_notes(self) -> None:
-        """Take over the notes of dead processes, and learn the sessions that they name."""
+        """Take over the notes of dead processes and the names of their sessions."""
         try:
-            self._left = old_notes(self._replica.file.folder)
+            self._old_notes = old_notes(self._replica.file.folder)
         except OSError as error:
-            self._failed(self._replica.root, error)
-        for left in self._left:
-            for note in left.notes:
+            self._on_failure(self._replica.root, error)
+        for notes in self._old_notes:
+            for note in notes.notes:
                 self._keys.learn(note.session, note.info)
 
-    def lacking(self) -> list[str]:
+    def unrecorded_paths(self) -> list[str]:
         """Return the files of noted writes that the journal does not contain."""
-        for left in self._left:
-            known = self._replica.stored.get((WRITES, left.owner), 0)
-            for note in left.notes:
-                if note.number > known:
-                    self.unknown.setdefault(decoded(note.path), []).append(note)
+        for old in self._old_notes:
+            recorded = self._replica.stored.get((WRITES, old.owner), 0)
+            for note in old.notes:
+                if note.number > recorded:
+                    self.unrecorded.setdefault(decoded(note.path), []).append(note)
         self._drop_marks()
-        return list(self.unknown)
+        return list(self.unrecorded)
 
     def _drop_marks(self) -> None:
         """Remove the journal's note numbers of processes without notes, with the next record."""
         replica = self._replica
-        left = {one.owner for one in self._left}
+        owners = {one.owner for one in self._old_notes}
         for (kind, owner), number in replica.stored.items():
             path = path_of(replica.file.folder, owner)
-            if kind == WRITES and (owner in left or not path.exists()):
+            if kind == WRITES and (owner in owners or not path.exists()):
                 replica.own[kind, owner] = number
 
     async def adopt(self, path: str) -> None:
         """Enter the interrupted writes of a file, as far as its text contains them."""
-        if path in self.unknown:
+        if path in self.unrecorded:
             try:
-                await self._adopt(path, self.unknown[path])
+                await self._adopt(path, self.unrecorded[path])
             finally:
-                del self.unknown[path]
+                del self.unrecorded[path]
 
     async def _adopt(self, path: str, notes: Sequence[WriteNote]) -> None:
         try:
             text = await self._live.text(path)
         except Refusal:  # no longer text
             return
-        made = self._made(path, text, notes)
-        if made and made[0][1] is not None:
-            await self._live.enter(path, made[0][1])
-        for note, before, after in made:
+        writes = self._contained_writes(path, text, notes)
+        if writes and writes[0][1] is not None:
+            await self._live.enter(path, writes[0][1])
+        for note, before, after in writes:
             n = self._keys.number(note.session)
             self._enter(n, note.prompt, path, before, after)
 
@@ -201,19 +201,19 @@ class WritesUnderWay:
         files.checkpoints.record(path, before, after)
         files.pending_view.refresh(path)
 
-    def _made(
+    def _contained_writes(
         self, path: str, text: Text | None, notes: Sequence[WriteNote]
     ) -> list[tuple[WriteNote, Text | None, Text]]:
-        """Return the writes that a text contains and no journal does, with the texts around."""
+        """Return writes that a text contains and no journal does, each with the texts around it."""
         entry = self._files.ledger.get(path)
-        made: list[tuple[WriteNote, Text | None, Text]] = []
+        writes: list[tuple[WriteNote, Text | None, Text]] = []
         for note in reversed(notes):
             is_known = entry is not None and entry.live == text
             if text is not None and not is_known and (rows := note.rows_in(text)):
                 before = note.undone(text, rows)
-                made.append((note, before, text))
+                writes.append((note, before, text))
                 text = before
-        return made[::-1]
+        return writes[::-1]
 
     # -- end
     # ------------------------------------------------------------------------------------------
@@ -221,14 +221,14 @@ class WritesUnderWay:
     def close(self) -> None:
         """Close the notes at the end of this process, after all possible writes."""
         self._notes.close()
-        self._close_left()
+        self._close_old_notes()
 
     def abandon(self) -> None:
         """Stop reading and writing, as if the process were killed."""
         self._notes.abandon()
-        self._close_left()
+        self._close_old_notes()
 
-    def _close_left(self) -> None:
-        for left in self._left:
-            os.close(left.handle)
-        self._left = []
+    def _close_old_notes(self) -> None:
+        for notes in self._old_notes:
+            os.close(notes.handle)
+        self._old_notes = []
