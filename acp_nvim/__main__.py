@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 OLDEST = (3, 11)
 
 
-def _connected() -> bool:
+def _is_connected() -> bool:
     """Return whether stdin and stdout are pipes or sockets, as they are if Neovim is the parent."""
     try:
         modes = [os.fstat(fd).st_mode for fd in (0, 1)]
@@ -43,7 +43,7 @@ def run() -> None:
     """
     if sys.version_info < OLDEST:
         sys.exit(f"acp.nvim needs Python 3.11, this is {sys.version.split()[0]}")
-    if not _connected():
+    if not _is_connected():
         sys.exit("acp_nvim is started by the Neovim that it serves: see :help acp")
     gc.disable()
     agent = _early_agent()

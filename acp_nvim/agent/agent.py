@@ -161,7 +161,7 @@ class Agent:
         on_response: OnResponse | None = None,
     ) -> schema.LoadSessionResponse:
         """Open a stored session with its history. Requires `loadSession` (v1/session-setup)."""
-        await self._closed(session_id)
+        await self._wait_closed(session_id)
         fields = self._fields(params, directories)
         result: schema.LoadSessionResponse = await self._endpoint.request(
             "session/load",
@@ -179,7 +179,7 @@ class Agent:
         on_response: OnResponse | None = None,
     ) -> schema.ResumeSessionResponse:
         """Open a stored session without its history. Requires `sessionCapabilities.resume`."""
-        await self._closed(session_id)
+        await self._wait_closed(session_id)
         fields = self._fields(params, directories)
         result: schema.ResumeSessionResponse = await self._endpoint.request(
             "session/resume",
@@ -310,7 +310,7 @@ class Agent:
             if self._closing.get(session_id) is over:
                 del self._closing[session_id]
 
-    async def _closed(self, session_id: str) -> None:
+    async def _wait_closed(self, session_id: str) -> None:
         while (closing := self._closing.get(session_id)) is not None:
             await closing.wait()
 

@@ -95,9 +95,9 @@ class AgentRun:
             self.exit = await self.transport.wait()
         if self.exit:
             return self.summary()
-        return wording.AGENT_CLOSED.format(agent=self._name, pipe=self._closed())
+        return wording.AGENT_CLOSED.format(agent=self._name, pipe=self._closed_pipe())
 
-    def _closed(self) -> str:
+    def _closed_pipe(self) -> str:
         """Return the pipe that the agent closed, from its point of view."""
         return "input" if self.transport.has_closed_input else "output"
 
@@ -109,7 +109,7 @@ class AgentRun:
         if self.lost is not None:
             return wording.NOT_REACHED.format(agent=name, reason=self.lost)
         if self._closed_output:
-            return wording.AGENT_CLOSED_AND_ENDED.format(agent=name, pipe=self._closed())
+            return wording.AGENT_CLOSED_AND_ENDED.format(agent=name, pipe=self._closed_pipe())
         if self.exit:
             return wording.AGENT_EXITED.format(agent=name, exit=self.exit)
         return wording.AGENT_ENDED.format(agent=name)

@@ -10,7 +10,7 @@ from acp_nvim.agent.settings import AgentSettings
 def snapshot(connection: Connection) -> dict[str, object]:
     """Return the state of a connection. Most values are None before the agent has sent them."""
     agent = connection.agent if connection.is_started else None
-    methods = auth.offered(connection.spec, agent.auth_methods) if agent else []
+    methods = auth.usable_methods(connection.spec, agent.auth_methods) if agent else []
     left = agent.methods_left if agent else 0
     return {
         "status": connection.status,

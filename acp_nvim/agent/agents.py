@@ -83,10 +83,10 @@ class Agents:
         """Return the traffic logs of all agents."""
         return [connection.traffic for connection in self.connections.values()]
 
-    def unreached(self, name: str) -> str | None:
+    def unreached_reason(self, name: str) -> str | None:
         """Return why a remote agent is not connected yet, else None."""
         connection = self.connections.get(name)
-        return connection.unreached if connection is not None else None
+        return connection.unreached_reason if connection is not None else None
 
     def is_outdated(self, name: str) -> bool:
         """Return whether a running agent's start settings have changed. True once per change."""

@@ -71,7 +71,7 @@ class Connection:
         log = around.settings().log
         self.traffic = Traffic(log.bytes, level(log.level), secrets(around.launch.env(), spec))
         self.tools_names = ToolsNames()
-        self.login = AgentLogin(spec, lambda: self.agent, self.warnings, self._changed)
+        self.login = AgentLogin(spec, lambda: self.agent, self.warnings, self._notify_changed)
         self.terminals = AgentTerminals(
             name, around.settings, around.launch.reaper, self._terminal_env
         )
@@ -135,7 +135,7 @@ class Connection:
 
         It has the agent's mark, which makes daemons end with the agent.
         """
-        inherited = self._run.transport.inherited if self._run is not None else {}
+        inherited = self._run.transport.inherited_variables if self._run is not None else {}
         return {**self._around.launch.env(), **self.spec.env, **inherited}
 
     def preset(self, session: Session) -> PresetSettings:
@@ -189,7 +189,7 @@ class Connection:
         info = self._run.agent.info if self._run else None
         return (info and (info.title or info.name)) or self.spec.title or self.name.capitalize()
 
-    def configured(self) -> None:
+    def apply_options(self) -> None:
         """Apply changed options that a running agent supports."""
         settings = self._around.settings()
         self.traffic.configure(level(settings.log.level), settings.log.bytes)
@@ -208,7 +208,7 @@ class Connection:
             await self._ready.wait()
         return self.status in ("ready", "auth_required")
 
-    async def ended(self) -> None:
+    async def wait_ended(self) -> None:
         """Wait until the process and its cleanup have ended."""
         await self._ended.wait()
 
@@ -253,12 +253,12 @@ class Connection:
                 version = await self._serve(version)
             except TransportError as error:
                 assert self._attempts is not None
-                await self._attempts.another(error, partial(self._tries_again, error))
+                await self._attempts.another(error, partial(self._on_retry, error))
 
-    def _tries_again(self, why: TransportError, in_s: float) -> None:
+    def _on_retry(self, why: TransportError, in_s: float) -> None:
         told = wording.NOT_YET_REACHED
         self.error = told.format(agent=self.name, reason=why, seconds=round(in_s, 1))
-        self._changed()
+        self._notify_changed()
 
     async def _not_reached(self, error: TransportError) -> None:
         """Give up a remote agent."""
@@ -266,7 +266,7 @@ class Connection:
             await self._run.transport.stop()
         if self.stopping:
             self.status = "exited"
-            self._gone()
+            self._on_end()
             return
         self._fail(wording.NOT_REACHED.format(agent=self.name, reason=error))
         if self._attempts is not None and not self._attempts.is_first:
@@ -286,10 +286,10 @@ class Connection:
             await run.endpoint.run()
             again = self._is_started_again()
             await run.close(by_itself=not (self.stopping or again))
-            unreached = self._unreached()
+            unreached = self._handshake_error()
             if unreached is None and self._negotiation.again is None:
                 run.over()
-                self._gone()
+                self._on_end()
             tasks.cancel_scope.cancel()
         await transport.stop()
         if unreached is not None:
@@ -324,7 +324,7 @@ class Connection:
             on_stderr=self._hear_stderr,
         )
 
-    def _unreached(self) -> TransportError | None:
+    def _handshake_error(self) -> TransportError | None:
         """Return why the handshake with a remote agent failed, unless the agent starts again or
         stops.
         """
@@ -338,7 +338,7 @@ class Connection:
         return self._run.lost if self._run is not None else None
 
     @property
-    def unreached(self) -> str | None:
+    def unreached_reason(self) -> str | None:
         """Return why a remote agent is not connected yet, and the time of the next attempt."""
         return self.error if self.status == "starting" else None
 
@@ -367,7 +367,7 @@ class Connection:
             if run.exit is None and transport.exit is None:
                 reason = str(error) or type(error).__name__
                 told = wording.HANDSHAKE_FAILED.format(agent=self.name, reason=reason)
-                self._fail(self._negotiation.failed(told))
+                self._fail(self._negotiation.failure_reason(told))
                 await transport.stop()
             return
         speaks = self._negotiation.translation
@@ -379,7 +379,7 @@ class Connection:
         self.up_since = time.monotonic()
         self.warnings.unread.clear()  # a banner does not explain an end
         self._ready.set()
-        self._changed()
+        self._notify_changed()
         await self.login.ask_state()
 
     def _is_started_again(self) -> bool:
@@ -392,7 +392,7 @@ class Connection:
         ended = self.status == "starting" and run.agent.protocol is None and not self.stopping
         killed = run.lost is not None or (run.exit is not None and run.exit.signal is not None)
         if ended and not killed:
-            self._negotiation.ended_unanswered(run.last_words())
+            self._negotiation.on_end_without_answer(run.last_words())
         return self._negotiation.again is not None
 
     # -- login ------------------------------------------------------------------------------------
@@ -400,13 +400,13 @@ class Connection:
     def require_login(self) -> None:
         """Set the state after the agent refused a request until a login."""
         self.status = "auth_required"
-        self._changed()
+        self._notify_changed()
 
     async def on_login(self) -> None:
         """Set the state after a login of the user."""
         self.status = "ready"
-        self._changed()
-        await self.login.renewed()
+        self._notify_changed()
+        await self.login.allow_retry()
 
     def _auth_status(self, status: schema.AuthStatusUpdateNotification) -> None:
         self.login.on_status(status)
@@ -415,7 +415,7 @@ class Connection:
 
     # -- reports ----------------------------------------------------------------------------------
 
-    def _changed(self) -> None:
+    def _notify_changed(self) -> None:
         notify(self._around.observers.on_changed, self)
 
     def _limit_exceeded(self, limit: str, text: str, session: Session | None) -> None:
@@ -425,10 +425,10 @@ class Connection:
 
     def _fail(self, reason: str) -> None:
         self.status, self.error = "failed", reason
-        self._changed()
+        self._notify_changed()
         self._ready.set()
 
-    def _gone(self) -> None:
+    def _on_end(self) -> None:
         """Handle the end of the process: a failure during the handshake, later an exit."""
         failed = self.status == "starting"
         if self.status != "failed":
@@ -442,7 +442,7 @@ class Connection:
         """Return how the agent ended, in one line."""
         if self._run is not None:
             summary = self._run.summary()
-            return summary if self.stopping else self._negotiation.failed(summary)
+            return summary if self.stopping else self._negotiation.failure_reason(summary)
         ended = wording.AGENT_STOPPED if self.stopping else wording.AGENT_ENDED
         return ended.format(agent=self.name)
 

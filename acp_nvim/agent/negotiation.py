@@ -116,7 +116,7 @@ class Negotiation:
                 raise
             self.again = 1 if error.theirs == 1 else 2
         except RequestError as error:
-            self._refused(error)
+            self._on_refusal(error)
         if not isinstance(self.translation, Dialect) and self.translation.old_shape:
             if not self._may_ask_in(1):  # it claims 2 but does not speak it
                 raise OtherVersion(2)
@@ -126,7 +126,7 @@ class Negotiation:
             self._warnings.count("version", wording.WHY_ENDED_AT_NUMBER)
             self._first = None
 
-    def _refused(self, error: RequestError) -> None:
+    def _on_refusal(self, error: RequestError) -> None:
         """Handle a refusal, which may list supported versions or demand a string."""
         if self._version == 2 and self._strings.is_demanded(f"{error} {error.data}"):
             self.again = 1
@@ -144,7 +144,7 @@ class Negotiation:
         """Return whether to request a version that the agent supports: each once."""
         return version in VERSIONS and version not in self._asked
 
-    def ended_unanswered(self, last_words: Sequence[str]) -> None:
+    def on_end_without_answer(self, last_words: Sequence[str]) -> None:
         """Handle an agent that ended before its answer. It may want the version as a string."""
         if self.again is not None:
             return
@@ -156,7 +156,7 @@ class Negotiation:
         ):
             self.again, self._first = 1, list(last_words)
 
-    def failed(self, reason: str) -> str:
+    def failure_reason(self, reason: str) -> str:
         """Return why negotiation failed, and whether the agent was started twice for it."""
         return reason if self._first is None else reason + wording.PART_STARTED_TWICE
 

@@ -124,4 +124,4 @@ class SessionEvents:
 
     def on_work_at(self, session: Session, path: str) -> None:
         """Count a file that the editor's tools read or change as named by the agent."""
-        self._tool_calls.works_at(session.root, path)
+        self._tool_calls.on_tool_at(session.root, path)

@@ -14,7 +14,7 @@ def setup(host: Host, args: Args) -> None:
     host.options.replace(args)
     host.sessions.open_index(host.options.data_file("sessions.json"), host.problem)
     for connection in host.agents.connections.values():
-        connection.configured()
+        connection.apply_options()
     host.files.home.keep_in(host.options.data())
     host.screen.on_options_changed()
     host.screen.state(["host"], "running")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from acp_nvim.agent.notify import notify
-from acp_nvim.agent.serving.proposed_edits import shows_edits
+from acp_nvim.agent.serving.proposed_edits import has_edits
 from acp_nvim.agent.settings import Settings
 from acp_nvim.nvim.plain import legible, plain
 from acp_nvim.render import cards
@@ -211,7 +211,7 @@ class Screen:
         return ops
 
     def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
-        diffs = shows_edits(session, decision)
+        diffs = has_edits(session, decision)
         if diffs:
             notify(self.on_edits_shown, session, decision)
         entry = entry_of(decision, session)

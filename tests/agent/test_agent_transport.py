@@ -180,7 +180,7 @@ async def run_connection(
             )
             connection.start()
             await act(connection)
-            await connection.ended()
+            await connection.wait_ended()
     assert not life.failures
     return connection, life.told
 

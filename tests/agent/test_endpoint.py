@@ -357,11 +357,11 @@ async def test_the_end_of_a_request_is_reported_once(wire: MemoryEndpoint) -> No
     answered = wire.endpoint.begin("logout", {})
     cancelled = wire.endpoint.begin("logout", {})
     for name, call in (("answered", answered), ("cancelled", cancelled)):
-        assert wire.endpoint.asked(call.id) is call
+        assert wire.endpoint.open_request(call.id) is call
         call.when_over(partial(handled.append, name))
     wire.put({"id": 1, "result": {}})
     await eventually(lambda: handled == ["answered"])
-    assert wire.endpoint.asked(1) is None
+    assert wire.endpoint.open_request(1) is None
     assert wire.endpoint.is_over(1)
     wire.endpoint.cancel(cancelled)
     assert handled == ["answered", "cancelled"]

@@ -18,22 +18,22 @@ WS = "wss://host:8443/acp"
     [(401, False), (403, False), (400, False), (404, True), (429, True), (500, True), (503, True)],
 )
 def test_a_status_says_whether_to_try_again(status: int, again: bool) -> None:
-    failure = failures.refused(URL, status, {})
+    failure = failures.status_error(URL, status, {})
     assert failure.again is again
     assert str(failure).startswith(f"https://host/acp answers HTTP {status}")
     assert ("agents.*.headers" in str(failure)) is (status in (401, 403))
 
 
 def test_a_refused_user_gets_no_advice_to_log_in() -> None:
-    assert "requires a login" in str(failures.refused(URL, 401, {}))
-    assert "the server refuses access" in str(failures.refused(URL, 403, {}))
+    assert "requires a login" in str(failures.status_error(URL, 401, {}))
+    assert "the server refuses access" in str(failures.status_error(URL, 403, {}))
 
 
 @pytest.mark.parametrize(
     ("status", "soon"), [(429, True), (502, True), (503, True), (404, False), (500, False)]
 )
 def test_a_busy_server_is_worth_a_first_wait(status: int, soon: bool) -> None:
-    assert failures.refused(URL, status, {"Retry-After": "2"}).soon is soon
+    assert failures.status_error(URL, status, {"Retry-After": "2"}).soon is soon
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_busy_server_is_worth_a_first_wait(status: int, soon: bool) -> None:
     [("7", 7.0), ("", 0.0), ("-3", 0.0), ("soon", 0.0), ("99999999", 300.0), ("²", 0.0)],
 )
 def test_a_server_may_ask_for_a_pause(value: str, seconds: float) -> None:
-    assert failures.refused(URL, 503, {"Retry-After": value}).after == seconds
+    assert failures.status_error(URL, 503, {"Retry-After": value}).after == seconds
 
 
 def test_a_server_may_ask_for_a_pause_until_a_date() -> None:
@@ -73,7 +73,7 @@ def test_a_refused_connection_is_reported_in_plain_words() -> None:
     ],
 )
 def test_a_redirect_within_the_origin_is_followed(url: str, location: str, other: str) -> None:
-    assert failures.redirected(url, location) == other
+    assert failures.redirect_target(url, location) == other
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_redirect_within_the_origin_is_followed(url: str, location: str, other
 )
 def test_a_redirect_to_another_origin_is_not_followed(location: str) -> None:
     with pytest.raises(TransportError) as refused:
-        failures.redirected(URL, location)
+        failures.redirect_target(URL, location)
     assert not refused.value.again
     assert "pass" not in str(refused.value).replace("redirects", "")
 

@@ -52,9 +52,14 @@ def test_a_long_comment_changes_no_event() -> None:
 
 def test_routing_data_is_read_without_decoding_the_message() -> None:
     asks = envelopes.read(b'{"id":1,"method":"a/b","params":{"sessionId":"s","big":[1]}}')
-    assert (asks.is_request, asks.is_answer, asks.session, asks.opened) == (True, False, "s", None)
+    assert (asks.is_request, asks.is_answer, asks.session, asks.opened_session) == (
+        True,
+        False,
+        "s",
+        None,
+    )
     answers = envelopes.read(b'{"id":"1","result":{"sessionId":"t","protocolVersion":1}}')
-    assert (answers.is_answer, answers.opened, answers.version) == (True, "t", "1")
+    assert (answers.is_answer, answers.opened_session, answers.version) == (True, "t", "1")
     tells = envelopes.read(b'{"method":"session/cancel","params":{"sessionId":"s"}}')
     assert (tells.is_request, tells.is_answer, tells.session) == (False, False, "s")
 
@@ -62,4 +67,4 @@ def test_routing_data_is_read_without_decoding_the_message() -> None:
 def test_an_unreadable_message_has_no_routing_data() -> None:
     for line in (b"", b"garbage", b"[1]", b'{"id":', b"\xff", b'{"params":{"sessionId":5}}', b"7"):
         found = envelopes.read(line)
-        assert (found.session, found.opened, found.is_request) == (None, None, False)
+        assert (found.session, found.opened_session, found.is_request) == (None, None, False)

@@ -10,7 +10,7 @@ from itertools import count
 import anyio
 import pytest
 
-from acp_nvim.agent.prompts.rate_limits import spoken
+from acp_nvim.agent.prompts.rate_limits import format_duration
 from acp_nvim.agent.prompts.wait_warnings import watch_silence
 from acp_nvim.session import turns
 from acp_nvim.session.output.terminal import Launch
@@ -114,4 +114,4 @@ async def test_silence_is_not_reported_without_a_turn_or_a_limit() -> None:
     ],
 )
 def test_a_wait_is_shown_in_plain_words(seconds: float, words: str) -> None:
-    assert spoken(seconds) == words
+    assert format_duration(seconds) == words

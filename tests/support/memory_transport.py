@@ -119,7 +119,7 @@ class MemoryAgent:
         return False
 
     @property
-    def inherited(self) -> Mapping[str, str]:
+    def inherited_variables(self) -> Mapping[str, str]:
         return {}
 
     async def start(self) -> None:

@@ -109,7 +109,7 @@ class PtyProcess:
     @property
     def is_running(self) -> bool:
         """Return whether the command or a child of it runs and is not being ended."""
-        return self._ending is None and not self._gone()
+        return self._ending is None and not self._is_gone()
 
     async def wait(self) -> Exit:
         """Wait until the command has ended and all output was fed. Any number of tasks may wait."""
@@ -140,9 +140,9 @@ class PtyProcess:
         # running.
         if self._device.exit is None or self._tree.alive():
             self._reaper.add(self.pid)
-        self._device.when_exited(self._exited)
+        self._device.when_exited(self._on_exit)
 
-    def _exited(self) -> None:
+    def _on_exit(self) -> None:
         self._transport.close()
         self._finishing = asyncio.get_running_loop().create_task(self._finish())
 
@@ -164,14 +164,14 @@ class PtyProcess:
             # Before any process ends: afterwards its descendants cannot be found.
             await self._tree.scan()
             for number in (signal.SIGTERM, signal.SIGKILL):
-                if self._gone():
+                if self._is_gone():
                     break
                 self._tree.signal(number)
-                await true_within(self._gone, self._kill_s)
+                await true_within(self._is_gone, self._kill_s)
                 await self._tree.scan()
         finally:
             # Also reached when the loop is closing, without time for a graceful end.
-            if not self._gone():
+            if not self._is_gone():
                 self._tree.signal(signal.SIGKILL)
             await self._close()
 
@@ -182,7 +182,7 @@ class PtyProcess:
         self._device.close()
         self._reaper.remove(self.pid)
 
-    def _gone(self) -> bool:
+    def _is_gone(self) -> bool:
         return self._device.exit is not None and not self._tree.alive()
 
     def __repr__(self) -> str:

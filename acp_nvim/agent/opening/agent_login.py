@@ -40,7 +40,7 @@ class AgentLogin:
         self._configured: bool | None = None
         """Whether the configured login worked; None before the first try."""
 
-    async def renewed(self) -> None:
+    async def allow_retry(self) -> None:
         """Allow another try of the configured login, after the user has logged in."""
         self._configured = None
         await self.ask_state()

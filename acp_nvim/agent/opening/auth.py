@@ -51,16 +51,18 @@ def terminal_login(spec: AgentSettings, method: schema.AuthMethod) -> TerminalLo
         return TerminalLogin(method.name, [*spec.command, *args], env)
     described = (getattr(method, "meta", None) or {}).get("terminal-auth")
     if isinstance(described, dict):
-        return _described(spec, method, described)
+        return _terminal_login(spec, method, described)
     return None
 
 
-def offered(spec: AgentSettings, methods: Iterable[schema.AuthMethod]) -> list[schema.AuthMethod]:
+def usable_methods(
+    spec: AgentSettings, methods: Iterable[schema.AuthMethod]
+) -> list[schema.AuthMethod]:
     """Return the usable methods. A remote agent's terminal methods are left out."""
     return [one for one in methods if not (spec.url and isinstance(one, schema.AuthMethodTerminal))]
 
 
-def _described(
+def _terminal_login(
     spec: AgentSettings, method: schema.AuthMethod, described: Mapping[str, Any]
 ) -> TerminalLogin | None:
     command, args, env = (described.get(key) for key in ("command", "args", "env"))

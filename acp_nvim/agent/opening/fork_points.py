@@ -16,7 +16,7 @@ _AIR: Final = {"codex-acp": (1, 0), "claude-agent-acp": (0, 76)}
 """Agents that read `_meta.jetbrains.air.fork` by default, from these versions on."""
 
 
-def offered(agent: Agent) -> bool:
+def can_fork_at_message(agent: Agent) -> bool:
     """Return whether the agent can fork a session at a message."""
     return bool(meta(agent, "-"))
 

@@ -32,13 +32,13 @@ class InitialOptions(Struct, frozen=True):
     model: str | None = None
 
 
-def configured(spec: AgentSettings, preset: PresetSettings) -> InitialOptions:
+def configured_options(spec: AgentSettings, preset: PresetSettings) -> InitialOptions:
     """Return the values for a new session of an agent with a preset."""
     merged = with_preset(spec, preset)
     return InitialOptions(merged.mode, merged.options, model=preset.model)
 
 
-def chosen(session: Session) -> InitialOptions:
+def chosen_options(session: Session) -> InitialOptions:
     values = {option.id: option.current_value for option in options.available(session)}
     return InitialOptions(_mode(session), values, named=False)
 
@@ -62,7 +62,7 @@ async def apply(agent: Agent, session: Session, initial: InitialOptions) -> dict
     if not is_late:
         problems |= await _set_model(agent, session, initial)
     for option_id, value in initial.options.items():
-        if chosen(session).options.get(option_id) != value:
+        if chosen_options(session).options.get(option_id) != value:
             asked = choices.set_option(session, agent, option_id, value)
             problems |= await _problems(asked, f"option {option_id} = {value}", initial.named)
     if is_late:

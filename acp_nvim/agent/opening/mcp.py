@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct, field
 
 from acp_nvim import wording
-from acp_nvim.agent.opening.project_servers import described
+from acp_nvim.agent.opening.project_servers import server_lines
 from acp_nvim.agent.opening.shown_values import PLACEHOLDER
 from acp_nvim.agent.serving.consent import Project
 from acp_nvim.files.bytes import nofollow
@@ -191,13 +191,13 @@ def _absolute(command: str, cwd: str, path: str | None) -> str:
         return program
     if os.sep in program:
         return str(Path(cwd, program))
-    found = shutil.which(program, path=_rooted(path, cwd))
+    found = shutil.which(program, path=_absolute_search_path(path, cwd))
     if found is None:
         return program
     return found if os.path.isabs(found) else str(Path(cwd, found))  # noqa: PTH117
 
 
-def _rooted(path: str | None, cwd: str) -> str | None:
+def _absolute_search_path(path: str | None, cwd: str) -> str | None:
     """Return a PATH whose relative folders are resolved in the session's directory."""
     return path and os.pathsep.join(str(Path(cwd, folder)) for folder in path.split(os.pathsep))
 
@@ -291,7 +291,7 @@ def _project(
     The digest covers the lines shown, because they can contain more than the file.
     """
     lines = [
-        line for entry in listed for line in described(entry, partial(_foreign, entry, cwd, env))
+        line for entry in listed for line in server_lines(entry, partial(_foreign, entry, cwd, env))
     ]
     shown = hashlib.sha256(data + b"\0" + "\n".join(lines).encode("utf-8", "surrogatepass"))
     return Project(str(file), shown.hexdigest(), [str(entry["name"]) for entry in listed], lines)

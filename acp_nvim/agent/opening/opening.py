@@ -110,8 +110,8 @@ class Opening:
         session, entries = self._session, self._origin.entries()
         if not entries:
             return await self._resume(self._origin.id)
-        async with muted(self._router, self._origin.id) as mute:
-            result = await self._resume(self._origin.id, mute.answered)
+        async with mute_replay(self._router, self._origin.id) as mute:
+            result = await self._resume(self._origin.id, mute.on_answer)
             session.transcript.inherit(entries)
             session.observer.on_change(session)
         return result
@@ -134,7 +134,7 @@ class Opening:
         from acp_nvim.agent.opening import fork_points
 
         point = self._origin.point
-        if point is not None and not fork_points.offered(self._agent):
+        if point is not None and not fork_points.can_fork_at_message(self._agent):
             return await self._copy()
         try:
             return await self._fork_at(fork_points.meta(self._agent, point) if point else {})
@@ -158,7 +158,7 @@ class Opening:
         session.replaying = False
         entries = () if has_replay else self._origin.entries()
         session.transcript.inherit(entries)
-        async with muted(router, session_id) if entries else nullcontext():
+        async with mute_replay(router, session_id) if entries else nullcontext():
             self._set_id(session_id)
         hidden = "" if has_replay or entries else wording.PART_NOT_SHOWN
         session.notice("info", wording.SESSION_FORKED.format(hidden=hidden))
@@ -195,8 +195,8 @@ class Opening:
         """
         session = self._session
         session.mark_ids()
-        async with muted(self._router, session.id) as mute:
-            result = await request(session.id, mute.answered)
+        async with mute_replay(self._router, session.id) as mute:
+            result = await request(session.id, mute.on_answer)
         if mute.dropped:
             session.keep_ids()
         return result
@@ -311,7 +311,7 @@ class Opening:
 
 
 @asynccontextmanager
-async def muted(router: SessionRouter, session_id: str) -> AsyncIterator[Mute]:
+async def mute_replay(router: SessionRouter, session_id: str) -> AsyncIterator[Mute]:
     """Drop the replay of a session during the request that opens it, and a late one after it."""
     mute = router.mute(session_id)
     try:

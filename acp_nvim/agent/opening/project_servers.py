@@ -23,7 +23,7 @@ _READ: Final = ("name", "type", "command", "args", "url", "env", "headers", "dis
 _PLAIN: Final = re.compile(r"[\w@%+=:,./${}-]+")
 
 
-def described(entry: Mapping[str, Any], program: Callable[[], str | None]) -> list[str]:
+def server_lines(entry: Mapping[str, Any], program: Callable[[], str | None]) -> list[str]:
     """Return the lines about one server.
 
     `program` returns the file that its command would start, or None if that is the user's own

@@ -119,7 +119,7 @@ class SessionOpener:
             return False
         except (ConnectionClosed, RemoteProtocolError) as error:
             if isinstance(error, ConnectionClosed) and connection.will_reconnect:
-                await connection.ended()  # a new connection replaces it
+                await connection.wait_ended()  # a new connection replaces it
                 return await self.ensure_open()
             self.fail(connection.error or str(error), connection.last_words())
             return False
@@ -182,9 +182,11 @@ class SessionOpener:
     def _initial_options(self, connection: Connection) -> InitialOptions:
         """Return the choices made in the session, or else the configured defaults."""
         if not self._was_open:
-            return initial_options.configured(connection.spec, connection.preset(self.session))
+            return initial_options.configured_options(
+                connection.spec, connection.preset(self.session)
+            )
         if self._was_open_here:
-            return initial_options.chosen(self.session)
+            return initial_options.chosen_options(self.session)
         return self.origin.chosen
 
     async def _request(self, connection: Connection, initial: InitialOptions) -> Any:

@@ -140,7 +140,7 @@ def of(
     servers = offer if starts_servers else _no_started(offer, remarks)
     prompt = _system_prompt(spec, capabilities, remarks)
     ours = len(offer) > len(found.servers) and servers[:1] == offer[:1]
-    if ours and isinstance(prompt, UnsetType) and _takes_prompt(capabilities):
+    if ours and isinstance(prompt, UnsetType) and _accepts_prompt(capabilities):
         prompt = _ABOUT
     return SessionParams(
         servers,
@@ -209,7 +209,7 @@ def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:
     return {key: meta[key] for key in TRACE if key in meta}
 
 
-def _takes_prompt(capabilities: schema.AgentCapabilities) -> bool:
+def _accepts_prompt(capabilities: schema.AgentCapabilities) -> bool:
     offered = (capabilities.session_capabilities or schema.SessionCapabilities()).system_prompt
     return bool(offered)
 

@@ -39,7 +39,7 @@ class Comment(msgspec.Struct, frozen=True):
         return f"{Path(self.path).name}:{lines}"
 
 
-def understood(args: Mapping[str, Any], path: str, entry: Pending | None) -> Comment:
+def comment_from(args: Mapping[str, Any], path: str, entry: Pending | None) -> Comment:
     """Return the remark of a table `{id, line, text, context}`: on the hunk at the line, or on the
     line alone. If the table has `{first, last, lines}`, the remark is on these lines.
     """

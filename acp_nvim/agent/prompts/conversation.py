@@ -57,7 +57,7 @@ class Conversation:
             session,
             tasks,
             lambda: settings().timeouts,
-            lambda: agents.unreached(session.agent),
+            lambda: agents.unreached_reason(session.agent),
         )
         self._opener = SessionOpener(
             session, origin, agents, self._warnings, observers, self._stop_trying
@@ -240,7 +240,7 @@ class Conversation:
 
     def _fault(self, error: Exception) -> str:
         if self.connection is not None:
-            self.connection.warnings.failed(error)
+            self.connection.warnings.on_error(error)
         return wording.INTERNAL_ERROR.format(kind=type(error).__name__, reason=error)
 
     async def _turn(self, prompt: Prompt) -> None:

@@ -35,7 +35,7 @@ async def diff(cwd: str, env: Mapping[str, str]) -> str:
     return await to_thread.run_sync(_ask, cwd, env, _told, abandon_on_cancel=True) or ""
 
 
-async def changed(cwd: str, env: Mapping[str, str]) -> list[str]:
+async def changed_files(cwd: str, env: Mapping[str, str]) -> list[str]:
     """Return the absolute paths of the changed files. A file that was only touched may be
     included.
     """

@@ -163,7 +163,7 @@ class PromptSender:
         except (RequestError, RemoteProtocolError):
             pass  # _on_answer handles it, in wire order
         except ConnectionClosed:
-            await connection.ended()
+            await connection.wait_ended()
         finally:
             self._running = None
 
@@ -207,7 +207,7 @@ class PromptSender:
         connection = self._opener.connection
         if connection is not None:
             connection.begin_turn()
-            self._warnings.watch(partial(connection.router.received, self.session))
+            self._warnings.watch(partial(connection.router.received_count, self.session))
 
     # -- prompts added to a turn (v2/prompt-lifecycle) --------------------------------------------
 

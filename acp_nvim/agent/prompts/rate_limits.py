@@ -25,7 +25,7 @@ def postpone(
     queue.hold_first(session, [prompt])
     wait = ""
     if limit.seconds is not None:
-        wait = wording.PART_LIMIT_WAIT.format(time=spoken(limit.seconds))
+        wait = wording.PART_LIMIT_WAIT.format(time=format_duration(limit.seconds))
     turns.end(session, None, wording.RATE_LIMITED.format(agent=agent, wait=wait), details)
 
 
@@ -38,7 +38,7 @@ async def remind(
         warn(wording.LIMIT_OVER.format(agent=agent))
 
 
-def spoken(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a duration for people, rounded up: `30 s`, `3 min`, `2 h 5 min`."""
     whole = math.ceil(seconds)
     if whole < 120:

@@ -59,24 +59,24 @@ class WaitWarnings:
 
         The answer counts whenever it comes.
         """
-        return self._tasks.if_slow(OPEN_S, partial(self._unanswered, question))
+        return self._tasks.if_slow(OPEN_S, partial(self._warn_unanswered, question))
 
-    def _unanswered(self, question: str) -> None:
+    def _warn_unanswered(self, question: str) -> None:
         unreached = self._unreached()
         if unreached is not None:
             self.warn(unreached)
         elif self._session.status != "closed":
             what = wording.PART_ANSWERED.format(question=question, seconds=OPEN_S)
-            self._keeps_waiting(what, wording.PART_STARTS_ANEW)
+            self._warn_silent(what, wording.PART_STARTS_ANEW)
 
     async def if_not_cancelled(self, turn: int) -> None:
         """Warn about an agent that has not ended the turn after the time for a cancel."""
         seconds = self._timeouts().cancel_s
         await anyio.sleep(seconds)
         if self._session.turn == turn and self._session.status == "cancelling":
-            self._keeps_waiting(wording.PART_ENDED.format(seconds=seconds), wording.PART_ENDS)
+            self._warn_silent(wording.PART_ENDED.format(seconds=seconds), wording.PART_ENDS)
 
-    def _keeps_waiting(self, what: str, way_out: str) -> None:
+    def _warn_silent(self, what: str, way_out: str) -> None:
         agent = self._session.agent
         self.warn(wording.AGENT_SILENT.format(agent=agent, what=what, way_out=way_out))
 

@@ -36,7 +36,7 @@ class Access:
         if key in self._allowed:
             return True
         kind = "read" if verb == "read" else "edit"
-        title = f"{verb} {REASONS[reason]}: {_named(where)}"
+        title = f"{verb} {REASONS[reason]}: {_path_with_target(where)}"
         decision = Decision(decision_id(), "access", title, kind=kind, options=OPTIONS)
         if session.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
@@ -49,7 +49,7 @@ class Access:
         return outcome.option.kind.startswith("allow")
 
 
-def _named(where: Place) -> str:
+def _path_with_target(where: Place) -> str:
     """Return a path as the agent spelled it, with the resolved path if that differs."""
     leads = where.real != os.path.normpath(where.path)
     return f"{where.path} ({where.real})" if leads else where.path

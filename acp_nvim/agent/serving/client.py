@@ -45,7 +45,7 @@ MOST_ASKED: Final = 25_000
 """Maximum number of open questions in one session."""
 
 
-def _permitted(outcome: Outcome) -> schema.RequestPermissionResponse:
+def _permission_response(outcome: Outcome) -> schema.RequestPermissionResponse:
     if outcome.option is None:
         return schema.RequestPermissionResponse(schema.CancelledPermissionOutcome())
     return schema.RequestPermissionResponse(
@@ -132,13 +132,13 @@ class Client:
                 self.warnings.count("elicitation/complete ignored", done.elicitation_id)
             return
         if retries.METHODS.match(method):
-            self._retries(params)
+            self._show_retry(params)
         if self._extensions.has_handler(method):
             self._extensions.notify(method, params, self.name, self._number(params))
         elif not method.startswith("_") and not method.startswith("$/"):
             self.warnings.count("unknown notification", method)
 
-    def _retries(self, params: msgspec.Raw) -> None:
+    def _show_retry(self, params: msgspec.Raw) -> None:
         """Show that the agent retries, in the session it names or else in every running one."""
         named = self.router.sessions.get(session_of(params) or "")
         told = msgspec.json.decode(params) if bytes(params) else None
@@ -156,7 +156,7 @@ class Client:
 
     def on_error(self, error: Exception) -> None:
         """Count an internal error in handling a message of the agent."""
-        self.warnings.failed(error)
+        self.warnings.on_error(error)
 
     def on_violation(self, violation: Violation) -> None:
         """Count a malformed message. The endpoint has sent an error response if one is due."""
@@ -195,12 +195,12 @@ class Client:
             raise RequestError(code, str(error)) from error
         for note in notes:
             self.warnings.count("forgiven", f"{method}: {note}")
-        session = self._addressed(request)
+        session = self._session_of(request)
         if session is not None:
             self.router.count_message(session)
         return handler(session, request, call)
 
-    def _addressed(self, params: Any) -> Any:
+    def _session_of(self, params: Any) -> Any:
         """Return the session of a request.
 
         Return None for an elicitation about a request without a session, and for an MCP message,
@@ -232,7 +232,7 @@ class Client:
         """Answer a permission request, by rules first, then by the user (v1/tool-calls)."""
         tool_call = permissions.subject(session, params)
         shown = permissions.shown_at(session, tool_call)
-        if tool_call.meta and self._puts_choices(session, params, tool_call, call):
+        if tool_call.meta and self._show_choices(session, params, tool_call, call):
             return
         decision = permission_decision(decision_id(), tool_call, params, shown)
         from acp_nvim.session.questions import covered
@@ -246,7 +246,7 @@ class Client:
         else:
             decision.judge()
         cancel_with(call, decision)
-        answer_by(decision, call, _permitted)
+        answer_by(decision, call, _permission_response)
         session.ask(decision, shown)
 
     def _judge(self, session: Session, tool_call: ToolCall, decision: Decision) -> None:
@@ -282,7 +282,7 @@ class Client:
             return own
         return strictest([own, *others] if own in ("deny", "ask") else others)
 
-    def _puts_choices(
+    def _show_choices(
         self, session: Session, params: permissions.Asked, tool_call: ToolCall, call: IncomingCall
     ) -> bool:
         """Show questions with choices, which no rule answers. Return False for other requests."""

@@ -90,7 +90,7 @@ class Consent:
 
     def answer(self, project: Project) -> bool | None:
         """Return the user's answer, or None before they have answered."""
-        return self._answers.get(project.key, self._stored().get(project.key))
+        return self._answers.get(project.key, self._stored_answers().get(project.key))
 
     def ask(self, session: Session, project: Project, then: OnAnswer = lambda _: None) -> None:
         """Ask in a session's chat unless the question is already open. Nothing waits for the
@@ -107,9 +107,9 @@ class Consent:
         )
         session.ask(decision)
         session.event("AcpNotice", severity="info", title=title)
-        decision.waiters.append(lambda outcome: self._answered(session, project, outcome))
+        decision.waiters.append(lambda outcome: self._on_answer(session, project, outcome))
 
-    def _answered(self, session: Session, project: Project, outcome: Outcome) -> None:
+    def _on_answer(self, session: Session, project: Project, outcome: Outcome) -> None:
         waiting = self._asked.pop(project.key)
         allowed = None
         if outcome.option is not None:
@@ -122,7 +122,7 @@ class Consent:
         for then in waiting:
             then(allowed)
 
-    def _stored(self) -> dict[str, bool]:
+    def _stored_answers(self) -> dict[str, bool]:
         path = self._path()
         try:
             data = path.read_bytes() if path is not None else b"{}"
@@ -135,7 +135,9 @@ class Consent:
         path = self._path()
         if path is None:
             return
-        others = {k: v for k, v in self._stored().items() if k.partition(" ")[2] != project.file}
+        others = {
+            k: v for k, v in self._stored_answers().items() if k.partition(" ")[2] != project.file
+        }
         try:
             private_files.write(path, msgspec.json.encode({**others, project.key: allowed}) + b"\n")
         except OSError as error:

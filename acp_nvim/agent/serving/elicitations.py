@@ -33,7 +33,7 @@ _DISMISS: Final = Option("cancel", wording.OPTION_DISMISS, "dismiss")
 class Requests(Protocol):
     """Client requests to the agent (`Endpoint`)."""
 
-    def asked(self, id: Id) -> OutgoingCall | None:
+    def open_request(self, id: Id) -> OutgoingCall | None:
         """Return the open request with that id."""
         ...
 
@@ -66,7 +66,7 @@ class Elicitations:
         """Return the agent's session id for a question: its own, or that of the named request."""
         if params.session_id is not UNSET:
             return params.session_id
-        request = self._named(params)
+        request = self._request_of(params)
         return None if request is None else request.session_id
 
     def create(
@@ -93,11 +93,11 @@ class Elicitations:
         cancel_with(call, decision)
         return decision
 
-    def _named(self, params: schema.CreateElicitationRequest) -> OutgoingCall | None:
+    def _request_of(self, params: schema.CreateElicitationRequest) -> OutgoingCall | None:
         requests = self._requests()
         if params.request_id is UNSET or requests is None:
             return None
-        return requests.asked(params.request_id)
+        return requests.open_request(params.request_id)
 
     def _tie(self, decision: Decision, params: schema.CreateElicitationRequest) -> None:
         """End the question together with the request it names.
@@ -108,7 +108,7 @@ class Elicitations:
         if params.request_id is UNSET or requests is None:
             return
         end = partial(decision.resolve, CANCELLED, "request ended")
-        request = requests.asked(params.request_id)
+        request = requests.open_request(params.request_id)
         if request is not None:
             request.when_over(end)
         elif requests.is_over(params.request_id):

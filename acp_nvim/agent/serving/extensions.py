@@ -71,7 +71,7 @@ class Extensions:
             del self._open[number]
         return _result(answer)
 
-    def replied(self, number: int, answer: Any) -> None:
+    def reply(self, number: int, answer: Any) -> None:
         """Pass on the answer that a handler promised for later. Ignored if the request was
         cancelled."""
         event, answers = self._open.get(number, (anyio.Event(), []))

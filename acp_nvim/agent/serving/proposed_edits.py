@@ -93,12 +93,12 @@ class ProposedEdits:
         for change in _changes(session, decision):
             by_path.setdefault(_real(session.cwd, change.path), []).append(change)
         found = [await self._proposal(session, *item) for item in by_path.items()]
-        return found + await self._patched(session, decision, by_path)
+        return found + await self._patch_proposals(session, decision, by_path)
 
     async def check(self, session: Session, decision: Decision) -> None:
         """Show on a permission's card why patches of it do not apply."""
         diffs = {_real(session.cwd, change.path) for change in _changes(session, decision)}
-        found = await self._patched(session, decision, diffs)
+        found = await self._patch_proposals(session, decision, diffs)
         cwd = session.cwd
         problems = [f"{_name(cwd, it.path)}: {it.problem}" for it in found if it.problem]
         if problems != decision.problems and decision.outcome is None:
@@ -106,7 +106,7 @@ class ProposedEdits:
             decision.redraw()
             session.change(decision.listed)
 
-    async def _patched(
+    async def _patch_proposals(
         self, session: Session, decision: Decision, others: Container[str]
     ) -> list[Proposal]:
         """Return the proposals of its patches, except for those paths."""
@@ -135,12 +135,12 @@ class ProposedEdits:
     async def _proposal(self, session: Session, path: str, changes: list[Change]) -> Proposal:
         try:
             live = await self._live.text(path)
-            known = [self._files.bases.last_seen(session.key, path), await self._saved(path)]
+            known = [self._files.bases.last_seen(session.key, path), await self._saved_text(path)]
         except Refusal:
             return pieces(path, changes)  # no text
         return propose(path, live, changes, [text for text in known if text is not None])
 
-    async def _saved(self, path: str) -> Text | None:
+    async def _saved_text(self, path: str) -> Text | None:
         """Return the text on disk if the buffer is modified.
 
         Agents that read the disk see that text.
@@ -206,10 +206,10 @@ class ProposedEdits:
         async with self._live.hold(*paths):
             del self._made[session.n]
             for amendment in made:
-                kept = amendment.landed and await self._kept(amendment)
-                await self._tell(session, amendment, kept or await self._merged(amendment))
+                kept = amendment.landed and await self._has_amendment(amendment)
+                await self._tell(session, amendment, kept or await self._merge(amendment))
 
-    async def _merged(self, amendment: Amendment) -> bool:
+    async def _merge(self, amendment: Amendment) -> bool:
         """Merge an amendment into the agent's text as an edit by the user.
 
         Return whether the file has it. It has not if the agent wrote nothing or the file cannot be
@@ -249,7 +249,7 @@ class ProposedEdits:
             "info" if kept else "warning", wording.NOTE.format(file=Path(path).name, note=words)
         )
 
-    async def _kept(self, amendment: Amendment) -> bool:
+    async def _has_amendment(self, amendment: Amendment) -> bool:
         """Return whether the file still has the amendment. Some agents write it again on disk."""
         try:
             live = await self._live.text(amendment.proposal.path)
@@ -280,28 +280,28 @@ def _name(cwd: str, path: str) -> str:
     return str(found.relative_to(root)) if found.is_relative_to(root) else path
 
 
-def shows_edits(session: Session, decision: Decision) -> bool:
+def has_edits(session: Session, decision: Decision) -> bool:
     """Return whether a question is a permission that shows edits."""
     return bool(_changes(session, decision) or _patches(session, decision))
 
 
-def shows_patches(session: Session, decision: Decision) -> bool:
+def has_patches(session: Session, decision: Decision) -> bool:
     """Return whether a question is a permission that shows patches, which may not apply."""
     return bool(_patches(session, decision))
 
 
 def _changes(session: Session, decision: Decision) -> list[Change]:
-    call, asked = _asked(session, decision)
+    call, asked = _tool_call_of(session, decision)
     return [] if call is None else changes_of(call, asked)
 
 
 def _patches(session: Session, decision: Decision) -> list[FilePatch]:
-    call, asked = _asked(session, decision)
+    call, asked = _tool_call_of(session, decision)
     found = [] if call is None else patches_of(call, asked)
     return [one for one in found if "\0" not in f"{one.path}{one.origin}"]
 
 
-def _asked(
+def _tool_call_of(
     session: Session, decision: Decision
 ) -> tuple[ToolCall | None, schema.ToolCallUpdate | None]:
     """Return the tool call of a permission, and the fields of it in the request itself."""
@@ -317,7 +317,7 @@ def source(session: Session, decision: Decision) -> tuple[Any, ...]:
 
     If the proposals change, these are different objects.
     """
-    call, asked = _asked(session, decision)
+    call, asked = _tool_call_of(session, decision)
     return () if call is None else (call.content, call.raw_input, asked)
 
 

@@ -21,7 +21,7 @@ class ProtocolWarnings:
         self.counts[kind] += 1
         self.newest[kind] = example[:200]
 
-    def failed(self, error: BaseException) -> None:
+    def on_error(self, error: BaseException) -> None:
         """Count an internal error in handling a message of the agent."""
         self.count("internal error", f"{type(error).__name__}: {error}")
 

@@ -57,7 +57,7 @@ class Mute:
         self._works = False
         """Whether the agent reports that it is working."""
 
-    def answered(self, result: Any, error: Exception | None) -> None:
+    def on_answer(self, result: Any, error: Exception | None) -> None:
         """Record the answer to the request that opens the session."""
         self._is_answered = error is None
 
@@ -181,7 +181,7 @@ class SessionRouter:
         n = session.root.n
         self._received[n] = self._received.get(n, 0) + 1
 
-    def received(self, session: Session) -> int:
+    def received_count(self, session: Session) -> int:
         """Return the number of messages received for a session and its subagents."""
         return self._received.get(session.n, 0)
 
@@ -210,7 +210,7 @@ class SessionRouter:
             if session.retrying is not None:
                 run = _clear_retry(session, run)
             if self._muted:
-                self._apply_all(session, self._unmuted(session, run), size)
+                self._apply_all(session, self._unmuted_updates(session, run), size)
             else:
                 self._apply_all(session, map(_update, run), size)
 
@@ -242,7 +242,7 @@ class SessionRouter:
                     self._note_unknown(unknown)
                 left = False
             except Exception as error:
-                self._warnings.failed(error)
+                self._warnings.on_error(error)
 
     def _apply_each(self, session: Session, updates: Iterable[Any]) -> None:
         for update in updates:
@@ -253,7 +253,7 @@ class SessionRouter:
                     self._note(session, update)
                     self._apply(session, update)
             except Exception as error:
-                self._warnings.failed(error)
+                self._warnings.on_error(error)
 
     def _read_leniently(self, params: msgspec.Raw) -> Any:
         """Read an update that does not match the schema. Return None if it was translated or
@@ -310,7 +310,7 @@ class SessionRouter:
             text = wording.OUTPUT_CUT.format(call=title, size=size(brought), limit=size(limit))
             self._report_limit("tool_output_bytes", text, session)
 
-    def _unmuted(
+    def _unmuted_updates(
         self, session: Session, messages: Iterable[schema.SessionNotification]
     ) -> Iterator[Any]:
         """Return the updates that are not dropped. A replay includes the session's subagents."""

@@ -197,14 +197,14 @@ class AgentTerminals:
         for live in list(self._live.values()):
             if session is None or live.session is session:
                 live.terminal.release()
-                live.process.begin_stop().add_done_callback(partial(self._gone, live))
+                live.process.begin_stop().add_done_callback(partial(self._on_gone, live))
 
     async def close(self) -> None:
         """End all terminals and wait for their processes."""
         self.forget()
         await asyncio.gather(*(live.process.stop() for live in list(self._live.values())))
 
-    def _gone(self, live: _Live, _: object) -> None:
+    def _on_gone(self, live: _Live, _: object) -> None:
         self._live.pop(live.terminal.id, None)
 
     # -- how --------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class AgentTerminals:
         case = Case(kind="execute", commands=[command.judged], agent=self._agent)
         action = judge(case, session, self._settings())
         if action not in ("ask", "deny") or (
-            action == "ask" and self._permitted_before(session, command)
+            action == "ask" and self._is_permitted(session, command)
         ):
             return None
         decision = Decision(
@@ -230,7 +230,7 @@ class AgentTerminals:
         session.ask(decision)
         return decision
 
-    def _permitted_before(self, session: Session, command: Command) -> bool:
+    def _is_permitted(self, session: Session, command: Command) -> bool:
         """Return whether the user has allowed this command for the session, or just now.
 
         Many agents send a permission request first; each such answer counts for one command.
@@ -256,7 +256,7 @@ class AgentTerminals:
         turn: int | None,
     ) -> schema.CreateTerminalResponse:
         if decision is not None:
-            await self._permitted(session, command, decision)
+            await self._require_permission(session, command, decision)
         terminal = session.terminals.new(ids.new("term-"), command.shown, limit, ours=True)
         try:
             process = await PtyProcess.start(
@@ -265,7 +265,7 @@ class AgentTerminals:
                 env=command.env,
                 reaper=self._reaper,
                 feed=terminal.feed,
-                on_end=partial(_ended, terminal),
+                on_end=partial(_end, terminal),
                 kill_s=self._settings().timeouts.kill_s,
             )
         except AgentStartError as error:
@@ -278,7 +278,9 @@ class AgentTerminals:
             self.forget(session)
         return schema.CreateTerminalResponse(terminal.id)
 
-    async def _permitted(self, session: Session, command: Command, decision: Decision) -> None:
+    async def _require_permission(
+        self, session: Session, command: Command, decision: Decision
+    ) -> None:
         outcome = await wait(decision)
         option = outcome.option
         if option is not None and option.id == "allow_always":
@@ -301,7 +303,7 @@ class AgentTerminals:
 
     async def _release(self, live: _Live) -> schema.ReleaseTerminalResponse:
         await live.process.stop()
-        self._gone(live, None)
+        self._on_gone(live, None)
         return schema.ReleaseTerminalResponse()
 
     def _find(self, session: Session, id: str) -> _Live:
@@ -330,7 +332,7 @@ def _is_shown_by(told: Told, wanted: Told, session: Session) -> bool:
     )
 
 
-def _ended(terminal: Terminal, end: Exit) -> None:
+def _end(terminal: Terminal, end: Exit) -> None:
     terminal.end(end.code, end.signal)
 
 

@@ -38,7 +38,7 @@ class ToolCallWatch:
             turn.mentions.add_command(line, directory)
             turn.git.start(line, time.time_ns() - GRAIN_NS)
 
-    def works_at(self, session: Session, path: str) -> None:
+    def on_tool_at(self, session: Session, path: str) -> None:
         """Note a file that one of the editor's tools uses."""
         turn = self._files.turn(session)
         if turn is not None:

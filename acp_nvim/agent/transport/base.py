@@ -55,7 +55,7 @@ class AgentTransport(Transport, Protocol):
         """Return whether the agent was given up because it has closed its input."""
 
     @property
-    def inherited(self) -> Mapping[str, str]:
+    def inherited_variables(self) -> Mapping[str, str]:
         """Return environment variables for processes that the host starts for the agent.
 
         They make these processes end with the agent. A remote agent has none.

@@ -39,7 +39,7 @@ class Envelope(msgspec.Struct):
         return _text(_part(self.params).sessionId)
 
     @property
-    def opened(self) -> str | None:
+    def opened_session(self) -> str | None:
         """Return the session id in the result."""
         return _text(_part(self.result).sessionId)
 

@@ -69,7 +69,7 @@ class EventStream:
         self._heard = 0
         """Number of events received."""
 
-    async def opened(self) -> None:
+    async def wait_open(self) -> None:
         """Wait until the stream is open, at most `OPENING_S`. Later calls return at once."""
         with anyio.move_on_after(OPENING_S):
             await self._opened.wait()
@@ -154,7 +154,7 @@ class EventStream:
         if response.status_code == 404:
             raise TransportError(wording.WHY_CONNECTION_UNKNOWN)
         if not response.is_success:
-            return failures.refused(self._url(), response.status_code, response.headers)
+            return failures.status_error(self._url(), response.status_code, response.headers)
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind != KIND:
             text = wording.WHY_NOT_SPOKEN.format(

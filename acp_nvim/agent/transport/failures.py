@@ -27,7 +27,7 @@ BUSY: Final = (429, 502, 503, 504)
 REDIRECTS: Final = (301, 302, 307, 308)
 
 
-def refused(url: str, status: int, headers: Mapping[str, str]) -> TransportError:
+def status_error(url: str, status: int, headers: Mapping[str, str]) -> TransportError:
     """Return the error for a response with that status."""
     where = shown(url)
     if status == 401:
@@ -94,7 +94,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
             error = error.__cause__ or error.__context__
 
 
-def redirected(url: str, location: str) -> str:
+def redirect_target(url: str, location: str) -> str:
     """Return the target of a redirect within the same origin.
 
     Raise TransportError for another origin: headers and prompts must not go there unless the user

@@ -173,7 +173,7 @@ class HttpTransport:
             self._untaken[_key(message.id)] = Untaken(message, session, posting)
         try:
             for stream in dict.fromkeys((None, session)):
-                await self._streams.of(stream).opened()
+                await self._streams.of(stream).wait_open()
             await self._deliver(line, message, session, gone)
         finally:
             self._untaken.pop(_key(message.id), None)
@@ -208,7 +208,7 @@ class HttpTransport:
                     continue
                 after = failures.retry_after(answer.headers)
                 if answer.status not in (429, 503) or pause is None or after > PATIENCE_S:
-                    self._refused(answer, message)
+                    self._on_refusal(answer, message)
                     return
             if self._lost is not None or pause is None:
                 break
@@ -227,7 +227,7 @@ class HttpTransport:
         try:
             for _ in range(3):
                 answer = await self._post_once(line, headers)
-                if not self._follows(answer):
+                if not self._should_follow(answer):
                     return answer
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             failure = failures.unreachable(self._url, error)
@@ -254,12 +254,12 @@ class HttpTransport:
             body = await bodies.read(response, limit) if limit else bodies.Body(b"", is_whole=True)
             return Answer(response.status_code, response.headers, body)
 
-    def _follows(self, answer: Answer) -> bool:
+    def _should_follow(self, answer: Answer) -> bool:
         """Return whether to post again, because the server redirects to another path."""
         location = answer.headers.get("Location")
         if answer.status not in failures.REDIRECTS or location is None:
             return False
-        self._url = failures.redirected(self._url, location)
+        self._url = failures.redirect_target(self._url, location)
         return True
 
     async def _initialize(self, line: bytes, gone: asyncio.Event) -> None:
@@ -274,7 +274,7 @@ class HttpTransport:
             return
         said = envelopes.read(answer.body.data)
         if not (answer.is_success or said.is_answer):
-            self._lose(failures.refused(self._url, answer.status, answer.headers))
+            self._lose(failures.status_error(self._url, answer.status, answer.headers))
             return
         self._connection = answer.headers.get(CONNECTION) or said.connection
         self._version = said.version
@@ -300,9 +300,9 @@ class HttpTransport:
         elif envelopes.read(body.data).is_answer:
             self._put(body.data)
 
-    def _refused(self, answer: Answer, message: Envelope) -> None:
+    def _on_refusal(self, answer: Answer, message: Envelope) -> None:
         """Handle a refused message: fail the client request, or lose the connection."""
-        failure = failures.refused(self._url, answer.status, answer.headers)
+        failure = failures.status_error(self._url, answer.status, answer.headers)
         self._address.remark(f"POST {message.method or 'of an answer'}: {failure}")
         unknown = answer.status == 404
         if answer.status in (401, 403):
@@ -347,7 +347,7 @@ class HttpTransport:
             self._asked[_key(message.id)] = about
         if message.is_answer:
             asked = self._opening.pop(_key(message.id), None)
-            for one in {message.opened, asked} - {None}:
+            for one in {message.opened_session, asked} - {None}:
                 self._streams.of(one)
             if asked is not None:  # its history arrives on that other stream
                 await self._streams.of(asked).quiet()
@@ -389,12 +389,12 @@ class HttpTransport:
             self._inbox.end()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._guarded(work))
+        task = asyncio.create_task(self._run_guarded(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _run_guarded(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine. An internal error ends the connection and is logged."""
         try:
             await work

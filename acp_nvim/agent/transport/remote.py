@@ -122,25 +122,25 @@ def transport_for(scheme: str) -> Callable[[Address], RemoteTransport]:
     try:
         custom: Callable[[Address], RemoteTransport] = found.load()
     except Exception as error:
-        raise _broken(scheme, f"{type(error).__name__}: {error}") from error
-    return lambda address: _made(custom, address, scheme)
+        raise _scheme_error(scheme, f"{type(error).__name__}: {error}") from error
+    return lambda address: _make_transport(custom, address, scheme)
 
 
-def _made(
+def _make_transport(
     custom: Callable[[Address], RemoteTransport], address: Address, scheme: str
 ) -> RemoteTransport:
     try:
         made = custom(address)
     except Exception as error:
-        raise _broken(scheme, f"{type(error).__name__}: {error}") from error
+        raise _scheme_error(scheme, f"{type(error).__name__}: {error}") from error
     lacks = [name for name in METHODS if not callable(getattr(made, name, None))]
     if lacks:
         reason = wording.WHY_TRANSPORT_LACKS.format(methods=", ".join(lacks))
-        raise _broken(scheme, reason)
+        raise _scheme_error(scheme, reason)
     return made
 
 
-def _broken(scheme: str, reason: str) -> TransportError:
+def _scheme_error(scheme: str, reason: str) -> TransportError:
     text = wording.WHY_TRANSPORT_BROKEN.format(scheme=scheme, reason=reason)
     return TransportError(text, again=False)
 
@@ -190,7 +190,7 @@ class RemoteAgent:
         return False
 
     @property
-    def inherited(self) -> Mapping[str, str]:
+    def inherited_variables(self) -> Mapping[str, str]:
         return {}
 
     def rest(self, seconds: float) -> None:

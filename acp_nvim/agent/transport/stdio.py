@@ -126,7 +126,7 @@ class StdioTransport:
         self._kill_s = kill_s
         self._mark = reaper.mark()
         self._stderr = StderrRing(on_stderr)
-        self._pipes = _Pipes(self._stderr.feed, self._exited, self._deafened)
+        self._pipes = _Pipes(self._stderr.feed, self._on_exit, self._on_stdin_closed)
         self._running: _Running | None = None
         self._ending: asyncio.Task[None] | None = None
         self._deaf = False
@@ -141,9 +141,9 @@ class StdioTransport:
             return
         if early is not None:
             await _end_early(early, self._reaper)
-        env = {**self._env, **self.inherited}
+        env = {**self._env, **self.inherited_variables}
         child = await spawn(self._pipes, self._argv, cwd=self._cwd, env=env, reaper=self._reaper)
-        self._runs(child)
+        self._on_start(child)
 
     def _is_mine(self, early: EarlyAgent) -> bool:
         try:
@@ -159,9 +159,9 @@ class StdioTransport:
         """
         self._mark = early.mark
         with anyio.CancelScope(shield=True):
-            self._runs(await adopt(early.process, self._pipes))
+            self._on_start(await adopt(early.process, self._pipes))
 
-    def _runs(self, child: asyncio.SubprocessTransport) -> None:
+    def _on_start(self, child: asyncio.SubprocessTransport) -> None:
         pid = child.get_pid()
         self._running = _Running(pid, child, ProcessTree(pid, self._mark))
         if sys.platform != "win32":
@@ -189,7 +189,7 @@ class StdioTransport:
         return self._deaf
 
     @property
-    def inherited(self) -> Mapping[str, str]:
+    def inherited_variables(self) -> Mapping[str, str]:
         """Return the mark by which all processes of the agent are found when it ends."""
         return {CHILD: self._mark}
 
@@ -268,11 +268,11 @@ class StdioTransport:
         assert self._running is not None
         return self._running
 
-    def _exited(self) -> None:
+    def _on_exit(self) -> None:
         if self._running is not None:  # else `start` sees the exit
             self._end()
 
-    def _deafened(self) -> None:
+    def _on_stdin_closed(self) -> None:
         """Give up an agent that closed its stdin, after time for its last output and exit."""
         if self._ending is None:
             asyncio.get_running_loop().call_later(self._kill_s, self._give_up)
@@ -295,14 +295,14 @@ class StdioTransport:
             with anyio.move_on_after(self._kill_s):
                 await self._pipes.exited.wait()
             for number in (signal.SIGTERM, signal.SIGKILL):
-                if self._gone():
+                if self._is_gone():
                     break
                 await self._signal(number)
             with anyio.move_on_after(self._kill_s):
                 await self._pipes.drained.wait()
         finally:
             # Also reached when the loop is closing, without time for a graceful end.
-            if not self._gone():
+            if not self._is_gone():
                 self._kill()
             self._pipes.end()
             self._started.child.close()
@@ -321,7 +321,7 @@ class StdioTransport:
             self._started.child.terminate()
         else:
             self._started.tree.signal(number)
-        await true_within(self._gone, self._kill_s)
+        await true_within(self._is_gone, self._kill_s)
 
     def _kill(self) -> None:
         if sys.platform == "win32":
@@ -330,7 +330,7 @@ class StdioTransport:
         else:
             self._started.tree.signal(signal.SIGKILL)
 
-    def _gone(self) -> bool:
+    def _is_gone(self) -> bool:
         return self._pipes.exit is not None and not self._started.tree.alive()
 
     def __repr__(self) -> str:
@@ -394,10 +394,10 @@ class _Pipes(asyncio.SubprocessProtocol):
     def rest(self, seconds: float) -> None:
         """Read no stdout for so long, unless it is already paused."""
         if self._resting is None and self.exit is None:
-            self._resting = asyncio.get_running_loop().call_later(seconds, self._rested)
+            self._resting = asyncio.get_running_loop().call_later(seconds, self._on_rest)
             self.regulate()
 
-    def _rested(self) -> None:
+    def _on_rest(self) -> None:
         self._resting = None
         self.regulate()
 

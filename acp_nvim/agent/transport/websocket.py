@@ -71,7 +71,7 @@ class WebSocketTransport:
         except InvalidStatus as error:
             response = error.response
             cookies.keep(self._address.cookies, url, response.headers.get_all("Set-Cookie"))
-            raise failures.refused(url, response.status_code, response.headers) from error
+            raise failures.status_error(url, response.status_code, response.headers) from error
         except InvalidMessage as error:
             raise _not_spoken(url, error, again=True) from error
         except OSError as error:  # a refused certificate is a ValueError too
@@ -146,9 +146,9 @@ class WebSocketTransport:
         if is_text:
             self._inbox.put(b"\n")
         else:
-            self._skipped(size)
+            self._on_binary(size)
 
-    def _skipped(self, size: int) -> None:
+    def _on_binary(self, size: int) -> None:
         self._binary += 1
         if self._binary == 1:
             self._address.remark(f"binary messages are ignored; the first has {size} bytes")
@@ -194,12 +194,12 @@ class WebSocketTransport:
                 pong = asyncio.ensure_future(await self._socket.ping())
                 while not pong.done():
                     await asyncio.wait([pong], timeout=self._pong_s)
-                    if not pong.done() and self._heard_nothing():
+                    if not pong.done() and self._is_silent():
                         self._silent = True
                         self._socket.transport.abort()
                 await pong
 
-    def _heard_nothing(self) -> bool:
+    def _is_silent(self) -> bool:
         since = self._waits_since
         return since is not None and time.monotonic() - since >= self._pong_s
 
@@ -226,7 +226,7 @@ class _Connect(connect):
         if isinstance(exc, InvalidStatus) and exc.response.status_code in failures.REDIRECTS:
             location = exc.response.headers.get("Location")
             if location is not None:
-                return failures.redirected(self.uri, location)
+                return failures.redirect_target(self.uri, location)
         return exc
 
 

@@ -117,7 +117,7 @@ class Endpoint:
         """Return the client's open requests, oldest first."""
         return list(self._outgoing.values())
 
-    def asked(self, id: Id) -> OutgoingCall | None:
+    def open_request(self, id: Id) -> OutgoingCall | None:
         """Return the client's open request with that id."""
         return self._outgoing.get(id)
 
@@ -244,7 +244,7 @@ class Endpoint:
                 break
             if type(event) is Updates:
                 told += 1
-                self._guarded(self._handler.on_updates, event.messages, event.size)
+                self._run_guarded(self._handler.on_updates, event.messages, event.size)
             elif type(event) is Notification and event.method != CANCEL:
                 told += 1
                 try:
@@ -271,7 +271,7 @@ class Endpoint:
     def _on_violation(self, violation: Violation) -> None:
         if violation.reply is not None and not self._is_noise(violation.kind):
             self._send(violation.reply)
-        self._guarded(self._handler.on_violation, violation)
+        self._run_guarded(self._handler.on_violation, violation)
 
     def _is_noise(self, kind: str) -> bool:
         """Return whether too many lines were unreadable to answer another one."""
@@ -286,21 +286,21 @@ class Endpoint:
                 case Response():
                     self._finish_call(event)
                 case Notification():
-                    self._guarded(self._handler.on_notification, event.method, event.params)
+                    self._run_guarded(self._handler.on_notification, event.method, event.params)
                 case Updates():
-                    self._guarded(self._handler.on_updates, event.messages, event.size)
+                    self._run_guarded(self._handler.on_updates, event.messages, event.size)
                 case Taken():
                     self._on_taken(event)
 
     def _on_taken(self, taken: Taken) -> None:
         call = self._outgoing.get(taken.id)
         if call is not None:
-            self._guarded(call.insert, taken.message_id)
+            self._run_guarded(call.insert, taken.message_id)
 
     def _finish_call(self, response: Response) -> None:
         call = self._outgoing.pop(response.id)
         result, error = self._outcome(response)
-        self._guarded(call.finish, result, error)
+        self._run_guarded(call.finish, result, error)
 
     def _outcome(self, response: Response) -> tuple[Any, Exception | None]:
         if response.result is None:
@@ -328,7 +328,7 @@ class Endpoint:
             )
             return
         if call is not None:
-            self._guarded(call.cancel, "cancelled by the agent")
+            self._run_guarded(call.cancel, "cancelled by the agent")
 
     # Answering...
 
@@ -356,7 +356,7 @@ class Endpoint:
     def _respond(self, call: IncomingCall, result: Any) -> None:
         if not call.answered and self.closed is None:
             line = self._peer.respond(call.id, result)
-            self._answered(call, line)
+            self._send_answer(call, line)
 
     def _refuse_with(self, call: IncomingCall, error: Exception) -> None:
         error = _only_one(error)
@@ -377,9 +377,9 @@ class Endpoint:
         except LocalProtocolError as error:
             self._handler.on_error(error)
             line = self._peer.refuse(call.id, code, message)
-        self._answered(call, line)
+        self._send_answer(call, line)
 
-    def _answered(self, call: IncomingCall, line: bytes) -> None:
+    def _send_answer(self, call: IncomingCall, line: bytes) -> None:
         call.close()
         del self._incoming[call.id]
         self._send(line)
@@ -394,7 +394,7 @@ class Endpoint:
     def _answer_all(self, reason: str) -> None:
         for call in list(self._incoming.values()):
             self._refuse(call, errors.REQUEST_CANCELLED, reason)
-            self._guarded(call.abandon, reason)
+            self._run_guarded(call.abandon, reason)
 
     def _end(self, reason: str) -> None:
         if self.closed is not None:
@@ -403,11 +403,11 @@ class Endpoint:
         incoming = list(self._incoming.values())
         self._incoming.clear()
         for one in incoming:
-            self._guarded(one.abandon, reason)
+            self._run_guarded(one.abandon, reason)
         calls = self.outgoing
         self._outgoing.clear()
         for call in calls:
-            self._guarded(call.finish, None, ConnectionClosed(reason))
+            self._run_guarded(call.finish, None, ConnectionClosed(reason))
 
     def _send(self, line: bytes) -> None:
         if self.closed is not None:
@@ -416,7 +416,7 @@ class Endpoint:
             self._traffic.add("out", line)
         self._transport.send(line)
 
-    def _guarded(self, action: Callable[..., None], *arguments: Any) -> None:
+    def _run_guarded(self, action: Callable[..., None], *arguments: Any) -> None:
         """Run a callback. An error in it must not stop the reading."""
         try:
             action(*arguments)

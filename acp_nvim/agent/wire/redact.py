@@ -182,7 +182,7 @@ class Redactor:
     def _member(self, key: str, member: Any) -> Any:
         name = snake(key)
         if is_container(key):
-            return self._contained(member)
+            return self._redact_values(member)
         if name == "session_id" and isinstance(member, str):
             self._remember(member)
         return self._by_name(key, member)
@@ -197,7 +197,7 @@ class Redactor:
             return [self._by_name(name, item) for item in value]
         return self.value(value)
 
-    def _contained(self, value: Any) -> Any:
+    def _redact_values(self, value: Any) -> Any:
         """Redact the values of an environment or of headers, in any of their forms."""
         if isinstance(value, dict):
             return {

@@ -254,7 +254,7 @@ def _quoted(text: str, quote: re.Match[str]) -> tuple[int, int]:
     first, mark = quote.end(), quote[1]
     furthest = first + FAR
     last = text.find(mark, first, furthest)
-    while mark in ('"', "'") and last > first and _escaped(text, last):
+    while mark in ('"', "'") and last > first and _is_escaped(text, last):
         last = text.find(mark, last + 1, furthest)
     if last < 0:
         line = _LINE.match(text, first)
@@ -262,7 +262,7 @@ def _quoted(text: str, quote: re.Match[str]) -> tuple[int, int]:
     return first, last
 
 
-def _escaped(text: str, at: int) -> bool:
+def _is_escaped(text: str, at: int) -> bool:
     """Return whether an odd number of backslashes precedes, of the last eight characters."""
     before = text[max(0, at - 8) : at]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1

@@ -58,8 +58,8 @@ class Traffic:
     def configure(self, level: Level, limit_bytes: int) -> None:
         """Set the level and the maximum number of bytes."""
         self.level = level
-        self._wire.bound(limit_bytes - limit_bytes // ERR_SHARE)
-        self._err.bound(limit_bytes // ERR_SHARE)
+        self._wire.set_limit(limit_bytes - limit_bytes // ERR_SHARE)
+        self._err.set_limit(limit_bytes // ERR_SHARE)
 
     def hide(self, secrets: Iterable[str]) -> None:
         """Add values to remove from redacted lines."""
@@ -210,7 +210,7 @@ class _Ring:
         self.torn: frozenset[Direction] = frozenset()
         """Directions whose first line here has lost its beginning."""
 
-    def bound(self, limit: int) -> None:
+    def set_limit(self, limit: int) -> None:
         """Set the maximum number of bytes. The next entry drops the excess."""
         self.limit = limit
 

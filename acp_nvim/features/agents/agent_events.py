@@ -28,10 +28,10 @@ class AgentEvents:
         """Publish an agent's state, unless a newer process has replaced this one."""
         if self._agents.connections.get(connection.name) is connection:
             self._screen.state(["agents", connection.name], agent_state.snapshot(connection))
-        if connection.unreached and connection.is_first and connection not in self._awaited:
+        if connection.unreached_reason and connection.is_first and connection not in self._awaited:
             self._awaited.add(connection)
             for conversation in self._sessions.served(connection.name):
-                conversation.on_agent_unreached(connection.unreached)
+                conversation.on_agent_unreached(connection.unreached_reason)
         if connection.status == "ready" and connection not in self._greeted:
             self._greeted.add(connection)
             self._screen.event("AcpAgentReady", agent=connection.name)

@@ -41,7 +41,7 @@ class Logins:
 
     def _announce(self, connection: Connection, session: Session | None) -> None:
         connection.require_login()
-        methods = auth.offered(connection.spec, connection.agent.auth_methods)
+        methods = auth.usable_methods(connection.spec, connection.agent.auth_methods)
         data = {"agent": connection.name, "methods": methods}
         if session is not None:
             session.event("AcpAuthRequired", **data)

@@ -46,7 +46,7 @@ def _agent(host: Host, args: Args) -> str:
 
 
 async def _method(host: Host, connection: Connection, wanted: object) -> schema.AuthMethod | None:
-    methods = auth.offered(connection.spec, connection.agent.auth_methods)
+    methods = auth.usable_methods(connection.spec, connection.agent.auth_methods)
     names = ", ".join(auth.identity(method) for method in methods)
     if not methods:
         host.echo(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from acp_nvim.agent.serving.proposed_edits import shows_patches
+from acp_nvim.agent.serving.proposed_edits import has_patches
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 
@@ -36,7 +36,7 @@ def install(app: Host) -> None:
 
     def on_card(session: Session, decision: Decision) -> None:
         """Check proposed edits in the background: whether they apply, and their diagnostics."""
-        if shows_patches(session, decision):
+        if has_patches(session, decision):
             app.tasks.start_soon(app.proposed.check, session, decision)
         check().on_card(session, decision)
 

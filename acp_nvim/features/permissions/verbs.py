@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from acp_nvim import wording
-from acp_nvim.agent.serving.proposed_edits import marks, shows_edits, table
+from acp_nvim.agent.serving.proposed_edits import has_edits, marks, table
 from acp_nvim.app import Host
 from acp_nvim.session.questions.decisions import CANCELLED, CHOICE, Decision, Option, Outcome
 from acp_nvim.session.session import Session
@@ -125,7 +125,7 @@ async def propose(host: Host, args: Args) -> None:
 
 def _oldest_with_edits(host: Host) -> str | None:
     asked = ((session, d) for session in host.session_list.all() for d in session.decisions)
-    return next((d.id for session, d in asked if shows_edits(session, d)), None)
+    return next((d.id for session, d in asked if has_edits(session, d)), None)
 
 
 def _names(decision: Decision) -> str:

@@ -79,7 +79,7 @@ async def _with_changes(variable: UntypedVariable, cwd: str) -> UntypedVariable:
     """Add the files of git's diff to those of the variable `diff`."""
     if variable.name != "diff":
         return variable
-    changed = await git_changes.changed(cwd, agent_environment())
+    changed = await git_changes.changed_files(cwd, agent_environment())
     return UntypedVariable(variable.name, list(dict.fromkeys([*variable.files, *changed])))
 
 

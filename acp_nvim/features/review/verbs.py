@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from acp_nvim import wording
-from acp_nvim.agent.prompts.comments import understood
+from acp_nvim.agent.prompts.comments import comment_from
 from acp_nvim.app import Host
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
@@ -251,7 +251,7 @@ def comment(host: Host, args: Args) -> None:
     The next prompt contains it.
     """
     path = _real(host, args)
-    made = understood(args, path, host.workspace.files.ledger.get(path))
+    made = comment_from(args, path, host.workspace.files.ledger.get(path))
     host.comments.add(made)
     conversation = host.sessions.conversation(args.get("session") or None)
     if conversation is not None:

@@ -17,7 +17,7 @@ import msgspec
 from acp_nvim import wording
 from acp_nvim.agent.opening.initial_options import InitialOptions
 from acp_nvim.agent.opening.origin import NEW, Origin
-from acp_nvim.agent.prompts.comments import understood
+from acp_nvim.agent.prompts.comments import comment_from
 from acp_nvim.app import Host
 from acp_nvim.session import ids
 from acp_nvim.session.session import Session
@@ -92,7 +92,7 @@ def _remarks(host: Host, past: Mapping[str, Any]) -> None:
     ledger, found = host.workspace.files.ledger, []
     for args in past.get("remarks") or ():
         path = os.path.realpath(str(args["path"]))
-        found.append(understood(args, path, ledger.get(path)))
+        found.append(comment_from(args, path, ledger.get(path)))
     host.comments.restore(found, past.get("notes") or ())
 
 
