@@ -133,6 +133,10 @@ BLOCK_OF_UNKNOWN_TYPE: Final = (
 # Permissions, questions and forms
 QUESTION_OVER: Final = "That question is over"
 NEW_QUESTION: Final = "New question: press again"
+NO_OTHER_MODE: Final = "The session has no other mode"
+TRUST_EDITS: Final = "Edits in the session's directories are allowed without asking"
+TRUST_ALL: Final = "All but secrets and files outside is allowed without asking"
+TRUST_OFF: Final = "Permissions are asked about again"
 NO_QUESTION: Final = "No pending question {id}"
 PART_OPTION: Final = "option {number}"
 PART_KIND: Final = "option of kind {kind}"

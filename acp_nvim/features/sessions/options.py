@@ -31,6 +31,21 @@ async def mode(host: Host, args: Args) -> None:
             _show_message(host, options.mode_text(conversation.session))
 
 
+@verb("next_mode")
+async def next_mode(host: Host, args: Args) -> None:
+    """Switch to the mode after the session's current one, or say that there is no other."""
+    conversation = _open(host, args)
+    if conversation is None:
+        return
+    known = options.modes(conversation.session)
+    ids = [mode.id for mode in known.available_modes] if known is not None else []
+    if known is None or len(ids) < 2:
+        host.echo("info", wording.NO_OTHER_MODE)
+        return
+    at = ids.index(known.current_mode_id) if known.current_mode_id in ids else -1
+    await mode(host, {**args, "id": ids[(at + 1) % len(ids)]})
+
+
 @verb("option")
 async def option(host: Host, args: Args) -> None:
     """Set a config option. It is shown and confirmed as a mode is."""

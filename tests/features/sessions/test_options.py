@@ -217,3 +217,43 @@ async def test_the_last_value_that_was_set_remains() -> None:
         await anyio.lowlevel.checkpoint()
         group.start_soon(set_option, session, cast("Agent", agent), "level", "low")
     assert [getattr(option, "current_value", None) for option in session.options] == ["low"]
+
+
+# ---- the next mode
+
+
+@pytest.mark.parametrize("choices", [{"modes": MODES}, {"configOptions": [MODE]}])
+def test_a_key_in_chat_and_composer_goes_to_the_next_mode(
+    editor: Editor, choices: dict[str, Any]
+) -> None:
+    agent = open_session(editor, **choices)
+    modes = [mode["id"] for mode in editor.session()["modes"]["available"]]
+    names = [mode["name"] for mode in editor.session()["modes"]["available"]]
+
+    def at(number: int) -> None:
+        editor.wait("require('acp').state().sessions[1].modes.current == ...", modes[number])
+        editor.wait_message(f"Mode: {names[number]}")
+
+    editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
+    editor.keys("<S-Tab>")
+    at(1)
+    editor.cmd("messages clear")
+    editor.keys("i")
+    editor.wait("vim.bo.filetype == 'acpcomposer'")
+    editor.keys("<S-Tab>")
+    at(0)
+    editor.cmd("messages clear")
+    editor.keys("<Esc><S-Tab>")
+    at(1)
+    editor.keys("<S-Tab><S-Tab>")
+    method = "session/set_mode" if "modes" in choices else "session/set_config_option"
+    agent.wait(method, 5)
+    sent = [frame["params"] for frame in agent.received(method)]
+    assert [it.get("modeId") or it.get("value") for it in sent[3:]] == modes
+
+
+def test_the_key_says_if_there_is_no_other_mode(editor: Editor) -> None:
+    open_session(editor)
+    editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
+    editor.keys("<S-Tab>")
+    editor.wait_message("The session has no other mode")

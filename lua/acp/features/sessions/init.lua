@@ -8,6 +8,7 @@ return {
     model = { 'model of the session', 'Sessions', 5 },
     option = { 'other options of the session', 'Sessions', 6 },
   },
+  windows = { 'chat', 'composer' },
   frame = { under_way = { 'restore', 'under_way' } },
   signals = {
     host_starts = { 'restore', 'add_past' },
