@@ -84,6 +84,7 @@ FEATURES: Final = (
     "review",
     "sessions",
     "terminals",
+    "trust",
 )
 """Folders of `acp_nvim/features`. Observers are called in this order."""
 P = TypeVar("P")

@@ -11,7 +11,16 @@ import msgspec
 
 FROM_THE_START = (
     *("agent", "cwd", "status", "title", "tool_calls", "queue", "plan", "commands", "options"),
-    *("preset", "permissions", "elicitations", "questions", "edits", "checkpoints", "terminals"),
+    *(
+        "preset",
+        "trust",
+        "permissions",
+        "elicitations",
+        "questions",
+        "edits",
+        "checkpoints",
+        "terminals",
+    ),
 )
 """State included in the first frame of every session."""
 

@@ -100,6 +100,8 @@ class Session:
     title: str | None = None
     preset: str | None = None
     """Name of its preset (option `presets`)."""
+    trust: Literal["edits", "all"] | None = None
+    """Permissions that are allowed without a question (`:Acp trust`)."""
     stop_reason: str | None = None
     error: str | None = None
     successor: int | None = None

@@ -65,6 +65,7 @@
 ---@field id? string
 ---@field agent string
 ---@field preset? string
+---@field trust? 'edits'|'all' permissions that are allowed without a question
 ---@field title? string
 ---@field cwd string
 ---@field status 'starting'|'idle'|'running'|'cancelling'|'closed'|'failed'

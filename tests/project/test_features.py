@@ -25,6 +25,7 @@ from tests.support.tree_copy import add_blocks, copy_tree, delete_feature
         ("presets", "preset"),
         ("refuse", "refuse"),
         ("library", "trust_prompt"),
+        ("trust", "trust"),
     ],
 )
 def test_a_turn_works_without_a_feature(
@@ -49,7 +50,7 @@ def test_a_turn_works_without_a_feature(
     assert (data / "acp" / "history.db").exists() == (name != "history")
 
 
-@pytest.mark.parametrize("name", ["history", "blame", "presets", "refuse"])
+@pytest.mark.parametrize("name", ["history", "blame", "presets", "refuse", "trust"])
 def test_commands_and_functions_of_a_deleted_feature_are_gone(
     name: str, edit: Callable[..., Editor], tmp_path: Path
 ) -> None:

@@ -36,7 +36,7 @@ from acp_nvim.session import retries
 from acp_nvim.session.calls.own_tools import needs_no_question
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import permissions
-from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
 from acp_nvim.session.questions.questions import named_paths, permission_decision, rule_case
 from acp_nvim.session.questions.rules import Action, strictest
 from acp_nvim.session.session import Session
@@ -263,12 +263,24 @@ class Client:
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             if option is not None:
                 decision.resolve(Outcome("selected", option), "rule")
+        elif action is None and (trusted := self._trusted(session, decision, calls)) is not None:
+            decision.resolve(Outcome("selected", trusted), "trust")
         elif action is None and not settings.tools_ask:
             option = decision.first("allow_once")
             if option is not None and all(
                 needs_no_question(call, session.root.tools) for call in calls
             ):
                 decision.resolve(Outcome("selected", option), "neovim's own tool")
+
+    def _trusted(
+        self, session: Session, decision: Decision, calls: Sequence[ToolCall]
+    ) -> Option | None:
+        """Return the option that the user's trust in the session chooses, or None."""
+        if session.root.trust is None:
+            return None
+        from acp_nvim.agent.serving import trusting
+
+        return trusting.option(session, decision, calls, self._settings())
 
     def _verdict(
         self, session: Session, calls: Sequence[ToolCall], settings: Settings

@@ -55,7 +55,7 @@ def _in_place(case: Case, session: Session, settings: Settings) -> Case:
         cwd=session.cwd,
         roots=session.roots,
         real={path: _spellings(path, session.roots) for path in [*case.paths, *written]},
-        away=any(_is_away(command, session) for command in case.commands),
+        away=any(leaves(command, session) for command in case.commands),
         guarded=[path for path in written if _is_guarded(path, session, settings)],
         outside=_outside(case.paths, session, settings),
     )
@@ -92,7 +92,7 @@ def _real(path: str) -> str:
     return path if "\0" in path else os.path.realpath(path)
 
 
-def _is_away(command: Command, session: Session) -> bool:
+def leaves(command: Command, session: Session) -> bool:
     """Return whether a command leaves the session's directories, by its `cwd` or a `cd` in its
     line."""
     at = _directory(command, session)

@@ -30,7 +30,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.session.calls import call_updates, own_tools
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import requests
-from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
 from acp_nvim.session.questions.proposals import WHOLE
 from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.questions.requests import Command
@@ -143,9 +143,19 @@ class ToolPermissions:
         elif action in ("allow", "deny"):
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             decision.resolve(Outcome("selected", option), "rule")
+        elif action is None and (trusted := self._trusted(session, call, decision)) is not None:
+            decision.resolve(Outcome("selected", trusted), "trust")
         elif action is None and allowed:
             decision.resolve(Outcome("selected", decision.first("allow_always")), "session")
         return decision
+
+    def _trusted(self, session: Session, call: ToolCall, decision: Decision) -> Option | None:
+        """Return the option that the user's trust in the session chooses, or None."""
+        if session.root.trust is None:
+            return None
+        from acp_nvim.agent.serving import trusting
+
+        return trusting.option(session, decision, [call], self._settings())
 
     def _run_action(self, session: Session, call: ToolCall, runs: Run) -> Action | None:
         """Return the action of the user's rules about commands. Rules about edits do not apply."""

@@ -29,6 +29,7 @@ local NAMES = {
   'refuse',
   'terminals',
   'tools',
+  'trust',
   'tutor',
 }
 

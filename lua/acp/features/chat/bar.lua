@@ -103,7 +103,8 @@ local function text(n, width)
   end
   local summary = activity.of(n, session, session.edits or {})
   local preset = session.preset and (' (%s)'):format(session.preset) or ''
-  local parts = { summary.agent .. preset, summary.status }
+  local trust = session.trust and (' · trust %s'):format(session.trust) or ''
+  local parts = { summary.agent .. preset .. trust, summary.status }
   vim.list_extend(parts, summary.counts)
   local function is_wide() return api.nvim_strwidth(joined(parts, 1, #parts)) > width - 2 end
   if is_wide() then

@@ -1,0 +1,115 @@
+"""Trust of the user in a session (`:Acp trust`): permissions that are allowed without a question.
+
+Trust never covers secrets, files that other programs run by themselves, paths outside of the
+session, and calls whose paths or commands cannot be read. It covers no rule that denies or asks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from acp_nvim.agent.serving.judging import leaves
+from acp_nvim.agent.settings import Settings
+from acp_nvim.files.bytes import guard
+from acp_nvim.patterns import late
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions import requests, rules, variables
+from acp_nvim.session.questions.decisions import Decision, Option
+from acp_nvim.session.questions.questions import named_paths
+from acp_nvim.session.questions.requests import Command
+from acp_nvim.session.session import Session
+
+_ASKED: Final = frozenset({"switch_mode"})
+"""Kinds that trust never covers, since they change the questions that follow."""
+_PARTS: Final = late(r"[=:,]")
+_ADDRESS: Final = late(r"(?!file:)[A-Za-z][\w+.-]*://")
+_AROUND: Final = "\"'`()[]<>,;:"
+"""Characters around a path in a title."""
+
+
+def option(
+    session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
+) -> Option | None:
+    """Return the option that trust chooses for a permission, or None to ask the user.
+
+    ``calls`` are the call of the permission and the open calls that it may allow.
+    """
+    trust, found = session.root.trust, decision.first("allow_once")
+    if trust is None or found is None or decision.guarded:
+        return None
+    if sum(it.kind == "allow_once" for it in decision.options) > 1:
+        return None  # the options differ in a way that only the user can judge
+    judged = calls[1:] or calls
+    if not calls[1:] and calls[0].kind == "other" and requests.is_without_content(calls[0]):
+        return None
+    return found if all(_covers(trust, call, session, settings) for call in judged) else None
+
+
+def _covers(trust: str, call: ToolCall, session: Session, settings: Settings) -> bool:
+    commands = requests.commands(call)
+    if call.kind in _ASKED or (trust == "edits" and (call.kind != "edit" or commands)):
+        return False
+    if not all(_is_plain(command, session) for command in commands):
+        return False
+    paths = named_paths(call, session.cwd)
+    if not paths and not commands:
+        paths = _placed(_words(call), session.cwd)
+    if call.kind != "edit":
+        paths += _placed(_texts(call.raw_input), session.cwd)
+    for command in commands:
+        paths += _placed(_words_of(command), os.path.join(session.cwd, command.cwd or ""))  # noqa: PTH118
+    paths = list(dict.fromkeys(paths))
+    if len(paths) > guard.MAX_NAMED or any("\0" in path for path in paths):
+        return False
+    return not guard.reasons(call.kind, paths, session.roots, settings.files)
+
+
+def _is_plain(command: Command, session: Session) -> bool:
+    """Return whether every shell reads a command alike, inside the session's directories."""
+    is_readable = rules.plain(command) is not None and variables.are_harmless(command.env)
+    return is_readable and not leaves(command, session)
+
+
+def _words_of(command: Command) -> Iterator[str]:
+    line = rules.plain(command)
+    for one in line.commands if line is not None else ():
+        yield from (*one.words, *one.writes)
+
+
+def _words(call: ToolCall) -> list[str]:
+    """Return the words of a title, for a call that names neither paths nor commands."""
+    return [word.strip(_AROUND) for word in call.title.split()]
+
+
+def _texts(raw: Any) -> Iterator[str]:
+    """Yield the texts of a raw input that have one line, and so may be paths."""
+    waiting = [raw]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and "\n" not in value:
+            yield value
+
+
+def _placed(words: Iterable[str], cwd: str) -> list[str]:
+    """Return the absolute paths that words may mean, also as a part of `--option=path`.
+
+    Addresses on the network are no paths.
+    """
+    found: list[str] = []
+    for word in words:
+        if _ADDRESS.match(word):
+            continue
+        parts = {word, *_PARTS.split(word)}
+        if word.startswith("-") and "/" in word:
+            parts.add(word[word.index("/") :])  # -I/usr/include
+        for part in parts - {""}:
+            whole = str(Path(part).expanduser()) if part.startswith("~") else part
+            found.append(os.path.normpath(os.path.join(cwd, whole)))  # noqa: PTH118
+    return found

@@ -1,0 +1,33 @@
+"""Verb about the trust in a session."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from acp_nvim import wording
+from acp_nvim.app import Host
+from acp_nvim.verbs import Args, verb
+
+LINES: Final = {
+    "edits": wording.TRUST_EDITS,
+    "all": wording.TRUST_ALL,
+    "off": wording.TRUST_OFF,
+}
+
+
+@verb("trust")
+def trust(host: Host, args: Args) -> None:
+    """Set which permissions of a session are allowed without a question.
+
+    Questions that are already pending wait for the user.
+    """
+    level = str(args["level"])
+    conversation = host.sessions.conversation(args.get("session"))
+    if conversation is None or conversation.session.status == "closed":
+        host.echo("info", wording.NO_SESSION)
+        return
+    session = conversation.session
+    session.trust = None if level == "off" else "edits" if level == "edits" else "all"
+    session.change("trust")
+    session.notice("info", LINES[level])
+    host.echo("info", LINES[level])

@@ -1,0 +1,42 @@
+--- Subcommand `:Acp trust`.
+local subcommand = require('acp.ui.subcommand')
+
+local LEVELS = { 'off', 'edits', 'all' }
+local WORDS = {
+  off = 'ask about each permission',
+  edits = 'allow edits in the directories of the session',
+  all = 'allow all but secrets and files outside',
+}
+
+---@param level 'off'|'edits'|'all'
+local function set(level) subcommand.notify('trust', { level = level }) end
+
+--- Choose the trust in the current session.
+local function choose()
+  local choices, session = require('acp.ui.choices'), require('acp.base.valid_names').session()
+  local now = session and session.trust or 'off'
+  local list = vim.tbl_map(
+    function(level)
+      return { label = choices.label(level, WORDS[level]), value = level, current = level == now }
+    end,
+    LEVELS
+  )
+  choices.choose('Trust', 'trust', list, set)
+end
+
+---@type table<string, acp.Subcommand>
+return {
+  trust = {
+    max = 1,
+    nouns = { 'trust' },
+    strict = true,
+    values = subcommand.first(LEVELS),
+    run = subcommand.when_running('no_session', function(args)
+      if args[1] then
+        set(args[1])
+      else
+        choose()
+      end
+    end),
+  },
+}
