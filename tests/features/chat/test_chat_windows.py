@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -103,6 +104,31 @@ def test_a_new_session_replaces_the_one_that_the_user_is_in(chat: Editor, where:
     assert shown(chat) == ["a.txt", "acp://chat/2", "acp://composer/2"]
     assert chat.lua("return vim.fn.bufname()") == f"acp://{where}/2"
     assert chat.lines("acp://composer/1") == ["half a prompt"]
+
+
+WRAPPED = "say Wrapped " + " ".join(f"{'x' * n} till.py :Acp /skip" for n in range(1, 30))
+
+
+@pytest.mark.parametrize(
+    ("own", "breakat"),
+    [
+        ("", " \t"),
+        ("set breakat=\\ .", " ."),
+        ("set linebreak", " \t!@*-+;:,./?"),
+    ],
+)
+def test_words_are_not_torn_unless_the_user_wants_it(
+    edit: Callable[..., Editor], own: str, breakat: str
+) -> None:
+    editor = edit(screen=(97, 40))
+    editor.cmd(own)
+    editor.agent("script")
+    editor.turn(WRAPPED)
+    editor.wait_screen("Wrapped")
+    assert editor.lua("return vim.go.breakat") == breakat
+    rows = [row.rstrip() for row in editor.screen() if "│  " in row]
+    torn = [row for row in rows if row.endswith((":", "till.", " /"))]
+    assert bool(torn) == bool(own)
 
 
 def test_an_empty_chat_names_the_keys_that_begin(chat: Editor) -> None:

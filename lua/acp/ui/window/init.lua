@@ -105,6 +105,7 @@ function M.adopt(win, options)
     set(win, name, value)
   end
   set(win, 'winfixbuf', true)
+  require('acp.ui.window.whole_words').keep()
   require('acp.ui.window.sole_window').watch()
   require('acp.ui.window.float_exit').watch()
 end
