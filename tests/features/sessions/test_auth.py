@@ -240,7 +240,7 @@ def test_an_agent_without_logout_gets_no_request(picker: Editor) -> None:
     picker.cmd("Acp logout")
     picker.wait_message("has no logout")
     picker.cmd("Acp login")
-    picker.wait_message("has no login command")
+    picker.wait_message("has no login. Use its own tool, then :Acp restart")
     assert not traffic.received("logout")
 
 
