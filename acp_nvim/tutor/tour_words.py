@@ -47,7 +47,7 @@ Rejected too much? `:Acp unreject` brings the last one back. Try it, then send a
 FOLLOW: Final = """\
 Now let a window follow me. In the window of `{name}`: {follow}. Then send anything.
 """
-FOLLOWED: Final = "I looked at two files, and the window followed. {follow} stops it."
+FOLLOWED: Final = "I looked at two files; a window that follows has shown them. {follow} stops it."
 
 STOP: Final = "Now I talk too much. Stop me: {cancel} in the chat, {cancel_anywhere} anywhere."
 
