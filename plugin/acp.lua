@@ -79,6 +79,10 @@ plug('n', 'allow', '<Cmd>Acp allow<CR>')
 plug_feature('allow-always')
 plug('n', 'deny', '<Cmd>Acp deny<CR>')
 plug_feature('deny-always')
+for _, mode in ipairs({ 'n', 'x' }) do
+  local begin = '<Cmd>lua require("acp.features").find("maps", "operator")()<CR>'
+  plug(mode, 'operator', begin .. 'g@')
+end
 plug_feature('next-hunk')
 plug_feature('prev-hunk')
 plug('n', 'accept-hunk', '<Cmd>Acp accept hunk<CR>')

@@ -26,6 +26,7 @@
 ---   attached (n)                             other files go with the next prompt of composer n
 --- Prompts
 ---   prompt_wanted (text, opts)               send a prompt
+---   prompt_written (n, text)                 the user has sent the text of composer n
 ---   prompts_wanted ()                        return the prompts that a composer can insert
 ---   lines_chosen (bufnr, first, last)        return a range for `prompt_wanted`; it follows edits
 ---   prompt_goes (n)                          a prompt goes to the host, for session n; nil if new

@@ -24,6 +24,7 @@ local NAMES = {
   'library',
   'login',
   'notifications',
+  'operator',
   'plan',
   'presets',
   'refuse',

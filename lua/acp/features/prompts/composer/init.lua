@@ -244,6 +244,7 @@ function M.send(n, first, last, now)
   args.delivery = whole and draft_ids[n] or nil
   if not require('acp.features.prompts.delivery').send(n, args) then return end
   draft_ids[n] = nil
+  require('acp.base.signals').emit('prompt_written', n, text)
   require('acp.features.prompts.earlier_prompts').add(text)
   local draft = it.walk.at > 0 and it.walk.written[0] or ''
   it.walk, it.new = require('acp.features.prompts.earlier_prompts').walk(), false
