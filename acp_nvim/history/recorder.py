@@ -286,6 +286,7 @@ class Recorder:
         replaces = dropped != message.dropped
         parts = message.parts if replaces else message.parts[count:]
         recording.read[message] = len(message.parts), message.dropped
+        message.mark_recorded()
         recording.open[message] = None
         record = record_of(message)
         assert isinstance(record, MessageRecord)

@@ -163,7 +163,7 @@ class Stream:
             waiting = list(takewhile(lambda part: isinstance(part, str), waiting))
             text = "".join(waiting)  # type: ignore[arg-type]
         if len(waiting) > 1:
-            self.message.join(self._part, len(waiting), text)
+            self.message.join(self._part, self._part + len(waiting))
         self._part += len(waiting)
         return text
 

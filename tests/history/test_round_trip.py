@@ -14,6 +14,7 @@ from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.text import clean
 from acp_nvim.render.calls.tools import Style
 from acp_nvim.render.document import Document
+from acp_nvim.session import turns
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.output.terminal import Launch
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
@@ -24,7 +25,7 @@ from acp_nvim.session.transcript.transcript import Transcript
 from acp_nvim.session.updates import apply
 from tests.support.chat_histories import HISTORIES, Act, Chat
 from tests.support.drawn_chat import DrawnChat
-from tests.support.stored_history import StoredHistory, turn
+from tests.support.stored_history import StoredHistory, begin, turn
 
 
 def plain(entry: Entry) -> Any:
@@ -127,3 +128,23 @@ def test_every_kind_of_entry_is_read_unchanged(tmp_path: Path) -> None:
     times = [entry.sent for entry in expected if isinstance(entry, Message)]
     assert [entry.sent for entry in found if isinstance(entry, Message)] == times
     stored.close()
+
+
+def test_chunks_that_are_joined_for_the_chat_are_stored(tmp_path: Path) -> None:
+    """The history has some of them before."""
+    history = StoredHistory(tmp_path / "history.db")
+    session, document = history.session(), Document(1, Style(3))
+    begin(session, "go")
+    steps = "one two | three four / five six | seven / eight | nine ten"
+    for word in steps.split():
+        if word == "|":
+            document.draw(session.transcript, 1 << 40)
+        elif word == "/":
+            history.now += 1
+            history.recorder.flush()
+        else:
+            session.transcript.stream("agent", f"{word} ", "m1")
+    turns.end(session, "end_turn")
+    history.flush()
+    text = "one two three four five six seven eight nine ten "
+    assert history.messages() == ["go", text]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from msgspec import Struct, field
 
@@ -54,21 +54,33 @@ class Message(Struct, eq=False):
     """Annotations of its last text."""
     dropped: int = 0
     """Amount of replaced text so far, counted as `Transcript.written` does."""
+    recorded: int = 0
+    """Number of its first parts that the history has."""
 
     def count_as(self, prompt: int | None) -> None:
         self.prompt = prompt
 
-    def join(self, first: int, count: int, text: str) -> None:
-        """Store these parts as one text in the first of them. The numbers of all others stay.
+    def join(self, first: int, last: int) -> None:
+        """Store the texts ``first`` to ``last``, exclusive, in the first of them.
 
-        A chunk of a few letters takes three times as much memory as its letters.
+        The numbers of all parts stay. The history takes parts from `recorded` on, so no text moves
+        from these to earlier ones. A chunk of a few letters takes three times as much memory as
+        its letters.
         """
-        self.parts[first : first + count] = [text, *[""] * (count - 1)]
+        for start, end in ((first, min(last, self.recorded)), (max(first, self.recorded), last)):
+            if end - start > 1:
+                text = "".join(cast("list[str]", self.parts[start:end]))
+                self.parts[start:end] = [text, *[""] * (end - start - 1)]
 
     def replace(self, parts: list[Part]) -> None:
         """Replace all content."""
         self.dropped += length(self.parts)
         self.parts = parts
+        self.recorded = 0
+
+    def mark_recorded(self) -> None:
+        """Note that the history has all parts."""
+        self.recorded = len(self.parts)
 
     def text(self) -> str:
         """Return the text parts joined."""
