@@ -60,7 +60,7 @@ class Verbs:
             self._notices.echo("error", wording.FAILED.format(what=name, reason=error))
             return
         except Exception as error:
-            self._failed(name, error)
+            self._on_failure(name, error)
             return
         if waiting is not None:
             self.spawn(name, waiting)
@@ -79,9 +79,9 @@ class Verbs:
         try:
             await waiting
         except Exception as error:
-            self._failed(name, error)
+            self._on_failure(name, error)
 
-    def _failed(self, name: str, error: Exception) -> None:
+    def _on_failure(self, name: str, error: Exception) -> None:
         """Report the error of a verb to the user."""
         kind = type(error).__name__
         self._notices.problem(f"{name}: {kind}: {error}")

@@ -62,7 +62,7 @@ class AgentRun:
 
     def configure(self, message_bytes: int, kill_s: float) -> None:
         """Apply new values of options `limits.message_bytes` and `timeouts.kill_s`."""
-        self._peer.bound(message_bytes)
+        self._peer.set_limit(message_bytes)
         self.transport.configure(kill_s)
 
     @property

@@ -48,9 +48,13 @@ class StringVersion:
         try:
             await agent.initialize(capabilities, version)
         except RequestError as error:
-            from acp_nvim.protocol.dialects.requests import wants_words
+            from acp_nvim.protocol.dialects.requests import wants_string_version
 
-            if not isinstance(speaks, Dialect) or speaks.in_words or not wants_words(error):
+            if (
+                not isinstance(speaks, Dialect)
+                or speaks.in_words
+                or not wants_string_version(error)
+            ):
                 raise
             speaks.speak_in_words()
             try:
@@ -63,10 +67,10 @@ class StringVersion:
 
         That happens once, if its last words mention the version or there are none.
         """
-        from acp_nvim.protocol.dialects.requests import tells_of_version
+        from acp_nvim.protocol.dialects.requests import mentions_version_type
 
         before, text = self._wanted, "\n".join(words)
-        self._wanted = not text or tells_of_version(text)
+        self._wanted = not text or mentions_version_type(text)
         return self._wanted and not before
 
     def is_demanded(self, words: str) -> bool:
@@ -74,9 +78,9 @@ class StringVersion:
 
         Other errors allow no other version (v2/migration).
         """
-        from acp_nvim.protocol.dialects.requests import tells_of_type
+        from acp_nvim.protocol.dialects.requests import demands_string_version
 
-        self._wanted = tells_of_type(words)
+        self._wanted = demands_string_version(words)
         return self._wanted
 
 

@@ -116,7 +116,9 @@ def _regions(
     tagged = [(hunk, 0) for hunk in users] + [(hunk, 1) for hunk in agents]
     for hunk, side in sorted(tagged, key=lambda item: (item[0].start, item[0].end)):
         other = sides[1 - side]
-        near = other and (_entangled(other[-1], hunk) or (touching and hunk.start <= other[-1].end))
+        near = other and (
+            _are_entangled(other[-1], hunk) or (touching and hunk.start <= other[-1].end)
+        )
         if (sides[0] or sides[1]) and not near:
             yield sides
             sides = ([], [])
@@ -125,7 +127,7 @@ def _regions(
         yield sides
 
 
-def _entangled(first: Hunk, second: Hunk) -> bool:
+def _are_entangled(first: Hunk, second: Hunk) -> bool:
     """Return whether hunks of two sides change the same lines or insert at the same place."""
     if first.start < second.end and second.start < first.end:
         return True

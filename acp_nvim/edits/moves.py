@@ -41,19 +41,19 @@ class Moves:
         self._gone: dict[str, _Gone] = {}
         self._came: dict[str, str] = {}
 
-    def noted(
+    def add(
         self, path: str, before: Text | None, after: Text | None, was: Pending | None
     ) -> Move | None:
         """Record one file's change; return the move that it completes."""
         self._gone.pop(path, None)
         self._came.pop(path, None)
         if before is None and after not in (None, EMPTY):
-            return self._made(path, after)
+            return self._on_created(path, after)
         if after is None and before not in (None, EMPTY):
-            return self._removed(path, before, was)
+            return self._on_removed(path, before, was)
         return None
 
-    def _made(self, path: str, text: Text) -> Move | None:
+    def _on_created(self, path: str, text: Text) -> Move | None:
         name = digest(text)
         old = _only(path, [other for other, gone in self._gone.items() if gone.name == name])
         if old is not None:
@@ -63,7 +63,7 @@ class Moves:
             del self._came[next(iter(self._came))]
         return None
 
-    def _removed(self, path: str, text: Text, was: Pending | None) -> Move | None:
+    def _on_removed(self, path: str, text: Text, was: Pending | None) -> Move | None:
         name = digest(text)
         new = _only(path, [other for other, came in self._came.items() if came == name])
         if new is not None:

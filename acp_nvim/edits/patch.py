@@ -221,7 +221,7 @@ def _body_end(lines: Sequence[str], start: int, following: int) -> int:
 
 def _file(found: PatchedFile) -> FilePatch:
     old, new = _name(found.source_file), _name(found.target_file)
-    if _prefixed(old, "a/") and _prefixed(new, "b/"):
+    if _has_prefix(old, "a/") and _has_prefix(new, "b/"):
         old, new = old and old[2:], new and new[2:]
     hunks = tuple(_hunk(hunk) for hunk in found)
     info = [line.rstrip("\n") for line in found.patch_info or ()]
@@ -239,7 +239,7 @@ def _file(found: PatchedFile) -> FilePatch:
     return FilePatch(kind, path, origin, hunks, found.is_binary_file, notes=notes)
 
 
-def _prefixed(name: str | None, prefix: str) -> bool:
+def _has_prefix(name: str | None, prefix: str) -> bool:
     return name is None or name.startswith(prefix)
 
 
@@ -286,7 +286,7 @@ def _envelope(text: str) -> list[FilePatch]:
         path = path.strip()
         body: list[str] = []
         following = next(lines, None)
-        while following is not None and not _begins_file(following):
+        while following is not None and not _is_file_start(following):
             body.append(following)
             following = next(lines, None)
         found.append(_section(word, path, body))
@@ -307,12 +307,12 @@ def _between(text: str) -> list[str]:
         del lines[0]
     while lines and not lines[-1]:
         del lines[-1]
-    if lines and not _begins_file(lines[0]):
+    if lines and not _is_file_start(lines[0]):
         raise PatchError(f"no file is named before: {quoted(lines[0])}")
     return lines
 
 
-def _begins_file(line: str) -> bool:
+def _is_file_start(line: str) -> bool:
     return line.startswith(("*** Add File:", "*** Update File:", "*** Delete File:"))
 
 

@@ -47,7 +47,7 @@ def _replaced(text: Text, hunks: Sequence[PatchHunk]) -> Text:
     eol = text.eol or not lines
     for number, hunk in enumerate(hunks, 1):
         at = places.find(hunk, row, drift)
-        if at is None or not _ends_fit(lines, hunk, at, text.eol):
+        if at is None or not _has_fitting_end(lines, hunk, at, text.eol):
             why = places.why(hunk, row, drift)
             raise PatchConflict(f"hunk {number} of {len(hunks)} does not apply: {why}")
         after += lines[row:at]
@@ -59,7 +59,7 @@ def _replaced(text: Text, hunks: Sequence[PatchHunk]) -> Text:
     return from_lines([*after, *lines[row:]], eol)
 
 
-def _ends_fit(lines: Sequence[str], hunk: PatchHunk, at: int, eol: bool) -> bool:
+def _has_fitting_end(lines: Sequence[str], hunk: PatchHunk, at: int, eol: bool) -> bool:
     """Return whether a hunk that requires a missing final newline fits."""
     return hunk.old_eol or (at + len(hunk.old) == len(lines) and not eol)
 

@@ -135,7 +135,7 @@ class Workspace(Generic[S]):
         limit = self.files.options().message_bytes
         try:
             place = Place(path, path)
-            return await to_thread.run_sync(disk.saved, place, limit, live.format) == live.text
+            return await to_thread.run_sync(disk.saved_text, place, limit, live.format) == live.text
         except Refusal:  # a link or binary file, which is not read into the buffer either
             return True
 

@@ -112,7 +112,7 @@ class Recorder:
         """Ignore a read-only chat of the history."""
         self._ignored.add(session.n)
 
-    def prompted(self, text: str, cwd: str) -> None:
+    def on_prompt(self, text: str, cwd: str) -> None:
         """Record a prompt of the user."""
         if text.strip():
             self._pending.append(Prompted(clean_text(text), clean_text(cwd)))
@@ -122,7 +122,7 @@ class Recorder:
         if wrote.n not in self._ignored:
             self._wrote.append(wrote)
 
-    def adopted(self, adopted: Adopted) -> None:
+    def on_adopt(self, adopted: Adopted) -> None:
         """Record a write by an agent whose host was killed."""
         self._pending.append(adopted)
 
@@ -269,7 +269,7 @@ class Recorder:
 
     def _next(self, recording: _Recording, entry: Entry, record: object, now: float) -> None:
         """Delay the next write of a long growing entry."""
-        if _goes_on(entry):
+        if _is_continued(entry):
             recording.due[entry] = now + min(_weight(record) / RATE, LATEST_S)
         elif recording.due:
             recording.due.pop(entry, None)
@@ -401,7 +401,7 @@ def _is_own(entry: Entry) -> bool:
     return isinstance(entry, Message) and entry.role == "user" and entry.sent is not None
 
 
-def _goes_on(entry: Entry) -> bool:
+def _is_continued(entry: Entry) -> bool:
     if isinstance(entry, ToolEntry):
         if not entry.call.is_finished:
             return True

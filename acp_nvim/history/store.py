@@ -367,7 +367,7 @@ class Store:
 
     # -- prompts ----------------------------------------------------------------------------------
 
-    def _prompted(self, prompted: Prompted) -> None:
+    def _add_prompt(self, prompted: Prompted) -> None:
         last = self._one("SELECT max(number) FROM prompts") or 0
         self._sql.execute(
             "INSERT INTO prompts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET"
@@ -384,7 +384,7 @@ class Store:
         if not live.is_deleted:
             self._attribute(live.record, wrote)
 
-    def _adopted(self, adopted: Adopted) -> None:
+    def _add_adopted(self, adopted: Adopted) -> None:
         """Record the authors for another process's session, found by its name or the agent's id."""
         record = self._one("SELECT id FROM sessions WHERE uid = ?", adopted.uid) or self._one(
             "SELECT id FROM sessions WHERE agent = ? AND agent_id = ? AND agent_id != ''"
@@ -401,7 +401,7 @@ class Store:
         author = blames.author_of(self._sql, record, agent, wrote, words)
         blames.write(self._sql, wrote, author, self._clock())
 
-    def _moved(self, moved: Moved) -> None:
+    def _add_move(self, moved: Moved) -> None:
         blames.move(self._sql, moved, self._clock())
 
     # -- deletion
@@ -480,9 +480,9 @@ _DO: Final[dict[type, Callable[[Store, Any], None]]] = {
     EntryState: Store._put,
     Extension: Store._grow,
     Completion: Store._settle,
-    Prompted: Store._prompted,
+    Prompted: Store._add_prompt,
     Delete: Store._delete,
     Wrote: Store._wrote,
-    Adopted: Store._adopted,
-    Moved: Store._moved,
+    Adopted: Store._add_adopted,
+    Moved: Store._add_move,
 }

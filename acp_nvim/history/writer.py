@@ -59,7 +59,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     @property
-    def started(self) -> bool:
+    def has_started(self) -> bool:
         """Return whether anything was written."""
         return self._thread is not None
 
@@ -71,7 +71,7 @@ class Writer:
             self._thread.start()
         self._queue.put(_Task(generation, changes))
 
-    def written(self, seconds: float) -> bool:
+    def wait_written(self, seconds: float) -> bool:
         """Wait until all queued changes are written. Return False after a timeout."""
         done = threading.Event()
         self._queue.put(_Task(done=done))
@@ -168,9 +168,9 @@ class _Run:
             if database.is_damage(error):
                 self._set_aside()
             else:
-                self._failed(str(error))
+                self._on_failure(str(error))
         except OSError as error:
-            self._failed(error.strerror or str(error))
+            self._on_failure(error.strerror or str(error))
         except Exception as error:  # a bug: the next batch may succeed without it
             self._close()
             self._begin_again()
@@ -220,13 +220,13 @@ class _Run:
         try:
             aside = set_aside(self._path, identity)
         except OSError as error:
-            self._failed(error.strerror or str(error))
+            self._on_failure(error.strerror or str(error))
             return
         if aside is not None:
             self._report(wording.HISTORY_DAMAGED.format(path=aside))
         self._begin_again()
 
-    def _failed(self, reason: str) -> None:
+    def _on_failure(self, reason: str) -> None:
         self._next_try = time.monotonic() + self._pause
         self._pause = min(2 * self._pause, RETRY_S[1])
         self._report(wording.HISTORY_NOT_KEPT.format(reason=reason))

@@ -135,5 +135,5 @@ class ToolTurns(Struct, frozen=True, eq=False):
     def on_agent_left(self, session: Session) -> None:
         """Withdraw the tools from a session that is closed or whose agent has ended."""
         if session.tools is not None:
-            self.editor.closed(session)
+            self.editor.on_session_closed(session)
         self.tools.withdraw(session)

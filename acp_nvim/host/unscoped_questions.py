@@ -31,7 +31,7 @@ class UnscopedQuestions:
         if decision.outcome is not None:
             return
         self.decisions.add(decision)
-        decision.drawn_by(self._publish)
+        decision.set_redraw(self._publish)
         decision.waiters.append(lambda _: self._publish())
         if len(self.decisions) <= IN_STATE:
             self._publish()

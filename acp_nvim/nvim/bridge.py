@@ -52,7 +52,7 @@ class Bridge:
         """Send an API request. The future gets its value or an `NvimError`."""
         future: asyncio.Future[Any] = self.loop.create_future()
 
-        def answered(error: Any, value: Any = None) -> None:
+        def on_answer(error: Any, value: Any = None) -> None:
             if future.done():
                 return
             if error is None:
@@ -60,7 +60,7 @@ class Bridge:
             else:
                 future.set_exception(NvimError(_first_line(error)))
 
-        self._session.request(method, args, answered)
+        self._session.request(method, args, on_answer)
         return future
 
     def call(self, module: str, function: str, *args: Any) -> asyncio.Future[Any]:
@@ -103,7 +103,7 @@ class Bridge:
         """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         root.cancel()
-        ended = self.loop.create_task(_ended(root))
+        ended = self.loop.create_task(_wait_ended(root))
         while not ended.done():
             try:
                 self.loop.run_until_complete(ended)
@@ -113,7 +113,7 @@ class Bridge:
             raise error
 
 
-async def _ended(task: asyncio.Task[None]) -> None:
+async def _wait_ended(task: asyncio.Task[None]) -> None:
     await asyncio.wait([task])
 
 

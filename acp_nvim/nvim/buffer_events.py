@@ -26,13 +26,13 @@ def on_buffer_event(workspace: Workspace[Session], verb: str, args: dict[str, An
     elif verb == "doubted":
         workspace.files.buffers.on_doubt(str(args["path"]))
     elif verb == "saved":
-        _saved(workspace, str(args["path"]), args)
+        _on_save(workspace, str(args["path"]), args)
     else:
         workspace.files.user_edits.on_exit()
         workspace.persistence.touch()
 
 
-def _saved(workspace: Workspace[Session], path: str, args: dict[str, Any]) -> None:
+def _on_save(workspace: Workspace[Session], path: str, args: dict[str, Any]) -> None:
     edits = workspace.files.user_edits
     if args.get("stamp"):
         edits.on_save_signature(path, args["stamp"], bool(args.get("coded")))

@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import EMPTY, Text, size
-from acp_nvim.files.bytes.disk import holds
+from acp_nvim.files.bytes.disk import contains_saved
 from acp_nvim.files.bytes.file_format import Format, clean
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.ports import BufferChange, BufferText, NotLoaded, Save, WriteResult
@@ -99,7 +99,7 @@ class NvimBuffers:
             return WriteResult(outcome, why)
         if outcome == "done":
             after = _text(answer, apply(live.raw.lines, change.hunks), live.raw is live.text)
-            held = await self._verified(change.verify, after, stamp)
+            held = await self._is_verified(change.verify, after, stamp)
             return WriteResult("done", "", saved, after, held, gone)
         return WriteResult(outcome, why, False, await self._restored(live, _text(answer, [])))
 
@@ -145,19 +145,19 @@ class NvimBuffers:
             self._session_roots[n] = list(roots)
             self._bridge.tell(OUTSIDE, "home", n, list(roots))
 
-    def expects(self, n: int, number: int) -> None:
+    def expect_turn(self, n: int, number: int) -> None:
         """Record that Neovim expects the turn of prompt `number`, so it need not be announced."""
         self._expected = number
         self._announced = sorted({*self._announced, *self._session_roots.get(n, ())})
 
-    async def _verified(self, place: Place | None, live: BufferText, stamp: str | None) -> bool:
+    async def _is_verified(self, place: Place | None, live: BufferText, stamp: str | None) -> bool:
         """Read the file in a worker thread. Return whether it contains the saved text.
 
         Buffer events that arrive meanwhile are newer than this write (`BufferCache`).
         """
         if place is None or stamp is None:
             return True
-        return await to_thread.run_sync(holds, place, live, stamp)
+        return await to_thread.run_sync(contains_saved, place, live, stamp)
 
     async def _write(
         self, live: BufferText, rows: list[Any], want: dict[str, Any]

@@ -29,7 +29,7 @@ class Notices:
         """Show one line to the user."""
         self._screen.push("echo", level, message)
 
-    def lines(self, lines: Sequence[str]) -> None:
+    def show_lines(self, lines: Sequence[str]) -> None:
         """Show lines to the user. If there are several, `:messages` has up to `MOST_LINES`."""
         if len(lines) == 1:
             self.echo("info", lines[0])

@@ -151,7 +151,7 @@ class Screen:
                 # A change may follow directly on the drawn text, so the last position is excluded.
                 drawn_before = document.drawn - 1 if transcript.dirty else transcript.written
                 events = self._events(session, drawn_before)
-                more = more or session.changes.waits(drawn_before)
+                more = more or session.changes.is_waiting(drawn_before)
                 tail += self._state_changes(session, drawn_before) + events
         ops += self._state + [op for op in tail if op[0] not in EVENTS] + self._pushed
         ops += [op for op in tail if op[0] in EVENTS]

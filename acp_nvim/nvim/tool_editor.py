@@ -55,7 +55,7 @@ class ToolEditor:
         """Announce the end of a turn, so that files loaded for it are unloaded."""
         self._bridge.tell(ROOM + "turns", "ended", session.n)
 
-    def closed(self, session: Session) -> None:
+    def on_session_closed(self, session: Session) -> None:
         """Announce that a session is closed or its agent has exited."""
         self._bridge.tell(ROOM + "turns", "closed", session.n)
 

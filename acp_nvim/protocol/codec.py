@@ -14,7 +14,7 @@ import msgspec
 
 from acp_nvim.protocol import errors
 from acp_nvim.protocol.errors import DecodeError
-from acp_nvim.protocol.methods import asked, received
+from acp_nvim.protocol.methods import received_method, request_method
 from acp_nvim.protocol.unions import read_untagged
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def decode_params(method: str, raw: msgspec.Raw, side: Side, notes: list[str] | 
     Absent and null params are an empty object. Tolerated deviations are appended to `notes`. Raise
     DecodeError with the code for the refusal. Its text is one line that names the field.
     """
-    row = received(method, side)
+    row = received_method(method, side)
     if row is None:
         raise DecodeError(f"unknown method {method!r}", errors.METHOD_NOT_FOUND)
     return decode(row.params, raw, notes, name="params")
@@ -42,7 +42,7 @@ def reader(method: str, side: Side) -> Callable[[msgspec.Raw], Any]:
 
     Values that it refuses with msgspec.DecodeError or RecursionError go to `decode_params`.
     """
-    row = received(method, side)
+    row = received_method(method, side)
     assert row is not None
     return partial(_read, row.params)
 
@@ -56,7 +56,7 @@ def decode_result(method: str, raw: msgspec.Raw, notes: list[str] | None = None)
 
     Raise DecodeError.
     """
-    row = asked(method)
+    row = request_method(method)
     if row is None:
         raise DecodeError(f"unknown method {method!r}", errors.METHOD_NOT_FOUND)
     return decode(row.result, raw, notes, name="result")

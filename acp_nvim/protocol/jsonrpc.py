@@ -141,10 +141,10 @@ class Peer:
         """Return each line as a separate event from now on, for a translation."""
         self.reads_updates = False
 
-    def bound(self, message_bytes: int) -> None:
+    def set_limit(self, message_bytes: int) -> None:
         """Set the maximum number of bytes of a line."""
         self._limit = message_bytes
-        self._lines.bound(message_bytes)
+        self._lines.set_limit(message_bytes)
 
     def receive(self, data: bytes) -> list[Event]:
         """Return the events of all lines that end in `data`."""

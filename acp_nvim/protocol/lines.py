@@ -37,7 +37,7 @@ class LineSplitter:
         self._size = 0
         self._tail = b""
 
-    def bound(self, limit: int) -> None:
+    def set_limit(self, limit: int) -> None:
         """Set the maximum number of bytes of a line."""
         self.limit = limit
 

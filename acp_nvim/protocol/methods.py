@@ -211,11 +211,11 @@ NEWER: Final[tuple[Method, ...]] = (
 _ASKED: Final = {row.name: row for row in (*METHODS, *OLDER, *NEWER) if row.kind == "request"}
 
 
-def received(name: str, side: Side) -> Method | None:
+def received_method(name: str, side: Side) -> Method | None:
     """Return the row of a message that `side` receives, or None if it is not in the spec."""
     return _BY_SIDE.get((side, name))
 
 
-def asked(name: str) -> Method | None:
+def request_method(name: str) -> Method | None:
     """Return the row of the request with this name, or None if it is not in the spec."""
     return _ASKED.get(name)

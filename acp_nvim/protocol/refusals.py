@@ -21,7 +21,7 @@ def needs_login(error: Exception) -> bool:
     )
 
 
-def lost_session(error: Exception) -> bool:
+def is_session_lost(error: Exception) -> bool:
     """Return whether the answer to a call about a session reports the session as unknown.
 
     Agents use the same code for a missing file, which they name.

@@ -45,10 +45,10 @@ class Translation(Protocol):
     def leaves(self, method: str, params: Params) -> tuple[str, Params]:
         """Return an outgoing message in the form that this agent reads."""
 
-    def sent(self, request_id: Id, method: str, params: Params) -> None:
+    def on_sent(self, request_id: Id, method: str, params: Params) -> None:
         """Store a sent request, in its form before `leaves`."""
 
-    def asks(self, method: str) -> bool:
+    def is_request_only(self, method: str) -> bool:
         """Return whether this agent accepts this notification only as a request."""
 
     def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:

@@ -87,7 +87,7 @@ class Work(Struct, frozen=True, gc=False):
     background: int | UnsetType = UNSET
 
     @property
-    def works(self) -> bool:
+    def is_working(self) -> bool:
         """Return whether the session counts as working."""
         return self.state != "idle"
 

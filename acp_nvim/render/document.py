@@ -187,7 +187,7 @@ class Document:
         at = self._at.get(message)
         if at is None:
             stream = self._stream(message, self._separates(message))
-            self._ends_run(batch)
+            self._end_run(batch)
             at = self._place(message, stream)
         block = self._blocks[at]
         assert isinstance(block, Stream)
@@ -195,7 +195,7 @@ class Document:
         start, before, drawn = self._start(at), block.rows, block.drawn
         done = block.draw(batch, self.n, start, not self._height, budget)
         used = block.drawn - drawn
-        self._moved(at, before, block.rows)
+        self._move_starts(at, before, block.rows)
         self.drawn += used
         if fresh and folds and block.rows:
             first = start + len(block.head) - 1
@@ -232,7 +232,7 @@ class Document:
         self._blocks[at] = fresh
         if self._above is not None and self._above[0] is message:
             self._above = message, fresh
-        self._moved(at, block.rows, 0)
+        self._move_starts(at, block.rows, 0)
 
     def _static(self, entry: Entry, batch: Batch) -> int:
         """Draw an entry other than a message. Return its cost."""
@@ -247,7 +247,7 @@ class Document:
             rows = [BLANK] if block.separated else []
             start, before = self._start(at), block.rows
             used = block.update(start, not self._height, rows, batch)
-            self._moved(at, before, len(rows))
+            self._move_starts(at, before, len(rows))
             return ENTRY + used
         tool = entry if entry.__class__ is ToolEntry else None
         rows = self._rows(entry)
@@ -258,7 +258,7 @@ class Document:
             rows.append(_below(tool))
         start, before = self._start(at), block.rows
         used = block.update(start, not self._height, rows, batch)
-        self._moved(at, before, len(rows))
+        self._move_starts(at, before, len(rows))
         if folds:
             self._fold(block, at, start, tool, batch)
         return ENTRY + used
@@ -275,7 +275,7 @@ class Document:
             return self._append_words(entry, words, separated, batch)
         rows = self._rows(entry)
         if rows and entry.__class__ is not ToolEntry:
-            self._ends_run(batch)
+            self._end_run(batch)
         block = Static(separated, rows)
         at = self._place(entry, block)
         if not rows:
@@ -349,7 +349,7 @@ class Document:
     # -- gathered calls
     # -----------------------------------------------------------------------------
 
-    def _ends_run(self, batch: Batch) -> None:
+    def _end_run(self, batch: Batch) -> None:
         """Gather the tool calls at the end before another entry.
 
         Several completed calls of a kind become one line that can be opened. Others stay visible.
@@ -398,7 +398,7 @@ class Document:
             return False
         if block.ends_blank:
             return False
-        return not (isinstance(entry, ToolEntry) and _folded_thought(above))
+        return not (isinstance(entry, ToolEntry) and _is_folded_thought(above))
 
     def _place(self, entry: Entry, block: Stream | Static) -> int:
         at = self._at[entry] = len(self._blocks)
@@ -417,7 +417,7 @@ class Document:
             self._starts.append(above)
         return self._starts[at]
 
-    def _moved(self, at: int, before: int, after: int) -> None:
+    def _move_starts(self, at: int, before: int, after: int) -> None:
         """Update the starts of the blocks below one that has grown or shrunk."""
         if before != after:
             self._height += after - before
@@ -463,7 +463,7 @@ def _is_shown_by_another(entry: Entry) -> bool:
     return entry.call.shown_by is not None and not entry.decisions
 
 
-def _folded_thought(entry: Entry) -> bool:
+def _is_folded_thought(entry: Entry) -> bool:
     return isinstance(entry, Message) and entry.role == "thought"
 
 

@@ -22,16 +22,16 @@ def apply(session: Session, work: Work) -> None:
         return
     if work.background is not UNSET:
         session.background = work.background
-    session.at_work = work.works
-    if work.works and not (session.in_turn or session.own_turn):
+    session.at_work = work.is_working
+    if work.is_working and not (session.in_turn or session.own_turn):
         _begin(session)
-    elif session.own_turn and not work.works:
+    elif session.own_turn and not work.is_working:
         turns.end(session, work.stop_reason or "end_turn", _error(work), usage=work.usage)
     turns.settle(session)
     session.observer.on_change(session)
 
 
-def opened(session: Session) -> None:
+def on_opened(session: Session) -> None:
     """Set the status of a session after it was opened. The agent may already work in it."""
     if session.status == "starting":
         session.status, session.error = "idle", None

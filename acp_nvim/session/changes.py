@@ -105,12 +105,12 @@ class Changes:
             return list(events)
         ready: list[Event] = []
         left = EVENTS_AT_ONCE
-        while self.waits(drawn) and (left or events[0].name == "AcpToolCall"):
+        while self.is_waiting(drawn) and (left or events[0].name == "AcpToolCall"):
             event = events.popleft()
             ready.append(event)
             left -= event.name != "AcpToolCall"
         return ready
 
-    def waits(self, drawn: int) -> bool:
+    def is_waiting(self, drawn: int) -> bool:
         """Return whether there is an event whose text is drawn."""
         return bool(self.events) and self.events[0].mark <= drawn

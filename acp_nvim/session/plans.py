@@ -13,12 +13,12 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import PlanDocument, PlanEntry, Unknown
 
 
-def replaced(session: Session, update: schema.Plan) -> None:
+def replace(session: Session, update: schema.Plan) -> None:
     """Replace the plan without an id."""
     _items(session, "", update.entries)
 
 
-def updated(session: Session, update: schema.PlanUpdate) -> None:
+def update(session: Session, update: schema.PlanUpdate) -> None:
     """Apply one of several plans. A text or a file is shown at the place of its first update."""
     plan: Any = update.plan
     match plan:
@@ -31,7 +31,7 @@ def updated(session: Session, update: schema.PlanUpdate) -> None:
             _document(session, plan)
 
 
-def removed(session: Session, update: schema.PlanRemoved) -> None:
+def remove(session: Session, update: schema.PlanRemoved) -> None:
     """Withdraw a plan. A text or a file stays in the chat, marked."""
     plan = session.plans.pop(update.plan_id, None)
     if isinstance(plan, PlanDocument):

@@ -313,7 +313,7 @@ class Session:
 
     # -- turns ------------------------------------------------------------------------------------
 
-    def retries(self, why: str | None) -> None:
+    def set_retry(self, why: str | None) -> None:
         """Set the reason of the agent's retry, or None when it continues."""
         if self.retrying != why:
             self.retrying = why
@@ -332,7 +332,7 @@ class Session:
 
     # -- tool calls -------------------------------------------------------------------------------
 
-    def called(self, call: ToolCall) -> None:
+    def on_call(self, call: ToolCall) -> None:
         """Handle the end of a run of messages. This call was the last one."""
         self.observer.on_stream()
 
@@ -361,11 +361,11 @@ class Session:
         else:
             entry = Question(decision)
             self.transcript.add(entry)
-        decision.drawn_by(lambda: self.redraw(entry))
+        decision.set_redraw(lambda: self.redraw(entry))
         if decision.outcome is not None:
             _keep_record(decision, entry)
             return
-        decision.waiters.append(lambda outcome: self._decided(decision, entry, outcome))
+        decision.waiters.append(lambda outcome: self._on_decided(decision, entry, outcome))
         self._change_pending(decision)
         if decision.listed == "elicitations":
             self.event("AcpElicitation", id=decision.id, mode=decision.kind)
@@ -408,7 +408,9 @@ class Session:
         self.transcript.touch(entry)
         self.observer.on_change(self)
 
-    def _decided(self, decision: Decision, entry: ToolEntry | Question, outcome: Outcome) -> None:
+    def _on_decided(
+        self, decision: Decision, entry: ToolEntry | Question, outcome: Outcome
+    ) -> None:
         self.transcript.touch(entry)
         _keep_record(decision, entry)
         self._change_pending(decision)

@@ -90,16 +90,16 @@ class Child(Session):
         decision.title = f"{self.link.label} › {decision.title}"
         super().ask(decision, call)
         self.link.decisions.append(decision)
-        self._told()
-        decision.waiters.append(lambda _: self._told())
+        self._on_change()
+        decision.waiters.append(lambda _: self._on_change())
 
-    def called(self, call: ToolCall) -> None:
+    def on_call(self, call: ToolCall) -> None:
         """Show its latest call in the parent's line too."""
-        super().called(call)
+        super().on_call(call)
         self.link.calls, self.link.latest = len(self.tool_calls), call.title or call.name or call.id
-        self._told()
+        self._on_change()
 
-    def _told(self) -> None:
+    def _on_change(self) -> None:
         self.above.transcript.touch(self.link)
         self.above.observer.on_change(self.above)
 

@@ -65,7 +65,7 @@ def begin(
 def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> None:
     """Show a prompt at its place, unless the agent has already sent it by its id."""
     session.forget_ids()
-    if message_id is not None and session.transcript.named("user", message_id) is not None:
+    if message_id is not None and session.transcript.message_of("user", message_id) is not None:
         return
     parts: list[Part] = [b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks]
     seen = [shown(part) if isinstance(part, str) else part for part in parts]
@@ -109,7 +109,7 @@ def name_prompt(session: Session, message_id: str) -> None:
     message, session.prompted, session.echo = session.prompted, None, ""
     if message is None:
         return
-    told = session.transcript.named("user", message_id)
+    told = session.transcript.message_of("user", message_id)
     if told is not None and told is not message:
         session.transcript.rewrite("user", message_id, [])
     session.transcript.name(message, message_id)
@@ -133,7 +133,7 @@ def end(
     """
     came = session.transcript.entries[session.entries_before :]
     line = _end_line(stop_reason, error, details, came if session.in_turn else None)
-    session.retries(None)
+    session.set_retry(None)
     session.echo, session.prompted = "", None
     session.in_turn = False
     if session.own_turn:
@@ -220,7 +220,7 @@ def _is_refused(call: ToolCall, entry: ToolEntry) -> bool:
 
     Some agents end the turn without reporting it.
     """
-    return call.status == "pending" and bool(entry.decisions) and entry.decisions[-1].refused
+    return call.status == "pending" and bool(entry.decisions) and entry.decisions[-1].is_refused
 
 
 def settle(session: Session) -> None:

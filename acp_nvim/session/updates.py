@@ -84,7 +84,7 @@ def _terminal_state(session: Session, update: updates.TerminalState) -> None:
         terminal.restart()
     elif update.exit is not UNSET:
         terminal.end(schema.given(update.exit.exit_code), schema.given(update.exit.signal))
-    terminals.written(terminal)
+    terminals.on_output(terminal)
     session.change("terminals")
 
 
@@ -109,7 +109,7 @@ def _notice(session: Session, update: schema.Notice) -> None:
     }
     details = (update.description,) if update.description else ()
     if session.in_turn and any(map(retries.is_rate_limited, (update.title, *details))):
-        session.retries(wording.PART_RATE_LIMITED)
+        session.set_retry(wording.PART_RATE_LIMITED)
     session.transcript.add(Line(levels.get(update.severity, "info"), update.title, details))
     session.observer.on_change(session)
     session.event(
@@ -160,10 +160,10 @@ def _unknown(session: Session, update: Any) -> None:
 _APPLY: dict[type, Apply] = {
     schema.UserMessageChunk: messages.user_chunk,
     schema.AgentMessageChunk: messages.agent_chunk,
-    schema.AgentThoughtChunk: messages.thought_chunk,
+    schema.AgentThoughtChunk: messages.add_thought_chunk,
     schema.ToolCall: call_updates.upsert,
     schema.ToolCallUpdate: call_updates.upsert,
-    schema.Plan: plans.replaced,
+    schema.Plan: plans.replace,
     schema.AvailableCommandsUpdate: _commands,
     schema.CurrentModeUpdate: _mode,
     schema.ConfigOptionUpdate: _options,
@@ -172,15 +172,15 @@ _APPLY: dict[type, Apply] = {
     schema.Notice: _notice,
     schema.CompactionUpdate: _compaction,
     schema.CompactionSummaryChunk: _compaction_chunk,
-    schema.PlanUpdate: plans.updated,
-    schema.PlanRemoved: plans.removed,
+    schema.PlanUpdate: plans.update,
+    schema.PlanRemoved: plans.remove,
     schema.PromptSuggestionsUpdate: _suggestions,
     schema.SubagentUpdate: subagents.apply,
     schema.SessionMessage: subagents.message,
     schema.SessionMessageChunk: subagents.message_chunk,
     updates.MessageChunk: messages.chunk,
     updates.MessageContent: messages.content,
-    updates.MessageUnchanged: messages.unchanged,
+    updates.MessageUnchanged: messages.on_unchanged,
     updates.CallPatch: call_updates.upsert,
     updates.CallContent: call_updates.append_content,
     updates.Work: agent_work.apply,

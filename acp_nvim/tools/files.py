@@ -38,7 +38,7 @@ class ToolFiles:
         self._files = files
         self._buffers = buffers
         self._options = options
-        self.lists = files.guard.lists
+        self.lists = files.guard.may_list
 
     async def read(self, session: Session, path: str) -> tuple[Place, Text]:
         """Return a file that an agent names, absolute or relative, and its live text.
@@ -47,9 +47,9 @@ class ToolFiles:
         """
         return await self._files.locate(session, absolute(session, path))
 
-    async def allowed(self, session: Session, path: str) -> Place:
+    async def allow(self, session: Session, path: str) -> Place:
         """Return the place of such a file without its text."""
-        return (await self._files.guard.allowed(session, "read", absolute(session, path)))[0]
+        return (await self._files.guard.allow(session, "read", absolute(session, path)))[0]
 
     def sources(self, session: Session, read_before: Mapping[str, Text] = NOTHING) -> Sources:
         """Return the source of texts for an answer. ``read_before`` are texts already read."""
@@ -93,7 +93,7 @@ class Sources:
         return text.lines[row] if text is not None and 0 <= row < len(text.lines) else None
 
     async def _read(self, real: str) -> Text | None:
-        if not await self._guard.shows(self._session, real):
+        if not await self._guard.may_show(self._session, real):
             return None
         text = (await self.unsaved()).get(real)
         if text is None:
@@ -106,7 +106,7 @@ class Sources:
 
 def _saved(real: str, limit: int) -> Text | None:
     try:
-        found = disk.stored(Place(real, real), limit, FILEENCODINGS, FILEFORMATS)
+        found = disk.read_decoded(Place(real, real), limit, FILEENCODINGS, FILEFORMATS)
     except Refusal:
         return None
     return None if found is None else found.text

@@ -186,7 +186,7 @@ async def _busy(turn: Turn) -> Outcome:
     return "wait"
 
 
-async def _waited(turn: Turn) -> Outcome:
+async def _wait(turn: Turn) -> Outcome:
     if turn.began_at - turn.session.turn_ended_at < QUEUED_S:
         await turn.say(words.WAITED)
     return "next"
@@ -203,7 +203,7 @@ STEPS: Final = (
     Step("Stop", _stop),
     Step("Queue", _says(words.QUEUE)),
     Step("", _busy),
-    Step("", _waited),
+    Step("", _wait),
     Step("Checkpoints", _says(words.CHECKPOINTS)),
     Step("Sessions", _says(words.SESSIONS)),
 )

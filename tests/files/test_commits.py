@@ -44,7 +44,7 @@ async def test_a_checkout_of_the_agents_commit_accepts_nothing(tmp_path: Path) -
         await workspace.write(path, "one\nTWO\n")
         turn, call = workspace.core.tool_calls.turn(workspace.sessions[0]), ToolCall("c1")
         assert turn is not None
-        workspace.core.tool_calls.unnamed(turn, [call])
+        workspace.core.tool_calls.on_unnamed(turn, [call])
         git(work, "commit", "-qam", "the agent's")
         await workspace.end()
         assert await looked() == {"a.txt": "modified"}

@@ -126,6 +126,6 @@ async def test_a_read_call_that_names_the_file_makes_it_known(tmp_path: Path) ->
         save(workspace, path, OLD.replace("line 3\n", "mine\n"))
         call = ToolCall("c1", "Read", kind="read")
         for done in (False, True):
-            workspace.core.tool_calls.reads(turn, call, [str(path)], is_completed=done)
+            workspace.core.tool_calls.on_read(turn, call, [str(path)], is_completed=done)
         await workspace.write(path, AGENTS)
         assert path.read_text() == AGENTS

@@ -73,7 +73,7 @@ def test_lines_of_a_killed_process_have_its_prompts(kept: StoredHistory, name: s
     prompt = prompt_of(session)
     names = uid, "agent", "abc"
     for _ in range(2):  # as if it had been reported before the kill
-        kept.recorder.adopted(adopted(names, prompt, PATH, parse("a\nb\n"), parse("a\nB\n")))
+        kept.recorder.on_adopt(adopted(names, prompt, PATH, parse("a\nb\n"), parse("a\nB\n")))
         kept.recorder.flush()
     assert words(kept, "a\nB\n") == ["", "Rename it"]
     (author,) = blame(kept, "B\n").authors.values()
@@ -84,7 +84,7 @@ def test_lines_of_an_unknown_session_have_no_author(kept: StoredHistory) -> None
     begin(kept.session(), "Rename it")
     kept.recorder.flush()
     names, prompt = ("other.1", "agent", ""), (1.0, 1, "Else")
-    kept.recorder.adopted(adopted(names, prompt, PATH, None, parse("a\n")))
+    kept.recorder.on_adopt(adopted(names, prompt, PATH, None, parse("a\n")))
     kept.recorder.flush()
     assert words(kept, "a\n") == [""]
 

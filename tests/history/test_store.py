@@ -333,9 +333,9 @@ def test_a_deleted_session_removes_prompts_that_no_other_has(kept: StoredHistory
     for prompts in (["Mine", "Both", "Mine again\nand more"], ["Both", "Theirs"]):
         session = kept.session()
         for prompt in prompts:
-            kept.recorder.prompted(prompt, "/work")
+            kept.recorder.on_prompt(prompt, "/work")
             turn(session, prompt, "Mine and theirs")
-    kept.recorder.prompted("Never kept in a session", "/work")
+    kept.recorder.on_prompt("Never kept in a session", "/work")
     kept.flush()
     kept.recorder.delete(1, None)
     kept.flush()

@@ -29,7 +29,7 @@ def test_written_data_is_not_kept_in_memory(tmp_path: Path) -> None:
     known = weakref.ref(text)
     writer.write(0, [Prompted(text, "/work")])
     del text
-    assert writer.written(10)
+    assert writer.wait_written(10)
     until(lambda: gc.collect() >= 0 and known() is None)
     assert not errors
     writer.close(10)

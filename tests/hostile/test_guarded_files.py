@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.files.bytes.guard import asks, by_name
+from acp_nvim.files.bytes.guard import by_name, is_guarded
 from acp_nvim.files.bytes.key_files import holds_key
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.ports import FileOptions
@@ -282,7 +282,7 @@ def test_no_allowing_rule_covers_a_guarded_file(
     tmp_path: Path, defaults: FileOptions, kind: str, name: str, expected: bool
 ) -> None:
     paths = [str(tmp_path / "plain.txt"), str(tmp_path / name)]
-    assert asks(kind, paths, [str(tmp_path)], defaults) is expected
+    assert is_guarded(kind, paths, [str(tmp_path)], defaults) is expected
 
 
 def test_a_link_to_a_guarded_file_is_guarded(tmp_path: Path, defaults: FileOptions) -> None:
@@ -290,7 +290,7 @@ def test_a_link_to_a_guarded_file_is_guarded(tmp_path: Path, defaults: FileOptio
     (tmp_path / "plain").symlink_to(".git/config")
     (tmp_path / "folder").symlink_to(".git")
     for name in ("plain", "folder/hooks/pre-commit"):
-        assert asks("edit", [str(tmp_path / name)], [str(tmp_path)], defaults)
+        assert is_guarded("edit", [str(tmp_path / name)], [str(tmp_path)], defaults)
 
 
 ALLOW = {"permission": {"rules": [{"action": "allow", "kind": "edit"}, {"action": "allow"}]}}

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.dialects.dialect import Dialect
-from acp_nvim.protocol.dialects.requests import wants_words
+from acp_nvim.protocol.dialects.requests import wants_string_version
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.jsonrpc import Event, Notification, Peer, Response
 
@@ -24,7 +24,7 @@ def raw(value: Any) -> Raw:
 
 def answered(dialect: Dialect, method: str, result: Any, before: str = "") -> list[Event]:
     """Return the events of an answer to one of the client's requests."""
-    dialect.sent(7, method, schema.PromptRequest("s1", []))
+    dialect.on_sent(7, method, schema.PromptRequest("s1", []))
     return dialect.response(Response(7, method, raw(result), None), lambda _: before)
 
 
@@ -209,8 +209,8 @@ def test_an_initialize_answer_of_another_description() -> None:
         "agentCapabilities": {"loadSession": True},
     }
     assert dialect.active
-    assert dialect.asks("session/cancel")
-    assert not dialect.asks("session/update")
+    assert dialect.is_request_only("session/cancel")
+    assert not dialect.is_request_only("session/update")
     assert dialect.name == "acp with string protocolVersion, serverInfo, capabilities"
 
 
@@ -446,8 +446,8 @@ def test_parts_are_only_text_image_and_audio() -> None:
 
 
 def test_a_cancel_is_a_request_to_such_an_agent() -> None:
-    assert in_words().asks("session/cancel")
-    assert not Dialect().asks("session/cancel")
+    assert in_words().is_request_only("session/cancel")
+    assert not Dialect().is_request_only("session/cancel")
 
 
 @pytest.mark.parametrize(
@@ -464,7 +464,7 @@ def test_a_cancel_is_a_request_to_such_an_agent() -> None:
     ],
 )
 def test_which_refusals_may_be_about_the_number(error: Exception, wanted: bool) -> None:
-    assert wants_words(error) is wanted
+    assert wants_string_version(error) is wanted
 
 
 def test_servers_are_sent_only_if_the_agent_supports_them() -> None:

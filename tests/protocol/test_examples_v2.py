@@ -35,7 +35,7 @@ ANSWERED = [example for example in EXAMPLES if "result" in example]
 def test_an_example_of_an_answer_is_decoded(example: dict[str, Any]) -> None:
     counted: list[tuple[str, str]] = []
     agent = Version2(lambda *note: counted.append(note))
-    agent.sent(1, MEANT.get(example["method"], example["method"]), {})
+    agent.on_sent(1, MEANT.get(example["method"], example["method"]), {})
     answer = Response(1, "", msgspec.Raw(json.dumps(example["result"]).encode()), None)
     found = agent.events([answer])
     assert found
@@ -81,7 +81,7 @@ def test_a_chunk_without_an_id_continues_as_in_version_1() -> None:
 def test_a_login_of_an_unknown_type_is_reported_and_not_offered() -> None:
     counted: list[tuple[str, str]] = []
     agent = Version2(lambda *note: counted.append(note))
-    agent.sent(1, "initialize", {})
+    agent.on_sent(1, "initialize", {})
     methods = [
         {"methodId": "finger", "type": "_biometric", "name": "Fingerprint"},
         {"methodId": "browser", "type": "agent", "name": "Browser"},

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.rate_limit import rate_limit
-from acp_nvim.protocol.refusals import lost_session, needs_login
+from acp_nvim.protocol.refusals import is_session_lost, needs_login
 
 NOW = 1_790_000_000.0
 
@@ -95,5 +95,5 @@ def test_the_search_of_error_data_is_bounded() -> None:
     ],
 )
 def test_a_lost_session_is_not_a_missing_file(code: int, data: Any, lost: bool) -> None:
-    assert lost_session(RequestError(code, "Resource not found", data)) is lost
-    assert not lost_session(ValueError("x"))
+    assert is_session_lost(RequestError(code, "Resource not found", data)) is lost
+    assert not is_session_lost(ValueError("x"))

@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import fields
 
 from acp_nvim.protocol import codec, schema
-from acp_nvim.protocol.methods import METHODS, Method, asked, received
+from acp_nvim.protocol.methods import METHODS, Method, received_method, request_method
 from tests.protocol.schema_values import in_schema, structs, values
 
 FOLDER = Path(__file__).parent.parent / "schema" / "v1"
@@ -72,9 +72,9 @@ def test_every_method_of_the_schema_is_in_the_table() -> None:
 )
 def test_every_method_is_received_by_its_side(side: Any, group: str) -> None:
     for name in META[group].values():
-        assert received(name, side) is not None, name
-    assert received("$/cancel_request", side) is not None or side == "proxy"
-    assert received("no/such", side) is None
+        assert received_method(name, side) is not None, name
+    assert received_method("$/cancel_request", side) is not None or side == "proxy"
+    assert received_method("no/such", side) is None
 
 
 def struct_of(name: str) -> Any:
@@ -93,7 +93,7 @@ def test_the_table_agrees_with_the_schema(row: Method) -> None:
     assert params.endswith("Request" if row.kind == "request" else "Notification")
     if row.kind == "request":
         assert names(row.result) & of_schema
-        assert asked(row.name) is row
+        assert request_method(row.name) is row
     assert row.stable == (params in STABLE)
 
 

@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from acp_nvim.protocol import codec, errors, schema
 from acp_nvim.protocol.errors import DecodeError
-from acp_nvim.protocol.methods import METHODS, Side, asked
+from acp_nvim.protocol.methods import METHODS, Side, request_method
 from tests.support.decoding import params, raw, result, update
 
 # Results
@@ -32,7 +32,7 @@ from tests.support.decoding import params, raw, result, update
 )
 def test_a_null_result_is_the_empty_object(method: str) -> None:
     read, notes = result(method, None)
-    row = asked(method)
+    row = request_method(method)
     assert row is not None
     assert (read, notes) == (row.result(), [])
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import codec
-from acp_nvim.protocol.methods import Side, asked, received
+from acp_nvim.protocol.methods import Side, received_method, request_method
 from tests.support.decoding import raw
 
 TRANSCRIPTS = sorted((Path(__file__).parent.parent / "data" / "transcripts").glob("*.ndjson"))
@@ -35,12 +35,12 @@ def test_recorded_traffic_is_decoded(path: Path) -> None:
             name = message["method"]
             if "id" in message:
                 open_requests[sender, message["id"]] = name
-            if received(name, side) is not None:
+            if received_method(name, side) is not None:
                 codec.decode_params(name, raw(message.get("params")), side, notes)
                 read += 1
         elif "result" in message:
             name = open_requests.pop(("a2c" if sender == "c2a" else "c2a", message["id"]))
-            if asked(name) is not None:
+            if request_method(name) is not None:
                 codec.decode_result(name, raw(message["result"]), notes)
                 read += 1
     assert read > 3

@@ -11,8 +11,8 @@ IDLE = Work("idle", "end_turn")
 
 def test_the_idle_state_after_the_work_ends_the_turn() -> None:
     turns = Turns()
-    turns.sent(1)
-    assert turns.inserted(1, "m") is None
+    turns.on_sent(1)
+    assert turns.on_inserted(1, "m") is None
     assert turns.state(RUNNING) == []
     assert turns.state(Work("requires_action")) == []
     assert turns.state(IDLE) == [1]
@@ -21,8 +21,8 @@ def test_the_idle_state_after_the_work_ends_the_turn() -> None:
 
 def test_a_repeated_idle_state_ends_nothing() -> None:
     turns = Turns()
-    turns.sent(1)
-    turns.inserted(1, "m")
+    turns.on_sent(1)
+    turns.on_inserted(1, "m")
     assert turns.state(Work("idle")) == []
     turns.state(RUNNING)
     assert turns.state(Work("idle")) == [1]
@@ -31,36 +31,36 @@ def test_a_repeated_idle_state_ends_nothing() -> None:
 def test_a_waiting_prompt_outlives_the_work_before_it() -> None:
     turns = Turns()
     turns.state(RUNNING)
-    turns.sent(1)
+    turns.on_sent(1)
     assert turns.state(IDLE) == []
-    assert turns.inserted(1, "m") is None
+    assert turns.on_inserted(1, "m") is None
     turns.state(RUNNING)
     assert turns.state(IDLE) == [1]
 
 
 def test_prompts_in_one_turn_end_together() -> None:
     turns = Turns()
-    turns.sent(1)
-    turns.inserted(1, "m")
+    turns.on_sent(1)
+    turns.on_inserted(1, "m")
     turns.state(RUNNING)
-    turns.sent(2)
-    turns.inserted(2, "n")
+    turns.on_sent(2)
+    turns.on_inserted(2, "n")
     assert turns.state(IDLE) == [1, 2]
 
 
 def test_an_answer_after_the_work_ends_the_turn_at_once() -> None:
     turns = Turns()
-    turns.sent(1)
+    turns.on_sent(1)
     turns.message("m")
     turns.state(RUNNING)
     turns.state(IDLE)
-    assert turns.inserted(1, "m") == IDLE
+    assert turns.on_inserted(1, "m") == IDLE
 
 
 def test_an_unknown_state_is_work_and_a_refusal_ends() -> None:
     turns = Turns()
-    turns.sent(1)
-    turns.inserted(1, "m")
+    turns.on_sent(1)
+    turns.on_inserted(1, "m")
     assert turns.state(Work("dreaming")) == []
-    turns.refused(1)
+    turns.on_refused(1)
     assert turns.state(IDLE) == []

@@ -41,7 +41,7 @@ def ask(chat: JsonChat, **fields: Any) -> Decision:
     shown = permissions.shown_at(chat.session, call)
     number = len(chat.session.tool_calls)
     decision = permission_decision(f"q{number}", call, request, shown)
-    decision.covers_by(lambda: covered.calls(chat.session, call))
+    decision.set_covered(lambda: covered.calls(chat.session, call))
     decision.judge()
     chat.session.ask(decision, shown)
     state.take_changes(chat.session)

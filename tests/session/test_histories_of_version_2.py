@@ -153,15 +153,15 @@ def test_no_turn_ends_twice_and_none_before_its_prompt_was_inserted(
     for step, id in steps:
         ended: list[Any] = []
         if step == "sent" and id not in sent:
-            turns.sent(id)
+            turns.on_sent(id)
             sent.add(id)
         elif step == "inserted" and id in sent - inserted:
             inserted.add(id)
-            ended = [id] if turns.inserted(id, f"m{id}") is not None else []
+            ended = [id] if turns.on_inserted(id, f"m{id}") is not None else []
         elif step == "message":
             turns.message(f"m{id}")
         elif step == "refused" and id in sent - inserted:
-            turns.refused(id)
+            turns.on_refused(id)
             inserted.add(id)
             over.append(id)
         elif step in ("running", "idle"):

@@ -118,12 +118,12 @@ async def test_an_unknown_tool_is_not_found() -> None:
 def test_an_option_selects_the_listed_tools() -> None:
     wait = Waits().tool
     box = Toolbox([ECHO, wait], no_fault)
-    assert [it.name for it in box.listed(True)] == ["echo", "wait"]
-    assert [it.name for it in box.listed(["wait", "nothing"])] == ["wait"]
-    assert box.listed(False) == box.listed([]) == []
+    assert [it.name for it in box.list_tools(True)] == ["echo", "wait"]
+    assert [it.name for it in box.list_tools(["wait", "nothing"])] == ["wait"]
+    assert box.list_tools(False) == box.list_tools([]) == []
     box.drop("echo")
     box.add(gives(ToolResult("")))
-    assert [it.name for it in box.listed(True)] == ["wait", "give"]
+    assert [it.name for it in box.list_tools(True)] == ["wait", "give"]
 
 
 async def test_calls_are_counted() -> None:

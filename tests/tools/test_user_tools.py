@@ -76,7 +76,7 @@ class Users:
 
     @property
     def names(self) -> list[str]:
-        return [tool.name for tool in self.box.listed(enabled=True)]
+        return [tool.name for tool in self.box.list_tools(enabled=True)]
 
     async def call(self, name: str = "mine", **given: Any) -> Outcome:
         session = Session(1, "agent", "/")

@@ -145,7 +145,7 @@ class Host:
         if chat.session.turn:
             turns.end(chat.session, "end_turn")
         begin(chat.session, text)
-        self.kept.recorder.prompted(text, "/work")
+        self.kept.recorder.on_prompt(text, "/work")
         self.sent.append(text)
 
     def now(self) -> dict[str, list[Any]]:

@@ -177,7 +177,7 @@ class SessionOpener:
             problems = await initial_options.apply(connection.agent, session, initial)
         for problem in problems.values():
             session.notice("warning", problem)
-        agent_work.opened(session)
+        agent_work.on_opened(session)
 
     def _initial_options(self, connection: Connection) -> InitialOptions:
         """Return the choices made in the session, or else the configured defaults."""

@@ -23,7 +23,7 @@ from acp_nvim.agent.prompts.wait_warnings import WaitWarnings
 from acp_nvim.agent.serving.answering import cancel_questions
 from acp_nvim.agent.settings import Settings
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.protocol.refusals import lost_session
+from acp_nvim.protocol.refusals import is_session_lost
 from acp_nvim.session import queue, subagents, turns
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.prompts import Prompt
@@ -284,7 +284,7 @@ class Conversation:
             return await act(self.connection.agent)
         except RequestError as error:
             is_sending = self._sender.has_running
-            if is_sending or not lost_session(error) or not await self._reopen():
+            if is_sending or not is_session_lost(error) or not await self._reopen():
                 raise
         return await act(self.connection.agent)
 

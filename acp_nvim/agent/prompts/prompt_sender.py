@@ -26,7 +26,7 @@ from acp_nvim.protocol.errors import (
     RequestError,
     details,
 )
-from acp_nvim.protocol.refusals import lost_session, needs_login, rate_limit
+from acp_nvim.protocol.refusals import is_session_lost, needs_login, rate_limit
 from acp_nvim.session import queue, turns
 from acp_nvim.session.prompts import Prompt, aside, ended
 from acp_nvim.tasks import Tasks
@@ -291,7 +291,7 @@ class PromptSender:
         session = self.session
         is_fresh = session.prompted is not None and not sent.is_resent
         is_idle = len(session.tool_calls) == self._calls_before
-        return lost_session(error) and is_fresh and is_idle and session.status == "running"
+        return is_session_lost(error) and is_fresh and is_idle and session.status == "running"
 
     def _on_added_answer(self, sent: SentPrompt, result: Any, error: Exception | None) -> None:
         self._added.remove(sent)

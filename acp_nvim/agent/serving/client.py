@@ -144,7 +144,7 @@ class Client:
         told = msgspec.json.decode(params) if bytes(params) else None
         for session in [named] if named else list(self.router.sessions.values()):
             if session.in_turn:
-                session.retries(retries.reason(told))
+                session.set_retry(retries.reason(told))
 
     def on_updates(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
         """Apply updates that arrived together in `size` bytes."""
@@ -237,8 +237,8 @@ class Client:
         decision = permission_decision(decision_id(), tool_call, params, shown)
         from acp_nvim.session.questions import covered
 
-        decision.covers_by(partial(covered.calls, session, tool_call))
-        decision.judged_by(partial(self._judge, session, tool_call, decision))
+        decision.set_covered(partial(covered.calls, session, tool_call))
+        decision.set_judge(partial(self._judge, session, tool_call, decision))
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         elif self._too_many(session):

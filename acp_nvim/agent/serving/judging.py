@@ -39,7 +39,9 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     if all(lists) and any(rules.decide(wanted, placed) == "deny" for wanted in lists):
         return "deny"
     action = rules.decide([*lists[0], *lists[1]], placed)
-    guarded = action == "allow" and guard.asks(case.kind, case.paths, session.roots, settings.files)
+    guarded = action == "allow" and guard.is_guarded(
+        case.kind, case.paths, session.roots, settings.files
+    )
     return "ask" if guarded else action
 
 

@@ -149,7 +149,7 @@ class ProposedEdits:
         if live is None or not live.is_modified:
             return None
         limit, place = self._files.options().message_bytes, Place(path, path)
-        return await to_thread.run_sync(disk.saved, place, limit, live.format)
+        return await to_thread.run_sync(disk.saved_text, place, limit, live.format)
 
     # ---- amendments
 

@@ -68,7 +68,7 @@ class Mute:
         the answer are new.
         """
         if update.__class__ is updates.Work and not is_child:
-            self._works = update.works or bool(update.background)
+            self._works = update.is_working or bool(update.background)
         if not isinstance(update, PAST) or (self._is_answered and self._works):
             return False
         self.dropped += 1
@@ -353,7 +353,7 @@ def _clear_retry(
     """Clear the retry message once the agent sends anything but notices and usage."""
     told = list(run)
     if not all(isinstance(it.update, schema.Notice | schema.UsageUpdate) for it in told):
-        session.retries(None)
+        session.set_retry(None)
     return iter(told)
 
 

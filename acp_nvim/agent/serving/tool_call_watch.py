@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from acp_nvim.files.bytes.disk import GRAIN_NS
 from acp_nvim.files.changes.tool_call_files import ToolCallFiles
 from acp_nvim.files.changes.turns import Turn
-from acp_nvim.session.calls.named_files import CHANGING, READING, diffs, entries, named
+from acp_nvim.session.calls.named_files import CHANGING, READING, diffs, entries, named_files
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.session import Session
@@ -29,7 +29,7 @@ class ToolCallWatch:
             for call in calls:
                 turn.mentions.add_title(call.title, session.cwd)
                 _judge(turn, call, [])
-            self._files.unnamed(turn, [call for call in calls if call.kind not in READING])
+            self._files.on_unnamed(turn, [call for call in calls if call.kind not in READING])
 
     def command(self, session: Session, line: str, directory: str) -> None:
         """Note the command of a terminal."""
@@ -51,18 +51,18 @@ class ToolCallWatch:
             return
         state = (call.status, call.title, call.locations, call.content, call.raw_input)
         is_news = turn.reported.get(call) != state
-        paths = named(call, session.cwd)
+        paths = named_files(call, session.cwd)
         if is_news:
             turn.reported[call] = state
             _mention(turn, call, paths, session.cwd)
         if call.kind in READING:
             if call.kind == "read" and turn.user_saves:
-                self._files.reads(turn, call, paths, is_completed=call.status == "completed")
+                self._files.on_read(turn, call, paths, is_completed=call.status == "completed")
             return
         if not is_news:
             return
         given = diffs(call, session.cwd) if call.is_finished and paths else ()
-        self._files.named(turn, call, paths, given)
+        self._files.on_named(turn, call, paths, given)
 
 
 def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:

@@ -163,7 +163,7 @@ class Endpoint:
         if self.closed is not None:
             raise ConnectionClosed(self.closed)
         id, line = self._peer.request(*self._translation.leaves(method, params))
-        self._translation.sent(id, method, params)
+        self._translation.on_sent(id, method, params)
         session_id = getattr(params, "session_id", None)
         session_id = session_id if isinstance(session_id, str) else None
         call = OutgoingCall(id, method, self._clock(), on_response, session_id, on_inserted)
@@ -193,7 +193,7 @@ class Endpoint:
 
     def notify(self, method: str, params: Params) -> None:
         """Send a notification. It is dropped after the end. Raise LocalProtocolError."""
-        if self._translation.asks(method) and self.closed is None:
+        if self._translation.is_request_only(method) and self.closed is None:
             self.begin(method, params)
             return
         self._send(self._peer.notify(*self._translation.leaves(method, params)))

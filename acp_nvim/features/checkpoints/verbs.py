@@ -71,7 +71,7 @@ async def restore(host: Host, args: Args) -> None:
         notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
     if len(notes) > 1:
         session.notice("warning", notes[0], notes[1:])
-    host.notices.lines(notes)
+    host.notices.show_lines(notes)
     if args.get("list"):
         await _show_checkpoints(host, session)
 
@@ -95,7 +95,7 @@ async def rewind(host: Host, args: Args) -> None:
     async def ask(question: str, answers: Sequence[str]) -> int | None:
         return await host.choose(question, answers, "restore")
 
-    host.notices.lines(await rewinding.rewind(host, conversation, source, n, ask))
+    host.notices.show_lines(await rewinding.rewind(host, conversation, source, n, ask))
 
 
 async def _chosen_prompt(host: Host, conversation: Conversation, source: Session) -> int | None:

@@ -86,7 +86,7 @@ class History:
         began = settings.enabled and not self._settings.enabled
         self._settings, self._path = settings, self._path or path
         if began and any(session.transcript.entries for session in self._sessions()):
-            self._begun().skip()
+            self._require_recorder().skip()
 
     def follow(self, session: Session, record: int | None, recorded: int) -> None:
         """Continue a session in an existing record, or in the record of its agent's session.
@@ -100,9 +100,9 @@ class History:
 
     def ignore(self, session: Session) -> None:
         """Record nothing of a session, which shows a stored transcript."""
-        self._begun().ignore(session)
+        self._require_recorder().ignore(session)
 
-    def _begun(self) -> Recorder:
+    def _require_recorder(self) -> Recorder:
         """Return the recorder. Create it and the writer first if necessary."""
         if self._recorder is None:
             from acp_nvim.history.recorder import Recorder
@@ -162,7 +162,7 @@ class History:
         if ours is not None and size(after) <= FOLLOWED:
             from acp_nvim.history.recorder import wrote
 
-            self._begun().wrote(wrote(ours.root, path, (before, agents, after)))
+            self._require_recorder().wrote(wrote(ours.root, path, (before, agents, after)))
             self.on_frame()
 
     def on_move(self, session: AgentSession, old: str, new: str) -> None:
@@ -170,7 +170,7 @@ class History:
         if ours is not None:
             from acp_nvim.history.recorder import moved
 
-            self._begun().wrote(moved(ours.root, old, new))
+            self._require_recorder().wrote(moved(ours.root, old, new))
             self.on_frame()
 
     def prompt(self, session: AgentSession) -> PromptName | None:
@@ -188,7 +188,7 @@ class History:
 
             session = prompt.session, prompt.agent, prompt.id
             under = prompt.sent, prompt.number, prompt.words
-            self._begun().adopted(adopted(session, under, path, before, after))
+            self._require_recorder().on_adopt(adopted(session, under, path, before, after))
             self.on_frame()
 
     def _own(self, session: AgentSession) -> Session | None:
@@ -205,9 +205,9 @@ class History:
             self._timer = self._loop.call_later(seconds, self._flush)
 
     def _hand_over(self, *, final: bool = False) -> float | None:
-        recorder = self._begun()
+        recorder = self._require_recorder()
         for prompt in self._prompts:
-            recorder.prompted(*prompt)
+            recorder.on_prompt(*prompt)
         self._prompts.clear()
         return recorder.flush(final=final)
 
@@ -222,12 +222,12 @@ class History:
 
     def rewrite_all(self, generation: int) -> None:
         """Write all open sessions again, after the database may have lost some of their entries."""
-        self._begun().again(generation)
+        self._require_recorder().again(generation)
         self.on_frame()
 
     def delete(self, record: int, uid: str | None) -> None:
         """Delete a session. If it is open here, it continues in a new record."""
-        self._begun().delete(record, uid)
+        self._require_recorder().delete(record, uid)
         self._flush_now()
 
     def _flush_now(self) -> None:
@@ -255,8 +255,8 @@ class History:
 
     def wait_idle(self) -> None:
         """Wait, in a thread, until the writer has written everything."""
-        if self._writer is not None and self._writer.started:
-            self._writer.written(WRITTEN_S)
+        if self._writer is not None and self._writer.has_started:
+            self._writer.wait_written(WRITTEN_S)
 
     def wait_written(self) -> None:
         """Wait until the writer thread has ended."""

@@ -86,7 +86,7 @@ def _send(host: Host, args: Args, sent: Prompt) -> None:
         host.echo("warn", wording.PROMPT_EMPTY)
         return
     if files := args.get("files"):
-        host.buffers.expects(int(files["session"]), int(files["number"]))
+        host.buffers.expect_turn(int(files["session"]), int(files["number"]))
     conversation = _conversation(host, args)
     if args.get("now"):
         _send_now(host, conversation, sent)

@@ -88,17 +88,17 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
         entries = _entries(host, args)
         left = 0
         if verdict == "reject" and scope == "all":
-            agreed = await _agreed(host, args)
+            agreed = await _confirmed(host, args)
             entries, left = agreed, len(_entries(host, args)) - len(agreed)
         if left and not entries:
             notes = [wording.NOT_REJECTED]
         else:
-            done = _decided(verdict, entries)
+            done = _decided_message(verdict, entries)
             done += wording.PART_LEFT_PENDING.format(count=left) if left else ""
             notes = await workspace.review.files(verdict, entries) or [done]
         place = workspace.review.next_hunk(str(args.get("path", "")), 0)
         host.screen.push("next_hunk", *(place or ()))
-    host.notices.lines(notes)
+    host.notices.show_lines(notes)
 
 
 def _entries(host: Host, args: Args) -> Sequence[Pending]:
@@ -109,7 +109,7 @@ def _entries(host: Host, args: Args) -> Sequence[Pending]:
     return [entry] if entry else []
 
 
-async def _agreed(host: Host, args: Args) -> list[Pending]:
+async def _confirmed(host: Host, args: Args) -> list[Pending]:
     """Return the files that the user wants to reject.
 
     One question lists the files that the agent has not named.
@@ -131,7 +131,7 @@ async def _agreed(host: Host, args: Args) -> list[Pending]:
         (spared if answer else agreed).update(open_)
 
 
-def _decided(verdict: Verdict, entries: Sequence[Pending]) -> str:
+def _decided_message(verdict: Verdict, entries: Sequence[Pending]) -> str:
     """Return a message that counts the decided hunks and files."""
     if not entries:
         return wording.NO_EDITS
@@ -146,7 +146,7 @@ async def unreject(host: Host, args: Args) -> None:
     """Undo the last reject."""
     paths = host.workspace.files.ledger.unreject_paths()
     names = ", ".join(Path(path).name for path in paths)
-    host.notices.lines(
+    host.notices.show_lines(
         await host.workspace.review.unreject() or [wording.UNREJECTED.format(files=names)]
     )
 

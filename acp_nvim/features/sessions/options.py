@@ -27,7 +27,7 @@ async def mode(host: Host, args: Args) -> None:
     if conversation is not None and conversation.connection is not None:
         mode_id, session = str(args["id"]), conversation.session
         change = conversation.call(lambda agent: choices.set_mode(session, agent, mode_id))
-        if await _logged_in(host, conversation.connection, "mode", args, change):
+        if await _await_change(host, conversation.connection, "mode", args, change):
             _show_message(host, options.mode_text(conversation.session))
 
 
@@ -55,7 +55,7 @@ async def option(host: Host, args: Args) -> None:
         change = conversation.call(
             lambda agent: choices.set_option(session, agent, option_id, value)
         )
-        if await _logged_in(host, conversation.connection, "option", args, change):
+        if await _await_change(host, conversation.connection, "option", args, change):
             _show_message(host, options.described(conversation.session, str(args["id"])))
 
 
@@ -64,7 +64,7 @@ def _show_message(host: Host, what: str | None) -> None:
         host.echo("info", what)
 
 
-async def _logged_in(
+async def _await_change(
     host: Host, connection: Connection, name: str, args: Args, change: Awaitable[object]
 ) -> bool:
     """Await a change. Return whether it was made.

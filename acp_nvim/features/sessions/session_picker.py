@@ -57,7 +57,7 @@ async def stored(host: Host, cwd: str) -> list[Stored]:
     remembered = host.sessions.index.read().entries() if host.sessions.index is not None else []
     known = {(c.session.agent, _agent_id(c)) for c in opened(host)}
     found = merged(lists, remembered, cwd)
-    _titled(host, lists)
+    _set_titles(host, lists)
     return [one for one in found if (one.agent, one.id) not in known and _configured(host, one)]
 
 
@@ -67,7 +67,7 @@ def _agent_id(conversation: Conversation) -> str:
     return session.id or (session.opening_id if session.status == "starting" else "")
 
 
-def _titled(host: Host, lists: Sequence[list[Stored]]) -> None:
+def _set_titles(host: Host, lists: Sequence[list[Stored]]) -> None:
     """Give open sessions without a title the title under which their agents list them."""
     titles = {(one.agent, one.id): one.title for sessions in lists for one in sessions}
     for conversation in opened(host):

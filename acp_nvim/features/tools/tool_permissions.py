@@ -114,7 +114,7 @@ class ToolPermissions:
     ) -> AsyncIterator[str]:
         """Ask about a call. The body of the context makes the call."""
         if question.agent_call is not None:
-            own_tools.asks(session, question.agent_call, call)
+            own_tools.on_call(session, question.agent_call, call)
         decision = self._decision(session, call, question)
         session.ask(decision, call)
         why_not = ""

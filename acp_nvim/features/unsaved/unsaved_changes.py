@@ -13,7 +13,7 @@ from acp_nvim.agent.observers import TurnStart
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.unsaved_diff import SentText, UnsavedFile, unsaved_files
 from acp_nvim.files.ports import FileOptions
-from acp_nvim.session.calls.named_files import named
+from acp_nvim.session.calls.named_files import named_files
 from acp_nvim.session.calls.own_tools import own_tool
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.prompts import Prompt, Variable
@@ -76,10 +76,10 @@ class UnsavedChanges:
         self._first[session.n] = len(session.tool_calls)
         if any(_reads_past_editor(session, call, seen) for call in calls):
             self._disk_readers.add(session.agent)
-        if not self._sees_unsaved(session):
+        if not self._reads_through_editor(session):
             self._others.add(session.agent)
 
-    def _sees_unsaved(self, session: Session) -> bool:
+    def _reads_through_editor(self, session: Session) -> bool:
         """Return whether the agent is known to read all files through the editor."""
         return session.agent in self._readers - self._disk_readers
 
@@ -107,7 +107,7 @@ class UnsavedChanges:
         self._first[session.n] = len(session.tool_calls)
         how = self._options().unsaved
         waits = how == "attach" and not embeds and session.agent not in self._others
-        if how == "ignore" or self._sees_unsaved(session) or waits:
+        if how == "ignore" or self._reads_through_editor(session) or waits:
             return
         found = await self._unsaved_files(session, texts)
         named = [file.name for file in found if file.sent]
@@ -166,7 +166,7 @@ def _reads_past_editor(session: Session, call: ToolCall, seen: Container[str]) -
     """Return whether a tool call has read a file that the agent has not read through the editor."""
     if call.kind != "read" or call.status != "completed" or own_tool(call, session.tools):
         return False
-    return any(path not in seen and os.path.isfile(path) for path in named(call, session.cwd))  # noqa: PTH113
+    return any(path not in seen and os.path.isfile(path) for path in named_files(call, session.cwd))  # noqa: PTH113
 
 
 def _has_diff(prompt: Prompt) -> bool:

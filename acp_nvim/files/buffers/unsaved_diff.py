@@ -80,7 +80,7 @@ def _places(
 def _saved(where: Place, options: FileOptions) -> Text | None:
     """Return the text on disk, empty if there is no file; None if the file is not text."""
     try:
-        stored = disk.stored(where, options.message_bytes, FILEENCODINGS, FILEFORMATS)
+        stored = disk.read_decoded(where, options.message_bytes, FILEENCODINGS, FILEFORMATS)
     except Refusal:
         return None
     return EMPTY if stored is None else stored.text

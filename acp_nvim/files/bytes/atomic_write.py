@@ -40,7 +40,7 @@ def write(path: str, data: bytes, rights: Rights | None = None) -> None:
         at.check_regular(info)
         if not info.st_mode & 0o222 or not at.may(os.W_OK):
             raise PermissionError(errno.EACCES, "the file is write-protected")
-        if not _replaced(at, info, data):
+        if not _try_replace(at, info, data):
             _overwrite(at, info, data)
 
 
@@ -74,7 +74,7 @@ def _create(at: Spot, data: bytes, rights: Rights | None) -> None:
     at.sync_folder()
 
 
-def _replaced(at: Spot, info: os.stat_result, data: bytes) -> bool:
+def _try_replace(at: Spot, info: os.stat_result, data: bytes) -> bool:
     """Replace the file by a new one; return False, and do nothing, if that would lose something."""
     if info.st_nlink > 1 or not at.may(os.W_OK | os.X_OK, "."):
         return False

@@ -48,7 +48,7 @@ def read(place: Place, limit: int | None) -> bytes | None:
         raise _refused(place, error) from error
 
 
-def stored(place: Place, limit: int, fileencodings: str, fileformats: str) -> Decoded | None:
+def read_decoded(place: Place, limit: int, fileencodings: str, fileformats: str) -> Decoded | None:
     """Return a file's text, decoded as Neovim would, or None if there is no such file.
 
     Raises Refusal as `read` does, and for a binary file.
@@ -62,7 +62,7 @@ def stored(place: Place, limit: int, fileencodings: str, fileformats: str) -> De
         raise Refusal("binary", place.path, "is not a text file") from error
 
 
-def saved(place: Place, limit: int, file_format: Format) -> Text:
+def saved_text(place: Place, limit: int, file_format: Format) -> Text:
     """Return a file's text in the format of its buffer; empty if there is no such file.
 
     Raises Refusal as `stored` does.
@@ -111,7 +111,7 @@ def _why(place: Place, error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def holds(place: Place, live: BufferText, saved_as: str) -> bool:
+def contains_saved(place: Place, live: BufferText, saved_as: str) -> bool:
     """Return whether the file contains the text of its buffer after a save.
 
     ``saved_as`` is the file's signature right after the save. The result is also True if the file

@@ -51,7 +51,7 @@ def by_name(where: Place, inside: str | None, verb: Verb, globs: Globs) -> Guard
     return "secret" if matches(where, inside, globs.secret) else None
 
 
-def asks(kind: str, paths: Iterable[str], roots: Sequence[str], globs: Globs) -> bool:
+def is_guarded(kind: str, paths: Iterable[str], roots: Sequence[str], globs: Globs) -> bool:
     """Return whether a tool call of this kind names a guarded file.
 
     A rule that allows tool calls does not apply to such a call. ``paths`` are absolute.

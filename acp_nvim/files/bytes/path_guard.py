@@ -37,14 +37,14 @@ class PathGuard(Generic[S]):
         self._options = options
         self._ask = ask
 
-    async def allowed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
+    async def allow(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
         """Resolve the path, ask the user if necessary, also return the reason. Raises Refusal."""
-        where, why = await self.needed(session, verb, path)
+        where, why = await self.reason_to_ask(session, verb, path)
         if why is not None:
             await self.question(session, verb, where, why)
         return where, why
 
-    async def needed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
+    async def reason_to_ask(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
         """Resolve the path; also return the reason to ask the user, if any.
 
         Raises Refusal if an option forbids the access, or the path would crash Neovim.
@@ -70,14 +70,14 @@ class PathGuard(Generic[S]):
         if place(where.path).real != where.real:
             raise Refusal("failed", where.path, "leads elsewhere since the user was asked about it")
 
-    async def shows(self, session: S, real: str) -> bool:
+    async def may_show(self, session: S, real: str) -> bool:
         """Return whether an answer may contain lines of the file without a question."""
-        if not self.lists(session, real):
+        if not self.may_list(session, real):
             return False
         where = Place(real, real)
         return await by_link(where, session.roots, "read", self._options()) is None
 
-    def lists(self, session: S, real: str) -> bool:
+    def may_list(self, session: S, real: str) -> bool:
         """Return whether an answer may name the file without a question; checks only the path."""
         options, inside = self._options(), below(real, session.roots)
         if inside is None and options.outside != "allow":

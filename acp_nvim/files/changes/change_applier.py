@@ -151,7 +151,7 @@ class ChangeApplier:
             return None
         if self._snapshots.is_single(change.path) or self._files.turns.is_outside(change.path):
             self._files.checkpoints.on_touch(change.path, entered.before)
-        move = self._moves.noted(change.path, entered.before, entered.after, was)
+        move = self._moves.add(change.path, entered.before, entered.after, was)
         if move is not None:
             self._join(entered.session, move)
         return entered.session
@@ -185,17 +185,17 @@ class ChangeApplier:
             entered, at = prepared
             session, after, reformat = entered.session, entered.after, entered.format_change
             if self._is_user_save(entered):
-                self.holds(path, after, reformat)
+                self.record_disk(path, after, reformat)
                 await self._enter_user_change(change)
                 return None
             if entered.before == after and not entered.changes_format:
-                self.holds(path, after, reformat)  # the store has seen an intermediate state
+                self.record_disk(path, after, reformat)  # the store has seen an intermediate state
                 return None
             outcome = "moved"
             if not await to_thread.run_sync(entered.is_still_empty):
                 outcome = await enter(self._files, entered)
             if outcome == "done":
-                self.holds(path, after, reformat)
+                self.record_disk(path, after, reformat)
                 return entered
             if outcome not in ("moved", "busy"):
                 self._files.view.warn(
@@ -288,7 +288,7 @@ class ChangeApplier:
             return False
         return state.saved_other_bytes or state.disk is UNSET or state.disk == change.after
 
-    def holds(self, path: str, text: Text | None, reformat: FormatChange | None) -> None:
+    def record_disk(self, path: str, text: Text | None, reformat: FormatChange | None) -> None:
         """Record the text of a file on disk."""
         self._tracked[path].apply(Holds(text, reformat.new if reformat else None))
 

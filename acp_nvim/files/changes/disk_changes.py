@@ -105,7 +105,7 @@ class DiskChanges:
             buffer = live.format if live else None
             with suppress(BinaryError):
                 text, reformat = text_of(data, buffer), format_change(buffer, data, data)
-                self._applier.holds(path, text, reformat)
+                self._applier.record_disk(path, text, reformat)
         return self.turn_starts.add(turn, sent)
 
     async def begin(self, turn: Turn) -> None:
@@ -223,12 +223,12 @@ class DiskChanges:
 
     def _is_settled(self, roots: Sequence[str]) -> bool:
         is_scanning = self._lock.locked()
-        return not is_scanning and self._snapshots.stored(roots) and self._watch.rest(roots)
+        return not is_scanning and self._snapshots.has_trees(roots) and self._watch.rest(roots)
 
     async def settle(self, roots: Sequence[str]) -> None:
         """Scan after a save while no agent is working, so the next prompt need not wait for it."""
         within = self._snapshots.within(roots)
-        if not self.turns and self._watch.knows(within) and not self._watch.rest(within):
+        if not self.turns and self._watch.has_all(within) and not self._watch.rest(within):
             await self.scan(roots)
 
     async def scan(
@@ -297,7 +297,7 @@ class DiskChanges:
         """Process changes of a file; return whether its text is known to be unchanged."""
         if self._tracked.state(path).disk is not UNSET:
             return path not in await self.scan([], [path])
-        held = await self._snapshots.holds(roots, path)
+        held = await self._snapshots.can_detect_change(roots, path)
         return path not in await self.scan(roots, [path]) and held
 
     async def _rewritten(self, paths: Sequence[str] | None, found: set[str]) -> list[FileChange]:

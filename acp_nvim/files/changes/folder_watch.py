@@ -93,7 +93,7 @@ class FolderWatch:
             self._rests.get(root, False) and self._places[root] == _place(root) for root in roots
         )
 
-    def knows(self, roots: Iterable[str]) -> bool:
+    def has_all(self, roots: Iterable[str]) -> bool:
         """Return whether all of these directories are watched."""
         return all(root in self._rests for root in roots)
 

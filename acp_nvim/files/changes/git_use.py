@@ -25,14 +25,14 @@ class GitUse:
 
         ``is_harmless``: the call does nothing except what these lines show.
         """
-        if is_harmless and not any(map(runs_git, lines)):
+        if is_harmless and not any(map(names_git, lines)):
             self._without.add(call)
         else:
             self._without.discard(call)
 
     def start(self, line: str, at: int) -> None:
         """Examine the command of a terminal that was started at this time, in nanoseconds."""
-        if runs_git(line):
+        if names_git(line):
             self._terminal = self._terminal or at
 
     def may_have_run(
@@ -52,6 +52,6 @@ class GitUse:
         )
 
 
-def runs_git(line: str) -> bool:
+def names_git(line: str) -> bool:
     """Return whether a command line names git."""
     return _GIT.search(line) is not None

@@ -53,7 +53,7 @@ class OuterTrees:
     async def _changes(self, outer: str, roots: Sequence[str]) -> list[FileChange]:
         if self._watch.rest([outer]) or self._snapshots.is_given_up(outer):
             return []
-        if self._snapshots.stored([outer]):
+        if self._snapshots.has_trees([outer]):
             await self._watch.begin([outer])
         found = await self._snapshots.scan_around(outer)
         return [it for it in found if not any(is_below(it.path, root) for root in roots)]

@@ -39,12 +39,12 @@ class ToolCallFiles:
         """Return the session's turn, or None if none runs. Nothing is reported then."""
         return self._disk.turns.get(session)
 
-    def unnamed(self, turn: Turn, calls: Iterable[ToolCall]) -> None:
+    def on_unnamed(self, turn: Turn, calls: Iterable[ToolCall]) -> None:
         """Handle an update of tool calls that name no file."""
         if turn.on_tool_calls(calls):
-            self._ended(turn)
+            self._on_end(turn)
 
-    def named(
+    def on_named(
         self, turn: Turn, call: ToolCall, paths: Sequence[str], diffs: Sequence[Diff]
     ) -> None:
         """Handle an update of a tool call that names these files (real paths).
@@ -57,11 +57,11 @@ class ToolCallFiles:
                 turn.scan.paths.update(paths)
                 turn.scan.diffs += diffs
                 turn.scan.ended.set()
-            self._ended(turn)
+            self._on_end(turn)
         elif paths:
             self._tasks.start_soon(self._note, turn, paths)
 
-    def reads(
+    def on_read(
         self, turn: Turn, call: ToolCall, paths: Iterable[str], *, is_completed: bool
     ) -> None:
         """Handle an update of a tool call that reads these files without the editor.
@@ -75,7 +75,7 @@ class ToolCallFiles:
         if is_completed:
             turn.user_saves.update(turn.reads.pop(call))
 
-    def _ended(self, turn: Turn) -> None:
+    def _on_end(self, turn: Turn) -> None:
         turn.scan.is_due = True
         if not turn.scan.is_running:
             turn.scan.is_running = True

@@ -323,7 +323,7 @@ class Restoring:
             if not live.is_modified:
                 return False
             text = await to_thread.run_sync(
-                disk.saved, place, self._files.options().message_bytes, live.format
+                disk.saved_text, place, self._files.options().message_bytes, live.format
             )
         if not diff(live.text.lines, text.lines) and live.text.eol == text.eol:
             return False

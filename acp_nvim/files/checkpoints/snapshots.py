@@ -193,7 +193,7 @@ class Snapshots:
         """Return the directories that a scan of a directory visits; None if it has no store."""
         return await self._locked(root, self._folders, None) if root in self._stores else None
 
-    def stored(self, roots: Iterable[str]) -> bool:
+    def has_trees(self, roots: Iterable[str]) -> bool:
         """Return whether all of these directories have a store with a tree."""
         return all(root in self._stores and root in self._trees for root in roots)
 
@@ -215,7 +215,7 @@ class Snapshots:
                 rest += await self._locked(root, self._skipped, inside)
         return rest
 
-    async def holds(self, roots: Sequence[str], path: str) -> bool:
+    async def can_detect_change(self, roots: Sequence[str], path: str) -> bool:
         """Return whether the next scan of a file can detect a change of its content."""
         if path in self._single:
             return True

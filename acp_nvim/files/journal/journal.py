@@ -229,7 +229,7 @@ class JournalFile:
         may fail.
         """
         aside = self.folder / time.strftime("journal.%Y%m%d-%H%M%S")
-        if readable and _linked(self.path, aside):
+        if readable and _try_link(self.path, aside):
             self._offset, self._is_damaged = os.fstat(self._reading).st_size, True
         else:
             self._stop_reading()
@@ -237,7 +237,7 @@ class JournalFile:
         return aside
 
 
-def _linked(path: Path, other: Path) -> bool:
+def _try_link(path: Path, other: Path) -> bool:
     """Give a file another name; return False if the file system has no hard links."""
     try:
         other.unlink(missing_ok=True)

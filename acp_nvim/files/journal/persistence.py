@@ -160,7 +160,7 @@ class Persistence:
         except NewerVersionError:
             self._leave(replica)
         except OSError as error:
-            self._failed(replica.root, error)
+            self._on_failure(replica.root, error)
         return []
 
     def _leave(self, replica: Replica) -> None:
@@ -225,7 +225,7 @@ class Persistence:
             try:
                 replica.close()
             except OSError as error:
-                self._failed(replica.root, error)
+                self._on_failure(replica.root, error)
         self._state.replicas.clear()
         for writes in self._writes_under_way.values():
             writes.close()
@@ -260,7 +260,7 @@ class Persistence:
                 is_due = replica.file.has_news() or replica.differs(values)
                 return is_due or (writes is not None and writes.has_old_notes)
             except OSError as error:
-                self._failed(replica.root, error)
+                self._on_failure(replica.root, error)
                 return False
 
     def claim(self, paths: Iterable[str]) -> AbstractAsyncContextManager[EarlierEdits]:
@@ -327,10 +327,10 @@ class Persistence:
         except BusyError:
             raise
         except Exception as error:
-            self._failed(replica.root, error)
+            self._on_failure(replica.root, error)
             return None
 
-    def _failed(self, root: str, error: Exception) -> None:
+    def _on_failure(self, root: str, error: Exception) -> None:
         """Report the first failure to read or write a workspace's journal."""
         has_warned = bool(self._failing)
         self._failing.add(root)
@@ -359,7 +359,7 @@ class Persistence:
         from acp_nvim.files.writes.writes_under_way import WritesUnderWay
 
         if replica.root not in self._writes_under_way:
-            made = WritesUnderWay(replica, self._files, self._live, self.keys, self._failed)
+            made = WritesUnderWay(replica, self._files, self._live, self.keys, self._on_failure)
             self._writes_under_way[replica.root] = made
         return self._writes_under_way[replica.root]
 
@@ -464,7 +464,7 @@ class Persistence:
             return
         try:
             stored = await to_thread.run_sync(
-                disk.saved, Place(path, path), self._files.options().message_bytes, live.format
+                disk.saved_text, Place(path, path), self._files.options().message_bytes, live.format
             )
         except Refusal:
             return

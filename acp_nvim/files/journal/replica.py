@@ -170,7 +170,7 @@ class Replica:
 
     def set_aside(self) -> Path:
         """Rename the file and return its new path; everything is written again."""
-        readable = _counts(self.stored)
+        readable = _has_undoable(self.stored)
         self.own, self.stored, self._writer = {}, {}, None
         return self.file.set_aside(readable=readable)
 
@@ -219,7 +219,7 @@ class Replica:
 
     def write(self, now: Mapping[Key, Any]) -> None:
         """Append the values that have changed, all or none."""
-        if not self.differs(now) or not (self.stored or _counts(now)):
+        if not self.differs(now) or not (self.stored or _has_undoable(now)):
             return
         changed = {key: value for key, value in now.items() if _differ(self.own.get(key), value)}
         gone = [key for key in self.own if key not in now]
@@ -240,7 +240,7 @@ class Replica:
             self.file.close()
 
     def _put(self, changed: Values, gone: Iterable[Key], after: Values) -> None:
-        if not _counts(after):
+        if not _has_undoable(after):
             after.clear()
         try:
             if self.file.is_new or self.file.is_long or not after:
@@ -296,7 +296,7 @@ class Replica:
         return FileRecord(edits, *formats, names, value.rights, value.displaced)
 
 
-def _counts(values: Mapping[Key, Any]) -> bool:
+def _has_undoable(values: Mapping[Key, Any]) -> bool:
     """Return whether anything can be decided or restored."""
     return is_pending(values.values()) or any(
         kind in (REJECT, CHECKPOINT, UNDO) for kind, _ in values

@@ -47,9 +47,9 @@ class Commits:
             for path, data in texts.items():
                 async with self._live.hold(path):
                     await self._live.sync(path)
-                    self._committed(path, data)
+                    self._on_commit(path, data)
 
-    def _committed(self, path: str, data: bytes | None) -> None:
+    def _on_commit(self, path: str, data: bytes | None) -> None:
         live = self._files.buffers.get(path)
         try:
             text = text_of(data, live.format if live else None)

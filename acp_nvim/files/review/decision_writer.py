@@ -74,7 +74,7 @@ class DecisionWriter:
                 continue
             place = Place(entry.path, entry.path)
             try:
-                text = await to_thread.run_sync(disk.saved, place, limit, live.format)
+                text = await to_thread.run_sync(disk.saved_text, place, limit, live.format)
             except Refusal:
                 continue  # the file is no longer text
             left, now = ledger.disk_entries.sync_with_disk(entry.path, text), ledger.get(entry.path)

@@ -100,7 +100,9 @@ class LiveTexts:
             buffer = self._buffers.get(path)
             present = [] if live is None else [live]
             if buffer is not None and buffer.is_modified:
-                present.append(await to_thread.run_sync(disk.saved, place, limit, buffer.format))
+                present.append(
+                    await to_thread.run_sync(disk.saved_text, place, limit, buffer.format)
+                )
         except Refusal:
             return  # not text, so an agent cannot write it either
         if present:
@@ -161,7 +163,7 @@ class LiveTexts:
         if ledger.record_tree_change(
             path, text, replaced=replaced, branch=branch, time=time.time()
         ):
-            self._view.parked(path)
+            self._view.on_parked(path)
         now = ledger.get(path)
         if now is not None and now.is_conflict and not was_apart:
             self._files.view.tell(wording.CHANGED_BY_BOTH.format(file=Path(path).name))
@@ -196,7 +198,7 @@ class LiveTexts:
             return None
         limit = self._files.options().message_bytes
         formats = found.fileencodings, found.fileformats
-        stored = await to_thread.run_sync(disk.stored, place, limit, *formats)
+        stored = await to_thread.run_sync(disk.read_decoded, place, limit, *formats)
         return stored.text if stored else None
 
     async def _text_or_none(self, path: str) -> Text | None:

@@ -63,7 +63,7 @@ class PendingView:
         self._announced.append((session, path, kind, source, conflict))
         self.refresh(path)
 
-    def parked(self, path: str) -> None:
+    def on_parked(self, path: str) -> None:
         """Report with the next `flush` that edits of a file were parked."""
         self._parked.add(path)
 

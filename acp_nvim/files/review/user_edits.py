@@ -66,20 +66,20 @@ class UserEdits:
             return
         match news:
             case Typed(after, undone):
-                self._typed(path, after, undone)
+                self._on_typed(path, after, undone)
             case Reread(_, after, undone):
                 self._reread(path, after, undone)
             case Unloaded(before, unsaved):
-                self._left(path, before, unsaved)
+                self._on_discarded(path, before, unsaved)
             case Outdated():
                 self._look_later(path)
 
-    def _typed(self, path: str, after: Text, undone: bool = False) -> None:
+    def _on_typed(self, path: str, after: Text, undone: bool = False) -> None:
         """Process a change of the buffer by the user."""
         self._bases.record_change(path, after, ChangeKind.UNDONE if undone else ChangeKind.TYPED)
-        self._edited(path, after)
+        self._on_edited(path, after)
 
-    def _edited(self, path: str, after: Text) -> None:
+    def _on_edited(self, path: str, after: Text) -> None:
         if self._tracked.state(path).unsettled:
             return  # entered once its author is known
         buffer = self._tracked.buffer(path).text
@@ -102,7 +102,7 @@ class UserEdits:
         elif self._ledger.parked(path) or (self._ledger.get(path) and self._trees.moved(path)[0]):
             self._read_soon(path)
         else:
-            self._edited(path, after)
+            self._on_edited(path, after)
 
     def unsettle(self, path: str) -> None:
         """Find out who made the present text of a file."""
@@ -113,7 +113,7 @@ class UserEdits:
         self._to_read.add(path)
         self.news.set()
 
-    def _left(self, path: str, before: Text | None, unsaved: bool) -> None:
+    def _on_discarded(self, path: str, before: Text | None, unsaved: bool) -> None:
         """Process a buffer text that was discarded for the file's, by `:edit!` or `:bwipeout!`."""
         if before is not None:
             self._bases.record_change(path, before, ChangeKind.TYPED)
@@ -166,7 +166,7 @@ class UserEdits:
             ended = buffer_state.with_eol(file.buffer, eol)
             if ended is not file.buffer:
                 file.set_buffer(ended)
-                self._typed(path, text)
+                self._on_typed(path, text)
         file.apply(Saved(text, file_format))
         entry = self._ledger.get(path)
         if entry is not None and entry.is_conflict and not unaware:

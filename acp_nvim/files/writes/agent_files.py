@@ -97,7 +97,7 @@ class AgentFiles(Generic[S]):
 
         Waits for writes that are under way.
         """
-        where, why = await self.guard.allowed(session, "read", path)
+        where, why = await self.guard.allow(session, "read", path)
         text = await self._settled(where)
         content = excerpt(text, line, limit)
         whole = line is None and limit is None
@@ -119,7 +119,7 @@ class AgentFiles(Generic[S]):
 
         Does not count as a read by the agent. Raises Refusal as `read` does.
         """
-        where, why = await self.guard.allowed(session, "read", path)
+        where, why = await self.guard.allow(session, "read", path)
         text = await self._settled(where)
         unknown = why != "secret" and bool(self._options().secret)
         if unknown and key_files.is_secret(where, text, str(text), whole=True):
@@ -134,7 +134,7 @@ class AgentFiles(Generic[S]):
 
         ``answer`` is called as soon as the file is written, before the change is shown for review.
         """
-        where, why = await self.guard.allowed(session, "write", path)
+        where, why = await self.guard.allow(session, "write", path)
         if path.endswith("/"):
             raise Refusal("directory", where.path, "names a directory")
         if why != "secret" and self._options().secret and await self._holds_key(where):
@@ -266,10 +266,10 @@ class AgentFiles(Generic[S]):
         limit = self._options().message_bytes
         live = await self._buffers.mirrored(where)
         if isinstance(live, BufferText):
-            text = disk.saved(where, limit, live.format) if live.is_stale else live.text
+            text = disk.saved_text(where, limit, live.format) if live.is_stale else live.text
             missing, kind = live.is_absent and not live.is_new, ChangeKind.TYPED
         else:
-            stored = disk.stored(where, limit, live.fileencodings, live.fileformats)
+            stored = disk.read_decoded(where, limit, live.fileencodings, live.fileformats)
             missing, kind = stored is None, ChangeKind.REPLACED
             text = stored.text if stored is not None else EMPTY
         if missing:
@@ -282,4 +282,4 @@ class AgentFiles(Generic[S]):
         """Yield the text, and the saved one if it differs."""
         yield text
         if isinstance(live, BufferText) and live.is_modified:
-            yield disk.saved(where, self._options().message_bytes, live.format)
+            yield disk.saved_text(where, self._options().message_bytes, live.format)

@@ -113,7 +113,7 @@ class AgentWrite:
         if isinstance(live, BufferText):
             self._update_base(live)
             return await self._into_buffer(live)
-        stored = disk.stored(self._where, self._limit, live.fileencodings, live.fileformats)
+        stored = disk.read_decoded(self._where, self._limit, live.fileencodings, live.fileformats)
         self._created = stored is None
         self._check_given()
         if stored is None:
@@ -190,7 +190,7 @@ class AgentWrite:
         deadline = anyio.current_time() + PATIENCE_S
         while True:
             merged = self._merged(await self._base(live), live.text, live.format)
-            if merged.text == live.text and not (self._created or self._unsaved(live)):
+            if merged.text == live.text and not (self._created or self._must_save(live)):
                 return None
             written = await self._attempt(live, merged)
             if written.outcome == "done" and written.live is not None:
@@ -209,7 +209,7 @@ class AgentWrite:
                 await anyio.sleep(PAUSE_S)
             live = await self._again(live)
 
-    def _unsaved(self, live: BufferText) -> bool:
+    def _must_save(self, live: BufferText) -> bool:
         """Return whether the buffer has unsaved changes that have to be saved in any case."""
         return live.is_modified and self._options.save == "always"
 
@@ -224,7 +224,7 @@ class AgentWrite:
         """Yield the live text, and the saved one if it differs."""
         yield live.text
         if live.is_modified and not self._fresh:
-            yield disk.saved(self._where, self._limit, live.format)
+            yield disk.saved_text(self._where, self._limit, live.format)
 
     async def _known(self, present: Iterable[Text], file_format: Format) -> Text | None:
         """Return the text that the agent last saw, or that of the start of its turn.
@@ -248,7 +248,7 @@ class AgentWrite:
         lacking = unencodable(hunks, live.format.encoding)
         if lacking:
             raise self._refuse("failed", lacking)
-        if live.is_stale and disk.saved(self._where, self._limit, live.format) != live.text:
+        if live.is_stale and disk.saved_text(self._where, self._limit, live.format) != live.text:
             return WriteResult("busy", "Neovim cannot reload the changed file right now")
         change = BufferChange(
             hunks,

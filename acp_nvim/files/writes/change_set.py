@@ -73,7 +73,7 @@ class ChangeSets(Generic[S]):
         buffer = self._files.buffers.get(path)
         if saved and buffer is not None and buffer.is_modified:
             limit, where = self._files.options().message_bytes, Place(path, path)
-            text = await to_thread.run_sync(disk.saved, where, limit, buffer.format)
+            text = await to_thread.run_sync(disk.saved_text, where, limit, buffer.format)
         return LiveText(text, buffer.tick if buffer is not None and text is not None else None)
 
     async def check(self, changes: Sequence[FileChange]) -> None:

@@ -121,7 +121,7 @@ class FileWriter:
         if isinstance(live, BufferText):
             return live, None
         limit = self._files.options().message_bytes
-        stored = disk.stored(place, limit, live.fileencodings, live.fileformats)
+        stored = disk.read_decoded(place, limit, live.fileencodings, live.fileformats)
         fresh = await self._files.buffers.load(place, stored.format if stored else None)
         return fresh, stored or Decoded(EMPTY, Format())
 
@@ -160,7 +160,7 @@ class FileWriter:
         if closed.is_name_taken:
             raise Refused(closed.reason)
         limit = self._files.options().message_bytes
-        now = disk.stored(place, limit, closed.fileencodings, closed.fileformats)
+        now = disk.read_decoded(place, limit, closed.fileencodings, closed.fileformats)
         if (now.text if now else None) != before:
             raise Refused(wording.WHY_CHANGED)
         try:

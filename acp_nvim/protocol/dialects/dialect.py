@@ -85,14 +85,14 @@ class Dialect:
             case _:
                 return params
 
-    def sent(self, request_id: Id, method: str, params: Params) -> None:
+    def on_sent(self, request_id: Id, method: str, params: Params) -> None:
         """Store the session of a prompt, for its answer."""
         if method == "session/prompt":
             session_id = getattr(params, "session_id", None)
             self._prompts[request_id] = str(session_id or "")
             self._progress.plans.pop(str(session_id or ""), None)
 
-    def asks(self, method: str) -> bool:
+    def is_request_only(self, method: str) -> bool:
         """Return whether this agent accepts this notification only as a request."""
         wants_words = self.in_words or STRING_VERSION in self.traits
         return method == "session/cancel" and wants_words

@@ -36,23 +36,23 @@ _ABOUT_TYPE: Final = re.compile(r"(?i)cannot unmarshal number|expected a string|
 _ABOUT_VERSION: Final = re.compile(rf"{_ABOUT_TYPE.pattern}|protocol.?version")
 
 
-def wants_words(error: Exception) -> bool:
+def wants_string_version(error: Exception) -> bool:
     """Return whether an agent may have refused `initialize` because its version is a number."""
     if not isinstance(error, RequestError):
         return False
     words = f"{error} {error.data}"
     if error.code == UNSUPPORTED_VERSION:  # the agent could read the number
-        return tells_of_type(words)
+        return demands_string_version(words)
     unread = (INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR)
-    return error.code in unread or tells_of_version(words)
+    return error.code in unread or mentions_version_type(words)
 
 
-def tells_of_version(words: str) -> bool:
+def mentions_version_type(words: str) -> bool:
     """Return whether the last output of an agent mentions the type of the version."""
     return _ABOUT_VERSION.search(words) is not None
 
 
-def tells_of_type(words: str) -> bool:
+def demands_string_version(words: str) -> bool:
     """Return whether the text demands a string as version, with any number."""
     return _ABOUT_TYPE.search(words) is not None
 

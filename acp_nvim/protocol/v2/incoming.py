@@ -78,7 +78,7 @@ def call(told: s.ToolCallUpdate) -> updates.CallPatch:
         locations=_empty(told.locations, []),
         raw_input=_empty(told.raw_input, {}),
         raw_output=_empty(told.raw_output, {}),
-        cancellable=_offered(told.capabilities),
+        cancellable=_can_cancel(told.capabilities),
         meta=told.meta,
     )
 
@@ -143,7 +143,7 @@ def _terminal(told: s.TerminalUpdate) -> updates.TerminalState:
         cwd=_empty(told.cwd, ""),
         output=UNSET if output is UNSET else decoded(output.data) if output else b"",
         exit=_exit(told.exit_status),
-        cancellable=_offered(told.capabilities),
+        cancellable=_can_cancel(told.capabilities),
     )
 
 
@@ -175,7 +175,7 @@ def changes(diff: s.Diff) -> updates.FileChanges:
     """Return a diff as text: its patch in a fence, and a line for each change outside the patch."""
     patch = diff.patch.text if diff.patch and diff.patch.format == "git_patch" else ""
     heads, added, removed = _read(patch)
-    lines = [_change(one) for one in diff.changes if not _shown(one, heads)]
+    lines = [_change(one) for one in diff.changes if not _is_named_in_patch(one, heads)]
     fence = "```"
     while fence in patch:
         fence += "`"
@@ -194,7 +194,7 @@ def _paths(changed: Sequence[s.DiffChange]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _shown(change: s.DiffChange, heads: Sequence[str]) -> bool:
+def _is_named_in_patch(change: s.DiffChange, heads: Sequence[str]) -> bool:
     """Return whether the heads of a patch name the file of a change.
 
     Git writes the path at the end of a line, quoted if it is unusual.
@@ -265,14 +265,14 @@ def _initialized(told: s.InitializeResponse) -> v1.InitializeResponse:
 
 def _prompts(told: s.PromptCapabilities) -> v1.PromptCapabilities:
     return v1.PromptCapabilities(
-        image=_given(told.image),
-        audio=_given(told.audio),
-        embedded_context=_given(told.embedded_context),
+        image=_is_given(told.image),
+        audio=_is_given(told.audio),
+        embedded_context=_is_given(told.embedded_context),
     )
 
 
 def _servers(told: s.McpCapabilities) -> v1.McpCapabilities:
-    return v1.McpCapabilities(http=_given(told.http), acp=_given(told.acp))
+    return v1.McpCapabilities(http=_is_given(told.http), acp=_is_given(told.acp))
 
 
 def _sessions(told: s.SessionCapabilities) -> v1.SessionCapabilities:
@@ -390,14 +390,14 @@ def _subject(told: Any) -> updates.Subject:
     return updates.Subject(told.type, raw=told.raw)
 
 
-def _offered(capabilities: Any) -> bool | UnsetType:
+def _can_cancel(capabilities: Any) -> bool | UnsetType:
     """Return whether `cancel` is offered, UNSET if it is absent."""
     if isinstance(capabilities, UnsetType):
         return UNSET
-    return capabilities is not None and _given(capabilities.cancel)
+    return capabilities is not None and _is_given(capabilities.cancel)
 
 
-def _given(marker: Any) -> bool:
+def _is_given(marker: Any) -> bool:
     return marker is not UNSET and marker is not None
 
 

@@ -91,6 +91,6 @@ def result_of(name: str) -> Any | None:
     return _RESULTS.get(name)
 
 
-def served(name: str) -> Any | None:
+def params_type(name: str) -> Any | None:
     """Return the type of the params of an agent's message, or None if it may not send it."""
     return _SERVED.get(name)

@@ -19,10 +19,10 @@ def leaves(method: str, params: Params) -> tuple[str, Params]:
     change = _CHANGED.get(type(params))
     if change is None:
         return method, params
-    return renamed(method), change(params)
+    return method_name(method), change(params)
 
 
-def renamed(method: str) -> str:
+def method_name(method: str) -> str:
     """Return the name of a method in version 2."""
     return _RENAMED.get(method, method)
 

@@ -60,14 +60,14 @@ class Version2:
     def leaves(self, method: str, params: Params) -> tuple[str, Params]:
         return outgoing.leaves(method, params)
 
-    def sent(self, request_id: Id, method: str, params: Params) -> None:
+    def on_sent(self, request_id: Id, method: str, params: Params) -> None:
         """Store the request, for its answer."""
         session_id = str(getattr(params, "session_id", None) or "")
         self._asked[request_id] = method, session_id
         if method == "session/prompt":
-            self._turns.setdefault(session_id, Turns()).sent(request_id)
+            self._turns.setdefault(session_id, Turns()).on_sent(request_id)
 
-    def asks(self, method: str) -> bool:
+    def is_request_only(self, method: str) -> bool:
         """Return False, because version 2 has the same notifications."""
         return False
 
@@ -85,7 +85,7 @@ class Version2:
         method, session_id = self._asked.pop(response.id)
         response = Response(response.id, method, response.result, response.error)
         if response.result is None:
-            self._turns.get(session_id, Turns()).refused(response.id)
+            self._turns.get(session_id, Turns()).on_refused(response.id)
             return [response]
         try:
             return self._result(response, session_id)
@@ -95,8 +95,8 @@ class Version2:
     def _result(self, response: Response, session_id: str) -> list[Event]:
         assert response.result is not None
         if response.method == "initialize":
-            return [self._initialized(response)]
-        wire = outgoing.renamed(response.method)
+            return [self._initialize_response(response)]
+        wire = outgoing.method_name(response.method)
         wanted = methods.result_of(wire)
         if wanted is None:
             return [response]
@@ -105,7 +105,7 @@ class Version2:
         for note in notes:
             self._count("forgiven", f"{wire}: {note}")
         if response.method == "session/prompt":
-            return self._inserted(response.id, session_id, result.message_id)
+            return self._insert_prompts(response.id, session_id, result.message_id)
         answer = Response(response.id, response.method, _raw(incoming.result(result)), None)
         if wire not in _OPENING or not result.available_commands:
             return [answer]
@@ -113,7 +113,7 @@ class Version2:
         opened = getattr(result, "session_id", session_id)
         return [answer, _updates([updates.Notification(opened, found)], 0)]
 
-    def _initialized(self, response: Response) -> Response:
+    def _initialize_response(self, response: Response) -> Response:
         """Decode the answer by its shape, because some agents repeat any requested version."""
         assert response.result is not None
         value = msgspec.json.decode(response.result)
@@ -141,9 +141,9 @@ class Version2:
         self.starts_servers = bool(session.mcp and session.mcp.stdio)
         return Response(response.id, response.method, _raw(incoming.result(result)), None)
 
-    def _inserted(self, id: Id, session_id: str, message_id: str) -> list[Event]:
+    def _insert_prompts(self, id: Id, session_id: str, message_id: str) -> list[Event]:
         taken = Taken(id, message_id)
-        ended = self._turns.setdefault(session_id, Turns()).inserted(id, message_id)
+        ended = self._turns.setdefault(session_id, Turns()).on_inserted(id, message_id)
         return [taken] if ended is None else [taken, _over(id, ended)]
 
     def events(self, events: Iterable[Event]) -> list[Event]:
@@ -181,9 +181,9 @@ class Version2:
                 notification.session_id, incoming.update(notification.update)
             )
         except (msgspec.DecodeError, RecursionError):
-            return self._tolerated(params)
+            return self._read_tolerantly(params)
 
-    def _tolerated(self, params: Raw) -> updates.Notification | None:
+    def _read_tolerantly(self, params: Raw) -> updates.Notification | None:
         """Read an update that does not match the schema, or return None."""
         notes: list[str] = []
         try:
@@ -214,7 +214,7 @@ class Version2:
 
         Version 2 has no files and terminals of the client.
         """
-        wanted = methods.served(method)
+        wanted = methods.params_type(method)
         if wanted is None:
             raise DecodeError(f"method not found: {method}", errors.METHOD_NOT_FOUND)
         request = codec.decode(wanted, raw, notes, "params")

@@ -39,7 +39,7 @@ class Turns:
         self._messages: set[str] = set()
         """Messages of the user received since the oldest prompt was sent."""
 
-    def sent(self, id: Id) -> None:
+    def on_sent(self, id: Id) -> None:
         """Add a prompt that is being sent."""
         if not self._prompts:
             self._messages.clear()
@@ -50,7 +50,7 @@ class Turns:
         if self._prompts:
             self._messages.add(message_id)
 
-    def inserted(self, id: Id, message_id: str) -> Work | None:
+    def on_inserted(self, id: Id, message_id: str) -> Work | None:
         """Record the insertion of a prompt.
 
         Return the state that has already ended its turn, if the agent answered late. Otherwise the
@@ -69,7 +69,7 @@ class Turns:
         self._prompts.remove(prompt)
         return prompt.ended
 
-    def refused(self, id: Id) -> None:
+    def on_refused(self, id: Id) -> None:
         """Remove a prompt that the agent refused."""
         self._prompts = [prompt for prompt in self._prompts if prompt.id != id]
 
@@ -78,12 +78,12 @@ class Turns:
 
         An idle state without a reason may be a repetition, so it ends only work that was reported.
         """
-        self._works = work.works
-        if work.works:
+        self._works = work.is_working
+        if work.is_working:
             for prompt in self._prompts:
                 prompt.ran = True
             return []
-        over = [prompt for prompt in self._prompts if _ends(prompt, work)]
+        over = [prompt for prompt in self._prompts if _is_end(prompt, work)]
         for prompt in self._prompts:
             prompt.ended, prompt.before = work, frozenset(self._messages)
         self._prompts = [prompt for prompt in self._prompts if prompt not in over]
@@ -93,5 +93,5 @@ class Turns:
         return next((prompt for prompt in self._prompts if prompt.id == id), None)
 
 
-def _ends(prompt: Prompt, work: Work) -> bool:
+def _is_end(prompt: Prompt, work: Work) -> bool:
     return prompt.message_id is not None and (prompt.ran or work.stop_reason is not None)

@@ -106,7 +106,7 @@ def edits(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
 def _ended(entry: ToolEntry) -> str:
     """Return how a call ended, unless it succeeded."""
     call = entry.call
-    if entry.decisions and entry.decisions[-1].refused and (why := entry.decisions[-1].reason):
+    if entry.decisions and entry.decisions[-1].is_refused and (why := entry.decisions[-1].reason):
         return wording.PART_REFUSED.format(reason=one_line(why, _REASON))
     if call.assumed and call.status in ASSUMED:
         return ASSUMED[call.status]

@@ -67,7 +67,7 @@ def upsert_all(
     finally:
         if last is not None:
             session.observer.on_plain_calls(session, plain)
-            session.called(last)
+            session.on_call(last)
             _renew_covering(session, last)
     return unknown
 

@@ -21,7 +21,7 @@ MAX_DIFFS: Final = 1000
 """Maximum number of parts of one tool call that are searched for diffs."""
 
 
-def named(call: ToolCall, cwd: str) -> list[str]:
+def named_files(call: ToolCall, cwd: str) -> list[str]:
     """Return the distinct real absolute paths in the order of their mention."""
     whole = (os.path.realpath(path) for path in spelled(call, cwd))
     files = (path for path in islice(whole, 2 * MAX_NAMED) if not os.path.isdir(path))  # noqa: PTH112

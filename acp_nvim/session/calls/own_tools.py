@@ -64,7 +64,7 @@ def begins(session: Session, name: str, title: str) -> ToolCall | None:
     return None
 
 
-def asks(session: Session, call: ToolCall, ours: ToolCall) -> None:
+def on_call(session: Session, call: ToolCall, ours: ToolCall) -> None:
     """Show the editor's call, which has more detail, instead of the one the agent reported."""
     entry = session.entries.get(call)
     if entry is not None:
@@ -72,14 +72,14 @@ def asks(session: Session, call: ToolCall, ours: ToolCall) -> None:
         session.transcript.touch(entry)
 
 
-def works_at(session: Session, path: str | None, line: int | None) -> None:
+def on_place(session: Session, path: str | None, line: int | None) -> None:
     """Report the place that a tool reads, for a window that follows the agent."""
     if path is not None:
         session.event("AcpLocation", path=path, line=line)
         session.observer.on_work_at(session, path)
 
 
-def ends(session: Session, call: ToolCall, title: str, summary: str) -> None:
+def on_result(session: Session, call: ToolCall, title: str, summary: str) -> None:
     """Show the result of a tool in the call's title: `Diagnostics · 3 errors in app.py`."""
     if summary:
         below = summary.replace(f"{session.cwd.rstrip('/')}/", "")

@@ -157,7 +157,7 @@ def is_plain(call: ToolCall) -> bool:
     return True
 
 
-def _ended_before(call: ToolCall, turn: int) -> bool:
+def _had_ended(call: ToolCall, turn: int) -> bool:
     return call.is_finished and call.ended_in is not None and call.ended_in < turn
 
 
@@ -243,12 +243,12 @@ class ToolCalls:
             return True
         if call in self.bygone and isinstance(update.title, str):
             return True
-        return _ended_before(call, turn) and _differs(call, update)
+        return _had_ended(call, turn) and _differs(call, update)
 
     def current(self, tool_call_id: str, turn: int) -> ToolCall | None:
         """Return the call of that id, unless its agent finished it in an earlier turn."""
         call = self.by_id.get(tool_call_id)
-        is_over = call is not None and _ended_before(call, turn) and not call.assumed
+        is_over = call is not None and _had_ended(call, turn) and not call.assumed
         return None if is_over else call
 
     def release(self, asked: schema.ToolCallUpdate, turn: int) -> None:
@@ -258,7 +258,7 @@ class ToolCalls:
         call was only assumed.
         """
         call = self.by_id.get(asked.tool_call_id)
-        if call is None or not _ended_before(call, turn):
+        if call is None or not _had_ended(call, turn):
             return
         if not call.assumed or isinstance(asked.title, str):
             del self.by_id[asked.tool_call_id]

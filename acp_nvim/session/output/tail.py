@@ -159,7 +159,7 @@ class Tail:
     def _right(self, count: int) -> None:
         self._column = min(self._column + count, 1000)
 
-    def _left(self, count: int) -> None:
+    def _leave_line(self, count: int) -> None:
         self._column = max(self._column - count, 0)
 
     def _to_column(self, column: int) -> None:
@@ -185,7 +185,7 @@ _MOVES: Final[dict[str, Callable[[Tail, int], None]]] = {
     "A": Tail._up,
     "B": Tail._down,
     "C": Tail._right,
-    "D": Tail._left,
+    "D": Tail._leave_line,
     "G": Tail._to_column,
 }
 

@@ -31,7 +31,7 @@ class Launch(Struct, frozen=True):
 class TerminalObserver(Protocol):
     """Observer of terminals, called at once."""
 
-    def written(self, terminal: Terminal) -> None:
+    def on_output(self, terminal: Terminal) -> None:
         """Handle new output of the terminal."""
 
     def status_changed(self, terminal: Terminal) -> None:
@@ -204,4 +204,4 @@ class Terminal:
         self.replay.add(safe)
         self._tail.add(safe)
         if self._observer is not None:
-            self._observer.written(self)
+            self._observer.on_output(self)

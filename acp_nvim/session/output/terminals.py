@@ -75,7 +75,7 @@ class Terminals:
             entry = TerminalEntry(terminal)
             entries.append(entry)
             self._transcript.add(entry)
-        self.written(terminal)
+        self.on_output(terminal)
         self._on_status()
 
     def restore(self, terminal: Terminal, entry: ToolEntry | TerminalEntry) -> None:
@@ -137,7 +137,7 @@ class Terminals:
             if terminal.ours or terminal.outlives_call or terminal.launch.command == command:
                 continue
             terminal.describe(command, terminal.launch.cwd)
-            self.written(terminal)
+            self.on_output(terminal)
             self._on_status()
 
     def _apply_reports(self, entry: ToolEntry, meta: Mapping[str, Any]) -> None:
@@ -165,7 +165,7 @@ class Terminals:
         if isinstance(cwd, str) and cwd != self.cwd:
             terminal.move(cwd)
 
-    def written(self, terminal: Terminal) -> None:
+    def on_output(self, terminal: Terminal) -> None:
         """Mark the entries that show the terminal for redraw."""
         for entry in self._shown.get(terminal.id, ()):
             if isinstance(entry, ToolEntry):
@@ -185,7 +185,7 @@ class Terminals:
             old = next(iter(self._ended))
             del self._ended[old]
             old.shrink(OLD_REPLAY)
-        self.written(terminal)
+        self.on_output(terminal)
         self._on_status()
 
 

@@ -121,7 +121,7 @@ class Decision(Struct, eq=False):
     _redraw: Callable[[], None] = lambda: None
     _reply: Callable[[Outcome], None] | None = None
 
-    def judged_by(self, judge: Callable[[], None]) -> None:
+    def set_judge(self, judge: Callable[[], None]) -> None:
         """Set the function that applies the user's rules to the question."""
         self._judge = judge
 
@@ -130,7 +130,7 @@ class Decision(Struct, eq=False):
         self.update_covered()
         self._judge()
 
-    def covers_by(self, covered: Callable[[], Sequence[Any]]) -> None:
+    def set_covered(self, covered: Callable[[], Sequence[Any]]) -> None:
         """Set the function that returns the open tool calls that it may allow."""
         self._covered = covered
 
@@ -148,7 +148,7 @@ class Decision(Struct, eq=False):
         executes = any(call.kind == "execute" for call in self.covers)
         return "execute" if executes else self.kind
 
-    def drawn_by(self, redraw: Callable[[], None]) -> None:
+    def set_redraw(self, redraw: Callable[[], None]) -> None:
         """Set the function that redraws the question."""
         self._redraw = redraw
 
@@ -192,7 +192,7 @@ class Decision(Struct, eq=False):
             waiter(self.outcome)
 
     @property
-    def refused(self) -> bool:
+    def is_refused(self) -> bool:
         """Return whether the user refused or did not choose."""
         option = self.outcome and self.outcome.option
         return self.outcome is not None and (option is None or option.kind.startswith("reject"))

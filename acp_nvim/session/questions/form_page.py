@@ -135,7 +135,7 @@ def _take(it: Field, body: list[str], found: Page) -> None:
     """Parse one value out of its block. An empty block has no value."""
     match it.kind:
         case "boolean":
-            found.values[it.name] = any(_ticked(body))
+            found.values[it.name] = any(_are_ticked(body))
         case "choice" | "choices":
             _take_choices(it, body, found)
         case "text":
@@ -156,14 +156,14 @@ def _trimmed(body: list[str]) -> list[str]:
     return body[:end]
 
 
-def _ticked(body: list[str]) -> list[bool]:
+def _are_ticked(body: list[str]) -> list[bool]:
     """Return for each line with a box whether it is ticked."""
     boxes = [_BOX.match(line) for line in body]
     return [box[1].strip() != "" for box in boxes if box is not None]
 
 
 def _take_choices(it: Field, body: list[str], found: Page) -> None:
-    ticks = _ticked(body)
+    ticks = _are_ticked(body)
     if len(ticks) != len(it.choices):
         found.problems.append(Problem(it.name, "its choices were changed (u undoes)"))
         return

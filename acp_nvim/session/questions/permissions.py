@@ -43,7 +43,7 @@ def _leave_answered(session: Session, asked: schema.ToolCallUpdate) -> None:
     if not entry.decisions or entry.open_question is not None:
         return
     if not call.is_finished:
-        refused = entry.decisions[-1].refused
+        refused = entry.decisions[-1].is_refused
         call_updates.close(session, [call], "cancelled" if refused else "completed")
         call.assume()
     session.tool_calls.leave(call)

@@ -385,13 +385,13 @@ def _any(patterns: str | list[str] | None, value: str) -> bool:
 def _all_paths(patterns: str | list[str], case: Case) -> bool:
     """Return whether all paths match, as spelled and at their targets."""
     return bool(case.paths) and all(
-        _allowed(patterns, path, case.roots)
-        and any(_allowed(patterns, real, case.roots) for real in case.real.get(path) or (path,))
+        _is_allowed(patterns, path, case.roots)
+        and any(_is_allowed(patterns, real, case.roots) for real in case.real.get(path) or (path,))
         for path in case.paths
     )
 
 
-def _allowed(patterns: str | list[str], path: str, roots: Sequence[str]) -> bool:
+def _is_allowed(patterns: str | list[str], path: str, roots: Sequence[str]) -> bool:
     """Return whether a pattern allows a path. A relative one does in the session's directories."""
     inside = any(path.startswith(root.rstrip("/") + "/") for root in roots)
     return _path([p for p in _list(patterns) if inside or p.startswith(("/", "~"))], path)

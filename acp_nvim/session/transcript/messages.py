@@ -69,7 +69,7 @@ def agent_chunk(session: Session, update: schema.AgentMessageChunk) -> None:
     session.observer.on_stream()
 
 
-def thought_chunk(session: Session, update: schema.AgentThoughtChunk) -> None:
+def add_thought_chunk(session: Session, update: schema.AgentThoughtChunk) -> None:
     stream(session, "thought", update.content, update.message_id or None)
     session.observer.on_stream()
 
@@ -126,14 +126,14 @@ def chunk(session: Session, update: updates.MessageChunk) -> None:
     role, content = update.role, update.content
     if role == "user" and _is_prompt(session, update.message_id, [part(content)]):
         return
-    message = session.transcript.named(role, update.message_id)
+    message = session.transcript.message_of(role, update.message_id)
     known = None if message is None else message.annotations
     blocks = sent(content) if role == "user" else [content]
     for it in (it for block in blocks for it in parts_of(block, known)):
         message = session.transcript.chunk(role, update.message_id, it)
     assert message is not None
     message.annotations = getattr(content, "annotations", None) or None
-    _added(session, message)
+    _add(session, message)
 
 
 def content(session: Session, update: updates.MessageContent) -> None:
@@ -143,16 +143,16 @@ def content(session: Session, update: updates.MessageContent) -> None:
     parts = [it for block in blocks for it in parts_of(block)]
     if update.role == "user" and _is_prompt(session, update.message_id, parts):
         return
-    _added(session, session.transcript.rewrite(update.role, update.message_id, parts))
+    _add(session, session.transcript.rewrite(update.role, update.message_id, parts))
 
 
-def unchanged(session: Session, update: updates.MessageUnchanged) -> None:
+def on_unchanged(session: Session, update: updates.MessageUnchanged) -> None:
     """Handle an existing message. It may give the running prompt its id."""
     if update.role == "user" and session.prompted is not None:
         _is_prompt(session, update.message_id, [session.echo])
 
 
-def _added(session: Session, message: Message) -> None:
+def _add(session: Session, message: Message) -> None:
     if message.role == "user":
         message.author = session.user
         session.observer.on_change(session)
@@ -167,7 +167,7 @@ def _is_prompt(session: Session, message_id: str, parts: Sequence[Part]) -> bool
     """
     if message_id in session.prompt_ids:
         return True
-    if session.prompted is None or session.transcript.named("user", message_id) is not None:
+    if session.prompted is None or session.transcript.message_of("user", message_id) is not None:
         return False
     text = "".join(one for one in parts if isinstance(one, str))
     if session.echo and not (text and session.echo.startswith(text)):

@@ -136,7 +136,7 @@ class Transcript:
 
     # -- messages by id (v2/prompt-lifecycle) -----------------------------------------------------
 
-    def named(self, role: Role, message_id: str) -> Message | None:
+    def message_of(self, role: Role, message_id: str) -> Message | None:
         """Return the message of that id and role."""
         return self._named.get((role, message_id))
 

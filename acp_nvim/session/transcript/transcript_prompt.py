@@ -183,7 +183,7 @@ def _tool(entry: ToolEntry) -> str:
 def _outcome(entry: ToolEntry) -> str:
     call = entry.call
     outcome = _STATES.get(call.status, call.status)
-    if call.status != "completed" and entry.decisions and entry.decisions[-1].refused:
+    if call.status != "completed" and entry.decisions and entry.decisions[-1].is_refused:
         reason = _one_line(entry.decisions[-1].reason)
         return f"refused by the user: {reason}" if reason else "refused by the user"
     codes = [terminal.exit_code for terminal in entry.terminals.values() if terminal.exit_code]

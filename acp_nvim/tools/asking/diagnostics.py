@@ -47,7 +47,7 @@ class DiagnosticsTool:
         """Return the diagnostics of a file or the workspace, or the changes to them in the turn."""
         session, real = call.session, None
         if args.path is not None:
-            real = (await self._files.allowed(session, args.path)).real
+            real = (await self._files.allow(session, args.path)).real
         found = await self._editor.diagnostics(
             session,
             real,

@@ -56,7 +56,7 @@ class SymbolTools:
     async def _outline(
         self, session: Session, path: str, args: SymbolsArguments, kinds: Collection[int]
     ) -> ToolResult:
-        where = await self._files.allowed(session, path)
+        where = await self._files.allow(session, path)
         answers = await self._servers.ask(session, where.real, "textDocument/documentSymbol", {})
         best = max(answers, key=lambda answer: len(answer.result or ()))
         with readable(best.name):
@@ -67,7 +67,7 @@ class SymbolTools:
     async def _workspace(
         self, session: Session, args: SymbolsArguments, kinds: Collection[int]
     ) -> ToolResult:
-        where = None if args.path is None else await self._files.allowed(session, args.path)
+        where = None if args.path is None else await self._files.allow(session, args.path)
         real = None if where is None else where.real
         query = {"query": args.query}
         answers = await self._servers.ask(session, real, "workspace/symbol", query)

@@ -70,9 +70,9 @@ class Changes:
         """
         return (await self._files.locate(session, absolute(session, path)))[1]
 
-    async def shows(self, session: Session, path: str) -> bool:
+    async def may_quote(self, session: Session, path: str) -> bool:
         """Return whether an answer may quote a file (real path) without a question."""
-        return await self._files.guard.shows(session, path)
+        return await self._files.guard.may_show(session, path)
 
     async def make(
         self, call: Call, title: str, changes: Sequence[FileChange], *, knows: bool = False
@@ -129,7 +129,7 @@ class Changes:
         """Return the files that always require a question. Raise Refusal for a forbidden file."""
         found: dict[str, str] = {}
         for path in {path: None for it in changes for path in (it.path, it.origin) if path}:
-            _, why = await self._files.guard.needed(session, "write", path)
+            _, why = await self._files.guard.reason_to_ask(session, "write", path)
             if why is not None:
                 found[path] = why
         return found

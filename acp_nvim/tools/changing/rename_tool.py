@@ -60,7 +60,9 @@ class Renames:
 
         changes = await self._edits.changes(session, ask)
         if arguments.dry_run:
-            guarded = [it.path for it in changes if not await self._changes.shows(session, it.path)]
+            guarded = [
+                it.path for it in changes if not await self._changes.may_quote(session, it.path)
+            ]
             return _listed(call, changes, guarded)
         title = f"Rename {arguments.symbol} to {arguments.new_name}"
         return await self._changes.make(call, title, changes)

@@ -69,14 +69,14 @@ class ServerEdits:
             seen = await self._changes.current(path, saved=path in now and not known)
             files[path] = seen.text
         after = await self._documents.loaded()
-        if any(_changed(before.get(path), after.get(path)) for path in paths):
+        if any(_has_changed(before.get(path), after.get(path)) for path in paths):
             return None
         found = {path: after[path].version for path in paths if path in after}
         versions = {path: version for path, version in found.items() if version is not None}
         return _as_changes(files, carry_out(steps, files, versions, given.encoding))
 
 
-def _changed(before: Document | None, after: Document | None) -> bool:
+def _has_changed(before: Document | None, after: Document | None) -> bool:
     """Return whether the text has changed. Loading or unloading a file does not change it."""
     if before is None or after is None:
         return False

@@ -229,7 +229,7 @@ class Door:
 
         async with anyio.create_task_group() as group:
             start = partial(_start, group)
-            server = McpServer(grant.tools, writer.write, start, self._violated)
+            server = McpServer(grant.tools, writer.write, start, self._on_violation)
             writer.transport.set_write_buffer_limits(high=BACKLOG_BYTES)
             try:
                 while True:
@@ -255,7 +255,7 @@ class Door:
                 found = grant
         return found
 
-    def _violated(self, kind: str) -> None:
+    def _on_violation(self, kind: str) -> None:
         self.refused[f"bad message: {kind}"] += 1
 
 
@@ -298,7 +298,7 @@ def _is_private(path: Path) -> bool:
 def _sweep(directory: Path) -> None:
     """Remove sockets whose host was killed."""
     for path in directory.glob("*.sock"):
-        if _lives(path.name.partition("-")[0]):
+        if _is_alive(path.name.partition("-")[0]):
             continue
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             try:
@@ -309,7 +309,7 @@ def _sweep(directory: Path) -> None:
                 continue  # in use, or just being removed by another host
 
 
-def _lives(pid: str) -> bool:
+def _is_alive(pid: str) -> bool:
     """Return whether there is a process with that id."""
     try:
         os.kill(int(pid), 0)

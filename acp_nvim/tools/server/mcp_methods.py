@@ -46,7 +46,7 @@ class Tools(Protocol):
         """Return the changes of the list."""
         ...
 
-    def listed(self) -> list[Tool[Any]]: ...
+    def list_tools(self) -> list[Tool[Any]]: ...
 
     async def call(
         self, name: str, arguments: msgspec.Raw | None, progress: Callable[[str], None]
@@ -148,7 +148,7 @@ def _result(tools: Tools, method: str, params: msgspec.Raw) -> msgspec.Struct | 
         case "ping":
             return None
         case "tools/list":
-            return mcp.ListToolsResult([_info(tool) for tool in tools.listed()])
+            return mcp.ListToolsResult([_info(tool) for tool in tools.list_tools()])
     raise RequestError(errors.METHOD_NOT_FOUND, f"no method {method[:200]}")
 
 

@@ -77,7 +77,7 @@ class McpOverAcp:
             raise RequestError(INVALID_PARAMS, f"request {request.request_id[:200]} is active")
         self._active.add(key)
         try:
-            return await _answered(tools, request, send)
+            return await _response(tools, request, send)
         finally:
             self._active.discard(key)
 
@@ -92,7 +92,7 @@ class McpOverAcp:
         return tools
 
 
-async def _answered(
+async def _response(
     tools: SessionTools, request: schema.MessageMcpRequest, send: Send
 ) -> schema.MessageMcpResponse:
     from acp_nvim.tools.server import mcp_methods

@@ -32,22 +32,22 @@ class SessionTools:
 
     def offer(self) -> None:
         """Register the tools in the session."""
-        self._session.offer_tools(self._offered)
+        self._session.offer_tools(self._offer)
 
-    def _offered(self) -> Offered:
-        tools = self.listed()
+    def _offer(self) -> Offered:
+        tools = self.list_tools()
         return Offered([it.name for it in tools], {it.name for it in tools if it.writes})
 
     def refresh(self) -> None:
         """Notify session and clients if a change of the toolbox changes this listing."""
         sent, self._sent = self._sent, None
-        if sent is None or _listing(self.listed()) != sent:
+        if sent is None or _listing(self.list_tools()) != sent:
             self._session.change("tools")
             self.changes.count_change()
 
-    def listed(self) -> list[Tool[Any]]:
+    def list_tools(self) -> list[Tool[Any]]:
         """Return the tools on offer."""
-        tools = self._toolbox.listed(self._enabled)
+        tools = self._toolbox.list_tools(self._enabled)
         if self._sent is None:
             self._sent = _listing(tools)
         return tools

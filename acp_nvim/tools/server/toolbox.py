@@ -75,9 +75,9 @@ class Toolbox:
 
     def has_any(self, enabled: Enabled) -> bool:
         """Return whether there are tools for a session with that option."""
-        return (enabled is True and self._unloaded is not None) or bool(self.listed(enabled))
+        return (enabled is True and self._unloaded is not None) or bool(self.list_tools(enabled))
 
-    def listed(self, enabled: Enabled) -> list[Tool[Any]]:
+    def list_tools(self, enabled: Enabled) -> list[Tool[Any]]:
         """Return the tools for a session with that option."""
         if not enabled:
             return []
@@ -94,20 +94,22 @@ class Toolbox:
         progress: Callable[[str], None] = lambda text: None,
     ) -> Outcome:
         """Run a tool. Raise `UnknownTool`. Any other failure becomes an `Outcome`."""
-        tool = next((tool for tool in self.listed(enabled) if tool.name == name), None)
+        tool = next((tool for tool in self.list_tools(enabled) if tool.name == name), None)
         if tool is None:
             raise UnknownTool(name)
         began = self._clock()
         agent_call = own_tools.begins(session, name, tool.title)
-        outcome = _failed("cancelled")
+        outcome = _failure("cancelled")
         try:
-            outcome = await self._bounded(tool, Call(session, progress, agent_call), arguments)
+            outcome = await self._run_cancellable(
+                tool, Call(session, progress, agent_call), arguments
+            )
         finally:
             self._count(session, outcome, self._clock() - began)
-            own_tools.works_at(session, outcome.result.path, outcome.result.line)
+            own_tools.on_place(session, outcome.result.path, outcome.result.line)
             if agent_call is not None:
                 line = outcome.result.text if outcome.failed else outcome.result.summary
-                own_tools.ends(session, agent_call, tool.title, line)
+                own_tools.on_result(session, agent_call, tool.title, line)
         return outcome
 
     def cancel(self, session: Session) -> None:
@@ -115,36 +117,36 @@ class Toolbox:
         for scope in self._running.get(session.key, ()):
             scope.cancel()
 
-    async def _bounded(
+    async def _run_cancellable(
         self, tool: Tool[Any], call: Call, arguments: msgspec.Raw | bytes | None
     ) -> Outcome:
         """Run a tool as one of its session's calls, which can be cancelled together."""
         running = self._running.setdefault(call.session.key, set())
         if len(running) >= AT_ONCE:
-            return _failed(f"{AT_ONCE} calls are running; wait for one of them to end")
+            return _failure(f"{AT_ONCE} calls are running; wait for one of them to end")
         with anyio.CancelScope() as scope:
             running.add(scope)
             try:
-                return await self._timed(tool, call, arguments)
+                return await self._run_timed(tool, call, arguments)
             finally:
                 running.discard(scope)
                 if not running:
                     self._running.pop(call.session.key, None)
-        return _failed("cancelled by the user")
+        return _failure("cancelled by the user")
 
-    async def _timed(
+    async def _run_timed(
         self, tool: Tool[Any], call: Call, arguments: msgspec.Raw | bytes | None
     ) -> Outcome:
         try:
             given = tool_arguments.read(tool.arguments, arguments)
             with anyio.move_on_after(tool.timeout_s):
                 return Outcome(_presentable(await tool.run(call, given)))
-            return _failed(f"{tool.name} took more than {tool.timeout_s:g} s")
+            return _failure(f"{tool.name} took more than {tool.timeout_s:g} s")
         except (ToolError, Refusal) as error:
-            return _failed(str(error))
+            return _failure(str(error))
         except Exception as error:
             self._fault(tool.name, error)
-            return _failed(f"internal error: {type(error).__name__}: {error}")
+            return _failure(f"internal error: {type(error).__name__}: {error}")
 
     def _count(self, session: Session, outcome: Outcome, seconds: float) -> None:
         use = session.tools
@@ -154,7 +156,7 @@ class Toolbox:
         session.change("tools")
 
 
-def _failed(why: str) -> Outcome:
+def _failure(why: str) -> Outcome:
     return Outcome(ToolResult(one_line(" ".join(clean_text(why).split()))[:2000]), failed=True)
 
 

@@ -33,7 +33,7 @@ from acp_nvim.render.calls.tools import Style, draw
 from acp_nvim.render.cards import card
 from acp_nvim.session import lists, options, updates
 from acp_nvim.session.calls import call_updates
-from acp_nvim.session.calls.named_files import MAX_NAMED, named
+from acp_nvim.session.calls.named_files import MAX_NAMED, named_files
 from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.questions.decisions import (
     CANCELLED,
@@ -382,7 +382,7 @@ def test_a_call_with_many_parts_is_drawn_in_part() -> None:
     ops = asking.drain()
     assert len(named_ops(ops, "calls")[-1][2][5]) == lists.ITEMS
     assert len([op for op in named_ops(ops, "event") if op[1] == "AcpLocation"]) == lists.ITEMS
-    assert len(named(call, "/work")) <= MAX_NAMED
+    assert len(named_files(call, "/work")) <= MAX_NAMED
 
 
 def test_the_oldest_calls_leave_the_state() -> None:
