@@ -12,8 +12,11 @@ import pytest
 
 from acp_nvim import wording
 from tests.support.editor import ROOT, Editor
+from tests.support.lua import lua_chunk
 from tests.support.rpc import EditorError
 from tests.support.tree_copy import add_blocks, copy_tree, delete_feature
+
+MISSING = lua_chunk(__file__, "missing_targets")
 
 
 @pytest.mark.parametrize(
@@ -65,6 +68,10 @@ def test_commands_and_functions_of_a_deleted_feature_are_gone(
     assert editor.lua("return _G.rows == #require('acp.features').names('subcommands')")
     assert editor.lua("return require('acp').history == nil") == (name == "history")
     editor.cmd("Acp chat")
+
+
+def test_every_declared_function_exists(edit: Callable[..., Editor]) -> None:
+    assert edit(screen=None).lua(MISSING) == []
 
 
 def test_the_worked_example_is_a_feature(tmp_path: Path) -> None:

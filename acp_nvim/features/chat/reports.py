@@ -83,8 +83,9 @@ def _agent(connection: Connection) -> list[str]:
 
 
 def _session(session: Session) -> list[str]:
+    preset = f", preset {session.preset}" if session.preset else ""
     lines = [
-        f"session {session.n}: {session.status}, agent {session.agent}",
+        f"session {session.n}: {session.status}, agent {session.agent}{preset}",
         f"  id: {session.id or 'none yet'}",
         f"  title: {session.title or 'none yet'}",
         f"  cwd: {session.cwd}",

@@ -170,17 +170,13 @@ def _conversation(host: Host, args: Args) -> Conversation:
             else host.sessions.conversation(found.session.successor)
         )
     wanted = args.get("agent")
-    if found is not None and wanted in (None, "", found.session.agent, found.session.preset):
+    if found is not None and wanted in (None, "", found.session.agent):
         return found
     found = host.transcripts.continue_chat(named) if named is not None and not wanted else None
     if named is not None and found is not None:
         named.session.successor = found.session.n
         return found
-    preset = args.get("preset")
-    if preset:
-        found = host.sessions.new(args["cwd"], preset=str(preset))
-    else:
-        found = host.sessions.named(args["cwd"], wanted)
+    found = host.sessions.new(args["cwd"], wanted, preset=args.get("preset"))
     if named is not None and named.session.status == "closed":
         named.session.successor = found.session.n
         host.echo("info", wording.SESSION_CLOSED.format(session=named.session.n))

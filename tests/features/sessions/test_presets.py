@@ -68,6 +68,9 @@ def test_a_session_starts_with_the_values_of_its_preset(editor: Editor) -> None:
     assert traffic.received("session/set_mode")[0]["params"]["modeId"] == "code"
     editor.wait(f"{BAR}:find(' Scripted (work) · idle', 1, true)")
     assert editor.turn("say hello")["stop_reason"] == "end_turn"
+    editor.cmd("Acp info")
+    editor.wait("vim.fn.bufexists('acp://info') == 1")
+    assert "session 1: idle, agent other, preset work" in editor.lines("acp://info")
 
 
 def test_a_model_or_mode_that_the_agent_lacks_is_named_in_the_chat(editor: Editor) -> None:

@@ -1,6 +1,8 @@
 --- `:Acp ask`: send a prompt of the library.
 local M = {}
 
+local ABOUT = 60 -- cells of the text in a label
+
 local prompts = require('acp.features.library.prompts')
 
 ---@class acp.PromptContext argument of a function in option `prompts`
@@ -127,6 +129,16 @@ local function preview(prompt)
   )
 end
 
+--- Return the label of a prompt: its name and the beginning of its text, as the preview has it.
+---@param prompt acp.Prompt
+---@return string
+local function label(prompt)
+  if prompt.file then return prompt.name .. ' (of the project)' end
+  local notify = require('acp.base.notify')
+  local first = (prompt.text or ''):match('^[^\r\n]*')
+  return require('acp.ui.choices').label(prompt.name, notify.cut(notify.one_line(first), ABOUT))
+end
+
 --- Let the user choose a prompt.
 ---@param range { bufnr: integer, first: integer, last: integer }|nil
 function M.choose(range)
@@ -134,8 +146,7 @@ function M.choose(range)
   local names = require('acp.base.sorted_keys')(all)
   for _, name in ipairs(names) do
     local prompt = all[name]
-    local label = prompt.file and name .. ' (of the project)' or name
-    items[#items + 1] = { label = label, preview = preview(prompt) }
+    items[#items + 1] = { label = label(prompt), preview = preview(prompt) }
   end
   local title = require('acp.base.messages').choose_prompt
   require('acp.ui.pick').choose(

@@ -39,7 +39,7 @@ return {
     draft_changed = { 'drafts', 'changed' },
     draft_goes = { 'drafts', 'soon' },
     drafts_wanted = { 'drafts', 'recall' },
-    lines_chosen = { 'context', 'chip' },
+    lines_chosen = { 'chips', 'create' },
     host_gone = function()
       require('acp.features.prompts.delivery').host_gone()
       local earlier = package.loaded['acp.features.prompts.earlier_prompts']

@@ -2,10 +2,10 @@
 vim.ui.select = function(items, opts, on_choice)
   local previews = {}
   for _, item in ipairs(items) do
-    previews[opts.format_item(item)] = opts.preview_item(item)
+    previews[opts.format_item(item):match('^[^:]*')] = opts.preview_item(item)
   end
   _G.acp_previews = previews
   for index, item in ipairs(items) do
-    if opts.format_item(item) == 'explain' then return on_choice(item, index) end
+    if vim.startswith(opts.format_item(item), 'explain: ') then return on_choice(item, index) end
   end
 end
