@@ -63,6 +63,16 @@ def test_a_chat_goes_and_comes_with_its_composer_and_plan(chat: Editor, hide: st
     assert chat.lines("acp://composer/1") == ["half a prompt"]
 
 
+def test_closing_one_of_two_windows_of_a_chat_keeps_its_composer(chat: Editor) -> None:
+    chat.keys(":AcpPrompt<CR>")
+    chat.wait("vim.fn.mode() == 'i'")
+    chat.keys("<Esc><C-w>k:split<CR>q")
+    chat.wait("vim.fn.winnr('$') == 3")
+    assert shown(chat) == ["a.txt", "acp://chat/1", "acp://composer/1"]
+    chat.keys("q")
+    chat.wait("vim.fn.winnr('$') == 1")
+
+
 def test_a_chat_that_is_hidden_from_its_composer_leaves_insert_mode(chat: Editor) -> None:
     chat.lua("vim.keymap.set({ 'n', 'i' }, '<F2>', '<Cmd>Acp chat<CR>')")
     chat.keys(":AcpPrompt<CR>")

@@ -31,7 +31,7 @@ return {
     open_file_at_line = { actions.open_file_at_line[1], open_file(true) },
     close = {
       'close the window',
-      function(_, n) require('acp.features.chat.view').hide(n) end,
+      function(_, n) require('acp.features.chat.view').close(n) end,
     },
   },
 }

@@ -306,7 +306,20 @@ end
 --- Close the chat of a session in this tab page, and the windows that belong to it.
 function M.hide(n)
   require('acp.base.signals').emit('chat_hides', n)
-  vim.iter(shown_here(M.create(n))):each(require('acp.ui.window').close)
+  local window = require('acp.ui.window')
+  for _, win in ipairs(shown_here(M.create(n))) do
+    if win == api.nvim_get_current_win() then
+      window.leave()
+    else
+      window.close(win)
+    end
+  end
+end
+
+--- Close the current window of a chat. The last one takes the windows along that belong to it.
+function M.close(n)
+  if #shown_here(M.create(n)) > 1 then return require('acp.ui.window').leave() end
+  M.hide(n)
 end
 
 --- Open or close the chat of a session in this tab page, with the windows that belong to it.
