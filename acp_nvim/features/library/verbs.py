@@ -59,12 +59,13 @@ def trust_prompt(host: Host, args: Args) -> None:
 
 
 def _conversation(host: Host, cwd: str) -> Conversation:
-    """Return the current session, or a new one if none is open. Its chat is shown."""
+    """Return the current session, or a new one if none is open. Show its chat as for a prompt."""
     found = host.sessions.conversation(None)
     if found is None or found.session.status == "closed":
         found = host.sessions.new(cwd)
         found.open()
-    host.screen.push("open_chat", found.session.n)
+    if host.settings().chat.open:
+        host.screen.push("open_chat", found.session.n)
     return found
 
 

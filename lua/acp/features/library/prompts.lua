@@ -2,7 +2,7 @@
 local M = {}
 
 local FOLDER = '.acp/prompts'
-local MOST, BYTES = 100, 64 * 1024 -- files, and bytes of each
+local MOST, BYTES = 100, 16 * 1024 -- files, and bytes of each
 
 ---@class acp.Prompt
 ---@field name string
@@ -45,13 +45,10 @@ local function is_utf8(text)
     :all(function(at) return text:byte(at) < 128 or vim.str_utf_end(text, at) > 0 end)
 end
 
---- Return a prompt of the project, or nil if its file is no readable text. A link could lead to a
---- secret, so none is followed.
+--- Read a prompt of the project. Return nil if the file is no text.
 ---@param file string resolved path
 ---@return acp.Prompt|nil
-local function of_file(file)
-  local stat = vim.uv.fs_lstat(file)
-  if not stat or stat.type ~= 'file' or stat.size > BYTES then return nil end
+local function read(file)
   local content = require('acp.base.read_file')(file)
   local is_text = content and not content:find('\0', 1, true)
   if not is_text or not is_utf8(content) then return nil end
@@ -59,6 +56,24 @@ local function of_file(file)
   if text == '' then return nil end
   local name = vim.fs.basename(file):gsub('%.md$', '')
   return { name = name, text = text, preset = preset, file = file, content = content }
+end
+
+local known = {} ---@type table<string, { stat: uv.fs_stat.result, prompt: acp.Prompt|nil }>
+
+--- Return a prompt of the project, read again only if its file has changed. Return nil if it is no
+--- ordinary file; a link could lead to a secret.
+---@param file string resolved path
+---@return acp.Prompt|nil
+local function of_file(file)
+  local stat = vim.uv.fs_lstat(file)
+  if not stat or stat.type ~= 'file' or stat.size > BYTES then return nil end
+  stat.atime, stat.nlink = nil, nil
+  local before = known[file]
+  if not before or not vim.deep_equal(before.stat, stat) then
+    before = { stat = stat, prompt = read(file) }
+    known[file] = before
+  end
+  return before.prompt and vim.tbl_extend('keep', {}, before.prompt)
 end
 
 --- Return the prompts of the project in the current directory.
@@ -104,7 +119,8 @@ function M.names() return require('acp.base.sorted_keys')(M.all()) end
 ---@param prompt acp.Prompt
 function M.is_trusted(prompt)
   local stored = require('acp.base.read_file')(vim.fn.stdpath('data') .. '/acp/prompts.json')
-  local ok, answers = pcall(vim.json.decode, stored or '')
+  if not stored then return false end
+  local ok, answers = pcall(vim.json.decode, stored)
   local key = vim.fn.sha256(prompt.content or '') .. ' ' .. (prompt.file or '')
   return ok and type(answers) == 'table' and answers[key] == true
 end
