@@ -72,6 +72,19 @@ def test_commands_pop_up_and_are_filtered(front: Editor) -> None:
     assert composer(front) == ["/init "]
 
 
+@pytest.mark.parametrize("choose", ["", "<C-n>"])
+def test_sending_closes_the_popup(front: Editor, choose: str) -> None:
+    front.cmd("AcpPrompt")
+    type_one_by_one(front, "one oneself on")
+    front.keys(f"<C-x><C-n>{choose}")
+    front.wait(SHOWN)
+    front.keys("<C-s>")
+    front.wait("vim.fn.pumvisible() == 0 and vim.api.nvim_get_mode().mode == 'i'")
+    assert composer(front) == [""]
+    front.keys("two")
+    until(lambda: composer(front) == ["two"])
+
+
 def test_files_pop_up_after_an_at_sign_that_starts_a_word(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.wait("#require('acp.features.prompts.composer.files').list(vim.fn.getcwd()) == 1")

@@ -249,7 +249,7 @@ function M.send(n, first, last, now)
   local draft = it.walk.at > 0 and it.walk.written[0] or ''
   it.walk, it.new = require('acp.features.prompts.earlier_prompts').walk(), false
   if whole then it.foreign = {} end
-  require('acp.features.prompts.composer.popup').leave()
+  require('acp.features.prompts.composer.popup').leave(it.bufnr)
   vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
   vim.bo[it.bufnr].modified = false
   if draft:match('%S') then M.give_back(n, draft) end

@@ -54,11 +54,14 @@ function M.typed(n)
   if not has_completion() then completion.when_known(n, show) end
 end
 
---- End the completion of blink.cmp before the text is taken out of a composer. Otherwise it takes
---- the empty line for a shorter word, and lists the words of all buffers.
-function M.leave()
+--- End a completion before its text is taken out of a composer. Otherwise blink.cmp takes the empty
+--- line for a shorter word, and lists the words of all buffers. The menu of Neovim would stay, as a
+--- mapped key does not close it. |i_CTRL-X_CTRL-Z| closes it without a change of the text.
+function M.leave(bufnr)
   local trigger = package.loaded['blink.cmp.completion.trigger']
   if trigger then trigger.hide() end
+  local is_here = vim.api.nvim_get_current_buf() == bufnr
+  if is_here and vim.fn.pumvisible() == 1 then vim.api.nvim_feedkeys('\24\26', 'in', false) end
 end
 
 return M
