@@ -152,13 +152,15 @@ class Ledger:
             self.revert_to_disk(path)
 
     def revert_to_disk(self, path: str) -> None:
-        """Restore the entry of the file on disk, since the buffer's changes were discarded."""
-        if path in self.disk_entries:
-            entry = self.disk_entries.get(path)
-            self.disk_entries.drop(path)
+        """Restore the entry of the file on disk, since the buffer's changes were discarded.
+
+        If there is none, the new text decides, since the buffer may have been saved after all.
+        """
+        entry = self.disk_entries.get(path)
+        self.disk_entries.drop(path)
+        if entry is not None:
             self._files.pop(path, None)
-            if entry is not None:
-                self._put(entry)
+            self._put(entry)
 
     def keep_in_buffer(self, path: str, entry: Pending) -> None:
         """Keep edits that another process has rejected in the file for the unsaved buffer here."""

@@ -233,6 +233,20 @@ async def test_rewritten_lines_are_pending_as_before_when_the_buffer_is_discarde
     assert pending_by_path(at.neovim) == {"a.txt": ("modified", False, HUNKS)}
 
 
+async def test_an_unsaved_write_that_a_formatter_saves_and_reads_again(started: Neovims) -> None:
+    neovim = await started.neovim("first")
+    at = Typed(neovim)
+    at.path.write_text(OLD)
+    neovim.neovim.open(str(at.path))
+    await neovim.core.files.buffers.load(_place(at.path))
+    at.type("my   line")
+    await neovim.write(at.path, (await neovim.read(at.path)).replace("line 2\n", "two\n"))
+    at.path.write_text(at.text.replace("   ", " "))
+    neovim.neovim.reload(str(at.path))
+    await at.settle()
+    assert pending_by_path(neovim) == {"a.txt": ("modified", False, HUNKS[:1])}
+
+
 async def test_an_unreject_that_is_not_saved(started: Neovims) -> None:
     neovim = await started.neovim("first")
     at = Typed(neovim)
