@@ -239,7 +239,7 @@ class Ledger:
         """
         if before is None:
             self._split_move(path)
-        self._add_write(path, before, after, frozenset({session}), saved=saved)
+        self._add_write(path, before, after, frozenset({session}), saved)
 
     def set_named(self, path: str, named: bool) -> None:
         """Record whether the agent has named the file that it changed."""
@@ -324,7 +324,7 @@ class Ledger:
             self._split_move(new)
         if replaced is not None or new in self._files:
             self.record_agent_deletion(old, text, session)
-            self._add_write(new, replaced, text, frozenset({session}))
+            self._add_write(new, replaced, text, frozenset({session}), saved=True)
             return
         self.disk_entries.drop(old)
         self._files.pop(old, None)
@@ -480,13 +480,7 @@ class Ledger:
     # Helpers
 
     def _add_write(
-        self,
-        path: str,
-        before: Text | None,
-        after: Text,
-        writers: frozenset[int],
-        *,
-        saved: bool = True,
+        self, path: str, before: Text | None, after: Text, writers: frozenset[int], saved: bool
     ) -> None:
         known = self._sync(path, before)
         entry = known or Pending(path, before, before, before)
@@ -587,7 +581,7 @@ class Ledger:
         result = merge(step.after, now, step.before)
         if isinstance(result, Conflict):
             return Restoration(step.path, now, now, note=f"{_CHANGED}: {result.reason}")
-        self._add_write(step.path, now, result.text, writers)
+        self._add_write(step.path, now, result.text, writers, saved=True)
         return Restoration(step.path, now, result.text)
 
 
