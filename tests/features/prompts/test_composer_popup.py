@@ -37,6 +37,8 @@ def test_an_empty_composer_shows_a_placeholder(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.wait_screen("Ask anything. @ file  / command  { context")
     front.wait_screen("<C-s> send · g? keys")
+    front.cmd("vertical resize 60")
+    front.wait_screen("Ask anything. @ file  / command  { context  # prompt")
     front.cmd("vertical resize 36")
     front.wait_screen("@ file  / command  { context")
     front.keys("x")

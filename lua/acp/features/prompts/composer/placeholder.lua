@@ -2,7 +2,9 @@
 local M = {}
 
 local TEXTS = {
+  'Ask anything. @ file  / command  { context  # prompt',
   'Ask anything. @ file  / command  { context',
+  '@ file  / command  { context  # prompt',
   '@ file  / command  { context',
   '@ file  / command',
 }
