@@ -29,13 +29,14 @@ class RemoteClient:
 
     async def line(self, within: float = 20) -> bytes:
         """Return the next message as it arrived; `b''` at the end."""
+        pieces = [self._rest]
         with anyio.fail_after(within):
-            while b"\n" not in self._rest:
+            while b"\n" not in pieces[-1]:
                 data = await self.transport.receive()
                 if not data:
                     return b""
-                self._rest += data
-        line, _, self._rest = self._rest.partition(b"\n")
+                pieces.append(data)
+        line, _, self._rest = b"".join(pieces).partition(b"\n")
         return line
 
     async def is_held_back(self, sent: Callable[[], int]) -> bool:
