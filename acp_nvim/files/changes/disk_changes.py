@@ -64,7 +64,7 @@ class DiskChanges:
         self._attribution = Attribution(self.turns)
         self.turn_starts = TurnStarts(files.tracked)
         self._naming = Naming(files)
-        self.outer = OuterTrees(files.snapshots, files.view, self._take_up_all)
+        self.outer = OuterTrees(files.turns, files.snapshots, files.view, self._take_up_all)
         self.unread = UnreadFiles(files.turns, files.snapshots)
         self.reads = ReadTexts(files, tasks)
         self._watch = FolderWatch(files.snapshots.folders)

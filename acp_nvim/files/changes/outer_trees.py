@@ -6,6 +6,7 @@ tree that has not changed since the last scan is not scanned again.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from anyio import to_thread
@@ -14,7 +15,7 @@ from acp_nvim import wording
 from acp_nvim.files.bytes.disk import changed_at
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.folder_watch import FolderWatch
-from acp_nvim.files.changes.turns import Turn, roots_above
+from acp_nvim.files.changes.turns import Turn, Turns, roots_above
 from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
 from acp_nvim.files.checkpoints.store import names
 from acp_nvim.files.ports import View
@@ -25,8 +26,9 @@ TakeUp = Callable[[Sequence[FileChange]], Awaitable[None]]
 class OuterTrees:
     """Finds changes of agents outside of the directories of their sessions."""
 
-    def __init__(self, snapshots: Snapshots, view: View, take_up: TakeUp) -> None:
+    def __init__(self, turns: Turns, snapshots: Snapshots, view: View, take_up: TakeUp) -> None:
         """``take_up`` processes changes that were made while a turn ran."""
+        self._turns = turns
         self._snapshots = snapshots
         self._view = view
         self._take_up = take_up
@@ -44,7 +46,10 @@ class OuterTrees:
         """
         for outer in turn.outer:
             changes = await self._changes(outer, turn.roots)
-            recent = await to_thread.run_sync(_since, changes, turn.began)
+            began = turn.began
+            if turn.over.is_set():  # earlier changes are the user's, and not a later turn's
+                began = min((it.began for it in self._turns), default=time.time_ns())
+            recent = await to_thread.run_sync(_since, changes, began)
             if recent:
                 await self._take_up(recent)
             if is_over and self._snapshots.is_too_large(outer):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from acp_nvim.files.bytes.disk import GRAIN_NS, changed_at
 from tests.support.editor import Editor
 from tests.support.git import git, repository
 from tests.support.pending_edits import (
@@ -45,8 +47,15 @@ def project(edit: Callable[..., Editor], top: Path) -> Editor:
     return open_session(edit, top)
 
 
+def wait_older_than_grain(path: Path) -> None:
+    """Wait until a file exists and the clock of files can tell it from a change in a turn."""
+    until(path.exists)
+    until(lambda: changed_at(str(path)) + GRAIN_NS < time.time_ns() - GRAIN_NS)
+
+
 def test_outer_changes_are_pending_and_can_be_rejected(project: Editor, top: Path) -> None:
     (top / "beside" / "mine.txt").write_text("mine\n")  # before the turn
+    wait_older_than_grain(top / "beside" / "mine.txt")
     agent = StepwiseAgent.at_work(project)
     agent.ask("runs", f"cd ..; sed -i 's/line 5$/five/' a.txt; echo new > {top}/beside/n.txt")
     agent.ask("silently", "sed -i 's/line 5$/five/' ../beside/beside.txt sub.txt")
