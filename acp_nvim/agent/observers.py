@@ -59,6 +59,9 @@ class ConversationObservers(Struct, frozen=True, eq=False):
         default_factory=list
     )
     """The session is worth storing. Called with its first prompt, which stands in for a title."""
+    on_turn_answered: list[OnSession] = field(default_factory=list)
+    """The agent has answered the prompt. The user sees the end of the turn after the last observer.
+    """
     on_turn_cancelled: list[OnSession] = field(default_factory=list)
     """The user cancelled the turn. The agent may still work on it."""
     on_turn_ended: list[Callable[[Session], Awaitable[None]]] = field(default_factory=list)

@@ -309,11 +309,17 @@ class Workspace(Generic[S]):
             return
         self.files.view.notice(wording.MANY_FILES)
 
-    async def end_turn(self, session: S, *, own: bool = False) -> None:
-        """Handle the answer to a prompt or the exit of the agent. ``own``: it began on its own."""
+    def on_turn_answered(self, session: S) -> None:
+        """Attribute changes from now on to the user, before they can see the end of the turn."""
         turn = self.disk.turns.get(session)
         if turn is not None:
-            turn.on_answer()  # before anything that the user can notice
+            turn.on_answer()
+
+    async def end_turn(self, session: S, *, own: bool = False) -> None:
+        """Finish a prompt after its answer or the exit of the agent. ``own``: the agent began."""
+        turn = self.disk.turns.get(session)
+        if turn is not None:
+            turn.on_finished()
         self._learn_trees(turn)
         await self._amends.on_turn_end(session, self.disk.before_use)
         kept = None if own else self._open_checkpoints.pop(session.n, None)

@@ -54,11 +54,23 @@ async def test_a_turn_that_continues_with_another_prompt_is_not_closed() -> None
     turn.on_sent(1, is_scanned=True)
     assert turns.enter(session) is turn
     turn.on_sent(2, is_scanned=False)
-    turn.on_answer()
+    turn.on_finished()
     assert not turn.closed
     assert turn.had_prompt(1), "the first prompt was at work when the second one went"
-    turn.on_answer()
+    turn.on_finished()
     assert turn.closed
+
+
+async def test_the_answer_ends_the_agents_time_before_the_end_of_the_turn() -> None:
+    """Other observers of the end of a turn may take a while."""
+    turns = Turns(ignore_roots)
+    turn = turns.enter(Session(1, "agent", "/"))
+    turn.on_sent(1, is_scanned=True)
+    turn.on_answer()
+    answered = turn.closed
+    turn.on_finished()
+    assert turn.closed == answered
+    assert not turn.had_prompt(answered)
 
 
 async def test_changes_between_two_prompts_belong_to_the_user() -> None:
@@ -68,7 +80,7 @@ async def test_changes_between_two_prompts_belong_to_the_user() -> None:
     turn = turns.enter(session)
     turn.on_sent(1, is_scanned=True)
     turns.enter(session)
-    turn.on_answer()
+    turn.on_finished()
     between = turn.closed
     turn.on_sent(between + 2, is_scanned=True)
     assert [turn.had_prompt(between + n) for n in (-1, 0, 1, 2)] == [True, False, False, True]
@@ -94,9 +106,9 @@ async def test_a_turn_ends_after_the_scan_that_follows_its_last_prompt() -> None
     disk = cast(Any, SimpleNamespace(turns=turns, _tasks=SimpleNamespace(start_soon=id)))
     session = Session(1, "agent", "/")
     turn = turns.enter(session)
-    turn.on_answer()
+    turn.on_finished()
     turns.enter(session)
-    turn.on_answer()
+    turn.on_finished()
     DiskChanges.leave(disk, session)
     assert turns.get(session) is turn
     DiskChanges.leave(disk, session)

@@ -279,6 +279,7 @@ class PromptSender:
         if error is not None and self._should_send_again(sent, error):
             self._opener.lose(wording.PART_SENT_AGAIN)
         else:
+            notify(self._observers.on_turn_answered, self.session)
             self._end_turn(sent.prompt, result, error)
 
     def _should_send_again(self, sent: SentPrompt, error: Exception) -> bool:

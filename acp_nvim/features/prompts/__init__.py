@@ -28,4 +28,5 @@ def install(app: Host) -> None:
     observers.on_prompt_sent.append(view.on_prompt_sent)
     observers.on_prompt_requeued.append(view.on_prompt_requeued)
     observers.on_prompt_returned.append(view.on_prompt_returned)
+    observers.on_turn_answered.append(app.workspace.on_turn_answered)
     observers.on_turn_ended.extend((view.on_turn_ended, app.workspace.end_turn))

@@ -124,11 +124,16 @@ class Turn:
         self.pending_scans += 1
 
     def on_answer(self) -> None:
-        """Finish a prompt; later changes are the user's."""
+        """Record the answer to a prompt. If no other prompt runs, later changes are the user's."""
+        if self.at_work <= 1:
+            self.closed = time.time_ns()  # the clock of files is never ahead
+
+    def on_finished(self) -> None:
+        """Finish a prompt, which may have ended without an answer."""
+        if not self.closed:
+            self.on_answer()
         self.withdraw()
         self.at_work = max(0, self.at_work - 1)
-        if not self.at_work:
-            self.closed = time.time_ns()  # the clock of files is never ahead
 
     def on_scanned(self) -> bool:
         """Record the last scan after a prompt; return whether it was the last of the turn.
