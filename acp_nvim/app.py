@@ -82,6 +82,7 @@ FEATURES: Final = (
     "presets",
     "refuse",
     "review",
+    "rules",
     "sessions",
     "terminals",
     "trust",

@@ -102,6 +102,8 @@ class Session:
     """Name of its preset (option `presets`)."""
     trust: Literal["edits", "all"] | None = None
     """Permissions that are allowed without a question (`:Acp trust`)."""
+    kept_rules: Callable[[], Sequence[Any]] = tuple
+    """Function that returns the rules that the user has kept for the project."""
     stop_reason: str | None = None
     error: str | None = None
     successor: int | None = None
@@ -255,6 +257,10 @@ class Session:
             self.edits = edits
             if not silent:
                 self.change("edits")
+
+    def keep_rules(self, rules: Callable[[], Sequence[Any]]) -> None:
+        """Set the function that returns the rules that the user has kept for the project."""
+        self.kept_rules = rules
 
     def offer_tools(self, offered: Callable[[], Offered]) -> None:
         """Offer the agent these tools of the editor."""

@@ -224,6 +224,8 @@ M.defaults = {
       ['q'] = 'close',
       ['g?'] = 'help',
     },
+    -- The list of rules.
+    rules = { ['d'] = 'remove', ['q'] = 'close', ['g?'] = 'help' },
     -- Plan, info, log and other read-only windows.
     view = {
       ['q'] = 'close',

@@ -29,6 +29,7 @@ MISSING = lua_chunk(__file__, "missing_targets")
         ("refuse", "refuse"),
         ("library", "trust_prompt"),
         ("trust", "trust"),
+        ("rules", "rules"),
     ],
 )
 def test_a_turn_works_without_a_feature(
@@ -53,7 +54,7 @@ def test_a_turn_works_without_a_feature(
     assert (data / "acp" / "history.db").exists() == (name != "history")
 
 
-@pytest.mark.parametrize("name", ["history", "blame", "presets", "refuse", "trust"])
+@pytest.mark.parametrize("name", ["history", "blame", "presets", "refuse", "trust", "rules"])
 def test_commands_and_functions_of_a_deleted_feature_are_gone(
     name: str, edit: Callable[..., Editor], tmp_path: Path
 ) -> None:

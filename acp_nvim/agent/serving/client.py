@@ -263,8 +263,8 @@ class Client:
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             if option is not None:
                 decision.resolve(Outcome("selected", option), "rule")
-        elif action is None and (trusted := self._trusted(session, decision, calls)) is not None:
-            decision.resolve(Outcome("selected", trusted), "trust")
+        elif action is None and (unasked := self._unasked(session, decision, calls)) is not None:
+            decision.resolve(Outcome("selected", unasked[0]), unasked[1])
         elif action is None and not settings.tools_ask:
             option = decision.first("allow_once")
             if option is not None and all(
@@ -272,15 +272,15 @@ class Client:
             ):
                 decision.resolve(Outcome("selected", option), "neovim's own tool")
 
-    def _trusted(
+    def _unasked(
         self, session: Session, decision: Decision, calls: Sequence[ToolCall]
-    ) -> Option | None:
-        """Return the option that the user's trust in the session chooses, or None."""
-        if session.root.trust is None:
+    ) -> tuple[Option, str] | None:
+        """Return the option that needs no question, and its reason, or None."""
+        if session.root.trust is None and not session.root.kept_rules():
             return None
-        from acp_nvim.agent.serving import trusting
+        from acp_nvim.agent.serving.unasked import unasked
 
-        return trusting.option(session, decision, calls, self._settings())
+        return unasked(session, decision, calls, self._settings())
 
     def _verdict(
         self, session: Session, calls: Sequence[ToolCall], settings: Settings

@@ -52,6 +52,15 @@ def _covers(trust: str, call: ToolCall, session: Session, settings: Settings) ->
     commands = requests.commands(call)
     if call.kind in _ASKED or (trust == "edits" and (call.kind != "edit" or commands)):
         return False
+    return is_safe(call, session, settings)
+
+
+def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
+    """Return whether a call names no guarded file and only plain commands.
+
+    Guarded files are secrets, files that other programs run, and those outside of the session.
+    """
+    commands = requests.commands(call)
     if not all(_is_plain(command, session) for command in commands):
         return False
     paths = named_paths(call, session.cwd)

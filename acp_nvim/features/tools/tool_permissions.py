@@ -143,19 +143,21 @@ class ToolPermissions:
         elif action in ("allow", "deny"):
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             decision.resolve(Outcome("selected", option), "rule")
-        elif action is None and (trusted := self._trusted(session, call, decision)) is not None:
-            decision.resolve(Outcome("selected", trusted), "trust")
+        elif action is None and (unasked := self._unasked(session, call, decision)) is not None:
+            decision.resolve(Outcome("selected", unasked[0]), unasked[1])
         elif action is None and allowed:
             decision.resolve(Outcome("selected", decision.first("allow_always")), "session")
         return decision
 
-    def _trusted(self, session: Session, call: ToolCall, decision: Decision) -> Option | None:
-        """Return the option that the user's trust in the session chooses, or None."""
-        if session.root.trust is None:
+    def _unasked(
+        self, session: Session, call: ToolCall, decision: Decision
+    ) -> tuple[Option, str] | None:
+        """Return the option that needs no question, and its reason, or None."""
+        if session.root.trust is None and not session.root.kept_rules():
             return None
-        from acp_nvim.agent.serving import trusting
+        from acp_nvim.agent.serving.unasked import unasked
 
-        return trusting.option(session, decision, [call], self._settings())
+        return unasked(session, decision, [call], self._settings())
 
     def _run_action(self, session: Session, call: ToolCall, runs: Run) -> Action | None:
         """Return the action of the user's rules about commands. Rules about edits do not apply."""

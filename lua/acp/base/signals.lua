@@ -40,6 +40,8 @@
 ---   remarks_to_store ()                      return the remarks on hunks, by directory
 ---   remarks_restored (cwd, remarks)          an earlier Neovim has stored remarks
 --- Questions
+---   question_always (id, alone, amended)     the user allows it always; return whether this is
+---                                            done if the agent has no option for that (`alone`)
 ---   question_card (id)                       return the card of a pending question
 ---   question_for_command ()                  return the question that a command answers now, or
 ---                                            say why none

@@ -12,6 +12,7 @@ local NAMES = {
   'chat',
   'permissions',
   'review',
+  'rules',
   'sessions',
   'agents',
   'blame',

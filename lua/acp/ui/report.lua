@@ -28,7 +28,7 @@ local function fill(bufnr)
 end
 
 --- Filetypes with a key table of their own.
-local KEYS = { acpcheckpoints = 'checkpoints' }
+local KEYS = { acpcheckpoints = 'checkpoints', acprules = 'rules' }
 
 --- Words for the keys of the checkpoint list and of the changes shown in its place.
 local LIST = { changes = 'diff', restore = 'restore', undo = 'undo it', help = 'keys' }

@@ -40,9 +40,11 @@ end
 local function choose_kind(id, kind)
   local options = options_of(id)
   local choice = option_of_kind(options, kind)
+  local always = kind == 'allow_always'
+    and signals.emit('question_always', id, not choice, signals.emit('question_amended', id))
   if choice then
     choose(id, choice)
-  else
+  elseif not always then
     local message = require('acp.base.messages').no_option_of_kind
     require('acp.base.notify').error(message:format(kind, names(options)))
   end

@@ -1,0 +1,136 @@
+"""Rules of a project that the user has kept from questions (`Y`), each for exactly one action.
+
+A rule has no patterns. It allows a later permission only if kind, paths, their targets and command
+line are the same, and only for calls that are safe to allow unseen (`trusting.is_safe`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from acp_nvim.agent.serving.trusting import is_safe
+from acp_nvim.agent.settings import Settings
+from acp_nvim.files.bytes import private_files
+from acp_nvim.render.text import display_path, visible
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions import requests
+from acp_nvim.session.questions.decisions import Decision, Option
+from acp_nvim.session.questions.questions import named_paths
+from acp_nvim.session.session import Session
+
+KINDS: Final = frozenset({"read", "edit", "delete", "move", "search", "execute"})
+"""Kinds of calls that a path or a command line describes."""
+LONGEST: Final = 300
+"""Most characters of a rule as shown. The user must see all of it."""
+
+
+class KeptRule(msgspec.Struct, frozen=True):
+    """One allowed action. ``paths`` are absolute and sorted, ``targets`` resolves their links."""
+
+    kind: str
+    paths: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    command: str = ""
+    argv: tuple[str, ...] | None = None
+
+    def text(self, cwd: str) -> str:
+        """Return the action for the user, with paths relative to ``cwd``."""
+        named = ", ".join(display_path(path, cwd) for path in self.paths)
+        if not self.command:
+            return f"{self.kind} {named}"
+        return f"run {self.command}" + (f" ({named})" if named else "")
+
+
+class KeptRules:
+    """File with the kept rules of all projects, by directory."""
+
+    def __init__(self, path: Callable[[], Path | None], failed: Callable[[str], None]) -> None:
+        """Set up without reading. ``failed`` receives the reason if a rule cannot be stored."""
+        self._path = path
+        self._failed = failed
+        self._read: tuple[tuple[int, int, int] | None, Mapping[str, list[KeptRule]]] = None, {}
+
+    def of(self, cwd: str) -> Sequence[KeptRule]:
+        """Return the rules of a project, in the order in which they were kept."""
+        return self._all().get(os.path.realpath(cwd), ())
+
+    def keep(self, cwd: str, rule: KeptRule) -> None:
+        """Add a rule to a project."""
+        found = [*self.of(cwd)]
+        self._write(cwd, found if rule in found else [*found, rule])
+
+    def forget(self, cwd: str, rule: KeptRule) -> None:
+        """Remove a rule of a project."""
+        self._write(cwd, [one for one in self.of(cwd) if one != rule])
+
+    def _all(self) -> Mapping[str, list[KeptRule]]:
+        """Return all rules, read again if the file has changed. An unreadable file allows none."""
+        path = self._path()
+        if path is None:
+            return {}
+        try:
+            info = path.stat()
+            state = info.st_ino, info.st_mtime_ns, info.st_size
+            if state != self._read[0]:
+                data = msgspec.json.decode(path.read_bytes(), type=dict[str, list[KeptRule]])
+                self._read = state, data
+        except (OSError, msgspec.DecodeError):
+            self._read = None, {}
+        return self._read[1]
+
+    def _write(self, cwd: str, kept: list[KeptRule]) -> None:
+        path = self._path()
+        if path is None:
+            return
+        rest = {key: its for key, its in self._all().items() if key != os.path.realpath(cwd)}
+        data = {**rest, **({os.path.realpath(cwd): kept} if kept else {})}
+        try:
+            private_files.write(path, msgspec.json.encode(data) + b"\n")
+        except OSError as error:
+            self._failed(f"{path}: {error}")
+
+
+def rule_of(
+    session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
+) -> KeptRule | None:
+    """Return the rule for exactly the action of a permission, or None if it has none.
+
+    ``calls`` are the call of the permission and the open calls that it may allow.
+    """
+    call = calls[0]
+    is_permission = decision.subject == "permission" and not decision.question
+    if len(calls) > 1 or not is_permission or decision.guarded or call.kind not in KINDS:
+        return None
+    commands = requests.commands(call)
+    is_run = call.kind == "execute"
+    if len(commands) != is_run or any(
+        it.env or it.cwd not in (None, session.cwd) for it in commands
+    ):
+        return None
+    if any(".." in path.split("/") for path in requests.paths(call)):
+        return None  # links decide which file this is
+    paths = tuple(sorted(named_paths(call, session.cwd)))
+    if not (paths or is_run) or not is_safe(call, session, settings):
+        return None
+    targets = tuple(map(os.path.realpath, paths))
+    line, argv = (commands[0].line, commands[0].argv) if is_run else ("", None)
+    rule = KeptRule(call.kind, paths, targets, line, argv)
+    text = rule.text(session.cwd)
+    shown = " ".join(visible(text).split())
+    return rule if shown == text and len(text) <= LONGEST else None
+
+
+def option(
+    session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
+) -> Option | None:
+    """Return the option that a kept rule chooses for a permission, or None to ask the user."""
+    kept = session.root.kept_rules()
+    if not kept:
+        return None
+    rule = rule_of(session, decision, calls, settings)
+    return decision.first("allow_once") if rule in kept else None

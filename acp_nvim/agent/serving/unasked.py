@@ -1,0 +1,22 @@
+"""Permissions that the user has allowed in advance: by trust in the session, or by a kept rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acp_nvim.agent.serving import kept_rules, trusting
+from acp_nvim.agent.settings import Settings
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions.decisions import Decision, Option
+from acp_nvim.session.session import Session
+
+
+def unasked(
+    session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
+) -> tuple[Option, str] | None:
+    """Return the option that needs no question, and its reason for the chat, or None to ask."""
+    kept = kept_rules.option(session, decision, calls, settings)
+    if kept is not None:
+        return kept, "rule of this project"
+    trusted = trusting.option(session, decision, calls, settings)
+    return None if trusted is None else (trusted, "trust")

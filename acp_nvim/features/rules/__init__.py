@@ -1,0 +1,32 @@
+"""Rules: those in force, and rules that the user keeps from questions."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from acp_nvim.session.session import Session
+
+if TYPE_CHECKING:
+    from acp_nvim.agent.serving.kept_rules import KeptRules
+    from acp_nvim.app import Host
+
+
+def install(app: Host) -> None:
+    app.verbs.add("acp_nvim.features.rules.verbs", "rules", "offer_rule", "forget_rule")
+
+    def on_opened(session: Session, origin_id: str) -> None:
+        """Let the rules of the project answer permissions of the session."""
+        path = app.options.data_file("rules.json")
+        if path is not None:
+            session.keep_rules(lambda: store(app).of(session.cwd) if path.exists() else ())
+
+    app.conversation_observers.on_opened.append(on_opened)
+
+
+def store(app: Host) -> KeptRules:
+    """Return the kept rules of all projects."""
+    from acp_nvim.agent.serving.kept_rules import KeptRules
+
+    make = partial(KeptRules, partial(app.options.data_file, "rules.json"), app.problem)
+    return app.part(KeptRules, make)

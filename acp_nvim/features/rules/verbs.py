@@ -1,0 +1,120 @@
+"""Verbs about rules: list them, keep one from a question, take one away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from acp_nvim import wording
+from acp_nvim.agent.serving import kept_rules
+from acp_nvim.agent.serving.kept_rules import KeptRule
+from acp_nvim.app import Host
+from acp_nvim.features.rules import store
+from acp_nvim.render.text import visible
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.questions.rules import Rule
+from acp_nvim.session.session import Session
+from acp_nvim.verbs import Args, verb
+
+KIND = "allow_always"
+
+
+@verb("rules")
+def rules(host: Host, args: Args) -> None:
+    """Show the rules in force, in their order, with their origins."""
+    conversation = host.sessions.conversation(args.get("session"))
+    session = conversation.session if conversation is not None else None
+    cwd = session.cwd if session is not None else str(args["cwd"])
+    lines = [*_lines(host, session, cwd)] or [wording.NO_RULES]
+    host.screen.push("show", "acp://rules", "acprules", lines)
+
+
+def _lines(host: Host, session: Session | None, cwd: str) -> Iterator[str]:
+    settings = host.settings()
+    if session is not None and session.preset is not None:
+        for rule in settings.preset(session.preset).rules:
+            yield _line(_described(rule), wording.PART_RULE_PRESET.format(preset=session.preset))
+    for rule in settings.permission.rules:
+        yield _line(_described(rule), wording.PART_RULE_OPTION)
+    for kept in store(host).of(cwd):
+        yield _kept_line(kept, cwd)
+    if session is not None and session.trust is not None:
+        yield _line(f"allow {session.trust}", wording.PART_RULE_TRUST)
+
+
+def _line(what: str, origin: str) -> str:
+    return f"{visible(' '.join(what.split()))}  · {origin}"
+
+
+def _kept_line(rule: KeptRule, cwd: str) -> str:
+    return _line(f"allow {rule.text(cwd)}", wording.PART_RULE_PROJECT)
+
+
+def _described(rule: Rule) -> str:
+    """Return a rule of an option in one line: `deny command rm *, agent claude`."""
+    parts: list[str] = []
+    for name in ("kind", "path", "command", "agent"):
+        value = getattr(rule, name)
+        if value is not None:
+            parts.append(f"{name} {value if isinstance(value, str) else ' | '.join(value)}")
+    return f"{rule.action} {', '.join(parts) or 'everything'}"
+
+
+@verb("offer_rule")
+def offer_rule(host: Host, args: Args) -> None:
+    """Offer to allow the action of a question always in its project.
+
+    With `alone` the agent has no option of kind allow_always: then the user's consent to the rule
+    also answers the question once.
+    """
+    decision = host.decision(str(args["id"]))
+    found = None if decision is None else _rule(host, decision)
+    if decision is None or found is None:
+        if decision is not None and args.get("alone"):
+            options = ", ".join(option.id for option in decision.options) or "none"
+            what = wording.PART_KIND.format(kind=KIND)
+            host.echo("error", wording.NO_OPTION.format(what=what, options=options))
+        return
+    host.verbs.spawn("offer_rule", _offer(host, args, decision, *found))
+
+
+async def _offer(
+    host: Host, args: Args, decision: Decision, session: Session, rule: KeptRule
+) -> None:
+    offer = wording.KEEP_RULE.format(action=rule.text(session.cwd))
+    if await host.choose(offer, [wording.RULE_KEEP, wording.RULE_KEEP_NOT], "rule") != 0:
+        return
+    if args.get("alone"):
+        option = decision.first("allow_once")
+        if option is None or host.decision(str(args["id"])) is not decision:
+            host.echo("warn", wording.QUESTION_OVER)
+            return
+        host.run("choose", {**args, "option": option.id})
+    store(host).keep(session.cwd, rule)
+    host.echo("info", wording.RULE_KEPT)
+
+
+def _rule(host: Host, decision: Decision) -> tuple[Session, KeptRule] | None:
+    """Return the session of a question and the rule for exactly its action."""
+    asked = (s for s in host.session_list.all() if s.decisions.get(decision.id) is decision)
+    session = next(asked, None)
+    call = decision.about
+    if session is None or call is None:
+        return None
+    rule = kept_rules.rule_of(session, decision, [call, *decision.covers], host.settings())
+    return None if rule is None else (session, rule)
+
+
+@verb("forget_rule")
+def forget_rule(host: Host, args: Args) -> None:
+    """Take a kept rule away, named by its line in the list."""
+    conversation = host.sessions.conversation(args.get("session"))
+    cwd = conversation.session.cwd if conversation is not None else str(args["cwd"])
+    kept = store(host)
+    found = [rule for rule in kept.of(cwd) if _kept_line(rule, cwd) == args["line"]]
+    if not found:
+        host.echo("info", wording.RULE_NOT_KEPT)
+        return
+    for rule in found:
+        kept.forget(cwd, rule)
+    host.echo("info", wording.RULE_GONE)
+    rules(host, args)

@@ -1,0 +1,7 @@
+--- Rules: those in force, and rules that the user keeps from questions.
+---@type acp.Feature
+return {
+  subcommands = { rules = { 'rules that answer permissions', 'Decide', 6 } },
+  windows = { 'rules' },
+  signals = { question_always = { 'rules', 'offer' } },
+}

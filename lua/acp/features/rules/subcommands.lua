@@ -1,0 +1,9 @@
+--- Subcommand `:Acp rules`.
+local subcommand = require('acp.ui.subcommand')
+
+---@type table<string, acp.Subcommand>
+return {
+  rules = {
+    run = subcommand.shown(function() require('acp.features.rules.rules').list() end),
+  },
+}
