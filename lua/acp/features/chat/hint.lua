@@ -15,7 +15,7 @@ function M.show(bufnr)
     if not api.nvim_buf_is_loaded(bufnr) or not is_empty(bufnr) then return end
     local words = { compose = 'writes a prompt', help = 'lists all keys' }
     local keys = require('acp.ui.keymaps').words('chat', words)
-    local text = { { '  ' .. keys, 'AcpPlaceholder' } }
+    local text = { { keys, 'AcpPlaceholder' } }
     api.nvim_buf_set_extmark(
       bufnr,
       ns,
