@@ -29,7 +29,8 @@
 ---   prompt_written (n, text)                 the user has sent the text of composer n
 ---   prompts_wanted ()                        return the prompts that a composer can insert
 ---   lines_chosen (bufnr, first, last)        return a range for `prompt_wanted`; it follows edits
----   prompt_goes (n)                          a prompt goes to the host, for session n; nil if new
+---   prompt_typed (n)                         `:AcpPrompt` has sent a prompt to session n
+---   prompt_goes ()                           a prompt goes to the host
 ---   prompt_sent (id)                         the host has sent a prompt to its agent
 ---   prompt_comes_back (n, text, paths, ranges)   a prompt could not be sent
 ---   cancel_pressed (n)                       cancel the turn of session n

@@ -33,13 +33,11 @@ def chat(editor: Editor) -> Editor:
     return editor
 
 
-@pytest.mark.parametrize("keys", [":AcpPrompt say more<CR>", ":lua Acp('say more')<CR>"])
-def test_a_prompt_from_the_code_brings_the_chat_to_its_end(chat: Editor, keys: str) -> None:
-    chat.lua("_G.Acp = require('acp').prompt")
+def test_a_prompt_from_the_code_brings_the_chat_to_its_end(chat: Editor) -> None:
     chat.keys("<C-w>lgg<C-w>h")
     chat.wait("vim.bo.filetype ~= 'acpchat'")
     assert not chat.lua(AT_END)
-    chat.keys(keys)
+    chat.keys(":AcpPrompt say more<CR>")
     chat.wait_event("AcpTurnEnd", 2)
     chat.wait(AT_END)
     chat.wait_screen("┃ say more")

@@ -373,7 +373,8 @@ def test_the_chat_scrolls_to_its_end_when_the_user_sends_from_the_composer(edito
     editor.turn("chunks 600")
     chat = "vim.fn.bufwinid('acp://chat/1')"
     editor.lua(f"vim.api.nvim_win_set_cursor({chat}, {{ 3, 0 }})")
-    editor.turn("say a prompt of a script moves nothing")
+    editor.lua("require('acp').prompt('say a prompt of a script moves nothing')")
+    editor.wait_event("AcpTurnEnd", 2)
     assert editor.lua(f"return vim.api.nvim_win_get_cursor({chat})[1]") == 3
     editor.cmd("AcpPrompt")
     editor.keys("say the very end<C-s>")

@@ -244,7 +244,7 @@ def test_the_list_of_subcommands_has_groups_with_the_applicable_ones_first(front
     session(front, permissions=[permission("p1")], status="running")
     front.cmd("Acp")
     now = [item.split()[1] for item in front.lua("return _G.items") if item.startswith("Now")]
-    assert now == ["allow", "deny", "permissions", "cancel"]
+    assert now == ["allow", "deny", "permissions", "refuse", "cancel"]
     assert len(front.lua("return _G.items")) == len(items)
 
 

@@ -21,7 +21,8 @@ return {
   signals = {
     options_changed = { 'bar', 'update', if_loaded = true },
     composer_shown = { 'view', 'open_here' },
-    prompt_goes = { 'view', 'follow', if_loaded = true },
+    prompt_typed = { 'view', 'follow' },
+    prompt_written = { 'view', 'follow' },
     question_at_cursor = { 'cursor_target', 'decision', if_loaded = true },
     question_at_row = { 'marks', 'question' },
     questions_changed = { 'marks', 'redraw', if_loaded = true },

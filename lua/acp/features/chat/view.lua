@@ -280,9 +280,8 @@ end
 
 --- Move the chat's windows in this tab page to its end, which they then follow. Called when the
 --- user sends a prompt.
----@param n integer|nil session
 function M.follow(n)
-  local chat = n and chats[n]
+  local chat = chats[n]
   if chat and api.nvim_buf_is_loaded(chat.bufnr) then follow(chat.bufnr, shown_here(chat.bufnr)) end
 end
 

@@ -27,7 +27,11 @@ local function prompt(opts)
   args.now = opts.now
   require('acp.features.prompts.earlier_prompts').add(opts.args)
   require('acp.features.prompts.delivery').prompt(n, args)
-  vim.schedule(function() require('acp.features.prompts.drafts').recall() end)
+  local session = not new and require('acp.base.state').current() or nil
+  vim.schedule(function()
+    require('acp.features.prompts.drafts').recall()
+    if session then require('acp.base.signals').emit('prompt_typed', session) end
+  end)
 end
 
 --- `:[range]AcpPrompt[!] [text]`. The text is sent as typed.

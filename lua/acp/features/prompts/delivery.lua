@@ -161,8 +161,7 @@ function M.send(n, args)
   if args.files then files.after_prompt() end
   if not sent then return false end
   track(n, args)
-  local session = not args.new and (args.session or require('acp.base.state').current()) or nil
-  vim.schedule(function() require('acp.base.signals').emit('prompt_goes', session) end)
+  vim.schedule(function() require('acp.base.signals').emit('prompt_goes') end)
   local attachments = package.loaded['acp.features.prompts.attachments']
   if attachments then attachments.clear(n) end
   return true
