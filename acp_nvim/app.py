@@ -230,7 +230,7 @@ class Host:
         conversations.on_agent_left.append(tools.on_agent_left)
         conversations.on_open_failed.append(self.sessions.on_open_failed)
         conversations.on_prompt_sent.append(self.tools.on_prompt_sent)
-        conversations.on_prompt_answered.append(self.sessions.on_prompt_answered)
+        conversations.on_worth_storing.append(self.sessions.on_worth_storing)
         conversations.on_turn_ended.extend((tools.on_turn_ended, memory.on_turn_ended))
         self.verbs.add("acp_nvim.host.verbs", "setup", "picked", "typed", "async_reply")
 

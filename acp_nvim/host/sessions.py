@@ -176,7 +176,7 @@ class Sessions:
     def on_open_failed(self, session: Session) -> None:
         self.leave(session.n)
 
-    def on_prompt_answered(self, session: Session, connection: Connection, topic: str) -> None:
+    def on_worth_storing(self, session: Session, connection: Connection, topic: str) -> None:
         """Add a session to the index if its agent can reopen it."""
         capable = connection.agent.capabilities.load_session is True
         capable = capable or bool(connection.agent.session_capabilities.resume)

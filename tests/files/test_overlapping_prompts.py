@@ -32,6 +32,13 @@ JIFFY_NS = 10_000_000
 LOOK = Snapshots.scan
 
 
+class HeardSince(int):
+    """`HEARD_NS` of an agent that is at work since this time, however long its report takes."""
+
+    def __rsub__(self, now: int) -> int:
+        return int(self)
+
+
 class Gate:
     """Stops scans before or after they read the files."""
 
@@ -56,8 +63,15 @@ class History:
     Each file is changed once, so that only the author and the time of its change are in question.
     """
 
-    def __init__(self, workspace: FakeWorkspace, gate: Gate, chance: random.Random) -> None:
+    def __init__(
+        self,
+        workspace: FakeWorkspace,
+        gate: Gate,
+        chance: random.Random,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
         self.workspace, self.gate, self.chance = workspace, gate, chance
+        self.monkeypatch = monkeypatch
         self.session = workspace.sessions[0]
         self.fresh = [workspace.work / f"{n}.txt" for n in range(FILES)]
         self.user: set[str] = set()
@@ -87,10 +101,16 @@ class History:
 
     async def own(self) -> None:
         """Let the agent work before its turn is reported."""
-        self.owned = True
+        self.set_at_work()
         if self.fresh and self.chance.random() < 0.5:
             await self.edit()
         await self.workspace.core.begin_turn(self.session, None, "")
+
+    def set_at_work(self) -> None:
+        """Begin the agent's own work."""
+        self.owned = True
+        since = HeardSince(time.time_ns() - GRAIN_NS)
+        self.monkeypatch.setattr(subject, "HEARD_NS", since)
 
     async def answer(self) -> None:
         self.prompted = False
@@ -150,10 +170,9 @@ async def histories(
         return found
 
     monkeypatch.setattr(subject, "PATIENCE_S", 0.0)
-    monkeypatch.setattr(subject, "HEARD_NS", GRAIN_NS)
     monkeypatch.setattr(Snapshots, "scan", look)
     async with fake_workspace(root) as workspace:
-        history = History(workspace, gate, random.Random(seed))
+        history = History(workspace, gate, random.Random(seed), monkeypatch)
         await history.start()
         yield history
 
@@ -252,7 +271,7 @@ async def test_a_turn_without_a_prompt_is_the_author_of_changes_during_the_scan(
         monkeypatch.setattr(subject, "PATIENCE_S", 0.05)
         await history.edit()  # a change of the user, for the scan
         history.gate.shut("before")
-        history.owned = True
+        history.set_at_work()
         await history.edit()
         await history.workspace.core.begin_turn(history.session, None, "")
         await history.edit()

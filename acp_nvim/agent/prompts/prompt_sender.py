@@ -367,7 +367,7 @@ class PromptSender:
         """Store the session for the list of sessions."""
         connection = self._opener.connection
         if connection is not None and self.session.id:
-            notify(self._observers.on_prompt_answered, self.session, connection, self.topic)
+            notify(self._observers.on_worth_storing, self.session, connection, self.topic)
 
     def on_agent_ended(self) -> bool:
         """End the turn of the running prompt after the agent's end. Return whether there was

@@ -17,7 +17,7 @@ Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any] | None]
 
 
 class FileServer(Protocol):
-    """Server of `fs/*` from live buffers (`files/writes/agent_files.py`)."""
+    """Server of `fs/*` from live buffers (`agent/serving/file_requests.py`)."""
 
     async def read(
         self, session: Session, params: schema.ReadTextFileRequest
