@@ -6,7 +6,9 @@ envelope and params in one pass. That takes half the time of two passes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
@@ -23,6 +25,25 @@ Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 NO_PARAMS: Final = Raw(b"{}")
 _Nothing: TypeAlias = Annotated[str, msgspec.Meta(pattern="(?!)")]
 """Type without values, for members that must be absent."""
+
+
+RESERVE: Final = 500
+"""Levels of the stack that decoders leave unused."""
+
+
+@contextmanager
+def limited_nesting() -> Iterator[None]:
+    """Let decoders refuse values that need the last levels of the stack, by a RecursionError.
+
+    Values are later encoded again for the screen and the history, where the stack is deeper. Such
+    an error there would stop the drawing of everything else.
+    """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit - RESERVE)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 class Envelope(Struct, frozen=True, gc=False):

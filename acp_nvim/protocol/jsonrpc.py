@@ -207,6 +207,10 @@ class Peer:
         return line
 
     def _block(self, block: bytes) -> list[Event]:
+        with blocks.limited_nesting():
+            return self._events(block)
+
+    def _events(self, block: bytes) -> list[Event]:
         if self._halves:
             return self._one_by_one(block)
         if not self.reads_updates or b"session/update" not in block:

@@ -53,6 +53,32 @@ def test_ids_are_echoed_exactly(wire_id: str) -> None:
     assert reply == b'{"jsonrpc":"2.0","id":%s,"result":{"ok":true}}\n' % wire_id.encode()
 
 
+@pytest.mark.parametrize("method", ["m", "session/update"])
+@pytest.mark.parametrize("depth", [*range(400, 1000, 20), 5000, 100_000])
+def test_a_message_is_refused_if_its_values_cannot_be_written_again(
+    depth: int, method: str
+) -> None:
+    peer = Peer()
+    value = "[" * depth + "]" * depth
+    (event,) = peer.receive(f'{{"id":1,"method":"{method}","params":{value}}}\n'.encode())
+    if isinstance(event, Violation):
+        assert depth > 400
+        assert event.reply is not None
+        assert json.loads(event.reply)["id"] == 1
+        assert json.loads(event.reply)["error"]["code"] == errors.PARSE_ERROR
+    else:
+        assert isinstance(event, Request)
+        _written_below(300, msgspec.json.decode(event.params))
+
+
+def _written_below(calls: int, value: object) -> None:
+    """Encode a value at a stack that is deeper by so many calls."""
+    if calls:
+        _written_below(calls - 1, value)
+    else:
+        msgspec.json.encode(value)
+
+
 def test_a_number_and_a_string_are_different_ids() -> None:
     peer = Peer()
     data = b'{"id":1,"method":"m"}\n{"id":"1","method":"n"}\n{"id":null,"method":"o"}\n'

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
+from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
 METHOD = "session/request_permission"
@@ -190,6 +191,20 @@ def test_all_of_a_large_input_opens_from_the_chat(editor: Editor) -> None:
     assert "line 100" in "\n".join(editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd")
+
+
+def test_a_deeply_nested_input_stops_no_other_question(editor: Editor) -> None:
+    deep: Any = "x"
+    for _ in range(900):
+        deep = [deep]
+    editor.agent("script")
+    editor.turn("say hello")
+    agent = StepwiseAgent.at_work(editor)
+    agent.ask("asks_about", "deep", json.dumps({"rawInput": deep}))
+    agent.ask("asks_about", "plain", json.dumps({"rawInput": {"command": "echo shown"}}))
+    editor.wait_screen("wants to run echo shown")
+    refused = [one for one in agent.traffic.entries() if "recursion depth" in str(one)]
+    assert [one["frame"]["id"] for one in refused] == ["about deep"]
 
 
 def test_a_review_of_edits_does_not_hide_a_command_beside_them(editor: Editor) -> None:
