@@ -107,7 +107,7 @@ class History(Decisions):
         self.agent.ask("read", path)
         self.agent.ask("write", path, json.dumps(str(new)))
         if new != before:
-            self.ledger.record_agent_write(path, before, new, self.n)
+            self.ledger.record_agent_write(path, before, new, self.n, saved=clean)
         found = self.saved(path, new) if clean else new
         self.settle({path: found}, {path: found if clean else disk})
 

@@ -17,6 +17,8 @@ class Decisions(World):
     def decide(self) -> None:
         """Accept, reject or unreject a hunk, a file or everything."""
         entries = self.ledger.files()
+        for entry in entries:
+            self.split_or_join(entry.path)
         roll = self.rng.random()
         if roll < 0.15:
             self.unreject()

@@ -35,6 +35,7 @@ class Snapshot(msgspec.Struct):
     unsaved: dict[str, Text]
     pending: dict[str, Pending]
     original_formats: dict[str, Format]
+    disk_entries: dict[str, Pending | None]
 
 
 class Returning(Wide):
@@ -60,6 +61,7 @@ class Returning(Wide):
                 for path, first in self.original_formats.items()
                 if self.is_format_pending(path)
             },
+            self.ledger.disk_entries.all(),
         )
 
     def begin(self) -> None:
@@ -113,7 +115,12 @@ class Returning(Wide):
             now = present.unsaved.get(path) or self.text(path, present.files.get(path))
             lives[path] = text
             if present.files.get(path) != data or now != text:
+                on_disk = self.ledger.disk_entry(path)
+                if present.files.get(path) != data:
+                    on_disk = wanted.disk_entries.get(path, wanted.pending.get(path))
                 self.ledger.restore(path, text, wanted.pending.get(path))
+                if path in wanted.unsaved:
+                    self.ledger.disk_entries.split(path, on_disk, self.ledger.get(path))
         laid = self.original_formats | wanted.original_formats
         self.original_formats = {
             path: first for path, first in laid.items() if self.is_format_pending(path)

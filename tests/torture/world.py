@@ -181,6 +181,7 @@ class World:
         before = {entry.path for entry in self.ledger.files()}
         self.look()
         for path in {*self.paths, *before}:
+            self.split_or_join(path)
             entry, live = self.ledger.tracked_entry(path), self.live(path)
             if entry is None or entry.live == live:
                 continue
@@ -189,6 +190,13 @@ class World:
                 self.ledger.record_user_edit(path, Text(live.lines, entry.live.eol))
             self.ledger.record_user_edit(path, live)
         self.settle({}, {})
+
+    def split_or_join(self, path: str) -> None:
+        """Enter in the model whether a buffer has unsaved edits, before its text is entered."""
+        if not self.clean(path):
+            self.ledger.split_from_disk(path)
+        elif path in self.ledger.disk_entries:
+            self.ledger.join_disk(path, self.live(path))
 
     # ---- the agent
 
