@@ -90,7 +90,7 @@ class Classic:
 
 def _notify_left(bridge: Bridge) -> None:
     """Notify Neovim, which waits for this before it exits."""
-    bridge.notify("nvim_exec_lua", "require('acp.base.host').left()", [])
+    bridge.notify("nvim_exec_lua", "require('acp.base.host').on_exit()", [])
 
 
 def _end_with_main() -> None:

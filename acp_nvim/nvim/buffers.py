@@ -73,7 +73,7 @@ class NvimBuffers:
         want = {"eol": after.eol, "empty": after == EMPTY, "modified": modified}
         rows = _rows(hunks)
         args = live.bufnr, live.tick, rows, want, signature
-        answer = await self._bridge.call(OUTSIDE, "take", *args)
+        answer = await self._bridge.call(OUTSIDE, "merge_change", *args)
         outcome, why, snapshot = [*answer, None, None][:3]
         return WriteResult(
             outcome, why or "", False, None if snapshot is None else _text(snapshot, [])
@@ -108,7 +108,7 @@ class NvimBuffers:
         return found
 
     async def mark_conflict(self, live: BufferText) -> None:
-        await self._bridge.call(OUTSIDE, "part", live.bufnr)
+        await self._bridge.call(OUTSIDE, "mark_conflict", live.bufnr)
 
     async def set_format(self, live: BufferText, file_format: Format) -> None:
         options = {
@@ -116,7 +116,7 @@ class NvimBuffers:
             "bomb": file_format.bomb,
             "fileformat": file_format.fileformat,
         }
-        await self._bridge.call(OUTSIDE, "lay", live.bufnr, options)
+        await self._bridge.call(OUTSIDE, "set_format", live.bufnr, options)
 
     async def vacate(self, live: BufferText) -> None:
         await self._bridge.call(OUTSIDE, "vacate", live.bufnr, live.tick)
@@ -137,13 +137,13 @@ class NvimBuffers:
             return
         self._announced = list(roots)
         with suppress(NvimError):  # Neovim is closing
-            await self._bridge.call(OUTSIDE, "turns", list(roots), self._expected)
+            await self._bridge.call(OUTSIDE, "set_turns", list(roots), self._expected)
 
     def settle(self, n: int, roots: Sequence[str]) -> None:
         """Send the directories of a session's turns to Neovim, unless it has them."""
         if self._session_roots.get(n) != list(roots):
             self._session_roots[n] = list(roots)
-            self._bridge.tell(OUTSIDE, "home", n, list(roots))
+            self._bridge.tell(OUTSIDE, "set_session_roots", n, list(roots))
 
     def expect_turn(self, n: int, number: int) -> None:
         """Record that Neovim expects the turn of prompt `number`, so it need not be announced."""

@@ -49,15 +49,15 @@ class ToolEditor:
 
     def turn_began(self, session: Session) -> None:
         """Announce the start of a turn, before its prompt is sent."""
-        self._bridge.tell(ROOM + "turns", "began", session.n)
+        self._bridge.tell(ROOM + "turns", "on_began", session.n)
 
     def turn_ended(self, session: Session) -> None:
         """Announce the end of a turn, so that files loaded for it are unloaded."""
-        self._bridge.tell(ROOM + "turns", "ended", session.n)
+        self._bridge.tell(ROOM + "turns", "on_ended", session.n)
 
     def on_session_closed(self, session: Session) -> None:
         """Announce that a session is closed or its agent has exited."""
-        self._bridge.tell(ROOM + "turns", "closed", session.n)
+        self._bridge.tell(ROOM + "turns", "on_closed", session.n)
 
     # ---- the port
 

@@ -10,13 +10,13 @@ local OPERATIONS = {
   state = { 'acp.base.state', 'set' },
   calls = { 'acp.base.state', 'set_calls' },
   echo = { 'acp.base.notify', 'echo' },
-  reply = { 'acp.base.host.replies', 'answered' },
+  reply = { 'acp.base.host.replies', 'on_reply' },
   show = { 'acp.ui.report', 'open' },
   select = { 'acp.ui.pick', 'select' },
   input = { 'acp.ui.pick', 'input' },
   secret = { 'acp.ui.pick', 'secret' },
   open_url = { 'acp.ui.jump', 'browse' },
-  pending = { 'acp.buffers.watch', 'pending' },
+  pending = { 'acp.buffers.watch', 'set_pending' },
   follow_journal = { 'acp.base.workspaces', 'follow' },
 }
 

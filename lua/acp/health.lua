@@ -101,7 +101,7 @@ local function python()
   local it, wanted = require('acp.base.host.python'), needed()
   local path, source = it.find()
   local advice = { it.way_out() }
-  if it.broken() then
+  if it.is_broken() then
     health.warn(
       'The .venv is broken: its interpreter is gone',
       { require('acp.base.messages').run_install }

@@ -214,7 +214,7 @@ class World:
         self.agent.end()
         if self.all_turns_ended():
             self.editor.wait("not require('acp.buffers.watch').at_work(...)", self.paths[0])
-        self.editor.wait("require('acp.buffers.disk_changes').settled()")
+        self.editor.wait("require('acp.buffers.disk_changes').is_settled()")
         self.note("turn ends", self.n)
         self.settle({}, {})
 

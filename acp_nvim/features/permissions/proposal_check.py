@@ -87,7 +87,7 @@ class ProposalCheck:
     async def _check(self, session: Session, decision: Decision, scope: anyio.CancelScope) -> None:
         with scope:
             async with self._alone:
-                if not await self._calls.call(MODULE, "served"):
+                if not await self._calls.call(MODULE, "has_clients"):
                     return
                 proposals = await self._proposed.proposals(session, decision)
                 found = [it async for it in self._effects(_checkable(proposals))]

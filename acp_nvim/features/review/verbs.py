@@ -52,7 +52,7 @@ async def disk_changed(host: Host, args: Args) -> None:
     try:
         same = await host.workspace.check_changed(path, shown)
     finally:
-        await host.bridge.call("acp.buffers.disk_changes", "looked", path, same)
+        await host.bridge.call("acp.buffers.disk_changes", "on_checked", path, same)
 
 
 @verb("refresh")

@@ -7,7 +7,7 @@ local function may_match(pattern, name) return pattern == name or pattern:find('
 
 --- Whether an event has handlers. The check costs more than one event without handlers, but less
 --- than many.
-function M.listened(name)
+function M.has_listener(name)
   local handlers = vim.iter(vim.api.nvim_get_autocmds({ event = 'User' }))
   return handlers:any(function(handler) return may_match(handler.pattern, name) end)
 end
@@ -41,7 +41,7 @@ local SHAPES = {
 ---@param audience acp.Audience
 local function has_handlers(audience, name)
   if audience.ran then return true end
-  if audience.names[name] == nil then audience.names[name] = M.listened(name) end
+  if audience.names[name] == nil then audience.names[name] = M.has_listener(name) end
   audience.ran = audience.names[name]
   return audience.ran
 end

@@ -167,6 +167,6 @@ end
 
 --- Return the number of the session whose composer to use by default: the current one, or the next.
 ---@return integer
-function M.meant() return state.current or M.next() end
+function M.default_session() return state.current or M.next() end
 
 return M

@@ -87,7 +87,7 @@ function M.waiting(bufnr)
 end
 
 --- Open the workspaces of a buffer that the user has entered, to show earlier pending edits.
-function M.entered(bufnr)
+function M.on_enter(bufnr)
   local roots, path = M.waiting(bufnr)
   open(roots, path)
 end

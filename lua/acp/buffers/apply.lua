@@ -190,7 +190,7 @@ end
 
 --- Apply hunks to a buffer.
 ---@param hunks any[][] `{first, last, lines}`, ascending; rows [first, last) of the old text
-function M.hunks(bufnr, hunks)
+function M.apply_hunks(bufnr, hunks)
   local windows = fn.win_findbuf(bufnr)
   local before = views(windows)
   for i = #hunks, 1, -1 do

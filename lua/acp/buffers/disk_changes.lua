@@ -58,7 +58,7 @@ end
 
 --- Called by the host when it has checked a file and merged its changes if possible.
 ---@param same string|userdata the file's stamp if its text has not changed, else vim.NIL
-function M.looked(path, same)
+function M.on_checked(path, same)
   local bufnr = checking[path]
   checking[path] = nil
   if bufnr and api.nvim_buf_is_loaded(bufnr) and file_stamp.at(path) == same then
@@ -74,7 +74,7 @@ function M.host_gone()
 end
 
 --- Whether the host has finished all checks.
-function M.settled() return next(checking) == nil end
+function M.is_settled() return next(checking) == nil end
 
 --- Merge a file that an agent has changed into its buffer before the user saves the buffer. If both
 --- conflict, this save does not resolve the conflict.
@@ -83,7 +83,7 @@ local function settle(args)
   local bufnr, name = args.buf, api.nvim_buf_get_name(args.buf)
   local path, now = uv.fs_realpath(name), file_stamp.at(name)
   local own = args.match == name or (path ~= nil and uv.fs_realpath(args.match) == path)
-  if not own or watch.held(bufnr) or not now or not stamps[bufnr] then return end
+  if not own or watch.is_held(bufnr) or not now or not stamps[bufnr] then return end
   local known = save.in_conflict(bufnr)
   if now ~= stamps[bufnr] or fresh[bufnr] then request_check(bufnr) end
   if not checking[path] then return end
@@ -108,7 +108,7 @@ local REFUSE = "if v:lua.require'acp.buffers.disk_changes'"
 function M.refuses(bufnr, match)
   settle({ buf = bufnr, match = match })
   local stat = uv.fs_stat(match)
-  local own = match == api.nvim_buf_get_name(bufnr) and not watch.held(bufnr)
+  local own = match == api.nvim_buf_get_name(bufnr) and not watch.is_held(bufnr)
   if not own or not stat or stat.type == 'file' then return false end
   local message = require('acp.base.messages').not_a_file
   message = message:format(vim.fs.basename(match), stat.type)
@@ -136,7 +136,7 @@ end
 --- Merge a change of a file into its buffer, which must be at `tick`. `stamp` is that of the file
 --- that the host read, nil if it was deleted. `want` has `eol`, `empty` and `modified` (whether
 --- unsaved edits remain). Return `{ outcome, why, snapshot? }` like `write` of `acp.buffers.live`.
-function M.take(bufnr, tick, hunks, want, stamp)
+function M.merge_change(bufnr, tick, hunks, want, stamp)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
   end
@@ -161,7 +161,7 @@ function M.take(bufnr, tick, hunks, want, stamp)
 end
 
 --- Mark a conflict between a changed file and its buffer's unsaved edits. Both texts stay.
-function M.part(bufnr)
+function M.mark_conflict(bufnr)
   if api.nvim_buf_is_loaded(bufnr) then
     save.mark_conflict(bufnr)
     update_stamp(bufnr)
@@ -183,7 +183,7 @@ end
 
 --- Set the file format options of a buffer without marking it as modified.
 ---@param layout { fileencoding: string, bomb: boolean, fileformat: string }
-function M.lay(bufnr, layout)
+function M.set_format(bufnr, layout)
   local options = vim.bo[bufnr]
   local modified, modifiable = options.modified, options.modifiable
   options.modifiable = true
@@ -195,7 +195,7 @@ end
 
 --- Called after a prompt was sent.
 function M.after_prompt()
-  watch.expected()
+  watch.after_prompt()
   M.quiet(true)
 end
 
@@ -290,9 +290,9 @@ end
 --- not prompt about files there that change on disk.
 ---@param roots string[]
 ---@param acknowledged? integer see `acp.buffers.watch`
-function M.turns(roots, acknowledged) M.quiet(watch.turns(roots, acknowledged)) end
+function M.set_turns(roots, acknowledged) M.quiet(watch.set_turns(roots, acknowledged)) end
 
-M.home = watch.home
+M.set_session_roots = watch.set_session_roots
 
 --- Return file information for a prompt to session `n`, so that the host need not request it before
 --- it sends the prompt: the number of the prompt, and all unsaved text up to `MAX_BYTES`. Call

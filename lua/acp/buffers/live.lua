@@ -140,7 +140,7 @@ function M.load(path, real, fileencodings)
 end
 
 local function apply(bufnr, hunks, want)
-  put.hunks(bufnr, hunks)
+  put.apply_hunks(bufnr, hunks)
   local options = vim.bo[bufnr]
   if want.empty then api.nvim_buf_set_lines(bufnr, 0, -1, true, {}) end
   if not want.eol then options.endoffile = false end

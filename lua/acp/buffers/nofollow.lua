@@ -34,7 +34,7 @@ end
 --- regular file (Neovim would block on a pipe). Return nil if it can be shown or does not exist.
 ---@param real string
 ---@return string|nil
-function M.barred(real)
+function M.why_not_shown(real)
   local stat = uv.fs_stat(real)
   local other = stat and stat.type ~= 'file'
   return M.why(real) or (other and ('it is a %s now'):format(stat.type) or nil)

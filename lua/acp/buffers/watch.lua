@@ -153,7 +153,7 @@ function M.attach(bufnr, path)
 end
 
 --- Whether the host is editing the buffer.
-function M.held(bufnr) return watched[bufnr] ~= nil and watched[bufnr].held == true end
+function M.is_held(bufnr) return watched[bufnr] ~= nil and watched[bufnr].held == true end
 
 --- Mark that the save in progress does not resolve the conflict with the file on disk.
 function M.unaware(bufnr) unaware[bufnr] = true end
@@ -294,7 +294,7 @@ end)
 on({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, request_refresh)
 
 --- Set the files that have pending edits.
-function M.pending(paths)
+function M.set_pending(paths)
   pending = {}
   for _, path in ipairs(paths) do
     pending[path] = true
@@ -313,7 +313,7 @@ end
 ---@param list string[]
 ---@param acknowledged? integer number of the last prompt that `list` takes into account
 ---@return boolean any
-function M.turns(list, acknowledged)
+function M.set_turns(list, acknowledged)
   running = list
   expected = vim.tbl_filter(function(one) return one[1] > (acknowledged or 0) end, expected)
   update_roots()
@@ -324,7 +324,7 @@ end
 --- Set the directories of a session, in which its next turn will run.
 ---@param n integer
 ---@param list string[]
-function M.home(n, list) homes[n] = list end
+function M.set_session_roots(n, list) homes[n] = list end
 
 --- Expect a turn of session `n`, whose prompt is about to be sent. All earlier saves are reported
 --- now and later ones will be, so the host need not ask. Call `expected` directly after the prompt.
@@ -340,13 +340,13 @@ function M.expect(n)
 end
 
 --- Called after the prompt was sent, for work that must not delay it.
-function M.expected() silent_saves.come_last() end
+function M.after_prompt() silent_saves.come_last() end
 
 --- Forget all watched buffers and turns after the host has exited.
 function M.host_gone()
   watched, unaware, changed = {}, {}, {}
   homes, expected = {}, {}
-  M.turns({})
+  M.set_turns({})
 end
 
 return M

@@ -44,15 +44,15 @@ local ALL = { 'permissions', 'elicitations', 'questions' }
 --- Return the number of pending questions of a session, including those that are not listed.
 ---@param session acp.Session
 ---@return integer
-function M.asked(session) return pending(session, ALL) end
+function M.question_count(session) return pending(session, ALL) end
 
 --- Return whether the agent waits for the user's answer.
 ---@param session acp.Session
-function M.waits(session) return pending(session, OF_AGENT) > 0 end
+function M.is_waiting(session) return pending(session, OF_AGENT) > 0 end
 
 --- Return whether the words of a session change with time.
 ---@param session acp.Session
-function M.ticks(session) return BUSY[session.status] ~= nil and not M.waits(session) end
+function M.is_ticking(session) return BUSY[session.status] ~= nil and not M.is_waiting(session) end
 
 --- Return the number of pending hunks, counting each file once.
 ---@param edits acp.Edit[]
@@ -116,7 +116,7 @@ local function status(n, session)
   end
   started[n] = word == 'starting' and (started[n] or vim.uv.now()) or nil
   if started[n] then return word .. ' ' .. time(vim.uv.now() - started[n]) end
-  if M.waits(session) then return 'waiting for you' end
+  if M.is_waiting(session) then return 'waiting for you' end
   if BUSY[word] then
     word = word == 'running' and session.retrying or word
     return turn and not turn.took and word .. ' ' .. time(elapsed(turn)) or word
@@ -141,7 +141,7 @@ end
 ---@param edits acp.Edit[]
 ---@return acp.Activity
 function M.of(n, session, edits)
-  local waits, asked, counts = M.waits(session), M.asked(session), {}
+  local waits, asked, counts = M.is_waiting(session), M.question_count(session), {}
   local more = not waits or asked > 1
   counts[#counts + 1] = more and counted(asked, 'question', 'questions') or nil
   counts[#counts + 1] = counted(M.hunks(edits), 'to review', 'to review')
@@ -170,7 +170,7 @@ M.watch = require('acp.base.once')(function()
   on('User', function()
     for n, turn in pairs(turns) do
       local session = not turn.took and state.get().sessions[n]
-      if session then measure(turn, M.waits(session)) end
+      if session then measure(turn, M.is_waiting(session)) end
     end
   end, { pattern = 'AcpState' })
 end)

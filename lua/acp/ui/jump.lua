@@ -5,7 +5,7 @@ local api = vim.api
 
 --- Return whether a file may be shown in this window: no float, preview, fixed or special window.
 local function is_ordinary(win)
-  return not require('acp.ui.win').floats(win)
+  return not require('acp.ui.win').is_float(win)
     and vim.bo[api.nvim_win_get_buf(win)].buftype == ''
     and not vim.wo[win].previewwindow
     and not vim.wo[win].winfixbuf

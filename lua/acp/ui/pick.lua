@@ -33,7 +33,7 @@ end
 --- Drop the active question if its picker has closed. Some pickers never call back when they are
 --- closed. If the current window is an ordinary one, no picker is open.
 local function abandon_closed()
-  if active and free() and not require('acp.ui.win').floats(0) then
+  if active and free() and not require('acp.ui.win').is_float(0) then
     local old = active
     active = nil
     old.drop()

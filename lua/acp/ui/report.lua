@@ -104,7 +104,7 @@ local function replace(win, bufnr, opts)
   require('acp.ui.window').when_free(function()
     if not vim.api.nvim_win_is_valid(win) then return end
     require('acp.ui.window').replace(win, bufnr, opts)
-    if not require('acp.ui.win').floats(win) then vim.api.nvim_win_set_height(win, opts.size) end
+    if not require('acp.ui.win').is_float(win) then vim.api.nvim_win_set_height(win, opts.size) end
   end)
 end
 

@@ -22,7 +22,7 @@ end
 local function questions_elsewhere(n)
   local count = #state.get().elicitations
   for other, session in pairs(state.get().sessions) do
-    if other ~= n then count = count + activity.asked(session) end
+    if other ~= n then count = count + activity.question_count(session) end
   end
   if count == 0 then return nil end
   return ('%d %s elsewhere'):format(count, count == 1 and 'question' or 'questions')
@@ -64,7 +64,7 @@ function M.update()
     end
   end
   local session = state.session()
-  return session ~= nil and activity.ticks(session)
+  return session ~= nil and activity.is_ticking(session)
 end
 
 return M

@@ -4,7 +4,7 @@ local M = {}
 local api = vim.api
 
 ---@return boolean
-function M.floats(win) return api.nvim_win_get_config(win).relative ~= '' end
+function M.is_float(win) return api.nvim_win_get_config(win).relative ~= '' end
 
 --- Return the width of the text area of a window.
 ---@return integer cells
@@ -17,7 +17,10 @@ end
 ---@param tab integer
 ---@return integer[]
 function M.splits(tab)
-  return vim.tbl_filter(function(win) return not M.floats(win) end, api.nvim_tabpage_list_wins(tab))
+  return vim.tbl_filter(
+    function(win) return not M.is_float(win) end,
+    api.nvim_tabpage_list_wins(tab)
+  )
 end
 
 --- Set the local value of a window option.

@@ -93,7 +93,7 @@ def test_highlights_are_drawn_in_a_closed_fold_too(front: Editor) -> None:
     front.lua(replace, ["abcdefgh", "more", ""], decor)
     front.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/1'), { 1, 0 })")
     assert colours(front) == "aacceeccc"
-    front.lua("require('acp.features.chat.view').folds(1, { 't1', 0, 2, false })")
+    front.lua("require('acp.features.chat.view').set_folds(1, { 't1', 0, 2, false })")
     closed = "vim.fn.win_execute(vim.fn.bufwinid('acp://chat/1'), 'echon foldclosed(1)')"
     assert front.lua(f"return {closed}") == "1"
     assert colours(front) == "aacceeccc"

@@ -57,7 +57,7 @@ def save_line(editor: Editor, line: int, text: str) -> None:
 def end_turn(editor: Editor, agent: StepwiseAgent) -> None:
     agent.end()
     editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
-    editor.wait("require('acp.buffers.disk_changes').settled()")
+    editor.wait("require('acp.buffers.disk_changes').is_settled()")
 
 
 def test_text_that_the_user_saves_during_a_turn_is_theirs(

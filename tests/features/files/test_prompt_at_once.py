@@ -76,11 +76,13 @@ def test_a_prompt_after_a_scan_sends_no_request_to_neovim(warm: Editor) -> None:
     warm.lua(RECORD)
     warm.turn("say three")
     warm.wait("#_G.calls == 2")
-    assert warm.lua("return _G.calls") == ["unsaved", "turns"], "before the prompt, after the turn"
+    assert warm.lua("return _G.calls") == ["unsaved", "set_turns"], (
+        "before the prompt, after the turn"
+    )
     warm.lua("vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'unsaved' }) _G.calls = {}")
     warm.turn("say four")
     warm.wait("#_G.calls == 2")
-    assert warm.lua("return _G.calls") == ["unsaved", "turns"]
+    assert warm.lua("return _G.calls") == ["unsaved", "set_turns"]
     choose_first(warm)
     warm.cmd("Acp restore 4")
     assert warm.lines(str(warm.work / "a.txt"))[0] == "unsaved", "the checkpoint has it"
@@ -91,7 +93,7 @@ def test_large_unsaved_text_is_requested(warm: Editor) -> None:
     warm.lua("vim.api.nvim_buf_set_lines(0, 0, 1, true, { ('unsaved '):rep(10000) })")
     warm.turn("say three")
     warm.wait("#_G.calls == 3")
-    assert warm.lua("return _G.calls") == ["unsaved", "unsaved", "turns"]
+    assert warm.lua("return _G.calls") == ["unsaved", "unsaved", "set_turns"]
 
 
 def test_a_save_just_after_the_prompt_is_the_users(warm: Editor) -> None:

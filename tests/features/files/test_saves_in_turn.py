@@ -188,7 +188,7 @@ def test_a_file_touched_or_replaced_in_an_earlier_turn_is_saved(
         editor.lua("vim.fn.setline(16, 'mine')")
     editor.turn(silently(again))
     editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
-    editor.wait("require('acp.buffers.disk_changes').settled()")
+    editor.wait("require('acp.buffers.disk_changes').is_settled()")
     editor.lua("vim.fn.setline(16, 'mine')")
     save(editor, WRITTEN)
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
@@ -212,7 +212,7 @@ def test_a_file_that_no_store_keeps_is_not_overwritten_without_a_prompt(
     if ended:
         end(editor)
         editor.wait("not require('acp.buffers.watch').at_work(...)", str(path))
-        editor.wait("require('acp.buffers.disk_changes').settled()")
+        editor.wait("require('acp.buffers.disk_changes').is_settled()")
     editor.keys(":w<CR>")
     editor.wait_screen("Do you really want to write to it")
     editor.keys("n")

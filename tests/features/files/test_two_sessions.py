@@ -120,7 +120,7 @@ def test_file_stamps_outlive_the_turn_of_another_session(editor: Editor) -> None
     editor.cmd("call setline(16, 'mine')")
     agent.ask("silently", "sed -i 's/^line 4$/four/' a.txt")
     root = str(editor.work)
-    editor.lua("require('acp.buffers.disk_changes').turns(...)", [root, root + "/sub"])
+    editor.lua("require('acp.buffers.disk_changes').set_turns(...)", [root, root + "/sub"])
     agent.ask("runs", "a.txt", "true")
     editor.wait("(require('acp').state().sessions[1].edits or {})[1]")
     agent.end()

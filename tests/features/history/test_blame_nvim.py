@@ -140,7 +140,7 @@ def test_blame_can_be_turned_off(editor: Editor) -> None:
     editor.cmd("Acp blame")
     assert (
         editor.lua(
-            "return require('acp.features.blame.view').shows(vim.api.nvim_get_current_buf())"
+            "return require('acp.features.blame.view').is_shown(vim.api.nvim_get_current_buf())"
         )
         is False
     )

@@ -64,7 +64,7 @@ local function start_failure(reason)
   local old = reason:match('needs Python [%d.]+, this is (.*)')
   local what = reason:match('ModuleNotFoundError: (.*)')
     or old and messages.python_too_old:format(old)
-  if what and source ~= 'option' and python.broken() then what = messages.venv_broken end
+  if what and source ~= 'option' and python.is_broken() then what = messages.venv_broken end
   if what then return messages.with_way_out:format(what, python.way_out(), path) end
   return messages.host_failed:format(reason)
 end
@@ -126,7 +126,7 @@ local function start_own()
 end
 
 --- Called by the shared host once it has cleaned up after `leave`.
-function M.left() channel = nil end
+function M.on_exit() channel = nil end
 
 --- Return the arguments of the verb `setup`: all options, and the additions of listeners.
 local function setup_args()

@@ -68,7 +68,7 @@ end
 function M.name(source) return names[source] end
 
 --- Whether the `.venv` exists but its interpreter does not, as after a system update.
-function M.broken()
+function M.is_broken()
   local stat = vim.uv.fs_stat
   return stat(M.venv()) ~= nil and stat(M.in_venv()) == nil
 end
@@ -88,7 +88,7 @@ function M.unusable()
   local path, source = M.find()
   if vim.fn.executable(path) == 1 then return nil end
   local messages, way_out = require('acp.base.messages'), M.way_out()
-  if M.broken() and source ~= 'option' then
+  if M.is_broken() and source ~= 'option' then
     return messages.venv_way_out:format(messages.venv_broken, way_out)
   end
   return messages.python_not_found:format(path, way_out)

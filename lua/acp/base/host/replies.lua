@@ -16,7 +16,7 @@ end
 --- Frame operation: an answer.
 ---@param id integer
 ---@param reply any[]
-function M.answered(id, reply)
+function M.on_reply(id, reply)
   local on_reply = waiting[id]
   waiting[id] = nil
   if on_reply then on_reply(reply) end

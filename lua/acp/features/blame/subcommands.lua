@@ -15,7 +15,7 @@ M.blame = {
   end,
   run = subcommand.shown(function(args)
     local view, bufnr = require('acp.features.blame.view'), vim.api.nvim_get_current_buf()
-    if not require('acp.config').get().blame and not view.shows(bufnr) then
+    if not require('acp.config').get().blame and not view.is_shown(bufnr) then
       require('acp.base.notify').echo('info', require('acp.base.messages').blame_off)
     elseif not args[1] then
       view.toggle(bufnr)

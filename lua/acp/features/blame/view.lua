@@ -159,7 +159,7 @@ function M.hide(bufnr)
 end
 
 --- Whether the buffer shows blame.
-function M.shows(bufnr) return shown[bufnr] ~= nil end
+function M.is_shown(bufnr) return shown[bufnr] ~= nil end
 
 --- Frame operation: the authors of a buffer's lines at `tick`.
 ---@param ranges integer[] flat: first row, row after the last (0-based) and author of each range

@@ -134,7 +134,7 @@ local function update()
         set(win, 'winbar', value)
       end
       local session = shown and require('acp.base.state').get().sessions[n]
-      busy = busy or session and activity.ticks(session) or false
+      busy = busy or session and activity.is_ticking(session) or false
     end
   end
   return busy

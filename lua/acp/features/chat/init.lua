@@ -10,7 +10,7 @@ return {
     chat = { 'view', 'replace' },
     text = { 'view', 'append' },
     reset_chat = { 'view', 'reset' },
-    folds = { 'view', 'folds' },
+    folds = { 'view', 'set_folds' },
     gather = { 'view', 'gather' },
     ungather = { 'view', 'ungather' },
     fold_open = { 'view', 'fold_open' },

@@ -226,7 +226,7 @@ end
 
 --- Frame operation: add folds, see `acp.features.chat.folds`.
 ---@param list any[] id, first row, last row and open of each fold, one after the other
-function M.folds(n, list)
+function M.set_folds(n, list)
   if chats[n] and not chats[n].awaited then folds.add(chats[n], list) end
 end
 

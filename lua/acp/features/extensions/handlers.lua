@@ -74,7 +74,7 @@ end
 --- Frame operation: a notification of an agent.
 ---@param params any
 ---@param context acp.ExtensionContext
-function M.notified(params, context)
+function M.on_notification(params, context)
   local handler = handlers[context.method]
   if not handler then return end
   local ok, err = pcall(handler, params, context)

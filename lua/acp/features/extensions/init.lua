@@ -2,8 +2,8 @@
 ---@type acp.Feature
 return {
   frame = {
-    extension = { 'handlers', 'notified' },
-    extension_answer = { 'requests', 'answered' },
+    extension = { 'handlers', 'on_notification' },
+    extension_answer = { 'requests', 'on_answer' },
   },
   signals = {
     setup = function(args)

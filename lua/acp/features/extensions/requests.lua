@@ -64,7 +64,7 @@ end
 --- Frame operation: the outcome of a request.
 ---@param id integer
 ---@param outcome { result: any, error: acp.ExtensionError|nil }
-function M.answered(id, outcome) finish(id, outcome.result, outcome.error) end
+function M.on_answer(id, outcome) finish(id, outcome.result, outcome.error) end
 
 --- Fail all requests because the host has exited.
 function M.host_gone()

@@ -264,7 +264,7 @@ local function unfit(win)
   local messages = require('acp.base.messages')
   if vim.w[win].acp or vim.w[win].acp_review then
     return messages.follow_elsewhere
-  elseif require('acp.ui.win').floats(win) then
+  elseif require('acp.ui.win').is_float(win) then
     return messages.follow_elsewhere
   elseif vim.wo[win].winfixbuf or vim.bo[api.nvim_win_get_buf(win)].buftype ~= '' then
     return messages.follow_elsewhere

@@ -4,9 +4,9 @@ return {
   windows = { 'form' },
   frame = {
     form = { 'view', 'open' },
-    form_problems = { 'view', 'problems' },
+    form_problems = { 'view', 'show_problems' },
     form_review = { 'view', 'review' },
-    form_closed = { 'view', 'closed' },
+    form_closed = { 'view', 'on_closed' },
   },
   signals = { form_here = { 'view', 'current', if_loaded = true } },
 }

@@ -89,7 +89,7 @@ end
 --- Frame operation: show the problems of a form as diagnostics.
 ---@param id string
 ---@param problems { [1]: integer, [2]: string }[] `{row, text}` of each, 0-based
-function M.problems(id, problems)
+function M.show_problems(id, problems)
   local bufnr = buffer_of(id)
   if not bufnr then return end
   forget(bufnr)
@@ -134,7 +134,7 @@ end
 ---@param id string
 ---@param outcome string
 ---@param by string
-function M.closed(id, outcome, by)
+function M.on_closed(id, outcome, by)
   local bufnr = buffer_of(id)
   if not bufnr then return end
   if by == 'user' or not vim.bo[bufnr].modified then

@@ -68,7 +68,7 @@ end
 --- Return the ids of the options that `:Acp allow` and `:Acp deny` accept.
 ---@return string[]
 function M.option_ids()
-  local id = require('acp.features.permissions.seen').meant()
+  local id = require('acp.features.permissions.seen').target()
   return ids(id and options_of(id) or {})
 end
 
@@ -87,7 +87,7 @@ function M.here()
   local id = question.here()
   if not id then return end
   if not question.options(id) then return host('bring', { id = id }) end
-  return require('acp.features.permissions.seen').takes(id) and id or nil
+  return require('acp.features.permissions.seen').may_answer(id) and id or nil
 end
 
 --- Answer the question under the cursor with its first option of `kind`.

@@ -28,6 +28,6 @@ return {
     question_here = { 'float', 'here' },
     question_for_command = { 'seen', 'oldest' },
     question_for_key = { 'decide', 'here' },
-    question_answerable = { 'seen', 'takes' },
+    question_answerable = { 'seen', 'may_answer' },
   },
 }

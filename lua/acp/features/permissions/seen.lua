@@ -193,7 +193,7 @@ end
 ---@param id integer|string
 ---@param was_there? boolean whether it was on the screen when the command line was typed
 ---@return boolean
-function M.takes(id, was_there)
+function M.may_answer(id, was_there)
   update()
   if not last.pending[id] then
     say('warn', 'question_over')
@@ -211,7 +211,7 @@ end
 function M.oldest()
   update()
   local line = executing or { id = last.oldest, typed = false }
-  if line.id then return M.takes(line.id, line.typed) and line.id or nil end
+  if line.id then return M.may_answer(line.id, line.typed) and line.id or nil end
   if last.oldest then
     refuse_new()
   else
@@ -222,7 +222,7 @@ end
 --- Return the question that was the oldest when the current command line was entered; without a
 --- command line, the oldest one.
 ---@return integer|string|nil id
-function M.meant()
+function M.target()
   update()
   local line = executing or entered
   return line and line.id or last.oldest

@@ -41,7 +41,7 @@ end
 --- here. A float below a floating chat keeps its height.
 local function fit(bufnr)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-    if vim.w[win].acp and not require('acp.ui.win').floats(win) then
+    if vim.w[win].acp and not require('acp.ui.win').is_float(win) then
       local bar = vim.fn.getwininfo(win)[1].winbar -- 1 if the user sets a global 'winbar'
       local height = math.min(vim.api.nvim_win_text_height(win, {}).all, MOST) + bar
       vim.api.nvim_win_set_height(win, math.max(height, vim.api.nvim_win_get_height(win)))
@@ -86,7 +86,7 @@ end
 local function place(n)
   local chat = require('acp.ui.window').showing(require('acp.ui.chats').bufnr(n))
   local size = LEAST
-  if require('acp.ui.window.below').wanted(chat) then
+  if require('acp.ui.window.below').is_wanted(chat) then
     size = math.max(math.min(plans[n] and #plans[n].lines or LEAST, MOST), LEAST)
   end
   return {

@@ -61,7 +61,7 @@ end
 ---@param paths string[] absolute
 ---@param ranges? acp.Chip[]
 function M.add(n, paths, ranges)
-  M.restore(n or require('acp.base.state').meant(), paths, ranges)
+  M.restore(n or require('acp.base.state').default_session(), paths, ranges)
   local names = vim.tbl_map(M.label, paths)
   for _, chip in ipairs(ranges or {}) do
     local range = require('acp.features.prompts.chips').resolve(chip)
@@ -80,7 +80,7 @@ end
 
 --- Let the user choose an attachment to remove.
 function M.manage()
-  local n = require('acp.base.state').meant()
+  local n = require('acp.base.state').default_session()
   local paths, ranges = M.list(n), M.chips(n)
   local labels = vim.list_extend(vim.tbl_map(M.label, paths), M.range_labels(n))
   if #labels == 0 then
@@ -107,7 +107,7 @@ end
 
 --- Ask the host to attach the image of the clipboard.
 function M.from_clipboard()
-  local n = require('acp.base.state').meant()
+  local n = require('acp.base.state').default_session()
   require('acp.base.host').notify('attach', { clipboard = true, composer = n })
 end
 

@@ -21,7 +21,7 @@ local function prompt(opts)
   local context = require('acp.features.prompts.context')
   local create = require('acp.features.prompts.chips').create
   local chips = range and { create(range.bufnr, range.first, range.last) } or {}
-  local n = require('acp.base.state').meant()
+  local n = require('acp.base.state').default_session()
   local args = context.prompt(opts.args, chips, n)
   args.new = new
   args.now = opts.now
@@ -42,7 +42,7 @@ function M.prompt(opts) guard(prompt, opts) end
 ---@param opts table arguments of a user command
 function M.send(opts)
   if opts.args:match('^%s*$') then
-    require('acp.features.prompts.composer').send_now(require('acp.base.state').meant())
+    require('acp.features.prompts.composer').send_now(require('acp.base.state').default_session())
   else
     M.prompt(vim.tbl_extend('force', opts, { now = true }))
   end

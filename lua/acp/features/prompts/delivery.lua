@@ -33,7 +33,7 @@ end
 
 --- Frame operation: the host has confirmed a prompt. The snapshot reports its further state.
 ---@param id integer
-function M.taken(id)
+function M.on_confirmed(id)
   unconfirmed = vim.tbl_filter(function(one)
     if one.id == id then confirmed[#confirmed + 1] = one end
     return one.id ~= id
@@ -50,7 +50,7 @@ end
 --- Record that the host has sent a prompt to its agent. The same text in a queue is then another
 --- prompt, unless this one was returned to the queue.
 ---@param id integer
-function M.sent(id)
+function M.on_sent(id)
   for _, list in ipairs({ confirmed, unconfirmed }) do
     for _, one in ipairs(list) do
       if one.id == id then one.sent = true end
@@ -198,7 +198,7 @@ end
 ---@param opts acp.OwnPromptOpts
 function M.write(text_or_blocks, opts)
   local context = require('acp.features.prompts.context')
-  local n = opts.session or require('acp.base.state').meant()
+  local n = opts.session or require('acp.base.state').default_session()
   local blocks = type(text_or_blocks) == 'table'
   local text = blocks and '' or text_or_blocks --[[@as string]]
   local paths = vim.tbl_map(

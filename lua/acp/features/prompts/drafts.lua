@@ -319,7 +319,7 @@ function M.recall(n)
   local cwd = require('acp.base.places').cwd()
   if cwd == '' or recalled[cwd] then return false end
   recalled[cwd] = true
-  return take(cwd, n or require('acp.base.state').meant())
+  return take(cwd, n or require('acp.base.state').default_session())
 end
 
 return M

@@ -39,7 +39,7 @@ local function run_waiting() require('acp.features.prompts.call_all')(waiting) e
 --- Frame operation: add prompts of earlier Neovims, oldest first. Known prompts keep their
 --- position, which a walk may refer to.
 ---@param texts string[]
-function M.told(texts)
+function M.receive(texts)
   is_complete = true
   local known = {} ---@type table<string, true>
   for _, text in ipairs(sent) do

@@ -114,7 +114,7 @@ end
 --- Send all prompts in a new session.
 function M.run()
   local prompts = list
-  local n = require('acp.base.state').meant()
+  local n = require('acp.base.state').default_session()
   if not require('acp.features.prompts.delivery').hold(n, vim.tbl_map(args_of, prompts)) then
     return
   end

@@ -155,7 +155,7 @@ end
 
 --- Open the queue of the current session once the host has confirmed all prompts.
 local function edit()
-  local n = require('acp.base.state').meant()
+  local n = require('acp.base.state').default_session()
   require('acp.features.prompts.delivery').when_taken(function() open(n) end)
 end
 

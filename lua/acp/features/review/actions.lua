@@ -90,7 +90,7 @@ function M.open(files)
     end
   elseif #files == 0 then
     require('acp.base.notify').echo('info', require('acp.base.messages').no_edits)
-  elseif request.awaited() then
+  elseif request.may_open() then
     tab.present(vim.tbl_map(to_review_file, files), edits, request.path())
   end
 end

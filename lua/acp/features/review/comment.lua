@@ -83,7 +83,7 @@ end
 
 --- Frame operation: the lines that a remark refers to. They do not follow later edits.
 ---@param id integer
-function M.understood(id, first, last, lines)
+function M.set_lines(id, first, last, lines)
   for _, one in ipairs(waiting) do
     if one.remark.id == id then
       one.remark.first, one.remark.last, one.remark.lines = first, last, lines
@@ -93,11 +93,11 @@ function M.understood(id, first, last, lines)
 end
 
 --- Frame operation: store a paragraph for the next prompt of session `n`.
-function M.noted(n, text) notes[#notes + 1] = { n = n, text = text } end
+function M.add_note(n, text) notes[#notes + 1] = { n = n, text = text } end
 
 --- Frame operation: these remarks and all notes were sent with a prompt of session `n`.
 ---@param ids integer[]
-function M.gone(n, ids)
+function M.on_remarks_sent(n, ids)
   notes = vim.tbl_filter(function(note) return note.n ~= n end, notes)
   waiting = vim.tbl_filter(function(one)
     local goes = vim.tbl_contains(ids, one.remark.id)

@@ -34,7 +34,7 @@ local source = {
 --- Frame operation: compare the two texts of each file.
 ---@param files { path: string, base: string[], after: string[] }[]
 function M.open(files)
-  if not require('acp.features.review.request').awaited() then return end
+  if not require('acp.features.review.request').may_open() then return end
   tab.close()
   for _, file in ipairs(files) do
     file.kind, file.hunks, file.label = #file.base == 0 and 'created' or 'modified', 1, 'changed'

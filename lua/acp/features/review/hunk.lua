@@ -44,7 +44,7 @@ end
 function M.visit(path, row)
   local position = package.loaded['acp.features.review.position']
   if position and position.visit(path, row) then return end
-  local barred = require('acp.buffers.nofollow').barred(path)
+  local barred = require('acp.buffers.nofollow').why_not_shown(path)
   if barred then
     local message = require('acp.base.messages').not_to_open
     return require('acp.base.notify').echo('warn', message:format(vim.fs.basename(path), barred))
@@ -136,7 +136,7 @@ end
 --- Go to the next hunk after a decision, if the user is still at the same place in Normal mode.
 ---@param path? string nil if no hunk is left
 ---@param row? integer 0-based
-function M.jumped(path, row)
+function M.go_to_next(path, row)
   local there = api.nvim_get_mode().mode == 'n' and vim.deep_equal(decided_at, place())
   decided_at = nil
   if there and path then M.visit(path, row or 0) end

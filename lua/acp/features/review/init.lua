@@ -15,15 +15,15 @@ return {
   },
   windows = { 'edits', 'review', 'review_files' },
   frame = {
-    remark = { 'comment', 'understood' },
-    remarked = { 'comment', 'gone' },
-    noted = { 'comment', 'noted' },
+    remark = { 'comment', 'set_lines' },
+    remarked = { 'comment', 'on_remarks_sent' },
+    noted = { 'comment', 'add_note' },
     hunks = { 'inline', 'set' },
-    next_hunk = { 'hunk', 'jumped' },
+    next_hunk = { 'hunk', 'go_to_next' },
     review = { 'actions', 'open' },
     compare = { 'comparison', 'open' },
     propose = { 'proposal', 'open' },
-    propose_marks = { 'proposal', 'marked' },
+    propose_marks = { 'proposal', 'set_marks' },
     quickfix = { 'list', 'quickfix' },
   },
   signals = {
@@ -37,8 +37,8 @@ return {
       past.shown = inline and inline.paths() or {}
       past.remarks, past.notes = comment and comment.remarks(), comment and comment.notes()
     end,
-    question_amended = { 'proposal', 'amended', if_loaded = true },
+    question_amended = { 'proposal', 'edited_texts', if_loaded = true },
     review_wanted = { 'proposal', 'ask' },
-    question_shown = { 'proposal', 'shown', if_loaded = true },
+    question_shown = { 'proposal', 'open_id', if_loaded = true },
   },
 }

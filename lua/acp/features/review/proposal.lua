@@ -141,11 +141,11 @@ local source = {
 --- Return the edited proposals of a permission, for an answer that is given elsewhere.
 ---@param id integer|string
 ---@return table<string, string>|nil
-function M.amended(id) return open and open.id == id and amended() or nil end
+function M.edited_texts(id) return open and open.id == id and amended() or nil end
 
 --- Return the permission that is open here if this is the current tab page.
 ---@return integer|string|nil id
-function M.shown()
+function M.open_id()
   local review = tab.state()
   local here = open and review and review.source == source
   return here and api.nvim_get_current_tabpage() == review.tab and open.id or nil
@@ -177,7 +177,7 @@ end
 --- Set the diagnostics of a permission's proposals, if it is open here.
 ---@param id integer|string
 ---@param files { path: string, marks: acp.ProposalMark[] }[]
-function M.marked(id, files)
+function M.set_marks(id, files)
   if not open or open.id ~= id then return end
   for _, file in ipairs(open.files) do
     local found = vim.iter(files):find(function(one) return one.path == file.path end)
@@ -192,7 +192,7 @@ end
 ---   are lines; a new file has no `base`; `kind` may be 'deleted'; `label` replaces 'proposed'
 ---@param options acp.PermissionOption[]
 function M.open(id, files, options)
-  if not require('acp.features.review.request').awaited() then return end
+  if not require('acp.features.review.request').may_open() then return end
   if #files == 0 then
     return require('acp.base.notify').echo('info', require('acp.base.messages').no_edits_shown)
   end

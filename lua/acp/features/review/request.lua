@@ -20,7 +20,7 @@ function M.open() return requested_at ~= nil end
 function M.path() return first_path end
 
 --- Whether the review may open now. If the user is elsewhere by now, show a message instead.
-function M.awaited()
+function M.may_open()
   local here = requested_at
   requested_at = nil
   if

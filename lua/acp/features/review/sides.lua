@@ -90,7 +90,7 @@ end
 ---@return string title
 function M.right(file)
   if file.kind == 'deleted' then return page('deleted', file, {}), 'deleted by the agent' end
-  local barred = require('acp.buffers.nofollow').barred(file.path)
+  local barred = require('acp.buffers.nofollow').why_not_shown(file.path)
   if barred then return page('gone', file, {}), barred end
   local bufnr = require('acp.buffers.loaded').buffer(file.path)
   if not bufnr then

@@ -7,7 +7,7 @@ local FRAME = 2 -- rows of a border
 --- Return whether a window below `win` has to be a float.
 ---@param win integer|nil
 ---@return boolean
-function M.wanted(win) return win ~= nil and require('acp.ui.win').floats(win) end
+function M.is_wanted(win) return win ~= nil and require('acp.ui.win').is_float(win) end
 
 local function grow(win, rows)
   if vim.api.nvim_win_is_valid(win) then

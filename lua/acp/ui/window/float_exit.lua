@@ -6,7 +6,7 @@ local M = {}
 
 local api = vim.api
 
-local floats, splits = require('acp.ui.win').floats, require('acp.ui.win').splits
+local floats, splits = require('acp.ui.win').is_float, require('acp.ui.win').splits
 
 --- Make an ordinary window the previous one. Called before the user leaves the current tab page.
 local function fix_previous()

@@ -164,7 +164,7 @@ local function set_up(win, bufnr, opts)
   M.adopt(win, vim.tbl_extend('force', fixed, opts.options or {}))
   require('acp.ui.window.titles').entitle(win)
   if side then keep_share(win) end
-  require('acp.ui.window.placement').opened(win)
+  require('acp.ui.window.placement').on_opened(win)
   if opts.last then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 }) end
 end
 
@@ -208,7 +208,7 @@ local function open(bufnr, opts)
   end
   if taken then return M.replace(taken, bufnr, opts) end
   local below = require('acp.ui.window.below')
-  if below.wanted(opts.under) then
+  if below.is_wanted(opts.under) then
     local float = below.open(bufnr, opts.under --[[@as integer]], opts.size, opts.enter or false)
     set_up(float, bufnr, opts)
     return float
@@ -247,7 +247,7 @@ end
 ---@param height integer
 function M.move_below(win, upper, height)
   local below = require('acp.ui.window.below')
-  if below.wanted(upper) then return below.adopt(win, upper, height) end
+  if below.is_wanted(upper) then return below.adopt(win, upper, height) end
   without_entering(vim.fn.win_splitmove, win, upper, { rightbelow = true })
   vim.api.nvim_win_set_height(win, height)
   require('acp.ui.window.rows').keep(win)

@@ -12,7 +12,7 @@ local LEAST = 20 -- columns
 local order, count = {}, 0 ---@type table<integer, integer>, integer
 
 --- Record that an acp window has been opened or reused.
-function M.opened(win)
+function M.on_opened(win)
   count = count + 1
   order[win] = count
 end

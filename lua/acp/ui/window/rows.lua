@@ -4,7 +4,7 @@
 local M = {}
 
 local api = vim.api
-local floats, splits = require('acp.ui.win').floats, require('acp.ui.win').splits
+local floats, splits = require('acp.ui.win').is_float, require('acp.ui.win').splits
 
 ---@class acp.Rows
 ---@field windows string ids of the tab page's windows without floats

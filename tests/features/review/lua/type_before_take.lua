@@ -1,7 +1,7 @@
 local changes = require('acp.buffers.disk_changes')
-local take = changes.take
-changes.take = function(...)
-  changes.take = take
+local take = changes.merge_change
+changes.merge_change = function(...)
+  changes.merge_change = take
   vim.fn.append('$', 'mine')
   return take(...)
 end

@@ -7,4 +7,4 @@ local function note(module, name)
   end
 end
 note(require('acp.buffers.live'), 'write')
-note(require('acp.buffers.disk_changes'), 'take')
+note(require('acp.buffers.disk_changes'), 'merge_change')

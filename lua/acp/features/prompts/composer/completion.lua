@@ -62,7 +62,7 @@ local function commands(base, n)
   return vim.tbl_map(function(name) return items[name] end, names)
 end
 
---- Return the prompts of the library that match. `M.accepted` inserts the text of the chosen one.
+--- Return the prompts of the library that match. `M.replace_name` inserts the text of the chosen one.
 ---@param base string including the `#`
 ---@return table[] items
 local function prompts(base)
@@ -83,7 +83,7 @@ end
 
 --- Put the text of a prompt in place of its name, if one was chosen from the menu.
 ---@return string|nil text
-function M.accepted()
+function M.replace_name()
   local item = vim.v.completed_item
   local text = type(item.user_data) == 'table' and item.user_data.acp_prompt
   local at = vim.api.nvim_win_get_cursor(0)
@@ -151,7 +151,7 @@ end
 
 --- Return whether the cursor is just behind a `/`, `@`, `{` or `#` that starts a word.
 ---@return boolean
-function M.begins()
+function M.is_at_start()
   local kind, base = word()
   if not kind or #base ~= 1 then return false end
   local col = vim.api.nvim_win_get_cursor(0)[2]

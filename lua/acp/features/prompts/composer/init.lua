@@ -131,11 +131,11 @@ local function set_up(n, bufnr)
   on({ 'BufWriteCmd', 'FileWriteCmd' }, function(args) M.write(n, args) end, { buffer = bufnr })
   on(
     'TextChangedI',
-    function() require('acp.features.prompts.composer.popup').typed(n) end,
+    function() require('acp.features.prompts.composer.popup').on_typed(n) end,
     { buffer = bufnr }
   )
   on('CompleteDone', function()
-    local text = require('acp.features.prompts.composer.completion').accepted()
+    local text = require('acp.features.prompts.composer.completion').replace_name()
     if text then add_foreign(composers[n], text) end
   end, { buffer = bufnr })
   watch(n, bufnr)
@@ -510,7 +510,7 @@ end
 ---@param opts? acp.ComposeOpts
 function M.open(opts)
   opts = opts or {}
-  local n = opts.session or (opts.new and state.next()) or state.meant()
+  local n = opts.session or (opts.new and state.next()) or state.default_session()
   local bufnr = M.ensure(n)
   local it = composers[n]
   it.new = it.new or opts.new or false

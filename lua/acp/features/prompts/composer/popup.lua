@@ -49,8 +49,8 @@ local function show()
 end
 
 --- Open the menu if the text just typed in composer `n` starts a completion.
-function M.typed(n)
-  if not completion.begins() or not require('acp.config').get().composer.popup then return end
+function M.on_typed(n)
+  if not completion.is_at_start() or not require('acp.config').get().composer.popup then return end
   if not has_completion() then completion.when_known(n, show) end
 end
 

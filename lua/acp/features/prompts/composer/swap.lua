@@ -10,7 +10,7 @@ local api = vim.api
 ---@param old integer session number
 ---@param new integer
 ---@param by_user boolean
-function M.changed(old, new, by_user)
+function M.replace(old, new, by_user)
   local window, composer = require('acp.ui.window'), require('acp.features.prompts.composer')
   local before = composer.bufnr(old)
   if not before or window.showing(require('acp.ui.chats').bufnr(old)) then return end
@@ -52,9 +52,9 @@ end
 
 --- Move composers after chat `n` was opened: its own below it, and those of other chats that the
 --- new window has separated from their composers.
-function M.opened(n)
+function M.on_opened(n)
   local buffers, window = require('acp.ui.chats'), require('acp.ui.window')
-  local composer, floats = require('acp.features.prompts.composer'), require('acp.ui.win').floats
+  local composer, floats = require('acp.features.prompts.composer'), require('acp.ui.win').is_float
   composer.join(n)
   for other in pairs(buffers.chats) do
     local upper, lower = window.showing(buffers.bufnr(other)), window.showing(composer.bufnr(other))
