@@ -256,8 +256,8 @@ class Connection:
                 await self._attempts.another(error, partial(self._on_retry, error))
 
     def _on_retry(self, why: TransportError, in_s: float) -> None:
-        told = wording.NOT_YET_REACHED
-        self.error = told.format(agent=self.name, reason=why, seconds=round(in_s, 1))
+        template = wording.NOT_YET_REACHED
+        self.error = template.format(agent=self.name, reason=why, seconds=round(in_s, 1))
         self._notify_changed()
 
     async def _not_reached(self, error: TransportError) -> None:
@@ -366,8 +366,8 @@ class Connection:
                 return
             if run.exit is None and transport.exit is None:
                 reason = str(error) or type(error).__name__
-                told = wording.HANDSHAKE_FAILED.format(agent=self.name, reason=reason)
-                self._fail(self._negotiation.failure_reason(told))
+                message = wording.HANDSHAKE_FAILED.format(agent=self.name, reason=reason)
+                self._fail(self._negotiation.failure_reason(message))
                 await transport.stop()
             return
         speaks = self._negotiation.translation

@@ -40,15 +40,15 @@ def carried(entry: Pending, now: Text | None, replaced: bool = False) -> Carried
     merged = merge(entry.live, now, entry.base)
     if isinstance(merged, Merged):
         left = msgspec.structs.replace(entry, base=merged.text, live=now)
-        gone = [hunk for hunk in entry.hunks if left.equal_hunk(entry, hunk) is None]
-        return Carried(_unless_settled(left), _only(entry, gone) if gone else None)
+        lost = [hunk for hunk in entry.hunks if left.equal_hunk(entry, hunk) is None]
+        return Carried(_unless_settled(left), _only(entry, lost) if lost else None)
     return _entangled(entry, now, replaced)
 
 
 def exchanged(entry: Pending, other: Pending) -> Carried:
     """Return another entry of the file, which has the present text, instead of ``entry``."""
-    gone = [hunk for hunk in entry.hunks if other.equal_hunk(entry, hunk) is None]
-    return Carried(_unless_settled(other), _only(entry, gone) if gone else None)
+    lost = [hunk for hunk in entry.hunks if other.equal_hunk(entry, hunk) is None]
+    return Carried(_unless_settled(other), _only(entry, lost) if lost else None)
 
 
 def returned(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending | None]:
@@ -57,11 +57,11 @@ def returned(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending
         return parked, None
     if parked.base is None or parked.live is None or now is None:
         return None, parked
-    held = parked.hunks_in(now)
-    back = _rebased(_only(parked, held), now) if held else None
+    present = parked.hunks_in(now)
+    back = _rebased(_only(parked, present), now) if present else None
     if back is None:
         return None, parked
-    rest = [hunk for hunk in parked.hunks if hunk not in held]
+    rest = [hunk for hunk in parked.hunks if hunk not in present]
     return back, _only(parked, rest) if rest else None
 
 
@@ -84,9 +84,9 @@ def together(some: Pending, others: Pending) -> Pending:
 
 def _entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
     """Carry over the edits except the lines that both sides changed."""
-    held = entry.hunks_in(now)
-    touched = [hunk for hunk in entry.hunks if hunk not in held]
-    left = _rebased(_only(entry, held), now)
+    present = entry.hunks_in(now)
+    touched = [hunk for hunk in entry.hunks if hunk not in present]
+    left = _rebased(_only(entry, present), now)
     if replaced:
         return Carried(_unless_settled(left) if left else None, _only(entry, touched))
     if left is None:

@@ -127,12 +127,12 @@ def _is_complete(text: str, found: Iterable[FilePatch]) -> bool:
     """Return whether every line of a patch is in a hunk, is a note, or belongs to the frame and
     names no other file.
     """
-    told = Counter(line for one in found for hunk in one.hunks for line in hunk.lines)
-    told.update(note for one in found for note in one.notes)
+    counts = Counter(line for one in found for hunk in one.hunks for line in hunk.lines)
+    counts.update(note for one in found for note in one.notes)
     names = {name for one in found for name in (one.path, one.origin)}
     for line in text.split("\n"):
-        if told[line] > 0:
-            told[line] -= 1
+        if counts[line] > 0:
+            counts[line] -= 1
         elif line.strip() and not _is_frame(line.rstrip(), names):
             return False
     return True

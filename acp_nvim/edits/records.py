@@ -130,8 +130,8 @@ class Writer:
         """Write a text of this path if it is new; return its name."""
         if text is None:
             return NONE
-        held, name = self._names.get(id(text), (None, NONE))
-        if held is not text:
+        known, name = self._names.get(id(text), (None, NONE))
+        if known is not text:
             name = self._text(path, text)
         self._names[id(text)] = text, name
         self._names.move_to_end(id(text))

@@ -43,10 +43,10 @@ def from_lines(lines: Iterable[str], eol: bool = True) -> Text:
 
     An empty last line without newline is not a line: it is the newline of the line before.
     """
-    kept = tuple(lines)
-    if len(kept) > 1 and not (eol or kept[-1]):
-        return Text(kept[:-1])
-    return Text(kept, eol) if kept else EMPTY
+    all_lines = tuple(lines)
+    if len(all_lines) > 1 and not (eol or all_lines[-1]):
+        return Text(all_lines[:-1])
+    return Text(all_lines, eol) if all_lines else EMPTY
 
 
 def rows(text: Text) -> tuple[str, ...]:

@@ -322,8 +322,8 @@ class Workspace(Generic[S]):
             turn.on_finished()
         self._learn_trees(turn)
         await self._amends.on_turn_end(session, self.disk.before_use)
-        kept = None if own else self._open_checkpoints.pop(session.n, None)
-        opened = kept or (None, None)
+        checkpoint = None if own else self._open_checkpoints.pop(session.n, None)
+        opened = checkpoint or (None, None)
         await self._briefly(PATIENCE_S, self._end, session, *opened)
 
     def _learn_trees(self, turn: Turn | None) -> None:

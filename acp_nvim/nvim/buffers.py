@@ -99,8 +99,8 @@ class NvimBuffers:
             return WriteResult(outcome, why)
         if outcome == "done":
             after = _text(answer, apply(live.raw.lines, change.hunks), live.raw is live.text)
-            held = await self._is_verified(change.verify, after, stamp)
-            return WriteResult("done", "", saved, after, held, gone)
+            is_verified = await self._is_verified(change.verify, after, stamp)
+            return WriteResult("done", "", saved, after, is_verified, gone)
         return WriteResult(outcome, why, False, await self._restored(live, _text(answer, [])))
 
     async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:

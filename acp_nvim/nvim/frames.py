@@ -110,9 +110,9 @@ class Frames:
         report = answer.result()
         for problem in report["errors"]:
             self._on_error(problem)
-        took = max(int(report["us"]), 1)
-        self._took = took / 1e6
-        self._adapt(took, full)
+        duration_us = max(int(report["us"]), 1)
+        self._took = duration_us / 1e6
+        self._adapt(duration_us, full)
 
     def _adapt(self, took_us: int, full: bool) -> None:
         if took_us > TARGET_US:

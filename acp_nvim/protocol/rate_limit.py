@@ -73,12 +73,12 @@ def rate_limit(error: Exception, now: float | None = None) -> RateLimit | None:
     members = list(_members(error.data))
     texts = [error.message, *(value for _, value in members if isinstance(value, str))]
     texts = [text[:_CHARACTERS] for text in texts]
-    told = [wait for name, value in members if (wait := _wait(name, value, now)) is not None]
+    waits = [wait for name, value in members if (wait := _wait(name, value, now)) is not None]
     limited = error.code == _TOO_MANY or any(_is_429(name, value) for name, value in members)
-    if not (limited or told or any(_SAYS_LIMIT.search(text) for text in texts)):
+    if not (limited or waits or any(_SAYS_LIMIT.search(text) for text in texts)):
         return None
-    told += [wait for text in texts if (wait := _in_words(text)) is not None]
-    return RateLimit(next((wait for wait in told if 0 < wait <= LONGEST), None))
+    waits += [wait for text in texts if (wait := _in_words(text)) is not None]
+    return RateLimit(next((wait for wait in waits if 0 < wait <= LONGEST), None))
 
 
 def _members(data: Any) -> Iterator[tuple[str, Any]]:

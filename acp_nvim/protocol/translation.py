@@ -51,10 +51,10 @@ class Translation(Protocol):
     def is_request_only(self, method: str) -> bool:
         """Return whether this agent accepts this notification only as a request."""
 
-    def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
+    def response(self, response: Response, turn_text: Callable[[str], str]) -> list[Event]:
         """Return the events of an answer: updates that precede it, then the answer.
 
-        The list is empty while the answer is held back. `said` returns the agent's text in the
+        The list is empty while the answer is held back. `turn_text` returns the agent's text in the
         running turn of a session.
         """
 

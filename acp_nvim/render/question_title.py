@@ -261,9 +261,9 @@ def _joined(a: Change, b: Change) -> Change:
 def _diffs(call: ToolCall) -> Iterator[Change]:
     for item in call.content:
         if isinstance(item, schema.Diff):
-            gone = call.kind == "delete" and not item.new_text
+            is_deletion = call.kind == "delete" and not item.new_text
             is_new = not isinstance(item.old_text, str)
-            kind = "deleted" if gone else "created" if is_new else "modified"
+            kind = "deleted" if is_deletion else "created" if is_new else "modified"
             yield _of_texts(item.path, kind, item.old_text, item.new_text)
 
 

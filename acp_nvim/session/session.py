@@ -303,8 +303,8 @@ class Session:
         if self.is_silent:
             return
         there = {key: it for key, it in data.items() if it is not None and it is not UNSET}
-        told = {"session": self.n, **there}
-        self.changes.events.append(Event(name, told, self.transcript.written))
+        event = {"session": self.n, **there}
+        self.changes.events.append(Event(name, event, self.transcript.written))
         self.observer.on_change(self)
 
     def clear(self) -> None:

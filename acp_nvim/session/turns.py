@@ -90,9 +90,9 @@ def _say_rest(session: Session, prompt: Prompt, parts: list[Part]) -> Message:
     if announced is None or announced[0] is not prompt:
         return _say(session, parts)
     message = announced[1]
-    said = message.text()
-    words = next((p for p in parts if isinstance(p, str) and p.startswith(said)), "")
-    rest = [words[len(said) :] if part is words else part for part in parts]
+    text = message.text()
+    words = next((p for p in parts if isinstance(p, str) and p.startswith(text)), "")
+    rest = [words[len(text) :] if part is words else part for part in parts]
     rest = [part for part in rest if part]
     if session.transcript.last is not message:
         return _say(session, rest) if rest else message
@@ -109,8 +109,8 @@ def name_prompt(session: Session, message_id: str) -> None:
     message, session.prompted, session.echo = session.prompted, None, ""
     if message is None:
         return
-    told = session.transcript.message_of("user", message_id)
-    if told is not None and told is not message:
+    existing = session.transcript.message_of("user", message_id)
+    if existing is not None and existing is not message:
         session.transcript.rewrite("user", message_id, [])
     session.transcript.name(message, message_id)
     session.prompt_ids.add(message_id)
@@ -131,8 +131,8 @@ def end(
     `told` is the error for state and event if it differs from `error`. `usage` has the tokens of
     the turn. `quiet` adds no line, because the chat shows the reason elsewhere.
     """
-    came = session.transcript.entries[session.entries_before :]
-    line = _end_line(stop_reason, error, details, came if session.in_turn else None)
+    entries = session.transcript.entries[session.entries_before :]
+    line = _end_line(stop_reason, error, details, entries if session.in_turn else None)
     session.set_retry(None)
     session.echo, session.prompted = "", None
     session.in_turn = False
@@ -183,8 +183,8 @@ def _end_line(
     if stop_reason == "end_turn":
         is_empty = entries is not None and _are_empty(entries)
         return Line("info", wording.NO_ANSWER_CAME) if is_empty else None
-    told = _ENDS.get(stop_reason) or wording.TURN_ENDED.format(reason=stop_reason)
-    return Line("warning", told)
+    text = _ENDS.get(stop_reason) or wording.TURN_ENDED.format(reason=stop_reason)
+    return Line("warning", text)
 
 
 def is_without_answer(session: Session) -> bool:

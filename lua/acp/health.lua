@@ -178,7 +178,7 @@ local function program_of(agent)
   return program, program == '' and '' or vim.fn.exepath(program)
 end
 
---- Whether an agent is an unchanged built-in one, which need not be installed.
+--- Return whether an agent is an unchanged built-in one, which need not be installed.
 ---@param agent acp.AgentConfig
 local function is_built_in(name, agent)
   return vim.deep_equal(agent, require('acp.config').defaults.agents[name])

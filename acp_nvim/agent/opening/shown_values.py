@@ -70,7 +70,7 @@ def _is_secret_name(name: str) -> bool:
 
 def _masked(value: str) -> str:
     """Return the length of a value and its placeholders. Only literal text is hidden."""
-    kept = "".join(match.group() for match in PLACEHOLDER.finditer(value))
+    placeholders = "".join(match.group() for match in PLACEHOLDER.finditer(value))
     count = len(PLACEHOLDER.sub("", value))
     hidden = f"{HIDDEN} ({count} character{'' if count == 1 else 's'})"
-    return f"{hidden} {kept}" if kept else hidden
+    return f"{hidden} {placeholders}" if placeholders else hidden

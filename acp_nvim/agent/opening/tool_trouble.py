@@ -59,8 +59,10 @@ async def open_session(
             connection.tools_names.stop_sharing()
         else:
             connection.withdraw_tools(session)
-            told = wording.TOOLS_REFUSED.format(agent=connection.title, reason=_in_one_line(first))
-            session.notice("warning", told)
+            message = wording.TOOLS_REFUSED.format(
+                agent=connection.title, reason=_in_one_line(first)
+            )
+            session.notice("warning", message)
         return result, tried
     raise first
 

@@ -346,8 +346,8 @@ class Conversation:
         if self.session.own_turn:
             turns.end(self.session, None, connection.exit_summary())
         elif connection.will_reconnect:
-            said = connection.exit_summary() + wording.PART_CONNECTING
-            self.session.notice("warning", said)
+            message = connection.exit_summary() + wording.PART_CONNECTING
+            self.session.notice("warning", message)
 
     async def close(self) -> None:
         """Close the session for the user: end its turn and questions, and close it at the agent

@@ -141,10 +141,10 @@ class Client:
     def _show_retry(self, params: msgspec.Raw) -> None:
         """Show that the agent retries, in the session it names or else in every running one."""
         named = self.router.sessions.get(session_of(params) or "")
-        told = msgspec.json.decode(params) if bytes(params) else None
+        retry = msgspec.json.decode(params) if bytes(params) else None
         for session in [named] if named else list(self.router.sessions.values()):
             if session.in_turn:
-                session.set_retry(retries.reason(told))
+                session.set_retry(retries.reason(retry))
 
     def on_updates(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
         """Apply updates that arrived together in `size` bytes."""

@@ -53,15 +53,15 @@ def command_of(
     variables = tuple(added.items())
     beside = ("terminal/create", cwd, variables)
     if argv == [params.command, *(params.args or ())]:
-        told = requests.command(argv, *beside)
+        command = requests.command(argv, *beside)
     else:
-        told = requests.Command(params.command, None, *beside)
+        command = requests.Command(params.command, None, *beside)
     shown = Launch(
         line,
         None if cwd == session_cwd else cwd,
         [(k, shown_value(k, v)) for k, v in added.items()],
     )
-    return Command(argv, cwd, env, line, told, shown)
+    return Command(argv, cwd, env, line, command, shown)
 
 
 def _directory(path: str) -> str:

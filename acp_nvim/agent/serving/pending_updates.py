@@ -39,6 +39,6 @@ class PendingUpdates:
 
     def pop(self, session_id: str) -> list[Any]:
         """Remove and return the updates of an id."""
-        kept = self._kept.pop(session_id, [])
-        self._size -= sum(size for _, size in kept)
-        return [update for update, _ in kept]
+        pending = self._kept.pop(session_id, [])
+        self._size -= sum(size for _, size in pending)
+        return [update for update, _ in pending]

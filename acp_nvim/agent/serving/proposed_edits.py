@@ -206,8 +206,8 @@ class ProposedEdits:
         async with self._live.hold(*paths):
             del self._made[session.n]
             for amendment in made:
-                kept = amendment.landed and await self._has_amendment(amendment)
-                await self._tell(session, amendment, kept or await self._merge(amendment))
+                has_amendment = amendment.landed and await self._has_amendment(amendment)
+                await self._tell(session, amendment, has_amendment or await self._merge(amendment))
 
     async def _merge(self, amendment: Amendment) -> bool:
         """Merge an amendment into the agent's text as an edit by the user.
@@ -326,8 +326,8 @@ def marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:
     found = next((it for it in decision.effects if it.path == proposal.path), None)
     if found is None or not proposal.whole:
         return []
-    said = effects.marks(found, proposal.base, proposal.text)
-    return [[one.row, one.severity, visible(ends(one.text))] for one in said]
+    marks = effects.marks(found, proposal.base, proposal.text)
+    return [[one.row, one.severity, visible(ends(one.text))] for one in marks]
 
 
 def table(proposal: Proposal) -> dict[str, Any]:

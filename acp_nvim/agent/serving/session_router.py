@@ -351,10 +351,10 @@ def _clear_retry(
     session: Session, run: Iterable[schema.SessionNotification]
 ) -> Iterator[schema.SessionNotification]:
     """Clear the retry message once the agent sends anything but notices and usage."""
-    told = list(run)
-    if not all(isinstance(it.update, schema.Notice | schema.UsageUpdate) for it in told):
+    received = list(run)
+    if not all(isinstance(it.update, schema.Notice | schema.UsageUpdate) for it in received):
         session.set_retry(None)
-    return iter(told)
+    return iter(received)
 
 
 def _is_call(update: Any) -> bool:

@@ -150,10 +150,10 @@ class HttpTransport:
         while True:
             line = await self._outbox.get()
             if self._lost is None:
-                gone = asyncio.Event()
-                posting = self._begin(self._post(line, gone))
-                posting.add_done_callback(partial(_set, gone))
-                await gone.wait()
+                closed = asyncio.Event()
+                posting = self._begin(self._post(line, closed))
+                posting.add_done_callback(partial(_set, closed))
+                await closed.wait()
 
     async def _post(self, line: bytes, gone: asyncio.Event) -> None:
         """Post a message. Set ``gone`` when the next one may follow."""
@@ -272,12 +272,12 @@ class HttpTransport:
             text = wording.WHY_ANSWER_TOO_LONG.format(limit=self._address.message_bytes)
             self._lose(TransportError(text, again=False))
             return
-        said = envelopes.read(answer.body.data)
-        if not (answer.is_success or said.is_answer):
+        envelope = envelopes.read(answer.body.data)
+        if not (answer.is_success or envelope.is_answer):
             self._lose(failures.status_error(self._url, answer.status, answer.headers))
             return
-        self._connection = answer.headers.get(CONNECTION) or said.connection
-        self._version = said.version
+        self._connection = answer.headers.get(CONNECTION) or envelope.connection
+        self._version = envelope.version
         if self._connection is not None:
             self._streams.of(None)
         elif answer.is_success:

@@ -79,8 +79,8 @@ class WebSocketTransport:
         except (WebSocketException, ValueError) as error:
             raise _not_spoken(url, error, again=False) from error
         assert self._socket.response is not None
-        kept = self._socket.response.headers.get_all("Set-Cookie")
-        cookies.keep(self._address.cookies, url, kept)
+        headers = self._socket.response.headers.get_all("Set-Cookie")
+        cookies.keep(self._address.cookies, url, headers)
         work = (self._read(), self._write(), self._watch())
         self._tasks = [asyncio.create_task(one) for one in work]
 

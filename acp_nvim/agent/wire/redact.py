@@ -325,9 +325,9 @@ def blank(value: Any) -> Any:
         }
     if isinstance(value, list):
         return [blank(item) for item in value]
-    kept = value is None or isinstance(value, bool)
-    kept = kept or (isinstance(value, str) and secret_text.is_reference(value))
-    return value if kept else REDACTED
+    is_shown = value is None or isinstance(value, bool)
+    is_shown = is_shown or (isinstance(value, str) and secret_text.is_reference(value))
+    return value if is_shown else REDACTED
 
 
 def _short(session: str) -> str:

@@ -101,9 +101,9 @@ class _View:
             return f"{arrow} {self._clean(message.method)}{label}", False
         failed = message.error is not UNSET
         asked = None if key is None else self._asked.pop((other, key), None)
-        took = "" if asked is None else f" {(line.time - asked.time) * 1000:.0f} ms"
+        duration = "" if asked is None else f" {(line.time - asked.time) * 1000:.0f} ms"
         method = "(answer)" if asked is None else self._clean(asked.method)
-        return f"{arrow} {method}{label}{took}{' error' if failed else ''}", failed
+        return f"{arrow} {method}{label}{duration}{' error' if failed else ''}", failed
 
     def _content(self, content: Raw) -> str:
         text = self._redacted(content) if self._redactor is not None else _decoded(content)

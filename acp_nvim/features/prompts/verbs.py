@@ -195,13 +195,13 @@ def cancel(host: Host, args: Args) -> None:
     ending = conversation is not None and conversation.cancel()
     dismissed = not ending and _dismiss(host, conversation)
     ends_login = not (ending or dismissed) and _cancel_login(host)
-    held = conversation is not None and not (ending or ends_login) and conversation.hold()
+    is_held = conversation is not None and not (ending or ends_login) and conversation.hold()
     cleared = bool(args.get("clear")) and conversation is not None and _clear(conversation)
     if cleared and (already or not ending):
         host.echo("info", wording.QUEUE_CLEARED)
     elif already:
         host.echo("info", wording.CANCELLING)
-    elif conversation is not None and (held or (ending and conversation.session.queue)):
+    elif conversation is not None and (is_held or (ending and conversation.session.queue)):
         count = len(conversation.session.queue)
         on_hold = wording.ONE_ON_HOLD if count == 1 else wording.ON_HOLD
         host.echo("info", on_hold.format(count=count))
@@ -265,9 +265,9 @@ def _hold(host: Host, args: Args) -> None:
         conversation = host.sessions.new(args["prompts"][0]["cwd"])
         if host.settings().chat.open:
             host.screen.push("open_chat", conversation.session.n)
-    held = [prompt_of(host, one) for one in args["prompts"]]
-    waiting.hold_first(conversation.session, held)
-    for prompt in held:
+    prompts = [prompt_of(host, one) for one in args["prompts"]]
+    waiting.hold_first(conversation.session, prompts)
+    for prompt in prompts:
         host.screen.push("taken", prompt.delivery)
 
 

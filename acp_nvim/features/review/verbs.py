@@ -193,9 +193,9 @@ async def parked(host: Host, args: Args) -> None:
 @verb("drop_parked")
 def drop_parked(host: Host, args: Args) -> None:
     """Drop the parked edits of a file, or of all files."""
-    held = host.workspace.files.ledger.parked()
-    paths = [_real(host, args)] if args.get("path") else list(held)
-    paths = [path for path in paths if path in held]
+    parked_edits = host.workspace.files.ledger.parked()
+    paths = [_real(host, args)] if args.get("path") else list(parked_edits)
+    paths = [path for path in paths if path in parked_edits]
     if not paths:
         host.echo("info", wording.NOTHING_PARKED)
         return

@@ -131,13 +131,13 @@ class UnsavedChanges:
     async def _unsaved_files(
         self, session: Session, texts: Mapping[str, Text] | None
     ) -> list[UnsavedFile]:
-        told = self._told.get(session.n, {})
+        sent = self._told.get(session.n, {})
         if texts is None:
             texts = await self._editor.unsaved()
-        if not texts and not told:
+        if not texts and not sent:
             return []
         scope = session.cwd, session.roots, self._options()
-        return await to_thread.run_sync(unsaved_files, texts, told, *scope)
+        return await to_thread.run_sync(unsaved_files, texts, sent, *scope)
 
     async def _choice(self, names: Sequence[str]) -> Any:
         """Ask the user what to do with unsaved changes. A dismissed question means `ignore`."""
@@ -149,12 +149,12 @@ class UnsavedChanges:
 
     def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
         """Record that the agent knows the changes attached to a prompt."""
-        told = self._told.setdefault(session.n, {})
+        sent = self._told.setdefault(session.n, {})
         for file in self._joined.pop(session.n, ()):
             if file.sent is None:
-                told.pop(file.path, None)
+                sent.pop(file.path, None)
             else:
-                told[file.path] = file.sent
+                sent[file.path] = file.sent
 
     def on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
         """Assume that the agent knows no changes, so that the next prompt has all of them."""

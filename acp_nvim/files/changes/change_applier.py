@@ -162,10 +162,10 @@ class ChangeApplier:
         if ledger.join_move(move.old, move.new, move.text, move.was, session.n):
             self._files.pending_view.refresh(move.old, move.new)
             return
-        came, was = ledger.get(move.new), move.was
-        if came is not None and was is not None and was.base is None:  # created by another agent
-            both = msgspec.structs.replace(came, writers=came.writers | was.writers)
-            ledger.reinstate(move.new, came.live, both)
+        created, was = ledger.get(move.new), move.was
+        if created is not None and was is not None and was.base is None:  # created by another agent
+            both = msgspec.structs.replace(created, writers=created.writers | was.writers)
+            ledger.reinstate(move.new, created.live, both)
             self._files.pending_view.refresh(move.new)
 
     async def _enter(

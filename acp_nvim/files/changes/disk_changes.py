@@ -297,8 +297,8 @@ class DiskChanges:
         """Process changes of a file; return whether its text is known to be unchanged."""
         if self._tracked.state(path).disk is not UNSET:
             return path not in await self.scan([], [path])
-        held = await self._snapshots.can_detect_change(roots, path)
-        return path not in await self.scan(roots, [path]) and held
+        is_detectable = await self._snapshots.can_detect_change(roots, path)
+        return path not in await self.scan(roots, [path]) and is_detectable
 
     async def _rewritten(self, paths: Sequence[str] | None, found: set[str]) -> list[FileChange]:
         """Return changes of files (None: all) that a store misses, since the files may again have

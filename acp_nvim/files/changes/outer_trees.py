@@ -68,8 +68,8 @@ class OuterTrees:
         paths = [path for path in found if not any(is_below(path, root) for root in turn.roots)]
         if paths:
             cwd = turn.session.cwd
-            said = wording.CHANGED_OUTSIDE.format(folder=cwd, files=names(paths, cwd))
-            self._view.warn(turn.session, said)
+            message = wording.CHANGED_OUTSIDE.format(folder=cwd, files=names(paths, cwd))
+            self._view.warn(turn.session, message)
 
     def close(self) -> None:
         """Stop watching."""

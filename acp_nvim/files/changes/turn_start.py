@@ -127,9 +127,9 @@ class TurnStart:
         """
         if self.sent is None or at < self.sent:
             return
-        held = self._files.get(change.path)
-        if held is not None:
-            change = msgspec.structs.replace(change, before=held.disk_bytes())
+        known = self._files.get(change.path)
+        if known is not None:
+            change = msgspec.structs.replace(change, before=known.disk_bytes())
         self.changes.append(change)
 
 

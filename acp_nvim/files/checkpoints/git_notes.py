@@ -58,17 +58,17 @@ def texts(commit: Commit, paths: Sequence[str], env: Mapping[str, str]) -> dict[
     asked = [path for path in paths if path.startswith(top) and "\n" not in path]
     given = "".join(f"{commit.id}:{path.removeprefix(top)}\n" for path in asked)
     with scratch(commit.repository, env) as own:
-        told = call(["cat-file", "--batch"], top, own, os.fsencode(given))
+        output = call(["cat-file", "--batch"], top, own, os.fsencode(given))
     found: dict[str, Text] = {}
     for path in asked:
-        line, _, told = told.partition(b"\n")
+        line, _, output = output.partition(b"\n")
         kind, size = line.split()[-2:]
         if size == b"missing":
             continue
         if kind == b"blob":
-            content = told[: int(size)].decode("utf-8", "surrogateescape")
+            content = output[: int(size)].decode("utf-8", "surrogateescape")
             found[path] = parse(content.replace("\r\n", "\n"))
-        told = told[int(size) + 1 :]
+        output = output[int(size) + 1 :]
     return found
 
 

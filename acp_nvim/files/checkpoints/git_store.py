@@ -113,9 +113,9 @@ class GitStore:
         self._take(room)
         before, self._tree = self._tree, self._tree_name()
         changes = left_out.news(self.differences(before, self._tree)) if before else []
-        told = [path for path, blob in self._out.items() if blob.is_missed]
+        missed = [path for path, blob in self._out.items() if blob.is_missed]
         self._resting = resting
-        return Scan(self._tree, changes, told, list(room.fitting), self._nested)
+        return Scan(self._tree, changes, missed, list(room.fitting), self._nested)
 
     def is_unchanged(self) -> bool:
         """Return whether the next scan would find nothing; only for small plain directories."""
@@ -151,8 +151,8 @@ class GitStore:
         """
         inside = self._inside(path for path in paths if not _is_beyond_link(path))
         listed = self._run(["ls-files", "-z", "--", *inside], env=_LITERAL) if inside else b""
-        held = {os.fsdecode(name) for name in listed.split(b"\0")}
-        asked = b"".join(os.fsencode(name) + b"\0" for name in inside if name not in held)
+        listed_paths = {os.fsdecode(name) for name in listed.split(b"\0")}
+        asked = b"".join(os.fsencode(name) + b"\0" for name in inside if name not in listed_paths)
         if not asked:
             return []
         ignored = self._run(["check-ignore", "--no-index", "-z", "--stdin"], asked, fine=(0, 1))
@@ -170,12 +170,12 @@ class GitStore:
 
     def _with_ignored(self, changes: Sequence[Change], old: str, new: str) -> list[Change]:
         """Mark files that one tree lacks by its ignore rules as unknown in that tree."""
-        came = self._ignored(old, [it.path for it in changes if it.before is None])
+        ignored = self._ignored(old, [it.path for it in changes if it.before is None])
         went = self._ignored(new, [it.path for it in changes if it.after is None])
         return [
             Change(
                 it.path,
-                IGNORED if it.path in came else it.before,
+                IGNORED if it.path in ignored else it.before,
                 IGNORED if it.path in went else it.after,
             )
             for it in changes
@@ -278,9 +278,9 @@ class GitStore:
                 continue
             run = list(group)
             contents = self.committed(paths, "", run[-1].new)
-            gone = [path for path in paths if path not in contents]
+            missing = [path for path in paths if path not in contents]
             for left in list(dict.fromkeys(move.old for move in run))[-LEFT:]:
-                contents |= self.committed(gone, left, run[-1].new) if gone else {}
+                contents |= self.committed(missing, left, run[-1].new) if missing else {}
             for path, data in contents.items():
                 found.setdefault(path, []).append(GitContent(data, run[-1].last))
         stashed = moves_in(log.parent / "refs" / "stash", since)[-1:]
@@ -426,10 +426,10 @@ class GitStore:
         ]
         for path in [*room.fitting, *room.gone, *away]:
             self._out.pop(path, None)
-        held = [path for path in room.out if path not in self._out and path not in away]
+        still_out = [path for path in room.out if path not in self._out and path not in away]
         self._out |= {path: out for path, out in room.out.items() if path not in away}
         folders = [path for path in room.gone if os.path.lexists(path)]
-        lost = {*away, *held, *folders}
+        lost = {*away, *still_out, *folders}
         self._drop(sorted(lost))
         self._take_in(sorted(self._name(path) for path in {*room.fitting, *room.gone} - lost))
 

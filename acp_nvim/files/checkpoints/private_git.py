@@ -100,10 +100,10 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
     It has no variable of git's own and no program from the current directory, and forbids fetching,
     whatever the config says.
     """
-    kept = {key: value for key, value in env.items() if not key.startswith("GIT_")}
-    folders = kept.get("PATH", os.defpath).split(os.pathsep)
-    kept["PATH"] = os.pathsep.join(path for path in folders if os.path.isabs(path))  # noqa: PTH117
-    return kept | {
+    inherited = {key: value for key, value in env.items() if not key.startswith("GIT_")}
+    folders = inherited.get("PATH", os.defpath).split(os.pathsep)
+    inherited["PATH"] = os.pathsep.join(path for path in folders if os.path.isabs(path))  # noqa: PTH117
+    return inherited | {
         "LC_ALL": "C",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
@@ -123,10 +123,10 @@ def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> 
     for name in ("index", "objects", "logs/HEAD", "info/exclude", "info/attributes"):
         where += ["--git-path", name]
     found = call([*CAREFUL, *where], directory, env, timeout=timeout)
-    told = os.fsdecode(found).removesuffix("\n").split("\n")
-    if len(told) != len(Repository.__struct_fields__) - 2:
+    lines = os.fsdecode(found).removesuffix("\n").split("\n")
+    if len(lines) != len(Repository.__struct_fields__) - 2:
         raise StoreError(f"git does not say where the repository of {directory} is")
-    top, object_format, index, objects, moves, exclude, attributes = told
+    top, object_format, index, objects, moves, exclude, attributes = lines
     return Repository(
         top,
         index,
@@ -350,8 +350,8 @@ class PrivateGit:
         if not names:
             return set()
         given = b"".join(os.fsencode(name) + b"\0" for name in names)
-        told = self.run(["check-attr", "-z", "--stdin", "filter"], given, converting=True)
-        parts = iter(told.split(b"\0"))
+        output = self.run(["check-attr", "-z", "--stdin", "filter"], given, converting=True)
+        parts = iter(output.split(b"\0"))
         return {
             os.fsdecode(name)
             for name, _, value in zip(parts, parts, parts, strict=False)

@@ -156,12 +156,12 @@ def question(paths: list[str], unknown: Container[str], cwd: str, since: str) ->
         (wording.PART_YOURS_TOO, [path for path in paths if path not in unknown]),
         (wording.PART_UNKNOWN_AUTHOR, [path for path in paths if path in unknown]),
     ]
-    said = [
+    messages = [
         text.format(", ".join(os.path.relpath(path, cwd) for path in named))
         for text, named in parts
         if named
     ]
-    return wording.RESTORE_SHARED.format(since=since, changes=", and ".join(said))
+    return wording.RESTORE_SHARED.format(since=since, changes=", and ".join(messages))
 
 
 # -- execution ------------------------------------------------------------------------------------

@@ -55,14 +55,14 @@ class Rewind:
 
         Each has one line, followed by lines for files that were not stored.
         """
-        kept = self._checkpoints.of(session.n)
-        if not kept:
+        checkpoints = self._checkpoints.of(session.n)
+        if not checkpoints:
             return [wording.NO_CHECKPOINTS]
         await self._disk.scan(session.roots)
         now = self._snapshots.trees(session.roots)
-        width = max(len(checkpoint.label) for checkpoint in kept)
+        width = max(len(checkpoint.label) for checkpoint in checkpoints)
         lines: list[str] = []
-        for checkpoint in reversed(kept):
+        for checkpoint in reversed(checkpoints):
             lines += await self._line(session, checkpoint, now, width)
         return lines
 
@@ -186,16 +186,16 @@ class Rewind:
         back = wording.RESTORED.format(n=then.n)
         what = wording.RESTORE_UNDONE if n is None else back
         changed = wording.PART_FILE_CHANGED if count == 1 else wording.PART_FILES_CHANGED
-        said = what + changed.format(count=count)
+        message = what + changed.format(count=count)
         if choice.users and n is not None:
-            said += wording.PART_YOURS_STAY.format(count=len(choice.users))
-        return [said, *notes, *choice.notes]
+            message += wording.PART_YOURS_STAY.format(count=len(choice.users))
+        return [message, *notes, *choice.notes]
 
     def _missing(self, session: AgentSession, n: int) -> str:
-        kept = self._checkpoints.of(session.n)
-        if not kept:
+        checkpoints = self._checkpoints.of(session.n)
+        if not checkpoints:
             return wording.NO_CHECKPOINTS
-        first, last = kept[0].n, kept[-1].n
+        first, last = checkpoints[0].n, checkpoints[-1].n
         line = wording.ONE_CHECKPOINT if first == last else wording.NO_CHECKPOINT
         return line.format(n=n, first=first, last=last)
 

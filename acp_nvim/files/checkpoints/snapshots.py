@@ -487,14 +487,14 @@ def _is_file(blob: Blob | None) -> bool:
 def _loaded(store: GitStore, changes: Sequence[Change]) -> list[FileChange]:
     """Load the contents of both sides of changes that have a file on one side."""
     wanted = [(it.path, it.before) for it in changes if it.before and it.before.is_stored]
-    kept = store.contents(wanted)
+    contents = store.contents(wanted)
     found: list[FileChange] = []
     for change in changes:
-        before = _before(change.before, kept.get(change.path))
+        before = _before(change.before, contents.get(change.path))
         if change.before is not None and before is None:
             continue
         after = present(change.path)
-        if isinstance(after, bytes) and (link := _link(change.before, kept.get(change.path))):
+        if isinstance(after, bytes) and (link := _link(change.before, contents.get(change.path))):
             found.append(FileChange(change.path, None, after, link=link))
             continue
         if before != after or not change.same_bytes:  # otherwise it has changed back

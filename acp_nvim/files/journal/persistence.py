@@ -417,10 +417,10 @@ class Persistence:
         is_known = before == replica.own.get((FILE, path), NOTHING)
         await self._live.sync(path)
         after = self._state.file_value(path)
-        told = after.parked == before.parked and after.in_conflict == before.in_conflict
-        if is_known and told and after == NOTHING:
+        is_reported = after.parked == before.parked and after.in_conflict == before.in_conflict
+        if is_known and is_reported and after == NOTHING:
             replica.own.pop((FILE, path), None)
-        elif is_known and told:
+        elif is_known and is_reported:
             replica.own[FILE, path] = after
 
     async def catch_up(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:

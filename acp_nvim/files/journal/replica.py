@@ -222,12 +222,12 @@ class Replica:
         if not self.differs(now) or not (self.stored or _has_undoable(now)):
             return
         changed = {key: value for key, value in now.items() if _differ(self.own.get(key), value)}
-        gone = [key for key in self.own if key not in now]
+        removed = [key for key in self.own if key not in now]
         after = {**self.stored, **changed}
-        for key in gone:
+        for key in removed:
             after.pop(key, None)
         self.file.mark(pending=is_pending(after.values()) or is_pending(self.stored.values()))
-        self._put(changed, gone, after)
+        self._put(changed, removed, after)
         self.file.mark(pending=is_pending(after.values()))
         self.own, self.stored = (dict(now), after) if after else ({}, after)
 

@@ -98,8 +98,8 @@ class SharedState:
         """Return the present values of a workspace, without awaiting anything in between."""
         ledger = self._files.ledger
         edits, values = ledger.all_edits(), Values()
-        kept = {file.path for file in self._files.tracked if _is_kept(file.state)}
-        for path in [*edits, *(kept - edits.keys())]:
+        stored_paths = {file.path for file in self._files.tracked if _is_kept(file.state)}
+        for path in [*edits, *(stored_paths - edits.keys())]:
             if self.home(path) == root and (value := self.file_value(path)) != NOTHING:
                 values[FILE, path] = value
         for level in ledger.rejects:
@@ -241,11 +241,11 @@ class SharedState:
 
     def _take_reject(self, name: str, level: list[Reject] | None) -> None:
         ledger = self._files.ledger
-        kept = [it for it in ledger.rejects if self._name(it) != name]
+        rejects = [it for it in ledger.rejects if self._name(it) != name]
         if level:
             self._name(level, name)
-            kept.append(level)
-        ledger.replace_rejects(kept)
+            rejects.append(level)
+        ledger.replace_rejects(rejects)
 
     def _take_checkpoint(
         self, kind: str, name: str, made: Checkpoint | None, before: Checkpoint | None

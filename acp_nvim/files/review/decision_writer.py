@@ -125,8 +125,8 @@ class DecisionWriter:
             is_format_changed or (entry is not None and entry.format_change)
         ):
             return
-        gone = (entry is not None and entry.live is None) or _replaces_link(step, now)
-        present = await self._live.text(step.path, gone=gone)
+        is_removed = (entry is not None and entry.live is None) or _replaces_link(step, now)
+        present = await self._live.text(step.path, gone=is_removed)
         if present != step.before:
             raise Refused(wording.WHY_CHANGED)
         live = self._files.buffers.get(step.path)
@@ -141,7 +141,7 @@ class DecisionWriter:
                 if is_format_changed and entry is None
                 else None
             )
-            if gone:
+            if is_removed:
                 await self._give_way(step)
             try:
                 await self._writer.write(step.path, step.before, step.after, whole, agents)

@@ -99,10 +99,10 @@ class Dialect:
 
     # -- incoming ---------------------------------------------------------------------------------
 
-    def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
+    def response(self, response: Response, turn_text: Callable[[str], str]) -> list[Event]:
         """Return a v1 answer, after the updates that precede it.
 
-        `said` returns the agent's text in the running turn of a session (by the agent's id). It
+        `turn_text` returns the agent's text in the running turn of a session, by id. It
         distinguishes text that is only beside the stop reason from repeated text.
         """
         session_id = self._prompts.pop(response.id, "")
@@ -113,7 +113,7 @@ class Dialect:
         if result is None:
             return [response]
         if method == "session/prompt":
-            return self._ended(response, result, session_id, said)
+            return self._ended(response, result, session_id, turn_text)
         opens = method in _OPENING
         changed, traits = (frames.opened if opens else frames.initialized)(result)
         if not opens:
@@ -171,7 +171,7 @@ class Dialect:
         response: Response,
         result: dict[str, Any],
         session_id: str,
-        said: Callable[[str], str],
+        turn_text: Callable[[str], str],
     ) -> list[Event]:
         """Return the events of the end of a turn.
 
@@ -181,7 +181,7 @@ class Dialect:
         if not end.traits:
             return [response]
         self._learn(end.traits)
-        updates = end.says if end.adds_to(said(session_id)) else []
+        updates = end.says if end.adds_to(turn_text(session_id)) else []
         apart = {"messageId": self._progress.next_message()} if updates else {}
         before: list[Event] = [
             Notification(

@@ -74,10 +74,10 @@ class End(Struct):
     text: str = ""
     error: str | None = None
 
-    def adds_to(self, said: str) -> bool:
-        """Return whether the end has text or content missing in `said`, the text of the turn."""
+    def adds_to(self, turn_text: str) -> bool:
+        """Return whether the end has text or content that the text of the turn lacks."""
         words = "".join(self.text.split())
-        return words not in "".join(said.split()) if words else bool(self.says)
+        return words not in "".join(turn_text.split()) if words else bool(self.says)
 
 
 # -- updates --------------------------------------------------------------------------------------

@@ -46,10 +46,10 @@ def _chunk(role: updates.Role) -> Callable[[Any], updates.SessionUpdate]:
     """
     older = _CHUNKS[role]
 
-    def translate(told: Any) -> updates.SessionUpdate:
-        if not told.message_id:
-            return older(told.content)
-        return updates.MessageChunk(role, told.message_id, told.content)
+    def translate(update: Any) -> updates.SessionUpdate:
+        if not update.message_id:
+            return older(update.content)
+        return updates.MessageChunk(role, update.message_id, update.content)
 
     return translate
 
@@ -57,29 +57,29 @@ def _chunk(role: updates.Role) -> Callable[[Any], updates.SessionUpdate]:
 def _message(role: updates.Role) -> Callable[[Any], updates.SessionUpdate]:
     """Return the translation of whole messages. Absent content leaves the content unchanged."""
 
-    def translate(told: Any) -> updates.SessionUpdate:
-        if told.content is UNSET:
-            return updates.MessageUnchanged(role, told.message_id)
-        return updates.MessageContent(role, told.message_id, told.content or ())
+    def translate(update: Any) -> updates.SessionUpdate:
+        if update.content is UNSET:
+            return updates.MessageUnchanged(role, update.message_id)
+        return updates.MessageContent(role, update.message_id, update.content or ())
 
     return translate
 
 
-def call(told: s.ToolCallUpdate) -> updates.CallPatch:
+def call(update: s.ToolCallUpdate) -> updates.CallPatch:
     """Return the patch of a tool call, with cleared fields as empty ones."""
-    content = told.content
+    content = update.content
     return updates.CallPatch(
-        told.tool_call_id,
-        title=_empty(told.title, ""),
-        name=_empty(told.name, ""),
-        kind=_empty(told.kind, "other"),
-        status=_empty(told.status, "pending"),
+        update.tool_call_id,
+        title=_empty(update.title, ""),
+        name=_empty(update.name, ""),
+        kind=_empty(update.kind, "other"),
+        status=_empty(update.status, "pending"),
         content=UNSET if content is UNSET else [it for one in content or () for it in item(one)],
-        locations=_empty(told.locations, []),
-        raw_input=_empty(told.raw_input, {}),
-        raw_output=_empty(told.raw_output, {}),
-        cancellable=_can_cancel(told.capabilities),
-        meta=told.meta,
+        locations=_empty(update.locations, []),
+        raw_input=_empty(update.raw_input, {}),
+        raw_output=_empty(update.raw_output, {}),
+        cancellable=_can_cancel(update.capabilities),
+        meta=update.meta,
     )
 
 
@@ -94,67 +94,67 @@ def item(content: Any) -> Iterator[Any]:
             yield content
 
 
-def _call_content(told: s.ToolCallContentChunk) -> updates.CallContent:
-    return updates.CallContent(told.tool_call_id, next(item(told.content)))
+def _call_content(update: s.ToolCallContentChunk) -> updates.CallContent:
+    return updates.CallContent(update.tool_call_id, next(item(update.content)))
 
 
-def _state(told: s.StateUpdate) -> updates.Work:
-    error = v1.given(told.error)
-    background = told.background
+def _state(update: s.StateUpdate) -> updates.Work:
+    error = v1.given(update.error)
+    background = update.background
     return updates.Work(
-        told.state,
-        v1.given(told.stop_reason),
+        update.state,
+        v1.given(update.stop_reason),
         error.message if error else None,
         error.code if error else None,
         error.data if error else UNSET,
-        v1.given(told.usage),
+        v1.given(update.usage),
         UNSET if background is UNSET else len(background or ()),
     )
 
 
-def _plan(told: s.PlanUpdate) -> v1.PlanUpdate:
-    plan: Any = told.plan
+def _plan(update: s.PlanUpdate) -> v1.PlanUpdate:
+    plan: Any = update.plan
     if isinstance(plan, s.PlanItems):
         entries: Any = plan.entries
         plan = v1.PlanItems(plan.plan_id, entries)
     return v1.PlanUpdate(plan)
 
 
-def _commands(told: s.AvailableCommandsUpdate) -> v1.AvailableCommandsUpdate:
-    return v1.AvailableCommandsUpdate(commands(told.available_commands))
+def _commands(update: s.AvailableCommandsUpdate) -> v1.AvailableCommandsUpdate:
+    return v1.AvailableCommandsUpdate(commands(update.available_commands))
 
 
-def _options(told: s.ConfigOptionUpdate) -> v1.ConfigOptionUpdate:
-    return v1.ConfigOptionUpdate(options(told.config_options))
+def _options(update: s.ConfigOptionUpdate) -> v1.ConfigOptionUpdate:
+    return v1.ConfigOptionUpdate(options(update.config_options))
 
 
-def _usage(told: v1.UsageUpdate) -> updates.UsageState:
-    return updates.UsageState(told.used, told.size, told.cost)
+def _usage(update: v1.UsageUpdate) -> updates.UsageState:
+    return updates.UsageState(update.used, update.size, update.cost)
 
 
 # -- terminals ------------------------------------------------------------------------------------
 
 
-def _terminal(told: s.TerminalUpdate) -> updates.TerminalState:
-    output = told.output
+def _terminal(update: s.TerminalUpdate) -> updates.TerminalState:
+    output = update.output
     return updates.TerminalState(
-        told.terminal_id,
-        command=_empty(told.command, ""),
-        cwd=_empty(told.cwd, ""),
+        update.terminal_id,
+        command=_empty(update.command, ""),
+        cwd=_empty(update.cwd, ""),
         output=UNSET if output is UNSET else decoded(output.data) if output else b"",
-        exit=_exit(told.exit_status),
-        cancellable=_can_cancel(told.capabilities),
+        exit=_exit(update.exit_status),
+        cancellable=_can_cancel(update.capabilities),
     )
 
 
-def _exit(told: Any) -> v1.TerminalExitStatus | UnsetType | None:
-    if not told:
-        return UNSET if told is UNSET else None
-    return v1.TerminalExitStatus(told.exit_code, told.signal)
+def _exit(status: Any) -> v1.TerminalExitStatus | UnsetType | None:
+    if not status:
+        return UNSET if status is UNSET else None
+    return v1.TerminalExitStatus(status.exit_code, status.signal)
 
 
-def _terminal_bytes(told: s.TerminalOutputChunk) -> updates.TerminalBytes:
-    return updates.TerminalBytes(told.terminal_id, decoded(told.data))
+def _terminal_bytes(update: s.TerminalOutputChunk) -> updates.TerminalBytes:
+    return updates.TerminalBytes(update.terminal_id, decoded(update.data))
 
 
 def decoded(data: str) -> bytes:
@@ -233,69 +233,69 @@ def _read(patch: str) -> tuple[list[str], int, int]:
 # -- answers --------------------------------------------------------------------------------------
 
 
-def result(told: Any) -> Any:
+def result(response: Any) -> Any:
     """Return the result of a request as in version 1."""
-    change = _RESULTS.get(told.__class__)
-    return told if change is None else change(told)
+    change = _RESULTS.get(response.__class__)
+    return response if change is None else change(response)
 
 
-def _initialized(told: s.InitializeResponse) -> v1.InitializeResponse:
-    capabilities = told.capabilities or s.AgentCapabilities()
+def _initialized(response: s.InitializeResponse) -> v1.InitializeResponse:
+    capabilities = response.capabilities or s.AgentCapabilities()
     session = capabilities.session or s.SessionCapabilities()
-    methods = [_method(one) for one in logins(told)]
+    methods = [_method(one) for one in logins(response)]
     auth = capabilities.auth or s.AgentAuthCapabilities()
     return v1.InitializeResponse(
-        told.protocol_version,
+        response.protocol_version,
         agent_capabilities=v1.AgentCapabilities(
             load_session=True,
             prompt_capabilities=_prompts(session.prompt or s.PromptCapabilities()),
             mcp_capabilities=_servers(session.mcp or s.McpCapabilities()),
             session_capabilities=_sessions(session),
             auth=v1.AgentAuthCapabilities(
-                logout=v1.LogoutCapabilities() if told.auth_methods else UNSET,
+                logout=v1.LogoutCapabilities() if response.auth_methods else UNSET,
                 status=auth.status,
             ),
             providers=capabilities.providers,
             meta=capabilities.meta,
         ),
         auth_methods=methods,
-        agent_info=told.info,
+        agent_info=response.info,
     )
 
 
-def _prompts(told: s.PromptCapabilities) -> v1.PromptCapabilities:
+def _prompts(prompt: s.PromptCapabilities) -> v1.PromptCapabilities:
     return v1.PromptCapabilities(
-        image=_is_given(told.image),
-        audio=_is_given(told.audio),
-        embedded_context=_is_given(told.embedded_context),
+        image=_is_given(prompt.image),
+        audio=_is_given(prompt.audio),
+        embedded_context=_is_given(prompt.embedded_context),
     )
 
 
-def _servers(told: s.McpCapabilities) -> v1.McpCapabilities:
-    return v1.McpCapabilities(http=_is_given(told.http), acp=_is_given(told.acp))
+def _servers(mcp: s.McpCapabilities) -> v1.McpCapabilities:
+    return v1.McpCapabilities(http=_is_given(mcp.http), acp=_is_given(mcp.acp))
 
 
-def _sessions(told: s.SessionCapabilities) -> v1.SessionCapabilities:
+def _sessions(capabilities: s.SessionCapabilities) -> v1.SessionCapabilities:
     """Return the session capabilities. The baseline includes list, resume and close."""
     return v1.SessionCapabilities(
         list=v1.SessionListCapabilities(),
         resume=v1.SessionResumeCapabilities(),
         close=v1.SessionCloseCapabilities(),
-        delete=told.delete,
-        additional_directories=told.additional_directories,
-        system_prompt=told.system_prompt,
-        fork=told.fork,
-        archive=told.archive,
-        status=told.status,
-        title=told.title,
-        options=told.options,
+        delete=capabilities.delete,
+        additional_directories=capabilities.additional_directories,
+        system_prompt=capabilities.system_prompt,
+        fork=capabilities.fork,
+        archive=capabilities.archive,
+        status=capabilities.status,
+        title=capabilities.title,
+        options=capabilities.options,
     )
 
 
-def logins(told: s.InitializeResponse) -> list[s.AuthMethodTerminal | s.AuthMethodAgent]:
+def logins(response: s.InitializeResponse) -> list[s.AuthMethodTerminal | s.AuthMethodAgent]:
     """Return the usable logins. Only some types support `auth/login` (v2/authentication)."""
     known = (s.AuthMethodTerminal, s.AuthMethodAgent)
-    return [one for one in told.auth_methods or () if isinstance(one, known)]
+    return [one for one in response.auth_methods or () if isinstance(one, known)]
 
 
 def _method(method: s.AuthMethodTerminal | s.AuthMethodAgent) -> v1.AuthMethod:
@@ -309,85 +309,87 @@ def _method(method: s.AuthMethodTerminal | s.AuthMethodAgent) -> v1.AuthMethod:
 
 
 def _opened(kind: type) -> Callable[[Any], Any]:
-    def change(told: Any) -> Any:
-        fields: dict[str, Any] = {"meta": told.meta}
-        if told.config_options is not UNSET:
-            fields["config_options"] = options(told.config_options or ())
+    def change(response: Any) -> Any:
+        fields: dict[str, Any] = {"meta": response.meta}
+        if response.config_options is not UNSET:
+            fields["config_options"] = options(response.config_options or ())
         if kind is not v1.LoadSessionResponse:
-            fields |= {"session_id": told.session_id} if hasattr(told, "session_id") else {}
+            fields |= {"session_id": response.session_id} if hasattr(response, "session_id") else {}
         return kind(**fields)
 
     return change
 
 
-def options(told: Sequence[Any]) -> list[Any]:
+def options(wire_options: Sequence[Any]) -> list[Any]:
     """Return config options with the names of version 1, including those of unknown types."""
-    return [_option(one) for one in told]
+    return [_option(one) for one in wire_options]
 
 
-def _option(told: Any) -> Any:
+def _option(wire: Any) -> Any:
     about = {
-        "id": told.config_id,
-        "name": told.name,
-        "description": told.description,
-        "category": told.category,
-        "meta": told.meta,
+        "id": wire.config_id,
+        "name": wire.name,
+        "description": wire.description,
+        "category": wire.category,
+        "meta": wire.meta,
     }
-    match told:
+    match wire:
         case s.SessionConfigSelect():
-            values = [_value(one) for one in told.options]
-            return v1.SessionConfigSelect(current_value=told.current_value, options=values, **about)
+            values = [_value(one) for one in wire.options]
+            return v1.SessionConfigSelect(current_value=wire.current_value, options=values, **about)
         case s.SessionConfigBoolean():
-            return v1.SessionConfigBoolean(current_value=told.current_value, **about)
+            return v1.SessionConfigBoolean(current_value=wire.current_value, **about)
         case _:
-            return v1.UnknownConfigOption(type=told.type, raw=told.raw, **about)
+            return v1.UnknownConfigOption(type=wire.type, raw=wire.raw, **about)
 
 
-def _value(told: Any) -> Any:
-    if isinstance(told, s.SessionConfigSelectGroup):
-        return v1.SessionConfigSelectGroup(told.group_id, told.name, list(told.options))
-    return told
+def _value(wire: Any) -> Any:
+    if isinstance(wire, s.SessionConfigSelectGroup):
+        return v1.SessionConfigSelectGroup(wire.group_id, wire.name, list(wire.options))
+    return wire
 
 
-def commands(told: Sequence[Any]) -> list[v1.AvailableCommand]:
+def commands(wire: Sequence[Any]) -> list[v1.AvailableCommand]:
     """Return the commands. Those of unknown kinds are not offered."""
-    return [_command(one) for one in told if isinstance(one, s.Command)]
+    return [_command(one) for one in wire if isinstance(one, s.Command)]
 
 
-def _command(told: s.Command) -> v1.AvailableCommand:
-    given = told.input
-    hint = given.hint if isinstance(given, s.TextCommandInput) else ""
-    takes = v1.UnstructuredCommandInput(hint) if hint else UNSET
-    return v1.AvailableCommand(told.name, told.description, takes)
+def _command(command: s.Command) -> v1.AvailableCommand:
+    input = command.input
+    hint = input.hint if isinstance(input, s.TextCommandInput) else ""
+    input_hint = v1.UnstructuredCommandInput(hint) if hint else UNSET
+    return v1.AvailableCommand(command.name, command.description, input_hint)
 
 
 # -- permissions ----------------------------------------------------------------------------------
 
 
-def permission(told: s.RequestPermissionRequest) -> updates.PermissionRequest:
+def permission(request: s.RequestPermissionRequest) -> updates.PermissionRequest:
     """Return a permission with its subject: a tool call or another subject."""
-    subject = v1.given(told.subject)
-    asked = call(subject.tool_call) if isinstance(subject, s.ToolCallPermissionSubject) else None
+    subject = v1.given(request.subject)
+    tool_call = (
+        call(subject.tool_call) if isinstance(subject, s.ToolCallPermissionSubject) else None
+    )
     return updates.PermissionRequest(
-        told.session_id,
-        told.title,
-        told.options,
-        description=v1.given(told.description),
-        tool_call=asked,
-        subject=None if subject is None or asked is not None else _subject(subject),
+        request.session_id,
+        request.title,
+        request.options,
+        description=v1.given(request.description),
+        tool_call=tool_call,
+        subject=None if subject is None or tool_call is not None else _subject(subject),
     )
 
 
-def _subject(told: Any) -> updates.Subject:
-    if isinstance(told, s.CommandPermissionSubject):
+def _subject(wire: Any) -> updates.Subject:
+    if isinstance(wire, s.CommandPermissionSubject):
         return updates.Subject(
             "command",
-            command=told.command,
-            cwd=told.cwd,
-            tool_call_id=v1.given(told.tool_call_id),
-            terminal_id=v1.given(told.terminal_id),
+            command=wire.command,
+            cwd=wire.cwd,
+            tool_call_id=v1.given(wire.tool_call_id),
+            terminal_id=v1.given(wire.terminal_id),
         )
-    return updates.Subject(told.type, raw=told.raw)
+    return updates.Subject(wire.type, raw=wire.raw)
 
 
 def _can_cancel(capabilities: Any) -> bool | UnsetType:
@@ -428,11 +430,11 @@ _RESULTS: Final[dict[type, Callable[[Any], Any]]] = {
     s.NewSessionResponse: _opened(v1.NewSessionResponse),
     s.ForkSessionResponse: _opened(v1.ForkSessionResponse),
     s.ResumeSessionResponse: _opened(v1.ResumeSessionResponse),
-    s.SetSessionConfigOptionResponse: lambda told: v1.SetSessionConfigOptionResponse(
-        options(told.config_options)
+    s.SetSessionConfigOptionResponse: lambda response: v1.SetSessionConfigOptionResponse(
+        options(response.config_options)
     ),
-    s.SessionOptionsResponse: lambda told: v1.SessionOptionsResponse(
-        config_options=options(told.config_options or ())
+    s.SessionOptionsResponse: lambda response: v1.SessionOptionsResponse(
+        config_options=options(response.config_options or ())
     ),
-    s.SessionStatusResponse: lambda told: v1.SessionStatusResponse(told.status),
+    s.SessionStatusResponse: lambda response: v1.SessionStatusResponse(response.status),
 }

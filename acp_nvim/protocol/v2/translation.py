@@ -73,7 +73,7 @@ class Version2:
 
     # -- incoming ---------------------------------------------------------------------------------
 
-    def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
+    def response(self, response: Response, turn_text: Callable[[str], str]) -> list[Event]:
         """Return the answer unchanged, because `events` has already translated it."""
         return [response]
 

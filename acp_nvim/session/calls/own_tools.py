@@ -33,12 +33,12 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
     """Return the editor's tool that a call names exactly, or None."""
-    said = [text for text in _said(call) if _IN_ALL in text.lower()]
-    names = tuple(use.offered().names) if said and use is not None else ()
+    texts = [text for text in _said(call) if _IN_ALL in text.lower()]
+    names = tuple(use.offered().names) if texts and use is not None else ()
     if not names:
         return None  # nearly all calls end here
     pattern = _pattern(names)
-    for text in said:
+    for text in texts:
         found = pattern.fullmatch(text.strip())
         if found and (found[1] or found[3] or found[2].startswith(_PREFIX)):
             return found[2]

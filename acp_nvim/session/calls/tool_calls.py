@@ -330,10 +330,10 @@ def bounded_item(item: Any, room: int) -> tuple[Any | None, int]:
 
     The item is None if there is no room.
     """
-    kept, size = _content([item], max(room, 0))
+    bounded, size = _content([item], max(room, 0))
     if size and room <= 0:
         return None, 0
-    return kept[0], size
+    return bounded[0], size
 
 
 def _content(content: Any, limit: int) -> tuple[list[Any], int]:

@@ -51,5 +51,5 @@ def _without_output(call: ToolCall) -> ToolCall:
     """
     if not call.raw_input and not call.locations:
         return call.copied()
-    kept = [item for item in call.content if isinstance(item, schema.Diff | FileChanges)]
-    return msgspec.structs.replace(call, content=kept)
+    changes = [item for item in call.content if isinstance(item, schema.Diff | FileChanges)]
+    return msgspec.structs.replace(call, content=changes)

@@ -323,9 +323,9 @@ class Decisions:
 
     def renew(self, decision: Decision, new_id: str) -> None:
         """Give a pending decision a new id and make it the newest."""
-        for held in (self._pending, self._front):
-            if held.pop(decision.id, None) is not None:
-                held[new_id] = decision
+        for decisions in (self._pending, self._front):
+            if decisions.pop(decision.id, None) is not None:
+                decisions[new_id] = decision
         decision.id, decision.known = new_id, False
 
     def get(self, decision_id: str) -> Decision | None:

@@ -77,13 +77,13 @@ def fenced(text: str, path: str | None = None) -> list[str | Patch]:
     """
     found: list[str | Patch] = []
     lines = text.split("\n")
-    told = 0
+    end = 0
     for first, last in _fences(lines) if may_hold_diff(text) else ():
         one = Patch("\n".join((*lines[first + 1 : last], "")), path=path)
         if _DIFF_FENCE.match(lines[first]) and one.files:
-            found += [*(["\n".join(lines[told:first])] if first > told else []), one]
-            told = last + 1
-    return [*found, "\n".join(lines[told:])] if told < len(lines) else found
+            found += [*(["\n".join(lines[end:first])] if first > end else []), one]
+            end = last + 1
+    return [*found, "\n".join(lines[end:])] if end < len(lines) else found
 
 
 def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -237,8 +237,8 @@ def overlay(proposal: Text, amendment: Text, text: Text) -> Text:
     if isinstance(merged, Merged):
         return merged.text
     agents = diff(proposal.lines, text.lines)
-    kept = [hunk for hunk in agents if not _collides(proposal, amendment, hunk)]
-    merged = merge(proposal, amendment, from_lines(apply(proposal.lines, kept), text.eol))
+    hunks = [hunk for hunk in agents if not _collides(proposal, amendment, hunk)]
+    merged = merge(proposal, amendment, from_lines(apply(proposal.lines, hunks), text.eol))
     return amendment if isinstance(merged, Conflict) else merged.text
 
 

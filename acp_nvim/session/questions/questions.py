@@ -97,8 +97,8 @@ def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
 
 def command_of(raw_input: Any) -> str | None:
     """Return the first command in a raw input, as one line."""
-    told = requests.commands(ToolCall("", kind="execute", raw_input=raw_input))
-    return told[0].line if told else None
+    commands = requests.commands(ToolCall("", kind="execute", raw_input=raw_input))
+    return commands[0].line if commands else None
 
 
 def output_of(raw_output: Any) -> str:

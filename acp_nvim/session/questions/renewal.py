@@ -56,8 +56,8 @@ def fingerprint(call: ToolCall) -> tuple[Any, ...]:
     """Return the parts of a call that a card shows, without status and output."""
     content = tuple(_item(call, item) for item in call.content)
     places = tuple((location.path, location.line) for location in call.locations)
-    told = (call.title, call.name, call.kind, call.raw_input)
-    return (*told, content, places, requests.commands(call))
+    shown = (call.title, call.name, call.kind, call.raw_input)
+    return (*shown, content, places, requests.commands(call))
 
 
 def _item(call: ToolCall, item: Any) -> Any:

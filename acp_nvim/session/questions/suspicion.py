@@ -48,8 +48,8 @@ def of_line(globs: Sequence[str], line: str) -> Suspicion | None:
     plain = command_line.parse(line)
     if plain is None:
         return "sure"
-    told = [word for command in plain.commands for word in command.words]
-    return of_words(globs, told) or ("sure" if programs.starts_others(told) else "maybe")
+    words = [word for command in plain.commands for word in command.words]
+    return of_words(globs, words) or ("sure" if programs.starts_others(words) else "maybe")
 
 
 def of_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:

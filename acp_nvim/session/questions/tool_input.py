@@ -315,8 +315,8 @@ def _take_file(text: str, left: _Table) -> str | None:
     """Remove and return the file of a patch, unless the patch names that file or others."""
     if not patch.has_head(text):
         return _take_path(left)
-    told = next((left[key] for key in _PATHS if _is_text(left.get(key))), "")
-    cut = told.startswith("/") and any(f" {side}{told}\n" in text for side in "ab")
+    path = next((left[key] for key in _PATHS if _is_text(left.get(key))), "")
+    cut = path.startswith("/") and any(f" {side}{path}\n" in text for side in "ab")
     return _take_path(left) if cut else None
 
 

@@ -97,18 +97,18 @@ def _prompts(entries: Sequence[Entry]) -> Iterator[int]:
 
 
 def _lines(entries: Iterable[Entry]) -> Iterator[str]:
-    said = ""
+    last_speaker = ""
     for entry in entries:
         speaker, lines = _entry(entry)
         if not lines:
             continue
-        if speaker and speaker != said:
+        if speaker and speaker != last_speaker:
             yield from ("", f"{speaker}:", "")
-        elif said and speaker:
+        elif last_speaker and speaker:
             yield ">"
-        elif said and not speaker:
+        elif last_speaker and not speaker:
             yield ""
-        said = speaker
+        last_speaker = speaker
         yield from lines
 
 

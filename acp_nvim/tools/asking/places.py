@@ -71,8 +71,8 @@ def _symbol(text: Text, name: str, line: int, symbol: str) -> int:
 
 
 def _holds(name: str, line: int, content: str) -> str:
-    held = files.cut_line(content)
-    return f"{name}:{line} holds {held!r}" if held else f"{name}:{line} is empty"
+    cut = files.cut_line(content)
+    return f"{name}:{line} holds {cut!r}" if cut else f"{name}:{line} is empty"
 
 
 def _column(content: str, symbol: str) -> int | None:

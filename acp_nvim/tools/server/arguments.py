@@ -47,15 +47,15 @@ def _plain(schema: Any, defs: Json) -> Any:
         bare = {k: v for k, v in named.items() if k not in ("title", "description")}
         beside = {k: v for k, v in schema.items() if k not in ("$ref", "$defs")}
         return _plain({**bare, **beside}, defs)
-    kept = {k: v for k, v in schema.items() if k not in ("$defs", "default")}
-    if "properties" in kept:
-        members = {name: _member(it, defs) for name, it in kept["properties"].items()}
-        needed = {"required": kept["required"]} if kept.get("required") else {}
+    reduced = {k: v for k, v in schema.items() if k not in ("$defs", "default")}
+    if "properties" in reduced:
+        members = {name: _member(it, defs) for name, it in reduced["properties"].items()}
+        needed = {"required": reduced["required"]} if reduced.get("required") else {}
         closed = {"properties": members, "additionalProperties": False}
-        return {k: v for k, v in kept.items() if k != "required"} | closed | needed
-    if all(isinstance(it, str) for it in kept.get("enum", [0])):
-        kept = {"type": "string", **kept}
-    return _without_null({key: _plain(value, defs) for key, value in kept.items()})
+        return {k: v for k, v in reduced.items() if k != "required"} | closed | needed
+    if all(isinstance(it, str) for it in reduced.get("enum", [0])):
+        reduced = {"type": "string", **reduced}
+    return _without_null({key: _plain(value, defs) for key, value in reduced.items()})
 
 
 def _member(schema: Json, defs: Json) -> Any:

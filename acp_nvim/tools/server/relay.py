@@ -75,8 +75,8 @@ def wait(
             poll.register(number, events)
     left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
     ready = dict(poll.poll(left))
-    gone = ready.get(responses.sink, 0) & (select.POLLERR | select.POLLHUP)
-    return ready if ready and not gone else None
+    is_closed = ready.get(responses.sink, 0) & (select.POLLERR | select.POLLHUP)
+    return ready if ready and not is_closed else None
 
 
 def step(direction: Direction, ready: "dict[int, int]") -> None:

@@ -21,8 +21,8 @@ local function wrong(name, what, should, value)
   return require('acp.base.messages').wrong_argument:format(name, what, should, described(value))
 end
 
---- Whether a session exists or is being created. A prompt that has just opened a session uses the
---- next free number.
+--- Return whether a session exists or is being created. A prompt that has just opened a session
+--- uses the next free number.
 local function begun(n)
   local state = require('acp.base.state')
   return state.session(n) ~= nil or n == state.next()

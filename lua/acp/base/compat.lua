@@ -19,9 +19,9 @@ M.raises_floats = is_011
 --- Whether tree-sitter parsing can be split into time slices (0.11).
 M.can_parse_in_slices = is_011
 
---- Whether a language has a tree-sitter parser that matches its highlight query. An installed
---- parser may be older than Neovim. In 0.10, `add()` returns nil when it has loaded a parser
---- (0.11).
+--- Return whether a language has a tree-sitter parser that matches its highlight query. An
+--- installed parser may be older than Neovim. In 0.10, `add()` returns nil when it has loaded a
+--- parser (0.11).
 ---@param lang string
 ---@return boolean
 function M.has_parser(lang)
@@ -63,7 +63,8 @@ function M.start_terminal(cmd, opts)
   return vim.fn.jobstart(cmd, vim.tbl_extend('error', opts, { term = true }))
 end
 
---- Whether a language server supports a method for a buffer. `client:method()` works since 0.11.
+--- Return whether a language server supports a method for a buffer. `client:method()` works since
+--- 0.11.
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param bufnr integer

@@ -1,12 +1,12 @@
 --- `User` autocommands of the plugin (`:help acp-events`).
 local M = {}
 
---- Whether a handler's pattern may match an event. Plain names are compared; any other pattern is
---- assumed to match.
+--- Return whether a handler's pattern may match an event. Plain names are compared; any other
+--- pattern is assumed to match.
 local function may_match(pattern, name) return pattern == name or pattern:find('[^%w_]') ~= nil end
 
---- Whether an event has handlers. The check costs more than one event without handlers, but less
---- than many.
+--- Return whether an event has handlers. The check costs more than one event without handlers, but
+--- less than many.
 function M.has_listener(name)
   local handlers = vim.iter(vim.api.nvim_get_autocmds({ event = 'User' }))
   return handlers:any(function(handler) return may_match(handler.pattern, name) end)

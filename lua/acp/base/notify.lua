@@ -56,11 +56,11 @@ function M.cut(text, width)
   return cut .. '…'
 end
 
---- Whether |vim.notify()| is the built-in one, which writes to the message area.
+--- Return whether |vim.notify()| is the built-in one, which writes to the message area.
 local function builtin() return debug.getinfo(vim.notify, 'S').source:match('^@?vim/') ~= nil end
 
---- Whether the user types on the command line or reads a prompt. A message would overwrite that
---- line.
+--- Return whether the user types on the command line or reads a prompt. A message would overwrite
+--- that line.
 local function busy() return vim.api.nvim_get_mode().mode:match('^[cr]') ~= nil end
 
 ---@return integer cells for a message; almost none if the ruler is on the same line
@@ -81,7 +81,7 @@ local function no_prompt_option(message)
   return 'cmdheight', math.max(vim.o.cmdheight, math.min(rows, vim.o.lines - 3))
 end
 
---- Whether a message would cause a hit-enter prompt, as an error does if 'cmdheight' is 0.
+--- Return whether a message would cause a hit-enter prompt, as an error does if 'cmdheight' is 0.
 local function would_prompt(level) return vim.o.cmdheight == 0 and level >= vim.log.levels.ERROR end
 
 --- Pass a whole message to |vim.notify()|: to the user's own notifier, or to the built-in one if

@@ -34,7 +34,7 @@ function M.digits(path)
   return bit.tohex(first) .. bit.tohex(second)
 end
 
---- Whether a workspace has a file of this name.
+--- Return whether a workspace has a file of this name.
 ---@param root string
 ---@param file 'pending'|'journal'
 ---@return boolean

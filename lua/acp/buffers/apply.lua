@@ -29,13 +29,13 @@ local function common(old, new)
   return head, tail
 end
 
---- Whether a line is the first one of a fold, judging by fold levels.
+--- Return whether a line is the first one of a fold, judging by fold levels.
 local function starts_fold(lnum)
   local level = fn.foldlevel(lnum)
   return level > 0 and (level > fn.foldlevel(lnum - 1) or fn.foldclosed(lnum) == lnum)
 end
 
---- Whether `test` returns true in any of these windows.
+--- Return whether `test` returns true in any of these windows.
 local function in_any_window(windows, test)
   local here = api.nvim_get_current_win()
   return vim.iter(windows):any(function(win)
@@ -114,7 +114,7 @@ local function set_line(bufnr, windows, row, old, new)
   end
 end
 
---- Whether rows [first, last) are inside or next to a fold.
+--- Return whether rows [first, last) are inside or next to a fold.
 local function is_folded(windows, first, last)
   local around = { first, first + 1, last, last + 1 }
   return in_any_window(windows, function()

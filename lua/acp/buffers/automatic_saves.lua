@@ -32,7 +32,7 @@ local listen = require('acp.base.once')(function()
   end, { pattern = ':' })
 end)
 
---- Whether one of the commands in a line writes.
+--- Return whether one of the commands in a line writes.
 ---@param line string
 local function writes(line)
   local ok, parsed = pcall(api.nvim_parse_cmd, line, {})
@@ -40,7 +40,7 @@ local function writes(line)
   return vim.tbl_contains(WRITES, parsed.cmd) or (parsed.nextcmd ~= '' and writes(parsed.nextcmd))
 end
 
---- Whether the user entered a command that writes.
+--- Return whether the user entered a command that writes.
 local function is_requested()
   if entered then return writes(entered) end
   if before .. last == 'ZZ' then return true end
@@ -52,7 +52,7 @@ local function is_requested()
   return false
 end
 
---- Whether the outermost call is a function, that is, the callback of an event in Lua or Vim
+--- Return whether the outermost call is a function, that is, the callback of an event in Lua or Vim
 --- script.
 local function in_callback()
   if fn.state('c') ~= '' or fn.expand('<stack>'):match('^function ') then return true end
@@ -65,7 +65,7 @@ local function in_callback()
   end
 end
 
---- Whether the write in progress is automatic. Call this only from its autocommands.
+--- Return whether the write in progress is automatic. Call this only from its autocommands.
 ---@return boolean
 function M.is_one()
   local autocommands = select(2, fn.expand('<stack>'):gsub(BETWEEN, ''))

@@ -73,7 +73,7 @@ function M.host_gone()
   M.quiet(false)
 end
 
---- Whether the host has finished all checks.
+--- Return whether the host has finished all checks.
 function M.is_settled() return next(checking) == nil end
 
 --- Merge a file that an agent has changed into its buffer before the user saves the buffer. If both
@@ -100,8 +100,8 @@ end
 local REFUSE = "if v:lua.require'acp.buffers.disk_changes'"
   .. ".refuses(str2nr(expand('<abuf>')), expand('<amatch>')) | call interrupt() | endif"
 
---- Whether to refuse the user's write because the path is no longer a regular file. Neovim would
---- block on a pipe.
+--- Return whether to refuse the user's write because the path is no longer a regular file. Neovim
+--- would block on a pipe.
 ---@param bufnr integer
 ---@param match string the path to write
 ---@return boolean
@@ -116,7 +116,7 @@ function M.refuses(bufnr, match)
   return true
 end
 
---- Whether a write is in progress that has not opened its file yet.
+--- Return whether a write is in progress that has not opened its file yet.
 local function is_writing() return vim.fn.expand('<stack>'):find('BufWritePre', 1, true) ~= nil end
 
 --- Stop watching the user's writes, of one buffer or of all. Keep the autocommands during a write:

@@ -10,7 +10,8 @@ function M.of(stat)
   return ('%d.%d.%d.%d'):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino)
 end
 
---- Whether the file was changed so recently that another change may leave the stamp the same.
+--- Return whether the file was changed so recently that another change may leave the stamp the
+--- same.
 ---@param stat table of `fs_stat`
 ---@return boolean
 function M.is_fresh(stat)

@@ -17,7 +17,7 @@ local ENDS = { unix = 0, dos = 4, mac = 64 }
 
 local function option(bufnr, name) return api.nvim_get_option_value(name, { buf = bufnr }) end
 
---- Whether the buffer contains the text of the file that it is named after.
+--- Return whether the buffer contains the text of the file that it is named after.
 local function serves(bufnr)
   local buftype = option(bufnr, 'buftype')
   return buftype == '' or buftype == 'acwrite' or buftype == 'help'

@@ -70,10 +70,10 @@ end
 ---@return string|nil
 function M.moved(bufnr, real) return M.why(real) or M.name_moved(bufnr, real) end
 
---- Whether the file of a buffer can be read by its name. It must be a regular file, and no part of
---- the name may have become a link since the buffer was created (Neovim resolves directories in
---- names). The last part may have been a link before; this is known only if the host knows the
---- buffer.
+--- Return whether the file of a buffer can be read by its name. It must be a regular file, and no
+--- part of the name may have become a link since the buffer was created (Neovim resolves
+--- directories in names). The last part may have been a link before; this is known only if the host
+--- knows the buffer.
 function M.readable(bufnr)
   local name = api.nvim_buf_get_name(bufnr)
   local real = require('acp.buffers.watch').path(bufnr)

@@ -24,7 +24,7 @@ local function without_marks(command)
   return rest
 end
 
---- Whether one command refers to lines by number.
+--- Return whether one command refers to lines by number.
 local function by_number(command)
   local rest = without_marks(command)
   if rest:find('^[%d.$+%-/?\\]') then return true end
@@ -36,7 +36,7 @@ local function by_number(command)
   return vim.tbl_contains(BY_ARGUMENT, name)
 end
 
---- Whether a command in a line refers to lines by number.
+--- Return whether a command in a line refers to lines by number.
 ---@param line string
 function M.is_one(line) return vim.iter(vim.split(line, '|', { plain = true })):any(by_number) end
 

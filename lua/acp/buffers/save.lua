@@ -46,8 +46,8 @@ local function record_stamp(bufnr, stat, is_fresh)
   fresh[bufnr] = is_fresh and require('acp.buffers.text').layout(bufnr) or nil
 end
 
---- Whether the clean buffer still equals its file. The texts are compared if the stamp is too young
---- to be reliable.
+--- Return whether the clean buffer still equals its file. The texts are compared if the stamp is
+--- too young to be reliable.
 ---@param stat table|nil of `fs_stat`
 local function is_current(bufnr, stat)
   if (stat and stamp(stat) or nil) ~= read_stamps[bufnr] then return false end
@@ -89,8 +89,8 @@ local function nested(action)
   return unpack(result, 1, 2)
 end
 
---- Whether Neovim detects that the buffer's file changed. `choice` answers FileChangedShell, so no
---- dialog is shown.
+--- Return whether Neovim detects that the buffer's file changed. `choice` answers FileChangedShell,
+--- so no dialog is shown.
 local function probe(bufnr, choice)
   local found = false
   M.probing = true
@@ -221,10 +221,10 @@ function M.mark_conflict(bufnr, found)
   conflicts[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
 end
 
---- Whether buffer and file conflict.
+--- Return whether buffer and file conflict.
 function M.in_conflict(bufnr) return conflicts[bufnr] ~= nil end
 
---- Whether an error means that Neovim temporarily does not allow the operation.
+--- Return whether an error means that Neovim temporarily does not allow the operation.
 ---@param err any
 function M.is_locked(err)
   local text = tostring(err)

@@ -6,7 +6,7 @@ local api, fn = vim.api, vim.fn
 
 local MAX_BYTES = 4 * 1024 * 1024 -- of a file to compare; of larger ones only the size is compared
 
---- Whether an autocommand of the user or another plugin runs at this event of the buffer.
+--- Return whether an autocommand of the user or another plugin runs at this event of the buffer.
 ---@param event string
 function M.any(bufnr, event)
   local name = api.nvim_buf_get_name(bufnr)
@@ -19,7 +19,7 @@ function M.any(bufnr, event)
   return false
 end
 
---- Whether the bytes of a buffer's file determine its text.
+--- Return whether the bytes of a buffer's file determine its text.
 function M.is_plain(bufnr)
   local options = vim.bo[bufnr]
   local encoding = options.fileencoding
@@ -39,7 +39,8 @@ local function encoded(bufnr, eol)
   return options.bomb and '\239\187\191' .. text or text
 end
 
---- Whether a `BufWritePost` autocommand has rewritten the file of a buffer that was just saved.
+--- Return whether a `BufWritePost` autocommand has rewritten the file of a buffer that was just
+--- saved.
 function M.rewrote(bufnr)
   local name, options = api.nvim_buf_get_name(bufnr), vim.bo[bufnr]
   local stat = vim.uv.fs_stat(name)

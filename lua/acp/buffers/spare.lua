@@ -12,7 +12,7 @@ local function is_skipped(name)
   return false
 end
 
---- Whether Neovim may overwrite the file in place instead of renaming it ('backupcopy').
+--- Return whether Neovim may overwrite the file in place instead of renaming it ('backupcopy').
 local function is_overwritten(bufnr, name, stat)
   local copy = vim.bo[bufnr].backupcopy
   copy = ',' .. (copy ~= '' and copy or vim.go.backupcopy) .. ','

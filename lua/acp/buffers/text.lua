@@ -2,8 +2,9 @@
 --- newline.
 local M = {}
 
---- Whether the buffer's text has no bytes. A single empty line does not prove that, since the file
---- may be a newline. `nvim_buf_get_offset()` is not used because it is outdated after an undo.
+--- Return whether the buffer's text has no bytes. A single empty line does not prove that, since
+--- the file may be a newline. `nvim_buf_get_offset()` is not used because it is outdated after an
+--- undo.
 ---@return boolean
 function M.is_empty(bufnr)
   if
@@ -15,7 +16,7 @@ function M.is_empty(bufnr)
   return vim.api.nvim_buf_call(bufnr, vim.fn.wordcount).bytes == 0
 end
 
---- Whether the text of the buffer ends with a newline.
+--- Return whether the text of the buffer ends with a newline.
 function M.ends(bufnr) return vim.bo[bufnr].endofline and not M.is_empty(bufnr) end
 
 local BREAKS = { unix = '\n', dos = '\r\n', mac = '\r' }
@@ -35,7 +36,8 @@ function M.layout(bufnr)
   }
 end
 
---- Whether the bytes of the buffer's file are those that a write of the buffer would produce.
+--- Return whether the bytes of the buffer's file are those that a write of the buffer would
+--- produce.
 ---@param layout? acp.Layout of the file when it was read; the buffer's options may differ by now
 ---@return boolean
 function M.is_of_file(bufnr, layout)

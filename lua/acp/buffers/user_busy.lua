@@ -35,8 +35,8 @@ local function command_line(bufnr)
   return api.nvim_get_current_buf() == bufnr and fn.getcmdtype() == ':' and fn.getcmdline() or nil
 end
 
---- Whether Neovim will return to a line by its number: a search and CTRL-R = put the cursor back,
---- and CTRL-R = may be part of a command with line numbers.
+--- Return whether Neovim will return to a line by its number: a search and CTRL-R = put the cursor
+--- back, and CTRL-R = may be part of a command with line numbers.
 local function returns_to_line() return fn.getcmdtype():find('[/?=]') ~= nil end
 
 --- Return why a completion blocks these hunks. It replaces the text between its first line, which
@@ -65,7 +65,8 @@ local function operator(mode, hunks)
   end
 end
 
---- Whether there is a selection. A search or an expression that was started from it keeps it.
+--- Return whether there is a selection. A search or an expression that was started from it keeps
+--- it.
 ---@param mode string
 local function selects(mode)
   return mode:find(SELECTION) ~= nil

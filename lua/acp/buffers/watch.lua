@@ -41,7 +41,7 @@ local function path_of(bufnr)
   return name ~= '' and vim.bo[bufnr].buftype == '' and uv.fs_realpath(name) or nil
 end
 
---- Whether a turn runs in a directory that contains the file.
+--- Return whether a turn runs in a directory that contains the file.
 ---@param path string|nil
 function M.at_work(path)
   return path ~= nil and vim.iter(roots):any(function(root) return vim.startswith(path, root) end)
@@ -152,7 +152,7 @@ function M.attach(bufnr, path)
   watched[bufnr] = attached and watch or nil
 end
 
---- Whether the host is editing the buffer.
+--- Return whether the host is editing the buffer.
 function M.is_held(bufnr) return watched[bufnr] ~= nil and watched[bufnr].held == true end
 
 --- Mark that the save in progress does not resolve the conflict with the file on disk.
@@ -199,7 +199,7 @@ local function request_refresh()
   end
 end
 
---- Whether the file ends with a newline after a save of the buffer.
+--- Return whether the file ends with a newline after a save of the buffer.
 local function saved_eol(bufnr)
   local options = vim.bo[bufnr]
   local fixed = options.fixendofline and not options.binary
@@ -207,8 +207,8 @@ local function saved_eol(bufnr)
     or (fixed and not require('acp.buffers.text').is_empty(bufnr))
 end
 
---- Whether the bytes on disk do not determine the saved text, because of an unknown encoding,
---- `++enc` or a formatter that ran on the file.
+--- Return whether the bytes on disk do not determine the saved text, because of an unknown
+--- encoding, `++enc` or a formatter that ran on the file.
 local function is_coded(bufnr)
   local handlers = require('acp.buffers.save_handlers')
   return vim.v.cmdarg ~= '' or not handlers.is_plain(bufnr) or handlers.rewrote(bufnr)

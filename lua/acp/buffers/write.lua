@@ -61,7 +61,7 @@ local function obstacle(writing)
   if writing.reread or M.change_of(bufnr) < writing.change then return 'failed', UNDONE end
 end
 
---- Whether a write triggers the `BufWritePre` autocommand of the final check.
+--- Return whether a write triggers the `BufWritePre` autocommand of the final check.
 ---@param options acp.WriteOptions
 local function triggers_pre(bufnr, options)
   if not options.autocmds or handlers.any(bufnr, 'BufWriteCmd') then return false end
@@ -137,14 +137,14 @@ local function run(writing, options)
   return ok, err
 end
 
---- Whether the buffer no longer belongs to the file.
+--- Return whether the buffer no longer belongs to the file.
 ---@param writing acp.Writing
 local function is_gone(writing)
   return not api.nvim_buf_is_loaded(writing.bufnr)
     or nofollow.name_moved(writing.bufnr, writing.real) ~= nil
 end
 
---- Whether the file was written, even if a later step failed.
+--- Return whether the file was written, even if a later step failed.
 ---@param writing acp.Writing
 ---@param ok boolean
 local function is_made(writing, ok)

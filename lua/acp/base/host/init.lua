@@ -158,7 +158,8 @@ local function start_classic()
   return id
 end
 
---- Whether to use the shared host. The manifest defines the function when it is first called.
+--- Return whether to use the shared host. The manifest defines the function when it is first
+--- called.
 local function wants_classic()
   if lost then return false end
   local known = vim.fn.exists('*_AcpClassicStart') == 1
@@ -221,7 +222,7 @@ local function deliver(verb, args)
   return ok
 end
 
---- Whether a host runs or can probably be started.
+--- Return whether a host runs or can probably be started.
 ---@return boolean
 function M.usable()
   return M.running() or wants_classic() or require('acp.base.host.python').unusable() == nil

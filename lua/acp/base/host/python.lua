@@ -18,7 +18,7 @@ function M.root()
   return vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(folder))))
 end
 
---- Whether the repository is writable. It is not if a distribution or Nix installed it.
+--- Return whether the repository is writable. It is not if a distribution or Nix installed it.
 function M.can_write() return vim.uv.fs_access(M.root(), 'W') == true end
 
 --- Return the environment that `:Acp install` creates: the repository's `.venv`, or one in
@@ -67,7 +67,7 @@ end
 ---@return string
 function M.name(source) return names[source] end
 
---- Whether the `.venv` exists but its interpreter does not, as after a system update.
+--- Return whether the `.venv` exists but its interpreter does not, as after a system update.
 function M.is_broken()
   local stat = vim.uv.fs_stat
   return stat(M.venv()) ~= nil and stat(M.in_venv()) == nil

@@ -49,7 +49,7 @@ function M.shown(url)
   return scheme and scheme .. (place:match('^.*@(.*)$') or place) .. path or ''
 end
 
---- Whether any of these agents has an address.
+--- Return whether any of these agents has an address.
 ---@param agents table<string, acp.AgentConfig>
 function M.any(agents)
   for _, agent in pairs(agents) do

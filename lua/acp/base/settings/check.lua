@@ -326,8 +326,8 @@ local function agents(base, value, further, report)
   return result
 end
 
---- Whether every rule is valid. A list with a mistake is ignored as a whole, because the remaining
---- rules might allow more than the user wants.
+--- Return whether every rule is valid. A list with a mistake is ignored as a whole, because the
+--- remaining rules might allow more than the user wants.
 ---@param option string full path of the list
 ---@param report fun(message: string)
 local function rules(list, option, report)

@@ -100,7 +100,7 @@ local function why_none(bufnr, method)
   return 'no language server for ' .. file
 end
 
---- Whether a server reports work in progress, such as indexing the project.
+--- Return whether a server reports work in progress, such as indexing the project.
 ---@param client vim.lsp.Client
 function M.is_busy(client)
   local pending = client.progress and client.progress.pending

@@ -60,8 +60,8 @@ local function version(uri)
   return bufnr > 0 and vim.lsp.util.buf_versions[bufnr] or nil
 end
 
---- Whether a hidden document may have caused a publication about another document, which has not
---- changed since.
+--- Return whether a hidden document may have caused a publication about another document, which has
+--- not changed since.
 ---@param document acp.HiddenDocument
 local function may_cause(document, uri)
   if vim.startswith(uri, 'file:') then

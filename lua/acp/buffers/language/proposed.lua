@@ -88,7 +88,7 @@ end
 
 local function plain_all(list) return vim.tbl_map(plain, list) end
 
---- Whether the buffer has too many diagnostics to compare.
+--- Return whether the buffer has too many diagnostics to compare.
 local function has_many(bufnr)
   local counts = bufnr and vim.diagnostic.count(bufnr) or {}
   local total = vim.iter(pairs(counts)):fold(0, function(sum, _, count) return sum + count end)

@@ -90,7 +90,7 @@ local function clear(bufnr)
   end
 end
 
---- Whether the cursor is on an agent's line. Return nil if the buffer does not show blame.
+--- Return whether the cursor is on an agent's line. Return nil if the buffer does not show blame.
 ---@param bufnr integer
 ---@return boolean|nil
 local function on_agents_line(bufnr)
@@ -158,7 +158,7 @@ function M.hide(bufnr)
   end
 end
 
---- Whether the buffer shows blame.
+--- Return whether the buffer shows blame.
 function M.is_shown(bufnr) return shown[bufnr] ~= nil end
 
 --- Frame operation: the authors of a buffer's lines at `tick`.

@@ -14,7 +14,7 @@ local messages = dofile(base .. '/messages.lua')
 
 local busy = false
 
---- Whether an interpreter works and is recent enough.
+--- Return whether an interpreter works and is recent enough.
 local function usable(path)
   local code = 'import sys; sys.exit(sys.version_info < (3, 11))'
   local ok, job = pcall(vim.system, { path, '-c', code }, { cwd = env.root() })

@@ -49,7 +49,7 @@ local function is_neovim(pid)
   return not ok or (found.stdout or ''):find('nvim', 1, true) ~= nil
 end
 
---- Whether a Neovim with this process id and start time runs on this machine.
+--- Return whether a Neovim with this process id and start time runs on this machine.
 local function is_running(pid, start)
   local _, _, code = uv.kill(pid, 0)
   if code == 'ESRCH' then return false end
@@ -183,7 +183,7 @@ end
 ---@field gone boolean whether its Neovim has exited
 ---@field age number seconds
 
---- Whether the Neovim that owns a file has exited.
+--- Return whether the Neovim that owns a file has exited.
 ---@param whose string owner
 ---@param age number seconds
 local function is_gone(whose, age)
@@ -284,7 +284,7 @@ local function read(path)
   return stored
 end
 
---- Whether a file must be left alone.
+--- Return whether a file must be left alone.
 ---@return boolean other it belongs to another directory with the same hash
 ---@return boolean newer a newer version of the plugin wrote it
 local function is_not_ours(path, cwd)

@@ -45,7 +45,7 @@ function M.flush(bufnr)
   end, CONFIRM_MS)
 end
 
---- Whether the user is typing in the buffer.
+--- Return whether the user is typing in the buffer.
 ---@param base acp.Base
 local function is_typing(base)
   return api.nvim_get_current_buf() == base.bufnr and api.nvim_get_mode().mode:match('^[iR]') ~= nil

@@ -62,7 +62,7 @@ local function refine_visible(file)
   end
 end
 
---- Whether a hunk between these rows is not drawn in full yet.
+--- Return whether a hunk between these rows is not drawn in full yet.
 ---@param file acp.InlineFile
 local function has_unrefined(file, from, to)
   for _, entry in ipairs(file.entries) do

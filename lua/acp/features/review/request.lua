@@ -12,14 +12,14 @@ function M.expect(path)
   first_path = path or require('acp.features.review.inline').path(requested_at.buf)
 end
 
---- Whether an answer is outstanding.
+--- Return whether an answer is outstanding.
 function M.open() return requested_at ~= nil end
 
 --- Return the file to show first.
 ---@return string|nil
 function M.path() return first_path end
 
---- Whether the review may open now. If the user is elsewhere by now, show a message instead.
+--- Return whether the review may open now. If the user is elsewhere by now, show a message instead.
 function M.may_open()
   local here = requested_at
   requested_at = nil

@@ -131,7 +131,7 @@ function M.unlisted(files)
   return found
 end
 
---- Whether the file has something left to decide.
+--- Return whether the file has something left to decide.
 ---@param file acp.ReviewFile
 function M.open(file) return file.pending or file.label ~= nil end
 

@@ -84,7 +84,7 @@ local function wrong_spec(name, spec)
   end
 end
 
---- Whether a table without cycles is nested deeper than `depth`.
+--- Return whether a table without cycles is nested deeper than `depth`.
 local function is_deeper(value, depth)
   if type(value) ~= 'table' then return false end
   if depth == 0 then return true end

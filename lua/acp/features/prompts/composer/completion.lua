@@ -62,7 +62,7 @@ local function commands(base, n)
   return vim.tbl_map(function(name) return items[name] end, names)
 end
 
---- Return the prompts of the library that match. `M.replace_name` inserts the text of the chosen one.
+--- Return the matching prompts of the library. `replace_name` inserts the text of the chosen one.
 ---@param base string including the `#`
 ---@return table[] items
 local function prompts(base)

@@ -38,7 +38,7 @@ function M.shown(path, cwd)
   return vim.startswith(real, root .. '/') and real:sub(#root + 2) or real
 end
 
---- Whether a path is inside the session's directory.
+--- Return whether a path is inside the session's directory.
 function M.is_inside(path, cwd)
   local real, root = vim.uv.fs_realpath(path) or path, vim.uv.fs_realpath(cwd) or cwd
   return real == root or vim.startswith(real, root .. '/')
