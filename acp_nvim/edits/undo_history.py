@@ -1,4 +1,4 @@
-"""Steps that removed pending lines from a text and that the user may undo."""
+"""History of steps that removed pending lines from a text, for undo."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MAX_UNDONE = 50
 """Limit of remembered steps."""
 MAX_TOGETHER = 8
-"""Limit of changes before such a step that Neovim may undo together with it."""
+"""Limit of changes that Neovim may undo together with the step that follows them."""
 MAX_RUNS = 16
 """Limit of files whose latest changes are remembered."""
 
@@ -27,9 +27,9 @@ class UndoHistory:
         self.entries: list[Pending] = []
         """Entries, the latest step last."""
         self._user_edits: dict[str, list[Pending]] = {}
-        """Entries of each file from before its latest changes, all by the user."""
+        """Entries of each file from before its latest changes, if these are all the user's."""
         self._after: dict[str, Pending] = {}
-        """Entry of each file after these changes."""
+        """Entry of each file after the changes of `_user_edits`."""
 
     def replace_file(self, path: str, entries: Sequence[Pending]) -> None:
         """Replace the history of this file."""

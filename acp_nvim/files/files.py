@@ -84,22 +84,22 @@ class Authors:
         self.recorders: list[Authorship] = []
         self._options = options
 
-    def _called(self) -> Sequence[Authorship]:
+    def _active(self) -> Sequence[Authorship]:
         return self.recorders if self._options().blame else ()
 
     def on_write(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
-        for recorder in self._called():
+        for recorder in self._active():
             recorder.on_write(session, path, before, agents, after)
 
     def on_move(self, session: AgentSession, old: str, new: str) -> None:
-        for recorder in self._called():
+        for recorder in self._active():
             recorder.on_move(session, old, new)
 
     def prompt(self, session: AgentSession) -> PromptName | None:
-        return next(filter(None, (it.prompt(session) for it in self._called())), None)
+        return next(filter(None, (it.prompt(session) for it in self._active())), None)
 
     def on_adopt(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
-        for recorder in self._called():
+        for recorder in self._active():
             recorder.on_adopt(prompt, path, before, after)

@@ -161,7 +161,7 @@ class Buffers(Protocol):
         ...
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | NotLoaded:
-        """Return the same; load the file into a hidden, listed buffer if there is none.
+        """Return the buffer of a file; load it into a hidden, listed buffer if it is not loaded.
 
         ``file_format`` is the known format of the file.
         """

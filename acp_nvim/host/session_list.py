@@ -104,15 +104,15 @@ class ForeignSessions:
         self._screen = screen
         self._sessions = sessions
         self._numbers: dict[str, int] = {}
-        self._taken: set[int] = set()
+        self._foreign: set[int] = set()
 
     def __contains__(self, n: int) -> bool:
         """Return whether the session of that number belongs to another Neovim."""
-        return n in self._taken
+        return n in self._foreign
 
     def own(self) -> list[Session]:
         """Return the sessions of this Neovim, including subagents."""
-        return [it for it in self._screen.sessions.values() if it.n not in self._taken]
+        return [it for it in self._screen.sessions.values() if it.n not in self._foreign]
 
     def set_numbers(self, numbers: Mapping[str, int]) -> None:
         """Set the numbers that these sessions had in the previous host, by key."""
@@ -121,7 +121,7 @@ class ForeignSessions:
     def number_of(self, key: str, info: SessionInfo) -> int:
         n = self._numbers.get(key) or self._sessions.next_number()
         notify(self.on_found, info, n)
-        self._taken.add(n)
+        self._foreign.add(n)
         self._screen.state(["sessions", n, "elsewhere"], key)
         return n
 

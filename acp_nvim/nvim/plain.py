@@ -28,7 +28,7 @@ def legible(text: str) -> str:
 
 
 def legible_all(texts: list[str]) -> list[str]:
-    """Return the same for a list of texts."""
+    """Return texts that can be sent to Neovim."""
     return texts if "".join(texts).isascii() else [legible(text) for text in texts]
 
 

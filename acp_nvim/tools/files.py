@@ -48,7 +48,7 @@ class ToolFiles:
         return await self._files.locate(session, absolute(session, path))
 
     async def allow(self, session: Session, path: str) -> Place:
-        """Return the place of such a file without its text."""
+        """Return the place of a file that an agent names, without its text."""
         return (await self._files.guard.allow(session, "read", absolute(session, path)))[0]
 
     def sources(self, session: Session, read_before: Mapping[str, Text] = NOTHING) -> Sources:

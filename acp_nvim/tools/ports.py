@@ -97,7 +97,10 @@ class Diagnostics(msgspec.Struct, frozen=True):
 
 
 class Range(msgspec.Struct, frozen=True):
-    """Range of lines and columns from 1, both ends included. Without columns, of whole lines."""
+    """Range of lines and columns from 1, both ends included.
+
+    Without columns, it covers whole lines.
+    """
 
     line: int
     end_line: int

@@ -90,8 +90,9 @@ class BufferCache:
         return (await self.glance(path))[0]
 
     async def glance(self, path: str) -> tuple[BufferText | NotLoaded, str | None]:
-        """Return the same as `peek`, and the file's signature at the editor's last read or
-        write.
+        """Return the buffer without reloading it from its file.
+
+        Also return the file's signature at the editor's last read or write.
         """
         live, signature = await self._inner.glance(Place(path, path))
         return self._found(path, live), signature

@@ -198,6 +198,7 @@ class Turns:
         self.round = 0
         """Number of times that work began while no turn was running."""
         self._cut_until = 0
+        """Time in ns until which an earlier process may have run turns."""
         self._turns: dict[int, Turn] = {}
         self._announce = announce
         self._announcing = anyio.Lock(fast_acquire=True)

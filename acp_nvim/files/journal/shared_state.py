@@ -251,15 +251,15 @@ class SharedState:
         self, kind: str, name: str, made: Checkpoint | None, before: Checkpoint | None
     ) -> None:
         """Take over a checkpoint. ``before`` was last written or taken over by this process."""
-        key, _, own = name.partition(":")
+        session_key, _, checkpoint_name = name.partition(":")
         lists = self._files.checkpoints.lists()[kind == UNDO]
-        found = lists.setdefault(self._keys.number(key), [])
-        known = next((it for it in found if self._name(it) == own), None)
+        checkpoints = lists.setdefault(self._keys.number(session_key), [])
+        known = next((it for it in checkpoints if self._name(it) == checkpoint_name), None)
         if made is None:
-            found[:] = [it for it in found if it is not known]
+            checkpoints[:] = [it for it in checkpoints if it is not known]
         elif known is None:
-            self._name(made, own)
-            found.append(made)
+            self._name(made, checkpoint_name)
+            checkpoints.append(made)
         else:
             _grow(known, made, before or known)
             self._frozen.pop(id(known), None)

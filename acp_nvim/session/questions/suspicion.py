@@ -53,7 +53,7 @@ def of_line(globs: Sequence[str], line: str) -> Suspicion | None:
 
 
 def of_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
-    """Return the same for words that no shell splits: a program and its arguments."""
+    """Return whether a program with its arguments, run without a shell, may run such a program."""
     together = " ".join(argv)
     if len(together) > MOST:
         return "maybe"
@@ -87,7 +87,7 @@ def unclear(line: str) -> bool:
 
 
 def unclear_words(argv: Sequence[str]) -> bool:
-    """Return the same for words that no shell splits."""
+    """Return whether it is unclear what a program with these arguments runs."""
     return _hands_on(argv)
 
 

@@ -123,12 +123,12 @@ function M.has_drawn(bufnr, others, row)
   return has_marks(bufnr, others, first, last)
 end
 
---- Return whether a part of such a span may be concealed.
+--- Return whether spans of a highlight group may have concealed parts.
 ---@param group string
 ---@return boolean
 function M.has(group) return by_group[group] ~= nil end
 
---- Return whether such a span is inline. Not all other plugins draw these.
+--- Return whether spans of a highlight group are within a line. Some plugins do not draw them.
 ---@param group string
 ---@return boolean
 function M.is_inline(group) return INLINE[group] ~= nil end

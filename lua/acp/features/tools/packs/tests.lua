@@ -43,7 +43,7 @@ local function trees()
 end
 
 --- Let neotest discover tests if it has not yet, then call `done`, also if it finds none in time.
-local function found_tests(cwd, done)
+local function discover(cwd, done)
   listen()
   if next(trees()) ~= nil then return done() end
   local checks = 0
@@ -108,7 +108,7 @@ end
 local function list(args, ctx)
   local limit, path = results.limit(args), results.argument(args, 'path', 'string')
   return function(reply)
-    found_tests(ctx.cwd, function()
+    discover(ctx.cwd, function()
       local all = tests(ctx.cwd, position(ctx.cwd, path))
       reply(results.list('tests', all, limit, line, 'neotest has found no tests there'))
     end)
@@ -233,7 +233,7 @@ end
 local function run(args, ctx)
   return function(reply)
     local cancel, cancelled
-    found_tests(ctx.cwd, function()
+    discover(ctx.cwd, function()
       if cancelled then return end
       local ok, found = pcall(run_and_wait, reply, args, ctx)
       if not ok then return reply(nil, found) end
