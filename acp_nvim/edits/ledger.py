@@ -343,8 +343,8 @@ class Ledger:
     ) -> bool:
         """Join a deleted file and a new one into a move.
 
-        ``was`` is the earlier entry of the old path. Returns False if the two are no longer pending
-        as such, or if nothing of the old file is.
+        ``was`` is the earlier entry of the old path. Returns False if the deletion or the creation
+        is no longer pending.
         """
         origin = was.origin or old if was else old
         deleted, created = self._files.get(origin), self._files.get(new)

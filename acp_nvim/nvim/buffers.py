@@ -140,7 +140,7 @@ class NvimBuffers:
             await self._bridge.call(OUTSIDE, "set_turns", list(roots), self._expected)
 
     def settle(self, n: int, roots: Sequence[str]) -> None:
-        """Send the directories of a session's turns to Neovim, unless it has them."""
+        """Send the directories of a session's turns to Neovim, if they have changed."""
         if self._session_roots.get(n) != list(roots):
             self._session_roots[n] = list(roots)
             self._bridge.tell(OUTSIDE, "set_session_roots", n, list(roots))

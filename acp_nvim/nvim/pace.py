@@ -64,7 +64,7 @@ class Pace:
         self._held: asyncio.TimerHandle | None = None
         """Timer that sets `_free`, None while it is set."""
         self._earliest = 0.0
-        """Time of the loop before which no frame is sent, unless it is urgent."""
+        """Time of the loop before which only urgent frames are sent."""
 
     def wake(self, urgent: bool = False) -> None:
         """Request a frame. An `urgent` one ends the pause after the last frame."""

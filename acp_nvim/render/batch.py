@@ -23,7 +23,7 @@ class Batch:
         self._ops: list[Op] = []
         self._folds: list[Any] = []
         self._end = -1
-        """The row below the last operation, if that inserted rows."""
+        """The row below the last operation, if the operation inserted rows."""
         self._joins = False
         """Whether the last rows of that operation may be joined with rows below them."""
         self._lines: list[str] = []

@@ -75,7 +75,7 @@ def is_unrelated(error: RequestError) -> bool:
 def tools_hint(session: Session, error: Exception, *, is_first: bool) -> Sequence[str]:
     """Return a line about option `tools` if the tools may have caused a prompt's error.
 
-    That is so if the error names them, or if no prompt has worked yet and the error gives no
+    This is the case if the error names them, or if no prompt has worked yet and the error gives no
     reason. ``is_first``: the agent has not yet answered a prompt of the session.
     """
     if session.tools is None or not isinstance(error, RequestError):

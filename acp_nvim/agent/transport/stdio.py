@@ -392,7 +392,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self._on_exit()
 
     def rest(self, seconds: float) -> None:
-        """Read no stdout for so long, unless it is already paused."""
+        """Pause reading stdout for that time, unless it is paused already."""
         if self._resting is None and self.exit is None:
             self._resting = asyncio.get_running_loop().call_later(seconds, self._on_rest)
             self.regulate()

@@ -75,7 +75,7 @@ def _create(at: Spot, data: bytes, rights: Rights | None) -> None:
 
 
 def _try_replace(at: Spot, info: os.stat_result, data: bytes) -> bool:
-    """Replace the file by a new one; return False, and do nothing, if that would lose something."""
+    """Replace the file by a new one. Do nothing and return False if that would lose data."""
     if info.st_nlink > 1 or not at.may(os.W_OK | os.X_OK, "."):
         return False
     with _beside(at, _PRIVATE) as (file, name):

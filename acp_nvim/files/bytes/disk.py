@@ -101,7 +101,7 @@ def _refused(place: Place, error: OSError, denied: Reason = "failed") -> Refusal
 
 
 def _why(place: Place, error: OSError) -> str:
-    """Describe the error. A circle of links is named as such, not as a link that is new."""
+    """Describe the error. A circle of links is not described as a new link."""
     if isinstance(error, LinkError):
         try:
             os.stat(place.real)  # noqa: PTH116

@@ -130,19 +130,19 @@ class GitStore:
 
     def folders(self) -> list[str]:
         """Return the directories that git visits below the root. Raises StoreError."""
-        asked = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"]
-        passed = {self._path(name).rstrip(os.sep) for name in self._listed(asked)}
-        found = [self._root]
-        for path in found:  # grows during the loop
+        command = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"]
+        ignored = {self._path(name).rstrip(os.sep) for name in self._listed(command)}
+        folders = [self._root]
+        for path in folders:  # grows during the loop
             with suppress(OSError), os.scandir(path) as entries:
-                found += [
+                folders += [
                     entry.path
                     for entry in entries
                     if entry.is_dir(follow_symlinks=False)
                     and entry.name != ".git"
-                    and entry.path not in passed
+                    and entry.path not in ignored
                 ]
-        return found
+        return folders
 
     def skipped(self, paths: Sequence[str]) -> list[str]:
         """Return those of these files (below the root, existing or not) that `scan` skips.

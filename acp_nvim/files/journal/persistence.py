@@ -113,7 +113,7 @@ class Persistence:
             self._tasks.start_soon(self._run)
 
     def open(self, directory: str, first: str = "", *, again: bool = False) -> list[str]:
-        """Take over the journal of the workspace of a directory, unless that is done. Blocks.
+        """Open the journal of a directory's workspace, unless it is open already. Blocks.
 
         Returns the files with edits. They are compared with their texts later, ``first`` before the
         others. ``again``: an earlier process of this Neovim had the workspace open.

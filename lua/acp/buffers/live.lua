@@ -94,7 +94,7 @@ end
 --- Return the loaded buffer of a file after updating it from disk, or nil.
 ---@param real string resolved path
 ---@return integer|nil bufnr
----@return string|nil why the file cannot be read, if that is why there is no buffer
+---@return string|nil why the file cannot be read, if there is no buffer for this reason
 function M.buffer(real)
   local bufnr, none = serving(real, real, 0)
   if not bufnr then return nil, none[4] end

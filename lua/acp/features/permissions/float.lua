@@ -298,7 +298,7 @@ local function shrink()
   fitted.rows = placed.height
 end
 
---- Cut the cards to the current size of the float, unless that is done.
+--- Cut the cards to the current size of the float, if that has changed.
 local function fit()
   if not visible() or placed.hide then return end
   local inside = M.is_current()

@@ -30,7 +30,7 @@ local function confirmed(base)
   if held then M.put(base, held.lines, held.eol) end
 end
 
---- Send the text of the buffer to the host unless it knows it.
+--- Send the text of the buffer to the host, if it has changed.
 function M.flush(bufnr)
   local base = bases[bufnr]
   if not base or not api.nvim_buf_is_loaded(bufnr) then return end
