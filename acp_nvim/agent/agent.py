@@ -39,7 +39,7 @@ class OtherVersion(RemoteProtocolError):
 
 
 class Agent:
-    """Outgoing calls.
+    """Outgoing calls to one agent.
 
     Each raises `RequestError` if the agent refuses and `ConnectionClosed` if it has ended.
     """

@@ -280,7 +280,7 @@ def _moved(hunk: Hunk, changes: Sequence[Hunk]) -> tuple[int, int]:
 def _meet(edit: Hunk, hunk: Hunk) -> bool:
     """Return whether an edit may have restored a hunk.
 
-    This is the case if they share lines of the new text, or one of them removes lines next to the other.
+    This is the case if they share lines of the new text, or one removes lines next to the other.
     """
     if edit.lines and hunk.lines:
         return edit.new_start < hunk.new_end and hunk.new_start < edit.new_end

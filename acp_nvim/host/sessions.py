@@ -169,7 +169,7 @@ class Sessions:
     # -- index ------------------------------------------------------------------------------------
 
     def open_index(self, path: Path | None, problem: Callable[[str], None]) -> None:
-        """Set the file of the index, unless the index has one. ``problem`` is called with errors."""
+        """Set the file of the index, unless it has one. ``problem`` is called with errors."""
         if path is not None and self.index is None:
             self.index = IndexFile(path, problem)
 

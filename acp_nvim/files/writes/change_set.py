@@ -92,7 +92,7 @@ class ChangeSets(Generic[S]):
     async def _check(self, change: FileChange) -> None:
         live = (await self.live_text(change.origin or change.path)).text
         if change.after is None or change.origin is not None:
-            self._check_whole(change.origin or change.path, live, change.before)
+            self._check_removable(change.origin or change.path, live, change.before)
             if change.origin is not None and (await self.live_text(change.path)).text is not None:
                 raise Refusal("conflict", change.path, "there is such a file already")
         elif change.before is None:
@@ -105,8 +105,8 @@ class ChangeSets(Generic[S]):
             if isinstance(merged, Conflict):
                 raise Refusal("conflict", change.path, f"{merged.reason}; try again")
 
-    def _check_whole(self, path: str, live: Text | None, before: Text | None) -> None:
-        """Raise Refusal unless a file that is to go has its earlier text and is saved."""
+    def _check_removable(self, path: str, live: Text | None, before: Text | None) -> None:
+        """Raise Refusal unless a file to be removed has its earlier text and is saved."""
         buffer = self._files.buffers.get(path)
         if live is None:
             raise Refusal("missing", path, "no such file")
@@ -161,7 +161,7 @@ class ChangeSets(Generic[S]):
 
     async def _delete(self, session: S, path: str, before: Text | None) -> None:
         async with self._live.hold(path):
-            self._check_whole(path, await self._live.sync(path), before)
+            self._check_removable(path, await self._live.sync(path), before)
             assert before is not None
             await self._writer.remove(path)
             self._files.bases.record_change(path, None, ChangeKind.REPLACED)
@@ -172,7 +172,7 @@ class ChangeSets(Generic[S]):
 
     async def _move(self, session: S, old: str, new: str, before: Text | None) -> None:
         async with self._live.hold(old, new):
-            self._check_whole(old, await self._live.sync(old), before)
+            self._check_removable(old, await self._live.sync(old), before)
             assert before is not None
             await self._rename(old, new, before)
             self._files.bases.record_change(old, None, ChangeKind.REPLACED)

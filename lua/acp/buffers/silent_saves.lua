@@ -57,7 +57,7 @@ local function check_all()
 end
 
 --- Check all buffers, so that all saves so far are reported.
-function M.look()
+function M.check_buffers()
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     M.check(bufnr)
   end
@@ -74,7 +74,7 @@ function M.come_last()
   on({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, M.check)
   on({ 'InsertLeave', 'CursorHold', 'CursorHoldI' }, M.check)
   on({ 'BufLeave', 'WinLeave', 'TabLeave', 'FocusLost', 'FocusGained', 'VimSuspend' }, check_all)
-  M.look()
+  M.check_buffers()
 end
 
 return M

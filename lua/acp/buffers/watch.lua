@@ -335,7 +335,7 @@ function M.expect(n)
   prompts = prompts + 1
   expected[#expected + 1] = { prompts, n }
   update_roots()
-  silent_saves.look()
+  silent_saves.check_buffers()
   return prompts
 end
 
