@@ -32,7 +32,7 @@ class OtherVersion(RemoteProtocolError):
     """The agent answered `initialize` with another version than requested."""
 
     def __init__(self, theirs: int | str) -> None:
-        """Set up with the version of the answer."""
+        """``theirs`` is the version of the answer."""
         ours = " and ".join(map(str, VERSIONS))
         super().__init__(wording.WHY_PROTOCOL.format(theirs=theirs, ours=ours))
         self.theirs = theirs

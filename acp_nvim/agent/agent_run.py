@@ -38,7 +38,7 @@ class AgentRun:
         message_bytes: int,
         stopping: Callable[[], bool],
     ) -> None:
-        """Set up without reading. ``stopping`` returns whether the user has ended the agent."""
+        """``stopping`` returns whether the user has ended the agent."""
         self.transport = transport
         self.exit: Exit | None = None
         """The exit, if it explains the end of the output."""

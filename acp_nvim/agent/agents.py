@@ -64,7 +64,7 @@ class Agents:
     def __init__(
         self, around: Surroundings[Connection], spec: Callable[[str], AgentSettings | None]
     ) -> None:
-        """Set up without connections. `spec` looks an agent up in the configuration."""
+        """`spec` looks an agent up in the configuration."""
         self._around = around
         self._spec = spec
         self.variables = AgentVariables()

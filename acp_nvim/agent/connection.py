@@ -59,7 +59,7 @@ class Connection:
         around: Surroundings[Connection],
         pauses: Iterator[float] | None = None,
     ) -> None:
-        """Set up without a process. ``pauses``, in seconds, precede attempts to reconnect."""
+        """``pauses``, in seconds, precede attempts to reconnect."""
         self.name = name
         self.spec = spec
         self.status: Status = "starting"

@@ -52,9 +52,7 @@ class PtyProcess:
         on_end: Callable[[Exit], None],
         kill_s: float,
     ) -> None:
-        """Set up for a started process of `transport`, whose terminal is `device`. Called by
-        `start`.
-        """
+        """Called by `start`. ``device`` is the terminal of the process."""
         self.pid: int = transport.get_pid()
         self._device = device
         self._transport = transport

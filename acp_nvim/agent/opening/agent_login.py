@@ -27,7 +27,7 @@ class AgentLogin:
         warnings: ProtocolWarnings,
         changed: Callable[[], None],
     ) -> None:
-        """Start without a state. ``changed`` is called when `state` changes."""
+        """``changed`` is called when `state` changes."""
         self.state: schema.AuthStatusResponse | None = None
         """The login state, from agents that report it."""
         self._spec = spec

@@ -40,7 +40,7 @@ class SessionOpener:
         observers: ConversationObservers,
         on_failure: Callable[[], None],
     ) -> None:
-        """Start without a connection. ``on_failure`` is called when the session cannot be
+        """``on_failure`` is called when the session cannot be
         opened.
         """
         self.session = session

@@ -92,7 +92,7 @@ class IndexFile:
     """Index on disk. Several editors may share it, so each change reads it first."""
 
     def __init__(self, path: Path, failed: Callable[[str], None]) -> None:
-        """Set up without reading. `failed` receives the reason if the file cannot be written."""
+        """`failed` receives the reason if the file cannot be written."""
         self.path = path
         self._failed = failed
 

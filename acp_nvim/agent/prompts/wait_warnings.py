@@ -34,10 +34,9 @@ class WaitWarnings:
         timeouts: Callable[[], Timeouts],
         unreached: Callable[[], str | None],
     ) -> None:
-        """Set up for a session.
+        """`timeouts` returns the options of that name.
 
-        `timeouts` returns the options of that name. `unreached` returns why a remote agent is not
-        connected yet.
+        `unreached` returns why a remote agent is not connected yet.
         """
         self._unreached = unreached
         self._session = session

@@ -76,10 +76,9 @@ class Consent:
         path: Callable[[], Path | None] = lambda: None,
         words: Words = SERVERS,
     ) -> None:
-        """Set up without reading the file.
+        """`failed` receives the reason if an answer cannot be stored.
 
-        `failed` receives the reason if an answer cannot be stored. `path` returns the file, or None
-        before it is known.
+        `path` returns the file, or None before it is known.
         """
         self._answers: dict[str, bool] = {}
         self._asked: dict[str, list[OnAnswer]] = {}

@@ -51,9 +51,7 @@ class Elicitations:
         requests: Callable[[], Requests | None] = lambda: None,
         ask_unscoped: Callable[[Decision], None] = lambda decision: None,
     ) -> None:
-        """Set up without questions.
-
-        ``title`` returns the agent's display name. ``requests`` returns the requests that a
+        """``title`` returns the agent's display name. ``requests`` returns the requests that a
         question may name, or None before the process runs. ``ask_unscoped`` shows a question
         without a session.
         """

@@ -38,7 +38,7 @@ class Extensions:
         ask: Ask = _no_handler,
         tell: Tell = lambda _, __: None,
     ) -> None:
-        """Set up without requests. `names` returns the methods that have a handler now."""
+        """`names` returns the methods that have a handler now."""
         self._names = names
         self._ask = ask
         self._tell = tell

@@ -89,10 +89,9 @@ class SessionRouter:
         new_child: Callable[[Session, str], Session] | None = None,
         report_limit: ReportLimit = lambda limit, text, session: None,
     ) -> None:
-        """Set up without sessions.
+        """``new_child`` finds or creates the session of a subagent.
 
         ``translate`` returns the version 1 updates equivalent to an unreadable one (`dialect.py`).
-        ``new_child`` finds or creates the session of a subagent.
         """
         self.sessions: dict[str, Session] = {}
         self._warnings = warnings

@@ -73,10 +73,7 @@ class AgentTerminals:
         reaper: Reaper,
         env: Callable[[], Mapping[str, str]],
     ) -> None:
-        """Set up without terminals.
-
-        `agent` is its name in the configuration, `env` its environment.
-        """
+        """`agent` is its name in the configuration, `env` its environment."""
         self.handlers: Mapping[str, Handler] = {
             "terminal/create": self.create,
             "terminal/output": self.output,

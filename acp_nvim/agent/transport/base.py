@@ -19,9 +19,7 @@ class TransportError(AgentStartError):
     def __init__(
         self, text: str, *, again: bool = True, after: float = 0.0, soon: bool = False
     ) -> None:
-        """Set up with one line for users.
-
-        ``again``: a retry may succeed, in ``after`` seconds at the earliest. ``soon``: it may
+        """``again``: a retry may succeed, in ``after`` seconds at the earliest. ``soon``: it may
         succeed in a moment, even if there was no connection before.
         """
         super().__init__(text)

@@ -51,10 +51,7 @@ class EventStream:
         came: Callable[[Event], Awaitable[None]],
         gone: Callable[[TransportError], None],
     ) -> None:
-        """Set up without a request.
-
-        ``came`` is awaited with each event. ``gone`` is called when the stream is given up.
-        """
+        """``came`` is awaited with each event. ``gone`` is called when the stream is given up."""
         self._client = client
         self._url = url
         self._headers = headers

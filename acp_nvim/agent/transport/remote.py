@@ -146,7 +146,7 @@ def _scheme_error(scheme: str, reason: str) -> TransportError:
 
 
 def address_of(address: Address) -> str:
-    """Return the url of an address after a check. Raise TransportError."""
+    """Check an address and return its URL. Raise TransportError."""
     return checked(address.url)
 
 

@@ -113,9 +113,7 @@ class StdioTransport:
         on_stderr: Callable[[bytes], None] | None = None,
         early: EarlyStart | None = None,
     ) -> None:
-        """Set up without a process.
-
-        ``argv`` (never a shell) runs in ``cwd`` with the environment ``env`` plus the mark.
+        """``argv`` (never a shell) runs in ``cwd`` with the environment ``env`` plus the mark.
         ``kill_s`` is the time in seconds for each step of the end: closed stdin, SIGTERM, SIGKILL.
         ``on_stderr`` receives stderr in pieces. ``early`` may hold the same process already
         started.

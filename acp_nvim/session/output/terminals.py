@@ -35,9 +35,7 @@ class Terminals:
         on_output: Callable[[], None],
         on_status: Callable[[], None],
     ) -> None:
-        """Set up without terminals. ``on_status`` is called when one was added, ended or
-        restarted.
-        """
+        """``on_status`` is called when a terminal was added, ended or restarted."""
         self.cwd = cwd
         self._on_output, self._on_status = on_output, on_status
         self._all: dict[str, Terminal] = {}
