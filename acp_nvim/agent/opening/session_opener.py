@@ -40,9 +40,7 @@ class SessionOpener:
         observers: ConversationObservers,
         on_failure: Callable[[], None],
     ) -> None:
-        """``on_failure`` is called when the session cannot be
-        opened.
-        """
+        """``on_failure`` is called when the session cannot be opened."""
         self.session = session
         self.origin = origin
         self.connection: Connection | None = None

@@ -6,7 +6,7 @@ local paths_of = require('acp.base.paths')
 --- Return the file or directory that a name in a prompt refers to, nil if there is none.
 ---@param name string text after the `@`
 ---@return string|nil path absolute
-local function named(name, cwd)
+local function find_file(name, cwd)
   local home = name:match('^~/') and vim.uv.os_homedir()
   for _, try in ipairs({ paths_of.unquoted(name), name }) do
     local path = paths_of.absolute(home and home .. try:sub(2) or try, cwd)
@@ -32,7 +32,7 @@ local function mentioned(rest, cwd)
     local name = rest:sub(1, last - 1) ---@type string|nil
     word = word or name --[[@as string]]
     while name do
-      local path = named(name, cwd)
+      local path = find_file(name, cwd)
       if path then return path, name end
       name = name:match('^(.+)[.,:;!?)%]]$') -- "see @lua/acp.lua." ends with a full stop
     end
