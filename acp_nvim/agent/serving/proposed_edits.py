@@ -109,7 +109,7 @@ class ProposedEdits:
     async def _patch_proposals(
         self, session: Session, decision: Decision, others: Container[str]
     ) -> list[Proposal]:
-        """Return the proposals of its patches, except for those paths."""
+        """Return the proposals of a request's patches, except for those paths."""
         cwd = (decision.asker or session).cwd
         placed = [
             PlacedPatch(one, _real(cwd, one.path), one.origin and _real(cwd, one.origin))

@@ -139,10 +139,12 @@ class SharedState:
         frozen: dict[int, tuple[Checkpoint, Checkpoint]] = {}
         values = Values()
         for kind, lists in zip((CHECKPOINT, UNDO), self._files.checkpoints.lists(), strict=True):
-            for n, found in lists.items():
+            for n, checkpoints in lists.items():
                 if self._session_root(n) == root:
-                    for made, kept in zip(found, self._freeze(found, frozen), strict=True):
-                        values[kind, f"{self._keys.key(n)}:{self._name(made)}"] = kept
+                    copies = self._freeze(checkpoints, frozen)
+                    for checkpoint, frozen_copy in zip(checkpoints, copies, strict=True):
+                        name = f"{self._keys.key(n)}:{self._name(checkpoint)}"
+                        values[kind, name] = frozen_copy
         self._frozen = {**self._frozen, **frozen}
         return values
 

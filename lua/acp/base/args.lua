@@ -23,7 +23,7 @@ end
 
 --- Return whether a session exists or is being created. A prompt that has just opened a session
 --- uses the next free number.
-local function begun(n)
+local function is_session(n)
   local state = require('acp.base.state')
   return state.session(n) ~= nil or n == state.next()
 end
@@ -43,8 +43,9 @@ local options = {
   meta = { 'a table', is('table') },
 }
 
+--- Return the first mistake in the options of `prompt()`, or nil.
 ---@return string|nil mistake
-local function options_of_prompt(opts)
+local function mistake_in_options(opts)
   for name, value in pairs(opts) do
     local known = options[name]
     if not known then
@@ -54,7 +55,7 @@ local function options_of_prompt(opts)
       return wrong('prompt', name, known[1], value)
     end
   end
-  if opts.session and not begun(opts.session) then
+  if opts.session and not is_session(opts.session) then
     return require('acp.base.messages').no_such_session:format(opts.session)
   end
   local session = opts.session and not opts.new and require('acp.base.state').session(opts.session)
@@ -81,7 +82,7 @@ function M.prompt(words, opts)
   elseif opts ~= nil and type(opts) ~= 'table' then
     return wrong('prompt', 'opts', 'a table', opts)
   end
-  return options_of_prompt(opts or {})
+  return mistake_in_options(opts or {})
 end
 
 --- Check the argument of `cancel()`.
@@ -90,7 +91,7 @@ end
 function M.cancel(session)
   if session ~= nil and type(session) ~= 'number' then
     return wrong('cancel', 'session', 'a number', session)
-  elseif session and not begun(session) then
+  elseif session and not is_session(session) then
     return require('acp.base.messages').no_such_session:format(session)
   end
 end

@@ -30,7 +30,7 @@ function M.venv()
   return vim.fs.joinpath(vim.fn.stdpath('data'), 'acp', 'venv')
 end
 
---- Return the path of its interpreter, which may not exist.
+--- Return the path of the interpreter in `.venv`, which may not exist.
 ---@return string
 function M.in_venv()
   return M.venv() .. (vim.fn.has('win32') == 1 and '/Scripts/python.exe' or '/bin/python')
