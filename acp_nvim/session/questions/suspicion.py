@@ -53,7 +53,7 @@ def of_line(globs: Sequence[str], line: str) -> Suspicion | None:
 
 
 def of_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
-    """Return whether a program with its arguments, run without a shell, may run one of the globs' programs."""
+    """Return whether a program, run with these arguments and no shell, may be one of the globs."""
     together = " ".join(argv)
     if len(together) > MOST:
         return "maybe"
