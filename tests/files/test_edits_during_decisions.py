@@ -57,7 +57,7 @@ def before_call(
 async def test_a_line_typed_before_the_turn_of_its_file_stays(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         *others, last = await changed(workspace)
-        before_call(workspace, "disk_changes_take", lambda: add_line(workspace, last))
+        before_call(workspace, "disk_changes_merge_change", lambda: add_line(workspace, last))
         first, left, *_ = await workspace.restore(1)
         assert first == "Files restored to before prompt 1: 3 files changed"
         assert left == "d was left unchanged: it has changed meanwhile"
@@ -75,7 +75,7 @@ async def test_a_file_saved_before_its_turn_stays(tmp_path: Path) -> None:
             add_line(workspace, last)
             workspace.neovim.save(str(last))
 
-        before_call(workspace, "disk_changes_take", save)
+        before_call(workspace, "disk_changes_merge_change", save)
         told = await workspace.restore(1)
         assert "d was left unchanged: it has changed meanwhile" in told
         assert last.read_text() == AGENTS.replace("line 9\n", TYPED)
@@ -84,7 +84,9 @@ async def test_a_file_saved_before_its_turn_stays(tmp_path: Path) -> None:
 async def test_a_line_typed_between_the_file_and_its_buffer_is_merged(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace:
         first, *_ = await changed(workspace)
-        before_call(workspace, "disk_changes_take", lambda: add_line(workspace, first), first)
+        before_call(
+            workspace, "disk_changes_merge_change", lambda: add_line(workspace, first), first
+        )
         await workspace.restore(1)
         buffer = workspace.neovim.buffers[str(first)]
         assert buffer.text == parse(OLD.replace("line 9\n", TYPED))
@@ -101,7 +103,7 @@ async def test_the_buffer_keeps_the_users_line_in_a_conflict(tmp_path: Path) -> 
         def act() -> None:
             workspace.neovim.type(str(first), typed)
 
-        before_call(workspace, "disk_changes_take", act, first)
+        before_call(workspace, "disk_changes_merge_change", act, first)
         told = await workspace.restore(1)
         assert "a was left unchanged: its buffer could not follow" in told
         assert workspace.neovim.buffers[str(first)].text == typed
@@ -116,7 +118,7 @@ async def test_a_line_typed_during_the_restore_of_unsaved_text_stays(tmp_path: P
         await workspace.begin()
         await workspace.write(path, AGENTS)
         await workspace.end()
-        before_call(workspace, "disk_changes_take", lambda: add_line(workspace, path), path)
+        before_call(workspace, "disk_changes_merge_change", lambda: add_line(workspace, path), path)
         await workspace.restore(1)
         assert "mine" in workspace.neovim.buffers[str(path)].text.lines
 

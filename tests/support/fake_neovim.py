@@ -20,7 +20,7 @@ from acp_nvim.files.bytes.disk import signature_of
 from acp_nvim.files.bytes.file_format import decode
 from acp_nvim.nvim.buffers import EOL, GONE, MODIFIED, NEW, NO_BYTES
 
-LEFT_OUT = ("turns", "lay", "looked")
+LEFT_OUT = ("set_turns", "set_format", "on_checked")
 """Functions without an effect here."""
 
 Tell = Callable[[str, dict[str, Any]], None]
@@ -131,7 +131,7 @@ class FakeNeovim:
             return [0, "ucs-bom,utf-8,default,latin1", "unix,dos"]
         return [*self._snapshot(buffer, True, 0), None]
 
-    def disk_changes_take(
+    def disk_changes_merge_change(
         self, bufnr: int, tick: int, rows: list[Any], want: dict[str, Any], stamp: str | None
     ) -> list[Any]:
         """Put the changed text of a file into its buffer."""
@@ -143,7 +143,7 @@ class FakeNeovim:
         buffer.stamp = stamp
         return ["done", "", self._snapshot(buffer, True, 0)]
 
-    def disk_changes_part(self, bufnr: int) -> None:
+    def disk_changes_mark_conflict(self, bufnr: int) -> None:
         """Keep buffer and file as different texts."""
         buffer = self._numbered(bufnr)
         if buffer is not None:
