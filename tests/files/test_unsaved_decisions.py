@@ -356,3 +356,11 @@ async def test_later_writes_of_the_agent_into_the_buffer_survive_the_host(
     second.neovim.buffers = at.neovim.neovim.buffers
     await second.open()
     assert pending_by_path(second) == {"a.txt": ("modified", False, [six, HUNKS[1]])}
+
+
+async def test_parked_edits_that_have_come_back_are_not_reported(started: Neovims) -> None:
+    neovim = await started.neovim("first")
+    view = neovim.core.files.pending_view
+    view.on_parked(str(neovim.work / "a.txt"))
+    view.refresh(str(neovim.work / "a.txt"))
+    assert neovim.told == []

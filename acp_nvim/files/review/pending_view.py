@@ -107,7 +107,8 @@ class PendingView:
         self._view.hunks(path, entry, buffer.tick if buffer is not None and current else None)
 
     def _report_parked(self) -> None:
-        paths, self._parked = sorted(self._parked), set()
+        paths = sorted(filter(self._ledger.parked, self._parked))
+        self._parked.clear()
         if paths:
             branch = self._ledger.parked(paths[0])[paths[0]][-1].branch if len(paths) == 1 else ""
             files = Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"
