@@ -55,7 +55,7 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufEnter', 'FocusGained' }, {
       vim.g.acp_looks = nil
       local bufnr = vim.api.nvim_get_current_buf()
       if #require('acp.base.workspaces').waiting(bufnr) > 0 then
-        module('acp.base.workspaces').entered(bufnr)
+        module('acp.base.workspaces').on_enter(bufnr)
       end
     end)
   end,
