@@ -25,16 +25,6 @@ function M.list(n) return vim.list_slice(pending[n] or {}) end
 ---@return acp.Chip[]
 function M.chips(n) return vim.list_slice(chips[n] or {}) end
 
---- Return labels of the attached ranges of composer `n`.
----@return string[]
-function M.range_labels(n)
-  local chips_of = require('acp.features.prompts.chips')
-  return vim.tbl_map(
-    function(chip) return require('acp.base.places').label(chips_of.resolve(chip)) end,
-    M.chips(n)
-  )
-end
-
 --- Append paths to a list, each once.
 ---@param paths string[] changed in place
 ---@param further string[]
@@ -63,10 +53,7 @@ end
 function M.add(n, paths, ranges)
   M.restore(n or require('acp.base.state').default_session(), paths, ranges)
   local names = vim.tbl_map(M.label, paths)
-  for _, chip in ipairs(ranges or {}) do
-    local range = require('acp.features.prompts.chips').resolve(chip)
-    names[#names + 1] = require('acp.base.places').label(range)
-  end
+  vim.list_extend(names, require('acp.features.prompts.chips').labels(ranges or {}))
   local message = require('acp.base.messages').attached:format(table.concat(names, ', '))
   require('acp.base.notify').echo('info', message)
 end
@@ -82,7 +69,10 @@ end
 function M.manage()
   local n = require('acp.base.state').default_session()
   local paths, ranges = M.list(n), M.chips(n)
-  local labels = vim.list_extend(vim.tbl_map(M.label, paths), M.range_labels(n))
+  local labels = vim.list_extend(
+    vim.tbl_map(M.label, paths),
+    require('acp.features.prompts.chips').labels(ranges)
+  )
   if #labels == 0 then
     return require('acp.base.notify').error(require('acp.base.messages').attach_needs_file)
   end

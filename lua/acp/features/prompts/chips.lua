@@ -51,4 +51,11 @@ function M.resolve(chip)
   return places.range(chip.bufnr, at[1] + 1, math.max(at[3].end_row, at[1]) + 1)
 end
 
+--- Return the names of ranges, for the user.
+---@param chips acp.Chip[]
+---@return string[]
+function M.labels(chips)
+  return vim.tbl_map(function(chip) return places.label(M.resolve(chip)) end, chips)
+end
+
 return M

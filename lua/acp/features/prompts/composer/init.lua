@@ -15,6 +15,7 @@ local suggestions = require('acp.features.prompts.composer.suggestions')
 ---@class acp.Composer
 ---@field bufnr integer
 ---@field walk acp.Walk
+---@field chips acp.Chip[] lines that go with its text
 ---@field foreign string[] inserted texts with mentions or variables that the user did not type
 ---@field new boolean whether the next prompt opens a new session
 ---@field begun boolean whether its session has been requested
@@ -57,6 +58,13 @@ local function width_of(bufnr)
   return win and vim.api.nvim_win_get_width(win) or vim.o.columns
 end
 
+--- Return the lines that go with the next prompt of composer `n`.
+---@return acp.Chip[]
+local function own_chips(n)
+  local it = composers[n]
+  return vim.list_extend(attachments.chips(n), it and it.chips or {})
+end
+
 --- Return labels of the context sent with the prompt of composer `n`: mentioned files, attachments,
 --- ranges.
 ---@return string[]
@@ -68,7 +76,7 @@ local function attached(n)
     or {}
   attachments.joined(paths, attachments.list(n))
   local found = vim.tbl_map(attachments.label, paths)
-  return vim.list_extend(found, attachments.range_labels(n))
+  return vim.list_extend(found, chips_of.labels(own_chips(n)))
 end
 
 --- Draw the attachments below the text, the placeholder of an empty composer, and the winbar.
@@ -79,7 +87,7 @@ function M.decorate(n)
   vim.api.nvim_buf_clear_namespace(it.bufnr, ns, 0, -1)
   local below = {}
   local function add(label) below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } } end
-  vim.iter(attachments.range_labels(n)):each(add)
+  vim.iter(chips_of.labels(own_chips(n))):each(add)
   vim.iter(attachments.list(n)):map(attachments.label):each(add)
   local count = vim.api.nvim_buf_line_count(it.bufnr)
   if #below > 0 then
@@ -151,7 +159,7 @@ end
 ---@return acp.Composer
 local function record(bufnr)
   local walk = require('acp.features.prompts.earlier_prompts').walk()
-  return { bufnr = bufnr, walk = walk, foreign = {}, new = false, begun = false }
+  return { bufnr = bufnr, walk = walk, chips = {}, foreign = {}, new = false, begun = false }
 end
 
 --- Record the composer's buffer in new sessions, and update the winbars and suggestions.
@@ -237,7 +245,8 @@ function M.send(n, first, last, now)
     return require('acp.base.notify').echo('info', require('acp.base.messages').nothing_to_send)
   end
   local text = table.concat(lines, '\n')
-  local args = vim.tbl_extend('error', context.prompt(text, nil, n, nil, it.foreign), target(n))
+  local args =
+    vim.tbl_extend('error', context.prompt(text, it.chips, n, nil, it.foreign), target(n))
   args.composer = n
   args.now = now
   local whole = (first or 1) <= 1 and (last or #lines) >= vim.api.nvim_buf_line_count(it.bufnr)
@@ -248,6 +257,7 @@ function M.send(n, first, last, now)
   require('acp.features.prompts.earlier_prompts').add(text)
   local draft = it.walk.at > 0 and it.walk.written[0] or ''
   it.walk, it.new = require('acp.features.prompts.earlier_prompts').walk(), false
+  it.chips = {}
   if whole then it.foreign = {} end
   require('acp.features.prompts.composer.popup').leave(it.bufnr)
   vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
@@ -295,7 +305,8 @@ function M.give_back(n, text, paths, ranges)
   local bufnr = M.ensure(n)
   set_text(bufnr, text, not blank(lines_of(bufnr)) and 0 or nil)
   add_foreign(composers[n], text)
-  attachments.restore(n, paths or {}, chips_of.create_all(ranges or {}))
+  vim.list_extend(composers[n].chips, chips_of.create_all(ranges or {}))
+  attachments.restore(n, paths or {})
   -- Without a host, the error about the host is the more important message.
   if state.get().host == 'running' and not require('acp.ui.window').showing(bufnr) then
     require('acp.base.notify').echo('info', require('acp.base.messages').prompt_is_back)
@@ -313,7 +324,7 @@ end
 ---@return acp.KeptPrompt[]
 local function contents_of(n)
   local text, it, paths = text_of(n), composers[n], attachments.list(n)
-  local ranges = vim.tbl_map(chips_of.resolve, attachments.chips(n))
+  local ranges = vim.tbl_map(chips_of.resolve, own_chips(n))
   local texts = it and require('acp.features.prompts.earlier_prompts').own(it.walk, text)
     or { text }
   if #texts == 0 and (text:match('%S') or #paths > 0 or #ranges > 0) then texts = { text } end
@@ -347,8 +358,8 @@ function M.restore(n, draft)
   if not blank(lines_of(bufnr)) then return false end
   set_text(bufnr, draft.text)
   add_foreign(composers[n], draft.text)
-  local chips = vim.tbl_map(chips_of.fixed, draft.ranges or {})
-  attachments.restore(n, draft.paths or {}, chips)
+  vim.list_extend(composers[n].chips, vim.tbl_map(chips_of.fixed, draft.ranges or {}))
+  attachments.restore(n, draft.paths or {})
   return true
 end
 
@@ -477,6 +488,8 @@ function M.move(n, m)
   if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
   local bufnr, current = M.ensure(m), vim.api.nvim_get_current_win()
   set_text(bufnr, text_of(n), blank(lines_of(bufnr)) and -1 or 0)
+  vim.list_extend(composers[m].chips, it.chips)
+  it.chips = {}
   attachments.restore(m, attachments.list(n), attachments.chips(n))
   composers[m].begun = true
   for _, win in ipairs(vim.fn.win_findbuf(it.bufnr)) do
@@ -516,7 +529,8 @@ function M.open(opts)
   it.new = it.new or opts.new or false
   if opts.range then
     local range = opts.range
-    attachments.restore(n, {}, { chips_of.create(range.bufnr, range.first, range.last) })
+    table.insert(it.chips, chips_of.create(range.bufnr, range.first, range.last))
+    require('acp.base.signals').emit('draft_changed')
   end
   local emit = require('acp.base.signals').emit
   local back = require('acp.base.notify').afterwards(emit, 'composer_opens', n)
