@@ -64,6 +64,7 @@ def test_an_unrejected_last_hunk_is_not_drawn_between_the_sides(worked: Editor) 
     count(worked, 1)
     worked.keys(":Acp unreject<CR>")
     count(worked, 2)
+    worked.wait_screen("M b.py  +1 -1")
     worked.keys("[f")
     worked.wait_screen("b.py · +1 -1")
     assert sum("def f1(alpha):" in row for row in worked.screen()) == 1
