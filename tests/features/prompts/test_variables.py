@@ -85,7 +85,7 @@ def test_the_diagnostics_of_all_buffers(editor: Editor, agent: Traffic) -> None:
 
 def test_the_output_of_the_last_used_terminal(editor: Editor, agent: Traffic) -> None:
     editor.cmd("terminal printf 'all\\ntests\\nfailed\\n'")
-    editor.wait("vim.fn.search('Process exited', 'nw') > 0")
+    editor.wait("vim.fn.search('^failed', 'nw') > 0")
     editor.cmd("vsplit")
     editor.open(editor.write("a.py", "one\n"))
     editor.turn("what does {terminal} mean")
