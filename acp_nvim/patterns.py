@@ -1,7 +1,7 @@
 """Regular expressions that are compiled on first use.
 
-To compile a hundred of them takes a tenth of the host's start-up time, and few are needed before
-the first prompt.
+Compiling a hundred of them takes a tenth of the host's start-up time, and few are needed before the
+first prompt.
 """
 
 from __future__ import annotations

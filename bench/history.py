@@ -1,4 +1,4 @@
-"""Costs of the history: the same turns with and without it, in turns; a search and a start with
+"""Costs of the history: the same turns with and without it, alternating; a search and a start with
 much stored data.
 """
 

@@ -29,10 +29,10 @@ OnResponse = Callable[[Any, Any], None]
 
 
 class OtherVersion(RemoteProtocolError):
-    """The agent answered `initialize` with another version than requested."""
+    """The agent answered `initialize` with a different version from the one requested."""
 
     def __init__(self, theirs: int | str) -> None:
-        """``theirs`` is the version of the answer."""
+        """``theirs`` is the version that the agent answered."""
         ours = " and ".join(map(str, VERSIONS))
         super().__init__(wording.WHY_PROTOCOL.format(theirs=theirs, ours=ours))
         self.theirs = theirs
@@ -45,7 +45,7 @@ class Agent:
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
-        """Set up with default capabilities, until `initialize`."""
+        """Start with default capabilities, which `initialize` replaces."""
         self._endpoint = endpoint
         self.capabilities = schema.AgentCapabilities()
         self.info: schema.Implementation | None = None
@@ -115,10 +115,10 @@ class Agent:
         )
         return result
 
-    # -- providers, behind the capability of that name (rfds/custom-llm-endpoint) ------------------
+    # -- providers, which require a capability (rfds/custom-llm-endpoint) --------------------------
 
     async def list_providers(self) -> Sequence[schema.ProviderInfo]:
-        """Return the agent's model providers and the addresses of their requests."""
+        """Return the agent's model providers and their base URLs."""
         result: schema.ListProvidersResponse = await self._endpoint.request(
             "providers/list", schema.ListProvidersRequest()
         )
@@ -127,9 +127,9 @@ class Agent:
     async def set_provider(
         self, provider_id: str, api_type: str, base_url: str, headers: Mapping[str, str]
     ) -> None:
-        """Redirect the requests of a provider from now on.
+        """Redirect a provider's requests from now on.
 
-        The headers are secrets. They replace all earlier ones.
+        `headers` are secret and replace all earlier ones.
         """
         request = schema.SetProviderRequest(provider_id, api_type, base_url, dict(headers))
         await self._endpoint.request("providers/set", request)
@@ -261,13 +261,17 @@ class Agent:
         self._endpoint.cancel(call)
 
     async def cancel_call(self, session_id: str, tool_call_id: str) -> None:
-        """Cancel one tool call that allows it. A status update reports its end (v2/tool-calls)."""
+        """Cancel a tool call that can be cancelled.
+
+        A status update reports its end (v2/tool-calls).
+        """
         request = updates.CancelCall(session_id, tool_call_id)
         await self._endpoint.request("tool_call/cancel", request)
 
     async def cancel_terminal(self, session_id: str, terminal_id: str) -> None:
-        """End a terminal of the agent that allows it. An update reports its exit
-        (v2/tool-calls).
+        """End one of the agent's terminals, if it can be ended.
+
+        An update reports its exit (v2/tool-calls).
         """
         request = updates.CancelTerminal(session_id, terminal_id)
         await self._endpoint.request("terminal/cancel", request)
@@ -284,7 +288,7 @@ class Agent:
         """Send a request outside the protocol, whose name starts with `_` (v1/extensibility)."""
         return await self._endpoint.request(method, params)
 
-    # -- stored sessions, each behind its capability ----------------------------------------------
+    # -- stored sessions: each call requires a capability -----------------------------------------
 
     async def list_sessions(self, cursor: str | None, archived: str | None) -> Any:
         """Return one page of stored sessions (v1/session-list): `ListSessionsResponse`.

@@ -1,6 +1,6 @@
 """Variables added to the user's environment for an agent.
 
-They are those of option `agents.*.env`, and values that the user entered for a login, which are
+They come from option `agents.*.env`, and from values that the user entered for a login. Those are
 kept until the host exits.
 """
 

@@ -20,7 +20,7 @@ from acp_nvim.protocol.jsonrpc import Peer
 from acp_nvim.protocol.translation import Translation
 
 EXIT_S: Final = 0.25
-"""Time that the end of the output waits for the exit that explains it, in seconds."""
+"""Time to wait for the exit that explains the end of the output, in seconds."""
 
 
 class AgentRun:
@@ -82,7 +82,7 @@ class AgentRun:
             await self.transport.stop()
 
     def over(self) -> None:
-        """Use the exit as the explanation of the end."""
+        """Store the exit of the transport, which explains the end."""
         self.exit = self.transport.exit
 
     async def _reason(self) -> str:

@@ -70,7 +70,7 @@ class Agents:
         self.variables = AgentVariables()
         self.connections: dict[str, Connection] = {}
         self._started: dict[str, AgentSettings] = {}
-        """Settings of each agent at its start or at the last true `is_outdated`."""
+        """Settings of each agent at its start or when `is_outdated` was last true."""
 
     def secrets(self, env: Mapping[str, str]) -> list[str]:
         """Return the secret values in the environments of the user and of all agents."""

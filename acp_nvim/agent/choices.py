@@ -13,7 +13,7 @@ from acp_nvim.session.session import Session
 async def set_mode(session: Session, agent: Agent, mode_id: str) -> None:
     """Switch the mode, through its config option if there is one.
 
-    Raise `NoSuchChoice` before sending, or the agent's error after showing the former mode again.
+    Raise `NoSuchChoice` before sending, or the agent's error after showing the previous mode again.
     The answer suffices: no update needs to follow.
     """
     options.check_mode(session, mode_id)
@@ -58,7 +58,7 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
 
 
 def _take_back(session: Session, option_id: str, value: Value, before: Value) -> None:
-    """Show the former value, unless another one was set meanwhile."""
+    """Show the previous value again, unless another one was set meanwhile."""
     now = next((o for o in options.available(session) if o.id == option_id), None)
     if now is not None and now.current_value == value:
         options.set_value(session, option_id, before)

@@ -50,7 +50,7 @@ Status = Literal["starting", "ready", "auth_required", "exited", "failed"]
 
 
 class Connection:
-    """Agent that is starting, running or ended."""
+    """Agent that is starting or running, or has ended."""
 
     def __init__(
         self,
@@ -204,7 +204,7 @@ class Connection:
         """Wait for the handshake. Return False if the agent failed to start (`error` has the
         reason).
         """
-        if not self._ready.is_set():  # else do not lose a loop iteration
+        if not self._ready.is_set():  # avoid an extra loop iteration
             await self._ready.wait()
         return self.status in ("ready", "auth_required")
 
@@ -218,7 +218,7 @@ class Connection:
         await self._ended.wait()  # also if the process is just starting
 
     async def end(self) -> None:
-        """End the process tree if it runs. Waiters of the connection may still be waiting."""
+        """End the process tree if it runs. Unlike `stop`, do not wait for the cleanup."""
         self.stopping = True
         if self._attempts is not None:
             self._attempts.stop()
@@ -261,7 +261,7 @@ class Connection:
         self._notify_changed()
 
     async def _not_reached(self, error: TransportError) -> None:
-        """Give up a remote agent."""
+        """Give up on a remote agent."""
         if self._run is not None:
             await self._run.transport.stop()
         if self.stopping:
@@ -487,5 +487,5 @@ class Connection:
 
     @property
     def dialect(self) -> str:
-        """Return the name of the agent's protocol dialect, for people."""
+        """Return the name of the agent's protocol dialect for display."""
         return self._negotiation.translation.name

@@ -79,8 +79,8 @@ class Attempts:
     async def first(self) -> None:
         """Wait before the first attempt.
 
-        Raise TransportError if no pause is left, as with a server that accepts and ends each
-        connection.
+        Raise TransportError if no pause is left. That happens if a server accepts each connection
+        and then closes it.
         """
         if self.is_first:
             return

@@ -42,8 +42,8 @@ class StringVersion:
     ) -> None:
         """Negotiate the version. Retry with a string if the agent may have refused the number.
 
-        ``speaks`` is its translation. Raise the errors of `Agent.initialize`; of two refusals the
-        first one, about the standard request.
+        ``speaks`` is its translation. Raise the errors of `Agent.initialize`. After two refusals,
+        raise the first one, which is about the standard request.
         """
         try:
             await agent.initialize(capabilities, version)

@@ -25,7 +25,7 @@ class TurnStart(Struct, eq=False):
     is_at_agent: bool = False
     """Whether the agent has the prompt already, which it got during the previous turn."""
     texts: Mapping[str, Text] | None = None
-    """Texts of all buffers with unsaved edits, by path. None as long as they are not known."""
+    """Texts of all buffers with unsaved edits, by path. None if they are not known yet."""
 
 
 OnSession: TypeAlias = Callable[[Session], None]

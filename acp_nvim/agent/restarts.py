@@ -14,16 +14,17 @@ from acp_nvim.agent.prompts.conversation import Conversation
 
 PAUSES: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 LAST_S, LAST_TIMES = 30.0, 20
-"""Pauses before the attempts in seconds, then the last pause so many times: ten minutes in all."""
+"""Length of the last pauses in seconds, and their number. They add up to ten minutes."""
 STEADY_S: Final = 30.0
-"""A connection that lasted so long is restored at once, with fresh pauses.
+"""Duration in seconds after which a connection counts as stable.
 
-Otherwise the pauses continue, to limit the calls of a server that ends each connection.
+A stable connection that breaks is restored at once, with fresh pauses. For others the pauses
+continue, to limit the load on a server that ends each connection.
 """
 
 
 class Restarts:
-    """Running restarts, at most one per agent. A stop ends it."""
+    """Running restarts, at most one per agent. `stop` ends it."""
 
     def __init__(self, agents: Agents, served: Callable[[str], list[Conversation]]) -> None:
         """Set up. `served` returns the open sessions of an agent."""

@@ -25,7 +25,7 @@ write is refused, since the agent does not know that file.
 Only the changed parts of the base follow a change. Text that the user typed after the agent read
 the file is therefore merged with its next write, even if something was rejected in between.
 
-Texts are kept up to a number of bytes. The least recently used are dropped first, except for their
+Texts are kept up to `MAX_BYTES`. The least recently used are dropped first, except for their
 digest, which shows whether a present text is still the same.
 """
 
@@ -43,7 +43,7 @@ from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text, digest, from_lines, rows, size
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Limit of bytes of texts, of all sessions together."""
+"""Maximum number of bytes of texts, of all sessions together."""
 MAX_DIGESTS = 20_000
 LATEST = 3
 """Number of an agent's latest writes of a file for which the earlier base is kept."""
@@ -59,7 +59,7 @@ class ChangeKind(Enum):
 
 
 class Stale(msgspec.Struct, frozen=True):
-    """A write changes a text that no longer exists."""
+    """Result for a write whose change is to a text that no longer exists."""
 
     reason: str
 

@@ -1,6 +1,6 @@
-"""Carries pending edits over to a text made by others: a program, git, or the user earlier.
+"""Carrying of pending edits over to a text by another author: a program, git, or the user earlier.
 
-Their changes count as the user's. Hunks that the new text lacks are lost; the caller parks them.
+Changes by these count as the user's. Hunks that the new text lacks are lost; the caller parks them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """Pending edits of the new text, or None, and the edits that it lacks."""
+    """Pending edits that the new text contains, or None, and those that it lacks."""
 
     entry: Pending | None
     lost: Pending | None = None
 
 
 def carried(entry: Pending, now: Text | None, replaced: bool = False) -> Carried:
-    """Carry an entry over to the present text; None: no file.
+    """Carry an entry over to the present text. `now` is None if there is no file.
 
     If both sides changed the same lines, that is a conflict: the user's lines stay, and the agent's
     are in ``theirs``. With ``replaced``, git has replaced the text, and such hunks are lost.
@@ -46,7 +46,7 @@ def carried(entry: Pending, now: Text | None, replaced: bool = False) -> Carried
 
 
 def exchanged(entry: Pending, other: Pending) -> Carried:
-    """Return another entry of the file, which has the present text, instead of ``entry``."""
+    """Replace an entry by another one of the file, which has the present text."""
     lost = [hunk for hunk in entry.hunks if other.equal_hunk(entry, hunk) is None]
     return Carried(_unless_settled(other), _only(entry, lost) if lost else None)
 
@@ -108,7 +108,7 @@ def _rebased(entry: Pending, now: Text) -> Pending | None:
 
 
 def _without(entry: Pending, now: Text, touched: Collection[Hunk]) -> Text:
-    """Return the present text; lines that both sides changed are the agent's."""
+    """Return the present text, with the agent's version of the lines that both sides changed."""
     edits = diff(keys(entry.live), keys(now))
     apart = [edit for edit in edits if not any(_meet(edit, hunk) for hunk in touched)]
     return from_keys(apply(keys(entry.live), apart)) or EMPTY

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class DiskEntries:
-    """Entries of such files by path; None if nothing is pending on disk."""
+    """Entries by path; None if nothing is pending on disk."""
 
     def __init__(self) -> None:
         self._entries: dict[str, Pending | None] = {}

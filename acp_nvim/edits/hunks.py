@@ -19,17 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 MAX_WORK = 200_000
-"""Limit of steps of Myers' algorithm in one diff, for all gaps together; about 50 ms."""
+"""Maximum number of steps of Myers' algorithm in one diff, for all gaps together; about 50 ms."""
 MAX_HUNKS = 10_000
-"""Limit of hunks of one diff. The last one ends where both texts end in the same lines."""
+"""Maximum number of hunks of one diff. The last one ends where both texts end in the same lines."""
 MAX_ROWS = 2_000_000
-"""Limit of rows that are searched for anchors in one diff, for all gaps together; about 1 s."""
+"""Maximum number of rows that are searched for anchors in one diff, for all gaps together; about 1
+s.
+"""
 WINDOWS = (4_000, 40_000)
-"""Rows of each text that are searched for anchors, in turn, before the whole rest is."""
+"""Numbers of rows of each text that are searched for anchors, one after the other, before the rest.
+"""
 MAX_DEPTH = 12
-"""Limit of the nested searches of a gap for anchors."""
+"""Maximum number of nested searches of a gap for anchors."""
 NEAR = 12
-"""Limit of rows, of both texts together, of a change that is skipped without a search."""
+"""Maximum number of rows, of both texts together, of a change that is skipped without a search."""
 RESYNC = 8
 """Number of equal lines after which two texts count as aligned again."""
 STRIDE = 64
@@ -99,7 +102,10 @@ def invert(old: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
 
 
 class _Matcher:
-    """Finds blocks of common lines. One object serves one diff, since it counts the work."""
+    """Finder of blocks of common lines in two texts.
+
+    It serves one diff, since it counts the work.
+    """
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
         self.old = list(old)
@@ -164,7 +170,10 @@ class _Matcher:
         return self._backward(a, len(self.old), b, len(self.new))
 
     def _enough(self, i: int, j: int, length: int) -> bool:
-        """Accept fewer equal lines only if both texts end with them."""
+        """Return whether so many equal lines suffice.
+
+        Fewer than `RESYNC` do only at the end of both texts.
+        """
         return length == RESYNC or (i + length == len(self.old) and j + length == len(self.new))
 
     def _gap(

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from acp_nvim.edits.text import Text
 
 MAX_REJECTS = 20
-"""Limit of rejects that can be undone, one after the other."""
+"""Maximum number of rejects that can be undone, one after the other."""
 MAX_PARKED = 20
-"""Limit of parked edits of one file; the oldest are dropped."""
+"""Maximum number of parked edits of one file; the oldest are dropped."""
 
 
 class Ledger:
@@ -79,7 +79,8 @@ class Ledger:
     def _edits_of(self, path: str, history: list[Pending]) -> FileEdits:
         """Return the state of a file with its undo ``history``.
 
-        The latest step is the entry of the file on disk, if others get one with unsaved writes.
+        If other processes get an entry with unsaved writes, the latest step is the entry of the
+        file on disk.
         """
         entry, on_disk = self._published(path), self.disk_entry(path)
         if on_disk is not None and on_disk is not entry and on_disk not in history:
@@ -144,7 +145,7 @@ class Ledger:
             self.disk_entries.set(path, entry)
 
     def join_disk(self, path: str, text: Text | None) -> None:
-        """Enter that the buffer has no unsaved changes: it was saved or discarded."""
+        """Record that the buffer has no unsaved changes: it was saved or discarded."""
         entry, on_disk = self._files.get(path), self.disk_entries.get(path)
         if entry is not None and entry.live == text and (on_disk is None or on_disk.live != text):
             self.disk_entries.drop(path)
@@ -184,7 +185,7 @@ class Ledger:
         """Process a text that git or another program gave the file (None: deleted).
 
         Edits that it lacks are parked under the ``branch``. Parked ones that it contains are
-        pending again. ``replaced``: the change was made by git. Returns whether any edits were
+        pending again. ``replaced``: the change was made by git. Return whether any edits were
         parked.
         """
         entry, is_parked = self._files.get(path), False
@@ -343,7 +344,7 @@ class Ledger:
     ) -> bool:
         """Join a deleted file and a new one into a move.
 
-        ``was`` is the earlier entry of the old path. Returns False if the deletion or the creation
+        ``was`` is the earlier entry of the old path. Return False if the deletion or the creation
         is no longer pending.
         """
         origin = was.origin or old if was else old
@@ -427,7 +428,7 @@ class Ledger:
     def accept(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
         """Accept a hunk, or the whole file. Only a conflict needs a restoration.
 
-        Raises KeyError if no such hunk is pending.
+        Raise KeyError if no such hunk is pending.
         """
         entry = self._files[path]
         if hunk is not None:
@@ -439,17 +440,17 @@ class Ledger:
         return [Restoration(path, entry.live, entry.theirs)] if entry.is_conflict else []
 
     def accept_hunks(self, path: str, hunks: Sequence[Hunk]) -> None:
-        """Accept these hunks of the file. Raises KeyError if nothing is pending there."""
+        """Accept these hunks of the file. Raise KeyError if nothing is pending there."""
         entry = self._files[path]
         self.disk_entries.accept(entry, hunks)
         self._replace_accepted(entry, entry.accepted(hunks))
 
     def reject(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
-        """Reject a hunk, or the whole file. Raises KeyError if no such hunk is pending."""
+        """Reject a hunk, or the whole file. Raise KeyError if no such hunk is pending."""
         return self._reject([self._files[path]], hunk)
 
     def reject_files(self, paths: Sequence[str]) -> list[Restoration]:
-        """Reject everything in these files as one reject. Raises KeyError if there is nothing."""
+        """Reject everything in these files as one reject. Raise KeyError if there is nothing."""
         return self._reject([self._files[path] for path in paths], None)
 
     def unreject_paths(self) -> list[str]:
@@ -461,7 +462,7 @@ class Ledger:
         """Undo the last reject. ``present`` has the live texts of `unreject_paths`.
 
         Later changes of the user are merged. If that fails, the file is left alone, the
-        restoration's note says so, and the file's reject can be undone later. Returns nothing if
+        restoration's note says so, and the file's reject can be undone later. Return nothing if
         there is no reject.
         """
         if not self._rejects:
@@ -589,7 +590,7 @@ _CHANGED = wording.WHY_NOT_UNREJECTED
 
 
 def _require(entry: Pending, hunk: Hunk) -> Hunk:
-    """Return the hunk. Raises KeyError if the entry no longer has it."""
+    """Return the hunk. Raise KeyError if the entry no longer has it."""
     if hunk not in entry.hunks:
         raise KeyError(entry.path)
     return hunk

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MARK = b"\xf5acp"
-"""The first byte does not occur in UTF-8."""
+"""Mark before each record. Its first byte does not occur in UTF-8."""
 _HEAD = Struct(">4sII")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Range = tuple[int, int]
 MAX_NAMED = 5
-"""Limit of ranges named in a reason."""
+"""Maximum number of ranges named in a reason."""
 
 
 class Merged(msgspec.Struct, frozen=True):

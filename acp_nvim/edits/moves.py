@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from acp_nvim.edits.text import Text
 
 MAX_KEPT = 2000
-"""Limit of remembered files on each side; the latest are kept."""
+"""Maximum number of remembered files on each side; the latest are kept."""
 
 
 class Move(msgspec.Struct, frozen=True):
-    """A file moved with this text; ``was`` is its pending entry before."""
+    """Move of a file with this text. ``was`` is its pending entry before the move."""
 
     old: str
     new: str

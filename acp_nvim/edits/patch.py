@@ -31,7 +31,7 @@ _NUMBERS: Final = late(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
 _OCTAL: Final = late(rb"\\([0-7]{3}|.)")
 _ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f"}
 _SHOWN: Final = 40
-"""Limit of characters of a line quoted in a message."""
+"""Maximum number of characters of a line quoted in a message."""
 _FRAME: Final = late(
     r"diff --git |index [0-9a-f]|(?:dis)?similarity index |(?:rename|copy) (?:from|to) |Index: |=+$"
     r"|(?:new|deleted) file mode 100644$|--- |\+\+\+ |@@|\\ "
@@ -43,7 +43,7 @@ _NAMED: Final = late(r"(?:--- |\+\+\+ |(?:rename|copy) (?:from|to) |Index: )(.+)
 _NOTE: Final = late(r"(?:old|new|new file|deleted file) mode |Binary files? |GIT binary patch")
 """Header lines that become `FilePatch.notes`."""
 LARGEST: Final = 1 << 17
-"""Limit of characters of a patch for `files`."""
+"""Maximum number of characters of a patch for `files`."""
 
 
 class PatchError(ValueError):
@@ -111,7 +111,7 @@ def files(text: str, path: str | None = None) -> tuple[FilePatch, ...] | None:
 
 
 def read(text: str, path: str | None = None) -> list[FilePatch]:
-    """Parse a patch. Raises PatchError.
+    """Parse a patch. Raise PatchError.
 
     ``path`` is the file of a diff without a header.
     """

@@ -1,4 +1,7 @@
-"""Applies patches: each hunk at its place or near it, otherwise the whole patch is refused."""
+"""Application of patches.
+
+Each hunk is applied at its place or near it. If one does not fit, the whole patch is refused.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from acp_nvim.edits.patch import FilePatch, PatchHunk, quoted
 from acp_nvim.edits.text import EMPTY, Text, from_lines
 
 MAX_WORK: Final = 500_000
-"""Limit of line comparisons when the places of hunks are searched; takes about 0.3 s."""
+"""Maximum number of line comparisons when the places of hunks are searched; takes about 0.3 s."""
 
 
 class PatchConflict(ValueError):
@@ -21,7 +24,7 @@ class PatchConflict(ValueError):
 def apply(patch: FilePatch, text: Text | None) -> Text | None:
     """Return the file after the patch, None for no file.
 
-    ``text`` is the file before it (for a move or copy, that of the origin). Raises PatchConflict.
+    ``text`` is the file before it (for a move or copy, that of the origin). Raise PatchConflict.
     """
     if patch.binary:
         raise PatchConflict("the patch is of a binary file")
@@ -84,7 +87,7 @@ _LIKE: Final[tuple[Callable[[str], str], ...]] = (lambda line: line, str.rstrip,
 
 
 class _Places:
-    """Finds the places of hunks in a text.
+    """Search for the places of hunks in a text.
 
     The work is bounded: a patch may have thousands of hunks, each with as many candidates.
     """

@@ -1,4 +1,4 @@
-"""The pending edit of one file: its base, its live text, and the difference of the two.
+"""The pending edit of one file: its base, its live text, and the difference between the two.
 
 The base is the text as the user last accepted it. The live text is that of buffer and disk. Hunks
 are not stored but computed from the two. Every operation returns a new `Pending`.

@@ -1,4 +1,5 @@
-"""Values of a journal as records, and back. Each value has a key; its last record counts.
+"""Conversion between the values of a journal and records. Each value has a key; its last record
+counts.
 
 Texts have records of their own, named by their content, so a text in many values is written once.
 The first text of a path is written as a whole, later ones as changes of it. The size of a journal
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 REMEMBERED = 64
-"""Limit of texts whose names are remembered by object."""
+"""Maximum number of texts whose names are remembered by object."""
 ANCHORS = 3
-"""Limit of texts of a path to which others are written as changes; the latest are used."""
+"""Maximum number of texts of a path to which others are written as changes; the latest are used."""
 SMALL = 2
 """A text is written as a change when that is smaller by this factor."""
 
@@ -64,7 +65,7 @@ class Data(msgspec.Struct, frozen=True, tag="data", array_like=True):
 
 
 class SetValue(msgspec.Struct, frozen=True, tag="put", array_like=True):
-    """Sets the value of a key."""
+    """Record that sets the value of a key."""
 
     kind: str
     key: bytes
@@ -72,7 +73,7 @@ class SetValue(msgspec.Struct, frozen=True, tag="put", array_like=True):
 
 
 class RemoveValue(msgspec.Struct, frozen=True, tag="drop", array_like=True):
-    """Removes a key."""
+    """Record that removes a key."""
 
     kind: str
     key: bytes
@@ -90,12 +91,12 @@ def encoded(path: str) -> bytes:
 
 
 def decoded(path: bytes) -> str:
-    """Decode a path of `encoded`."""
+    """Decode a path that was encoded by `encoded`."""
     return path.decode("utf-8", "surrogateescape")
 
 
 class Writer:
-    """Makes records.
+    """Writer of records.
 
     Each text is written once. Values are always written, since another process may have changed
     them meanwhile.
@@ -176,7 +177,7 @@ def batch(records: list[bytes]) -> bytes:
 
 
 class Reader:
-    """Reads records; `values` has the last value of each key, in the order of first records."""
+    """Reader of records; `values` has the last value of each key, in the order of first records."""
 
     def __init__(self, batches: Iterable[bytes] = ()) -> None:
         self.values: dict[Key, bytes] = {}
@@ -223,7 +224,7 @@ class Reader:
             return None
 
     def text(self, name: bytes) -> Text | None:
-        """Return the text of a name. Raises `Lost`."""
+        """Return the text of a name. Raise `LostValueError`."""
         if name == NONE:
             return None
         if name not in self._texts:
@@ -234,7 +235,7 @@ class Reader:
         return self._texts[name]
 
     def data(self, name: bytes) -> bytes | None:
-        """Return the bytes of a name. Raises `Lost`."""
+        """Return the bytes of a name. Raise `LostValueError`."""
         if name == NONE:
             return None
         found = self._contents.get(name)
@@ -303,7 +304,7 @@ def _packed(lines: tuple[str, ...]) -> bytes:
 
 
 def _unpacked(lines: bytes) -> tuple[str, ...]:
-    """Decode the lines of `_packed`. Raises ValueError."""
+    """Decode lines that were encoded by `_packed`. Raise ValueError."""
     try:
         return msgspec.msgpack.decode(lines, type=tuple[str, ...])
     except msgspec.ValidationError:

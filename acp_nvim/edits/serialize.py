@@ -1,4 +1,5 @@
-"""State of a file in a ledger, or of a reject, as a record of a journal (`records`), and back.
+"""Conversion between a file's state in a ledger, or a reject, and a record of a journal
+(`records`).
 
 Sessions are numbers within one process, and keys across processes.
 """
@@ -35,7 +36,7 @@ class SessionKeys(Protocol):
     def key(self, n: int) -> str: ...
 
     def number(self, key: str) -> int:
-        """Return our number of the session with that key."""
+        """Return this process's number of the session with that key."""
         ...
 
 
@@ -139,7 +140,7 @@ def _rejected(writer: Writer, sessions: SessionKeys, one: Reject) -> Rejected:
 
 
 def pending(reader: Reader, sessions: SessionKeys, record: Entry) -> Pending:
-    """Return the entry of a record. Raises `Lost`."""
+    """Return the entry of a record. Raise `LostValueError`."""
     origin = None if record.origin is None else decoded(record.origin)
     known = Pending(
         decoded(record.path),
@@ -183,7 +184,7 @@ def whole(reader: Reader, records: list[T], made: Callable[[T], U]) -> list[U]:
 
 
 def rejects(reader: Reader, sessions: SessionKeys, records: list[Rejected]) -> list[Reject]:
-    """Return one reject of several files. Raises `Lost`."""
+    """Return one reject of several files. Raise `LostValueError`."""
     return [
         Reject(
             pending(reader, sessions, record.before),

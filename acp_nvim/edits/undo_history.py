@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from acp_nvim.edits.text import Text
 
 MAX_UNDONE = 50
-"""Limit of remembered steps."""
+"""Maximum number of remembered steps."""
 MAX_TOGETHER = 8
-"""Limit of changes that Neovim may undo together with the step that follows them."""
+"""Maximum number of changes that Neovim may undo together with the step that follows them."""
 MAX_RUNS = 16
-"""Limit of files whose latest changes are remembered."""
+"""Maximum number of files whose latest changes are remembered."""
 
 Change = tuple[tuple[str, ...], tuple[str, ...]]
 

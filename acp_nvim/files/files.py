@@ -1,4 +1,4 @@
-"""Parts of the files room by name."""
+"""Parts of `acp_nvim.files` by name."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ class AgentSession(Protocol):
 
     @property
     def n(self) -> int:
-        """Return our number of the session."""
+        """Return the host's number of the session."""
         ...
 
     @property
@@ -288,7 +288,7 @@ class OtherSessions(Protocol):
     """Sessions of other or earlier Neovims with edits in this workspace."""
 
     def number_of(self, key: str, info: SessionInfo) -> int:
-        """Return our number of a session; ``key`` is its name in all processes."""
+        """Return the host's number of a session. ``key`` is its name in all processes."""
         ...
 
     def follow(self, root: str, folder: str) -> None:
@@ -313,7 +313,7 @@ class PromptName(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Authorship(Protocol):
-    """Records the authors of lines. Called only if option `blame` is set."""
+    """Recorder of the authors of lines. It is called only if option `blame` is set."""
 
     def on_write(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
@@ -338,7 +338,7 @@ class Authorship(Protocol):
 
 
 class ToolCall(Protocol):
-    """One tool call of an agent; compared by identity."""
+    """Tool call of an agent. Calls are compared by identity."""
 
     @property
     def is_finished(self) -> bool: ...
@@ -350,8 +350,9 @@ EarlierEdits = dict[str, Pending | None]
 """Pending edits of files before another Neovim's changes were taken over."""
 
 Claim = Callable[[Sequence[str]], AbstractAsyncContextManager[EarlierEdits]]
-"""Holds the lock for decisions on these files, or on those in the workspaces of these directories.
-Yields the earlier pending edits of files that another Neovim has changed. Raises BusyError.
+"""Function that holds the lock for decisions on these files, or on those in these workspaces.
+
+It yields the earlier pending edits of files that another Neovim has changed. It raises BusyError.
 """
 
 

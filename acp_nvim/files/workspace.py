@@ -39,13 +39,14 @@ from acp_nvim.files.writes.change_set import ChangeSets
 from acp_nvim.tasks import Tasks
 
 PATIENCE_S: Final = 0.05
-"""How long a prompt waits for the scan before it."""
+"""Time that a prompt waits for the scan before it, in seconds."""
 FIRST_S: Final = 2.0
-"""How long the first prompt of all waits. Changes of its agent during the scan would count as the
-earlier content.
+"""Time that the very first prompt waits, in seconds.
+
+Changes of its agent during the scan would count as the earlier content.
 """
 CAUGHT_UP_S: Final = 10.0
-"""How long a command of the user waits for running scans."""
+"""Time that a command of the user waits for running scans, in seconds."""
 SLOW_S: Final = 1.0
 """A first scan that takes longer than this is reported to the user."""
 
@@ -86,7 +87,7 @@ class Workspace(Generic[S]):
         self.agent_files = AgentFiles(files, self.disk, self.persistence, amends, ask, on_location)
         self.change_sets = ChangeSets(files, live, self.agent_files, self.disk.before_write)
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
-        """Checkpoints of the running turns, by our session number."""
+        """Checkpoints of the running turns, by session number."""
         tasks.start_soon(live.run, self.disk.before_use)
 
     # ---- events
@@ -154,7 +155,7 @@ class Workspace(Generic[S]):
     def open(self, directory: str, first: str = "") -> None:
         """Open the workspace of a directory in which the user works on the file ``first``.
 
-        Shows the edits of earlier and other Neovims there.
+        Show the edits of earlier and other Neovims there.
         """
         paths = self.persistence.open(directory, first)
         if paths:
@@ -163,7 +164,7 @@ class Workspace(Generic[S]):
     async def resume(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
         """Continue with the edits of another process: process the changes of their files since.
 
-        Waits for the scan before a prompt that is about to be sent.
+        Wait for the scan before a prompt that is about to be sent.
         """
         await self.early_scans.rest()
         await self.persistence.catch_up(paths, marked)
@@ -191,7 +192,7 @@ class Workspace(Generic[S]):
 
         The same prompt may be sent again. If the agent works on its own, there is no prompt and no
         checkpoint. ``under_way``: the agent has the prompt already. ``unsaved`` are the texts with
-        unsaved edits by path, if known. Returns them; None if they were not examined.
+        unsaved edits by path, if known. Return them; None if they were not examined.
         """
         checkpoint = None
         if prompt is not None:

@@ -43,7 +43,7 @@ from acp_nvim.session.transcript.entries import (
 )
 
 AT_ONCE: Final = 1000
-"""Limit of entries collected at a time."""
+"""Maximum number of entries collected at a time."""
 GAP_S: Final = 0.3
 """Seconds between two batches while anything changes."""
 LULL_S: Final = 1.0

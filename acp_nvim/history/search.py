@@ -20,9 +20,9 @@ from acp_nvim.history.records import decode, text_of
 from acp_nvim.session.transcript.entries import Entry, Message, ToolEntry, Unknown
 
 SESSIONS: Final = 200
-"""Limit of sessions found in one directory, and of those in all others."""
+"""Maximum number of sessions found in one directory, and of those in all others."""
 SCANNED: Final = 5000
-"""Limit of entries examined for a search."""
+"""Maximum number of entries examined for a search."""
 LINE: Final = 120
 """Characters of a line shown for a match."""
 BEGINNING: Final = 3

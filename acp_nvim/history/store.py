@@ -37,7 +37,7 @@ from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.transcript.entries import Message, Part
 
 PROMPTS: Final = 1000
-"""Limit of prompts kept for the composer."""
+"""Maximum number of prompts kept for the composer."""
 LEFT_S: Final = 60.0
 """Age in seconds at which an incomplete message is taken as the rest of an ended process."""
 _FIRST_WORDS: Final = 80

@@ -9,7 +9,7 @@ from acp_nvim.history.database import Database
 from acp_nvim.history.rows import Rows
 
 LONGEST: Final = 256 << 10
-"""Limit of searchable characters of one entry."""
+"""Maximum number of searchable characters of one entry."""
 
 
 class Texts:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 RETRY_S: Final = 5.0, 300.0
 """First and longest pause after a failure, in seconds."""
 WAITING: Final = 8 << 20
-"""Limit of characters in the queue."""
+"""Maximum number of characters in the queue."""
 SMALL: Final = 200
 """Size of a change without its text, in characters."""
 TRIMMED: Final = 200
@@ -78,7 +78,7 @@ class Writer:
         return done.wait(seconds)
 
     def close(self, seconds: float) -> None:
-        """Write the queued changes and end the thread. Wait for it at most so many seconds."""
+        """Write the queued changes and end the thread. Wait for it at most ``seconds``."""
         if self._thread is not None:
             self._queue.put(_Task(ends=True))
             self._thread.join(seconds)

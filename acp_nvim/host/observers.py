@@ -39,7 +39,7 @@ class HostObservers(Struct, frozen=True, eq=False):
     tool_lists: list[Callable[[], Iterable[Tool[Any]]]] = field(default_factory=list)
     """Functions that are called once, when an agent is first offered the editor's tools."""
     on_setup: list[Callable[[dict[str, Any]], None]] = field(default_factory=list)
-    """The options are set. The argument has the arguments of the verb `setup`."""
+    """The options are set. Called with the arguments of the verb `setup`."""
     on_file_read: list[Callable[[Session, str], None]] = field(default_factory=list)
     """The agent of a session reads a file through the editor."""
     on_login_needed: list[Callable[[Connection, Resume | None], None]] = field(default_factory=list)

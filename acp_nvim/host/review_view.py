@@ -14,9 +14,12 @@ from acp_nvim.session.session import Session
 
 Table = dict[str, Any]
 MAX_MARKED: Final = 5000
-"""Most hunks of one file that are marked and listed. A note counts the others."""
+"""Maximum number of hunks of one file that are marked and listed. A note counts the others."""
 MAX_REMOVED: Final = 20_000
-"""Limit of removed lines sent to Lua for one file. Beyond it, each hunk has `LEAST_REMOVED`."""
+"""Maximum number of removed lines sent to Lua for one file.
+
+Beyond it, each hunk has `LEAST_REMOVED`.
+"""
 LEAST_REMOVED: Final = 100
 """Number of removed lines that Lua shows of a hunk."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 CHOICES = 2000
-"""Most items of a list. A longer one would be of no use."""
+"""Maximum number of items of a list. A longer list would be of no use."""
 
 
 class Asking:

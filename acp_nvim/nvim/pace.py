@@ -20,8 +20,9 @@ text that did not fit into the last frame.
 """
 FLOOD_S: Final = 0.001
 SLACK_S: Final = 0.008
-"""Seconds by which a pause may be extended while no text arrives. To wake a process costs as much
-as the work that it then does.
+"""Seconds by which a pause may be extended while no text arrives.
+
+Waking a process costs as much as the work that it then does.
 """
 REST_S: Final = 0.006
 """Seconds after a pause for which messages may stay unread. It is less than `SLACK_S`, so that the

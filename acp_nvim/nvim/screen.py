@@ -37,7 +37,10 @@ MANY = ("AcpToolCall", "AcpPermission", "AcpPermissionDone")
 """Events that are combined into one operation (`event_batch.EventBatch`)."""
 
 NEW_CHILDREN = 10
-"""Most subagents whose chats are created in one frame. Each costs Neovim some milliseconds."""
+"""Maximum number of subagents whose chats are created in one frame.
+
+Each costs Neovim some milliseconds.
+"""
 
 EVENTS = ("event", "events")
 """Operations that run the user's handlers. They come last, when the rest of the frame is applied.
@@ -240,7 +243,10 @@ class Screen:
 
     @property
     def undrawn(self) -> int:
-        """Number of characters not yet drawn. Each further changed entry counts as `ENTRY`."""
+        """Return the number of characters not yet drawn.
+
+        Each further changed entry counts as `ENTRY`.
+        """
         return sum(
             s.transcript.written - self.documents[n].drawn + ENTRY * (len(s.transcript.dirty) - 1)
             for n, s in self.sessions.items()

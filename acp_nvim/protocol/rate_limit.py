@@ -1,7 +1,7 @@
 """Errors that report a rate limit.
 
 Agents report it by a code in the range for servers, by the status 429 of their service, by a key in
-`data`, or only in words. This module is imported with the first error, because to compile the
+`data`, or only in words. This module is imported with the first error, because compiling the
 patterns takes time.
 """
 

@@ -817,7 +817,7 @@ class SessionModeState(Wire, frozen=True):
     available_modes: list[SessionMode]
 
 
-# Unique identifier for a Session Mode (v1/session-modes).
+# Unique identifier for a session mode (v1/session-modes).
 SessionModeId: TypeAlias = str
 
 
@@ -927,7 +927,7 @@ class ListSessionsResponse(Wire, frozen=True):
 
 
 class SessionInfo(Wire, frozen=True):
-    """Information about a session returned by session/list (v1/session-list)."""
+    """Information about a session returned by `session/list` (v1/session-list)."""
 
     session_id: SessionId
     cwd: str
@@ -988,7 +988,7 @@ class CloseSessionResponse(Wire, frozen=True):
 
 
 class SetSessionModeResponse(Wire, frozen=True):
-    """Response to `session/set_mode` method (v1/session-modes)."""
+    """Response to the `session/set_mode` method (v1/session-modes)."""
 
 
 class SetSessionModelResponse(Wire, frozen=True):
@@ -996,7 +996,7 @@ class SetSessionModelResponse(Wire, frozen=True):
 
 
 class SetSessionConfigOptionResponse(Wire, frozen=True):
-    """Response to `session/set_config_option` method (v1/session-config-options)."""
+    """Response to the `session/set_config_option` method (v1/session-config-options)."""
 
     config_options: list[ConfigOption]
 
@@ -1433,7 +1433,7 @@ ExtNotification: TypeAlias = Any
 
 
 class InitializeRequest(Wire, frozen=True):
-    """Request parameters for the initialize method (v1/initialization)."""
+    """Request parameters for the `initialize` method (v1/initialization)."""
 
     protocol_version: ProtocolVersion
     client_capabilities: ClientCapabilities | UnsetType = UNSET
@@ -1526,7 +1526,7 @@ class ElicitationUrlCapabilities(Wire, frozen=True):
 
 
 class AuthenticateRequest(Wire, frozen=True):
-    """Request parameters for the authenticate method (v1/authentication)."""
+    """Request parameters for the `authenticate` method (v1/authentication)."""
 
     method_id: AuthMethodId
 
@@ -1551,7 +1551,7 @@ class DisableProviderRequest(Wire, frozen=True):
 
 
 class LogoutRequest(Wire, frozen=True):
-    """Request parameters for the logout method (v1/authentication)."""
+    """Request parameters for the `logout` method (v1/authentication)."""
 
 
 class AuthStatusRequest(Wire, frozen=True):
@@ -1825,7 +1825,7 @@ class TerminalExitStatus(Wire, frozen=True):
 
 
 class ReleaseTerminalResponse(Wire, frozen=True):
-    """Response to terminal/release method (v1/terminals)."""
+    """Response to the `terminal/release` method (v1/terminals)."""
 
 
 class WaitForTerminalExitResponse(Wire, frozen=True):
@@ -1836,7 +1836,7 @@ class WaitForTerminalExitResponse(Wire, frozen=True):
 
 
 class KillTerminalResponse(Wire, frozen=True):
-    """Response to `terminal/kill` method (v1/terminals)."""
+    """Response to the `terminal/kill` method (v1/terminals)."""
 
 
 class CreateElicitationResponse(Wire, frozen=True):
@@ -1938,7 +1938,7 @@ class InitializeProxyResponse(InitializeResponse, frozen=True):
     """Response to `proxy/initialize` (rfds/proxy-chains, unstable)."""
 
 
-# The successor's own result, opaque (rfds/proxy-chains, unstable, unstable).
+# The successor's own result, opaque (rfds/proxy-chains, unstable).
 ProxySuccessorResponse: TypeAlias = Any
 
 

@@ -32,7 +32,7 @@ T = TypeVar("T")
 _ABSENT: Final = object()
 
 _NOTED_ITEMS: Final = 8
-"""Most bad items of a list that are noted one by one."""
+"""Maximum number of bad items of a list that are noted one by one."""
 
 # Unions whose broken members are kept as unknown and do not spoil the enclosing value.
 _KEPT_BROKEN: Final = (schema.UnknownUpdate, schema.UnknownPropertySchema)

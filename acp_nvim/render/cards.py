@@ -29,7 +29,7 @@ GROUPS = {0: "AcpMuted", 1: "AcpError", 2: "AcpWarning"}
 """Highlight groups by severity. 0 means no problem."""
 
 EFFECTS = 3
-"""Limit of the new diagnostics of an edit that a card shows."""
+"""Maximum number of new diagnostics of an edit that a card shows."""
 
 ANSWER = "↳ "
 """Prefix of the answer to a question."""

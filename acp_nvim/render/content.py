@@ -14,10 +14,10 @@ from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.text import one_line, relative, size, visible
 
 SHOWN = 8
-"""Limit of lines drawn of an embedded text."""
+"""Maximum number of lines drawn of an embedded text."""
 
 Where = Mapping[str, Any] | None
-"""Identifies a block to open (`contents.py`): `{message, part}`, `{call, item}`, `{compaction,
+"""Position of a block to open (`contents.py`): `{message, part}`, `{call, item}`, `{compaction,
 part}`, `{session_message, part}`.
 """
 

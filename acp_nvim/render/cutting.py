@@ -13,7 +13,10 @@ FIRST, LAST = 60, 30
 MOST_FIRST = 200
 """Number of first rows that a card shows. Half as many of the last rows follow."""
 LINE = 2_000_000
-"""Limit of characters shown of a line of a message. Neovim handles such a line without delay."""
+"""Maximum number of characters shown of a line of a message.
+
+Neovim handles such a line without delay.
+"""
 
 
 class LineLimit:

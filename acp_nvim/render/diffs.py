@@ -25,10 +25,10 @@ CONTEXT = 2
 """Number of unchanged lines shown above and below changed ones."""
 
 MOST = 4
-"""Limit of all rows of a diff, as a multiple of its limit of changed lines."""
+"""Maximum number of rows of a diff, as a multiple of its limit of changed lines."""
 
 LARGEST = 1 << 18
-"""Limit of characters of an edit whose lines are compared.
+"""Maximum number of characters of an edit whose lines are compared.
 
 Of a larger edit, all old lines are drawn, then all new ones.
 """

@@ -15,13 +15,16 @@ from acp_nvim.render.rows import WIDEST, Row, Target, ends, row
 from acp_nvim.render.text import visible
 
 SHORT = 60
-"""Limit of characters of a value on one line."""
+"""Maximum number of characters of a value on one line."""
 SMALL = 1 << 14
-"""Limit of bytes of a value that is formatted by its structure. A larger one is only indented."""
+"""Maximum number of bytes of a value that is formatted by its structure.
+
+A larger one is only indented.
+"""
 MOST = 40
-"""Limit of keys or items shown. Of more, the first and the last are shown."""
+"""Maximum number of keys or items shown. If there are more, the first and the last are shown."""
 DEEPEST = 20
-"""Limit of indentation levels. Deeper values are on one line."""
+"""Maximum number of indentation levels. Deeper values are on one line."""
 ROWS = 1000
 
 _PLAIN: Final = late(r"[\w.-]{1,60}")

@@ -39,9 +39,9 @@ from acp_nvim.session.transcript.entries import (
 PLAN_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]", "cancelled": "[~]"}
 PLAN_GROUPS = {"in_progress": "AcpPlanCurrent", "completed": "AcpPlanDone"}
 TITLE = 400
-"""Limit of characters of a notice."""
+"""Maximum number of characters of a notice."""
 DETAILS = 5
-"""Limit of details of a notice that are shown."""
+"""Maximum number of details of a notice that are shown."""
 _LEVELS = {
     "info": ("— ", "AcpMuted"),
     "warning": ("⚠ ", "AcpWarning"),

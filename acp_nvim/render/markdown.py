@@ -20,7 +20,7 @@ Mark = tuple[int, int, int, str]
 """Row, followed by a span."""
 
 LONGEST = 2000
-"""Limit of characters of a line with highlights."""
+"""Maximum number of characters of a line with highlights."""
 
 # Patterns begin with a literal or a set, so the engine skips ahead instead of trying each place.
 _OPENS = late(r"\n {0,3}(?P<fence>`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})[^\n]*")

@@ -19,7 +19,7 @@ RULE = "AcpUserRule"
 """Highlight group that marks each row of a user's message."""
 
 FOLDED = 4
-"""Limit of rows of a content block that is not folded."""
+"""Maximum number of rows of a content block that is not folded."""
 
 
 class Stream:

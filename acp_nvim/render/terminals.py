@@ -7,7 +7,7 @@ from acp_nvim.render.text import display_path, one_line, visible
 from acp_nvim.session.output.terminal import Terminal
 
 LINES = 8
-"""Limit of lines of output, unless an option sets another."""
+"""Maximum number of lines of output, unless an option sets another."""
 
 
 def terminal_rows(terminal: Terminal, limit: int | None = LINES, cwd: str = "") -> list[Row]:

@@ -20,7 +20,7 @@ _UNSAFE = late(
 _PLAIN = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 """ASCII characters that are not escaped."""
 _LOOKED_AT = 1 << 16
-"""Limit of characters that `one_line` reads of a text, which may have millions."""
+"""Maximum number of characters that `one_line` reads of a text, which may have millions."""
 _JOINERS = frozenset("\u200c\u200d" + "".join(map(chr, range(0xFE00, 0xFE10))))
 """Joiners, which change adjacent letters and signs of other scripts but not ASCII characters."""
 _KEYCAPS = frozenset("0123456789#*")

@@ -113,7 +113,7 @@ class Prompt(Struct, eq=False):
     meta: Mapping[str, Any] | None = None
     """`_meta` of the request (v1/extensibility)."""
     late: Callable[[], Awaitable[Sequence[Attachment]]] | None = None
-    """Resolves further attachments at the moment of sending."""
+    """Function that resolves further attachments when the prompt is sent."""
     delivery: int | None = None
     """Number of the prompt in Neovim (`lua/acp/features/prompts/delivery.lua`)."""
     untyped: Any = None

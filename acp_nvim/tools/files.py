@@ -20,7 +20,7 @@ from acp_nvim.session.session import Session
 
 NOTHING: Final[Mapping[str, Text]] = MappingProxyType({})
 LINE_WIDTH: Final = 300
-"""Most characters of a line in an answer."""
+"""Maximum number of characters of a line in an answer."""
 
 
 class Unsaved(Protocol):

@@ -48,7 +48,7 @@ class Connection:
     async def ask(self, method: str, params: Wire) -> Any:
         """Send a request and return its decoded result.
 
-        Raises RequestError if the client refuses it. If the caller is cancelled, the request is
+        Raise RequestError if the client refuses it. If the caller is cancelled, the request is
         cancelled by `$/cancel_request`.
         """
         number, line = self._peer.request(method, params)

@@ -1,4 +1,7 @@
-"""Prompt turn: the actions of the tutor while it answers. Nothing here catches a cancel."""
+"""Prompt turn: the actions of the tutor while it answers.
+
+No function here catches a cancellation.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +114,7 @@ class Turn:
         return next(self._attached(), next((path for path in usual if path.is_file()), None))
 
     async def read(self, path: Path) -> str:
-        """Read a file as the editor has it, with a tool call. Raises RequestError."""
+        """Read a file as the editor has it, with a tool call. Raise RequestError."""
         call = self._start(f"Read {path.name}", "read", path)
         try:
             text = await self.live(path)
@@ -123,7 +126,7 @@ class Turn:
         return text
 
     async def write(self, path: Path, old: str, new: str, title: str) -> None:
-        """Show a diff, ask, and write. Raises Refused."""
+        """Show a diff, ask, and write. Raise Refused."""
         diff = s.Diff(str(path), new, old)
         line, _ = first_change(old, new) or (1, "")
         call = self._start(title, "edit", path, line, diff)
@@ -185,7 +188,7 @@ class Turn:
         self.update(s.ToolCallUpdate(call, status=status, content=list(content)))
 
     async def live(self, path: Path) -> str:
-        """Read a file as the editor has it, without a tool call. Raises RequestError."""
+        """Read a file as the editor has it, without a tool call. Raise RequestError."""
         request = s.ReadTextFileRequest(self.session.id, str(path))
         answer = await self._connection.ask("fs/read_text_file", request)
         return str(answer.content)

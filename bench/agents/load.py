@@ -141,7 +141,7 @@ def stored(n: int) -> Message:
 
 
 class Agent:
-    """Answers the requests of the client."""
+    """Agent that answers the requests of the client."""
 
     def __init__(self, kind: str, count: int) -> None:
         self.kind, self.count = kind, count

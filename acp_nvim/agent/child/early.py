@@ -2,8 +2,8 @@
 
 Lua describes the agent in an environment variable of the host (`acp.base.host.early_agent`),
 because importing the host takes longer than most programs take to start. The process is used only
-as the one that `StdioTransport` would start itself; if anything differs it is ended. This module
-imports almost nothing.
+if `StdioTransport` would start exactly the same one. Otherwise it is ended. This module imports
+almost nothing.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ if TYPE_CHECKING:  # not needed to start a process
     from typing import IO, Final
 
 VARIABLE: Final = "ACP_NVIM_EARLY_AGENT"
-"""Directory, number of words, words, then `NAME=value` of the agent's environment.
+"""Environment variable that describes the agent.
 
-There is one line for each, with `%` as `%25` and a line end as `%0A`.
+It has one line each for the directory, the number of words, every word, and every `NAME=value` of
+the agent's environment. `%` is written as `%25` and a line end as `%0A`.
 """
 
 
 class EarlyAgent:
-    """Started process without a reader, and the guard that knows it."""
+    """Started process whose output is not read yet, and its guard."""
 
     def __init__(
         self, words: Sequence[str], cwd: str, env: Mapping[str, str], program: str

@@ -34,11 +34,11 @@ async def spawn(
     by: Sequence[str] = (),
     streams: int = asyncio.subprocess.PIPE,
 ) -> asyncio.SubprocessTransport:
-    """Start `argv` in a session of its own, through the program `by` if one has to prepare
-    something.
+    """Start `argv` in its own session, through the program `by` if something must be prepared
+    first.
 
-    The `reaper` is running by then. A cancel waits until the start has succeeded or failed. Raise
-    AgentStartError.
+    The guard of `reaper` is started before it. A cancellation waits until the start has succeeded
+    or failed. Raise AgentStartError.
     """
     program = find_program(argv, cwd, env)
     with anyio.CancelScope(shield=True):

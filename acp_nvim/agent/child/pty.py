@@ -22,12 +22,13 @@ from acp_nvim.tasks import true_within
 AVAILABLE: Final = sys.platform != "win32"
 ROWS: Final = 48
 COLUMNS: Final = 160
-"""Columns of the terminal. It is wide because agents read the output and programs cut at the
-edge.
+"""Columns of the terminal.
+
+It is wide because agents read the output, and programs cut lines at the edge.
 """
 PIECE: Final = 1 << 16
 PAUSE_S: Final = 0.004
-"""Pause after `PIECE` bytes were read at once. It leaves time for other work in a flood."""
+"""Pause after reading `PIECE` bytes at once, in seconds. It leaves time for other work."""
 DRAIN_S: Final = 0.3
 """Time for the last output after the exit while children hold the device open, in seconds."""
 

@@ -32,7 +32,7 @@ class TerminalLogin(Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """Return the command on one line, for people, after the variables that the agent sets."""
+        """Return the command on one line for display, after the variables that the agent sets."""
         words = [
             f"{name}={shown_value(name, value)}" for name, value in (self.foreign or {}).items()
         ]

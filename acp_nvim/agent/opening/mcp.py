@@ -37,7 +37,7 @@ _TRANSPORTS: Final = {
     "streamableHttp": "http",
     "sse": "sse",
 }
-"""Spellings in use, and the protocol's name for each."""
+"""Protocol names of the transports, by the spellings in use."""
 
 Server = schema.McpServerStdio | schema.McpServerHttp | schema.McpServerSse
 
@@ -87,7 +87,7 @@ def servers(
     """Return the servers for a session in `cwd`.
 
     Configured servers come first, in order of precedence, then those of the project file that the
-    user has allowed (`said`). If two servers have one name, the first counts.
+    user has allowed (`said`). If two servers have the same name, the first counts.
     """
     found = Servers()
     seen: set[str] = set()
@@ -300,7 +300,7 @@ def _project(
 def _foreign(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str | None:
     """Return the program that a bare name resolves to, unless it is the user's own.
 
-    It is not their own if it is inside the project or was found by a PATH in the file.
+    It is not their own if it is inside the project or was found by a PATH from the file.
     """
     try:
         server = _stdio(entry, str(entry["name"]), cwd, _Expansion({**env, "workspaceFolder": cwd}))

@@ -59,7 +59,7 @@ class Opening:
         self.params = params
         """Parameters of the last request. The editor's tools may be renamed or left out."""
         self.handover = ""
-        """Earlier conversation for the agent, if it lacks it."""
+        """Earlier conversation to send to an agent that does not have it."""
         self._session = session
         self._origin = origin
         self._connection = connection
@@ -70,7 +70,7 @@ class Opening:
     # -- the first time ---------------------------------------------------------------------------
 
     async def first(self) -> Any:
-        """Open the session as its origin demands."""
+        """Open the session as its origin requires."""
         match self._origin.kind:
             case "load":
                 result = await self._load(self._origin.id)
@@ -190,8 +190,10 @@ class Opening:
         return await self._replace(lost, reason, hands_over=hands_over)
 
     async def _reopen(self, request: Callable[[str, OnResponse], Awaitable[Any]]) -> Any:
-        """Open a session whose chat is shown. Drop a replay; an agent that sends one keeps its
-        ids.
+        """Open a session whose chat is shown already. A replay is dropped, and the message ids are
+        kept.
+
+        Without a replay, the agent may reuse message ids.
         """
         session = self._session
         session.mark_ids()

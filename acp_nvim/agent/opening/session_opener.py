@@ -27,8 +27,9 @@ from acp_nvim.session.session import Session
 
 
 class SessionOpener:
-    """Opener of one session: at first as its origin demands, later by the best method that the
-    agent supports.
+    """Opener of one session.
+
+    The first opening follows its origin. Later ones use the best method that the agent supports.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class SessionOpener:
         """The connection at which it was last opened."""
         self._params = SessionParams()
         self._first_options = options.in_force(session)
-        """The options that the agent's process gave the session at first."""
+        """Options that the agent first gave the session."""
         self._lost_line = ""
         """End of the line that reports the loss of the session."""
         self._is_login_tried = False
@@ -203,7 +204,8 @@ class SessionOpener:
         try:
             if not self._was_open:
                 return await opening.first()
-            # After the end of a process, the user may not want to send all of it again.
+            # After the end of a process, the user may not want to send the whole conversation
+            # again.
             hands_over = self.is_lost or (self.origin.hands_over and not self._was_open_here)
             lost = self._lost_line if self.is_lost else None
             return await opening.again(lost, hands_over=hands_over)
@@ -312,5 +314,5 @@ class SessionOpener:
             connection.client.forget(session)
 
     def drop_connection(self) -> None:
-        """Drop the connection of a closed session of which nothing is at the agent."""
+        """Drop the connection of a closed session that was never open at the agent."""
         self.connection = None

@@ -95,7 +95,7 @@ async def _run(command: list[str], env: Mapping[str, str]) -> bytes:
 
 
 def _first(targets: bytes) -> str:
-    """Return the type to ask for, of those that the clipboard offers."""
+    """Return the type to request from those that the clipboard offers."""
     offered = targets.decode("utf-8", "replace").split()
     return next((kind for kind in IMAGE_TYPES if kind in offered), "")
 

@@ -25,7 +25,7 @@ class Comment(msgspec.Struct, frozen=True):
     """The user's remark on some lines (1-based, inclusive), and the present text of these lines."""
 
     id: int
-    """Number, as Neovim counts."""
+    """Number assigned by Lua."""
     path: str
     first: int
     last: int
@@ -34,14 +34,14 @@ class Comment(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """`main.py:3-9`."""
+        """Return the file's name and the lines, such as `main.py:3-9`."""
         lines = str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
         return f"{Path(self.path).name}:{lines}"
 
 
 def comment_from(args: Mapping[str, Any], path: str, entry: Pending | None) -> Comment:
-    """Return the remark of a table `{id, line, text, context}`: on the hunk at the line, or on the
-    line alone. If the table has `{first, last, lines}`, the remark is on these lines.
+    """Return the remark from a table `{id, line, text, context}`: on the hunk at the line, or on
+    the line alone. If the table has `{first, last, lines}`, the remark is on these lines.
     """
     line = int(args.get("line", 1))
     first, last, lines = line, line, tuple(args.get("lines") or ())
@@ -56,7 +56,7 @@ def comment_from(args: Mapping[str, Any], path: str, entry: Pending | None) -> C
 
 
 class Comments:
-    """Remarks to send, in the order of their making."""
+    """Remarks to send, in the order in which they were made."""
 
     def __init__(self, push: Callable[..., None]) -> None:
         """`push` queues a frame operation."""
@@ -84,8 +84,10 @@ class Comments:
             self._notes.setdefault(int(note["n"]), []).append(str(note["text"]))
 
     def join(self, prompt: Prompt, n: int) -> None:
-        """Add the remarks and notes to a prompt of session n. A prompt of given blocks has them in
-        its text as well, from which it is restored. A slash command gets none.
+        """Add the remarks and notes to a prompt of session n.
+
+        A prompt that was given as blocks gets them as a block and in its text. It is restored from
+        the text. A slash command gets none.
         """
         if prompt.text.startswith("/"):
             return

@@ -213,9 +213,7 @@ class Conversation:
             self._tasks.start_soon(self._work)
 
     def _stop_trying(self) -> None:
-        """Stop, since the session could not be opened. Later requests to open it failed with
-        this one.
-        """
+        """Stop, since the session could not be opened. This failure answers later requests too."""
         self._is_woken = False
 
     async def _work(self) -> None:
@@ -302,7 +300,7 @@ class Conversation:
                 self._wake()
 
     def prepare_restart(self) -> None:
-        """Note that the agent is about to be ended, then `open` follows.
+        """Prepare for a restart: the agent is about to be ended, and `open` follows.
 
         Prompts that were never sent stay in the queue.
         """

@@ -93,7 +93,10 @@ _SOURCES: Final = {
     "yml": "application/yaml",
     "zig": "text/x-zig",
 }
-"""Types of sources by suffix. The system's tables map some of these suffixes to other types."""
+"""MIME types of source files by suffix.
+
+The system's tables map some of these suffixes to other types.
+"""
 
 _TEXTUAL: Final = re.compile(r"[/+](json|xml|yaml|toml|sql|javascript|x-sh|x-\w*script)$")
 
@@ -103,8 +106,8 @@ Say = Callable[[str], None]
 def attachment(path: str, live: str | None = None, say: Say = lambda _: None) -> Attachment:
     """Return the attachment for a file. `live` is its text in an editor with unsaved changes.
 
-    Images and audio are read whole, texts up to `TEXT_BYTES`. Any other or unreadable file is a
-    link. `say` receives one line if a file is unexpectedly only linked.
+    Images and audio are read whole, texts up to `TEXT_BYTES`. All other files, and unreadable ones,
+    are attached as links. `say` receives one line if a file is unexpectedly only linked.
     """
     file = Path(path)
     if live is not None:
@@ -136,7 +139,7 @@ def mime_of(path: str, head: bytes) -> str | None:
     found = next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
     if head.startswith(b"RIFF"):
         found = _RIFF.get(head[8:12])
-    # Two letters prove little: a text may begin with them.
+    # Two letters are not distinctive: a text may begin with them.
     if found and (found != "image/bmp" or path.lower().endswith(".bmp")):
         return found
     if source := _SOURCES.get(Path(path).suffix[1:].lower()):
@@ -182,9 +185,9 @@ def _is_too_large(path: str, size: int, most: int, say: Say) -> bool:
 
 
 def _text_type(mime: str | None) -> str:
-    """Return the MIME type for a text: the given one if it is a text type.
+    """Return the given MIME type if it is a text type, else `text/plain`.
 
-    `.ts`, for one, is also a video's suffix.
+    For example, `.ts` is also a suffix of videos.
     """
     kind = mime or ""
     return kind if kind.startswith("text/") or _TEXTUAL.search(kind) else "text/plain"

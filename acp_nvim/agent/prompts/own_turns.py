@@ -10,7 +10,7 @@ from acp_nvim.tasks import Tasks
 
 
 class OwnTurns:
-    """Tracks one such turn a session."""
+    """Turns that agents began by themselves, at most one for each session."""
 
     def __init__(self, tasks: Tasks, workspace: Workspace[Session]) -> None:
         self._tasks = tasks

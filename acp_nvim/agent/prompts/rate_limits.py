@@ -32,7 +32,7 @@ def postpone(
 async def remind(
     session: Session, prompt: Prompt, seconds: float, agent: str, warn: Callable[[str], None]
 ) -> None:
-    """Warn the user after so many seconds, if the prompt is still held."""
+    """Warn the user after ``seconds``, if the prompt is still held."""
     await anyio.sleep(seconds)
     if session.held and any(one is prompt for one in session.queue):
         warn(wording.LIMIT_OVER.format(agent=agent))

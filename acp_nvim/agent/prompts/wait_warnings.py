@@ -112,7 +112,7 @@ async def watch_silence(
     seconds: Callable[[], float],
     warn: Callable[[float], None],
 ) -> None:
-    """Call ``warn`` once for each silence of so many ``seconds`` in the running turn.
+    """Call ``warn`` once each time the agent is silent for ``seconds`` in the running turn.
 
     It may be late by one check and is never early. Time spent on a question to the user or on a
     program that the host runs for the agent does not count. 0 seconds disables it.

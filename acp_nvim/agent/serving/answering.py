@@ -1,4 +1,7 @@
-"""Agents' requests that the user answers. A request and its `Decision` end each other."""
+"""Agents' requests that the user answers.
+
+When a request or its `Decision` ends, the other one ends too.
+"""
 
 from __future__ import annotations
 

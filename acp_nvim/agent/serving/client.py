@@ -201,10 +201,10 @@ class Client:
         return handler(session, request, call)
 
     def _session_of(self, params: Any) -> Any:
-        """Return the session of a request.
+        """Return the session of a request, or None if it needs none.
 
-        Return None for an elicitation about a request without a session, and for an MCP message,
-        which names a server in place of a session.
+        An elicitation may be about a request without a session. An MCP message names a server
+        instead of a session. Raise RequestError for an unknown id.
         """
         if isinstance(params, schema.MessageMcpRequest):
             return None
@@ -275,7 +275,7 @@ class Client:
     def _unasked(
         self, session: Session, decision: Decision, calls: Sequence[ToolCall]
     ) -> tuple[Option, str] | None:
-        """Return the option that needs no question, and its reason, or None."""
+        """Return the option to choose without a question, and the reason, or None to ask."""
         if session.root.trust is None and not session.root.kept_rules():
             return None
         from acp_nvim.agent.serving.unasked import unasked

@@ -27,7 +27,7 @@ _DROPPED: Final = ("COLUMNS", "LINES")
 class Command(Struct, frozen=True):
     """Command that is ready to start.
 
-    `line` is shown to people. Rules judge `judged`: the `argv`, or the line of a shell.
+    `line` is for display. Rules are applied to `judged`: the `argv`, or the line of a shell.
     """
 
     argv: Sequence[str]

@@ -34,7 +34,7 @@ class Words(Struct, frozen=True):
     """Texts of the questions about one kind of file."""
 
     title: str
-    """It contains the subject as `{subject}`."""
+    """Title, with the subject as `{subject}`."""
     options: Sequence[Option]
     allowed: str = ""
     """Line for the chat after an agreement."""
@@ -60,7 +60,7 @@ class Project(Struct, frozen=True):
 
     @property
     def servers(self) -> str:
-        """Return the subject of the question, for people."""
+        """Return the subject of the question for display."""
         return wording.MCP_SERVERS.format(file=self.file, names=", ".join(self.names))
 
 

@@ -1,8 +1,8 @@
 """Elicitations: questions to the user beyond permissions (v1/elicitation).
 
 A question becomes a `Decision` of its session. If its scope is a request without a session, such as
-a login, it belongs to none. It is answered exactly once. A question that names a request of the
-client ends with that request.
+a login, it belongs to no session. It is answered exactly once. A question that names a request of
+the client ends with that request.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Rules of a project that the user has kept from questions (`Y`), each for exactly one action.
+"""Rules that the user stored for a project when answering questions (`Y`), each for exactly one
+action.
 
 A rule has no patterns. It allows a later permission only if kind, paths, their targets and command
 line are the same, and only for calls that are safe to allow unseen (`trusting.is_safe`).
@@ -26,7 +27,7 @@ from acp_nvim.session.session import Session
 KINDS: Final = frozenset({"read", "edit", "delete", "move", "search", "execute"})
 """Kinds of calls that a path or a command line describes."""
 LONGEST: Final = 300
-"""Most characters of a rule as shown. The user must see all of it."""
+"""Maximum number of characters of a rule on the screen. The user must see all of it."""
 
 
 class KeptRule(msgspec.Struct, frozen=True):
@@ -98,7 +99,7 @@ class KeptRules:
 def rule_of(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> KeptRule | None:
-    """Return the rule for exactly the action of a permission, or None if it has none.
+    """Return the rule for exactly the action of a permission, or None if it cannot have one.
 
     ``calls`` are the call of the permission and the open calls that it may allow.
     """
@@ -113,7 +114,7 @@ def rule_of(
     ):
         return None
     if any(".." in path.split("/") for path in requests.paths(call)):
-        return None  # links decide which file this is
+        return None  # links determine the file
     paths = tuple(sorted(named_paths(call, session.cwd)))
     if not (paths or is_run) or not is_safe(call, session, settings):
         return None

@@ -18,7 +18,10 @@ from acp_nvim.tasks import Tasks
 
 
 class Overwrites:
-    """Reads the files that calls would overwrite. `live` returns the text of the buffer or file."""
+    """Reader of the files that calls would overwrite.
+
+    `live` returns the text of the buffer or file.
+    """
 
     def __init__(self, live: Callable[[str], Awaitable[Text | None]], tasks: Tasks) -> None:
         self._live = live

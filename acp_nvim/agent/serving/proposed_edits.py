@@ -66,7 +66,7 @@ class Amendment(msgspec.Struct):
 
 
 class ProposedEdits:
-    """Proposals of pending permissions, and the user's amendments of them (port `Amends`)."""
+    """Proposals of pending permissions, and the user's amendments to them (port `Amends`)."""
 
     def __init__(self, files: Files, live: LiveTexts, comments: Comments) -> None:
         self._files = files
@@ -96,7 +96,7 @@ class ProposedEdits:
         return found + await self._patch_proposals(session, decision, by_path)
 
     async def check(self, session: Session, decision: Decision) -> None:
-        """Show on a permission's card why patches of it do not apply."""
+        """Show on a permission's card why its patches do not apply."""
         diffs = {_real(session.cwd, change.path) for change in _changes(session, decision)}
         found = await self._patch_proposals(session, decision, diffs)
         cwd = session.cwd
@@ -304,7 +304,7 @@ def _patches(session: Session, decision: Decision) -> list[FilePatch]:
 def _tool_call_of(
     session: Session, decision: Decision
 ) -> tuple[ToolCall | None, schema.ToolCallUpdate | None]:
-    """Return the tool call of a permission, and the fields of it in the request itself."""
+    """Return the tool call of a permission, and its fields in the request itself."""
     request = decision.request
     if not isinstance(request, schema.RequestPermissionRequest | updates.PermissionRequest):
         return None, None

@@ -1,4 +1,4 @@
-"""Ports to the parts, besides the user, that answer an agent's requests."""
+"""Ports to the components that answer an agent's requests."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class SessionRouter:
         """Updates for sessions whose `session/new` is not answered yet."""
         self._waiting_for_id: list[Session] = []
         self._muted: dict[str, Mute] = {}
-        """By session id."""
+        """Muted sessions by id."""
         self._forgotten: set[str] = set()
         self._translate = translate
         self._new_child = new_child
@@ -214,8 +214,8 @@ class SessionRouter:
                 self._apply_all(session, map(_update, run), size)
 
     def _apply_all(self, session: Session, updates: Iterable[Any], size: int) -> None:
-        """Apply updates: the agent's text joined, tool calls in one pass if none can exceed a
-        limit.
+        """Apply updates. The agent's text is joined, and tool calls are applied in one pass if none
+        can exceed a limit.
 
         Text is never longer than its JSON, so `size` bounds it.
         """

@@ -204,7 +204,7 @@ class AgentTerminals:
     def _on_gone(self, live: _Live, _: object) -> None:
         self._live.pop(live.terminal.id, None)
 
-    # -- how --------------------------------------------------------------------------------------
+    # -- permission -------------------------------------------------------------------------------
 
     def _question(self, session: Session, command: Command) -> Decision | None:
         """Apply the rules to the command. Return the decision to await before it starts."""
@@ -317,9 +317,10 @@ async def _answer(response: schema.TerminalOutputResponse) -> schema.TerminalOut
 
 
 def _is_shown_by(told: Told, wanted: Told, session: Session) -> bool:
-    """Return whether `told`, the command of a permission, is the wanted one.
+    """Return whether a permission has shown this command to the user.
 
-    Nothing may be added to it that changes its effect.
+    `told` is the command of the permission. The wanted one may have nothing in addition that
+    changes its effect.
     """
     here = told.cwd or session.cwd
     return (

@@ -16,7 +16,7 @@ from acp_nvim.session.session import Session
 
 
 class ToolCallWatch:
-    """Observes each tool call in wire order; no method waits."""
+    """Observer of all tool calls. It is called in wire order, and no method waits."""
 
     def __init__(self, files: ToolCallFiles) -> None:
         self._files = files

@@ -94,7 +94,7 @@ def _words(call: ToolCall) -> list[str]:
 
 
 def _texts(raw: Any) -> Iterator[str]:
-    """Yield the texts of a raw input that have one line, and so may be paths."""
+    """Yield the single-line texts of a raw input, which may be paths."""
     waiting = [raw]
     while waiting:
         value = waiting.pop()
@@ -109,7 +109,7 @@ def _texts(raw: Any) -> Iterator[str]:
 def _placed(words: Iterable[str], cwd: str) -> list[str]:
     """Return the absolute paths that words may mean, also as a part of `--option=path`.
 
-    Addresses on the network are no paths.
+    Network addresses are not paths.
     """
     found: list[str] = []
     for word in words:

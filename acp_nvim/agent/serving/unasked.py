@@ -14,7 +14,9 @@ from acp_nvim.session.session import Session
 def unasked(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> tuple[Option, str] | None:
-    """Return the option that needs no question, and its reason for the chat, or None to ask."""
+    """Return the option to choose without a question, and its reason for the chat, or None to
+    ask.
+    """
     kept = kept_rules.option(session, decision, calls, settings)
     if kept is not None:
         return kept, "rule of this project"

@@ -11,7 +11,7 @@ from acp_nvim.agent.transport.stream import Transport
 
 
 class TransportError(AgentStartError):
-    """Remote agent that cannot be reached, or a connection that broke.
+    """Failure to reach a remote agent, or a broken connection.
 
     The text is one line for users, without secrets.
     """
@@ -60,7 +60,7 @@ class AgentTransport(Transport, Protocol):
         """
 
     def rest(self, seconds: float) -> None:
-        """Read nothing for so long. The agent blocks once its pipe is full."""
+        """Stop reading for that time. The agent blocks once its pipe is full."""
 
     async def wait(self) -> Exit:
         """Wait for the agent to end; a remote agent's end is never known.

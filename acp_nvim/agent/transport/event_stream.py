@@ -34,7 +34,10 @@ PAUSES: Final = (0.1, 0.4, 1.0, 2.0)
 QUIET_S, LONGEST_S = 0.1, 5.0
 """Silence after which a stream counts as drained, and the longest wait for that, in seconds."""
 STEADY_S: Final = 5.0
-"""A stream that lived so long, or was resumed by an event id, starts with the first pause again."""
+"""Age in seconds from which a broken stream starts with the first pause again.
+
+A stream that was resumed by an event id does so at any age.
+"""
 ALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """TCP keepalive. It detects a lost peer after about a minute, since a stream may be silent."""
 

@@ -32,7 +32,7 @@ class FrameSplitter:
         self._last = 0
         """FIN bit of the frame, for its last fragment."""
         self._in_piece = self._in_frame = 0
-        """Bytes missing of the fragment, and of the frame after it."""
+        """Bytes still missing from the fragment, and from the frame after it."""
 
     def feed(self, data: bytes) -> bytes:
         """Return the received data in frames of at most `PIECE` bytes."""

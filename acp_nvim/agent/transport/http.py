@@ -43,10 +43,11 @@ IDLE_S: Final = 2.0
 must not meet the server's close.
 """
 RETRIES: Final = (0.25, 1.0, 3.0)
-"""Pauses before a message is posted again that the server did not accept, in seconds."""
+"""Pauses before reposting a message that the server did not accept, in seconds."""
 PATIENCE_S: Final = 5.0
-"""A longer requested pause counts as a refusal, because a cancel may be queued behind the
-message.
+"""Longest pause that a server may request, in seconds.
+
+A longer one counts as a refusal, because a cancel may be queued behind the message.
 """
 NOT_TAKEN: Final = "cancelled before the server took it"
 READ_AHEAD: Final = 1 << 20
@@ -144,7 +145,7 @@ class HttpTransport:
         with anyio.move_on_after(CLOSE_S):
             await self._client.aclose()
 
-    # -- what leaves ------------------------------------------------------------------------------
+    # -- outgoing messages ------------------------------------------------------------------------
 
     async def _post_all(self) -> None:
         while True:

@@ -46,8 +46,8 @@ class Address:
     message_bytes: int
     """Maximum size of an incoming message (option `limits.message_bytes`).
 
-    A longer one is passed on, beyond this size or whole, and refused by the reader; the connection
-    survives.
+    A longer one is passed on whole, or cut above this size. The reader refuses it, and the
+    connection survives.
     """
     cookies: CookieJar
     """Cookies, shared by all connections to the same agent."""
@@ -88,7 +88,7 @@ def remote_agent(
 
     ``headers`` are sent with each request, unchanged. An incoming message may be cut slightly above
     ``message_bytes``. ``on_stderr`` receives remarks about the connection, as lines. ``cookies``
-    has those of all addresses.
+    has the jars of all addresses.
     """
     try:
         make = transport_for(scheme_of(url))

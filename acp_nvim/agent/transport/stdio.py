@@ -37,7 +37,7 @@ agent.
 JOINED = 64
 """Maximum number of messages joined in one write. The agent reads while more are produced."""
 LAST_WORDS = 4 << 20
-"""Number of bytes read beyond that after the exit.
+"""Number of bytes read beyond `READ_AHEAD` after the exit.
 
 It is larger than any pipe buffer, so no output of a dead agent is lost.
 """
@@ -207,7 +207,7 @@ class StdioTransport:
         return data
 
     def rest(self, seconds: float) -> None:
-        """Read nothing for so long. The agent blocks once the pipe is full."""
+        """Stop reading for that time. The agent blocks once the pipe is full."""
         self._pipes.rest(seconds)
 
     def send(self, data: bytes) -> None:
@@ -414,7 +414,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         """Stop reading and writing."""
         if self._resting is not None:
             self._resting.cancel()
-        # Unsent data would keep the pipe open; an empty one has closed by itself.
+        # Unsent data would keep the pipe open; an empty pipe has closed by itself.
         if self.stdin is not None and self.stdin.get_write_buffer_size():
             self.stdin.abort()
         self.stdout.end()

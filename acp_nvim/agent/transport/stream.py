@@ -19,7 +19,7 @@ class Transport(Protocol):
     """Byte stream to a peer: one reader, any number of senders, on one event loop."""
 
     async def receive(self) -> bytes:
-        """Return the next bytes in order, or `b''` at the end and ever after.
+        """Return the next bytes in order. At the end return `b''`, also in later calls.
 
         Cancelling loses nothing.
         """

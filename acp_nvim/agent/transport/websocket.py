@@ -33,7 +33,7 @@ from acp_nvim.agent.transport.stream import ByteQueue, Outbox
 OPEN_S: Final = 15.0
 """Time for the handshake, in seconds."""
 PING_S: Final = 20.0
-"""Pause between two pings, in seconds: shorter than proxies keep a silent connection."""
+"""Pause between two pings, in seconds. Proxies keep silent connections for longer."""
 PONG_S: Final = 20.0
 """Time for the answer to a ping while no other data arrives, in seconds."""
 CLOSE_S: Final = 0.5

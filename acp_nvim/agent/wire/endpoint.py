@@ -274,7 +274,7 @@ class Endpoint:
         self._run_guarded(self._handler.on_violation, violation)
 
     def _is_noise(self, kind: str) -> bool:
-        """Return whether too many lines were unreadable to answer another one."""
+        """Return whether so many lines were unreadable that another one is not answered."""
         if kind not in ("json", "utf8"):
             return False
         self._unreadable[kind] += 1

@@ -85,7 +85,9 @@ def snake(name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def strength(name: str) -> Strength:
-    """Return how surely the value of this name is a secret, or None."""
+    """Return whether a value of this name is secret (strong), may be secret (weak), or is not
+    (None).
+    """
     if len(name) > _LONGEST:
         return None
     words = [word.rstrip("0123456789") or word for word in snake(name).split("_") if word]
@@ -94,7 +96,7 @@ def strength(name: str) -> Strength:
     if words[-2:] == [
         "key",
         "id",
-    ]:  # the id of an access key is secret; of a private key it is a name
+    ]:  # the id of an access key is secret; that of a private key is a name
         return "strong" if words[-3:-2] == ["access"] else None
     if words[-2:] in (["connection", "string"], ["connection", "str"], ["conn", "str"]):
         return "strong"
@@ -121,7 +123,7 @@ def _last(name: str, words: list[str]) -> Strength:
 
 
 def is_secret(text: str) -> bool:
-    """Return whether the value of a weak name looks secret: long, without spaces, letters and
+    """Return whether the value of a weak name looks secret: long, without spaces, with letters and
     digits.
     """
     if len(text) < 8 or any(char.isspace() for char in text):

@@ -263,7 +263,7 @@ def _quoted(text: str, quote: re.Match[str]) -> tuple[int, int]:
 
 
 def _is_escaped(text: str, at: int) -> bool:
-    """Return whether an odd number of backslashes precedes, of the last eight characters."""
+    """Return whether an odd number of backslashes precedes an index, within eight characters."""
     before = text[max(0, at - 8) : at]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 

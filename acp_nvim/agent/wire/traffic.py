@@ -28,7 +28,7 @@ ENTRY_BYTES: Final = 150
 BLOCK_BYTES: Final = 64 << 10
 """Size of the entries that are compressed, and later dropped, as one block."""
 ERR_SHARE: Final = 8
-"""Fraction 1/n of the limit for stderr. A chatty agent must not push out its messages."""
+"""Stderr gets 1/n of the limit, so a chatty agent does not push out its own messages."""
 
 
 Entry: TypeAlias = tuple[float, Direction, bytes]

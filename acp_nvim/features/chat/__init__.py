@@ -1,4 +1,4 @@
-"""The chat: what `<CR>` opens, reports, the log."""
+"""Chat: items that `<CR>` opens, reports, the log."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Compaction, Message, SessionMessage
 
 _SAFE = ("image/", "audio/", "video/", "application/pdf")
-"""Types that a program of the system shows. It might execute files of other types."""
+"""Types that are opened by the system's program. It might execute files of other types."""
 _TEXT = ("image/svg+xml",)
 _SUFFIXES = {
     "audio/wav": ".wav",

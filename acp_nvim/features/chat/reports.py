@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from acp_nvim.app import Host
 
 MOST_OF_VALUE: Final = 4000
-"""Most characters of one value in `:Acp info`."""
+"""Maximum number of characters of one value in `:Acp info`."""
 
 
 def info(host: Host) -> list[str]:

@@ -45,7 +45,10 @@ def number_prompts(host: Host, session: Session, agent_id: str, key: str = "") -
 
 
 def _earlier(host: Host, session: Session, agent_id: str, key: str) -> int | None:
-    """Return the number of the continued session. Of several, it has the latest checkpoint."""
+    """Return the number of the continued session.
+
+    Of several sessions, it is the one with the latest checkpoint.
+    """
     keys, checkpoints = host.workspace.persistence.keys, host.files.checkpoints
     same = (session.agent, agent_id)
     found = {it.n for it in host.session_list.all() if agent_id and (it.agent, it.id) == same}

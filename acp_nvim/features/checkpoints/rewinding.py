@@ -24,11 +24,11 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Entry, Message
 
 LABEL = 70
-"""Most characters of a prompt in a list."""
+"""Maximum number of characters of a prompt in a list."""
 
 
 def rewind_of(host: Host) -> Rewind:
-    """Return the commands on checkpoints of this host."""
+    """Return the checkpoint commands of this host."""
     workspace = host.workspace
     claim = workspace.persistence.claim_workspaces
     return host.part(

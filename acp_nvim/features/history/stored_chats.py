@@ -29,7 +29,7 @@ class StoredChats(Transcripts):
         self.history = history
         self._host = host
         self._shown: dict[int, StoredSession] = {}
-        """Stored sessions of the read-only chats, by our session number."""
+        """Stored sessions of the read-only chats, by session number."""
 
     @property
     def enabled(self) -> bool:

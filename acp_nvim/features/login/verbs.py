@@ -139,7 +139,10 @@ async def _may_run(host: Host, connection: Connection, run: auth.TerminalLogin) 
 
 
 async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLogin) -> None:
-    """Run a login program in a terminal, then restart the agent. It gets no `authenticate`."""
+    """Run a login program in a terminal, then restart the agent.
+
+    No `authenticate` request is sent.
+    """
     name = connection.name
     if name in host.part(Logins).in_terminal:
         host.echo("info", wording.LOGIN_BUSY.format(agent=connection.title))

@@ -19,9 +19,9 @@ from acp_nvim.tasks import Tasks
 
 MODULE: Final = "acp.buffers.language.proposed"
 FILES: Final = 8
-"""Most files of one permission that are checked."""
+"""Maximum number of files of one permission that are checked."""
 CHARACTERS: Final = 1 << 19
-"""Most characters of a text that is checked. A server would take long for more."""
+"""Maximum number of characters of a text that is checked. A server would take long for more."""
 
 
 class Calls(Protocol):

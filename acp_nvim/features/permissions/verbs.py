@@ -12,7 +12,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
 
 MOST_NAMED = 20
-"""Most options that a message names."""
+"""Maximum number of options that a message names."""
 
 
 @verb("answer")

@@ -31,7 +31,7 @@ Answer = Literal["with", "without", "not"]
 READ_BYTES: Final = 65_536
 """Number of bytes of a file that are searched for a private key."""
 NAMED: Final = 5
-"""Most files that a question names. It counts the others."""
+"""Maximum number of files that a question names. It counts the others."""
 
 
 class UntypedVariable(Struct, frozen=True):

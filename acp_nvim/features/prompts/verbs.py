@@ -15,7 +15,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
 
 PROMPTS = 500
-"""Most earlier prompts that a composer gets."""
+"""Maximum number of earlier prompts that a composer gets."""
 
 
 @verb("prompt")

@@ -1,4 +1,4 @@
-"""Rules: those in force, and rules that the user keeps from questions."""
+"""Rules: those in force, and rules that the user stores when answering questions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def install(app: Host) -> None:
 
 
 def store(app: Host) -> KeptRules:
-    """Return the kept rules of all projects."""
+    """Return the stored rules of all projects."""
     from acp_nvim.agent.serving.kept_rules import KeptRules
 
     make = partial(KeptRules, partial(app.options.data_file, "rules.json"), app.problem)

@@ -1,4 +1,4 @@
-"""Verbs about rules: list them, keep one from a question, take one away."""
+"""Verbs about rules: list them, store one from a question, remove one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _described(rule: Rule) -> str:
 
 @verb("offer_rule")
 def offer_rule(host: Host, args: Args) -> None:
-    """Offer to allow the action of a question always in its project.
+    """Offer to always allow the action of a question in its project.
 
     With `alone` the agent has no option of kind allow_always: then the user's consent to the rule
     also answers the question once.
@@ -106,7 +106,7 @@ def _rule(host: Host, decision: Decision) -> tuple[Session, KeptRule] | None:
 
 @verb("forget_rule")
 def forget_rule(host: Host, args: Args) -> None:
-    """Take a kept rule away, named by its line in the list."""
+    """Remove a stored rule, which is named by its line in the list."""
     conversation = host.sessions.conversation(args.get("session"))
     cwd = conversation.session.cwd if conversation is not None else str(args["cwd"])
     kept = store(host)

@@ -263,7 +263,7 @@ def _id(entry: Entry) -> str:
 
 
 async def act(host: Host, entry: Entry, action: str) -> None:
-    """Run the chosen action. Errors of the agent are raised."""
+    """Run the chosen action. Raise the agent's errors."""
     match action:
         case "open" if isinstance(entry, Conversation):
             host.sessions.show(entry)

@@ -152,7 +152,7 @@ class ToolPermissions:
     def _unasked(
         self, session: Session, call: ToolCall, decision: Decision
     ) -> tuple[Option, str] | None:
-        """Return the option that needs no question, and its reason, or None."""
+        """Return the option to choose without a question, and the reason, or None to ask."""
         if session.root.trust is None and not session.root.kept_rules():
             return None
         from acp_nvim.agent.serving.unasked import unasked

@@ -1,6 +1,7 @@
 """Texts of all watched buffers, updated by the regions that the user changes.
 
-Wraps the port `Buffers`, and records each text that passes in `TrackedFile.buffer`.
+This module wraps the port `Buffers`, and records each text that passes through in
+`TrackedFile.buffer`.
 """
 
 from __future__ import annotations
@@ -108,8 +109,8 @@ class BufferCache:
     def trust_at(self, path: str, tick: int | None) -> Iterator[bool]:
         """Trust the cached text while the user's decision at this changedtick is carried out.
 
-        Yields whether the cache has that text. If so, the buffer is not read again until it
-        changes. Neovim itself compares changedtick and file when it writes.
+        Yield whether the cache has that text. If so, the buffer is not read again until it changes.
+        Neovim itself compares changedtick and file when it writes.
         """
         if tick is None:
             yield False
@@ -130,7 +131,7 @@ class BufferCache:
     async def write(self, place: Place, live: BufferText, change: BufferChange) -> WriteResult:
         """Make a change and record the buffer, as `Buffers.write`.
 
-        Also sets `WriteResult.requested`.
+        Also set `WriteResult.requested`.
         """
         written = await self._inner.write(place, live, change)
         file = self._files[place.real]
@@ -150,7 +151,7 @@ class BufferCache:
     ) -> str:
         """Apply a change of the file on disk to its buffer, by hunks, without saving.
 
-        ``signature`` is the file's signature when it was read. Returns ``done``, ``moved`` (buffer
+        ``signature`` is the file's signature when it was read. Return ``done``, ``moved`` (buffer
         or file changed again), ``busy`` (Neovim allows no edit now), or the reason of a failure.
         """
         hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
@@ -184,7 +185,7 @@ class BufferCache:
         await self.read(Place(path, path))
 
     def record(self, path: str, live: BufferText) -> None:
-        """Record the buffer after our own change."""
+        """Record the buffer after a change by this plugin."""
         vouched = self._files.buffer(path).vouched
         self._change(path, text=live, vouched=None if vouched is None else live.tick)
 

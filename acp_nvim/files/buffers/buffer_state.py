@@ -80,7 +80,7 @@ def after_read(
 ) -> tuple[BufferState, BufferText | NotLoaded, list[News]]:
     """Update the state with a buffer that was read.
 
-    Also returns the current buffer: a change that was reported after Neovim's answer is newer than
+    Also return the current buffer: a change that was reported after Neovim's answer is newer than
     the answer.
     """
     known = state.text
@@ -143,7 +143,7 @@ def after_refresh(state: BufferState, before: BufferState, signature: str | None
 
 
 def with_eol(state: BufferState, eol: bool) -> BufferState:
-    """Set the final newline as a save did. Returns the same state if nothing differs."""
+    """Set the final newline as a save did. Return the same state if nothing differs."""
     live = state.text
     if live is None or live.text.eol == eol:
         return state

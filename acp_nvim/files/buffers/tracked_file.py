@@ -1,7 +1,7 @@
 """State of one file that agents and the user share, and its locks.
 
 `FileState` is the known state of the file on disk, `BufferState` that of its buffer. Both are
-values: only `file_after`, `buffer_state.found` and `buffer_state.heard` make new ones.
+values: only `file_after` and the functions of `buffer_state` make new ones.
 `TrackedFile` has the current values of one path.
 
 `docs/internals/locks.md` has the order in which locks are taken.
@@ -131,7 +131,7 @@ class SavedIdle(msgspec.Struct, frozen=True):
 
 
 class Holds(msgspec.Struct, frozen=True):
-    """The file was found to contain this text, or our own write made it so."""
+    """The file was found to contain this text, or a write by this plugin put it there."""
 
     disk: Text | None
     disk_format: Format | None

@@ -72,7 +72,8 @@ class UnreadFiles:
 
 
 class ReadTexts:
-    """Records texts that agents read during turns, after the agents have their answers.
+    """Recorder of texts that agents read during turns. It records them after the agents have their
+    answers.
 
     If no store has such a file, its text is recorded as the content from before a change on disk.
     """

@@ -18,7 +18,10 @@ from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.ports import FileOptions
 
 LARGEST: Final = 100_000
-"""Characters of a file's diff. If it is longer, only the name of the file is sent."""
+"""Maximum number of characters of a file's diff.
+
+If it is longer, only the name of the file is sent.
+"""
 
 
 class SentText(msgspec.Struct, frozen=True):
@@ -48,7 +51,7 @@ def unsaved_files(
 ) -> list[UnsavedFile]:
     """Return the changes of unsaved ``texts`` (by path) to send to an agent that knows ``told``.
 
-    Leaves out files outside of the session's directories and secrets. Blocks.
+    Leave out secrets, and files outside of the session's directories. This call blocks.
     """
     found: list[UnsavedFile] = []
     for where in _places(texts, roots, options):

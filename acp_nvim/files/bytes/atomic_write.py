@@ -29,7 +29,7 @@ _CAPABILITIES: Final = "security.capability"
 def write(path: str, data: bytes, rights: Rights | None = None) -> None:
     """Write the bytes to a file, given by its resolved path; create missing parent directories.
 
-    An existing file keeps its mode, owner, links and attributes. A new one gets ``rights``. Raises
+    An existing file keeps its mode, owner, links and attributes. A new one gets ``rights``. Raise
     PermissionError if the file is write-protected, otherwise OSError as `Spot.open` does.
     """
     with spot(path, create=True) as at:
@@ -56,7 +56,7 @@ def replace(path: str, data: bytes, rights: Rights | None = None, *, sync: bool 
 
 
 def _create(at: Spot, data: bytes, rights: Rights | None) -> None:
-    """Create the file. Raises FileExistsError if another process creates it first, or OSError."""
+    """Create the file. Raise FileExistsError if another process creates it first, or OSError."""
     with _beside(at, _COMMON if rights is None else _PRIVATE) as (file, name):
         if rights is not None:
             rights.apply(file.fileno())
@@ -145,7 +145,7 @@ def _temporary() -> str:
 def _backup(at: Spot, data: bytes, cleanup: contextlib.ExitStack) -> str:
     """Copy the bytes to a file in the same directory, or to a temporary one if necessary.
 
-    Returns the path of the copy; ``cleanup`` removes it.
+    Return the path of the copy; ``cleanup`` removes it.
     """
     name = f".{at.name[:40]}.{os.urandom(6).hex()}.acp-old"
     beside = at.may(os.W_OK | os.X_OK, ".")

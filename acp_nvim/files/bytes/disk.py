@@ -1,6 +1,6 @@
 """Files on disk: read, compare by signature, replace.
 
-All functions block. None follows a symbolic link below a resolved path (`nofollow`).
+All functions block, and none of them follows a symbolic link below a resolved path (`nofollow`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ GRAIN_NS: Final = 20_000_000
 def read(place: Place, limit: int | None) -> bytes | None:
     """Return the bytes of a file, or None if there is no such file.
 
-    Raises Refusal for a directory, a pipe or a device (reading a pipe could block for ever), for a
+    Raise Refusal for a directory, a pipe or a device (reading a pipe could block for ever), for a
     file of more than ``limit`` bytes, for a path with a new symbolic link in it, and for any error
     of the system.
     """
@@ -51,7 +51,7 @@ def read(place: Place, limit: int | None) -> bytes | None:
 def read_decoded(place: Place, limit: int, fileencodings: str, fileformats: str) -> Decoded | None:
     """Return a file's text, decoded as Neovim would, or None if there is no such file.
 
-    Raises Refusal as `read` does, and for a binary file.
+    Raise Refusal as `read` does, and for a binary file.
     """
     data = read(place, limit)
     if data is None:
@@ -65,7 +65,7 @@ def read_decoded(place: Place, limit: int, fileencodings: str, fileformats: str)
 def saved_text(place: Place, limit: int, file_format: Format) -> Text:
     """Return a file's text in the format of its buffer; empty if there is no such file.
 
-    Raises Refusal as `stored` does.
+    Raise Refusal as `read_decoded` does.
     """
     data = read(place, limit)
     if data is None:
@@ -79,7 +79,7 @@ def saved_text(place: Place, limit: int, file_format: Format) -> Text:
 def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
     """Replace the bytes of a file atomically; keep its mode and links.
 
-    Creates missing parent directories. A new file gets ``rights``. Raises Refusal (reason
+    Create missing parent directories. A new file gets ``rights``. Raise Refusal (reason
     ``directory``, ``readonly`` or ``failed``) and leaves the old bytes in place.
     """
     try:
@@ -130,7 +130,7 @@ def contains_saved(place: Place, live: BufferText, saved_as: str) -> bool:
 def _is_text(data: bytes, live: BufferText) -> bool:
     """Return whether the bytes are the buffer's text.
 
-    Compares both the encoded and the decoded form: a text can have several encodings, and some
+    Both the encoded and the decoded form are compared: a text can have several encodings, and some
     bytes decode to no text.
     """
     with suppress(UnicodeEncodeError):
@@ -148,7 +148,7 @@ def _is_text(data: bytes, live: BufferText) -> bool:
 def bytes_of(path: str) -> bytes | None:
     """Return a regular file's bytes, or None if there is no regular file.
 
-    A directory, a link, a FIFO and a path below a linked directory all count as no file. Raises
+    A directory, a link, a FIFO and a path below a linked directory all count as no file. Raise
     OSError, also if the file is too large to store.
     """
     try:
@@ -192,7 +192,7 @@ def is_settled(path: str, signature: str | None) -> bool:
 
 
 def read_signed(path: str) -> tuple[bytes | None, str | None]:
-    """Return the bytes, and the signature from before the read. Raises OSError.
+    """Return the bytes, and the signature from before the read. Raise OSError.
 
     Another process may be writing the file. Compare the signature again before acting on the bytes.
     """
@@ -208,7 +208,10 @@ def read_dated(path: str) -> tuple[bytes | None, str | None, int]:
 
 
 def changed_at(path: str) -> int:
-    """Return when a file last changed or, if it is gone, was removed at the latest (ns)."""
+    """Return the time of a file's last change, in nanoseconds.
+
+    For a missing file it is the latest time at which it can have been removed.
+    """
     try:
         return os.lstat(path).st_ctime_ns
     except OSError:

@@ -1,8 +1,8 @@
 """File formats: decode bytes to the text that Neovim would show, and encode it back.
 
-Follows 'fileencodings', 'fileformats' and 'bomb' as `:edit` does (`:help 'fileencodings'`, `:help
-file-formats`), so a file reads the same whether or not it is open. `FormatChange` describes a
-change of line ends or BOM by an agent.
+It follows 'fileencodings', 'fileformats' and 'bomb' as `:edit` does (`:help 'fileencodings'`,
+`:help file-formats`), so a file reads the same whether or not it is open. `FormatChange` describes
+a change of line ends or BOM by an agent.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Decoded(msgspec.Struct, frozen=True):
 def decode(
     data: bytes, fileencodings: str = FILEENCODINGS, fileformats: str = FILEFORMATS
 ) -> Decoded:
-    """Decode with the first of 'fileencodings' that fits. Raises BinaryError for a NUL."""
+    """Decode with the first of 'fileencodings' that fits. Raise BinaryError for a NUL."""
     for name in fileencodings.split(","):
         found = _with_bom(data) if name == "ucs-bom" else _with_name(data, name)
         if found is not None:
@@ -105,7 +105,7 @@ def decode(
 def decode_as(data: bytes, file_format: Format | None) -> Decoded:
     """Decode in a given format if the bytes are valid in it, or detect the format (None).
 
-    Raises BinaryError for a NUL.
+    Raise BinaryError for a NUL.
     """
     if file_format is None:
         return decode(data)
@@ -118,7 +118,7 @@ def decode_as(data: bytes, file_format: Format | None) -> Decoded:
 def fitting(buffer: Format, data: bytes) -> Format:
     """Return the format that an empty buffer takes when its file gets these bytes.
 
-    That is the buffer's format if the bytes are valid in it, otherwise the detected one. Raises
+    That is the buffer's format if the bytes are valid in it, otherwise the detected one. Raise
     BinaryError for a NUL.
     """
     if buffer.binary or _with_name(data, buffer.encoding) is not None:
@@ -127,12 +127,12 @@ def fitting(buffer: Format, data: bytes) -> Format:
 
 
 def text_of(data: bytes | None, file_format: Format | None) -> Text | None:
-    """Return the text of `decode_as`, or None if there is no file. Raises BinaryError."""
+    """Return the text of `decode_as`, or None if there is no file. Raise BinaryError."""
     return None if data is None else decode_as(data, file_format).text
 
 
 def encode(text: Text, file_format: Format) -> bytes:
-    """Encode a text. Raises UnicodeEncodeError if the encoding lacks a character."""
+    """Encode a text. Raise UnicodeEncodeError if the encoding lacks a character."""
     codec = codec_of(file_format.encoding) or "utf-8"
     content = str(text)
     if file_format.dos:
@@ -175,7 +175,7 @@ def codec_of(fileencoding: str) -> str | None:
 
 
 def clean(text: Text) -> Text:
-    """Replace each byte that is not UTF-8 by U+FFFD. Returns the same object if there is none."""
+    """Replace each byte that is not UTF-8 by U+FFFD. Return the same object if there is none."""
     whole = "".join(text.lines)  # whether one string is ASCII is known without a scan
     if whole.isascii() or not _LONE.search(whole):
         return text

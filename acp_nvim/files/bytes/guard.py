@@ -24,9 +24,9 @@ Guarded = Literal["secret", "executed"]
 READING: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 """Kinds of tool calls that write no file (v1/tool-calls#kinds)."""
 MAX_ENTRIES: Final = 50_000
-"""Limit of directory entries searched for other names of a file."""
+"""Maximum number of directory entries searched for other names of a file."""
 MAX_NAMED: Final = 100
-"""Limit of files that a question names."""
+"""Maximum number of files that a question names."""
 _STORED: Final = frozenset({"objects", "logs", "refs", "lfs"})
 """Folders in a git directory that contain no guarded files."""
 
@@ -82,7 +82,7 @@ def reasons(
 async def by_link(where: Place, roots: Sequence[str], verb: Verb, globs: Globs) -> Guarded | None:
     """Return why another name of the file (a hard link) requires a question.
 
-    Costs one `stat` if the file has only one name, as nearly all have.
+    This costs one `stat` if the file has only one name, as nearly all have.
     """
     info = _linked(where.real)
     if info is None or not (globs.secret or globs.executed):

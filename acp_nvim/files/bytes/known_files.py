@@ -1,4 +1,4 @@
-"""Reads of files that have a known state."""
+"""Comparison of files with their known states."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Rights(msgspec.Struct, frozen=True):
         return cls(stat.S_IMODE(info.st_mode), info.st_uid, info.st_gid)
 
     def apply(self, handle: int) -> None:
-        """Apply them to an open file; leave the owner if it may not be changed. Raises OSError."""
+        """Apply them to an open file; leave the owner if it may not be changed. Raise OSError."""
         info = os.fstat(handle)
         if (info.st_uid, info.st_gid) != (self.uid, self.gid):
             with suppress(PermissionError):
@@ -91,7 +91,7 @@ class Spot:
     def open(self, how: int = os.O_RDONLY) -> FileIO:
         """Open the regular file, unbuffered.
 
-        Raises FileNotFoundError, IsADirectoryError, LinkError, NotRegularError or another OSError.
+        Raise FileNotFoundError, IsADirectoryError, LinkError, NotRegularError or another OSError.
         """
         info = self.info()
         if info is not None:  # opening a device may have side effects
@@ -143,7 +143,7 @@ class Spot:
 def spot(path: str, *, create: bool = False) -> Iterator[Spot]:
     """Open the directory of a resolved absolute path; with ``create``, make missing directories.
 
-    Raises LinkError; FileNotFoundError or NotADirectoryError if there is no such directory;
+    Raise LinkError; FileNotFoundError or NotADirectoryError if there is no such directory;
     OSError.
     """
     handle = _descend(path, create=create)
@@ -190,7 +190,7 @@ def _is_link(handle: int, name: str) -> bool:
 def info(path: str) -> os.stat_result | None:
     """Return `lstat` of a resolved path, or None if nothing is there.
 
-    Raises LinkError for a link in its parent directories, or OSError.
+    Raise LinkError for a link in its parent directories, or OSError.
     """
     try:
         with spot(path) as at:
@@ -202,7 +202,7 @@ def info(path: str) -> os.stat_result | None:
 def read(path: str, limit: int | None = None) -> bytes | None:
     """Return the bytes of a regular file, or None if nothing is there.
 
-    Raises SizeError, or OSError as `Spot.open` does.
+    Raise SizeError, or OSError as `Spot.open` does.
     """
     try:
         with spot(path) as at, at.open() as file:
@@ -228,7 +228,7 @@ def _read_up_to(file: FileIO, most: int) -> bytes:
 def remove(path: str) -> os.stat_result | None:
     """Delete a regular file and return its `stat`, or None if nothing is there.
 
-    Raises OSError as `Spot.open` does.
+    Raise OSError as `Spot.open` does.
     """
     try:
         with spot(path) as at:
@@ -242,7 +242,7 @@ def remove(path: str) -> os.stat_result | None:
 
 
 def rename(old: str, new: str) -> None:
-    """Move a regular file to an unused path; create missing directories. Raises OSError."""
+    """Move a regular file to an unused path; create missing directories. Raise OSError."""
     with spot(old) as source, spot(new, create=True) as target:
         info = source.info()
         if info is None:
@@ -254,7 +254,7 @@ def rename(old: str, new: str) -> None:
 
 
 def symlink(path: str, target: bytes) -> None:
-    """Create a symbolic link, in place of a file or link if there is one. Raises OSError."""
+    """Create a symbolic link, in place of a file or link if there is one. Raise OSError."""
     with spot(path, create=True) as at:
         found = at.info()
         if found is not None and not stat.S_ISLNK(found.st_mode):
@@ -265,6 +265,6 @@ def symlink(path: str, target: bytes) -> None:
 
 
 def set_rights(path: str, rights: Rights) -> None:
-    """Give rights to a regular file. Raises OSError as `Spot.open` does."""
+    """Give rights to a regular file. Raise OSError as `Spot.open` does."""
     with spot(path) as at, at.open() as file:
         rights.apply(file.fileno())

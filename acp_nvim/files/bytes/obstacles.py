@@ -59,7 +59,7 @@ def contents(folder: str) -> list[str]:
 def clear(path: str) -> None:
     """Remove the obstacle at a path: a link, a FIFO, or a folder without files.
 
-    Raises Blocked or OSError, with nothing changed.
+    Raise Blocked or OSError, with nothing changed.
     """
     check_above(path)
     what = describe(path)
@@ -77,7 +77,7 @@ def clear(path: str) -> None:
 
 
 def create(path: str, mode: int, target: bytes) -> None:
-    """Create a link to the target, or a FIFO, at an unused path. Raises OSError."""
+    """Create a link to the target, or a FIFO, at an unused path. Raise OSError."""
     if stat.S_ISLNK(mode):
         nofollow.symlink(path, target)
     else:
@@ -101,7 +101,7 @@ def check_above(path: str) -> None:
 
 
 def displace(file: TrackedFile) -> None:
-    """Remove the obstacle and record it in `FileState.displaced`. Raises as `make_way` does."""
+    """Remove the obstacle and record it in `FileState.displaced`. Raise the errors of `clear`."""
     special = _special(file.path)
     clear(file.path)
     if special is not None:
@@ -109,7 +109,7 @@ def displace(file: TrackedFile) -> None:
 
 
 def restore(file: TrackedFile) -> None:
-    """Restore the obstacle that was removed for the file, which is gone now. Raises OSError."""
+    """Restore the obstacle that was removed for the file, which is gone now. Raise OSError."""
     special = file.state.displaced
     if special is None:
         return

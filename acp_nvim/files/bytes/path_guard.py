@@ -38,16 +38,19 @@ class PathGuard(Generic[S]):
         self._ask = ask
 
     async def allow(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
-        """Resolve the path, ask the user if necessary, also return the reason. Raises Refusal."""
+        """Resolve the path, and ask the user if necessary. Raise Refusal.
+
+        Return the place, and the reason of the question if there was one.
+        """
         where, why = await self.reason_to_ask(session, verb, path)
         if why is not None:
             await self.question(session, verb, where, why)
         return where, why
 
     async def reason_to_ask(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
-        """Resolve the path; also return the reason to ask the user, if any.
+        """Return the resolved path, and the reason to ask the user, if any.
 
-        Raises Refusal if an option forbids the access, or the path would crash Neovim.
+        Raise Refusal if an option forbids the access, or the path would crash Neovim.
         """
         where = place(path)
         if len(os.fsencode(where.real)) > PATH_BYTES:
@@ -63,7 +66,7 @@ class PathGuard(Generic[S]):
         return where, why
 
     async def question(self, session: S, verb: Verb, where: Place, why: Why) -> None:
-        """Ask the user. Raises Refusal if they do not allow it."""
+        """Ask the user. Raise Refusal if they do not allow it."""
         if not await self._ask(session, verb, where, why):
             what = f"the user did not allow to {verb} {_ABOUT[why]}"
             raise Refusal("denied", where.path, what)
@@ -78,7 +81,10 @@ class PathGuard(Generic[S]):
         return await by_link(where, session.roots, "read", self._options()) is None
 
     def may_list(self, session: S, real: str) -> bool:
-        """Return whether an answer may name the file without a question; checks only the path."""
+        """Return whether an answer may name the file without a question.
+
+        Only the path is checked.
+        """
         options, inside = self._options(), below(real, session.roots)
         if inside is None and options.outside != "allow":
             return False

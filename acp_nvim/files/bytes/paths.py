@@ -23,7 +23,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def place(path: str) -> Place:
-    """Resolve a path; the file need not exist. Raises Refusal if the path is not absolute."""
+    """Resolve a path; the file need not exist. Raise Refusal if the path is not absolute."""
     if "\0" in path:
         raise Refusal("missing", path, "a path cannot hold a NUL character")
     if not os.path.isabs(path):  # noqa: PTH117

@@ -16,7 +16,7 @@ FILE: Final = 0o600
 
 
 def directory(path: Path) -> Path:
-    """Create a directory that only the user may read, and its parents. Raises OSError."""
+    """Create a directory that only the user may read, and its parents. Raise OSError."""
     try:
         path.mkdir(mode=DIRECTORY, exist_ok=True)
     except FileNotFoundError:
@@ -33,7 +33,7 @@ def opener(path: str, flags: int) -> int:
 
 
 def write(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Replace the content of a file; with ``sync``, flush it to disk. Raises OSError.
+    """Replace the content of a file; with ``sync``, flush it to disk. Raise OSError.
 
     The directory may be behind symbolic links of the user.
     """

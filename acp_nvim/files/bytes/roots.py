@@ -15,7 +15,7 @@ _MASK: Final = 0xFFFFFFFF
 
 
 def root_of(directory: str) -> str:
-    """Return the git work tree of a directory, otherwise the directory; links resolved."""
+    """Return the git work tree of a directory, otherwise the directory, with links resolved."""
     real = os.path.realpath(directory)
     return find_top(real) or real
 

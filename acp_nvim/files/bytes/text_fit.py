@@ -40,7 +40,7 @@ def fitted(agents: Text, base: Text, dos: bool, bomb: bool) -> Text:
 def with_returns(text: Text, live: Text) -> Text:
     """Add the carriage returns of a file that is open as binary, where each line ends in one.
 
-    An agent that read the file before it was opened so has lines without them.
+    An agent that read the file before it was opened as binary has lines without them.
     """
     if not all(line.endswith("\r") for line in live.lines):
         return text

@@ -41,13 +41,13 @@ from acp_nvim.files.ports import AgentSession, BufferText
 from acp_nvim.files.review.live_texts import LiveTexts
 
 ATTEMPTS: Final = 5
-"""Attempts to apply a change to a buffer that keeps changing."""
+"""Number of attempts to apply a change to a buffer that keeps changing."""
 PAUSE_S: Final = 0.05
 EMPTY: Final[Mapping[str, Sequence[GitContent]]] = {}
 
 
 class ChangeApplier:
-    """Applies the changes that a scan has found. The caller holds the locks of the files."""
+    """Application of the changes that a scan has found. The caller holds the locks of the files."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class ChangeApplier:
     ) -> EnteredChange | None:
         """Apply a change to buffer and ledger.
 
-        Returns it with the session that made it, which may be another one if the file changes
+        Return it with the session that made it, which may be another one if the file changes
         meanwhile; None if nothing was applied.
         """
         path = change.path
@@ -215,7 +215,7 @@ class ChangeApplier:
     ) -> tuple[EnteredChange, int] | None:
         """Read both sides of a change; return it and its time.
 
-        Returns None for a file that is not text or is too large.
+        Return None for a file that is not text or is too large.
         """
         path, data = change.path, None
         try:
@@ -250,7 +250,7 @@ class ChangeApplier:
             self._files.view.report_edit(session, path, kind, "disk", conflict=False)
 
     def _is_written(self, path: str) -> bool:
-        """Return whether a file contains the text last written through the editor. Blocks."""
+        """Return whether a file contains the text last written through the editor. It blocks."""
         forms = self._tracked.state(path).byte_forms()
         with suppress(OSError):  # larger, or unreadable
             return nofollow.read(path, max(map(len, forms), default=0)) in forms

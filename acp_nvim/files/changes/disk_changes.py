@@ -52,7 +52,7 @@ LATE_S: Final = 0.25
 
 
 class DiskChanges:
-    """Finds the changes of all sessions with a running turn."""
+    """Detection of changes on disk, for all sessions with a running turn."""
 
     def __init__(self, files: Files, live: LiveTexts, tasks: Tasks) -> None:
         self._files = files
@@ -89,7 +89,7 @@ class DiskChanges:
     async def remember(self, turn: Turn, sent: int | None = None) -> TurnStart:
         """Read the files that the user has saved since the last scan, before an agent changes them.
 
-        Returns the files at the start of a prompt. ``sent`` is the time at which the agent got it,
+        Return the files at the start of a prompt. ``sent`` is the time at which the agent got it,
         if it has it already.
         """
         idle = (file for file in self._tracked if file.state.saved_idle)

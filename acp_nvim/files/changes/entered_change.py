@@ -41,7 +41,7 @@ from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession, BufferText
 
 EMPTIED_NS: Final = 100_000_000
-"""How long a program may take to write a file after it has truncated it."""
+"""Time that a program may take to write a file after truncating it, in nanoseconds."""
 
 
 class EnteredChange(msgspec.Struct, frozen=True):
@@ -76,7 +76,8 @@ class EnteredChange(msgspec.Struct, frozen=True):
         return self.format_change is not None and self.format_change.is_change
 
     def is_still_empty(self) -> bool:
-        """Return whether the file was truncated just now, as programs do before they write. Blocks.
+        """Return whether the file was truncated just now, as programs do before they write. This
+        call blocks.
 
         Emptying the buffer too would lose the cursor position of a user who views the file.
         """
@@ -100,7 +101,7 @@ def texts(
     """Return the texts before and after, and the change of format.
 
     The texts have the form of the buffer, or the one in which Neovim would read them. ``after`` are
-    the bytes read just now. Raises BinaryError.
+    the bytes read just now. Raise BinaryError.
     """
     path, state = change.path, files.tracked.state(change.path)
     known = None if isinstance(state.disk, UnsetType) else state.disk
@@ -159,7 +160,7 @@ def _buffer_format(live: BufferText, reformat: FormatChange | None, shown: Text 
 async def enter(files: Files, change: EnteredChange) -> str:
     """Apply a change to the buffer first, then to the ledger.
 
-    Returns ``done``, ``moved`` (buffer or file have changed), ``busy`` (Neovim allows no edit now),
+    Return ``done``, ``moved`` (buffer or file have changed), ``busy`` (Neovim allows no edit now),
     or the reason of a failure.
     """
     live, path = change.live, change.path
@@ -231,7 +232,7 @@ async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) 
 def _caught_up(files: Files, change: EnteredChange, live: BufferText) -> EnteredChange:
     """Apply an earlier change by the agent that Neovim read on its own, before the user continued.
 
-    Otherwise it would count as the user's. Done once, however often the change is tried.
+    Otherwise it would count as the user's. This is done once, however often the change is tried.
     """
     file = files.tracked[change.path]
     shown = file.state.neovim_read

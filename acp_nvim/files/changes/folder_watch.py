@@ -1,4 +1,4 @@
-"""Detects by inotify whether anything in directories has changed since they were scanned.
+"""Detection of changes in directories since they were scanned, by inotify.
 
 Linux queues an event for each change in a watched directory. One short read of that queue, without
 access to any file, proves that nothing has changed, so the last scan is still valid. The queue is
@@ -22,9 +22,12 @@ from anyio import to_thread
 from acp_nvim.files.bytes.paths import is_below
 
 MOST: Final = 4000
-"""Limit of watched directories. The system limits the watches of all programs of a user."""
+"""Maximum number of watched directories.
+
+The system limits the watches of all programs of a user.
+"""
 ATTEMPTS: Final = 4
-"""How often directories are listed again if new ones keep appearing."""
+"""Number of times that directories are listed again if new ones keep appearing."""
 AT_ONCE: Final = 1 << 16
 
 _MODIFY, _ATTRIB, _FROM, _TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
@@ -51,7 +54,10 @@ class FolderWatch:
         self._most = most
         self._fd: int | None = None
         self._end: Callable[[], object] = lambda: None
-        """Closes the queue, at the latest with this object. A user may have only a few of them."""
+        """Function that closes the queue. A user may have only a few queues.
+
+        It is called when this object ends, if not earlier.
+        """
         self._add: Callable[[str], int] | None = None
         self._remove: Callable[[int], int] | None = None
         self._paths: dict[int, str] = {}
@@ -141,7 +147,7 @@ class FolderWatch:
     def _enter(self, paths: Sequence[str]) -> tuple[dict[int, str], bool]:
         """Watch these directories; runs in a thread.
 
-        Returns them by watch descriptor, and whether the system refused one that exists.
+        Return them by watch descriptor, and whether the system refused one that exists.
         """
         found: dict[int, str] = {}
         if self._add is None and not self._open():

@@ -1,4 +1,5 @@
-"""Detects changes of a work tree by git commands such as `switch`, `reset`, `stash` and `rebase`.
+"""Detection of changes to a work tree by git commands such as `switch`, `reset`, `stash` and
+`rebase`.
 
 Each of them appends a line to the log of HEAD, so no git has to be started.
 """
@@ -60,7 +61,7 @@ class GitTrees:
     def moved(self, path: str) -> tuple[bool, str]:
         """Return whether git has moved the work tree of a file, and its earlier branch.
 
-        For a tree without an earlier mark, returns False and the present branch.
+        For a tree without an earlier mark, return False and the present branch.
         """
         top = self.top(path)
         if not top:
@@ -113,12 +114,18 @@ def mark(top: str) -> Mark | None:
 
 
 def moves_of(top: str, since: int) -> list[HeadMove]:
-    """Return the moves of a work tree's HEAD since a time in nanoseconds, oldest first. Blocks."""
+    """Return the moves of a work tree's HEAD since a time in nanoseconds, oldest first.
+
+    This call blocks.
+    """
     return moves_in(_git_folder(top) / "logs" / "HEAD", since)
 
 
 def moves_in(log: Path, since: int) -> list[HeadMove]:
-    """Return the moves in a log of HEAD since a time in nanoseconds, oldest first. Blocks."""
+    """Return the moves in a log of HEAD since a time in nanoseconds, oldest first.
+
+    This call blocks.
+    """
     try:
         written = log.stat().st_mtime_ns
         if written < since:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 LONGEST: Final = 16_384
-"""Limit of characters of a text that are parsed."""
+"""Maximum number of characters of a text that are parsed."""
 LONGEST_PATH: Final = 4096
 NESTED: Final = 2
 """Depth to which quoted words are parsed as commands of their own."""
@@ -74,7 +74,7 @@ class Mentions:
             self.has_news = True
 
     def among(self, paths: Iterable[str]) -> set[str]:
-        """Return those of these real paths that are named. Blocks."""
+        """Return those of these real paths that are named. This call blocks."""
         self.has_news = False
         while self._unread:
             key = next(iter(self._unread))

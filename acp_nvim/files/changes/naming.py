@@ -14,7 +14,7 @@ from acp_nvim.files.files import Files
 
 
 class Naming:
-    """Marks pending edits and checkpoints of files that were not named."""
+    """Marking of pending edits and checkpoints of files that were not named."""
 
     def __init__(self, files: Files) -> None:
         self._files = files

@@ -24,7 +24,7 @@ TakeUp = Callable[[Sequence[FileChange]], Awaitable[None]]
 
 
 class OuterTrees:
-    """Finds changes of agents outside of the directories of their sessions."""
+    """Detection of changes that agents make outside of the directories of their sessions."""
 
     def __init__(self, turns: Turns, snapshots: Snapshots, view: View, take_up: TakeUp) -> None:
         """``take_up`` processes changes that were made while a turn ran."""
@@ -77,5 +77,5 @@ class OuterTrees:
 
 
 def _since(changes: Sequence[FileChange], began: int) -> list[FileChange]:
-    """Return the changes made after a time in nanoseconds. Blocks."""
+    """Return the changes made after a time in nanoseconds. This call blocks."""
     return [change for change in changes if changed_at(change.path) >= began]

@@ -25,9 +25,9 @@ Diff = tuple[str, str | None, str]
 
 
 class ToolCallFiles:
-    """Handles tool calls that may change files, in wire order.
+    """Handler of tool calls that may change files, in wire order.
 
-    No method waits; only its tasks do.
+    Its tasks wait, its methods do not.
     """
 
     def __init__(self, disk: DiskChanges, snapshots: Snapshots, tasks: Tasks) -> None:

@@ -21,9 +21,12 @@ from acp_nvim.files.ports import AgentSession
 from acp_nvim.tasks import Tasks
 
 ANNOUNCED_S: Final = 1.0
-"""How long a prompt waits for an unresponsive editor, which has to report the user's saves."""
+"""Time that a prompt waits for an unresponsive editor, in seconds.
+
+The editor has to report the user's saves.
+"""
 FRESH_S: Final = 0.05
-"""How long a finished scan counts as fresh."""
+"""Time for which a finished scan counts as fresh, in seconds."""
 
 
 # -- scan while the session opens -----------------------------------------------------------------
@@ -42,7 +45,7 @@ class _Scan:
 
 
 class EarlyScans:
-    """Scans of files while the session of a prompt opens, by our session number."""
+    """Scans of files while the session of a prompt opens, by session number."""
 
     def __init__(
         self, turns: Turns, scan: Callable[[AgentSession], Awaitable[None]], tasks: Tasks
@@ -161,7 +164,10 @@ class TurnStarts:
 
 
 def read_contents(contents: dict[str, bytes | None], paths: Sequence[str]) -> None:
-    """Read files that are not in ``contents`` yet. Unreadable ones are left out. Blocks."""
+    """Read files that are not in ``contents`` yet.
+
+    Unreadable ones are left out. This call blocks.
+    """
     for path in paths:
         if path not in contents:
             with suppress(OSError):
@@ -169,7 +175,7 @@ def read_contents(contents: dict[str, bytes | None], paths: Sequence[str]) -> No
 
 
 def differing(contents: Mapping[str, bytes | None]) -> list[FileChange]:
-    """Return the files that differ from these contents. Blocks."""
+    """Return the files that differ from these contents. This call blocks."""
     found: list[FileChange] = []
     for path, data in contents.items():
         with suppress(OSError):

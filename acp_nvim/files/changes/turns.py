@@ -204,7 +204,7 @@ class Turns:
         self._announcing = anyio.Lock(fast_acquire=True)
         self._announced: list[str] = []
         self._expected: dict[int, list[str]] = {}
-        """Directories of sessions that are about to start a turn, by our session number."""
+        """Directories of sessions that are about to start a turn, by session number."""
 
     def __bool__(self) -> bool:
         """Return whether any turn runs."""
@@ -294,7 +294,7 @@ class Turns:
 
 
 class Attribution:
-    """Finds the turn that changed a file, including turns that are not `ready` yet."""
+    """Attribution of changes to turns, including turns that are not `ready` yet."""
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
@@ -310,7 +310,7 @@ class Attribution:
     async def last(self, path: str) -> tuple[Turn | None, int]:
         """Return the turn that last changed a file (None: the user), and the time in nanoseconds.
 
-        Waits if a message of an agent that is still under way could change the answer.
+        Wait if a message of an agent that is still under way could change the answer.
         """
         at = await to_thread.run_sync(changed_at, path)
         age = time.time_ns() - at
@@ -341,7 +341,7 @@ class Attribution:
     def _at_work(self, path: str, at: int) -> list[Turn]:
         """Return the turns that had a prompt at that time and may change this file.
 
-        For a file outside of all their directories, returns those that are `ready`.
+        For a file outside of all their directories, return those that are `ready`.
         """
         self._starting = [turn for turn in self._starting if not turn.ready.is_set()]
         ready = [turn for turn in self._turns.ready() if turn.had_prompt(at)]

@@ -14,14 +14,17 @@ from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Plan
 from acp_nvim.render.text import display_path, visible
 
 MOST: Final = 2 * 1024 * 1024
-"""Limit of bytes for a comparison by lines."""
+"""Maximum number of bytes for a comparison by lines."""
 
 Side = bytes | Text | None
 """A file at one time; None if there was none. A text is that of its buffer."""
 
 
 def rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str) -> list[str]:
-    """Return the diff from ``checkpoint`` to ``present``; ``plan`` is that of a restore. Blocks."""
+    """Return the diff from ``checkpoint`` to ``present``; ``plan`` is that of a restore.
+
+    This call blocks.
+    """
     then: dict[str, Side] = {
         step.target.path: step.target.data for step in plan.steps if step.target.mode
     }

@@ -33,7 +33,7 @@ from acp_nvim.files.checkpoints.store import (
 )
 
 MAX_CHECKPOINTS: Final = 500
-"""Limit for one session; the oldest are dropped."""
+"""Maximum number for one session; the oldest are dropped."""
 
 
 Formats = tuple[Format | None, Format | None]
@@ -128,7 +128,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Checkpoints:
-    """Checkpoints by our session number."""
+    """Checkpoints by session number."""
 
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
@@ -237,7 +237,7 @@ class Checkpoints:
         self._undo[session].pop()
 
     async def since(self, checkpoint: Checkpoint, now: Mapping[str, str]) -> list[str]:
-        """Return the files that changed since, by the present trees. Raises StoreError."""
+        """Return the files that changed since, by the present trees. Raise StoreError."""
         paths: dict[str, None] = dict.fromkeys(checkpoint.late)
         for root, tree in checkpoint.trees.items():
             found = await self._changes(checkpoint, root, now.get(root, tree), tree)
@@ -309,7 +309,7 @@ class Checkpoints:
     ) -> list[Change]:
         """Return the differences between now and then in a directory.
 
-        Leaves out nested directories with their own trees, and files that were only stored since.
+        Leave out nested directories with their own trees, and files that were only stored since.
         """
         inner = [other for other in checkpoint.trees if is_below(other, root)]
         return [

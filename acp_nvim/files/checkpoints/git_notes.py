@@ -38,7 +38,7 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 def head(directory: str, env: Mapping[str, str]) -> Commit:
-    """Return the commit of HEAD in a directory. Blocks; raises NotNotedError."""
+    """Return the commit of HEAD in a directory. This call blocks. Raise NotNotedError."""
     try:
         repository = private_git.find(directory, env)
     except StoreError as error:
@@ -52,7 +52,7 @@ def head(directory: str, env: Mapping[str, str]) -> Commit:
 def texts(commit: Commit, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, Text]:
     """Return the texts of these files (absolute) in a commit, without missing ones.
 
-    Blocks; raises StoreError.
+    This call blocks. Raise StoreError.
     """
     top = commit.repository.top + os.sep
     asked = [path for path in paths if path.startswith(top) and "\n" not in path]
@@ -75,7 +75,7 @@ def texts(commit: Commit, paths: Sequence[str], env: Mapping[str, str]) -> dict[
 def write(commit: Commit, ref: str, note: bytes, env: Mapping[str, str]) -> None:
     """Put a note on a commit, in place of an earlier one by this plugin.
 
-    Blocks. Raises NotNotedError if another tool's note is there, or StoreError.
+    This call blocks. Raise NotNotedError if another tool's note is there, or StoreError.
     """
     repository = commit.repository
     user = private_git.environment(env)

@@ -42,16 +42,17 @@ from acp_nvim.files.checkpoints.store import (
 )
 
 ATTEMPTS: Final = 5
-"""Attempts to add one file that changes while git reads it."""
+"""Number of attempts to add one file that changes while git reads it."""
 LEFT: Final = 20
 """Number of commits left by HEAD in which missing files are looked up."""
 _LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}
 _NO_FILE: Final = "0" * 6
 _DIFFER: Final = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
 _REWRITTEN: Final = ":(exclude,attr:!filter !working-tree-encoding)"
-"""Excludes files whose bytes cannot differ from their blob's by a filter or encoding."""
+"""Pathspec that excludes files whose bytes cannot differ from their blob's by a filter or encoding.
+"""
 _LINE_ENDS: Final = ":(exclude,attr:!text !crlf !eol !ident)"
-"""Excludes files whose bytes cannot differ from their blob's in length."""
+"""Pathspec that excludes files whose bytes cannot differ from their blob's in length."""
 _RULES: Final = ".gitignore"
 IGNORED: Final = Blob("", 0, "ignored by git")
 _UNREAD: Final = re.compile(rb"^warning: could not open directory '(.*)': ", re.MULTILINE)
@@ -66,7 +67,7 @@ class GitStore:
         """``home`` is the directory for git's files, ``own`` that for all files of this plugin.
 
         Both may be below the root, if that is the user's home directory. ``most_new`` limits the
-        files unknown to git; ``root`` has to be in a work tree then. Raises StoreError, also
+        files unknown to git; ``root`` has to be in a work tree then. Raise StoreError, also
         without git.
         """
         self._most_new = most_new
@@ -104,7 +105,7 @@ class GitStore:
         return self._root
 
     def scan(self, paths: Sequence[str] | None = None) -> Scan:
-        """Scan all files, or only these. Raises StoreError."""
+        """Scan all files, or only these. Raise StoreError."""
         otherwise = [] if self._tree else self._start()
         whole = paths is None or not self._tree
         resting = self._signatures() if whole else None
@@ -125,11 +126,11 @@ class GitStore:
         return plain_tree.signatures(self._root, self._own_folder) if self._is_plain else None
 
     def held(self) -> list[str]:
-        """Return the files (absolute paths) of the present tree. Raises StoreError."""
+        """Return the files (absolute paths) of the present tree. Raise StoreError."""
         return [self._path(name) for name in self._listed(["ls-files", "-z"])]
 
     def folders(self) -> list[str]:
-        """Return the directories that git visits below the root. Raises StoreError."""
+        """Return the directories that git visits below the root. Raise StoreError."""
         command = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"]
         ignored = {self._path(name).rstrip(os.sep) for name in self._listed(command)}
         folders = [self._root]
@@ -147,7 +148,7 @@ class GitStore:
     def skipped(self, paths: Sequence[str]) -> list[str]:
         """Return those of these files (below the root, existing or not) that `scan` skips.
 
-        Leaves out paths beyond a link, which git rejects and a scan does not visit.
+        Leave out paths beyond a link, which git rejects and a scan does not visit.
         """
         inside = self._inside(path for path in paths if not _is_beyond_link(path))
         listed = self._run(["ls-files", "-z", "--", *inside], env=_LITERAL) if inside else b""
@@ -159,7 +160,7 @@ class GitStore:
         return [self._path(os.fsdecode(name)) for name in ignored.split(b"\0") if name]
 
     def differences(self, old: str, new: str) -> list[Change]:
-        """Return the differences between two trees. Raises StoreError."""
+        """Return the differences between two trees. Raise StoreError."""
         if old == new:
             return []
         (old, was_out), (new, is_out) = self._marks.parts(old), self._marks.parts(new)
@@ -210,7 +211,7 @@ class GitStore:
         ]
 
     def at(self, tree: str, path: str) -> Blob | None:
-        """Return the content of one file in a tree; None if it has none. Raises StoreError."""
+        """Return the content of one file in a tree; None if it has none. Raise StoreError."""
         tree, out = self._marks.parts(tree)
         listed = self._run(
             ["ls-tree", "-z", "--full-tree", tree, "--", self._name(path)], env=_LITERAL
@@ -243,7 +244,7 @@ class GitStore:
             return 0
 
     def has_committed(self, since: str) -> bool:
-        """Return whether HEAD has moved from the commit ``since`` by acts that create commits.
+        """Return whether HEAD has moved from the commit ``since`` by commands that create commits.
 
         Checkouts and resets create none. Also true without a log.
         """
@@ -266,7 +267,7 @@ class GitStore:
     ) -> dict[str, list[GitContent]]:
         """Return the contents that the user's git commands have given these files.
 
-        Covers checkouts, commits and pulls since a time in nanoseconds.
+        They are the contents after checkouts, commits and pulls since a time in nanoseconds.
         """
         found: dict[str, list[GitContent]] = {}
         if self._is_plain:
@@ -336,7 +337,7 @@ class GitStore:
     def _start(self) -> list[str]:
         """Start with the user's index, whose stat cache saves reading unchanged files.
 
-        Returns the files whose bytes it does not have, which are removed from our copy.
+        Return the files whose bytes it does not have, which are removed from our copy.
         """
         if self._index.exists():
             return []

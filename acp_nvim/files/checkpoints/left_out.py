@@ -21,7 +21,10 @@ _MARK: Final = "+"
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """``files`` by absolute path; ``folders`` are directories whose files are not known."""
+    """Files that a tree leaves out.
+
+    ``files`` are known by absolute path. ``folders`` are directories whose files are not known.
+    """
 
     files: dict[str, Blob] = {}
     folders: frozenset[str] = frozenset()
@@ -58,7 +61,7 @@ class Marks:
         self._known: dict[str, LeftOut] = {"": LeftOut()}
 
     def marked(self, tree: str, out: LeftOut) -> str:
-        """Return the name of a tree with these files left out. Raises StoreError."""
+        """Return the name of a tree with these files left out. Raise StoreError."""
         if not out:
             return tree
         files = {os.fsencode(path): out.files[path] for path in sorted(out.files)}
@@ -71,7 +74,7 @@ class Marks:
         return f"{tree}{_MARK}{name}"
 
     def parts(self, name: str) -> tuple[str, LeftOut]:
-        """Return the tree and its `LeftOut`. Raises StoreError if it is no longer stored."""
+        """Return the tree and its `LeftOut`. Raise StoreError if it is no longer stored."""
         tree, _, mark = name.partition(_MARK)
         if mark not in self._known:
             self._known[mark] = self._read(mark)

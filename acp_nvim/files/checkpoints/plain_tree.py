@@ -9,7 +9,7 @@ from typing import Final
 from acp_nvim.files.checkpoints.store import MAX_FILES, SKIPPED, LimitError
 
 FEW: Final = 32
-"""Limit of entries whose signatures are compared, which takes tens of microseconds."""
+"""Maximum number of entries whose signatures are compared, which takes tens of microseconds."""
 
 Signature = tuple[int, int, int, int, int]
 
@@ -17,7 +17,7 @@ Signature = tuple[int, int, int, int, int]
 def unlisted(root: str, own: str) -> list[str]:
     """Return the FIFOs, sockets and devices, which git does not list; ``own`` is left out.
 
-    Raises `LimitError` if there are more than `MAX_FILES` files.
+    Raise `LimitError` if there are more than `MAX_FILES` files.
     """
     count, found = 0, list[str]()
     for entry in _below(root, own):
@@ -50,7 +50,7 @@ def signatures(root: str, own: str) -> dict[str, Signature] | None:
 def _below(root: str, own: str, *, strict: bool = False) -> Iterator[os.DirEntry[str]]:
     """Yield all entries except those in `SKIPPED` directories and in ``own``.
 
-    Raises OSError if ``strict``.
+    Raise OSError if ``strict``.
     """
     waiting = [root]
     while waiting:

@@ -116,7 +116,7 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
 def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> Repository:
     """Return the repository whose work tree contains a directory.
 
-    Raises StoreError if there is none, or no git.
+    Raise StoreError if there is none, or no git.
     """
     env = environment(env)
     where = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--show-object-format"]
@@ -168,7 +168,7 @@ def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOU
 def listed(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> list[str]:
     """Return the files below a directory that are tracked or not ignored, as absolute paths.
 
-    Raises StoreError if there is no repository, or it cannot be read.
+    Raise StoreError if there is no repository, or it cannot be read.
     """
     repository = find(directory, env, timeout)
     with scratch(repository, env) as own:
@@ -309,7 +309,7 @@ class PrivateGit:
         for shared in user.parent.glob("sharedindex.*"):  # used by a split index
             for folder in (self._plain, self._converting):
                 _copy(shared, folder / shared.name)
-        # Keeps the mtime: entries younger than the index are compared by content ("racy git").
+        # This keeps the mtime: entries younger than the index are compared by content ("racy git").
         _copy(user, place or self.index)
 
     def run(
@@ -321,7 +321,7 @@ class PrivateGit:
         env: Mapping[str, str] | None = None,
         converting: bool = False,
     ) -> bytes:
-        """Run git at the top of the work tree; return its output. Raises StoreError."""
+        """Run git at the top of the work tree; return its output. Raise StoreError."""
         return self.heard(args, given, fine=fine, env=env, converting=converting)[0]
 
     def heard(
@@ -367,7 +367,7 @@ def call(
     fine: Container[int] = (0,),
     timeout: float = TIMEOUT_S,
 ) -> bytes:
-    """Return the output of git. Raises StoreError if it does not run, GitError if it fails."""
+    """Return the output of git. Raise StoreError if it does not run, GitError if it fails."""
     return _done(args, cwd, env, given, fine, timeout).stdout
 
 

@@ -12,7 +12,7 @@ from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession
 
 LABEL: Final = 60
-"""Limit of characters of a checkpoint's label, the beginning of its prompt."""
+"""Maximum number of characters of a checkpoint's label, the beginning of its prompt."""
 
 
 class PromptCheckpoints:
@@ -50,7 +50,7 @@ class PromptCheckpoints:
     ) -> None:
         """Continue a session of another process after ``last`` prompts.
 
-        It gets copies of the checkpoints before these ``prompts`` of the session with our number
+        It gets copies of the checkpoints before these ``prompts`` of the session with the number
         ``earlier``.
         """
         if earlier is not None:

@@ -24,22 +24,28 @@ if sys.platform != "win32":
     import fcntl
 
 MAX_KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
-"""Limit of all stores together. Those unused for the longest time are removed first."""
+"""Maximum size of all stores together, in bytes.
+
+Those unused for the longest time are removed first.
+"""
 MAX_STORE_BYTES: Final = 512 * 1024 * 1024
-"""Limit of one store. Beyond it a new one is begun and the one before the last is removed."""
+"""Maximum size of one store, in bytes.
+
+Beyond it a new store is begun, and the one before the last is removed.
+"""
 LOCK: Final = "lock"
 TRIES: Final = 300
-"""Attempts to get a lock that another process holds exclusively for a moment."""
+"""Number of attempts to get a lock that another process holds exclusively for a moment."""
 PAUSE_S: Final = 0.01
 _TEMPORARY: Final = ("index-*", "git-*", "tmp*")
 """Files that a killed process may leave behind."""
 
 
 class StoreLock:
-    """Lock that marks a store as in use while this process lives. Raises OSError."""
+    """Lock that marks a store as in use while this process lives. Raise OSError."""
 
     def __init__(self, home: Path, pause: Callable[[float], None] = time.sleep) -> None:
-        """Lock the store; create its directory if necessary. Blocks while another process cleans
+        """Lock the store; create its directory if necessary. Block while another process cleans
         up.
         """
         tries = TRIES
@@ -59,7 +65,7 @@ class StoreLock:
 def _shared(home: Path) -> int | None:
     """Return a handle on the shared lock of a store.
 
-    Returns None if another process has it exclusively, or has just removed it.
+    Return None if another process has it exclusively, or has just removed it.
     """
     private_files.directory(home)
     try:

@@ -81,9 +81,9 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choose(plan: Plan, then: Checkpoint, now: Checkpoint, *, every: bool, undo: bool) -> Choice:
-    """Select the files that agents changed between ``then`` and ``now``. Blocks.
+    """Select the files that agents changed between ``then`` and ``now``. This call blocks.
 
-    With ``every``, includes files that only the user changed; with ``undo``, all files that a
+    With ``every``, include files that only the user changed; with ``undo``, all files that a
     restore changed.
     """
     changes = plan.agent_changes
@@ -168,7 +168,7 @@ def question(paths: list[str], unknown: Container[str], cwd: str, since: str) ->
 
 
 class Restoring:
-    """Carries out restores and undoes them."""
+    """Restores of files, and their undo."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -178,7 +178,7 @@ class Restoring:
     ) -> tuple[list[str], int]:
         """Restore the files to ``then``; record the contents that undo that in ``present``.
 
-        Returns notes for the user, and the number of changed files.
+        Return notes for the user, and the number of changed files.
         """
         notes: list[str] = []
         done: set[str] = set()
@@ -231,7 +231,7 @@ class Restoring:
     async def _file(self, target: Target, checkpoint: Checkpoint, judged: Content) -> bool:
         """Restore bytes and mode on disk, then the buffer, then the pending edits.
 
-        Raises Refused if the file has changed since it was ``judged``.
+        Raise Refused if the file has changed since it was ``judged``.
         """
         place = Place(target.path, target.path)
         rights = self._files.snapshots.rights(target.path)
@@ -348,7 +348,7 @@ class Restoring:
 
 
 def _put_unchanged(place: Place, target: Target, rights: Rights | None, judged: Content) -> bool:
-    """Write the target if the file still has the content that was judged. Raises Refused."""
+    """Write the target if the file still has the content that was judged. Raise Refused."""
     if content_of(place.real) != judged:
         raise Refused(wording.WHY_CHANGED)
     return _put(place, target, rights)
@@ -357,7 +357,7 @@ def _put_unchanged(place: Place, target: Target, rights: Rights | None, judged: 
 def _put(place: Place, target: Target, rights: Rights | None) -> bool:
     """Write the target; return False if nothing changes. A restored file gets ``rights``.
 
-    Raises Blocked, Refusal, or OSError as `spot` does.
+    Raise Blocked, Refusal, or OSError as `spot` does.
     """
     path = place.real
     if target.data is None:
@@ -413,7 +413,7 @@ def _points_to(path: Path) -> bytes | None:
 
 
 def expected(choice: Choice, then: Checkpoint) -> dict[str, ContentChange]:
-    """Return the changes that a restore will make. Reads some of the files."""
+    """Return the changes that a restore will make. This reads some of the files."""
     steps = {step.target.path: step for step in choice.steps}
     found: dict[str, ContentChange] = {}
     for path, content in choice.contents.items():

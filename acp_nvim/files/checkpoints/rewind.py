@@ -28,7 +28,7 @@ Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
 
 
 class Rewind:
-    """Lists and restores the checkpoints of all sessions."""
+    """Commands that list and restore the checkpoints of all sessions."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from typing import Final
 from acp_nvim.files.bytes.nofollow import Rights
 
 MAX_KNOWN: Final = 50_000
-"""Limit of remembered files; the first ones are kept."""
+"""Maximum number of remembered files; the first ones are kept."""
 
 
 class UnusualRights:

@@ -1,4 +1,4 @@
-"""Checkpoints as records of a journal (`edits.records`), and back.
+"""Conversion between checkpoints and records of a journal (`edits.records`).
 
 Contents in the stores are referred to by name, since they are on disk already.
 """
@@ -59,7 +59,7 @@ def record(writer: Writer, sessions: SessionKeys, made: Checkpoint) -> Record:
 
 
 def checkpoint(reader: Reader, sessions: SessionKeys, record: Record) -> Checkpoint:
-    """Return the checkpoint of a record. Raises `Lost`."""
+    """Return the checkpoint of a record. Raise `LostValueError`."""
     entries = [pending(reader, sessions, one) for one in record.pending]
     unsaved = {decoded(path): reader.text(name) for path, name in record.unsaved}
     late = [Target(decoded(path), reader.data(name), mode) for path, name, mode in record.late]

@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from acp_nvim.files.checkpoints.git_store import GitStore
 
 MAX_NESTED: Final = 20
-"""Limit of repositories, including submodules, that are scanned within one work tree."""
+"""Maximum number of repositories, including submodules, that are scanned within one work tree."""
 MAX_SINGLE: Final = 500
-"""Limit of remembered files outside of the stores."""
+"""Maximum number of remembered files outside of the stores."""
 
 ByAgent = Callable[[HeadMove], bool]
-"""Returns whether an agent has moved HEAD."""
+"""Function that returns whether an agent has moved HEAD."""
 P = TypeVar("P")
 R = TypeVar("R")
 
@@ -254,11 +254,11 @@ class Snapshots:
                 self._reasons.pop(root, None)
 
     async def differences(self, root: str, old: str, new: str) -> list[Change]:
-        """Return the differences between two trees of a directory. Raises StoreError."""
+        """Return the differences between two trees of a directory. Raise StoreError."""
         return await to_thread.run_sync(self._store(root).differences, old, new)
 
     async def contents(self, root: str, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """Return stored bytes by path; lost ones are missing. Raises StoreError."""
+        """Return stored bytes by path; lost ones are missing. Raise StoreError."""
         return await to_thread.run_sync(self._store(root).contents, wanted)
 
     async def content(self, trees: Mapping[str, str], path: str) -> Side:
@@ -304,7 +304,7 @@ class Snapshots:
     ) -> dict[str, list[GitContent]]:
         """Return the contents that the user's git commands have given these files.
 
-        Covers checkouts, commits and pulls since a time in nanoseconds.
+        They are the contents after checkouts, commits and pulls since a time in nanoseconds.
         """
         found: dict[str, list[GitContent]] = {}
 

@@ -23,10 +23,10 @@ OLDER: Final = "older"
 MAX_FILE_BYTES: Final = 8 * 1024 * 1024
 """Larger files are not stored. Their changes on disk are neither reviewed nor restored."""
 MAX_SCAN_BYTES: Final = 256 * 1024 * 1024
-"""Limit of new contents that one scan stores. Further files are left out."""
+"""Maximum size of the new contents that one scan stores, in bytes. Further files are left out."""
 NO_ROOM: Final = "more than one look takes in"
 MAX_FILES: Final = 20_000
-"""Limit of files for a directory in no repository. Nothing is stored of a larger one."""
+"""Maximum number of files for a directory in no repository. Nothing is stored of a larger one."""
 SKIPPED: Final = frozenset(
     {
         *(".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "__pycache__", ".tox"),
@@ -35,15 +35,16 @@ SKIPPED: Final = frozenset(
 )
 """Directories with generated files or other version control data, which are skipped."""
 MAX_INDEX: Final = 300_000
-"""Limit of entries of a git index. Nothing is stored of a larger work tree."""
+"""Maximum number of entries of a git index. Nothing is stored of a larger work tree."""
 MAX_AROUND: Final = 5000
-"""Limit of files unknown to git in a work tree around a session's directory. Nothing is stored
-beyond it.
+"""Maximum number of files unknown to git in a work tree around a session's directory.
+
+Nothing is stored beyond it.
 """
 MAX_CHANGES: Final = 1000
-"""Limit of files reviewed after one scan; of more, the first by name."""
+"""Maximum number of files reviewed after one scan; of more, the first by name."""
 MAX_NAMES: Final = 5
-"""Limit of names in a message. The rest is counted."""
+"""Maximum number of names in a message. The rest is counted."""
 
 
 UNKNOWN: Final = "?"
@@ -194,7 +195,7 @@ class Room:
 
 
 def write_packed(place: Path, data: bytes, *, sync: bool) -> None:
-    """Write a packed file unless it exists. Raises StoreError."""
+    """Write a packed file unless it exists. Raise StoreError."""
     try:
         if not place.exists():
             private_files.write(place, zlib.compress(data, 1), sync=sync)
@@ -203,7 +204,7 @@ def write_packed(place: Path, data: bytes, *, sync: bool) -> None:
 
 
 def read_packed(place: Path, kind: type[T]) -> T:
-    """Return the value in a packed file. Raises StoreError if it is gone."""
+    """Return the value in a packed file. Raise StoreError if it is gone."""
     try:
         return msgspec.msgpack.decode(zlib.decompress(read_stored(place)), type=kind)
     except (OSError, zlib.error, msgspec.DecodeError) as error:
@@ -213,7 +214,7 @@ def read_packed(place: Path, kind: type[T]) -> T:
 def read_stored(place: Path, below: int = 1) -> bytes:
     """Return the bytes of a file that may be in `OLDER`.
 
-    ``below`` is the number of directories between it and the store. Raises OSError.
+    ``below`` is the number of directories between it and the store. Raise OSError.
     """
     try:
         return place.read_bytes()
@@ -240,7 +241,7 @@ def left_out(path: str, info: os.stat_result) -> Blob | None:
 
 
 def content(path: str, mode: int) -> bytes:
-    """Return the bytes of a file or the target of a link. Raises OSError otherwise.
+    """Return the bytes of a file or the target of a link. Raise OSError otherwise.
 
     A FIFO may have replaced the file, and reading it could block for ever.
     """

@@ -46,18 +46,19 @@ if TYPE_CHECKING:
     from acp_nvim.files.writes.writes_under_way import WritesUnderWay
 
 DELAY_S: Final = 0.003
-"""Delay of the first write, so the answer to an agent's request is sent first."""
+"""Delay of the first write, in seconds. The answer to an agent's request is sent before it."""
 SHARE: Final = 4.0
 """A write is followed by a pause of this multiple of its duration, at most `PAUSE_S`."""
 PAUSE_S: Final = 0.5
 KEPT_S: Final = 0.5
-"""How long the screen may wait for the journal. After a timeout it waits again only once the
-journal is up to date.
+"""Time that the screen may wait for the journal, in seconds.
+
+After a timeout it waits again only once the journal is up to date.
 """
 RETRY_S: Final = 5.0, 300.0
 """First and longest pause before a failed write is tried again."""
 CLAIM_S: Final = 3.0
-"""How long a decision waits for another Neovim."""
+"""Time that a decision waits for another Neovim, in seconds."""
 WAIT_S: Final = 0.005, 0.1
 """First and longest pause between two attempts to get the lock."""
 TOGETHER: Final = 20
@@ -102,7 +103,7 @@ class Persistence:
         self._followed = set[str]()
         self._is_closing = False
 
-    # -- life
+    # -- begin and end
     # -----------------------------------------------------------------------------------------
 
     def begin(self, data: Path, instance: str) -> None:
@@ -113,9 +114,9 @@ class Persistence:
             self._tasks.start_soon(self._run)
 
     def open(self, directory: str, first: str = "", *, again: bool = False) -> list[str]:
-        """Open the journal of a directory's workspace, unless it is open already. Blocks.
+        """Open the journal of a directory's workspace, unless it is open already. This call blocks.
 
-        Returns the files with edits. They are compared with their texts later, ``first`` before the
+        Return the files with edits. They are compared with their texts later, ``first`` before the
         others. ``again``: an earlier process of this Neovim had the workspace open.
         """
         root = self._state.root(directory)
@@ -266,8 +267,8 @@ class Persistence:
     def claim(self, paths: Iterable[str]) -> AbstractAsyncContextManager[EarlierEdits]:
         """Hold the lock for decisions on these files.
 
-        Yields the earlier pending edits of files that another Neovim has changed. Raises BusyError
-        if another one holds the lock.
+        Yield the earlier pending edits of files that another Neovim has changed. Raise BusyError if
+        another one holds the lock.
         """
         return self._claimed({root for path in paths if (root := self._state.home(path))})
 
@@ -451,7 +452,7 @@ class Persistence:
             await self._settle_conflict(path)
 
     async def adopt(self) -> None:
-        """Enter all writes that an earlier process was killed over."""
+        """Record all writes during which an earlier process was killed."""
         for root, writes in list(self._writes_under_way.items()):
             for path in list(writes.unrecorded):
                 async with self._locks[root], self._live.hold(path):

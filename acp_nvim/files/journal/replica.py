@@ -31,7 +31,7 @@ from acp_nvim.files.ports import SessionInfo
 
 VERSION: Final = 1
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Limit of a rewritten journal. Beyond it, the oldest checkpoints are left out."""
+"""Maximum size of a rewritten journal, in bytes. Beyond it, the oldest checkpoints are left out."""
 
 META, SESSION, FILE, REJECT = "meta", "session", "file", "reject"
 CHECKPOINT, UNDO, HEAD, TREE = "checkpoint", "undo", "head", "tree"
@@ -125,7 +125,7 @@ class Replica:
     # --------------------------------------------------------------------------------
 
     def read(self, *, locked: bool) -> list[Key]:
-        """Read on; return the keys whose values others have changed. Raises NewerVersionError."""
+        """Read on; return the keys whose values others have changed. Raise NewerVersionError."""
         news = self.file.read(locked=locked)
         self.is_cut = news.is_cut
         self.damaged = self.damaged or news.damaged or (locked and news.is_cut)

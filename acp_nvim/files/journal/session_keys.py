@@ -10,7 +10,7 @@ UNKNOWN = SessionInfo()
 
 
 class SessionKeys:
-    """Keys `{Neovim}.{number there}` and our numbers of sessions."""
+    """Keys `{Neovim}.{number there}` of sessions, and their numbers in this process."""
 
     def __init__(self, others: OtherSessions) -> None:
         self.instance = ""
@@ -29,7 +29,10 @@ class SessionKeys:
         return self._keys.get(n) or f"{self.instance}.{n}"
 
     def number(self, key: str) -> int:
-        """Return our number of a session, a new one for another Neovim's session."""
+        """Return the number of a session in this process.
+
+        Another Neovim's session gets a new number.
+        """
         owner, _, n = key.rpartition(".")
         if owner == self.instance and n.isdigit():
             return int(n)
@@ -43,7 +46,7 @@ class SessionKeys:
         self.infos[key] = info
 
     def others(self, agent: str, session_id: str) -> list[int]:
-        """Return our numbers of other Neovims' sessions with this id of the agent."""
+        """Return the numbers here of other Neovims' sessions with this id of the agent."""
         same = (agent, session_id)
         found = [key for key, info in self.infos.items() if (info.agent, info.id) == same]
         return [self.number(key) for key in found]

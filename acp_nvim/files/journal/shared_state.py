@@ -1,6 +1,7 @@
 """State of a process in a workspace as the values of its journal.
 
-The values are made of the ledger, the tracked files and the checkpoints, and taken over into them.
+The values are built from the ledger, the tracked files and the checkpoints. Values of other
+processes are taken over into these.
 """
 
 from __future__ import annotations
@@ -330,7 +331,7 @@ def _is_kept(state: FileState) -> bool:
 
 
 def _numbers(values: Iterable[Any]) -> Iterator[int]:
-    """Yield our numbers of the sessions that wrote edits that are or were pending."""
+    """Yield the numbers of the sessions that wrote edits that are or were pending."""
     for value in values:
         entries: list[Pending] = []
         if isinstance(value, FileValue):

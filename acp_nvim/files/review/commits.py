@@ -14,7 +14,7 @@ from acp_nvim.files.files import Files
 from acp_nvim.files.review.live_texts import LiveTexts
 
 HEARD_NS: Final = 200_000_000
-"""How long an agent may have been working before its tool call is received."""
+"""Time that an agent may have been working before its tool call is received, in nanoseconds."""
 
 
 class Commits:

@@ -27,7 +27,7 @@ from acp_nvim.files.writes.file_writer import FileWriter, Refused, refused_why
 
 
 class DecisionWriter:
-    """Writes the texts that a decision restores."""
+    """Writer of the texts that a decision restores."""
 
     def __init__(self, files: Files, live: LiveTexts) -> None:
         self._files = files
@@ -171,7 +171,7 @@ class DecisionWriter:
             self._ledger.disk_entries.set(path, on_disk)
 
     async def _give_way(self, step: Restoration) -> None:
-        """Remove the obstacle in place of a restored file. Raises Refused."""
+        """Remove the obstacle in place of a restored file. Raise Refused."""
         try:
             await to_thread.run_sync(obstacles.displace, self._files.tracked[step.path])
         except Blocked as error:

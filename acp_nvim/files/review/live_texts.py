@@ -23,7 +23,7 @@ from acp_nvim.files.files import Files
 from acp_nvim.files.ports import BufferText, NotLoaded
 
 QUIET_S: Final = 0.05
-"""How long the user has to stop typing before hunks are computed again."""
+"""Pause in the user's typing after which hunks are computed again, in seconds."""
 
 
 class LiveTexts:
@@ -186,7 +186,7 @@ class LiveTexts:
     # ---- texts
 
     async def text(self, path: str, *, gone: bool = False) -> Text | None:
-        """Return the text of a file from buffer or disk; None if there is no file. Raises Refusal.
+        """Return the text of a file from buffer or disk; None if there is no file. Raise Refusal.
 
         If an agent has deleted the file (``gone``), whatever replaces it does not count as a file.
         """

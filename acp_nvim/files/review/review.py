@@ -26,7 +26,9 @@ Verdict = Literal["accept", "reject"]
 
 
 class Review:
-    """Accepts, rejects and undoes rejects. Results are lines for the user.
+    """Decisions of the user: accept, reject, and undo the last reject.
+
+    Results are lines for the user.
 
     Each decision claims the journal, brings the ledger up to date with the files, changes the
     ledger, and writes the texts that the ledger restores.
@@ -165,7 +167,7 @@ class Review:
     def _free(self, paths: Sequence[str], scope: AbstractSet[str]) -> tuple[list[str], list[str]]:
         """Remove files that cannot be rejected since a folder with a user's file replaces them.
 
-        Also returns lines that say so.
+        Also return lines that say so.
         """
         notes: list[str] = []
         blocked: list[str] = []
@@ -275,7 +277,7 @@ def _is_whole(entry: Pending) -> bool:
 
 
 def _is_outdated(buffer: BufferText, path: str) -> bool:
-    """Return whether a buffer without unsaved changes differs from its file. Blocks."""
+    """Return whether a buffer without unsaved changes differs from its file. This call blocks."""
     try:
         return text_of(read_or_none(path), buffer.format) != buffer.text
     except BinaryError:

@@ -36,7 +36,7 @@ class UserEdits:
         pending_view: PendingView,
     ) -> None:
         self.is_exiting = False
-        """Whether Neovim exits."""
+        """Whether Neovim is exiting."""
         self._to_read = set[str]()
         """Files whose buffers have to be read again."""
         self.news = Trigger()

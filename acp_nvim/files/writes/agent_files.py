@@ -68,7 +68,7 @@ class WrittenFile(msgspec.Struct, frozen=True):
 
 
 class AgentFiles(Generic[S]):
-    """Serves agents' file requests, or raises a `Refusal`."""
+    """Server of agents' file requests. It raises `Refusal` for those that it refuses."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class AgentFiles(Generic[S]):
     ) -> str:
         """Return the live text, or ``limit`` lines from the 1-based ``line`` on.
 
-        Waits for writes that are under way.
+        Wait for writes that are under way.
         """
         where, why = await self.guard.allow(session, "read", path)
         text = await self._settled(where)
@@ -117,7 +117,7 @@ class AgentFiles(Generic[S]):
     async def locate(self, session: S, path: str) -> tuple[Place, Text]:
         """Return the file and its live text, for answers about positions in it.
 
-        Does not count as a read by the agent. Raises Refusal as `read` does.
+        This does not count as a read by the agent. Raise Refusal as `read` does.
         """
         where, why = await self.guard.allow(session, "read", path)
         text = await self._settled(where)
@@ -129,8 +129,9 @@ class AgentFiles(Generic[S]):
     async def write(
         self, session: S, path: str, content: str, answer: Callable[[], None] = lambda: None
     ) -> None:
-        """Merge the content into the live text, save by policy. Does nothing if the text is the
-        same.
+        """Merge the content into the live text, and save it by option `files.save`.
+
+        Do nothing if the text is the same.
 
         ``answer`` is called as soon as the file is written, before the change is shown for review.
         """
@@ -262,7 +263,7 @@ class AgentFiles(Generic[S]):
         return key_files.is_secret(where, text, str(text), whole=True)
 
     async def _text(self, where: Place) -> Text:
-        """Return the current text. Raises Refusal if there is no such file."""
+        """Return the current text. Raise Refusal if there is no such file."""
         limit = self._options().message_bytes
         live = await self._buffers.mirrored(where)
         if isinstance(live, BufferText):

@@ -28,15 +28,18 @@ from acp_nvim.files.bytes.text_fit import fitted, restored, unencodable, with_re
 from acp_nvim.files.ports import BufferChange, BufferText, FileOptions, NotLoaded, WriteResult
 
 PATIENCE_S: Final = 10.0
-"""How long a write is retried while the buffer keeps changing or allows no edit."""
+"""Time for which a write is retried while the buffer keeps changing or allows no edit, in seconds.
+"""
 PAUSE_S: Final = 0.05
-"""Pause before the next attempt when Neovim allows no edit."""
+"""Pause before the next attempt when Neovim allows no edit, in seconds."""
 
 ApplyAmendment = Callable[[str, Text], Text]
-"""Returns the text to write to a file (by real path) in place of this one."""
+"""Function that returns the text to write to a file (by real path) in place of this one."""
 
 Unread = Callable[[str, Format], Awaitable[Text | Stale | None]]
-"""Returns the base for a file (by real path) that the agent has not read; None: its saved text."""
+"""Function that returns the base for a file (by real path) that the agent has not read; None: its
+saved text.
+"""
 
 OnWrite = Callable[[Text | None, Text, Sequence[Hunk]], None]
 """Called right before a file gets an agent's text, with the text before (None: there was no such
@@ -108,7 +111,7 @@ class AgentWrite:
         self._fresh = False
 
     async def run(self) -> CompletedWrite | None:
-        """Make the change. Returns None if there is nothing to change."""
+        """Make the change. Return None if there is nothing to change."""
         live = await self._buffers.read(self._where)
         if isinstance(live, BufferText):
             self._update_base(live)
@@ -154,7 +157,7 @@ class AgentWrite:
     def _merged(self, base: Text, live: Text, file_format: Format) -> Merged:
         """Merge the agent's change to the base into the live text.
 
-        Sets `believed` to the agent's text in the form of the buffer.
+        Set `believed` to the agent's text in the form of the buffer.
         """
         content = self._content
         if file_format.binary:
@@ -241,7 +244,7 @@ class AgentWrite:
         return found
 
     async def _attempt(self, live: BufferText, merged: Merged) -> WriteResult:
-        """Try once. Returns if the write is done, the buffer has changed, or edits are not
+        """Try once. Return if the write is done, the buffer has changed, or edits are not
         allowed.
         """
         hunks = _hunks(live, merged)

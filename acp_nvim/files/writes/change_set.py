@@ -50,7 +50,7 @@ class LiveText(msgspec.Struct, frozen=True):
 
 
 class ChangeSets(Generic[S]):
-    """Reads files, and changes several of them as one."""
+    """Reads of files, and changes of several files as one."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class ChangeSets(Generic[S]):
         self._writer = FileWriter(files)
 
     async def live_text(self, path: str, *, saved: bool = False) -> LiveText:
-        """Return the live text of a file by its real path, or the ``saved`` one. Raises Refusal."""
+        """Return the live text of a file by its real path, or the ``saved`` one. Raise Refusal."""
         await self._scan(path)
         text = await self._live.text(path)
         buffer = self._files.buffers.get(path)
@@ -77,7 +77,7 @@ class ChangeSets(Generic[S]):
         return LiveText(text, buffer.tick if buffer is not None and text is not None else None)
 
     async def check(self, changes: Sequence[FileChange]) -> None:
-        """Raise Refusal if a change cannot be made now. Changes nothing."""
+        """Raise Refusal if a change cannot be made now. Nothing is changed."""
         places = [path for it in changes for path in (it.path, it.origin) if path is not None]
         for path in places:
             if place(path).real != path:
@@ -120,7 +120,7 @@ class ChangeSets(Generic[S]):
     ) -> list[WrittenFile]:
         """Make all changes, or none; return those that changed something.
 
-        ``knows`` is as in `AgentFiles.merge_change`. Raises Refusal, with the files in its text
+        ``knows`` is as in `AgentFiles.merge_change`. Raise Refusal, with the files in its text
         that could not be restored. A cancellation waits for the end.
         """
         landed: list[WrittenFile] = []
@@ -203,7 +203,10 @@ class ChangeSets(Generic[S]):
     async def _put_back(
         self, done: Iterable[FileChange], pending: Mapping[str, Pending | None]
     ) -> str:
-        """Undo the steps, given in reverse order. Names the files that stay changed."""
+        """Undo the steps, given in reverse order.
+
+        Return the names of the files that stay changed.
+        """
         left: list[str] = []
         for step in done:
             paths = [path for path in (step.path, step.origin) if path is not None]

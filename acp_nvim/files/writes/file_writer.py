@@ -30,7 +30,10 @@ from acp_nvim.files.ports import BufferChange, BufferText, NotLoaded, WriteResul
 from acp_nvim.files.writes.agent_write import PATIENCE_S, PAUSE_S
 
 ATTEMPTS: Final = 20
-"""Attempts to write to a buffer that keeps changing. A busy buffer is waited for instead."""
+"""Number of attempts to write to a buffer that keeps changing.
+
+A busy buffer is waited for instead.
+"""
 
 
 class Refused(Exception):
@@ -38,7 +41,7 @@ class Refused(Exception):
 
 
 class FileWriter:
-    """Writes and deletes files of the ledger."""
+    """Writer of files in the ledger. It also deletes them."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -71,7 +74,7 @@ class FileWriter:
         """Write a text to the file, by hunks in its buffer, saved as after an agent's write.
 
         ``before`` is the required present text of an existing file. With ``whole``, no part of an
-        agent's edit remains in the file. ``agents_format`` is the format to write. Raises Refused
+        agent's edit remains in the file. ``agents_format`` is the format to write. Raise Refused
         or Refusal, with nothing changed.
         """
         place = Place(path, path)

@@ -29,7 +29,7 @@ if sys.platform != "win32":
     import fcntl
 
 MAX_BYTES: Final = 1024 * 1024
-"""Limit of all notes in the file at a time. Further writes are not noted."""
+"""Maximum size of all notes in the file, in bytes. Further writes are not noted."""
 _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
 
 
@@ -102,7 +102,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
     def undone(self, text: Text, rows: Sequence[int]) -> Text | None:
         """Return the text without the lines of this write, which are at these rows.
 
-        Returns None if the write created the file.
+        Return None if the write created the file.
         """
         if self.is_new:
             return None
@@ -199,7 +199,7 @@ class OldNotes(msgspec.Struct, frozen=True):
 def old_notes(folder: Path) -> list[OldNotes]:
     """Take over the notes of all dead processes, until they are removed.
 
-    Blocks; raises OSError.
+    This call blocks. Raise OSError.
     """
     if sys.platform == "win32":
         return []

@@ -126,7 +126,7 @@ class WritesUnderWay:
         return bool(self._old_notes) and not self.unrecorded
 
     def on_published(self, coverage: Coverage, values: Values) -> None:
-        """Remove the notes on writes that the journal now contains. Raises OSError."""
+        """Remove the notes on writes that the journal now contains. Raise OSError."""
         if self._notes.number == coverage.number:
             self._notes.clear()
         else:

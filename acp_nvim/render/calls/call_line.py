@@ -30,7 +30,7 @@ _CODES = ("exit_code", "exitCode")
 ASSUMED = {"completed": "assumed done", "cancelled": "assumed cancelled"}
 """Notes on calls whose end the agent has not reported."""
 _REASON = 80
-"""Limit of characters of the reason for a failure or a refusal."""
+"""Maximum number of characters of the reason for a failure or a refusal."""
 
 
 def call_line(entry: ToolEntry, asks: Decision | None, cwd: str) -> Row:

@@ -23,9 +23,9 @@ _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
     "execute": ("Ran", "command"),
 }
 _NAME: Final = 60
-"""Limit of characters of each name."""
+"""Maximum number of characters of each name."""
 _NAMES: Final = 12
-"""Limit of names, for the usual width of a window."""
+"""Maximum number of names, for the usual width of a window."""
 
 
 def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:

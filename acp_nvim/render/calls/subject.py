@@ -23,7 +23,7 @@ from acp_nvim.session.transcript.entries import ToolEntry
 FILE_VERBS: Final = frozenset(("read", "edit", "delete", "move"))
 """Kinds of calls that act on a file."""
 _MOST: Final = 3
-"""Limit of commands or files on one line."""
+"""Maximum number of commands or files on one line."""
 _SAY_NOTHING: Final = frozenset(
     {
         *("file", "files", "read", "reading", "view", "viewing", "edit", "editing", "edited"),

@@ -26,7 +26,7 @@ from acp_nvim.session.questions.patches import fenced, patches
 from acp_nvim.session.questions.requests import commands
 
 COMPARED = 1 << 18
-"""Limit of characters of a text that is compared with the texts already shown."""
+"""Maximum number of characters of a text that is compared with the texts already shown."""
 
 _FENCE = late(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
 

@@ -51,7 +51,7 @@ Half as many of the last rows follow.
 """
 
 SHORT = WIDEST // 8
-"""Limit of characters of a text in which no line can be too long.
+"""Maximum number of characters of a text in which no line can be too long.
 
 An escaped character has at most eight characters.
 """

@@ -47,7 +47,7 @@ class Message(Struct, eq=False):
     sent: float | None = None
     """Time at which the user sent it, in seconds since 1970, or None if unknown."""
     number: int = field(default_factory=count(1).__next__)
-    """Identifies the message of a part that the user opens."""
+    """Number that identifies the message of a part that the user opens."""
     prompt: int | None = None
     """For a user's message: the prompt's number in the session, as in checkpoints."""
     annotations: Any = None
@@ -146,7 +146,7 @@ class Line(Struct, eq=False):
     title: str
     details: Sequence[str] = ()
     number: int = field(default_factory=count(1).__next__)
-    """Identifies it when the user opens it."""
+    """Number that identifies the line when the user opens it."""
 
 
 class Compaction(Struct, eq=False):

@@ -26,7 +26,7 @@ from typing import TypedDict
 MAX_BYTES = 8 * 1024 * 1024
 """Larger files are not searched."""
 MAX_LINE = 2000
-"""Most characters of a line in the output."""
+"""Maximum number of characters of a line in the output."""
 BINARY_HEAD = 8192
 
 

@@ -16,9 +16,9 @@ from acp_nvim.tools.server.fields import Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 SHOWN: Final = 200
-"""Most characters of a line that an error quotes."""
+"""Maximum number of characters of a line that an error quotes."""
 COMPARED: Final = 20_000
-"""Most lines that are searched for the most similar one."""
+"""Maximum number of lines that are searched for the most similar one."""
 
 
 class Replacement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

@@ -23,7 +23,7 @@ from acp_nvim.tools.ports import Encoding
 from acp_nvim.tools.server.tool import ToolError
 
 ATTEMPTS: Final = 3
-"""Most requests for an edit if the texts keep changing."""
+"""Maximum number of requests for an edit if the texts keep changing."""
 
 Loaded = Mapping[str, Document]
 

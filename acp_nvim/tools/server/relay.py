@@ -1,4 +1,4 @@
-"""Relay between an agent and the editor's tools: passes stdin and stdout to a Unix socket.
+"""Relay between an agent and the editor's tools. It passes stdin and stdout to a Unix socket.
 
 Agents start it as an MCP server by `python -I -S relay.py`. It uses only the standard library,
 because `-I -S` hides all other packages. It reads address and token from its environment. It ends

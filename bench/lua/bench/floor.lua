@@ -25,7 +25,7 @@ function M.channel() return channel end
 ---@return integer
 function M.bufnr() return bufnr end
 
---- A new chat, in a window beside.
+--- Create a chat in a new window.
 ---@param text string
 function M.new(text)
   bufnr, rows = api.nvim_create_buf(false, true), {}
@@ -48,7 +48,7 @@ function M.append(lines)
   api.nvim_win_set_cursor(window, { last + #lines, 0 })
 end
 
---- Tool calls as they are now; only the last one may grow.
+--- Draw the tool calls in their present state. Only the last one may grow.
 ---@param list {[1]: string, [2]: string[]}[]
 function M.tools(list)
   for _, tool in ipairs(list) do
@@ -60,7 +60,7 @@ function M.tools(list)
   api.nvim_win_set_cursor(window, { api.nvim_buf_line_count(bufnr), 0 })
 end
 
---- The first question that is open in a float, with its options; none where all are answered.
+--- Show the first open question and its options in a float. Close the float if there is none.
 local function show_card()
   local first = asked[1]
   if not first then
@@ -88,7 +88,7 @@ local function show_card()
   })
 end
 
---- What the agent asks: a line each in the chat, a card of the first one, an event of each.
+--- Show the questions of the agent: a line in the chat and an event for each, a card for the first.
 ---@param questions {[1]: integer, [2]: string, [3]: table[]}[] id, title and options
 function M.questions(questions)
   local lines = {}
@@ -116,7 +116,7 @@ function M.questions(questions)
   end
 end
 
---- All that was asked is cancelled: said at its line in the chat, and the card goes.
+--- Mark all questions as cancelled at their lines in the chat, and close the card.
 function M.cancelled()
   local first, lines = rows[asked[1][1]], {}
   for i, question in ipairs(asked) do

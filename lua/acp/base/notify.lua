@@ -2,8 +2,8 @@
 local M = {}
 
 local text_width = require('acp.base.text.width')
---- Fewest cells for which a message is truncated. With less room the whole message goes to
---- |:messages|.
+--- Minimum number of cells for which a message is truncated. With less room the whole message goes
+--- to |:messages|.
 local NARROW = 10
 
 local waiting = {} ---@type { level: integer, message: string }[]

@@ -14,7 +14,7 @@ local DARK, LIGHT = 0x14161b, 0xe0e2ea
 --- Greens between these hues look olive on a light background, as in gruvbox. They become `OLIVE`.
 local YELLOW, OLIVE = 40 / 360, 110 / 360
 
---- Least saturation of a hue that counts. DiffChange is grey in the default scheme.
+--- Minimum saturation of a hue that counts. DiffChange is grey in the default scheme.
 local COLOURED = 0.15
 
 ---@class acp.Tint

@@ -2,7 +2,7 @@
 --- so that it can start the agent before anything else.
 local M = {}
 
---- Limit in bytes. On Linux an environment variable may have up to 128 KiB.
+--- Maximum size in bytes. On Linux an environment variable may have up to 128 KiB.
 local MAX_BYTES = 100000
 
 --- Escape a line for `acp_nvim/agent/child/early.py`.

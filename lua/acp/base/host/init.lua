@@ -11,7 +11,7 @@ local TERMINATED = 143
 M.patience_ms = 10000
 
 --- Verbs that report changes of buffers. Every other verb emits `verb_goes` first, so that pending
---- ones of these are sent before it.
+--- reports are sent before it.
 local ABOUT_BUFFERS = { edited = true, doubted = true, saved = true }
 
 local channel

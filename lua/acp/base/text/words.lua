@@ -4,11 +4,11 @@ local M = {}
 
 local diff = require('acp.base.compat').diff
 
---- Most lines of a hunk, both sides together, for which lines are paired. Most bytes of a line for
---- which words are compared.
+--- Maximum number of lines of a hunk, both sides together, for which lines are paired, and of bytes
+--- of a line for which words are compared.
 M.MAX_LINES, M.MAX_BYTES = 60, 1000
 
---- Least share of bytes that two lines must have in common to be compared word by word.
+--- Minimum share of bytes that two lines must have in common to be compared word by word.
 local COMMON = 0.5
 
 ---@alias acp.Words table<integer, integer[][]> index of a line (from 1) -> `{col, end_col}`, bytes

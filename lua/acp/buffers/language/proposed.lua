@@ -17,7 +17,7 @@ local OTHERS_MS = 2000
 local MAX_TIMEOUTS = 2
 --- Number of attempts if other requests interrupt a check, and the delay before the next one.
 local ATTEMPTS, RETRY_MS = 3, 500
---- Most diagnostics to compare.
+--- Maximum number of diagnostics to compare.
 local MAX_DIAGNOSTICS = 500
 
 local timeouts = {} ---@type table<integer, integer> by client

@@ -45,7 +45,7 @@ local function is_utf8(text)
     :all(function(at) return text:byte(at) < 128 or vim.str_utf_end(text, at) > 0 end)
 end
 
---- Read a prompt of the project. Return nil if the file is no text.
+--- Read a prompt of the project. Return nil if the file is not text.
 ---@param file string resolved path
 ---@return acp.Prompt|nil
 local function read(file)
@@ -60,8 +60,8 @@ end
 
 local known = {} ---@type table<string, { stat: uv.fs_stat.result, prompt: acp.Prompt|nil }>
 
---- Return a prompt of the project, read again only if its file has changed. Return nil if it is no
---- ordinary file; a link could lead to a secret.
+--- Return a prompt of the project, read again only if its file has changed. Return nil if it is not
+--- an ordinary file; a link could lead to a secret.
 ---@param file string resolved path
 ---@return acp.Prompt|nil
 local function of_file(file)

@@ -1,4 +1,4 @@
---- Login in a terminal: the agent's program interacts with the user, and its exit code tells
+--- Login in a terminal: the agent's program interacts with the user, and its exit code shows
 --- whether it succeeded.
 local M = {}
 

@@ -5,10 +5,10 @@
 --- it passes sequences on ('allow-passthrough').
 local M = {}
 
---- Time in which a terminal answers.
+--- Longest time that a terminal takes to answer.
 local ANSWER_MS = 1000
 
---- Most cells of a notification.
+--- Maximum number of cells of a notification.
 local MESSAGE_CELLS = 200
 
 --- Sequence of notifications by the first word of a terminal's name, in lower case.

@@ -42,7 +42,7 @@ local function fitting(line, cells, sign)
   return #part(low)
 end
 
---- Least rows of a line that is cut in its middle.
+--- Minimum number of rows of a line that is cut in its middle.
 local CUT = 2
 
 --- Cut the middle of each line that would take more than its share of `rows` screen rows. So a

@@ -71,7 +71,7 @@ function M.show(win, bufnr)
   enable_diff(win)
 end
 
---- Fewest columns for which hints are shown.
+--- Minimum number of columns for which hints are shown.
 local MIN_HINT_WIDTH = 12
 
 local function is_optional(part) return part == 'yours' or part:find('^%+%d+ %-%d+$') ~= nil end

@@ -6,8 +6,8 @@ local api = vim.api
 local panes = require('acp.features.review.panes')
 local sides = require('acp.features.review.sides')
 
---- Most rows of the list of files, as a number and as a share of the screen. The larger one
---- applies.
+--- Maximum number of rows of the list of files, as a number and as a share of the screen. The
+--- larger one applies.
 local LIST_ROWS, LIST_SHARE = 6, 0.2
 
 ---@class acp.Review

@@ -2,10 +2,11 @@
 --- highlights of the changed words.
 local M = {}
 
---- Most removed lines to show of one hunk. The others are only counted; diff mode shows all.
+--- Maximum number of removed lines to show of one hunk. The others are only counted; diff mode
+--- shows all.
 M.MAX_LINES = 100
 
---- Most bytes of removed text to parse for syntax colours.
+--- Maximum number of bytes of removed text to parse for syntax colours.
 local MAX_PARSED = 20000
 
 local LINE, WORD, MORE = 'AcpHunkRemove', 'AcpHunkRemoveWord', 'AcpMuted'

@@ -9,7 +9,7 @@ local function cwd() return vim.fn.getcwd() end
 --- Show the rules in force.
 function M.list() notify('rules', { cwd = cwd() }) end
 
---- Take the rule under the cursor away.
+--- Remove the rule under the cursor.
 function M.remove()
   local line = vim.api.nvim_get_current_line()
   notify('forget_rule', { line = line, cwd = cwd() })

@@ -22,7 +22,7 @@ local function notify(terminal, verb, args)
   if require('acp.base.host').running() then require('acp.base.host').notify(verb, args) end
 end
 
---- Tell the host when the first window shows the buffer and when the last one is gone.
+--- Notify the host when the first window shows the buffer and when the last one is gone.
 ---@param terminal acp.TerminalBuffer
 ---@param fresh? boolean whether the buffer is new and has no output yet
 local function report_visibility(terminal, fresh)

@@ -1,7 +1,7 @@
 --- Values of the variables of a prompt, and the buffers that they are made of.
 local M = {}
 
---- Most lines of a terminal's output that a prompt carries.
+--- Maximum number of lines of a terminal's output that a prompt carries.
 local TERMINAL_LINES = 200
 
 local function name_of(bufnr)
