@@ -125,6 +125,7 @@ def test_a_narrow_bar_drops_the_title_first_and_cuts_no_word(
     for width, right in (
         (57, " a long title… · Ask first · 17% "),
         (41, "  Ask first · 17% "),
+        (37, "  Ask first "),
         (31, "  17% "),
     ):
         editor.cmd(f"vertical resize {width}")

@@ -8,7 +8,7 @@ local activity, notify = require('acp.ui.activity'), require('acp.base.notify')
 
 local TICK_MS = 1000
 local MARGIN, LEAST_TITLE = 4, 8 -- cells
-local PARTS = 6 -- of the right half
+local TITLE, TOKENS, MODEL, MODE, COST, CONTEXT = 1, 2, 3, 4, 5, 6 -- parts of the right half
 local FULL = 85 -- percent of the context above which its use is a warning
 
 local timer ---@type uv.uv_timer_t|nil
@@ -22,10 +22,10 @@ local function mode(modes)
   return current and current.name
 end
 
----@param parts (string|nil)[]
-local function joined(parts, first, last)
+---@param parts (string|nil)[] with gaps
+local function joined(parts)
   local found = {}
-  for i = first, last do
+  for i = 1, table.maxn(parts) do
     found[#found + 1] = parts[i]
   end
   return notify.one_line(table.concat(found, ' · '))
@@ -60,19 +60,27 @@ local function tokens(usage)
   )
 end
 
---- Join as many parts as fit. The title is shortened or left out first, the context last. Other
---- parts are never shortened.
+--- Join as many parts as fit. The title is shortened or left out first, the mode last, since it
+--- says what the agent may do. A context that is nearly full outlasts the mode. Other parts are
+--- never shortened.
 ---@param parts (string|nil)[] title, tokens, model, mode, cost, context
 ---@param room integer cells
-local function fitting(parts, room)
-  for first = 1, PARTS do
-    local text = joined(parts, first, PARTS)
+---@param full boolean whether the context is nearly full
+local function fitting(parts, room, full)
+  local used = parts[CONTEXT]
+  for _, dropped in ipairs({ TITLE, TOKENS, MODEL, COST, full and MODE or CONTEXT }) do
+    local text = joined(parts)
     local over = api.nvim_strwidth(text) - room
     if over <= 0 then return text end
-    local left = first == 1 and parts[1] and api.nvim_strwidth(parts[1]) - over or 0
+    local left = parts[TITLE] and api.nvim_strwidth(parts[TITLE]) - over or 0
     if left >= LEAST_TITLE then
-      return joined({ notify.cut(parts[1], left), unpack(parts, 2, PARTS) }, 1, PARTS)
+      parts[TITLE] = notify.cut(parts[TITLE], left)
+      return joined(parts)
     end
+    parts[dropped] = nil
+  end
+  for _, text in ipairs({ joined(parts), used or '' }) do
+    if api.nvim_strwidth(text) <= room then return text end
   end
   return ''
 end
@@ -84,8 +92,8 @@ local function right_of(session, room)
   local title = session.title and notify.one_line(session.title)
   local turn = session.turn_usage
   local model = session.model and notify.one_line(session.model.name)
-  local text =
-    fitting({ title, tokens(turn), model, mode(session.modes), cost(session.usage), used }, room)
+  local parts = { title, tokens(turn), model, mode(session.modes), cost(session.usage), used }
+  local text = fitting(parts, room, full)
   if used and full and vim.endswith(text, used) then
     local before = literal(text:sub(1, #text - #used))
     return before .. '%#AcpWarning#' .. literal(used) .. '%*'
@@ -106,14 +114,14 @@ local function text(n, width)
   local trust = session.trust and (' · trust %s'):format(session.trust) or ''
   local parts = { summary.agent .. preset .. trust, summary.status }
   vim.list_extend(parts, summary.counts)
-  local function is_wide() return api.nvim_strwidth(joined(parts, 1, #parts)) > width - 2 end
+  local function is_wide() return api.nvim_strwidth(joined(parts)) > width - 2 end
   if is_wide() then
     parts[2] = parts[2]:gsub(' %l+ [%d:]+[ %l]*$', '') -- without the duration
   end
   while #parts > 2 and is_wide() do
     parts[#parts] = nil -- a part is never shortened
   end
-  local room = width - api.nvim_strwidth(joined(parts, 1, #parts)) - MARGIN
+  local room = width - api.nvim_strwidth(joined(parts)) - MARGIN
   local words = vim.tbl_map(function(part) return literal(notify.one_line(part)) end, parts)
   local group = session.error and 'AcpError' or summary.waits and 'AcpPermission'
   if group then words[2] = ('%%#%s#%s%%*'):format(group, words[2]) end
