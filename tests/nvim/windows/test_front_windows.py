@@ -318,6 +318,15 @@ def test_another_chat_opens_below_the_first_and_the_users_windows_stay(
     assert front.lua(width) > own
 
 
+def test_another_chat_takes_the_window_of_a_session_that_has_ended(front: Editor) -> None:
+    session(front, 1, status="failed")
+    front.lua("require('acp.features.chat.view').open(1)")
+    session(front, 2)
+    front.lua("require('acp.features.chat.view').open(2)")
+    assert [name for name, _ in front.lua(COLUMNS)[1:]] == ["acp://chat/2"]
+    assert front.lua("return vim.fn.bufloaded('acp://chat/1')") == 1
+
+
 def test_a_wide_screen_has_chats_side_by_side(edit: Start) -> None:
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(260, 30))
     editor.setup({"chat": {"size": 80}})

@@ -68,9 +68,19 @@ local function has_composer(win, leaving)
   return lower ~= nil and (leaving or lower ~= api.nvim_get_current_win())
 end
 
+local OVER = { closed = true, failed = true }
+
+--- Return whether a window shows the chat of a session that has ended, and is not the current one.
+local function is_over(win)
+  local n = tonumber(name_in(win):match('^acp://chat/(%d+)$'))
+  local session = n and require('acp.base.state').session(n)
+  return session ~= nil and OVER[session.status] and win ~= api.nvim_get_current_win()
+end
+
 --- Return the place for another window. `above` is the acp window to open it below, if there is too
---- little room at the side. `taken` is the acp window to reuse, if there is no room at all: the
---- oldest one that is not current. Both are nil if there is enough room.
+--- little room at the side. `taken` is the acp window to reuse: the chat of a session that has
+--- ended, or, if there is no room at all, the oldest one that is not current. Both are nil if there
+--- is enough room.
 ---@param prefix string name prefix of the windows to reuse
 ---@param layout acp.Layout
 ---@param width integer|nil
@@ -81,11 +91,13 @@ function M.for_one(prefix, layout, width, leaving)
   if layout == 'float' then return nil end
   local windows = acp_windows(prefix)
   local is_tight = at_side(layout) and is_squeezed(windows, width)
+  if not is_tight and not is_crowded(layout) then return nil end
+  local ended = vim.iter(windows):find(is_over)
+  if ended then return nil, ended end
   for _, win in ipairs(is_tight and windows or {}) do
     local alone = not has_composer(win, leaving)
     if alone and api.nvim_win_get_height(win) > 2 * STACKED then return win end
   end
-  if not is_tight and not is_crowded(layout) then return nil end
   return nil, vim.iter(windows):find(function(win) return win ~= api.nvim_get_current_win() end)
 end
 
