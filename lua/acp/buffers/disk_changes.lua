@@ -14,6 +14,9 @@ local MAX_BYTES = 64 * 1024 -- of unsaved text sent with a prompt
 
 local stamps = {} ---@type table<integer, string> stamp of the file last read or written, in turns
 local fresh = {} ---@type table<integer, boolean> whether the stamp may hide a change of its tick
+--- Whether a stamp was recorded at the start of a turn. The file may have changed before that and
+--- after the buffer was read.
+local assumed = {} ---@type table<integer, true>
 local checking = {} ---@type table<string, integer> files that the host is checking: their buffers
 -- Autocommands while turns run.
 local on, answers = require('acp.base.autocmds').group('acp.disk_changes')
@@ -21,6 +24,7 @@ local before, writes = require('acp.base.autocmds').group('acp.user_writes')
 
 local function record_stamp(bufnr)
   stamps[bufnr], fresh[bufnr] = file_stamp.of_buffer(bufnr)
+  assumed[bufnr] = nil
 end
 
 --- Update the stamp of a buffer that now matches its file.
@@ -29,11 +33,11 @@ local function update_stamp(bufnr)
 end
 
 --- Return a snapshot of a file's buffer without updating it, as `peek` of `acp.buffers.live` does.
---- While turns run, the sixth item is the file's stamp when the buffer was last read, written or
---- updated.
+--- The sixth item is the file's stamp when the buffer was last read, written or updated, if turns
+--- ran at that time.
 function M.peek(path, real)
   local answer = buffers.peek(path, real)
-  if answer[1] > 0 then answer[6] = stamps[answer[1]] end
+  if answer[1] > 0 and not assumed[answer[1]] then answer[6] = stamps[answer[1]] end
   return answer
 end
 
@@ -140,7 +144,8 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
   end
-  if file_stamp.of_buffer(bufnr) ~= (stamp ~= vim.NIL and stamp or nil) then return { 'moved' } end
+  local now, is_fresh = file_stamp.of_buffer(bufnr)
+  if now ~= (stamp ~= vim.NIL and stamp or nil) then return { 'moved' } end
   local why_not = require('acp.buffers.user_busy').busy(bufnr, hunks)
   if why_not then return { 'busy', why_not } end
   watch.flush(bufnr)
@@ -153,7 +158,9 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
   if ok then
     buffers.part_undo(bufnr)
     save.adopt(bufnr, want.modified)
-    update_stamp(bufnr)
+    if stamps[bufnr] then -- not the present stamp: the file may have changed again
+      stamps[bufnr], fresh[bufnr], assumed[bufnr] = now, is_fresh, nil
+    end
   end
   watch.release(bufnr)
   if not ok then return { save.is_locked(err) and 'busy' or 'failed', save.reason(err) } end
@@ -313,16 +320,19 @@ function M.quiet(active)
   require('acp.buffers.autoread').release()
   if not active then
     check_remaining()
-    stamps, fresh = {}, {}
+    stamps, fresh, assumed = {}, {}, {}
     return
   end
-  local known, known_fresh = stamps, fresh
-  stamps, fresh = {}, {}
+  local known, known_fresh, known_assumed = stamps, fresh, assumed
+  stamps, fresh, assumed = {}, {}, {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_is_loaded(bufnr) then
       answer_for(bufnr)
       if stamps[bufnr] and known[bufnr] then -- keep an older stamp
         stamps[bufnr], fresh[bufnr] = known[bufnr], known_fresh[bufnr]
+        assumed[bufnr] = known_assumed[bufnr]
+      else
+        assumed[bufnr] = true
       end
     end
   end

@@ -15,6 +15,8 @@ from tests.support.pending_edits import LINES, edits_by_name, lines, reject_all,
 from tests.support.script_lines import shell, silently
 from tests.support.waiting import until
 
+WATCH_LATE = lua_chunk(__file__, "watch_late")
+
 
 @pytest.fixture
 def project(editor: Editor) -> Editor:
@@ -253,6 +255,22 @@ def test_a_change_that_neovim_reads_before_the_scan_is_the_agents(
     reject_all(project)
     project.wait("#require('acp').state().sessions[1].edits == 0")
     assert project.lines(str(project.work / "a.txt")) == lines(l16="mine").splitlines()
+
+
+def test_a_change_before_neovim_watches_an_unsaved_buffer_is_merged(editor: Editor) -> None:
+    """The file has its new stamp when Neovim records the first one."""
+    path = editor.write("a.txt", LINES)
+    editor.agent("script")
+    editor.turn("say hello")
+    editor.open("a.txt")
+    editor.lua("vim.fn.setline(16, 'mine')")
+    editor.lua(WATCH_LATE, str(path), lines(l4="four"))
+    editor.turn(shell("sed -i 's/^line 4$/four/' a.txt"))
+    assert editor.lua("return _G.watched_late")
+    editor.wait("#require('acp').state().sessions[1].edits == 1")
+    assert editor.lines(str(path)) == lines(l4="four", l16="mine").splitlines()
+    reject_all(editor)
+    until(lambda: editor.lines(str(path)) == lines(l16="mine").splitlines())
 
 
 @pytest.mark.parametrize("row", [5, 12])
