@@ -6,11 +6,14 @@ import os
 import stat
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from acp_nvim.agent.opening.stored import IndexFile
+from acp_nvim.agent.serving.kept_rules import KeptRule, KeptRules
 from acp_nvim.files.bytes import private_files
 from tests.support.editor import Editor
 
@@ -72,3 +75,41 @@ def test_stored_files_may_be_behind_a_link(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("real")
     private_files.write(tmp_path / "link/file", b"text")
     assert (tmp_path / "real/file").read_bytes() == b"text"
+
+
+def keep_rules(path: Path, writer: int) -> None:
+    rules = KeptRules(lambda: path, pytest.fail)
+    for n in range(20):
+        rules.keep("/project", KeptRule("execute", command=f"{writer}.{n}"))
+
+
+def remember_sessions(path: Path, writer: int) -> None:
+    index = IndexFile(path, pytest.fail)
+    for n in range(20):
+        index.remember("agent", f"{writer}.{n}", "/project", "title")
+
+
+@pytest.mark.parametrize(
+    ("add", "count"),
+    [
+        (keep_rules, lambda path: len(KeptRules(lambda: path, pytest.fail).of("/project"))),
+        (remember_sessions, lambda path: len(IndexFile(path, pytest.fail).read().entries())),
+    ],
+)
+def test_changes_of_several_neovims_at_the_same_time_are_all_stored(
+    tmp_path: Path, add: Callable[[Path, int], None], count: Callable[[Path], int]
+) -> None:
+    with ThreadPoolExecutor(4) as neovims:
+        list(neovims.map(add, [tmp_path / "stored.json"] * 4, range(4)))
+    assert count(tmp_path / "stored.json") == 80
+
+
+def test_a_file_with_rules_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "rules.json"
+    path.write_text("not JSON")
+    failures: list[str] = []
+    rules = KeptRules(lambda: path, failures.append)
+    rules.keep("/project", KeptRule("execute", command="make"))
+    assert path.read_text() == "not JSON"
+    [failure] = failures
+    assert failure.startswith(f"{path}: ")

@@ -89,7 +89,7 @@ def merged(lists: Iterable[list[Stored]], remembered: Iterable[Entry], cwd: str)
 
 
 class IndexFile:
-    """Index on disk. Several editors may share it, so each change reads it first."""
+    """Index on disk. Several editors may share it."""
 
     def __init__(self, path: Path, failed: Callable[[str], None]) -> None:
         """`failed` receives the reason if the file cannot be written."""
@@ -110,20 +110,25 @@ class IndexFile:
 
         Without `preset`, keep the one that is stored.
         """
-        index = self.read()
-        known = index.get(agent, session_id)
         shown = title(Redactor(quick=True).text(words))
-        preset = preset or (known.preset if known else None)
-        index.put(Entry(agent, session_id, cwd, shown, time.time(), preset))
-        self._write(index)
+
+        def put(index: Index) -> None:
+            known = index.get(agent, session_id)
+            stored = preset or (known.preset if known else None)
+            index.put(Entry(agent, session_id, cwd, shown, time.time(), stored))
+
+        self._change(put)
 
     def forget(self, agent: str, session_id: str) -> None:
-        index = self.read()
-        index.drop(agent, session_id)
-        self._write(index)
+        self._change(lambda index: index.drop(agent, session_id))
 
-    def _write(self, index: Index) -> None:
+    def _change(self, change: Callable[[Index], None]) -> None:
+        def made(data: bytes | None) -> bytes:
+            index = Index() if data is None else Index.decode(data)
+            change(index)
+            return index.encode()
+
         try:
-            private_files.write(self.path, index.encode())
+            private_files.change(self.path, made)
         except OSError as error:
             self._failed(f"{self.path}: {error}")

@@ -124,9 +124,8 @@ class Consent:
     def _stored_answers(self) -> dict[str, bool]:
         path = self._path()
         try:
-            data = path.read_bytes() if path is not None else b"{}"
-            return msgspec.json.decode(data, type=dict[str, bool])
-        except (OSError, msgspec.DecodeError):
+            return _decoded(path.read_bytes() if path is not None else None)
+        except OSError:
             return {}
 
     def _store(self, project: Project, allowed: bool) -> None:
@@ -134,10 +133,21 @@ class Consent:
         path = self._path()
         if path is None:
             return
-        others = {
-            k: v for k, v in self._stored_answers().items() if k.partition(" ")[2] != project.file
-        }
+
+        def made(data: bytes | None) -> bytes:
+            stored = _decoded(data).items()
+            others = {k: v for k, v in stored if k.partition(" ")[2] != project.file}
+            return msgspec.json.encode({**others, project.key: allowed}) + b"\n"
+
         try:
-            private_files.write(path, msgspec.json.encode({**others, project.key: allowed}) + b"\n")
+            private_files.change(path, made)
         except OSError as error:
             self._failed(f"{path}: {error}")
+
+
+def _decoded(data: bytes | None) -> dict[str, bool]:
+    """Return stored answers; none from an invalid file."""
+    try:
+        return msgspec.json.decode(data or b"{}", type=dict[str, bool])
+    except msgspec.DecodeError:
+        return {}

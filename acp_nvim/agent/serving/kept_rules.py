@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -47,6 +47,10 @@ class KeptRule(msgspec.Struct, frozen=True):
         return f"run {self.command}" + (f" ({named})" if named else "")
 
 
+_Rules: TypeAlias = Mapping[str, Sequence[KeptRule]]
+"""Rules by directory of their project."""
+
+
 class KeptRules:
     """File with the kept rules of all projects, by directory."""
 
@@ -54,7 +58,7 @@ class KeptRules:
         """Set up without reading. ``failed`` receives the reason if a rule cannot be stored."""
         self._path = path
         self._failed = failed
-        self._read: tuple[tuple[int, int, int] | None, Mapping[str, list[KeptRule]]] = None, {}
+        self._read: tuple[tuple[int, int, int] | None, _Rules] = None, {}
 
     def of(self, cwd: str) -> Sequence[KeptRule]:
         """Return the rules of a project, in the order in which they were kept."""
@@ -62,14 +66,13 @@ class KeptRules:
 
     def keep(self, cwd: str, rule: KeptRule) -> None:
         """Add a rule to a project."""
-        found = [*self.of(cwd)]
-        self._write(cwd, found if rule in found else [*found, rule])
+        self._change(cwd, lambda found: found if rule in found else [*found, rule])
 
     def forget(self, cwd: str, rule: KeptRule) -> None:
         """Remove a rule of a project."""
-        self._write(cwd, [one for one in self.of(cwd) if one != rule])
+        self._change(cwd, lambda found: [one for one in found if one != rule])
 
-    def _all(self) -> Mapping[str, list[KeptRule]]:
+    def _all(self) -> _Rules:
         """Return all rules, read again if the file has changed. An unreadable file allows none."""
         path = self._path()
         if path is None:
@@ -78,22 +81,32 @@ class KeptRules:
             info = path.stat()
             state = info.st_ino, info.st_mtime_ns, info.st_size
             if state != self._read[0]:
-                data = msgspec.json.decode(path.read_bytes(), type=dict[str, list[KeptRule]])
-                self._read = state, data
+                self._read = state, _decoded(path.read_bytes())
         except (OSError, msgspec.DecodeError):
             self._read = None, {}
         return self._read[1]
 
-    def _write(self, cwd: str, kept: list[KeptRule]) -> None:
+    def _change(self, cwd: str, change: Callable[[Sequence[KeptRule]], Sequence[KeptRule]]) -> None:
+        """Change the rules of a project. A file that cannot be read is left as it is."""
         path = self._path()
         if path is None:
             return
-        rest = {key: its for key, its in self._all().items() if key != os.path.realpath(cwd)}
-        data = {**rest, **({os.path.realpath(cwd): kept} if kept else {})}
+
+        def made(data: bytes | None) -> bytes:
+            rules = dict(_decoded(data or b"{}"))
+            kept = change(rules.pop(os.path.realpath(cwd), ()))
+            if kept:
+                rules[os.path.realpath(cwd)] = kept
+            return msgspec.json.encode(rules) + b"\n"
+
         try:
-            private_files.write(path, msgspec.json.encode(data) + b"\n")
-        except OSError as error:
+            private_files.change(path, made)
+        except (OSError, msgspec.DecodeError) as error:
             self._failed(f"{path}: {error}")
+
+
+def _decoded(data: bytes) -> _Rules:
+    return msgspec.json.decode(data, type=dict[str, list[KeptRule]])
 
 
 def rule_of(

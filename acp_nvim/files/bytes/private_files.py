@@ -6,13 +6,23 @@ Only the user may read them. A reader, also after a crash, sees either the old o
 from __future__ import annotations
 
 import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from acp_nvim.files.bytes import atomic_write
 
+if sys.platform != "win32":
+    import fcntl
+
 DIRECTORY: Final = 0o700
 FILE: Final = 0o600
+LOCK_S: Final = 1.0
+"""How long a change waits for that of another process."""
+RETRY_S: Final = 0.002
 
 
 def directory(path: Path) -> Path:
@@ -39,3 +49,42 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
     """
     directory(path.parent)
     atomic_write.replace(os.path.realpath(path.parent) + os.sep + path.name, data, sync=sync)
+
+
+def change(path: Path, make: Callable[[bytes | None], bytes]) -> None:
+    """Replace the content of a file by one made of the present content; None: no file.
+
+    Changes by several processes follow each other, so none is lost. Raises OSError.
+    """
+    directory(path.parent)
+    with _locked(path.with_name(f"{path.name}.lock")):
+        try:
+            present = path.read_bytes()
+        except FileNotFoundError:
+            present = None
+        write(path, make(present))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock file. Raises TimeoutError if another process does not release it."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE)
+    try:
+        until = time.monotonic() + LOCK_S
+        while not _try_lock(handle):
+            if time.monotonic() > until:
+                raise TimeoutError("another process is writing it")
+            time.sleep(RETRY_S)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _try_lock(handle: int) -> bool:
+    if sys.platform == "win32":
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

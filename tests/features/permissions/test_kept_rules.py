@@ -196,3 +196,19 @@ def test_a_rule_is_of_its_project_and_outlives_neovim(
     assert file.stat().st_mode & 0o777 == 0o600
     assert [*json.loads(file.read_bytes())] == [str(first.work)]
     asking.end()
+
+
+def test_another_neovim_of_the_project_follows_a_rule_at_once(edit: Callable[..., Editor]) -> None:
+    first = edit()
+    second = edit(env={"XDG_DATA_HOME": str(first.home / "data")}, work=first.work)
+    for editor in (first, second):
+        install_picker(editor)
+    one, other = Asking(first), Asking(second)
+    asked(other, "before", run("make test"))
+    keep(one, "one", run("make test"), "run make test")
+    allowed(other, "after", run("make test"))
+    keep(other, "two", run("make all"), "run make all")
+    allowed(one, "after", run("make all"))
+    assert rules(first) == [f"allow run make {it}  · this project" for it in ("test", "all")]
+    one.end()
+    other.end()
