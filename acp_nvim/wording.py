@@ -167,6 +167,7 @@ FORM_HELP: Final = "Fill in the form; :w shows a summary before sending. <CR> ti
 FORM_VALUES: Final = "Form values must be a table keyed by name"
 ADDRESS_REFUSED: Final = "This address is not safe to open"
 AND_MORE: Final = "{first} (and {count} more)"
+NO_OPTIONS: Final = "{agent} asks without any options, so it is answered as cancelled: {question}"
 TOO_MANY_QUESTIONS: Final = "{agent} asks more than {count:,} questions at once. They are cancelled"
 ASKS: Final = "{agent} asks: {question}"
 OPTION_DISMISS: Final = "Dismiss without an answer"

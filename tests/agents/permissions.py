@@ -168,8 +168,6 @@ def odd_options(which: str) -> list[Frame]:
                 {"optionId": "everywhere", "name": "Always everywhere", "kind": "allow_always"},
                 {"optionId": "no", "name": "No", "kind": "reject_once"},
             ]
-        case "none":
-            return []
         case "free_text":
             names = ("Yes, and don't ask again for `rm -rf *`", "Nein, danke 🙂", "a\nb\tc")
             return [{"optionId": name, "name": name, "kind": "allow_once"} for name in names]

@@ -32,6 +32,7 @@ from acp_nvim.protocol.errors import (
     RequestError,
 )
 from acp_nvim.protocol.jsonrpc import Violation
+from acp_nvim.render.text import one_line
 from acp_nvim.session import retries
 from acp_nvim.session.calls.own_tools import needs_no_question
 from acp_nvim.session.calls.tool_calls import ToolCall
@@ -243,11 +244,15 @@ class Client:
             decision.resolve(CANCELLED, "cancel")
         elif self._too_many(session):
             decision.resolve(CANCELLED, "limit")
+        elif not decision.options:  # no other answer is allowed
+            decision.resolve(CANCELLED, "no options")
         else:
             decision.judge()
         cancel_with(call, decision)
         answer_by(decision, call, _permission_response)
         session.ask(decision, shown)
+        if not decision.options:
+            self._report_unanswerable(session, decision)
 
     def _judge(self, session: Session, tool_call: ToolCall, decision: Decision) -> None:
         """Note the files that always require a question. Resolve the decision if a rule applies."""
@@ -315,6 +320,12 @@ class Client:
         answer_by(decision, call, choices.response(questions, decision, params.options))
         session.ask(decision, permissions.shown_at(session, tool_call))
         return True
+
+    def _report_unanswerable(self, session: Session, decision: Decision) -> None:
+        """Report a question that the user cannot answer."""
+        text = wording.NO_OPTIONS.format(agent=self.name, question=one_line(decision.title))
+        session.notice("warning", text)
+        session.event("AcpNotice", severity="warning", title=text)
 
     def _too_many(self, session: Session) -> bool:
         """Return whether the session has the maximum of open questions. Report it once."""

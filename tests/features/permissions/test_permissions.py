@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.support.editor import Editor
 from tests.support.rpc import EditorError
 from tests.support.traffic import Traffic
+from tests.support.waiting import until
 
 METHOD = "session/request_permission"
 
@@ -43,6 +45,17 @@ def move_to_card(editor: Editor) -> None:
         vim.fn.search('\\\\[1\\\\]', 'bw')
         """
     )
+
+
+def test_a_question_without_options_is_cancelled_at_once(editor: Editor) -> None:
+    asked = {"toolCall": {"toolCallId": "c1", "title": "Delete it"}, "options": []}
+    traffic = editor.agent("permission_json", json.dumps(asked))
+    assert editor.turn("ask")["stop_reason"] == "end_turn"
+    assert outcomes(traffic) == ["cancelled"]
+    assert editor.session(1).get("permissions", []) == []
+    reported = "asks without any options, so it is answered as cancelled: Delete it"
+    until(lambda: reported in " ".join(editor.chat()))
+    assert "cancelled (no options)" in " ".join(editor.chat())
 
 
 @pytest.mark.parametrize(
@@ -134,7 +147,7 @@ def test_an_unknown_option_answers_nothing(editor: Editor) -> None:
     assert outcomes(traffic) == ["allow"]
 
 
-@pytest.mark.parametrize("which", ["two_always", "none", "free_text", "unknown_kind", "many"])
+@pytest.mark.parametrize("which", ["two_always", "free_text", "unknown_kind", "many"])
 def test_all_options_are_shown_whatever_their_kind(editor: Editor, which: str) -> None:
     traffic = ask(editor, "permission_odd", which)
     options = editor.session(1)["permissions"][0]["options"]
