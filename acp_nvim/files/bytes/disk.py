@@ -133,6 +133,8 @@ def _is_text(data: bytes, live: BufferText) -> bool:
     Both the encoded and the decoded form are compared: a text can have several encodings, and some
     bytes decode to no text.
     """
+    if live.format.binary:
+        return str(live.raw).encode("utf-8", "surrogateescape") == data
     with suppress(UnicodeEncodeError):
         if encode(live.raw, live.format) == data:
             return True

@@ -139,11 +139,18 @@ function M.load(path, real, fileencodings)
   return closed(ok and 'the buffer does not load' or save.reason(why))
 end
 
+-- Whether an edit removed the CTRL-Z at the end of a file with CR LF, since it ends a line only.
+local has_lost_ctrl_z = {} ---@type table<integer, true>
+
 local function apply(bufnr, hunks, want)
   put.apply_hunks(bufnr, hunks)
   local options = vim.bo[bufnr]
   if want.empty then api.nvim_buf_set_lines(bufnr, 0, -1, true, {}) end
-  if not want.eol then options.endoffile = false end
+  if not want.eol and options.endoffile then
+    options.endoffile, has_lost_ctrl_z[bufnr] = false, true
+  elseif want.eol and has_lost_ctrl_z[bufnr] then
+    options.endoffile, has_lost_ctrl_z[bufnr] = true, nil
+  end
   if not want.empty and options.endofline ~= want.eol then
     options.endofline = want.eol
     options.fixendofline = want.eol and options.fixendofline -- else the next `:w` adds a newline
@@ -178,6 +185,7 @@ local function take_back(bufnr, before)
   end
   local options = vim.bo[bufnr]
   options.endofline, options.fixendofline = before.endofline, before.fixendofline
+  options.endoffile, has_lost_ctrl_z[bufnr] = before.endoffile, before.has_lost_ctrl_z
   options.modified = before.modified
 end
 
@@ -231,6 +239,8 @@ local function write(bufnr, tick, hunks, want)
     modified = options.modified,
     endofline = options.endofline,
     fixendofline = options.fixendofline,
+    endoffile = options.endoffile,
+    has_lost_ctrl_z = has_lost_ctrl_z[bufnr],
   }
   local ok, err = edit(bufnr, hunks, want)
   if not ok then

@@ -149,6 +149,50 @@ def test_carriage_returns_of_an_agent_are_line_ends_in_a_dos_file(live: AgentFil
     assert live.editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")[1] == "TWO"
 
 
+@states
+def test_a_text_with_a_nul_is_refused_because_it_could_not_be_read_again(
+    live: AgentFilesInNvim, state: State
+) -> None:
+    live.editor.write("f", b"one\ntwo\n")
+    state(live)
+    error = live.refused(live.write, "f", "one\nt\0wo\n")
+    assert error.data["reason"] == "binary"
+    assert live.bytes("f") == b"one\ntwo\n"
+    assert live.read("f") == "one\ntwo\n"
+    assert live.refused(live.write, "new", "\0").data["reason"] == "binary"
+    assert not (live.editor.work / "new").exists()
+
+
+@states
+def test_a_control_z_at_the_end_returns_with_the_last_line_end(
+    live: AgentFilesInNvim, state: State
+) -> None:
+    data = FILES["control z"]
+    live.editor.write("f", data)
+    state(live)
+    text = live.read("f")
+    live.write("f", text + "four")
+    assert live.bytes("f") == data[:-1] + b"four"
+    live.write("f", text)
+    assert live.bytes("f") == data
+    live.editor.cmd("autocmd BufWritePre f throw 'no'")
+    live.refused(live.write, "f", text + "four")
+    live.editor.cmd("autocmd! BufWritePre f")
+    live.write("f", text + "four\n")
+    assert live.bytes("f") == data[:-1] + b"four\r\n\x1a"
+
+
+def test_a_write_to_a_file_that_is_open_as_binary_succeeds(live: AgentFilesInNvim) -> None:
+    data = FILES["utf-16 little"]
+    live.editor.write("f", data)
+    live.editor.cmd("edit ++bin f")
+    text = live.read("f")
+    assert "\0" in text
+    live.write("f", text + "four")
+    assert live.bytes("f") == data + b"four"
+    assert live.read("f") == text + "four"
+
+
 def test_a_character_that_the_encoding_lacks_is_refused(live: AgentFilesInNvim) -> None:
     live.editor.write("f", b"caf\xe9\none\n")
     error = live.refused(live.write, "f", "café\n10 €\n")
