@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
+
+import pytest
 
 from acp_nvim.edits.text import parse
 from acp_nvim.session.calls.tool_calls import ToolCall
@@ -68,3 +72,31 @@ async def test_a_commit_counts_also_before_a_checkout(tmp_path: Path) -> None:
         git(work, "switch", "-qc", "side")
         await workspace.core.refresh(workspace.sessions)
         assert workspace.pending() == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "seconds", "left"),
+    [
+        ("git commit -qam x", 1.0, {"a.txt": "modified"}),
+        ("git commit -qam x", 5.0, {}),
+        ("make test", 1.0, {}),
+    ],
+)
+async def test_a_commit_is_the_agents_although_its_call_is_received_late(
+    tmp_path: Path, command: str, seconds: float, left: dict[str, str]
+) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        work, path = workspace.work, workspace.work / "a.txt"
+        path.write_text("one\ntwo\n")
+        repository(work)
+        await workspace.begin()
+        await workspace.write(path, "one\nTWO\n")
+        git(work, "commit", "-qam", "x")
+        then = time.time() - seconds
+        os.utime(work / ".git/logs/HEAD", (then, then))
+        turn, call = workspace.core.tool_calls.turn(workspace.sessions[0]), ToolCall("c1")
+        assert turn is not None
+        turn.git.judge(call, [command], is_harmless=True)
+        workspace.core.tool_calls.on_unnamed(turn, [call])
+        await workspace.end()
+        assert workspace.pending() == left

@@ -8,6 +8,9 @@ from typing import Final
 
 from acp_nvim.files.ports import ToolCall
 
+LATE_NS: Final = 2_000_000_000
+"""How long a tool call that names git may have run before it is received."""
+
 _GIT: Final = re.compile(r"(?<![\w.-])(?:git|gh|jj|hub|glab)(?![\w.-])")
 
 
@@ -17,6 +20,8 @@ class GitUse:
     def __init__(self) -> None:
         self._without = set[ToolCall]()
         """Tool calls that, by their title and commands, do not run git."""
+        self._named = set[ToolCall]()
+        """Tool calls whose title or commands name git."""
         self._terminal = 0
         """Start of the first terminal that runs git, in nanoseconds; 0 if there is none."""
 
@@ -25,7 +30,10 @@ class GitUse:
 
         ``is_harmless``: the call does nothing except what these lines show.
         """
-        if is_harmless and not any(map(names_git, lines)):
+        if any(map(names_git, lines)):
+            self._named.add(call)
+            self._without.discard(call)
+        elif is_harmless:
             self._without.add(call)
         else:
             self._without.discard(call)
@@ -41,12 +49,13 @@ class GitUse:
         """Return whether git may have run between two times, in nanoseconds.
 
         ``calls`` has the start and end of tool calls (0: still running). Each may have started up
-        to ``late`` before its recorded start.
+        to ``late`` before its recorded start, and one that names git up to `LATE_NS` before it.
         """
         if self._terminal and self._terminal <= last:
             return True
         return any(
-            began - late <= last and (not ended or ended >= first)
+            began - (LATE_NS if call in self._named else late) <= last
+            and (not ended or ended >= first)
             for call, (began, ended) in calls.items()
             if call not in self._without
         )

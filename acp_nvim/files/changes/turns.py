@@ -189,6 +189,14 @@ class Turn:
         """Return whether its agent may have run git between these times, in nanoseconds."""
         return self.git.may_have_run(self.calls, first, last, HEARD_NS)
 
+    def may_have_committed(self, at: int, late: int) -> bool:
+        """Return whether its agent may have made a commit at that time, in nanoseconds.
+
+        A script may run git too, so each tool call counts. It may have started up to ``late``
+        before it was reported.
+        """
+        return self.had_call(at, late) or self.may_have_run_git(at, at)
+
 
 class Turns:
     """All running turns, in the order of their start."""
@@ -276,9 +284,17 @@ class Turns:
         """Record that an agent of the previous host may have worked until then, in nanoseconds."""
         self._cut_until = until
 
-    def had_call(self, at: int) -> bool:
-        """Return whether a tool call ran, or may have run before a crash, at that time (ns)."""
-        return at <= self._cut_until or any(turn.had_call(at) for turn in self.ready())
+    def may_have_committed(self, at: int, late: int) -> bool:
+        """Return whether an agent may have made a commit at that time (ns), perhaps before a crash.
+
+        A tool call may have started up to ``late`` before it was reported.
+        """
+        return at <= self._cut_until or any(turn.may_have_committed(at, late) for turn in self)
+
+    @property
+    def is_working(self) -> bool:
+        """Return whether any agent has a prompt that it has not answered."""
+        return any(turn.at_work and not turn.closed for turn in self)
 
     def concern(self, path: str) -> bool:
         """Return whether a running turn may change this file."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Final
 
+import anyio
 import msgspec
 
 from acp_nvim.edits.pending import Pending
@@ -14,7 +16,7 @@ from acp_nvim.files.files import Files
 from acp_nvim.files.review.live_texts import LiveTexts
 
 HEARD_NS: Final = 200_000_000
-"""Time that an agent may have been working before its tool call is received, in nanoseconds."""
+"""How long a tool call may have run before it is received. A commit is judged after this time."""
 
 
 class Commits:
@@ -41,13 +43,22 @@ class Commits:
             except StoreError:
                 continue  # an unborn or broken HEAD has committed nothing
             self.heads[root] = head or known or ""
-            turns = self._files.turns
-            if turns.had_call(at) or turns.had_call(at + HEARD_NS):
+            if texts and await self._is_by_agent(at):
                 continue
             for path, data in texts.items():
                 async with self._live.hold(path):
                     await self._live.sync(path)
                     self._on_commit(path, data)
+
+    async def _is_by_agent(self, at: int) -> bool:
+        """Return whether an agent may have made the commit of that time, in nanoseconds.
+
+        Waits for the message of its tool call if that may be under way.
+        """
+        turns, age = self._files.turns, time.time_ns() - at
+        if turns.is_working and 0 <= age < HEARD_NS:
+            await anyio.sleep((HEARD_NS - age) / 1e9)
+        return turns.may_have_committed(at, HEARD_NS)
 
     def _on_commit(self, path: str, data: bytes | None) -> None:
         live = self._files.buffers.get(path)
