@@ -61,6 +61,16 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufEnter', 'FocusGained' }, {
   end,
 })
 
+-- Session files (|:mksession|) contain windows of the plugin, which would come back empty.
+vim.api.nvim_create_autocmd({ 'SessionWritePost', 'SessionLoadPost' }, {
+  group = vim.api.nvim_create_augroup('acp.session_files', {}),
+  callback = function(args)
+    local files = require('acp.ui.window.session_files')
+    if args.event == 'SessionWritePost' then return files.on_written() end
+    files.on_loaded()
+  end,
+})
+
 local function plug(mode, name, rhs)
   local options = { noremap = true, silent = true }
   vim.api.nvim_set_keymap(mode, '<Plug>(acp-' .. name .. ')', rhs, options)

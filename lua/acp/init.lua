@@ -80,6 +80,11 @@ function M.statusline(opts)
   return module('acp.ui.statusline').text(type(opts) == 'table' and opts.short == true)
 end
 
+--- Return the highlight group of the state that `statusline()` names, such as `AcpStateWaiting`; ''
+--- before first use.
+---@return string
+function M.statusline_group() return module('acp.ui.statusline').group() end
+
 --- Find a function that a feature declares, such as `history`. It is scheduled in a fast context.
 return setmetatable(M, {
   __index = function(_, name)

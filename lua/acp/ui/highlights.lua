@@ -76,6 +76,12 @@ M.groups = {
   AcpPermissionBorder = 'FloatBorder',
   AcpElicitation = 'DiagnosticWarn',
   AcpKey = 'Special',
+  -- states in statuslines
+  AcpStateFailed = 'DiagnosticError',
+  AcpStateWaiting = 'DiagnosticWarn',
+  AcpStateRunning = 'DiagnosticInfo',
+  AcpStateReview = 'DiagnosticHint',
+  AcpStateIdle = 'Comment',
   -- the plan
   AcpPlanHead = 'Title',
   AcpPlanDone = 'Comment',

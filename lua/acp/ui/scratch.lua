@@ -15,8 +15,10 @@ function M.find(name)
     :find(function(bufnr) return vim.api.nvim_buf_get_name(bufnr) == name end)
 end
 
+--- Set options of a buffer of the plugin.
 ---@param options table<string, any>
 function M.set_options(bufnr, options)
+  vim.api.nvim_buf_set_var(bufnr, 'acp', true) -- for `acp.ui.window.session_files`
   if options.buftype == 'acwrite' then require('acp.buffers.automatic_saves').listen() end
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { buf = bufnr })

@@ -53,6 +53,39 @@ function M.text(short)
   return shown[short]
 end
 
+--- Return whether the user has a question to answer, or has to log in.
+---@param session acp.Session
+local function is_stuck(n, session)
+  local agent = state.get().agents[session.agent]
+  local needs_login = agent and agent.status == 'auth_required' and session.status ~= 'running'
+  local asks = activity.question_count(session) > 0 or questions_elsewhere(n) ~= nil
+  return asks or needs_login or false
+end
+
+---@return string|nil group
+local function current_group()
+  local now = state.get()
+  local session = now.current and now.sessions[now.current]
+  if not (session and session.agent) then
+    return now.host == 'failed' and 'AcpStateFailed'
+      or now.host == 'starting' and 'AcpStateRunning'
+      or nil
+  end
+  return is_stuck(now.current, session) and 'AcpStateWaiting'
+    or (session.error or session.status == 'failed') and 'AcpStateFailed'
+    or activity.is_ticking(session) and 'AcpStateRunning'
+    or #state.edits() > 0 and 'AcpStateReview'
+    or 'AcpStateIdle'
+end
+
+--- Return the highlight group for the text, by the most urgent state; '' before first use.
+---@return string
+function M.group()
+  local group = current_group()
+  if group then require('acp.ui.highlights').define() end
+  return group or ''
+end
+
 --- Redraw the statuslines if the text is shown and has changed.
 ---@return boolean ticks whether the text changes with time
 function M.update()

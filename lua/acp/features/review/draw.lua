@@ -14,6 +14,10 @@ local lines_ns = api.nvim_create_namespace('acp.hunks.lines')
 --- Priorities: below syntax (100), so that its colours stay, and words above lines.
 local LINE, WORD = 90, 95
 
+--- Priority of the sign and of the line highlight, which hides syntax at any priority. It is above
+--- the signs of git plugins: a line that differs from git stays so, a pending hunk does not.
+local SIGN = 200
+
 ---@class acp.Hunk rows are 0-based and half-open, in the buffer's text
 ---@field first integer
 ---@field last integer
@@ -72,7 +76,7 @@ end
 ---@param place integer[] `{row, end_row}`, inclusive
 ---@return vim.api.keyset.set_extmark
 local function options(entry, place)
-  local opts = { id = entry.id, priority = LINE }
+  local opts = { id = entry.id, priority = SIGN }
   if place[2] > place[1] then
     opts.end_row, opts.end_col = place[2], 0
   end

@@ -1,0 +1,44 @@
+--- Windows of the plugin in session files (|:mksession|). A session file has their names, but not
+--- their contents, and it fails to load if a buffer has such a name already.
+local M = {}
+
+--- Line that takes the place of a name. It marks the window until the file is loaded.
+local MARK = 'let w:acp_from_session = 1'
+
+--- Take the names of the plugin's buffers out of the session file that has just been written.
+function M.on_written()
+  local path, is_changed = vim.v.this_session, false
+  local ok, lines = pcall(vim.fn.readfile, path, 'b')
+  for i, line in ipairs(ok and lines or {}) do
+    if line:match('^file acp://') then
+      lines[i], is_changed = MARK, true
+    end
+  end
+  if is_changed then vim.fn.writefile(lines, path, 'b') end
+end
+
+--- Close a window, and wipe out its buffer unless another window shows it.
+---@param win integer
+local function close(win)
+  local bufnr = vim.api.nvim_win_get_buf(win)
+  vim.w[win].acp_from_session = nil
+  local is_shared = #vim.fn.win_findbuf(bufnr) > 1
+  if not pcall(vim.api.nvim_win_close, win, true) or is_shared then return end -- the last window
+  vim.api.nvim_buf_delete(bufnr, { force = true })
+end
+
+--- Close the windows that a session file has made for buffers of the plugin. Wipe out buffers with
+--- their names, which earlier versions left in the file; it does not contain buffer variables.
+function M.on_loaded()
+  for _, win in ipairs(vim.api.nvim_list_wins()) do
+    if vim.w[win].acp_from_session then close(win) end
+  end
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(bufnr)
+    if vim.startswith(name, 'acp://') and not vim.b[bufnr].acp then
+      vim.api.nvim_buf_delete(bufnr, { force = true })
+    end
+  end
+end
+
+return M

@@ -1,0 +1,219 @@
+"""The recipes of docs/recipes.md, with the real code of the plugins that they are for.
+
+`ACP_PLUGINS` names the folder of their clones; the default is `../shared/plugins` beside the
+repository. A test is skipped if its plugin is not there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import ROOT, Editor
+from tests.support.git import repository as make_repository
+from tests.support.lua import lua_chunk
+from tests.support.traffic import Traffic
+from tests.support.waiting import until
+
+PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
+PAGE = (ROOT / "docs/recipes.md").read_text(encoding="utf-8")
+RECIPES = {
+    name: code
+    for heading, code in re.findall(
+        r"^### (.+?)\n.*?```lua\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL
+    )
+    for name in heading.split(", ")
+}
+COLOURS = lua_chunk(__file__, "statusline_colours")
+WINDOWS = lua_chunk(__file__, "window_names")
+
+Start = Callable[..., Editor]
+
+
+def add_plugin(editor: Editor, name: str) -> None:
+    """Put the plugin on 'runtimepath', or skip the test."""
+    stem = "mini.nvim" if name.startswith("mini.") else name
+    found = next(iter(PLUGINS.glob(f"{stem}*")), None)
+    if found is None:
+        pytest.skip(f"no {stem} in {PLUGINS}; name its folder with ACP_PLUGINS")
+    editor.lua("vim.opt.rtp:append(...)", str(found))
+
+
+def use(editor: Editor, name: str) -> None:
+    """Run the recipe for a plugin. It may call `setup()`, which resets the options."""
+    add_plugin(editor, name)
+    editor.lua(RECIPES[name])
+
+
+def attached(editor: Editor, agent: Traffic) -> list[str]:
+    """Send a prompt. Return the attachments as `path#lines`."""
+    editor.turn("hi")
+    blocks = agent.received("session/prompt")[-1]["params"]["prompt"][1:]
+    uris = [(block.get("resource") or block)["uri"] for block in blocks]
+    return sorted(uri.partition("/work/")[2] for uri in uris)
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_a_recipe_runs(editor: Editor, name: str) -> None:
+    use(editor, name)
+    editor.lua("vim.cmd.redraw()")
+    assert "rror" not in editor.messages()
+
+
+@pytest.mark.parametrize("name", ["lualine.nvim", "heirline.nvim", "mini.statusline"])
+def test_a_statusline_shows_the_state_in_its_colour(editor: Editor, name: str) -> None:
+    use(editor, name)
+    editor.agent("permission")
+    assert "idle" not in editor.screen()[-2]
+    editor.prompt("ask")
+    editor.wait_event("AcpPermission")
+    until(lambda: any("waiting for you" in row for row in editor.screen()[-2:]))
+    assert editor.lua("return require('acp').statusline_group()") == "AcpStateWaiting"
+    wanted = editor.lua("return vim.api.nvim_get_hl(0, { name = 'DiagnosticWarn' }).fg")
+    assert wanted in editor.lua(COLOURS)
+    editor.answer("Acp allow")
+    editor.wait_event("AcpTurnEnd")
+    editor.wait("require('acp').statusline_group() == 'AcpStateIdle'")
+
+
+def test_the_keys_of_the_prefix_have_names(editor: Editor) -> None:
+    use(editor, "mini.clue")
+    editor.lua("vim.g.mapleader = ' ' require('mini.clue').config.window.delay = 0")
+    editor.lua(RECIPES["mini.clue"])
+    editor.keys(" ")
+    editor.wait_screen("+agent")
+    editor.keys("a")
+    editor.wait_screen("ACP: write a prompt")
+    editor.keys("<Esc>")
+
+
+@pytest.fixture
+def repository(editor: Editor) -> Editor:
+    """Return an editor in a git repository, in a file with a change that is not committed."""
+    path = editor.write("a.lua", "".join(f"local v{n} = {n}\n" for n in range(1, 31)))
+    make_repository(editor.work)
+    path.write_text(path.read_text().replace("v3 = 3", "v3 = 30"))
+    return editor
+
+
+def signs(editor: Editor) -> str:
+    """Return the sign column of the rows with signs, such as `3┃ 20┃`."""
+    editor.cmd("set number signcolumn=yes")
+    rows = (re.match(r"(\S)\s+(\d+) ", row) for row in editor.screen())
+    return " ".join(f"{found[2]}{found[1]}" for found in rows if found)
+
+
+@pytest.mark.parametrize("name", ["gitsigns.nvim", "mini.diff"])
+def test_hunks_of_an_agent_are_drawn_over_those_of_git(repository: Editor, name: str) -> None:
+    editor = repository
+    add_plugin(editor, name)
+    editor.lua(
+        "require('gitsigns').setup({ signs = { change = { text = '~' } } })"
+        if name == "gitsigns.nvim"
+        else "require('mini.diff').setup({ view = { style = 'sign', signs = { change = '~' } } })"
+    )
+    editor.cmd("nmap ]h <Cmd>let g:user_key = 1<CR>")
+    editor.agent("script")
+    path = editor.work / "a.lua"
+    editor.open(path)
+    until(lambda: signs(editor) == "3~")
+    editor.turn(f"replace {path} 'local v20 = 20' 'local v20 = 21'")
+    until(lambda: signs(editor) == "3~ 20┃")
+    editor.keys("gg]h")
+    assert editor.lua("return vim.api.nvim_win_get_cursor(0)[1]") == 20
+    editor.cmd("Acp accept all")
+    until(lambda: signs(editor) == "3~ 20~")
+    editor.keys("]h")
+    assert editor.lua("return vim.g.user_key") == 1
+    editor.lua(RECIPES[name])  # other keys for hunks of agents
+
+
+@pytest.mark.parametrize("name", ["mini.pick", "telescope.nvim", "fzf-lua", "snacks.nvim"])
+def test_a_picker_attaches_the_files_that_are_marked(editor: Editor, name: str) -> None:
+    for file in ("a.py", "b.py", "sub/c.py"):
+        editor.write(file, f"{file}\n")
+    agent = editor.agent("hello")
+    use(editor, name)
+    pick, mark, key = {
+        "mini.pick": ("Pick files tool='fallback'", "<C-x>", "<M-c>"),
+        "telescope.nvim": ("Telescope find_files", "<Tab>", "<M-c>"),
+        "fzf-lua": ("FzfLua files", "<Tab>", "<M-c>"),
+        "snacks.nvim": ("lua Snacks.picker.files()", "<Tab>", "<M-c>"),
+    }[name]
+    editor.rpc.notify("nvim_command", pick)
+    for text in ("a.py", "sub/c.py"):
+        editor.wait_screen(text)
+        editor.keys(text)
+        editor.keys(mark + "<C-u>")
+    editor.keys(key)
+    editor.wait_message("With your next prompt")
+    assert attached(editor, agent) == ["a.py", "sub/c.py"]
+
+
+def test_a_match_attaches_its_line(editor: Editor) -> None:
+    editor.write("a.py", "one\ntwo\nthree\n")
+    agent = editor.agent("hello", capabilities={"promptCapabilities": {"embeddedContext": True}})
+    use(editor, "mini.pick")
+    editor.rpc.notify(
+        "nvim_exec_lua",
+        "MiniPick.start({ source = { items = { 'a.py\\0' .. '2\\0001\\0two' } } })",
+        [],
+    )
+    editor.wait_screen("a.py")
+    editor.keys("<M-c>")
+    editor.wait_message("With your next prompt: a.py:2")
+    assert attached(editor, agent) == ["a.py#L2-L2"]
+
+
+@pytest.mark.parametrize("how", ["mksession", "localoptions", "mini.sessions"])
+def test_a_session_file_brings_no_windows_of_chats_back(
+    edit: Start, tmp_path: Path, how: str
+) -> None:
+    first, file = edit(), tmp_path / "Saved.vim"
+    first.agent("hello")
+    first.open(first.write("a.py", "one\n"))
+    first.turn("hi")
+    first.cmd("AcpPrompt")
+    first.wait("vim.bo.filetype == 'acpcomposer'")
+    first.keys("<Esc>")
+    if how == "localoptions":
+        first.cmd("set sessionoptions+=localoptions,globals")
+    if how == "mini.sessions":
+        add_plugin(first, how)
+        first.lua(f"require('mini.sessions').setup({{ directory = '{tmp_path}' }})")
+        first.lua("MiniSessions.write('Saved.vim', { force = true })")
+    else:
+        first.cmd(f"mksession {file}")
+    assert "acp://" not in file.read_text(errors="replace")
+
+    second = edit(work=first.work, env={"HOME": str(first.home)})
+    if how == "mini.sessions":
+        add_plugin(second, how)
+        second.lua(f"require('mini.sessions').setup({{ directory = '{tmp_path}' }})")
+        second.lua("MiniSessions.read('Saved.vim')")
+    else:
+        second.cmd(f"source {file}")
+    names = second.lua("return vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())")
+    assert not [name for name in names if name.startswith("acp://")]
+    assert [Path(name).name for name in second.lua(WINDOWS)] == ["a.py"]
+
+    # A session file that is loaded beside a chat leaves the chat alone.
+    second.agent("hello")
+    second.turn("hi")
+    before = second.chat()
+    second.cmd(f"source {file}")
+    second.cmd("Acp chat")
+    assert second.chat() == before
+    assert any(name == "acp://chat/1" for name in second.lua(WINDOWS))
+
+
+def test_windows_in_an_older_session_file_are_closed(editor: Editor) -> None:
+    path = editor.write("Old.vim", "vsplit\nenew\nfile acp://chat/1\ndoautoall SessionLoadPost\n")
+    editor.open(editor.write("a.py", "one\n"))
+    editor.cmd(f"source {path}")
+    assert [Path(name).name for name in editor.lua(WINDOWS)] == ["a.py"]
+    assert editor.lua("return vim.fn.bufexists('acp://chat/1')") == 0
