@@ -73,6 +73,23 @@ def test_a_session_starts_with_the_values_of_its_preset(editor: Editor) -> None:
     assert "session 1: idle, agent other, preset work" in editor.lines("acp://info")
 
 
+def test_the_mode_of_a_preset_is_a_config_option_in_version_2(editor: Editor) -> None:
+    mode = {
+        "id": "how",
+        "name": "Mode",
+        "category": "mode",
+        "type": "select",
+        "currentValue": "ask",
+        "options": [{"value": "ask", "name": "Ask"}, {"value": "code", "name": "Code"}],
+    }
+    choices = {"configOptions": [mode, *MODES["configOptions"]]}
+    traffic = editor.agent("chooser", name="other", new_session=choices, protocol=2)
+    preset = {"model": "large", "mode": "code", "options": {"fast": True}}
+    editor.setup({"presets": {"work": preset}})
+    assert new(editor, "work")["modes"]["current"] == "code"
+    assert set_values(traffic) == {"how": "code", "model": "large", "fast": True}
+
+
 def test_a_model_or_mode_that_the_agent_lacks_is_named_in_the_chat(editor: Editor) -> None:
     two_agents(editor)
     preset = {"agent": "other", "model": "huge", "mode": "plan", "options": {"slow": True}}
