@@ -54,7 +54,6 @@ _REASONS: Final[dict[str, Reason]] = {
 
 
 GONE: Final = "all lines of this text were taken out of the file since; read it again"
-NUL: Final = "the text has a NUL, with which a file is not text"
 UNVERIFIED: Final = "the file does not hold what was written; its buffer does"
 
 
@@ -170,9 +169,6 @@ class AgentWrite:
             raise self._refuse("conflict", f"{merged.reason}; read it again")
         if _has_nothing_of(merged.text, self.believed):
             raise self._refuse("conflict", GONE)
-        added = any("\0" in line for hunk in merged.hunks for line in hunk.lines)
-        if added and not any("\0" in line for line in live.lines):
-            raise self._refuse("binary", NUL)
         return self._amended(live, merged)
 
     def _amended(self, live: Text, merged: Merged) -> Merged:

@@ -150,20 +150,6 @@ def test_carriage_returns_of_an_agent_are_line_ends_in_a_dos_file(live: AgentFil
 
 
 @states
-def test_a_text_with_a_nul_is_refused_because_it_could_not_be_read_again(
-    live: AgentFilesInNvim, state: State
-) -> None:
-    live.editor.write("f", b"one\ntwo\n")
-    state(live)
-    error = live.refused(live.write, "f", "one\nt\0wo\n")
-    assert error.data["reason"] == "binary"
-    assert live.bytes("f") == b"one\ntwo\n"
-    assert live.read("f") == "one\ntwo\n"
-    assert live.refused(live.write, "new", "\0").data["reason"] == "binary"
-    assert not (live.editor.work / "new").exists()
-
-
-@states
 def test_a_control_z_at_the_end_returns_with_the_last_line_end(
     live: AgentFilesInNvim, state: State
 ) -> None:
