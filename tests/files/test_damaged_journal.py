@@ -16,6 +16,7 @@ from acp_nvim.edits.log import framed, joined, read_on
 from acp_nvim.edits.records import Writer, batch
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.journal import journal as module
+from acp_nvim.files.journal import persistence
 from acp_nvim.files.journal.replica import META, VERSION
 from tests.support.journals import HUNKS, TEXT, TWO, folder, next_neovim, write_two_lines
 from tests.support.neovims import Neovims, pending_by_path
@@ -175,7 +176,11 @@ async def test_two_neovims_agree_on_agents_changes_since_a_checkpoint(
     assert changes[0][-1].keys() == {str(path)}
 
 
-async def test_two_neovims_agree_on_changes_since_an_older_checkpoint(started: Neovims) -> None:
+async def test_two_neovims_agree_on_changes_since_an_older_checkpoint(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The change is made while the other Neovim has later checkpoints, before these are read."""
+    monkeypatch.setattr(persistence, "DELAY_S", PATIENCE_S)  # nothing is published by the timer
     first = await started.neovim("first")
     path = first.work / "a.txt"
     path.write_text(TEXT)
@@ -183,9 +188,13 @@ async def test_two_neovims_agree_on_changes_since_an_older_checkpoint(started: N
     await first.exchange()
     second = await started.neovim("second", agents=0)
     second_session = second.add_session("other")
+    await second.exchange()
     for _ in range(4):
         await first.turn()
+    await first.exchange()
     await second.write(path, TWO, second_session)
+    async with second.core.persistence.claim([str(path)]):
+        pass
     for neovim in (first, second) * 2:
         await neovim.exchange()
     size = (folder(first) / "journal").stat().st_size
@@ -194,6 +203,7 @@ async def test_two_neovims_agree_on_changes_since_an_older_checkpoint(started: N
     assert (folder(first) / "journal").stat().st_size == size
     made = [neovim.core.files.checkpoints.lists()[0][1] for neovim in (first, second)]
     assert [it.agent_changes for it in made[0]] == [it.agent_changes for it in made[1]]
+    assert made[0][0].agent_changes.keys() == {str(path)}
 
 
 def emptied(data: bytes) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from copy import copy
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -43,6 +43,15 @@ MOVING: Final = 3
 """Number of a session's latest checkpoints that may still change."""
 
 
+class Frozen(NamedTuple):
+    """Checkpoint and its last copy."""
+
+    checkpoint: Checkpoint
+    copy: Checkpoint
+    was_moving: bool = True
+    """Whether the checkpoint could still change after the copy."""
+
+
 class SharedState:
     """Values of this process, by workspace."""
 
@@ -62,7 +71,7 @@ class SharedState:
         self._commits = commits
         self._sessions = files.sessions
         self._keys = keys
-        self._frozen: dict[int, tuple[Checkpoint, Checkpoint]] = {}
+        self._frozen: dict[int, Frozen] = {}
         self._named: dict[int, tuple[Any, str]] = {}
         self._began, self._count = time.time_ns(), 0
         self._roots: dict[str, str] = {}
@@ -137,7 +146,7 @@ class SharedState:
         )
 
     def _checkpoints(self, root: str) -> Values:
-        frozen: dict[int, tuple[Checkpoint, Checkpoint]] = {}
+        frozen: dict[int, Frozen] = {}
         values = Values()
         for kind, lists in zip((CHECKPOINT, UNDO), self._files.checkpoints.lists(), strict=True):
             for n, checkpoints in lists.items():
@@ -155,21 +164,19 @@ class SharedState:
         cwd = found.cwd if found else self._keys.infos.get(self._keys.key(n), _NO_INFO).cwd
         return self.root(cwd) if cwd else ""
 
-    def _freeze(
-        self, found: list[Checkpoint], frozen: dict[int, tuple[Checkpoint, Checkpoint]]
-    ) -> Iterator[Checkpoint]:
+    def _freeze(self, found: list[Checkpoint], frozen: dict[int, Frozen]) -> Iterator[Checkpoint]:
         """Yield copies of checkpoints, which may still change; the same copy until one does."""
         settled = len(found) - MOVING
         for at, checkpoint in enumerate(found):
             known = self._frozen.get(id(checkpoint))
             if (
                 known is None
-                or known[0] is not checkpoint
-                or (at >= settled and known[0] != known[1])
+                or known.checkpoint is not checkpoint
+                or (known.was_moving and known.checkpoint != known.copy)
             ):
-                known = checkpoint, _copy(checkpoint)
-            frozen[id(checkpoint)] = known
-            yield known[1]
+                known = Frozen(checkpoint, _copy(checkpoint))
+            frozen[id(checkpoint)] = known._replace(was_moving=at >= settled)
+            yield known.copy
 
     def _name(self, value: Any, name: str = "") -> str:
         """Return the name of a value without one of its own, the same in all processes."""
