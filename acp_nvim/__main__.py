@@ -1,5 +1,6 @@
 """`python -m acp_nvim`: the host, which exchanges msgpack-rpc with Neovim over stdio."""
 
+import atexit
 import gc
 import os
 import stat
@@ -35,12 +36,24 @@ def _early_agent() -> "EarlyAgent | None":
     return start(wanted, agent_environment())
 
 
+def _exit_if(ended: list[bool]) -> None:
+    """Exit without freeing modules and objects one by one, which takes Python 30 ms.
+
+    Neovim waits for that when the user quits.
+    """
+    if ended:
+        sys.stderr.flush()
+        os._exit(0)
+
+
 def run() -> None:
     """Start the agent that Lua named, import the host while the agent starts, and serve.
 
     The garbage collector is off during the imports, because modules are never freed. `main` enables
     it again.
     """
+    ended: list[bool] = []
+    atexit.register(_exit_if, ended)  # the first one registered is the last one called
     if sys.version_info < OLDEST:
         sys.exit(f"acp.nvim needs Python 3.11, this is {sys.version.split()[0]}")
     if not _is_connected():
@@ -50,6 +63,7 @@ def run() -> None:
     from acp_nvim.main import main
 
     main(agent)
+    ended.append(True)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,14 @@ ones. `edit(env=HURRIED_HOST)` starts an editor without this.
 files exceed them.
 """
 
+import gc
 import json
 import os
 import sys
 from pathlib import Path
 
 if sys.orig_argv[1:3] == ["-m", "acp_nvim"]:
+    gc.disable()  # as the host does before its imports
     sys.path.insert(0, str(Path.cwd()))  # `-m` does this later; the plugin may be a copy
     from acp_nvim.files import workspace
     from acp_nvim.files.checkpoints import store
