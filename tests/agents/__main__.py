@@ -1,48 +1,53 @@
-"""`python -m tests.agents SCENARIO [ARG …] [--log FILE]`; `--list` names the scenarios."""
+"""`python -m tests.agents [OPTION …] SCENARIO [ARG …]`; `--list` names the scenarios.
+
+Options, each with a value: `--log FILE`; `--capabilities JSON`, merged into agentCapabilities;
+`--new-session JSON`, further keys of session/new's result; `--speaks N`, the newest version of the
+protocol. A run of the tests starts some two thousand agents, so this imports hardly any modules.
+"""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from pathlib import Path
 
 from tests.agents.agent import Agent, End
 from tests.agents.loop import SCENARIOS, live
 
+OPTIONS = ("--log", "--capabilities", "--new-session", "--speaks")
 
-def main() -> int:
+
+def main(arguments: list[str]) -> None:
     """Run a scenario, or list all."""
-    parser = argparse.ArgumentParser(prog="tests.agents")
-    parser.add_argument("scenario", nargs="?")
-    parser.add_argument("args", nargs="*")
-    parser.add_argument("--log", type=Path)
-    parser.add_argument("--capabilities", type=json.loads, help="agentCapabilities, merged in")
-    parser.add_argument(
-        "--new-session", type=json.loads, help="further keys of session/new's result"
-    )
-    parser.add_argument("--speaks", type=int, default=1, help="the newest version of the protocol")
-    parser.add_argument("--list", action="store_true")
-    given = parser.parse_args()
-    if given.list or not given.scenario:
+    if arguments in ([], ["--list"]):
         SCENARIOS.load()
         for name, entry in sorted(SCENARIOS.items()):
             first, *_ = (entry.run.__doc__ or "").strip().splitlines() or [""]
             print(f"{name:24} {first}")
-        return 0
-    agent = speaking(given.speaks)(given.log)
-    agent.capabilities |= given.capabilities or {}
-    agent.new_session |= given.new_session or {}
+        return
+    given, name, args = parsed(arguments)
+    agent = speaking(given.get("--speaks", "1"))(given.get("--log"))
+    agent.capabilities |= json.loads(given.get("--capabilities", "{}"))
+    agent.new_session |= json.loads(given.get("--new-session", "{}"))
     try:
-        live(agent, given.scenario, given.args)
+        live(agent, name, args)
     except End:
-        return 0
-    return 0
+        return
 
 
-def speaking(version: int) -> type[Agent]:
+def parsed(arguments: list[str]) -> tuple[dict[str, str], str, list[str]]:
+    """Return the options, the name of the scenario, and its arguments."""
+    given: dict[str, str] = {}
+    option, *rest = arguments
+    while option in OPTIONS and len(rest) > 1:
+        given[option], option, *rest = rest
+    if option.startswith("-"):
+        sys.exit(f"tests.agents: no option {option}, or no scenario after it")
+    return given, option, rest
+
+
+def speaking(version: str) -> type[Agent]:
     """Return the agent class that speaks at most this version of the protocol."""
-    if version == 2:
+    if version == "2":
         from tests.agents.version2 import Agent2
 
         return Agent2
@@ -50,4 +55,4 @@ def speaking(version: int) -> type[Agent]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(sys.argv[1:])

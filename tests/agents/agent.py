@@ -12,10 +12,12 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NoReturn
 
-Frame = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the import would be a tenth of the start of an agent
+    from typing import Any, NoReturn
+
+Frame = dict[str, "Any"]
 
 
 class End(Exception):
@@ -29,8 +31,9 @@ class Cancelled(Exception):
 class Agent:
     """A scripted agent: frames in and out, and the behaviour that all agents share."""
 
-    def __init__(self, log: Path | None = None) -> None:
-        self._log = log.open("ab", buffering=0) if log else None
+    def __init__(self, log: str | None = None) -> None:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        self._log = os.open(log, flags, 0o666) if log else None
         self._buffer = b""
         self._next = 0
         self.waiting: list[Frame] = []
@@ -229,4 +232,4 @@ class Agent:
     def _record(self, direction: str, **what: Any) -> None:
         if self._log is not None:
             entry = {"t": time.monotonic(), "dir": direction, **what}
-            self._log.write(json.dumps(entry).encode() + b"\n")
+            os.write(self._log, json.dumps(entry).encode() + b"\n")

@@ -126,9 +126,9 @@ def refuses_session(agent: Agent, code: str = "-32603") -> None:
 def exit_once(agent: Agent, mark: str, then: str = "hello", code: str = "5") -> None:
     """Exit during a turn if the file MARK does not exist yet. Otherwise run THEN."""
     handshake(agent)
-    if os.path.exists(mark):  # noqa: PTH110
+    if os.path.exists(mark):
         serve(agent, SCENARIOS[then].run, [])
-    with open(mark, "x"):  # noqa: PTH123
+    with open(mark, "x"):
         pass
     serve(agent, SCENARIOS["exit"].run, [code])
 
@@ -204,7 +204,7 @@ def withholds(agent: Agent, method: str, mark: str, then: str, *args: str) -> No
     reply = agent.reply
 
     def late(request: Frame, result: Any) -> None:
-        while request["method"] == method and not os.path.exists(mark):  # noqa: PTH110
+        while request["method"] == method and not os.path.exists(mark):
             agent.check_cancel(0.02)
         reply(request, result)
 

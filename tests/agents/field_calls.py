@@ -48,7 +48,7 @@ def field_files(agent: Agent) -> None:
     """Pi, fast-agent and Cline: give the file only in the raw input, or in a title with raw
     JSON.
     """
-    cwd = os.getcwd()  # noqa: PTH109
+    cwd = os.getcwd()
     for id, title, raw in (
         ("pi", "read", {"path": f"{cwd}/pi.txt"}),
         ("fast", "read_text_file", {"path": "two.txt"}),
@@ -69,7 +69,7 @@ def field_files(agent: Agent) -> None:
 @scenario
 def field_edits(agent: Agent) -> None:
     """Vibe: name the same edit in title, diff and text of a call. Qwen: ask with raw arguments."""
-    path = os.path.join(os.getcwd(), "one.txt")  # noqa: PTH109, PTH118
+    path = os.path.join(os.getcwd(), "one.txt")
     diff = {"type": "diff", "path": path, "oldText": "beta", "newText": "BETA"}
     raw = {"filePath": path, "oldString": "beta", "newString": "BETA", "replaceAll": False}
     call = {"toolCallId": "edit", "title": "Editing one.txt", "kind": "edit", "rawInput": raw}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import Any
 
 from tests.agents.agent import Agent, Frame
 from tests.agents.loop import scenario
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def report_outcome(agent: Agent, what: str, response: Frame) -> Any:
@@ -71,7 +74,7 @@ def reads(agent: Agent, path: str, count: str = "1000") -> None:
 def write_disk(agent: Agent, path: str, *text: str) -> None:
     """Write PATH on disk, without the client. TEXT is as in `write`."""
     content = json.loads(" ".join(text))
-    with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
+    with open(path, "w", encoding="utf-8", newline="") as file:
         file.write(content)
     agent.note(f"wrote {path}")
 

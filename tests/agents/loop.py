@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import importlib
-import re
+import os
 import shlex
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
 
 from tests.agents.agent import Agent, Cancelled, Frame
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Scenario = Callable[..., None]
 
 
-class Entry(NamedTuple):
-    """A scenario and its form."""
+class Entry:
+    """A scenario, and whether it is the `whole` life of the process, from its first byte."""
 
-    run: Scenario
-    whole: bool  # whether it runs from the first byte of the process
+    def __init__(self, run: Scenario, *, whole: bool) -> None:
+        self.run, self.whole = run, whole
 
 
 class Scenarios(dict[str, Entry]):
@@ -30,10 +32,15 @@ class Scenarios(dict[str, Entry]):
 
     def __missing__(self, name: str) -> Entry:
         """Find the scenario in the sources. Raise KeyError."""
-        defined = re.compile(rf"^@(?:scenario|whole_life)\ndef {re.escape(name)}_?\(", re.MULTILINE)
-        for path in MODULES:
-            if defined.search(path.read_text(encoding="utf-8")):
-                importlib.import_module(f"tests.agents.{path.stem}")
+        heads = [
+            f"\n@{kind}\ndef {name}{end}(".encode()
+            for kind in ("scenario", "whole_life")
+            for end in ("", "_")
+        ]
+        for module in MODULES:
+            source = _source(module)
+            if any(head in source for head in heads):
+                importlib.import_module(f"tests.agents.{module}")
                 break
         if name in self:
             return self[name]
@@ -41,11 +48,22 @@ class Scenarios(dict[str, Entry]):
 
     def load(self) -> None:
         """Import all scenarios."""
-        for path in MODULES:
-            importlib.import_module(f"tests.agents.{path.stem}")
+        for module in MODULES:
+            importlib.import_module(f"tests.agents.{module}")
 
 
-MODULES = sorted(Path(__file__).parent.glob("[!_]*.py"))
+def _source(module: str) -> bytes:
+    file = os.open(f"{FOLDER}/{module}.py", os.O_RDONLY)
+    try:
+        return os.read(file, os.fstat(file).st_size)
+    finally:
+        os.close(file)
+
+
+FOLDER = os.path.dirname(__file__)
+MODULES = sorted(
+    name[:-3] for name in os.listdir(FOLDER) if name[0] != "_" and name.endswith(".py")
+)
 SCENARIOS = Scenarios()
 
 
@@ -62,7 +80,7 @@ def whole_life(run: Scenario) -> Scenario:
 def _register(run: Scenario, *, whole: bool) -> Scenario:
     name = run.__name__.rstrip("_")
     assert name not in SCENARIOS, name
-    SCENARIOS[name] = Entry(run, whole)
+    SCENARIOS[name] = Entry(run, whole=whole)
     return run
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+import os
 
 from tests.agents.agent import Agent, Cancelled, Frame
 from tests.agents.loop import scenario, update_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 OPTIONS = [
     {"optionId": "allow", "name": "Allow", "kind": "allow_once"},
@@ -64,7 +67,7 @@ def asks_after_turn(agent: Agent) -> None:
 def permission_taken_back_later(agent: Agent, path: str) -> None:
     """Ask, and cancel the question once a file exists."""
     asks_about(agent, "p1")
-    while not Path(path).exists():
+    while not os.path.exists(path):
         agent.check_cancel(0.01)
     takes_back(agent, "p1")
     agent.answer("about p1")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
 
 from tests.agents.agent import Agent, Frame
 from tests.agents.loop import prompt_text, scenario, update_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 IMAGE = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"

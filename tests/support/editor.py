@@ -149,7 +149,7 @@ class Editor:
             entry.setdefault("protocol", 2)
         traffic = Traffic(self.home / f"agent-{len(self.traffic)}-{name}.jsonl", scenario)
         self.traffic.append(traffic)
-        command = [sys.executable, "-m", "tests.agents", "--log", str(traffic.path)]
+        command = [sys.executable, "-S", "-m", "tests.agents", "--log", str(traffic.path)]
         if capabilities is not None:
             command += ["--capabilities", json.dumps(capabilities)]
         if new_session is not None:
