@@ -1,25 +1,14 @@
-"""Attachments of a prompt: lines, files, the clipboard's image, variables, content blocks."""
+"""The verb `attach`: files and the clipboard's image for the next prompt."""
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from acp_nvim import wording
-from acp_nvim.agent.git_branch import git_branch
-from acp_nvim.agent.prompts.media import TEXT_BYTES, attachment, mime_of
+from acp_nvim.agent.prompts.media import mime_of
 from acp_nvim.app import Host
 from acp_nvim.files.bytes import private_files
-from acp_nvim.nvim.buffers import texts_of
 from acp_nvim.nvim.environment import agent_environment
-from acp_nvim.protocol import codec, schema
-from acp_nvim.protocol.errors import RemoteProtocolError
-from acp_nvim.session.prompts import BUFFER_URI, Attachment, Excerpt, Prompt, Variable
 from acp_nvim.verbs import Args, verb
 
 
@@ -49,97 +38,3 @@ def _saved(host: Host, data: bytes) -> Path:
     path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns() % 1000:03}.{suffix}"
     private_files.write(path, data, sync=False)
     return path
-
-
-# -- arguments of the verb `prompt` --------------------------------------------------------------
-
-
-def prompt_of(host: Host, args: Args) -> Prompt:
-    """Return the prompt of the verb `prompt`. Raise `msgspec.ValidationError` for a bad block."""
-    given = [_block(n, block) for n, block in enumerate(args.get("blocks") or (), 1)]
-    text = args.get("text") or " ".join(b.text for b in given if isinstance(b, schema.TextContent))
-    variables = [_variable(item, args["cwd"]) for item in args.get("variables") or ()]
-    found = [*_ranges(args), *_files(host, args)]
-    found += [it for it in variables if it.name != "diff" and it.text]
-    diff = next((it.text for it in variables if it.name == "diff"), None)
-    late = None if diff is None else functools.partial(_diff, args["cwd"], diff)
-    meta: Mapping[str, Any] | None = args.get("meta") or None
-    delivery = args.get("delivery")
-    number = int(delivery) if delivery else None
-    unsaved = texts_of((args.get("files") or {}).get("unsaved"))
-    prompt = Prompt(text, found, given=given, meta=meta, late=late, delivery=number)
-    prompt.unsaved, prompt.untyped = unsaved, args.get("untyped")
-    return prompt
-
-
-def is_empty(prompt: Prompt) -> bool:
-    """Return whether there is nothing to send."""
-    given = any(not isinstance(b, schema.TextContent) or b.text.strip() for b in prompt.given)
-    return not (prompt.text.strip() or given or prompt.attachments or prompt.late)
-
-
-def _block(number: int, block: Any) -> Any:
-    """Decode a content block from Lua (v1/content)."""
-    if isinstance(block, str):
-        return schema.TextContent(block)
-    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
-        raise msgspec.ValidationError(wording.BLOCK_WITHOUT_TYPE.format(number=number))
-    try:
-        found: Any = codec.decode(schema.ContentBlock, msgspec.json.encode(block))  # type: ignore[arg-type]
-    except RemoteProtocolError as error:
-        raise msgspec.ValidationError(
-            wording.BLOCK_WRONG.format(number=number, reason=error)
-        ) from error
-    if isinstance(found, schema.UnknownContent):
-        raise msgspec.ValidationError(
-            wording.BLOCK_OF_UNKNOWN_TYPE.format(
-                number=number, type=found.type, types="text, image, audio, resource_link, resource"
-            )
-        )
-    return found
-
-
-def _ranges(args: Args) -> list[Attachment]:
-    """Return the attached lines of buffers. `range` is the last of `ranges`."""
-    lines = args.get("ranges") or ([args["range"]] if args.get("range") else [])
-    return [_excerpt(one, args["cwd"]) for one in lines]
-
-
-def _excerpt(lines: Args, cwd: str) -> Excerpt:
-    """Return lines of a buffer as an attachment. A buffer without a file has its number as path."""
-    name = lines.get("path")
-    path = str(Path(cwd, name)) if name else f"{BUFFER_URI}{lines.get('bufnr', 0)}"
-    mime = mime_of(path, b"") if name else "text/plain"
-    return Excerpt(path, lines["text"], lines.get("first"), lines.get("last"), mime)
-
-
-def _files(host: Host, args: Args) -> list[Attachment]:
-    """Return the attached files, with the text of the buffer if that has unsaved changes."""
-    found: list[Attachment] = []
-    for item in args.get("attach") or ():
-        path, live = (item["path"], item.get("text")) if isinstance(item, dict) else (item, None)
-        found.append(attachment(str(path), live, lambda line: host.echo("info", line)))
-    return found
-
-
-def _variable(item: Args, cwd: str) -> Variable:
-    name, text = str(item["name"]), str(item["text"])
-    return Variable(name, (git_branch(cwd) or "") if name == "branch" else _cut(text))
-
-
-async def _diff(cwd: str, unsaved: str) -> Sequence[Attachment]:
-    """Return the output of `git diff` at the time of sending, and the unsaved changes."""
-    from acp_nvim.agent.prompts import git_changes
-
-    text = await git_changes.diff(cwd, agent_environment())
-    changes = "\n".join(part for part in (text, unsaved) if part)
-    return [Variable("diff", _cut(changes) or "no changes")]
-
-
-def _cut(text: str) -> str:
-    """Cut a text to the size limit of attached files, with a note of the cut."""
-    if len(text) <= TEXT_BYTES:
-        return text
-    end = text.rfind("\n", 0, TEXT_BYTES)
-    end = end if end > 0 else TEXT_BYTES
-    return f"{text[:end]}\n[cut: {len(text) - end} more characters]"

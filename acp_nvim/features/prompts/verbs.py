@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
-from acp_nvim.features.prompts.attach import is_empty, prompt_of
+from acp_nvim.host.prompting import conversation_for, is_empty, prompt_of, submit
 from acp_nvim.session import queue as waiting
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
@@ -87,24 +87,13 @@ def _send(host: Host, args: Args, sent: Prompt) -> None:
         return
     if files := args.get("files"):
         host.buffers.expect_turn(int(files["session"]), int(files["number"]))
-    conversation = _conversation(host, args)
+    conversation = conversation_for(host, args)
     if args.get("now"):
         _send_now(host, conversation, sent)
     else:
-        _submit(host, conversation, sent)
+        submit(host, conversation, sent)
     if host.settings().chat.open:
         host.screen.push("open_chat", conversation.session.n)
-
-
-def _submit(host: Host, conversation: Conversation, sent: Prompt) -> None:
-    if conversation.is_open and not conversation.session.in_turn:
-        host.pace.hold()  # the prompt is sent at once and drawn after that
-    passed = conversation.submit(sent)
-    if passed:
-        host.echo("info", wording.PROMPT_PASSED.format(count=passed))
-    elif conversation.session.in_turn and conversation.session.queue:
-        waiting = len(conversation.session.queue)
-        host.echo("info", wording.QUEUED.format(count=waiting))
 
 
 def _send_now(host: Host, conversation: Conversation, sent: Prompt) -> None:
@@ -154,33 +143,6 @@ def begin(host: Host, args: Args) -> None:
     if conversation.session.n != n:
         host.screen.push("composer_moves", n, conversation.session.n)
     conversation.open()
-
-
-def _conversation(host: Host, args: Args) -> Conversation:
-    """Return the session for a prompt, or a new one if there is none.
-
-    All prompts for a closed session go to the same new session.
-    """
-    named = None if args.get("new") else host.sessions.conversation(args.get("session"))
-    found = named
-    while found is not None and found.session.status == "closed":
-        found = (
-            None
-            if found.session.successor is None
-            else host.sessions.conversation(found.session.successor)
-        )
-    wanted = args.get("agent")
-    if found is not None and wanted in (None, "", found.session.agent):
-        return found
-    found = host.transcripts.continue_chat(named) if named is not None and not wanted else None
-    if named is not None and found is not None:
-        named.session.successor = found.session.n
-        return found
-    found = host.sessions.new(args["cwd"], wanted, preset=args.get("preset"))
-    if named is not None and named.session.status == "closed":
-        named.session.successor = found.session.n
-        host.echo("info", wording.SESSION_CLOSED.format(session=named.session.n))
-    return found
 
 
 @verb("cancel")
