@@ -74,6 +74,7 @@ FEATURES: Final = (
     "unsaved",
     "blame",
     "chat",
+    "edit",
     "extensions",
     "forms",
     "library",
@@ -143,7 +144,12 @@ class Host:
     # -- construction -----------------------------------------------------------------------------
 
     def _files(self) -> Files:
-        view = ReviewView(self.screen.push, self.notices.notice, self.session_list.get)
+        view = ReviewView(
+            self.screen.push,
+            self.notices.notice,
+            self.session_list.get,
+            self.observers.titles,
+        )
         return Files(self.buffers, view, self.options.files, self.session_list.all)
 
     def _workspace(self) -> Workspace[Session]:

@@ -115,6 +115,15 @@ TURN_ENDED: Final = "The turn ended: {reason}"
 CUT_LIST: Final = "{what}: showing the first {shown:,} of {all:,}"
 BLOCK_LEFT_OUT: Final = "{what} was left out: the agent does not accept it"
 
+# Inline edits
+EDIT_CANCELLED: Final = "Edit cancelled: {edit}"
+EDIT_FAILED: Final = "Edit failed: {edit}: {reason}"
+EDIT_STOPPED: Final = "Edit stopped: {edit}: {reason}"
+EDIT_NOTHING: Final = "Nothing changed: {edit}"
+EDIT_WITHOUT_CHANGE: Final = "Nothing changed: {edit}: {answer}"
+EDIT_ANSWERED: Final = "Nothing changed, the answer is text. :Acp sessions opens it: {edit}"
+EDIT_ANSWERED_HERE: Final = "Nothing changed, the answer is text. :Acp chat shows it: {edit}"
+
 # Attachments of a prompt
 NO_IMAGE_PROGRAM: Final = "Cannot read images from the clipboard: {advice}"
 NO_IMAGE: Final = "No image in the clipboard"

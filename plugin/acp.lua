@@ -83,6 +83,8 @@ end
 
 plug('n', 'prompt', '<Cmd>AcpPrompt<CR>')
 plug('x', 'prompt', ':AcpPrompt<CR>')
+plug('n', 'edit', '<Cmd>Acp edit<CR>')
+plug('x', 'edit', ':Acp edit<CR>')
 plug('n', 'cancel', '<Cmd>AcpCancel<CR>')
 plug('n', 'chat', '<Cmd>Acp chat<CR>')
 plug('n', 'allow', '<Cmd>Acp allow<CR>')

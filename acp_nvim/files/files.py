@@ -21,6 +21,8 @@ from acp_nvim.files.review.pending_view import PendingView
 from acp_nvim.files.review.user_edits import UserEdits
 from acp_nvim.tasks import Trigger
 
+OnWritten = Callable[[AgentSession, str, Text | None, Text, Text], None]
+
 
 class Files:
     """State of all files that agents and the user share, and the ports to editor and screen.
@@ -82,6 +84,8 @@ class Authors:
 
     def __init__(self, options: Callable[[], FileOptions]) -> None:
         self.recorders: list[Authorship] = []
+        self.on_written: list[OnWritten] = []
+        """Observers of all writes, with the arguments of `Authorship.on_write`."""
         self._options = options
 
     def _active(self) -> Sequence[Authorship]:
@@ -90,6 +94,8 @@ class Authors:
     def on_write(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
+        for observer in self.on_written:
+            observer(session, path, before, agents, after)
         for recorder in self._active():
             recorder.on_write(session, path, before, agents, after)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
@@ -12,6 +12,7 @@ from acp_nvim.agent.notify import notify
 from acp_nvim.agent.prompts.own_turns import OwnTurns
 from acp_nvim.agent.serving.overwrites import Overwrites
 from acp_nvim.agent.serving.tool_call_watch import ToolCallWatch
+from acp_nvim.edits.pending import Pending
 from acp_nvim.nvim.pace import Pace
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.calls.tool_calls import ToolCall
@@ -40,6 +41,11 @@ class HostObservers(Struct, frozen=True, eq=False):
     """Functions that are called once, when an agent is first offered the editor's tools."""
     on_setup: list[Callable[[dict[str, Any]], None]] = field(default_factory=list)
     """The options are set. Called with the arguments of the verb `setup`."""
+    hunk_titles: list[Callable[[Pending], Sequence[str]]] = field(default_factory=list)
+    """Functions that return a title for each pending hunk of a file, or nothing.
+
+    A hunk without a title has an empty one.
+    """
     on_file_read: list[Callable[[Session, str], None]] = field(default_factory=list)
     """The agent of a session reads a file through the editor."""
     on_login_needed: list[Callable[[Connection, Resume | None], None]] = field(default_factory=list)
@@ -73,6 +79,10 @@ class HostObservers(Struct, frozen=True, eq=False):
     def file_read(self, session: Session, path: str) -> None:
         """Report that the agent of a session reads a file through the editor."""
         notify(self.on_file_read, session, path)
+
+    def titles(self, entry: Pending) -> Sequence[str]:
+        """Return a title for each hunk of a file, or nothing if no hunk has one."""
+        return next(filter(None, (titles(entry) for titles in self.hunk_titles)), ())
 
     def tools(self) -> Iterator[Tool[Any]]:
         """Yield the tools of all lists."""

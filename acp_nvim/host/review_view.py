@@ -32,20 +32,23 @@ class ReviewView:
         push: Callable[..., None],
         notice: Callable[[str], None],
         session: Callable[[int], Session],
+        titles: Callable[[Pending], Sequence[str]],
     ) -> None:
         """``push`` queues a frame operation. ``notice`` shows a message outside of any session.
 
-        ``session`` returns a session by its number.
+        ``session`` returns a session by its number, ``titles`` those of hunks
+        (`HostObservers.titles`).
         """
         self._push = push
         self._notice = notice
         self._session = session
+        self._titles = titles
 
     def hunks(self, path: str, entry: Pending | None, tick: int | None) -> None:
         if entry is None:
             self._push("hunks", path, [], {"kind": "modified", "conflict": False})
         else:
-            listed = rows(entry)
+            listed = rows(entry, self._titles(entry))
             self._push("hunks", path, listed, meta(entry, listed, tick))
 
     def pending(self, paths: Sequence[str]) -> None:
@@ -57,7 +60,7 @@ class ReviewView:
     def summary(
         self, session: AgentSession, entries: Sequence[Pending], *, silent: bool = False
     ) -> None:
-        edits = [summary(entry) for entry in entries]
+        edits = [summary(entry, self._titles(entry)) for entry in entries]
         self._session(session.n).review_edits(edits, silent=silent)
 
     def report_edit(
@@ -83,21 +86,22 @@ class ReviewView:
         self._push("echo", "info", text)
 
 
-def rows(entry: Pending) -> list[Table]:
+def rows(entry: Pending, titles: Sequence[str] = ()) -> list[Table]:
     """Return the hunks for `acp.features.review.inline`, none if the file no longer exists.
 
-    ``more`` counts the removed lines that are left out.
+    ``more`` counts the removed lines that are left out. ``titles`` are those of the hunks, or none.
     """
     if entry.live is None:
         return []
     found: list[Table] = []
     left = MAX_REMOVED
-    for hunk in entry.hunks[:MAX_MARKED]:
+    for at, hunk in enumerate(entry.hunks[:MAX_MARKED]):
         removed = entry.removed_lines(hunk)
         sent = removed[: max(left, LEAST_REMOVED)]
         left -= len(sent)
         kind = "changed" if removed and hunk.lines else "added" if hunk.lines else "removed"
         row = {"first": hunk.new_start, "last": hunk.new_end, "removed": list(sent), "kind": kind}
+        row |= {"title": titles[at]} if titles and titles[at] else {}
         found.append(row | {"more": len(removed) - len(sent)} if sent != removed else row)
     return found
 
@@ -132,11 +136,12 @@ def meta(entry: Pending, listed: Sequence[Table], tick: int | None) -> Table:
     return found if tick is None else found | {"tick": tick}
 
 
-def summary(entry: Pending) -> Table:
-    """Return an entry of `state().edits`."""
+def summary(entry: Pending, titles: Sequence[str] = ()) -> Table:
+    """Return an entry of `state().edits`. ``titles`` are those of the hunks, or none."""
     counts = entry.summary()
     noted = note(entry)
-    extra = {"note": noted} if noted else {}
+    extra: Table = {"note": noted} if noted else {}
+    extra |= {"instructions": list(dict.fromkeys(filter(None, titles)))} if any(titles) else {}
     return extra | {
         "path": counts.path,
         "hunks": counts.hunks,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 from acp_nvim import wording
 from acp_nvim.agent.agents import is_agent
@@ -61,8 +62,9 @@ class Sessions:
         title: str | None = None,
         n: int = 0,
         preset: str | None = None,
+        purpose: Literal["edit"] | None = None,
     ) -> Conversation:
-        """Create a session and make it current, without sending anything.
+        """Create a session, without sending anything. Without a `purpose`, make it current.
 
         Its number is the next one, and at least `n`. `origin` determines how `Conversation.open`
         opens it at the agent. A `preset` that is no longer configured is dropped.
@@ -75,10 +77,12 @@ class Sessions:
         number = self._list.next_number()
         session = Session(number, agent, cwd, self.directories(cwd), self._observer)
         session.title, session.preset = title, preset if known else None
+        session.purpose = purpose
         conversation = self._begin(session, origin)
         self._screen.add(session)
         self._workspace.prepare(session)
-        self.make_current(session.n)
+        if purpose is None:
+            self.make_current(session.n)
         return conversation
 
     def named(self, cwd: str, name: str | None) -> Conversation:
@@ -138,7 +142,7 @@ class Sessions:
         memory.unfreeze_objects()
         self._workspace.files.bases.forget(str(n))
         others = (c for key, c in self.conversations.items() if key != n)
-        rest = [c for c in others if c.session.status != "closed"]
+        rest = [c for c in others if c.session.status != "closed" and c.session.purpose is None]
         if self.current == n and rest:
             self.make_current(max(rest, key=lambda c: c.used).session.n)
 
@@ -177,10 +181,10 @@ class Sessions:
         self.leave(session.n)
 
     def on_worth_storing(self, session: Session, connection: Connection, topic: str) -> None:
-        """Add a session to the index if its agent can reopen it."""
+        """Add a session to the index if its agent can reopen it and it has no purpose."""
         capable = connection.agent.capabilities.load_session is True
         capable = capable or bool(connection.agent.session_capabilities.resume)
-        if self.index is not None and capable:
+        if self.index is not None and capable and session.purpose is None:
             self.index.remember(
                 session.agent, session.id, session.cwd, session.title or topic, session.preset
             )

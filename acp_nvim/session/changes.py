@@ -13,6 +13,7 @@ FROM_THE_START = (
     *("agent", "cwd", "status", "title", "tool_calls", "queue", "plan", "commands", "options"),
     *(
         "preset",
+        "purpose",
         "trust",
         "permissions",
         "elicitations",

@@ -53,6 +53,8 @@ class Excerpt(Struct, frozen=True):
     first: int | None = None
     last: int | None = None
     mime_type: str | None = None
+    is_quoted: bool = False
+    """Whether an agent without embedded context gets it as text instead of a link."""
 
     @property
     def uri(self) -> str:
@@ -274,7 +276,7 @@ def _block(item: Attachment, capabilities: schema.PromptCapabilities) -> Any:
             uri=item.uri, text=item.text, **_known(mime_type=item.mime_type)
         )
         return schema.EmbeddedResource(contents)
-    if item.is_no_file:
+    if item.is_no_file or item.is_quoted:
         return schema.TextContent("\n\n" + quoted(item.name, item.text) + "\n")
     return schema.ResourceLink(uri=item.uri, name=item.name, **_known(mime_type=item.mime_type))
 

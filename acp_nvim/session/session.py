@@ -100,6 +100,8 @@ class Session:
     title: str | None = None
     preset: str | None = None
     """Name of its preset (option `presets`)."""
+    purpose: Literal["edit"] | None = None
+    """Task for which it was created without a chat window. It is closed when that is done."""
     trust: Literal["edits", "all"] | None = None
     """Permissions that are allowed without a question (`:Acp trust`)."""
     kept_rules: Callable[[], Sequence[Any]] = tuple
@@ -272,6 +274,11 @@ class Session:
         """Stop offering the editor's tools."""
         self.tools = None
         self.change("tools")
+
+    def adopt(self) -> None:
+        """Drop the purpose. The session stays open, for the user."""
+        self.purpose = None
+        self.change("purpose")
 
     def keep_checkpoints(self, listed: list[dict[str, Any]]) -> None:
         """Set the checkpoints for `state().checkpoints`."""

@@ -53,8 +53,11 @@ def _options(session: Session, update: schema.ConfigOptionUpdate) -> None:
 
 
 def _info(session: Session, update: schema.SessionInfoUpdate) -> None:
-    """Set the title. Null clears it, an absent title leaves it."""
-    if update.title is not UNSET:
+    """Set the title. Null clears it, an absent title leaves it.
+
+    A session with a purpose has its own title.
+    """
+    if update.title is not UNSET and session.purpose is None:
         session.title = update.title
         session.change("title")
 

@@ -65,6 +65,7 @@
 ---@field id? string
 ---@field agent string
 ---@field preset? string
+---@field purpose? 'edit' task for which it was created without a chat window
 ---@field trust? 'edits'|'all' permissions that are allowed without a question
 ---@field title? string
 ---@field cwd string
@@ -151,6 +152,7 @@
 ---@field conflict? boolean
 ---@field named boolean whether the agent has named the changed file
 ---@field note? string a change that no line shows, of line endings, BOM or final newline
+---@field instructions? string[] those of the inline edits that made hunks
 
 ---@class acp.Terminal
 ---@field id string

@@ -142,6 +142,17 @@ class Agent:
         """Wait for the next frame with a method. Responses stay in `waiting`."""
         return self._take(lambda f: "method" in f)
 
+    def poll(self, seconds: float) -> Frame | None:
+        """Return the next frame with a method, or None if none comes within this time."""
+        end = time.monotonic() + seconds
+        while True:
+            for index, frame in enumerate(self.waiting):
+                if "method" in frame:
+                    return self.waiting.pop(index)
+            if not self._ready(max(0.0, end - time.monotonic())):
+                return None
+            self.waiting.append(self._read())
+
     def wait_for_cancel(self) -> NoReturn:
         """Wait until the user cancels, then end the turn as cancelled."""
         self._take(self._is_cancel)

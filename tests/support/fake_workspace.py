@@ -74,7 +74,9 @@ class FakeWorkspace:
         self.told: list[str] = []
         """Notices and lines for the user."""
         recorder = Recorder()
-        view = ReviewView(self._pushed, self.told.append, lambda n: self.sessions[n - 1])
+        view = ReviewView(
+            self._pushed, self.told.append, lambda n: self.sessions[n - 1], lambda _: ()
+        )
         files = Files(NvimBuffers(bridge), view, lambda: self.options, lambda: self.sessions)
         files.authors.recorders.append(self)
         self.core: Workspace[Session] = Workspace(

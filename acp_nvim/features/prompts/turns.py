@@ -46,9 +46,12 @@ class PromptView(Struct, frozen=True, eq=False):
         self.sent.on_returned(prompt)
 
     def on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
-        """Put the prompt back into its composer, with its attachments."""
+        """Put the prompt back into its composer, with its attachments.
+
+        Sessions with a purpose have no composer.
+        """
         self.sent.on_returned(prompt)
-        if prompt.text or prompt.attachments:
+        if session.purpose is None and (prompt.text or prompt.attachments):
             self.screen.push("composer", session.n, prompt.text, prompt.files(), prompt.ranges())
 
     async def on_turn_ended(self, session: Session) -> None:

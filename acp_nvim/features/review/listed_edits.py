@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from acp_nvim import wording
 from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.pending import Parked, Pending
@@ -10,8 +12,8 @@ from acp_nvim.files.bytes import obstacles
 from acp_nvim.host.review_view import MAX_MARKED, Table, note, summary
 
 
-def quickfix(entry: Pending) -> list[Table]:
-    """Return an item for each hunk (`:help setqflist-what`).
+def quickfix(entry: Pending, titles: Sequence[str] = ()) -> list[Table]:
+    """Return an item for each hunk (`:help setqflist-what`). ``titles`` are those of the hunks.
 
     A file that no longer exists or has a conflict gets one item.
     """
@@ -22,7 +24,8 @@ def quickfix(entry: Pending) -> list[Table]:
         instead = obstacles.describe(entry.path)
         text = f"deleted: {instead} is there now" if instead else "deleted"
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "I"}]
-    found = [_item(entry, hunk) for hunk in entry.hunks[:MAX_MARKED]]
+    hunks = entry.hunks[:MAX_MARKED]
+    found = [_item(entry, *each) for each in zip(hunks, titles or [""] * len(hunks), strict=False)]
     noted = note(entry)
     if noted or not found:
         empty = f"renamed from {entry.origin}" if entry.origin else "created, empty"
@@ -31,9 +34,10 @@ def quickfix(entry: Pending) -> list[Table]:
     return found
 
 
-def _item(entry: Pending, hunk: Hunk) -> Table:
+def _item(entry: Pending, hunk: Hunk, title: str) -> Table:
     removed = entry.removed_lines(hunk)
     shown = next((line.strip() for line in (*hunk.lines, *removed) if line.strip()), "")
+    shown = f"{title} · {shown}" if title else shown
     text = f"+{len(hunk.lines)} -{len(removed)} {shown}".rstrip()
     item: Table = {"filename": entry.path, "lnum": hunk.new_start + 1, "text": text, "type": "I"}
     return item | {"end_lnum": hunk.new_end} if hunk.new_end > hunk.new_start + 1 else item
@@ -46,9 +50,9 @@ def parked_items(parked: Parked) -> list[Table]:
     return [item | {"text": line.format(text=item["text"])} for item in quickfix(parked.entry)]
 
 
-def review(entry: Pending, loaded: bool) -> Table:
+def review(entry: Pending, loaded: bool, titles: Sequence[str] = ()) -> Table:
     """Return a file for the review. `live` is left out if a buffer has the file."""
-    found = summary(entry)
+    found = summary(entry, titles)
     found["base"] = _lines(entry.base)
     found["base_eol"] = entry.base.eol if entry.base else True
     if not loaded:

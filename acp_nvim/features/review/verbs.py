@@ -208,7 +208,8 @@ def drop_parked(host: Host, args: Args) -> None:
 async def edits(host: Host, args: Args) -> None:
     """Put the pending hunks of all files into the quickfix list."""
     found = await _fresh(host)
-    items = [item for entry in found for item in listed_edits.quickfix(entry)]
+    titles = host.observers.titles
+    items = [item for it in found for item in listed_edits.quickfix(it, titles(it))]
     host.screen.push("quickfix", items, wording.EDITS_TITLE)
 
 
@@ -231,8 +232,11 @@ async def review(host: Host, args: Args) -> None:
         host.run("propose", {})
         return
     found.sort(key=lambda entry: entry.path != wanted)
-    buffers = host.workspace.files.buffers
-    files = [listed_edits.review(entry, buffers.get(entry.path) is not None) for entry in found]
+    buffers, titles = host.workspace.files.buffers, host.observers.titles
+    files = [
+        listed_edits.review(entry, buffers.get(entry.path) is not None, titles(entry))
+        for entry in found
+    ]
     host.screen.push("review", files)
 
 

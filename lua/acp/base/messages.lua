@@ -103,6 +103,11 @@ return {
   part_hours = '%d h ago',
   part_days = '%d d ago',
 
+  -- Inline edits
+  ask_instruction = 'Change %s: ',
+  edit_needs_name = 'This buffer has no file yet. :w {file} gives it one',
+  edit_needs_file = 'Only files can be edited in place. :AcpPrompt takes lines of any buffer',
+
   -- Following
   following = 'Following %s',
   following_paused = 'Paused. :Acp follow resumes',

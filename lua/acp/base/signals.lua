@@ -29,10 +29,12 @@
 ---   prompt_written (n, text)                 the user has sent the text of composer n
 ---   prompts_wanted ()                        return the prompts that a composer can insert
 ---   lines_chosen (bufnr, first, last)        return a range for `prompt_wanted`; it follows edits
+---   prompt_context (text)                    return arguments of the verb `prompt` for a text
 ---   prompt_typed (n)                         `:AcpPrompt` has sent a prompt to session n
 ---   prompt_goes ()                           a prompt goes to the host
 ---   prompt_sent (id)                         the host has sent a prompt to its agent
 ---   prompt_comes_back (n, text, paths, ranges)   a prompt could not be sent
+---   cancel_here ()                           cancel work at the cursor; return whether any
 ---   cancel_pressed (n)                       cancel the turn of session n
 --- Texts that outlive Neovim
 ---   draft_changed ()                         the user changed a draft

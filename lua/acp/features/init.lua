@@ -17,6 +17,7 @@ local NAMES = {
   'agents',
   'blame',
   'checkpoints',
+  'edit',
   'extensions',
   'follow',
   'forms',

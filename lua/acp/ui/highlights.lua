@@ -63,6 +63,7 @@ M.groups = {
   AcpConflict = 'DiagnosticError',
   AcpComment = 'DiagnosticInfo',
   AcpBlame = 'Comment',
+  AcpEdit = 'DiagnosticInfo', -- inline edits that are not over
   -- places the agent works at or shows
   AcpShown = 'Visual',
   AcpShownText = 'DiagnosticInfo',

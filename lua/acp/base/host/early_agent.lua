@@ -9,12 +9,15 @@ local MAX_BYTES = 100000
 ---@return string
 local function line(text) return (text:gsub('%%', '%%25'):gsub('\n', '%%0A')) end
 
---- Return the first queued `prompt` or `begin`.
+--- Verbs that start an agent.
+local STARTS = { prompt = true, begin = true, edit = true }
+
+--- Return the first queued verb that starts an agent.
 ---@param verbs { [1]: string, [2]: table|nil }[]
 ---@return table? args of its verb
 local function first(verbs)
   for _, verb in ipairs(verbs) do
-    if verb[1] == 'prompt' or verb[1] == 'begin' then return verb[2] end
+    if STARTS[verb[1]] then return verb[2] end
   end
 end
 

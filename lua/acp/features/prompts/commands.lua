@@ -55,8 +55,10 @@ local function at_work(n)
   return session.status == 'running' or #(session.queue or {}) > 0
 end
 
----@param opts { bang?: boolean, session?: integer }
+---@param opts { bang?: boolean, session?: integer, name?: string } `name`: a command was entered
 local function cancel(opts)
+  local is_plain = opts.name and not opts.bang
+  if is_plain and require('acp.base.signals').emit('cancel_here') then return end
   local dropped = opts.bang and require('acp.features.prompts.held_prompts').clear()
   local running = require('acp.base.host').running()
   if dropped and not (running and at_work(opts.session)) then
@@ -70,7 +72,7 @@ local function cancel(opts)
 end
 
 --- `:AcpCancel[!]`.
----@param opts { bang?: boolean, session?: integer }
+---@param opts { bang?: boolean, session?: integer, name?: string }
 function M.cancel(opts) guard(cancel, opts) end
 
 --- Cancel the turn of a session, for the key of its windows.

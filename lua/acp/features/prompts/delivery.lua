@@ -80,7 +80,8 @@ function M.waiting()
   local found, used = {}, {}
   local sessions = require('acp.base.state').get().sessions
   for _, n in ipairs(require('acp.base.sorted_keys')(sessions)) do
-    for _, text in ipairs(sessions[n].queue or {}) do
+    local session = sessions[n]
+    for _, text in ipairs(not session.purpose and session.queue or {}) do
       found[#found + 1] = known(n, text, used)
     end
   end

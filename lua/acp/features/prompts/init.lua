@@ -46,6 +46,7 @@ return {
       if earlier then earlier.host_gone() end
     end,
     past = { 'draft_file', 'add_sent_path' },
+    prompt_context = { 'context', 'prompt' },
     prompt_comes_back = { 'composer', 'give_back' },
     prompt_sent = { 'delivery', 'on_sent' },
     prompt_wanted = { 'delivery', 'write' },

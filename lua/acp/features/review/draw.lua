@@ -18,12 +18,15 @@ local LINE, WORD = 90, 95
 --- the signs of git plugins: a line that differs from git stays so, a pending hunk does not.
 local SIGN = 200
 
+local TITLE = 60 -- cells
+
 ---@class acp.Hunk rows are 0-based and half-open, in the buffer's text
 ---@field first integer
 ---@field last integer
 ---@field removed string[] lines of the base that it replaced
 ---@field more? integer number of further such lines
 ---@field kind 'added'|'changed'|'removed'
+---@field title? string instruction of the inline edit that made it
 
 ---@class acp.Entry
 ---@field hunk acp.Hunk
@@ -55,6 +58,7 @@ local function same(old, new)
   return old.kind == new.kind
     and old.last - old.first == new.last - new.first
     and old.more == new.more
+    and old.title == new.title
     and same_lines(old.removed, new.removed)
 end
 
@@ -71,6 +75,13 @@ local function end_row(hunk, count)
   return last > M.row(hunk, count) and last or nil
 end
 
+--- Return the title of a hunk as one short line.
+---@param hunk acp.Hunk
+local function title_of(hunk)
+  local notify = require('acp.base.notify')
+  return notify.cut(notify.one_line(hunk.title --[[@as string]]), TITLE)
+end
+
 --- Return the extmark's options without the removed lines.
 ---@param entry acp.Entry
 ---@param place integer[] `{row, end_row}`, inclusive
@@ -80,10 +91,15 @@ local function options(entry, place)
   if place[2] > place[1] then
     opts.end_row, opts.end_col = place[2], 0
   end
+  local review = require('acp.config').get().review
+  if entry.hunk.title and review.inline then -- also in diff mode
+    opts.virt_text = { { '  ' .. title_of(entry.hunk), 'AcpMuted' } }
+    opts.hl_mode = 'combine'
+  end
   if not entry.hidden then
     local look = looks[entry.hunk.kind]
     opts.line_hl_group = not entry.tint and look.line or nil
-    if require('acp.config').get().review.signs then
+    if review.signs then
       opts.sign_text, opts.sign_hl_group = look.text, look.sign
     end
   end

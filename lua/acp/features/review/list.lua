@@ -33,6 +33,8 @@ local function row(file, current)
   local count = file.hunks == 1 and '1 hunk' or ('%d hunks'):format(file.hunks)
   local tail = file.hunks > 0 and not file.label and ('  %s'):format(count) or ''
   local head = ('%s %s '):format(current and '▸' or ' ', signs[file.kind] or 'M')
+  local notify, titles = require('acp.base.notify'), table.concat(file.instructions or {}, ' · ')
+  tail = titles ~= '' and ('%s  %s'):format(tail, notify.one_line(titles)) or tail
   local line = ('%s%s  %s%s'):format(head, path, sides.counts(file), tail)
   local group = file.conflict and 'AcpConflict'
     or not require('acp.features.review.sides').open(file) and 'AcpMuted'

@@ -15,6 +15,7 @@ local api = vim.api
 ---@field conflict boolean
 ---@field note? string a change that the lines do not show
 ---@field theirs? string[] the agent's text on disk, if there is a conflict
+---@field instructions? string[] those of the inline edits that made hunks
 ---@field pending boolean
 ---@field label? string shown instead of the counts
 
@@ -112,6 +113,7 @@ function M.refresh(file)
   file.pending = next(found) ~= nil
   file.hunks, file.added, file.removed = found.hunks or 0, found.added or 0, found.removed or 0
   file.conflict, file.note = found.conflict or false, found.note
+  file.instructions = found.instructions
 end
 
 --- Return the paths with pending edits that are not among these files.

@@ -40,12 +40,13 @@ function M.under_way(n, text, paths, ranges, delivery)
 end
 
 --- Return the texts of a session to its composer: the prompt of the running turn first, then the
---- queued prompts.
+--- queued prompts. Sessions with a purpose have no composer.
 local function give_back(n, session)
-  for i = #(session.queue or {}), 1, -1 do
-    signals.emit('prompt_comes_back', n, session.queue[i])
+  local queue = not session.purpose and session.queue or {}
+  for i = #queue, 1, -1 do
+    signals.emit('prompt_comes_back', n, queue[i])
   end
-  local prompt = under_way[n]
+  local prompt = not session.purpose and under_way[n]
   if prompt then signals.emit('prompt_comes_back', n, prompt.text, prompt.paths, prompt.ranges) end
   under_way[n] = nil
   require('acp.base.state').set({ 'sessions', n, 'queue' }, {})
@@ -110,7 +111,7 @@ local function record(n, session)
     options = option_values(session),
     error = session.error,
     cut = cut[n],
-    closed = session.status == 'closed' or nil,
+    closed = session.status == 'closed' or session.purpose ~= nil or nil,
   }
 end
 

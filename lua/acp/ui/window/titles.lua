@@ -23,7 +23,7 @@ local OF_SESSION = {
 function M.several()
   local open = 0
   for _, session in pairs(state.get().sessions) do
-    local takes_prompts = session.status ~= 'closed' and not session.parent
+    local takes_prompts = session.status ~= 'closed' and not (session.parent or session.purpose)
     open = open + (takes_prompts and 1 or 0)
   end
   return open > 1

@@ -1,0 +1,300 @@
+"""Inline edits of a host: their prompts, sessions, marks and results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.text import Text
+from acp_nvim.features.edit.edit_prompt import edit_prompt
+from acp_nvim.features.edit.hunk_titles import HunkTitles
+from acp_nvim.files.ports import AgentSession
+from acp_nvim.host.prompting import conversation_for, submit
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.render.text import one_line
+from acp_nvim.session import queue
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Message
+from acp_nvim.verbs import Args
+
+if TYPE_CHECKING:
+    from acp_nvim.app import Host
+
+FENCE: Final = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
+"""Beginning of a code block."""
+TITLE: Final = 40
+"""Longest instruction in a message, in characters."""
+STOPPED: Final = {
+    "refusal": wording.REFUSED,
+    "max_tokens": wording.TOKEN_LIMIT,
+    "max_turn_requests": wording.REQUEST_LIMIT,
+}
+
+
+class InlineEdit(msgspec.Struct, eq=False):
+    """One edit, from its command to the end of its turn."""
+
+    id: int
+    """Its number in Neovim."""
+    prompt: Prompt
+    conversation: Conversation
+    is_own: bool
+    """Whether its session was created for it."""
+    entries: Mapping[str, Pending] = {}
+    """Pending edits of the session when the turn began, by path."""
+    has_begun: bool = False
+    """Whether the prompt is at the agent."""
+    has_written: bool = False
+    is_cancelled: bool = False
+    failure: str = ""
+    """Reason for which the prompt came back."""
+
+    @property
+    def session(self) -> Session:
+        return self.conversation.session
+
+    @property
+    def name(self) -> str:
+        """Return the instruction for a message."""
+        return one_line(self.prompt.text, TITLE)
+
+    @property
+    def is_queued(self) -> bool:
+        """Return whether the prompt waits, here or at the agent."""
+        waiting = (*self.session.queue, *self.session.at_agent)
+        return any(prompt is self.prompt for prompt in waiting)
+
+    def begin(self, entries: Mapping[str, Pending]) -> None:
+        """Note that the prompt is being sent, with the pending edits of the session."""
+        self.has_begun, self.entries = True, entries
+
+    def wait(self) -> None:
+        """Note that the prompt is in the queue again."""
+        self.has_begun = False
+
+    def on_write(self) -> None:
+        self.has_written = True
+
+    def fail(self, reason: str) -> None:
+        """Note that the prompt came back."""
+        self.failure = reason
+
+    def cancel(self) -> None:
+        """Note that the user cancels it."""
+        self.is_cancelled = True
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """Outcome of an edit for the user. Without a message, its hunks show it."""
+
+    message: str = ""
+    level: Literal["info", "warn", "error"] = "info"
+    keeps_session: bool = False
+    """Whether the chat of the edit's session has an answer."""
+
+
+class InlineEdits:
+    """All edits that are not over. It observes prompts, turns and writes."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._edits: dict[int, InlineEdit] = {}
+        self._ended: list[Conversation] = []
+        """Sessions of edits that are over, to be closed."""
+        self._titles = HunkTitles()
+        host.observers.hunk_titles.append(self._titles.of)
+        host.observers.on_frame.append(self._on_frame)
+        host.files.authors.on_written.append(self._on_write)
+        observers = host.conversation_observers
+        observers.on_prompt_sent.append(self._on_prompt_sent)
+        observers.on_prompt_requeued.append(self._on_prompt_requeued)
+        observers.on_prompt_returned.append(self._on_prompt_returned)
+        observers.on_turn_ended.append(self._on_turn_ended)
+
+    # -- verbs ------------------------------------------------------------------------------------
+
+    def start(self, args: Args) -> None:
+        """Send the prompt of an edit, in a session of its own or, with `here`, the current one."""
+        prompt, is_own = edit_prompt(self._host, args), not args.get("here")
+        conversation = self._new(args, prompt) if is_own else conversation_for(self._host, args)
+        edit = InlineEdit(int(args["id"]), prompt, conversation, is_own)
+        self._edits[edit.id] = edit
+        self._show(edit)
+        submit(self._host, conversation, prompt)
+
+    def _new(self, args: Args, prompt: Prompt) -> Conversation:
+        """Create a session with the agent and the preset of the current one."""
+        sessions = self._host.sessions
+        current = sessions.conversation(None)
+        agent = current.session.agent if current is not None else None
+        preset = current.session.preset if current is not None else None
+        title = one_line(prompt.text)
+        return sessions.new(args["cwd"], agent, title=title, preset=preset, purpose="edit")
+
+    def cancel(self, id: int) -> None:
+        """Cancel an edit: end its turn, or take its prompt out of the queue."""
+        edit = self._edits.get(id)
+        if edit is None:
+            return
+        edit.cancel()
+        if edit.has_begun:
+            self._host.run("cancel", {"session": edit.session.n})
+        else:
+            self._withdraw(edit)
+
+    # -- observers --------------------------------------------------------------------------------
+
+    def _on_frame(self) -> None:
+        """End the edits whose prompts the user has removed from a queue.
+
+        Close the sessions of edits that are over, unless a question is open.
+        """
+        for edit in [it for it in self._edits.values() if not (it.has_begun or it.is_queued)]:
+            edit.cancel()
+            self._end(edit)
+        for conversation in list(self._ended):
+            session = conversation.session
+            if session.queue or session.in_turn:  # the user has written in its chat
+                session.adopt()
+            elif session.is_running or session.decisions:
+                continue
+            else:
+                self._host.tasks.start_soon(self._close, conversation)
+            self._ended.remove(conversation)
+
+    def _on_write(
+        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+    ) -> None:
+        self._titles.on_write(session, path, before, agents, after)
+        for edit in self._running(session.n):
+            edit.on_write()
+
+    def _on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
+        edit = self._of(prompt)
+        if edit is not None:
+            edit.begin(self._entries(session))
+            self._titles.begin(session.n, one_line(prompt.text))
+            self._show(edit)
+
+    def _on_prompt_requeued(self, session: Session, prompt: Prompt) -> None:
+        edit = self._of(prompt)
+        if edit is not None:
+            edit.wait()
+            self._titles.end(session.n)
+            self._show(edit)
+
+    def _on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
+        """Handle a prompt that could not be sent, or whose turn has failed."""
+        edit = self._of(prompt)
+        if edit is not None:
+            edit.fail(session.error or wording.AGENT_GONE)
+            if not edit.has_begun:
+                self._end(edit)
+
+    async def _on_turn_ended(self, session: Session) -> None:
+        """End the edit of the turn, and edits whose prompts came back and will not be sent."""
+        for edit in self._running(session.n):
+            self._end(edit)
+        for edit in [it for it in self._edits.values() if it.session is session]:
+            if edit.is_own and session.held:  # the agent is at its rate limit
+                edit.fail((session.error or "").partition(". ")[0])
+            if edit.is_cancelled or edit.failure:
+                self._withdraw(edit)
+
+    # -- end of an edit ---------------------------------------------------------------------------
+
+    def _withdraw(self, edit: InlineEdit) -> None:
+        """Take the prompt of an edit out of the queue, and end the edit."""
+        session = edit.session
+        queue.replace(session, [it for it in session.queue if it is not edit.prompt])
+        self._end(edit)
+
+    def _end(self, edit: InlineEdit) -> None:
+        """Remove the mark, show the outcome, and close the session of the edit, if it has one."""
+        del self._edits[edit.id]
+        if edit.has_begun:
+            self._titles.end(edit.session.n)
+        self._host.screen.push("edit_over", edit.id)
+        outcome = self._outcome(edit)
+        if outcome.message:
+            self._host.echo(outcome.level, outcome.message)
+        if not edit.is_own:
+            return
+        if outcome.keeps_session:
+            edit.session.adopt()
+            edit.conversation.store()
+        elif edit.has_begun:
+            self._ended.append(edit.conversation)
+        else:
+            self._host.tasks.start_soon(self._close, edit.conversation)
+
+    def _outcome(self, edit: InlineEdit) -> Outcome:
+        session, name = edit.session, edit.name
+        if edit.is_cancelled or (not edit.failure and session.stop_reason == "cancelled"):
+            return Outcome(wording.EDIT_CANCELLED.format(edit=name))
+        if edit.failure or session.error:
+            reason = one_line(edit.failure or session.error or "")
+            return Outcome(wording.EDIT_FAILED.format(edit=name, reason=reason), "error")
+        if session.stop_reason != "end_turn":
+            reason = STOPPED.get(session.stop_reason or "") or wording.TURN_ENDED.format(
+                reason=session.stop_reason
+            )
+            return Outcome(wording.EDIT_STOPPED.format(edit=name, reason=reason), "warn")
+        if edit.has_written or self._has_changed(edit):
+            return Outcome()
+        answers = list(_answers(session))
+        if any(map(FENCE.search, answers)):
+            message = wording.EDIT_ANSWERED if edit.is_own else wording.EDIT_ANSWERED_HERE
+            return Outcome(message.format(edit=name), keeps_session=True)
+        if answers:
+            answer = one_line(answers[-1].strip().partition("\n")[0])
+            return Outcome(wording.EDIT_WITHOUT_CHANGE.format(edit=name, answer=answer))
+        return Outcome(wording.EDIT_NOTHING.format(edit=name))
+
+    def _has_changed(self, edit: InlineEdit) -> bool:
+        """Return whether the pending edits of the session have changed during the turn."""
+        now = self._entries(edit.session)
+        return len(now) != len(edit.entries) or any(
+            edit.entries.get(path) is not entry for path, entry in now.items()
+        )
+
+    def _entries(self, session: Session) -> Mapping[str, Pending]:
+        return {entry.path: entry for entry in self._host.files.ledger.files(session.n)}
+
+    async def _close(self, conversation: Conversation) -> None:
+        """Close the session of an edit, whose hunks stay pending."""
+        if conversation.session.status == "closed":
+            return
+        self._host.sessions.leave(conversation.session.n)
+        try:
+            await conversation.close()
+        except RequestError as error:
+            if conversation.connection is not None:
+                conversation.connection.warnings.count("session/close refused", str(error))
+
+    # -- state ------------------------------------------------------------------------------------
+
+    def _show(self, edit: InlineEdit) -> None:
+        """Send session and state of an edit to its mark."""
+        self._host.screen.push("edit_state", edit.id, edit.session.n, edit.has_begun)
+
+    def _of(self, prompt: Prompt) -> InlineEdit | None:
+        return next((edit for edit in self._edits.values() if edit.prompt is prompt), None)
+
+    def _running(self, session: int) -> list[InlineEdit]:
+        """Return the running edit of a session, if there is one."""
+        return [it for it in self._edits.values() if it.has_begun and it.session.n == session]
+
+
+def _answers(session: Session) -> Iterator[str]:
+    """Yield the agent's messages of the last turn that are not blank."""
+    for entry in session.transcript.entries[session.entries_before :]:
+        if isinstance(entry, Message) and entry.role == "agent" and entry.text().strip():
+            yield entry.text()

@@ -1,0 +1,27 @@
+"""Verbs of inline edits."""
+
+from __future__ import annotations
+
+from acp_nvim.app import Host
+from acp_nvim.features.edit.inline_edits import InlineEdits
+from acp_nvim.verbs import Args, verb
+
+
+@verb("edit")
+def edit(host: Host, args: Args) -> None:
+    """Change lines in place: in a session of its own or, with `here`, in the current one.
+
+    The arguments are those of the verb `prompt`, and `edit` with the id of the edit in Neovim, the
+    path of the file, the lines, and their text.
+    """
+    _edits(host).start(args)
+
+
+@verb("cancel_edit")
+def cancel_edit(host: Host, args: Args) -> None:
+    """Cancel an edit by its id. Nothing happens if it is over."""
+    _edits(host).cancel(int(args["id"]))
+
+
+def _edits(host: Host) -> InlineEdits:
+    return host.part(InlineEdits, lambda: InlineEdits(host))
