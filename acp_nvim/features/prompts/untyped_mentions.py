@@ -41,10 +41,19 @@ class UntypedVariable(Struct, frozen=True):
     files: Sequence[str] = ()
 
 
+class UntypedRange(Struct, frozen=True):
+    """Lines of a file (an absolute path), 1-based and inclusive."""
+
+    path: str
+    first: int
+    last: int
+
+
 class Untyped(Struct, frozen=True):
-    """Files (absolute paths) and variables of a prompt that the user did not type."""
+    """Files (absolute paths), lines and variables of a prompt that the user did not type."""
 
     files: Sequence[str] = ()
+    ranges: Sequence[UntypedRange] = ()
     variables: Sequence[UntypedVariable] = ()
 
 
@@ -58,13 +67,16 @@ async def ask(
 ) -> tuple[Answer, Untyped]:
     """Ask about guarded attachments, if there are any. Return the answer and the attachments."""
     variables = [await _with_changes(one, cwd) for one in untyped.variables]
-    paths = dict.fromkeys([*untyped.files, *(path for one in variables for path in one.files)])
+    paths = dict.fromkeys([*untyped.files, *(it.path for it in untyped.ranges)])
+    paths |= dict.fromkeys(path for one in variables for path in one.files)
     why = await _reasons([path for path in paths if path], roots, file_options(host.settings()))
     files = [path for path in untyped.files if path in why]
+    ranges = [it for it in untyped.ranges if it.path in why]
     guarded = [one for one in variables if any(not it or it in why for it in one.files)]
-    if not files and not guarded:
+    if not files and not ranges and not guarded:
         return "with", Untyped()
-    names = [_named(path, why, roots[0]) for path in files]
+    named = dict.fromkeys([*files, *(it.path for it in ranges)])
+    names = [_named(path, why, roots[0]) for path in named]
     for one in guarded:
         of = [_named(path, why, roots[0]) for path in one.files if not path or path in why]
         names.append(wording.VARIABLE_OF_FILES.format(name=one.name, files=_some(of)))
@@ -72,7 +84,7 @@ async def ask(
     question = wording.MENTION_UNTYPED.format(files=_some(names))
     picked = await host.choose(question, choices, "mention")
     answers: tuple[Answer, ...] = ("with", "without", "not")
-    return answers[picked if picked is not None else -1], Untyped(files, guarded)
+    return answers[picked if picked is not None else -1], Untyped(files, ranges, guarded)
 
 
 async def _with_changes(variable: UntypedVariable, cwd: str) -> UntypedVariable:
@@ -97,14 +109,16 @@ def apply(answer: Answer, about: Untyped, prompt: Prompt) -> None:
     if answer == "with":
         return
     names = {one.name for one in about.variables}
-    prompt.attachments = [it for it in prompt.attachments if not _is_one(it, names, about.files)]
+    prompt.attachments = [it for it in prompt.attachments if not _is_one(it, names, about)]
     prompt.late = None if "diff" in names else prompt.late
 
 
-def _is_one(attachment: Any, names: Iterable[str], files: Sequence[str]) -> bool:
+def _is_one(attachment: Any, names: Iterable[str], about: Untyped) -> bool:
     if isinstance(attachment, Variable):
         return attachment.name in names
-    return attachment.path in files and not getattr(attachment, "first", None)
+    if first := getattr(attachment, "first", None):
+        return any(it.path == attachment.path and it.first == first for it in about.ranges)
+    return attachment.path in about.files
 
 
 async def _reasons(

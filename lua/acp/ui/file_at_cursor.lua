@@ -17,7 +17,8 @@ local function under_cursor(n)
     or require('acp.base.paths').absolute(vim.fs.normalize(name, { expand_env = false }), cwd)
   local stat = name ~= '' and vim.uv.fs_stat(path)
   if not stat or stat.type ~= 'file' then return nil end
-  return path, tonumber(line:match(vim.pesc(name) .. ':(%d+)'))
+  local lines = mention and mention.lines
+  return path, lines and lines.first or tonumber(line:match(vim.pesc(name) .. ':(%d+)'))
 end
 
 --- gf, gF: open the file named under the cursor in an editing window.

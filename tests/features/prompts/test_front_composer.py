@@ -149,7 +149,7 @@ def test_omni_completion_of_commands_and_files(front: Editor) -> None:
     front.write("src/alpha.py", "")
     session(front)
     front.cmd("AcpPrompt")
-    front.wait("#require('acp.features.prompts.composer.files').list(vim.fn.getcwd()) == 1")
+    front.wait("#require('acp.features.prompts.composer.files').list(vim.fn.getcwd()) == 2")
     front.keys("/i<C-x><C-o><C-y>")
     assert composer(front) == ["/init "]
     front.keys("see @alp<C-x><C-o><C-y>")

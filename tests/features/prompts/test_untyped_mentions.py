@@ -99,6 +99,27 @@ def test_a_secret_needs_a_confirmation(
     assert sent_names(agent) == ["a.txt"], "the text that came back is asked about again"
 
 
+@pytest.mark.parametrize("answer", ["Send it without these files", "Do not send it"])
+def test_lines_of_a_secret_need_a_confirmation(secrets: Editor, answer: str) -> None:
+    editor = secrets
+    agent = editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
+    editor.turn("say hello")
+    editor.cmd("AcpPrompt")
+    text = HIDDEN.replace("@.env", "@.env:1").replace("@a.txt", "@a.txt:1-9")
+    editor.lua("require('acp.frame').apply(...)", [["composer", 1, text]])
+    editor.wait_screen("+ .env:1, a.txt:1-9")
+    editor.lua("_G.acp_answers = { ..., 'Send it without these files' }", answer)
+    editor.keys("<Esc><C-s>")
+    editor.wait("#_G.acp_asked == 1")
+    (question,) = picker_questions(editor)
+    assert ".env (a secret file)" in question["prompt"]
+    if answer == "Do not send it":
+        editor.wait_screen("+ .env:1, a.txt:1-9")
+        editor.keys("<Esc><C-s>")
+    editor.wait_event("AcpTurnEnd", 2)
+    assert sent_names(agent) == ["a.txt#L1-L1"]
+
+
 def suggest_variable(editor: Editor, name: str) -> None:
     """Take a suggestion of the agent that contains a variable outside the visible part."""
     editor.cmd("AcpPrompt")

@@ -1,18 +1,36 @@
---- Mentions (`@path`) in a text.
+--- Mentions (`@path`, and `@path:10-20` for lines of a file) in a text.
 local M = {}
 
 local paths_of = require('acp.base.paths')
 
 --- Return the file or directory that a name in a prompt refers to, nil if there is none.
----@param name string text after the `@`
+---@param name string
 ---@return string|nil path absolute
-local function find_file(name, cwd)
+local function existing(name, cwd)
   local home = name:match('^~/') and vim.uv.os_homedir()
   for _, try in ipairs({ paths_of.unquoted(name), name }) do
     local path = paths_of.absolute(home and home .. try:sub(2) or try, cwd)
     local stat = vim.uv.fs_stat(path)
     if stat and (stat.type == 'file' or stat.type == 'directory') then return path end
   end
+end
+
+---@class acp.Lines
+---@field first integer 1-based
+---@field last integer 1-based, inclusive
+
+--- Return the file or directory that a name refers to, and the lines after its name.
+---@param name string text after the `@`
+---@return string|nil path absolute
+---@return acp.Lines|nil lines
+local function find_file(name, cwd)
+  local path = existing(name, cwd)
+  if path then return path end
+  local file, first, last = name:match('^(.+):(%d+)%-?(%d*)$')
+  path = file and existing(file, cwd)
+  first, last = tonumber(first), tonumber(last) or tonumber(first)
+  local is_file = path and vim.fn.isdirectory(path) == 0
+  if is_file and first > 0 and first <= last then return path, { first = first, last = last } end
 end
 
 --- Number of further words that a name with blanks may have, and its greatest length in bytes.
@@ -23,6 +41,7 @@ local MORE_WORDS, LONGEST = 8, 4096
 ---@param rest string the text after the `@`
 ---@return string|nil path
 ---@return string name as written; up to the first blank if there is no such file
+---@return acp.Lines|nil lines
 local function mentioned(rest, cwd)
   local masked = rest:gsub('\\[%p%s]', '\0\0')
   local word ---@type string|nil
@@ -32,8 +51,8 @@ local function mentioned(rest, cwd)
     local name = rest:sub(1, last - 1) ---@type string|nil
     word = word or name --[[@as string]]
     while name do
-      local path = find_file(name, cwd)
-      if path then return path, name end
+      local path, lines = find_file(name, cwd)
+      if path then return path, name, lines end
       name = name:match('^(.+)[.,:;!?)%]]$') -- "see @lua/acp.lua." ends with a full stop
     end
   end
@@ -43,6 +62,7 @@ end
 ---@class acp.Mention
 ---@field path? string absolute; nil if there is no such file
 ---@field name string text after the `@`
+---@field lines? acp.Lines
 ---@field first integer byte of its `@`, 1-based
 ---@field last integer its last byte
 
@@ -52,27 +72,37 @@ local function all_mentions(text, cwd)
   local found = {}
   local masked = (' ' .. text):gsub('\\[%p%s]', '\0\0')
   for at in masked:gmatch('%s()@[^%s{]') do
-    local path, name = mentioned(text:sub(at, at + LONGEST), cwd)
-    found[#found + 1] = { path = path, name = name, first = at - 1, last = at - 1 + #name }
+    local path, name, lines = mentioned(text:sub(at, at + LONGEST), cwd)
+    found[#found + 1] =
+      { path = path, name = name, lines = lines, first = at - 1, last = at - 1 + #name }
   end
   return found
 end
 
---- Return the files and directories named as `@path` in a text, and the mentions that name none.
----@return string[] paths absolute
----@return string[] missing
-function M.paths(text, cwd)
-  local found, missing, seen = {}, {}, {}
+---@class acp.Mentioned
+---@field paths string[] files and directories, absolute
+---@field ranges { path: string, first: integer, last: integer }[] lines of files
+---@field missing string[] mentions that name no file
+
+--- Return the files, directories and lines that a text mentions, each once.
+---@return acp.Mentioned
+function M.all(text, cwd)
+  local found, seen = { paths = {}, ranges = {}, missing = {} }, {}
   for _, mention in ipairs(all_mentions(text, cwd)) do
-    local path = mention.path
+    local path, lines = mention.path, mention.lines
+    local key = path and (lines and ('%s:%d-%d'):format(path, lines.first, lines.last) or path)
     if not path then
-      missing[#missing + 1] = '@' .. mention.name
-    elseif not seen[path] then
-      seen[path] = true
-      found[#found + 1] = path
+      table.insert(found.missing, '@' .. mention.name)
+    elseif not seen[key] then
+      seen[key] = true
+      if lines then
+        table.insert(found.ranges, { path = path, first = lines.first, last = lines.last })
+      else
+        table.insert(found.paths, path)
+      end
     end
   end
-  return found, missing
+  return found
 end
 
 --- Return the mention at a column of a line, if it names a file or a directory.

@@ -221,7 +221,10 @@ end
 
 --- Reply whether any server runs.
 ---@param reply acp.Reply
-function M.has_clients(reply) reply(next(vim.lsp.get_clients()) ~= nil) end
+function M.has_clients(reply)
+  -- The server `acp` completes prompts only.
+  reply(vim.iter(vim.lsp.get_clients()):any(function(client) return client.name ~= 'acp' end))
+end
 
 --- Reply with the diagnostics for both texts: `opinions`, a list of `{ base, proposed }` with one
 --- item for each server that has answered for the proposed text, and `known`, the present

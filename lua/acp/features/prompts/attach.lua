@@ -18,36 +18,18 @@ local function as_table(item)
   }
 end
 
---- Return a chip for lines of a file: those of its buffer, or of the disk if none is loaded.
----@param path string absolute
----@param first integer
----@param last integer
----@return acp.Chip|nil
-local function chip(path, first, last)
-  local chips_of = require('acp.features.prompts.chips')
-  local loaded = chips_of.create_all({ { path = path, first = first, last = last } })
-  if loaded[1] then return loaded[1] end
-  local lines = vim.split(require('acp.base.read_file')(path) or '', '\r?\n')
-  if first > #lines then return nil end
-  return chips_of.fixed({
-    path = path,
-    bufnr = -1,
-    first = first,
-    last = math.min(last, #lines),
-    text = table.concat(vim.list_slice(lines, first, last), '\n'),
-    filetype = vim.filetype.match({ filename = path }) or '',
-  })
-end
-
 --- Attach files and lines to the next prompt. Items that do not exist are named in one message.
 ---@param items (string|acp.AttachItem)[]
 function M.attach(items)
   local paths, chips, missing = {}, {}, {}
+  local chips_of = require('acp.features.prompts.chips')
   for _, item in ipairs(vim.tbl_map(as_table, items)) do
     local path =
       require('acp.base.paths').absolute(vim.fs.normalize(item.path, { expand_env = false }))
     local found = vim.uv.fs_stat(path) ~= nil
-    local lines = found and item.first and chip(path, item.first, item.last or item.first)
+    local lines = found
+      and item.first
+      and chips_of.of_file(path, item.first, item.last or item.first)
     if not found or item.first and not lines then
       missing[#missing + 1] = item.path
     elseif lines then

@@ -36,10 +36,60 @@ function M.create_all(ranges)
   return found
 end
 
+--- Return the ranges that a text does not mention.
+---@param ranges { path: string, first: integer, last: integer }[]
+---@param text string
+function M.unmentioned(ranges, text)
+  if #ranges == 0 or not text:find('@', 1, true) then return ranges end
+  local mentioned = require('acp.base.text.mentions').all(text, places.cwd()).ranges
+  local function is_mentioned(range)
+    return vim
+      .iter(mentioned)
+      :any(function(one) return one.path == range.path and one.first == range.first end)
+  end
+  return vim.tbl_filter(function(range) return not is_mentioned(range) end, ranges)
+end
+
 --- Create a chip for a range saved by an earlier Neovim.
 ---@param range acp.Range
 ---@return acp.Chip
 function M.fixed(range) return { bufnr = -1, mark = 0, lost = range } end
+
+--- Return lines of a file: those of its buffer, or of the disk if none is loaded. Return nil if it
+--- has fewer lines.
+---@param path string absolute
+---@param first integer
+---@param last integer
+---@return acp.Range|nil
+function M.range(path, first, last)
+  local bufnr = vim.fn.bufexists(path) == 1 and vim.fn.bufadd(path) or -1
+  if vim.api.nvim_buf_is_loaded(bufnr) then
+    local count = vim.api.nvim_buf_line_count(bufnr)
+    return first <= count and places.range(bufnr, first, math.min(last, count)) or nil
+  end
+  local lines = vim.split(require('acp.base.read_file')(path) or '', '\r?\n')
+  if lines[#lines] == '' then table.remove(lines) end -- behind the last line break
+  if first > #lines then return nil end
+  return {
+    path = path,
+    bufnr = -1,
+    first = first,
+    last = math.min(last, #lines),
+    text = table.concat(vim.list_slice(lines, first, last), '\n'),
+    filetype = vim.filetype.match({ filename = path }) or '',
+  }
+end
+
+--- Return a chip for lines of a file.
+---@param path string absolute
+---@param first integer
+---@param last integer
+---@return acp.Chip|nil
+function M.of_file(path, first, last)
+  local loaded = M.create_all({ { path = path, first = first, last = last } })
+  local range = not loaded[1] and M.range(path, first, last)
+  return loaded[1] or range and M.fixed(range) or nil
+end
 
 --- Return the current range of a chip.
 ---@param chip acp.Chip

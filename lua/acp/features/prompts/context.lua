@@ -16,10 +16,11 @@ end
 
 ---@class acp.Untyped
 ---@field files string[] mentioned files, absolute
+---@field ranges { path: string, first: integer, last: integer }[] mentioned lines
 ---@field variables { name: string, files: string[] }[]
 
---- Return the mentioned files and the variables that occur in texts which the user did not type.
----@param mentions string[]
+--- Return the mentions and the variables that occur in texts which the user did not type.
+---@param mentions acp.Mentioned
 ---@param variables acp.Variable[]
 ---@param foreign string[]
 ---@return acp.Untyped|nil
@@ -27,20 +28,24 @@ local function untyped(mentions, variables, foreign, cwd)
   local variables_of = require('acp.features.prompts.composer.variables')
   local in_foreign, named = {}, {} ---@type table<string, true>, table<string, true>
   for _, text in ipairs(foreign) do
-    for _, path in ipairs((mentions_of.paths(text, cwd))) do
+    local found = mentions_of.all(text, cwd)
+    local paths = vim.tbl_map(function(range) return range.path end, found.ranges)
+    for _, path in ipairs(vim.list_extend(paths, found.paths)) do
       in_foreign[path] = true
     end
     named = vim.tbl_extend('keep', named, variables_of.named(text))
   end
   local not_typed = {
-    files = vim.tbl_filter(function(path) return in_foreign[path] end, mentions),
+    files = vim.tbl_filter(function(path) return in_foreign[path] end, mentions.paths),
+    ranges = vim.tbl_filter(function(range) return in_foreign[range.path] end, mentions.ranges),
     variables = vim
       .iter(variables)
       :filter(function(one) return named[one.name] end)
       :map(function(one) return { name = one.name, files = variables_of.files(one.name) } end)
       :totable(),
   }
-  return (not_typed.files[1] or not_typed.variables[1]) and not_typed or nil
+  local any = not_typed.files[1] or not_typed.ranges[1] or not_typed.variables[1]
+  return any and not_typed or nil
 end
 
 ---@param missing string[]
@@ -48,6 +53,25 @@ local function say_missing(missing)
   local names = table.concat(vim.tbl_map(require('acp.base.paths').spelled, missing), ', ')
   local message = require('acp.base.messages').mention_missing:format(names)
   require('acp.base.notify').echo('warn', message)
+end
+
+--- Add the mentioned lines to ranges that do not contain them. Lines that a file does not have
+--- become missing mentions.
+---@param ranges acp.Range[] changed in place
+---@param mentions acp.Mentioned changed in place
+local function add_mentioned(ranges, mentions)
+  for _, one in ipairs(mentions.ranges) do
+    local range = require('acp.features.prompts.chips').range(one.path, one.first, one.last)
+    local function is_same(other)
+      return other.path == range.path and other.first == range.first and other.last == range.last
+    end
+    if not range then
+      table.insert(mentions.missing, '@' .. places.label(one))
+    else
+      one.last = range.last
+      if not vim.iter(ranges):any(is_same) then table.insert(ranges, range) end
+    end
+  end
 end
 
 --- Return the arguments of the verb `prompt` for a text, except the session.
@@ -63,13 +87,14 @@ function M.prompt(text, chips, n, more, foreign)
     require('acp.features.prompts.chips').resolve,
     vim.list_extend(attached_chips, chips or {})
   )
-  local mentions, missing = mentions_of.paths(text, cwd)
-  if missing[1] then say_missing(missing) end
+  local mentions = mentions_of.all(text, cwd)
+  add_mentioned(ranges, mentions)
+  if mentions.missing[1] then say_missing(mentions.missing) end
   local variables = text:find('{', 1, true)
       and require('acp.features.prompts.composer.variables').used(text)
     or {}
   local not_typed = foreign and foreign[1] and untyped(mentions, variables, foreign, cwd)
-  for _, path in ipairs(vim.list_extend(mentions, more or {})) do
+  for _, path in ipairs(vim.list_extend(mentions.paths, more or {})) do
     if not vim.tbl_contains(paths, path) then paths[#paths + 1] = path end
   end
   return {

@@ -1,11 +1,12 @@
---- Files below a directory, for `@file`: listed in the background and cached.
+--- Files and folders below a directory, for `@file`: listed in the background and cached.
 local M = {}
 
 local FRESH_MS = 15000
 local LIMIT = 50000
 
 ---@class acp.FileList
----@field paths string[]
+---@field paths string[] sorted; those of folders end with `/`
+---@field known table<string, true> the same paths
 ---@field at integer time of the last listing, ms; -1 before the first one
 ---@field busy boolean
 ---@field waiting fun()[] called once after the first listing
@@ -20,33 +21,62 @@ local LISTERS = {
   { 'find', '.', '-name', '.git', '-prune', '-o', '-type', 'f', '-print0' },
 }
 
-local function parse(output)
-  local paths = {}
+--- Return the files of a lister's output and their folders, sorted, with a NUL after each. This
+--- runs in a thread, so it has no upvalues.
+---@param output string
+---@param limit integer
+---@return string
+local function parse(output, limit)
+  local paths, folders = {}, {}
   for path in output:gmatch('%Z+') do
-    paths[#paths + 1] = (path:gsub('^%./', ''))
-    if #paths == LIMIT then break end
+    path = path:gsub('^%./', '')
+    paths[#paths + 1] = path
+    local folder = path:match('^(.*/)')
+    while folder and not folders[folder] do
+      folders[folder] = true
+      folder = folder:match('^(.*/)[^/]+/$')
+    end
+    if #paths == limit then break end
+  end
+  for folder in pairs(folders) do
+    paths[#paths + 1] = folder
   end
   table.sort(paths)
-  return paths
+  return table.concat(paths, '\0')
 end
 
+--- Replace a list by the output of a lister.
 ---@param list acp.FileList
-local function finish(list, paths)
-  list.paths, list.at, list.busy = paths, vim.uv.now(), false
-  require('acp.features.prompts.call_all')(list.waiting)
+---@param output string
+local function finish(list, output)
+  local slices = require('acp.base.slices')
+  local function read(joined)
+    local paths, known = {}, {}
+    for path in joined:gmatch('%Z+') do
+      paths[#paths + 1] = path
+      known[path] = true
+      if #paths % 500 == 0 then slices.check() end
+    end
+    list.paths, list.known, list.at, list.busy = paths, known, vim.uv.now(), false
+    require('acp.features.prompts.call_all')(list.waiting)
+  end
+  local function on_parsed(joined)
+    slices.run(function() read(joined) end)
+  end
+  vim.uv.new_work(parse, vim.schedule_wrap(on_parsed)):queue(output, LIMIT)
 end
 
 --- Run the listers in turn until one succeeds.
 ---@param list acp.FileList
 local function try(cwd, list, i)
   local argv = LISTERS[i]
-  if not argv then return finish(list, {}) end
+  if not argv then return finish(list, '') end
   local env =
     require('acp.base.compat').whole_env(require('acp.features.prompts.composer.git').environment())
   local opts = { cwd = cwd, timeout = 10000, env = env, clear_env = true }
   local ended = vim.schedule_wrap(function(result)
     if result.code == 0 then
-      finish(list, parse(result.stdout or ''))
+      finish(list, result.stdout or '')
     else
       try(cwd, list, i + 1)
     end
@@ -56,14 +86,14 @@ end
 
 --- Start a listing unless a fresh list exists. Return at once.
 function M.warm(cwd)
-  local list = lists[cwd] or { paths = {}, at = -1, busy = false, waiting = {} }
+  local list = lists[cwd] or { paths = {}, known = {}, at = -1, busy = false, waiting = {} }
   lists[cwd] = list
   local fresh = list.at >= 0 and vim.uv.now() - list.at < FRESH_MS
   if not list.busy and not fresh then
     list.busy = true
     require('acp.features.prompts.composer.git').list(cwd, function(output)
       if output then
-        finish(list, parse(output))
+        finish(list, output)
       else
         try(cwd, list, 1)
       end
@@ -82,12 +112,96 @@ function M.when_ready(cwd, fn)
   end
 end
 
---- Return the current list, relative to `cwd` and sorted.
+--- Return the current list, relative to `cwd` and sorted. Paths of folders end with `/`.
 ---@return string[] paths
 ---@return boolean ready whether `cwd` has been listed
 function M.list(cwd)
   M.warm(cwd)
   return lists[cwd].paths, lists[cwd].at >= 0
+end
+
+--- Return the listed buffers, those with unsaved changes first, then by their last use.
+---@return vim.fn.getbufinfo.ret.item[]
+local function buffers()
+  local found = vim.fn.getbufinfo({ buflisted = 1 })
+  table.sort(found, function(one, other)
+    if one.changed ~= other.changed then return one.changed > other.changed end
+    if one.lastused ~= other.lastused then return one.lastused > other.lastused end
+    return one.bufnr < other.bufnr
+  end)
+  return found
+end
+
+--- Return the files that the user works with, most important first: unsaved, open, used in earlier
+--- Neovims (|v:oldfiles|).
+---@param list acp.FileList
+---@return string[] paths relative to `cwd`
+local function recent(list, cwd)
+  local paths, seen = {}, {}
+  local root = cwd:gsub('/$', '') .. '/'
+  local function add(path, is_open)
+    local name = vim.startswith(path, root) and path:sub(#root + 1) or ''
+    if name == '' or seen[name] then return end
+    -- An open file may be ignored by git, or newer than the list.
+    if not list.known[name] and not (is_open and vim.uv.fs_stat(path)) then return end
+    seen[name] = true
+    paths[#paths + 1] = name
+  end
+  for _, buffer in ipairs(buffers()) do
+    add(require('acp.base.places').path(buffer.bufnr), true)
+  end
+  for _, path in ipairs(vim.v.oldfiles) do
+    add(path, false)
+  end
+  return paths
+end
+
+--- Number of paths that are compared in one step.
+local STEP = 1000
+
+--- Return the paths that match fuzzily, the best first.
+---@param paths string[]
+---@param lead string
+---@param limit integer
+---@param rest fun()
+local function matching(paths, lead, limit, rest)
+  local best = {}
+  for first = 1, #paths, STEP do
+    local some = vim.list_slice(paths, first, first + STEP - 1)
+    vim.list_extend(best, vim.fn.matchfuzzy(some, lead, { limit = limit }))
+    rest()
+  end
+  return #paths > STEP and vim.fn.matchfuzzy(best, lead, { limit = limit }) or best
+end
+
+--- Return whether the path, or one of its folders, begins with a text.
+---@param path string
+---@param lead string in lower case
+local function has_part(path, lead)
+  local at = ('/' .. path:lower()):find('/' .. lead, 1, true)
+  return at ~= nil
+end
+
+--- Return the paths that match: those that the user works with first.
+---@param cwd string
+---@param lead string
+---@param limit integer
+---@param rest fun() called between the steps of the search
+---@return string[] recent
+---@return string[] others
+function M.search(cwd, lead, limit, rest)
+  M.warm(cwd)
+  local list, seen = lists[cwd], {}
+  local used = vim.tbl_filter(
+    function(path) return lead == '' or has_part(path, lead:lower()) end,
+    vim.list_slice(recent(list, cwd), 1, limit)
+  )
+  for _, path in ipairs(used) do
+    seen[path] = true
+  end
+  local others = lead == '' and vim.list_slice(list.paths, 1, limit)
+    or matching(list.paths, lead, limit, rest)
+  return used, vim.tbl_filter(function(path) return not seen[path] end, others)
 end
 
 return M

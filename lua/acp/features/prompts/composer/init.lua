@@ -71,11 +71,12 @@ end
 local function attached(n)
   local it = composers[n]
   local text = table.concat(lines_of(it.bufnr), '\n')
-  local paths = text:find('@', 1, true)
-      and require('acp.base.text.mentions').paths(text, places.cwd())
-    or {}
-  attachments.joined(paths, attachments.list(n))
-  local found = vim.tbl_map(attachments.label, paths)
+  local mentioned = text:find('@', 1, true)
+      and require('acp.base.text.mentions').all(text, places.cwd())
+    or { paths = {}, ranges = {} }
+  attachments.joined(mentioned.paths, attachments.list(n))
+  local found = vim.tbl_map(attachments.label, mentioned.paths)
+  vim.list_extend(found, vim.tbl_map(places.label, mentioned.ranges))
   return vim.list_extend(found, chips_of.labels(own_chips(n)))
 end
 
@@ -137,15 +138,12 @@ local function set_up(n, bufnr)
   local on = require('acp.base.autocmds').group('acp.composer.' .. n)
   -- By buffer, not by name, so that `:w other` is handled too.
   on({ 'BufWriteCmd', 'FileWriteCmd' }, function(args) M.write(n, args) end, { buffer = bufnr })
-  on(
-    'TextChangedI',
-    function() require('acp.features.prompts.composer.popup').on_typed(n) end,
-    { buffer = bufnr }
+  require('acp.features.prompts.composer.popup').watch(
+    n,
+    bufnr,
+    on,
+    function(text) add_foreign(composers[n], text) end
   )
-  on('CompleteDone', function()
-    local text = require('acp.features.prompts.composer.completion').replace_name()
-    if text then add_foreign(composers[n], text) end
-  end, { buffer = bufnr })
   watch(n, bufnr)
   require('acp.features.prompts.composer.exits').watch(
     bufnr,
@@ -305,7 +303,7 @@ function M.give_back(n, text, paths, ranges)
   local bufnr = M.ensure(n)
   set_text(bufnr, text, not blank(lines_of(bufnr)) and 0 or nil)
   add_foreign(composers[n], text)
-  vim.list_extend(composers[n].chips, chips_of.create_all(ranges or {}))
+  vim.list_extend(composers[n].chips, chips_of.create_all(chips_of.unmentioned(ranges or {}, text)))
   attachments.restore(n, paths or {})
   -- Without a host, the error about the host is the more important message.
   if state.get().host == 'running' and not require('acp.ui.window').showing(bufnr) then

@@ -1,5 +1,6 @@
---- Automatic completion menu after `/`, `@`, `{` or `#` at the start of a word, unless another
---- completion plugin is active. No entry is preselected, so that all keys keep their meaning.
+--- Completion while the user types in a composer: the language server for completion plugins, and
+--- without such a plugin a menu after `/`, `@`, `{` or `#` at the start of a word. No entry is
+--- preselected, so that all keys keep their meaning.
 local M = {}
 
 local completion = require('acp.features.prompts.composer.completion')
@@ -33,7 +34,7 @@ end
 --- Set the options that the menu needs until it closes.
 local function lend_options()
   local before = { completeopt = vim.o.completeopt, shortmess = vim.o.shortmess }
-  vim.o.completeopt = 'menuone,noselect'
+  vim.o.completeopt = 'menuone,noselect,popup'
   if not before.shortmess:find(QUIET, 1, true) then vim.o.shortmess = before.shortmess .. QUIET end
   local on, group = require('acp.base.autocmds').group('acp.popup')
   on({ 'CompleteDone', 'InsertLeave', 'BufLeave' }, function()
@@ -49,9 +50,30 @@ local function show()
 end
 
 --- Open the menu if the text just typed in composer `n` starts a completion.
-function M.on_typed(n)
+local function on_typed(n)
   if not completion.is_at_start() or not require('acp.config').get().composer.popup then return end
   if not has_completion() then completion.when_known(n, show) end
+end
+
+--- Watch the completions in a composer, and attach the language server.
+---@param n integer
+---@param bufnr integer
+---@param on acp.On
+---@param on_prompt fun(text: string) called after the text of a library prompt was put in
+function M.watch(n, bufnr, on, on_prompt)
+  local function insert(name)
+    local text = vim.api.nvim_get_current_buf() == bufnr and completion.replace_name(name)
+    if text then on_prompt(text) end
+  end
+  local here = { buffer = bufnr }
+  on('TextChangedI', function() on_typed(n) end, here)
+  on('CompleteDone', function() insert(vim.v.completed_item.word) end, here)
+  on('CompleteChanged', function() completion.preview(vim.v.event.completed_item) end, here)
+  on(
+    { 'BufWinEnter', 'InsertEnter' },
+    function() require('acp.features.prompts.composer.server').attach(bufnr, insert) end,
+    here
+  )
 end
 
 --- End a completion before its text is taken out of a composer. Otherwise blink.cmp takes the empty

@@ -12,7 +12,7 @@ local values = require('acp.features.prompts.composer.values')
 --- Return the window that the user works in: the current one, or the previous one if the current
 --- one is an acp window.
 ---@return integer winid
-local function work_window()
+function M.work_window()
   local win = vim.api.nvim_get_current_win()
   if vim.w[win].acp then
     local last = require('acp.ui.win').previous()
@@ -70,7 +70,7 @@ function M.used(text)
   local found, seen = {}, {}
   local win ---@type integer|nil
   for _, names in ipairs(references(text)) do
-    win = win or work_window()
+    win = win or M.work_window()
     local variable = first(names, win)
     if variable and not seen[variable.name] then
       seen[variable.name] = true
@@ -83,22 +83,36 @@ end
 --- Return the files whose text a variable contains, '' for a buffer without a file.
 ---@param name string
 ---@return string[] paths
-function M.files(name) return values.files(name, work_window()) end
+function M.files(name) return values.files(name, M.work_window()) end
+
+---@class acp.VariableCompletion
+---@field name string
+---@field word string text to insert
+---@field about string
 
 --- Return completions of a variable, or of the last of several alternatives.
 ---@param base string from its `{` or `@{`
----@return table[] items
+---@return acp.VariableCompletion[]
 function M.completions(base)
   local mark = base:sub(1, 1) == '{' and '{' or '@{'
   if not vim.startswith(mark, base:sub(1, #mark)) then return {} end
   local lead = base:match('^(.*|)') or mark
-  local by_word = {}
+  local by_word = {} ---@type table<string, acp.VariableCompletion>
   for name, about in pairs(values.about) do
-    by_word[lead .. name .. '}'] = about
+    local word = lead .. name .. '}'
+    by_word[word] = { name = name, word = word, about = about }
   end
   local words = require('acp.base.sorted_keys')(by_word)
-  local function item(word) return { word = word, menu = by_word[word] } end
-  return vim.tbl_map(item, require('acp.base.valid_names').matching(words, base))
+  return vim.tbl_map(
+    function(word) return by_word[word] end,
+    require('acp.base.valid_names').matching(words, base)
+  )
 end
+
+--- Return the present value of a variable and whether the host completes it.
+---@param name string
+---@return string
+---@return boolean from_host
+function M.value(name) return values.value(name, M.work_window()) end
 
 return M

@@ -1,0 +1,178 @@
+"""The language server `acp`, which completes prompts for all completion plugins."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.editor import ROOT, Editor, has_parser
+from tests.support.front_without_host import (
+    HOST,
+    RECORD_NOTIFY,
+    Start,
+    composer,
+    last,
+    session,
+)
+from tests.support.git import repository
+from tests.support.lua import lua_chunk
+from tests.support.waiting import until
+
+PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
+REPLY = lua_chunk(__file__, "completion_reply")
+ACCEPT = lua_chunk(__file__, "accept")
+LISTED = "select(2, require('acp.features.prompts.composer.files').list(vim.fn.getcwd()))"
+SHOWN = "vim.fn.pumvisible() == 1"
+WORDS = "return vim.tbl_map(function(it) return it.word end, vim.fn.complete_info().items)"
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """Return an editor without a host, with a session and a library of one prompt."""
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(120, 40))
+    editor.lua("require('acp').setup({ prompts = { tidy = 'Tidy {buffer}.\\nKeep names.' } })")
+    session(editor)
+    return editor
+
+
+def open_composer(front: Editor) -> None:
+    front.cmd("AcpPrompt")
+    front.wait(LISTED)
+
+
+def items(front: Editor, typed: str) -> list[dict[str, Any]]:
+    """Replace the composer's text and return the completions at its end."""
+    front.keys(f"<Esc>:%d _<CR>i{typed}")
+    found: list[dict[str, Any]] = front.lua(REPLY)
+    return found
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_an_accepted_item_replaces_exactly_the_typed_word(front: Editor, encoding: str) -> None:
+    front.write("src/größe 😀.py", "one\ntwo\n")
+    open_composer(front)
+    front.lua("vim.lsp.get_clients({ name = 'acp' })[1].offset_encoding = ...", encoding)
+    first = items(front, "é😀 ß @gr")[0]
+    preview = front.lua(ACCEPT, first)
+    assert composer(front) == ["é😀 ß @src/größe\\ 😀.py"]
+    assert preview == "```python\none\ntwo\n```"
+
+
+def test_each_sign_completes_with_a_preview(front: Editor) -> None:
+    path = front.write("a.py", "")
+    front.open(path)
+    front.keys("iprint(1)<Esc>")
+    open_composer(front)
+    command = items(front, "/in")[0]
+    assert (command["label"], command["labelDetails"]["detail"]) == ("/init", " path")
+    assert front.lua(ACCEPT, command) == "/init path\n\nd"
+    assert composer(front) == ["/init "]
+    found = {item["label"]: item for item in items(front, "see {")}
+    assert front.lua(ACCEPT, found["{buffer}"]) == (
+        f"the current buffer\n\n```\n{path}\nprint(1)\n```"
+    )
+    prompt = next(item for item in items(front, "# #tid") if item["label"] == "#tidy")
+    assert front.lua(ACCEPT, prompt) == "```markdown\nTidy {buffer}.\nKeep names.\n```"
+    assert composer(front) == ["# Tidy {buffer}.", "Keep names."]
+    assert items(front, "and/or") == []
+
+
+def test_files_in_use_come_first_and_ignored_ones_only_if_open(front: Editor) -> None:
+    for name in ("a.py", "b/used.py", "b/old.py", "b/unsaved.py", "z.py", "cache/x", "cache/open"):
+        front.write(name, "one\n")
+    front.write(".gitignore", "cache/\n")
+    repository(front.work)
+    front.lua("vim.v.oldfiles = { ... }", str(front.work / "b/old.py"))
+    front.open(front.work / "b/unsaved.py")
+    front.keys("inew<Esc>")
+    for name in ("cache/open", "b/used.py"):
+        front.open(front.work / name)
+        second = front.lua("return vim.fn.localtime()")
+        front.wait("vim.fn.localtime() > ...", second)  # their last use is known to the second
+    open_composer(front)
+    labels = [item["label"] for item in items(front, "@")]
+    assert labels[:3] == ["@b/unsaved.py", "@b/used.py", "@cache/open"]
+    rest = ["@b/old.py", "@.gitignore", "@a.py", "@b/", "@z.py"]
+    assert [label for label in labels[3:] if "{" not in label] == rest
+    assert [item["label"] for item in items(front, "@us")] == ["@b/used.py", "@b/unsaved.py"]
+
+
+def test_a_symbol_is_a_mention_of_its_lines(front: Editor) -> None:
+    if not has_parser(front, "lua"):
+        pytest.skip("no tree-sitter parser for Lua")
+    path = front.write("my lib.lua", "local M = {}\nfunction M.load()\n  return 1\nend\n")
+    front.open(path)
+    open_composer(front)
+    symbol = next(item for item in items(front, "why @loa") if item["label"] == "@M.load")
+    assert front.lua(ACCEPT, symbol) == "```lua\nfunction M.load()\n  return 1\nend\n```"
+    assert composer(front) == ["why @my\\ lib.lua:2-4"]
+    front.wait_screen("+ my lib.lua:2-4")
+    front.cmd("call setbufline('my lib.lua', 3, '  return 2')")
+    front.keys("?<Esc><C-s>")
+    lines = last(front)[1]["range"]
+    assert (lines["path"], lines["first"], lines["last"]) == (str(path), 2, 4)
+    assert lines["text"] == "function M.load()\n  return 2\nend"
+    assert "attach" not in last(front)[1]
+
+
+def test_the_client_changes_no_option_and_can_be_stopped(front: Editor) -> None:
+    front.lua(lua_chunk(__file__, "note_attached"))
+    open_composer(front)
+    buffer = front.lua("return vim.api.nvim_get_current_buf()")
+    assert front.lua("return _G.attached") == ["acp", str(front.work), buffer]
+    ours = "v:lua.require'acp.features.prompts.composer.completion'.omni"
+    assert front.lua("return vim.bo.omnifunc") == ours
+    assert front.lua("return vim.bo.tagfunc .. vim.bo.formatexpr .. vim.fn.maparg('K', 'n')") == ""
+    assert front.lua("return vim.diagnostic.count(0)") == []
+    assert front.lua(lua_chunk(__file__, "has_servers")) is False
+    front.lua("vim.lsp.stop_client(vim.lsp.get_clients())")
+    front.wait("#vim.lsp.get_clients() == 0")
+    front.keys("<Esc>i/in")
+    assert [item["label"] for item in front.lua(REPLY)] == ["/init"]
+    front.cmd("silent checkhealth vim.lsp")
+    front.quit()
+
+
+def test_native_completion_of_the_server(front: Editor) -> None:
+    """The user enables it for all servers in LspAttach."""
+    if not front.lua("return vim.lsp.completion ~= nil"):
+        pytest.skip("this Neovim has no vim.lsp.completion")
+    front.cmd("set completeopt=menuone,noselect")
+    front.lua(lua_chunk(__file__, "enable_completion"))
+    open_composer(front)
+    for key in "é #tid":
+        front.keys(key)
+    front.wait(SHOWN)
+    front.keys("<C-n><C-y>")
+    until(lambda: composer(front) == ["é Tidy {buffer}.", "Keep names."])
+    front.keys("<Esc>:%d _<CR>ié /<C-u>/")
+    front.lua("vim.lsp.completion.get()")
+    front.wait(SHOWN)
+    assert front.lua(WORDS) == ["/init ", "/review"]
+
+
+def test_mini_completion_shows_the_candidates(front: Editor) -> None:
+    if not (PLUGINS / "mini.nvim").is_dir():
+        pytest.skip(f"no mini.nvim in {PLUGINS}; name its folder with ACP_PLUGINS")
+    front.lua("vim.opt.rtp:append(...)", str(PLUGINS / "mini.nvim"))
+    front.lua("require('mini.completion').setup({ delay = { completion = 1, info = 1 } })")
+    front.write("alpha.py", "")
+    front.write("src/beta.py", "")
+    open_composer(front)
+    for key in "é 😀 @":
+        front.keys(key)
+    front.wait(SHOWN)
+    assert front.lua(WORDS)[:3] == ["@alpha.py", "@src/", "@src/beta.py"]
+    for key in "be":
+        front.keys(key)
+    until(lambda: front.lua(WORDS) == ["@src/beta.py"])
+    front.keys("<C-n><C-y>")
+    assert composer(front) == ["é 😀 @src/beta.py"]
+    for key in " #tid":
+        front.keys(key)
+    front.wait(SHOWN)
+    front.keys("<C-n><C-y>")
+    until(lambda: composer(front) == ["é 😀 @src/beta.py Tidy {buffer}.", "Keep names."])
