@@ -215,6 +215,7 @@ function M.ensure(n)
   composers[n] = it or record(bufnr)
   composers[n].bufnr = bufnr
   require('acp.ui.current').watch()
+  require('acp.features.prompts.composer.dropped').watch()
   if vim.api.nvim_buf_is_loaded(bufnr) then -- after :source of a session file
     set_up(n, bufnr)
     M.decorate(n)

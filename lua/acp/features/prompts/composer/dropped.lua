@@ -1,0 +1,96 @@
+--- Dropped files: terminals paste the path of a file that is dropped on them. In a composer the
+--- path becomes a mention, as a change of its own, so that an undo restores the pasted text.
+local M = {}
+
+local candidates = require('acp.features.prompts.composer.candidates')
+local paths = require('acp.base.paths')
+
+local LONGEST = 4096 -- bytes of a pasted path
+
+local IMAGES =
+  { png = true, jpg = true, jpeg = true, gif = true, webp = true, svg = true, bmp = true }
+
+--- Return the paths that a pasted text may mean: as a URI, in quotes, with backslashes, as it is.
+---@param text string
+---@return string[]
+local function meanings(text)
+  if vim.startswith(text, 'file://') then
+    local ok, path = pcall(vim.uri_to_fname, text)
+    return ok and { path } or {}
+  end
+  local quoted = text:match("^'(.+)'$")
+  if quoted then return { (quoted:gsub("'\\''", "'")) } end
+  return { text:match('^"(.+)"$') or text, (text:gsub('\\(.)', '%1')) }
+end
+
+--- Return the file that a pasted text names: an absolute path, or an image. A name below the root
+--- is no path, because `/init` may be a command.
+---@param text string
+---@return string|nil path absolute
+local function file_of(text)
+  for _, path in ipairs(meanings(text)) do
+    local is_absolute = path:match('^/.*/') or path:match('^%a:[/\\]')
+    local is_image = IMAGES[(path:match('%.(%a+)$') or ''):lower()]
+    local stat = (is_absolute or is_image) and vim.uv.fs_stat(paths.absolute(path))
+    if stat and (stat.type == 'file' or stat.type == 'directory') then
+      return paths.absolute(path)
+    end
+  end
+end
+
+---@param path string absolute
+---@return string
+local function mention(path)
+  local root = require('acp.base.places').cwd() .. '/'
+  return '@' .. paths.quoted(vim.startswith(path, root) and path:sub(#root + 1) or path)
+end
+
+--- Begin a new undo step, also within one insertion.
+local function begin_undo_step() vim.bo.undolevels = vim.bo.undolevels end
+
+--- Replace the text before the cursor by a mention of its file, if it is the path of one.
+---@param text string
+local function replace(text)
+  local path = #text <= LONGEST and not text:find('\n', 1, true) and file_of(vim.trim(text))
+  if not path then return end
+  local at, line = vim.api.nvim_win_get_cursor(0), vim.api.nvim_get_current_line()
+  local last = vim.endswith(line:sub(1, at[2]), text) and at[2] or #line
+  local first = last - #text
+  if line:sub(first + 1, last) ~= text then return end
+  local before = line:sub(1, first):match('%S$') and ' ' or ''
+  local after = line:sub(last + 1):match('^%s') and '' or ' '
+  local new = before .. mention(path) .. after
+  begin_undo_step()
+  vim.api.nvim_buf_set_text(0, at[1] - 1, first, at[1] - 1, last, { new })
+  begin_undo_step()
+  vim.api.nvim_win_set_cursor(0, { at[1], first + #new })
+end
+
+local pasted ---@type string|nil text of the present paste into a composer
+
+--- Look at a part of a paste.
+---@param lines string[]
+---@param phase -1|1|2|3 as for |vim.paste()|
+local function on_pasted(lines, phase)
+  if phase < 2 then pasted = candidates.composer(0) and '' or nil end
+  if not pasted then return end
+  pasted = pasted .. table.concat(lines, '\n')
+  if #pasted > LONGEST or not candidates.composer(0) then
+    pasted = nil
+  elseif phase == -1 or phase == 3 then
+    replace(pasted)
+    pasted = nil
+  end
+end
+
+--- Watch pastes, by |vim.paste()|, from the first composer on.
+M.watch = require('acp.base.once')(function()
+  local paste = vim.paste
+  vim.paste = function(lines, phase) -- luacheck: ignore 122
+    local is_complete = paste(lines, phase)
+    on_pasted(lines, phase)
+    return is_complete
+  end
+end)
+
+return M
