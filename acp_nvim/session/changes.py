@@ -14,6 +14,7 @@ FROM_THE_START = (
     *(
         "preset",
         "purpose",
+        "topic",
         "trust",
         "permissions",
         "elicitations",

@@ -7,6 +7,7 @@ Turns are in `turns`, the application of messages is in `updates` and `call_upda
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -98,6 +99,8 @@ class Session:
     """Agent's id of the stored session that is being opened here."""
     status: Status = "starting"
     title: str | None = None
+    topic = ""
+    """First prompt, which stands in for a title."""
     preset: str | None = None
     """Name of its preset (option `presets`)."""
     purpose: Literal["edit"] | None = None
@@ -164,6 +167,9 @@ class Session:
     ) -> None:
         """Set up a session that the agent has not created yet."""
         self.n = n
+        self.since = int(time.time())
+        """Time at which its status began, in seconds since 1970."""
+        self._last_status = self.status
         self.agent = agent
         self.cwd = cwd
         self.directories = list(directories)
@@ -287,6 +293,8 @@ class Session:
 
     def change(self, *names: str) -> None:
         """Mark state of these names as changed."""
+        if "status" in names and self.status != self._last_status:
+            self._last_status, self.since = self.status, int(time.time())
         self.changes.change(names, self.transcript.written)
         self.observer.on_change(self)
 

@@ -94,7 +94,7 @@ def turn_usage(usage: schema.Usage | None) -> dict[str, Any] | None:
 
 
 def permission(decision: Decision) -> dict[str, Any]:
-    """Return `{id, tool_call, title, kind, options}` of a pending question with options.
+    """Return `{id, tool_call, title, kind, since, options}` of a pending question with options.
 
     If a child session asks, `subagent` is `{session, id, title}`.
     `may_allow` has the ids of the open tool calls that a question without a subject may allow.
@@ -106,6 +106,7 @@ def permission(decision: Decision) -> dict[str, Any]:
         tool_call=decision.tool_call_id,
         title=decision.title,
         kind=decision.strictest_kind,
+        since=decision.since,
         may_allow=[call.id for call in decision.covers] or None,
         options=options(decision.options),
         more_options=max(len(decision.options) - OPTIONS, 0) or None,
@@ -118,11 +119,17 @@ def options(offered: Sequence[Option]) -> list[dict[str, Any]]:
 
 
 def elicitation(decision: Decision) -> dict[str, Any]:
-    """Return `{id, mode, message}`, for mode url also `url`."""
+    """Return `{id, mode, message, since}`, for mode url also `url`."""
     asked = decision.request
     message = asked.message if asked is not None else decision.title
     url = getattr(asked, "url", None)
-    return compact(id=decision.id, mode=decision.kind or "form", message=message, url=url)
+    return compact(
+        id=decision.id,
+        mode=decision.kind or "form",
+        message=message,
+        url=url,
+        since=decision.since,
+    )
 
 
 def tools(use: ToolUse | None) -> dict[str, Any] | None:

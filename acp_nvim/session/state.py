@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, Final
 
-from acp_nvim.session import lists, options, snapshot
+from acp_nvim.session import index, lists, options, snapshot
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.session import Session
 
@@ -28,6 +28,8 @@ def take_changes(session: Session, drawn: int = ALL) -> list[tuple[list[str | in
     names = changes.take_names(drawn)
     if "options" in names:
         names.append("model")
+    if "status" in names:
+        names.append("since")
     if "tool_calls" in names:
         names.remove("tool_calls")
         told.append((["tool_calls"], []))
@@ -87,6 +89,7 @@ def _pending(session: Session, name: str) -> list[dict[str, Any]]:
 
 _SHOWN: Final[dict[str, Callable[[Session], Any]]] = {
     "id": lambda session: session.id or None,
+    "topic": lambda session: index.title(session.topic) or None,
     "queue": lambda session: [prompt.label for prompt in (*session.at_agent, *session.queue)],
     "plan": lambda session: snapshot.plan(session.plan),
     "modes": lambda session: snapshot.modes(options.modes(session)),

@@ -68,7 +68,9 @@
 ---@field purpose? 'edit' task for which it was created without a chat window
 ---@field trust? 'edits'|'all' permissions that are allowed without a question
 ---@field title? string
+---@field topic? string beginning of the first prompt
 ---@field cwd string
+---@field since integer time at which the status began, in seconds since 1970
 ---@field status 'starting'|'idle'|'running'|'cancelling'|'closed'|'failed'
 ---@field stop_reason? string
 ---@field error? string
@@ -125,6 +127,7 @@
 ---@field tool_call? string
 ---@field title string
 ---@field kind? string
+---@field since integer time at which it was asked, in seconds since 1970
 ---@field options acp.PermissionOption[]
 ---@field shown_ms? integer time since it appeared on the screen, nil before that
 
@@ -133,6 +136,7 @@
 ---@field mode 'form'|'url'
 ---@field message string
 ---@field url? string
+---@field since integer time at which it was asked, in seconds since 1970
 
 ---@class acp.Subagent
 ---@field id string id given by the agent

@@ -80,7 +80,7 @@ class Conversation:
     @property
     def topic(self) -> str:
         """Return the first prompt, as long as there is no title."""
-        return self._sender.topic
+        return self.session.topic
 
     @property
     def servers(self) -> Sequence[ServerOutcome]:

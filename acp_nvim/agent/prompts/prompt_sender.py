@@ -63,8 +63,6 @@ class PromptSender:
         self.session = opener.session
         self.needs_login = False
         """Whether the agent requires a login before it accepts the last prompt."""
-        self.topic = ""
-        """First prompt, which stands in for a title."""
         self._opener = opener
         self._tasks = tasks
         self._warnings = warnings
@@ -139,7 +137,9 @@ class PromptSender:
         session = self.session
         sent = self._running = SentPrompt(prompt)
         self.needs_login = False
-        self.topic = self.topic or prompt.text
+        if prompt.text and not session.topic:
+            session.topic = prompt.text
+            session.change("topic")
         if session.at_work:
             queue.wait_at_agent(session, prompt)
         else:
@@ -367,7 +367,7 @@ class PromptSender:
         """Store the session for the list of sessions."""
         connection = self._opener.connection
         if connection is not None and self.session.id:
-            notify(self._observers.on_worth_storing, self.session, connection, self.topic)
+            notify(self._observers.on_worth_storing, self.session, connection, self.session.topic)
 
     def on_agent_ended(self) -> bool:
         """End the turn of the running prompt after the agent's end. Return whether there was

@@ -36,6 +36,7 @@ class SessionRecord(msgspec.Struct, frozen=True):
     lines: list[str]
     id: str = ""
     title: str | None = None
+    topic: str = ""
     preset: str | None = None
     mode: str | None = None
     options: dict[str, str | bool] = msgspec.field(default_factory=dict)
@@ -103,6 +104,7 @@ def _revived(host: Host, record: SessionRecord) -> Session:
     directories = host.sessions.directories(record.cwd)
     session = Session(record.n, record.agent, record.cwd, directories, host.observer)
     session.id, session.title, session.preset = record.id, record.title, record.preset
+    session.topic = record.topic
     session.status = "closed" if record.closed else "failed"
     session.error = record.error
     host.sessions.add(session, origin if record.id else NEW, shown)

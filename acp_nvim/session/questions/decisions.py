@@ -6,6 +6,7 @@ It does not depend on its display or its waiters.
 
 from __future__ import annotations
 
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -85,6 +86,8 @@ class Decision(Struct, eq=False):
     effects: Sequence[Effect] = ()
     """Diagnostics of language servers for the proposed texts."""
     request: Any = None
+    since: int = field(default_factory=lambda: int(time.time()))
+    """Time at which it was asked, in seconds since 1970."""
     outcome: Outcome | None = None
     by: str = ""
     asker: Any = None

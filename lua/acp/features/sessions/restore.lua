@@ -11,6 +11,7 @@ local signals = require('acp.base.signals')
 ---@field lines string[] text of its chat
 ---@field id? string
 ---@field title? string
+---@field topic? string
 ---@field preset? string
 ---@field mode? string
 ---@field options table<string, string|boolean>
@@ -106,6 +107,7 @@ local function record(n, session)
     lines = loaded and vim.api.nvim_buf_get_lines(bufnr, 0, -1, false) or {},
     id = session.id,
     title = session.title,
+    topic = session.topic,
     preset = session.preset,
     mode = session.modes and session.modes.current,
     options = option_values(session),
