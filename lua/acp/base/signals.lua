@@ -6,6 +6,7 @@
 ---   key_pressed (window, action, bufnr, n)   a key was pressed in one of the plugin's windows
 ---   options_changed ()                       `setup()` was called
 ---   options_wrong (mistakes)                 `setup()` had mistakes, one line each
+---   buffer_restored (name)                   a session file has restored a buffer of the plugin
 ---   snapshot (state)                         listeners add to the result of `state()`
 --- Host
 ---   setup (args)                             options go to the host; listeners add their own
@@ -14,6 +15,7 @@
 ---   verb_goes ()                             a verb that reports no buffer change is being sent
 ---   host_gone (message)                      the host has exited
 --- Chats and composers
+---   chat_wanted (n)                          show chat n and go there
 ---   chat_missing ()                          there is no chat; return whether another was offered
 ---   chat_replaced (old, new, by_user)        the window of chat `old` shows chat `new`; by_user is
 ---                                            whether the user asked for that
@@ -51,7 +53,8 @@
 ---   question_for_key ()                      return the question under the cursor if a key may
 ---                                            answer it now, or say why not
 ---   question_here ()                         return the question under the cursor
----   question_at_cursor ()                    return the question whose card in a chat is there
+---   question_at_cursor ()                    return the question whose card in a chat or in the
+---                                            overview is there
 ---   question_at_row (chat, row)              return the question whose card has a row of a chat
 ---   question_shown ()                        return the question whose edits this window shows
 ---   question_answerable (id)                 return whether a key may answer the question now
@@ -60,7 +63,9 @@
 ---   question_announced (session, message, shown)   a question has arrived; `shown` is whether
 ---                                            Neovim shows the message
 ---   questions_changed ()                     the texts below the cards have changed
----   questions_in_chat (chat, first, last)    return the cards in these rows of a chat
+---   questions_in_rows (bufnr, first, last)   return the whole cards in these rows of a buffer
+---   questions_drawn ()                       a window other than the float draws other cards
+---   question_fitted (id, width, rows)        return the lines of its card, cut to these rows
 ---   review_wanted (id)                       show the edits of a question side by side
 ---   form_here ()                             return the question of the form in this window
 --- Edits

@@ -80,6 +80,15 @@ local function unnamed(edits)
   return vim.tbl_count(seen)
 end
 
+--- Return a cost: `$0.12`, `0.12 EUR`.
+---@param cost { amount: number, currency?: string }|nil
+---@return string|nil
+function M.cost(cost)
+  if not cost or not cost.amount then return nil end
+  if cost.currency == 'USD' then return ('$%.2f'):format(cost.amount) end
+  return ('%.2f %s'):format(cost.amount, cost.currency or '')
+end
+
 --- Return the agent's title, as the chat shows it.
 ---@param name string name in the configuration
 ---@return string

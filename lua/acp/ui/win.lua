@@ -6,6 +6,25 @@ local api = vim.api
 ---@return boolean
 function M.is_float(win) return api.nvim_win_get_config(win).relative ~= '' end
 
+--- Scroll the current window until all of the lines are visible. If they don't fit, put the first
+--- one at the top.
+---@param first integer line of the cursor, or above it
+---@param last integer
+function M.reveal(first, last)
+  if vim.fn.line('w$') >= last then return end
+  local rows = vim.fn.getwininfo(api.nvim_get_current_win())[1].height
+  local height = api.nvim_win_text_height(0, { start_row = first - 1, end_row = last - 1 }).all
+  local at = vim.fn.getcurpos()
+  if height >= rows then
+    vim.fn.cursor(first, 1)
+    vim.cmd('normal! zt')
+  else
+    vim.fn.cursor(last, 1)
+    vim.cmd('normal! zb')
+  end
+  vim.fn.setpos('.', at)
+end
+
 --- Return the width of the text area of a window.
 ---@return integer cells
 function M.text_columns(win)

@@ -41,15 +41,6 @@ local function context(usage)
   return percent .. '%', percent >= FULL
 end
 
---- Return the cost of the session: `$0.12`, `0.12 EUR`.
----@return string|nil
-local function cost(usage)
-  local total = usage and usage.cost
-  if not total or not total.amount then return nil end
-  if total.currency == 'USD' then return ('$%.2f'):format(total.amount) end
-  return ('%.2f %s'):format(total.amount, total.currency or '')
-end
-
 --- Return the tokens of the last turn: `1.2k tokens`.
 ---@return string|nil
 local function tokens(usage)
@@ -92,7 +83,8 @@ local function right_of(session, room)
   local title = session.title and notify.one_line(session.title)
   local turn = session.turn_usage
   local model = session.model and notify.one_line(session.model.name)
-  local parts = { title, tokens(turn), model, mode(session.modes), cost(session.usage), used }
+  local cost = session.usage and activity.cost(session.usage.cost)
+  local parts = { title, tokens(turn), model, mode(session.modes), cost, used }
   local text = fitting(parts, room, full)
   if used and full and vim.endswith(text, used) then
     local before = literal(text:sub(1, #text - #used))

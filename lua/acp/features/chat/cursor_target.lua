@@ -30,29 +30,13 @@ local function toggle_fold()
   end
 end
 
---- Scroll until all of the lines are visible. If they don't fit, put the first one at the top.
----@param first integer line of the cursor
-local function show(first, last)
-  if vim.fn.line('w$') >= last then return end
-  local rows = vim.fn.getwininfo(api.nvim_get_current_win())[1].height
-  local height = api.nvim_win_text_height(0, { start_row = first - 1, end_row = last - 1 }).all
-  if height >= rows then
-    vim.cmd('normal! zt')
-    return
-  end
-  local at = vim.fn.getcurpos()
-  vim.fn.cursor(last, 1)
-  vim.cmd('normal! zb')
-  vim.fn.setpos('.', at)
-end
-
 --- <CR>: act on the row under the cursor. A closed fold opens. If the cursor is on a line inside
 --- the fold, act on that line too.
 function M.act()
   local folded, last = vim.fn.foldclosed('.'), vim.fn.foldclosedend('.')
   if folded > 0 then
     vim.cmd('foldopen')
-    show(folded, last)
+    require('acp.ui.win').reveal(folded, last)
   end
   local found, chat = target()
   if folded == vim.fn.line('.') then

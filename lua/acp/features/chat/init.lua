@@ -20,12 +20,13 @@ return {
   },
   signals = {
     options_changed = { 'bar', 'update', if_loaded = true },
+    chat_wanted = { 'view', 'enter' },
     composer_shown = { 'view', 'open_here' },
     prompt_typed = { 'view', 'follow' },
     prompt_written = { 'view', 'follow' },
     question_at_cursor = { 'cursor_target', 'decision', if_loaded = true },
     question_at_row = { 'marks', 'question' },
     questions_changed = { 'marks', 'redraw', if_loaded = true },
-    questions_in_chat = { 'marks', 'cards' },
+    questions_in_rows = { 'marks', 'cards_in', if_loaded = true },
   },
 }

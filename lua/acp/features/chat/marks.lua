@@ -225,7 +225,7 @@ function M.question(chat, row) return (M.at(chat, row) or {}).decision end
 --- Return the questions whose whole cards are in rows `first` to `last`.
 ---@param chat acp.Chat
 ---@return table<string, { [1]: integer, [2]: integer }> by id: first and last line, 1-based
-function M.cards(chat, first, last)
+local function cards(chat, first, last)
   local has_start, found = {}, {}
   for row = first + 1, last + 1 do
     local data = chat.targets[row]
@@ -236,6 +236,13 @@ function M.cards(chat, first, last)
     end
   end
   return found
+end
+
+--- Return the questions whose whole cards are in these rows of a buffer, nil if it is no chat.
+---@return table<string, { [1]: integer, [2]: integer }>|nil by id: first and last line, 1-based
+function M.cards_in(bufnr, first, last)
+  local chat = chats[bufnr]
+  return chat and cards(chat, first, last)
 end
 
 --- Return the rows whose target is of a kind, in order.

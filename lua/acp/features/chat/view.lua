@@ -329,6 +329,17 @@ function M.toggle(n)
   require('acp.base.signals').emit('chat_shown', n)
 end
 
+--- Show the chat of a session in this tab page and go there.
+function M.enter(n)
+  local bufnr = M.create(n)
+  if #shown_here(bufnr) == 0 then
+    show(bufnr)
+    require('acp.base.signals').emit('chat_shown', n)
+  end
+  local win = shown_here(bufnr)[1]
+  if win then require('acp.ui.window').focus(win) end
+end
+
 --- Frame operation: clear the chat. The host draws it again.
 function M.reset(n)
   local chat = chats[n]

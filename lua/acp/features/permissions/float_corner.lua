@@ -41,8 +41,14 @@ end
 
 local NARROW, LOW = 34, 5 -- least columns and rows of a usable part of the screen
 
---- Return the largest part of the screen beside, above or below all chats, since the user reads
---- their output. Return the whole screen while the cursor is in the float, and nil if the chats
+--- Return whether a window shows questions itself: a chat or the overview.
+local function shows_cards(win)
+  local bufnr = vim.api.nvim_win_get_buf(win)
+  return require('acp.base.signals').emit('questions_in_rows', bufnr, 0, -1) ~= nil
+end
+
+--- Return the largest part of the screen beside, above or below all chats and the overview, since
+--- the user reads them. Return the whole screen while the cursor is in the float, and nil if they
 --- leave no room.
 ---@param win integer|nil the float
 ---@return acp.Rect|nil
@@ -52,7 +58,7 @@ local function area(win)
   if vim.api.nvim_get_current_win() == win then return whole end
   local chats ---@type acp.Rect|nil smallest rectangle around all chats
   for _, one in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    if require('acp.ui.chats').number(vim.api.nvim_win_get_buf(one)) then
+    if shows_cards(one) then
       local info = vim.fn.getwininfo(one)[1]
       local right, bottom = info.wincol + info.width - 1, info.winrow + info.height - 1
       chats = chats or { top = last, bottom = first, left = vim.o.columns, right = 1 }

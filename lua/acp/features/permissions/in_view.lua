@@ -26,18 +26,22 @@ local function whole_subject(cards)
   return M.subject()
 end
 
+--- Return whether a window may show cards: a chat, or another buffer of the plugin.
+local function may_show(win)
+  return vim.startswith(api.nvim_buf_get_name(api.nvim_win_get_buf(win)), 'acp://')
+end
+
 --- Return the questions whose cards a window shows as a whole. Without 'wrap' the end of
 --- a long line may be out of view.
 ---@return table<string, true> by id
 local function shown(win)
-  local chat = require('acp.ui.chats').of(api.nvim_win_get_buf(win))
   local found = {}
-  if not chat or not vim.wo[win].wrap then return found end
+  if not may_show(win) or not vim.wo[win].wrap then return found end
   local cards = api.nvim_win_call(win, function()
     local first, last = vim.fn.line('w0') - 1, vim.fn.line('w$') - 1
     -- With 'smoothscroll' the beginning of the first line may be out of view.
     if vim.fn.winsaveview().skipcol > 0 then first = first + 1 end
-    return emit('questions_in_chat', chat, first, last) or {}
+    return emit('questions_in_rows', api.nvim_win_get_buf(win), first, last) or {}
   end)
   local are_covered = require('acp.ui.win').are_covered
   for id, lines in pairs(cards) do
@@ -87,14 +91,13 @@ function M.where(cards)
   return all(found, cards) and 'beside' or nil
 end
 
---- Return the ids of the questions that the windows of this tab page show: whole cards in chats
---- that no float covers, the card under the cursor, and the subject of the current window.
+--- Return the ids of the questions that the windows of this tab page show: whole cards that no
+--- float covers, the card of a chat under the cursor, and the subject of the current window.
 ---@return table<integer|string, true>
 function M.ids()
   local found = {}
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    local chat = require('acp.ui.chats').of(api.nvim_win_get_buf(win))
-    if chat and not require('acp.ui.win').is_covered(win) then
+    if may_show(win) and not require('acp.ui.win').is_covered(win) then
       found = vim.tbl_extend('force', found, shown(win))
     end
   end

@@ -25,6 +25,8 @@ return {
     snapshot = { 'seen', 'annotate', if_loaded = true },
     question_keys = { 'legend', 'below' },
     question_card = { 'float', 'card' },
+    question_fitted = { 'other_windows', 'card' },
+    questions_drawn = { 'seen', 'on_drawn', if_loaded = true },
     question_here = { 'float', 'here' },
     question_for_command = { 'seen', 'oldest' },
     question_for_key = { 'decide', 'here' },

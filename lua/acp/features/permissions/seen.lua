@@ -188,6 +188,13 @@ local function refuse_new()
   if show then show() end
 end
 
+--- Look at the screen again, because a window has drawn other cards.
+function M.on_drawn()
+  if not watching then return end
+  update()
+  place()
+end
+
 --- Return whether a key or a mapping may answer a question now. If not, show the reason and the
 --- question.
 ---@param id integer|string
