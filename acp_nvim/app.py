@@ -79,6 +79,7 @@ FEATURES: Final = (
     "forms",
     "library",
     "login",
+    "overview",
     "permissions",
     "presets",
     "refuse",

@@ -224,6 +224,20 @@ M.defaults = {
       ['q'] = 'close',
       ['g?'] = 'help',
     },
+    -- The overview of all sessions. The keys of a permission work on a session that waits.
+    overview = {
+      ['<CR>'] = 'open',
+      ['s'] = 'send',
+      ['i'] = 'compose',
+      ['x'] = 'cancel',
+      ['D'] = 'close_session',
+      ['<Tab>'] = 'fold',
+      [']]'] = 'next_session',
+      ['[['] = 'previous_session',
+      ['R'] = 'refresh',
+      ['q'] = 'close',
+      ['g?'] = 'help',
+    },
     -- The list of rules.
     rules = { ['d'] = 'remove', ['q'] = 'close', ['g?'] = 'help' },
     -- Plan, info, log and other read-only windows.

@@ -54,7 +54,9 @@ def test_a_turn_works_without_a_feature(
     assert (data / "acp" / "history.db").exists() == (name != "history")
 
 
-@pytest.mark.parametrize("name", ["history", "blame", "presets", "refuse", "trust", "rules"])
+@pytest.mark.parametrize(
+    "name", ["history", "blame", "overview", "presets", "refuse", "trust", "rules"]
+)
 def test_commands_and_functions_of_a_deleted_feature_are_gone(
     name: str, edit: Callable[..., Editor], tmp_path: Path
 ) -> None:

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 
 def install(app: Host) -> None:
-    app.verbs.add("acp_nvim.features.sessions.verbs", "new", "current", "sessions")
+    app.verbs.add(
+        "acp_nvim.features.sessions.verbs", "new", "current", "sessions", "close", "reopen"
+    )
     app.verbs.add("acp_nvim.features.sessions.options", "mode", "next_mode", "option")
     app.observers.on_setup.append(partial(_on_setup, app))
 

@@ -52,6 +52,29 @@ async def sessions(host: Host, args: Args) -> None:
         await _act(host, entries[at], cwd, args.get("action"))
 
 
+@verb("close")
+async def close(host: Host, args: Args) -> None:
+    """Close a session of this Neovim."""
+    conversation = host.sessions.conversations.get(int(args["session"]))
+    if conversation is not None and conversation.session.status != "closed":
+        await _do(host, conversation, "close")
+
+
+@verb("reopen")
+async def reopen(host: Host, args: Args) -> None:
+    """Load or resume a session of an earlier Neovim. If it is open here, show it."""
+    keys = host.workspace.persistence.keys
+    info = keys.infos.get(keys.key(int(args["session"])))
+    if info is None or not info.id:
+        host.echo("warn", wording.SESSION_NOT_REOPENED)
+        return
+    opened = session_picker.opened(host)
+    same = (it for it in opened if (it.session.agent, it.session.id) == (info.agent, info.id))
+    conversation = next(same, None)
+    entry = conversation or Stored(info.agent, info.id, info.cwd, info.title)
+    await _act(host, entry, info.cwd, "open")
+
+
 async def _act(host: Host, entry: session_picker.Entry, cwd: str, action: str | None) -> None:
     """Run an action on a session, or ask for one.
 

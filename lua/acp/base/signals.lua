@@ -6,7 +6,6 @@
 ---   key_pressed (window, action, bufnr, n)   a key was pressed in one of the plugin's windows
 ---   options_changed ()                       `setup()` was called
 ---   options_wrong (mistakes)                 `setup()` had mistakes, one line each
----   buffer_restored (name)                   a session file has restored a buffer of the plugin
 ---   snapshot (state)                         listeners add to the result of `state()`
 --- Host
 ---   setup (args)                             options go to the host; listeners add their own

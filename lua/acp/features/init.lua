@@ -27,6 +27,7 @@ local NAMES = {
   'login',
   'notifications',
   'operator',
+  'overview',
   'plan',
   'presets',
   'refuse',

@@ -74,7 +74,7 @@ local function pages(window, words)
     key.desc = words and words[key.action] or key.desc
   end
   local lines, spans = page(window, keys)
-  if window == 'chat' then
+  if window == 'chat' or window == 'overview' then
     local more, marks = page('on a pending permission', keymaps.on_card())
     lines[#lines + 1] = ''
     for _, span in ipairs(marks) do

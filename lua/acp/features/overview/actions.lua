@@ -1,0 +1,94 @@
+--- Actions of the keys in the overview. A session of another Neovim cannot be changed here.
+local M = {}
+
+local emit = require('acp.base.signals').emit
+local messages, notify = require('acp.base.messages'), require('acp.base.notify')
+local view = require('acp.features.overview.view')
+
+--- Return the session of this Neovim under the cursor. Otherwise say why there is none.
+---@return acp.OverviewSession|nil
+local function own()
+  local block = view.at_cursor()
+  local session = block and block.session
+  if not session then
+    notify.echo('info', messages.no_session_here)
+  elseif session.pid then
+    notify.echo('info', messages.session_elsewhere:format(session.pid))
+  else
+    return session
+  end
+end
+
+--- Return the session under the cursor if it is open in this Neovim. Otherwise say why not.
+---@return acp.OverviewSession|nil
+local function open_one()
+  local session = own()
+  if not session or session.state ~= 'closed' then return session end
+  notify.echo('info', messages.session_over)
+end
+
+---@param args? table
+local function host(verb, args) require('acp.base.host').notify(verb, args) end
+
+--- Open the chat of the session. A session of a Neovim that has ended is opened again.
+function M.open()
+  local session = own()
+  if not session then return end
+  if session.elsewhere then
+    host('reopen', { session = session.n })
+  else
+    emit('chat_wanted', session.n)
+  end
+end
+
+--- Return the session under the cursor if the user may prompt it. Otherwise say why not.
+---@return acp.OverviewSession|nil
+local function prompted_one()
+  local session = open_one()
+  if session and session.is_closed_to_prompts then
+    return notify.echo('info', messages.session_takes_no_prompts)
+  end
+  return session
+end
+
+--- Ask for a prompt and send it.
+function M.send()
+  local session = prompted_one()
+  if not session then return end
+  vim.ui.input({ prompt = messages.send_to:format(session.n) }, function(text)
+    if text and text:match('%S') then emit('prompt_wanted', text, { session = session.n }) end
+  end)
+end
+
+--- Go to the composer of the session.
+function M.compose()
+  local session = prompted_one()
+  if session then emit('composer_wanted', session.n) end
+end
+
+--- Cancel the turn of the session.
+function M.cancel()
+  local session = open_one()
+  if session then emit('cancel_pressed', session.n) end
+end
+
+--- Close the session.
+function M.close()
+  local session = open_one()
+  if session then host('close', { session = session.n }) end
+end
+
+--- Hide the question of the session, or show it again.
+function M.fold()
+  local block = view.at_cursor()
+  if block then view.fold(block.key) end
+end
+
+--- Go to the next (1) or previous (-1) session.
+---@param direction 1|-1
+function M.go(direction) view.go(direction) end
+
+--- Look at all sessions again.
+function M.refresh() view.refresh() end
+
+return M

@@ -1,0 +1,141 @@
+--- Sessions of other Neovims: each has a file below `stdpath('state')`, which its host writes
+--- (`acp_nvim/features/overview/shared_sessions.py`).
+local M = {}
+
+local uv = vim.uv
+
+---@class acp.OtherSession
+---@field key string name in all Neovims, as in `elsewhere` of `state()`
+---@field pid integer process of its Neovim
+---@field n integer number there
+---@field agent string
+---@field preset? string
+---@field title string
+---@field cwd string
+---@field status string
+---@field since integer seconds since 1970
+---@field questions integer
+---@field asked integer seconds since 1970
+---@field queued integer
+---@field hunks integer
+---@field files integer
+---@field cost? { amount: number, currency?: string }
+
+---@class acp.OtherNeovim
+---@field path string
+---@field host integer process of its host
+---@field pid integer
+---@field sessions acp.OtherSession[]
+
+local PRIVATE = tonumber('700', 8)
+
+local neovims = {} ---@type acp.OtherNeovim[]
+local watch ---@type uv.uv_fs_event_t|nil
+
+local function directory() return vim.fn.stdpath('state') .. '/acp/neovims' end
+
+--- Return the machine and the process of a Neovim from its name (`acp.base.workspaces`).
+---@param instance string
+---@return string|nil machine
+---@return integer|nil pid
+local function parts(instance)
+  local machine, pid = instance:match('^%d+%-%d+%-(.+)%-(%d+)$')
+  return machine, tonumber(pid)
+end
+
+---@param pid integer
+local function is_alive(pid)
+  local result, _, code = uv.kill(pid, 0)
+  return result == 0 or code == 'EPERM'
+end
+
+--- Return the sessions of a decoded file, without those that lack a value.
+---@return acp.OtherSession[]
+local function sessions_of(file, pid)
+  local found = {}
+  for _, it in ipairs(type(file.sessions) == 'table' and file.sessions or {}) do
+    local is_whole = type(it.n) == 'number'
+      and type(it.agent) == 'string'
+      and type(it.cwd) == 'string'
+      and type(it.status) == 'string'
+      and type(it.since) == 'number'
+    if is_whole then
+      it.key, it.pid = ('%s.%d'):format(file.instance, it.n), pid
+      for _, name in ipairs({ 'questions', 'asked', 'queued', 'hunks', 'files' }) do
+        it[name] = tonumber(it[name]) or 0
+      end
+      it.title = tostring(it.title or '')
+      it.preset = type(it.preset) == 'string' and it.preset or nil
+      local has_cost = type(it.cost) == 'table' and type(it.cost.amount) == 'number'
+      it.cost = has_cost and it.cost or nil
+      found[#found + 1] = it
+    end
+  end
+  return found
+end
+
+--- Read the file of a Neovim. Return nil if it is from another machine or not readable.
+---@return acp.OtherNeovim|nil
+local function read(path)
+  local instance = vim.fs.basename(path):gsub('%.json$', '')
+  local machine, pid = parts(instance)
+  if not pid or machine ~= parts(require('acp.base.workspaces').instance) then return nil end
+  local text = require('acp.base.read_file')(path)
+  local options = { luanil = { object = true, array = true } }
+  local ok, file = pcall(vim.json.decode, text or '', options)
+  if not ok or type(file) ~= 'table' or type(file.host) ~= 'number' then return nil end
+  if file.instance ~= instance then return nil end
+  return { path = path, host = file.host, pid = pid, sessions = sessions_of(file, pid) }
+end
+
+--- Read all files again.
+function M.read()
+  neovims = {}
+  local own = require('acp.base.workspaces').instance .. '.json'
+  for name, kind in vim.fs.dir(directory()) do
+    if kind == 'file' and name ~= own and name:match('%.json$') then
+      neovims[#neovims + 1] = read(directory() .. '/' .. name)
+    end
+  end
+end
+
+--- Return the sessions of the Neovims that run. Remove the files of those that have ended.
+---@return acp.OtherSession[]
+function M.sessions()
+  local found, alive = {}, {}
+  for _, it in ipairs(neovims) do
+    if is_alive(it.host) and is_alive(it.pid) then
+      alive[#alive + 1] = it
+      vim.list_extend(found, it.sessions)
+    else
+      uv.fs_unlink(it.path)
+    end
+  end
+  neovims = alive
+  return found
+end
+
+--- Watch the files, and call back after a change.
+---@param on_change fun()
+function M.watch(on_change)
+  if watch then return end
+  -- Without the folder, which may be on a read-only disk, no Neovim writes a file there.
+  local exists = pcall(vim.fn.mkdir, directory(), 'p', PRIVATE)
+  watch = exists and uv.new_fs_event() or nil
+  if not watch then return end
+  local function changed(_, name)
+    if not name or name:match('%.json$') then on_change() end
+  end
+  watch:start(directory(), {}, vim.schedule_wrap(changed))
+end
+
+--- Stop watching.
+function M.rest()
+  if watch then
+    watch:stop()
+    watch:close()
+  end
+  watch = nil
+end
+
+return M
