@@ -13,6 +13,7 @@ return {
   session_over = 'This session is closed. <CR> opens it',
   no_session_here = 'No session under the cursor',
   session_takes_no_prompts = 'A subagent or an inline edit takes no prompts',
+  subagent_ends = 'A subagent ends with its session',
   send_to = 'Send to session %d: ',
   nothing_to_send = 'Nothing to send',
   nothing_to_cancel = 'Nothing to cancel',

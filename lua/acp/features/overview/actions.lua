@@ -75,6 +75,7 @@ end
 --- Close the session.
 function M.close()
   local session = open_one()
+  if session and session.child then return notify.echo('info', messages.subagent_ends) end
   if session then host('close', { session = session.n }) end
 end
 
