@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,9 @@ TASK: Final = """{instruction}
 Make this change in place, in {place}.{attached} Change nothing but {scope}. Read the rest of the \
 file, and other files, if you need the context. Make the change by writing the file. Do not answer \
 with the code and do not explain the change: the file is all that counts."""
+
+
+COMMAND: Final = re.compile(r"/[\w:-]+(?:\s|$)")
 
 
 class Lines(msgspec.Struct, frozen=True):
@@ -48,13 +52,15 @@ class Lines(msgspec.Struct, frozen=True):
 def edit_prompt(host: Host, args: Args) -> Prompt:
     """Return the prompt for the arguments of the verb `edit`.
 
-    Its text is the instruction, as queue, lists and history show it. The agent gets the whole task.
+    Its text is the instruction, as queue, lists and history show it. The agent gets the whole task,
+    unless the instruction is a `/command`, which accepts no other text.
     """
     prompt = prompt_of(host, args)
     lines = msgspec.convert(args["edit"], Lines)
     is_small = len(lines.text) <= TEXT_BYTES
+    instruction = prompt.text.strip()
     task = TASK.format(
-        instruction=prompt.text.strip(),
+        instruction=instruction,
         place=lines.place,
         attached=f" {_attached(lines)}" if is_small else "",
         scope=lines.noun,
@@ -62,7 +68,7 @@ def edit_prompt(host: Host, args: Args) -> Prompt:
     attachments = [*([_excerpt(lines)] if is_small else []), *_link(lines, is_small=is_small)]
     return msgspec.structs.replace(
         prompt,
-        given=[schema.TextContent(task)],
+        given=[schema.TextContent(instruction if COMMAND.match(instruction) else task)],
         attachments=[*attachments, *prompt.attachments],
     )
 

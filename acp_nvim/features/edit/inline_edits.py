@@ -136,7 +136,9 @@ class InlineEdits:
         agent = current.session.agent if current is not None else None
         preset = current.session.preset if current is not None else None
         title = one_line(prompt.text)
-        return sessions.new(args["cwd"], agent, title=title, preset=preset, purpose="edit")
+        made = sessions.new(args["cwd"], agent, title=title, preset=preset, purpose="edit")
+        made.mark_used()
+        return made
 
     def cancel(self, id: int) -> None:
         """Cancel an edit: end its turn, or take its prompt out of the queue."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.fake_picker import install_picker, pick
 from tests.support.killed_host import kill_host
 from tests.support.lua import lua_chunk
 from tests.support.rpc import EditorError
@@ -171,6 +172,16 @@ def test_the_agent_gets_the_lines_the_file_and_the_instruction(editor: Editor, p
     assert "resource_link" not in [block["type"] for block in blocks(agent, 2)]
     assert f"in the file {path}." in text["text"]
     assert resource["resource"]["text"].startswith("line 1\n  two, not saved\nline 3\n")
+    editor.wait_message("Nothing changed: translate it: Hello")
+    editor.keys(":5Acp edit /simplify it<CR>")
+    assert blocks(agent, 3)[-1] == {"type": "text", "text": "/simplify it"}
+    editor.wait_message("Nothing changed: /simplify it: Hello")
+    install_picker(editor)
+    lists = pick(editor, "Acp history", "no such entry")
+    assert [item.partition("  ")[0] for item in lists[0]["items"]][:2] == [
+        "/simplify it",
+        "translate it",
+    ]
 
 
 def test_cancel_on_the_lines_of_an_edit_cancels_that_one(editor: Editor, path: Path) -> None:
@@ -310,7 +321,7 @@ def test_a_buffer_without_a_file_is_refused(editor: Editor) -> None:
     with pytest.raises(EditorError, match=r"This buffer has no file yet. :w \{file\} gives it one"):
         editor.cmd("Acp edit shout")
     assert buffer(editor) == ["hello"]
-    editor.cmd("help")
+    editor.cmd("new | setlocal buftype=nofile")
     with pytest.raises(EditorError, match="Only files can be edited in place"):
         editor.cmd("1,2Acp edit shout")
     assert editor.state()["host"] == "stopped"
@@ -348,3 +359,52 @@ def test_marks_go_with_their_buffer_and_with_the_host(editor: Editor, path: Path
     wait_marks(editor)
     editor.wait("require('acp').state().host == 'failed'")
     assert "composer" not in editor.messages()
+
+
+def test_the_chat_of_an_edit_can_be_opened_while_it_runs(editor: Editor, path: Path) -> None:
+    orders = Orders(editor)
+    install_picker(editor)
+    editor.setup({"files": {"unsaved": "ignore"}})
+    editor.keys(":2,3Acp edit first<CR>:6Acp edit second<CR>")
+    orders.traffic.wait("session/prompt", 2)
+    questions = pick(editor, "Acp sessions", "first", "open")
+    assert [item.partition("  (")[0] for item in questions[0]["items"]] == ["second", "first"]
+    editor.wait("#vim.api.nvim_list_wins() == 2")
+    assert "first" in editor.chat(1)
+    orders.give("s1", "end")
+    editor.wait_message("Nothing changed: first")
+    wait_status(editor, 1, "closed")
+    pick(editor, "Acp sessions", "second", "open")
+    editor.wait("require('acp').state().current == 2")
+    editor.lua("require('acp').prompt('more')")
+    editor.wait("#require('acp').state().sessions[2].queue == 1")
+    orders.give("s2", "end")
+    orders.traffic.wait("session/prompt", 3)
+    orders.give("s2", "end")
+    editor.wait_event("AcpTurnEnd", 3)
+    assert "purpose" not in editor.session(2)
+    assert editor.session(2)["status"] == "idle"
+    closed = orders.traffic.received("session/close")
+    assert [frame["params"]["sessionId"] for frame in closed] == ["s1"]
+
+
+def test_a_restart_of_the_agent_ends_an_edit(editor: Editor, path: Path) -> None:
+    orders = Orders(editor)
+    editor.keys(":2,3Acp edit first<CR>")
+    orders.traffic.wait("session/prompt")
+    editor.cmd("Acp restart")
+    editor.wait_message("Edit failed: first: ")
+    wait_status(editor, 1, "closed")
+    assert marks(editor) == []
+
+
+def test_a_rate_limit_ends_an_edit_with_its_reason(editor: Editor, path: Path) -> None:
+    error = {"message": "Too many requests", "data": {"retryAfter": 30}}
+    orders = Orders(editor)
+    editor.keys(":2,3Acp edit first<CR>")
+    orders.traffic.wait("session/prompt")
+    orders.give("s1", "refuses_with", "-32603", json.dumps(error))
+    editor.wait_message("Edit failed: first: Scripted is at its rate limit")
+    assert ":Acp queue" not in editor.messages()
+    wait_status(editor, 1, "closed")
+    assert marks(editor) == []
