@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acp_nvim.edits.carry import carried
+from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.text import keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -138,6 +140,17 @@ def disk_entry(buffer_entry: Pending, common: Text | None) -> Pending | None:
     if buffer_entry.is_overtaken or common is None or theirs is None:
         return None
     return Pending(path, common, theirs, theirs, writers=buffer_entry.writers)
+
+
+def is_nearer(text: Text | None, one: Text | None, other: Text | None) -> bool:
+    """Return whether a text differs less from ``one`` than from the ``other``; None: no file."""
+    if text in (one, other):
+        return text != other
+    return _distance(text, one) < _distance(text, other)
+
+
+def _distance(some: Text | None, other: Text | None) -> int:
+    return sum(it.end - it.start + len(it.lines) for it in diff(keys(some), keys(other)))
 
 
 def _with_write(

@@ -13,7 +13,7 @@ import msgspec
 
 from acp_nvim import wording
 from acp_nvim.edits.carry import Carried, carried, exchanged, returned, together
-from acp_nvim.edits.disk_entries import DiskEntries
+from acp_nvim.edits.disk_entries import DiskEntries, is_nearer
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import (
     FileEdits,
@@ -85,8 +85,8 @@ class Ledger:
         entry, on_disk = self._published(path), self.disk_entry(path)
         if on_disk is not None and on_disk is not entry and on_disk not in history:
             history = [*history, on_disk]
-        parked = self._parked.get(path, ())
-        return FileEdits(entry, self._settled.get(path), tuple(history), parked)
+        settled = self._settled.get(path) if history else None
+        return FileEdits(entry, settled, tuple(history), self._parked.get(path, ()))
 
     def disk_entry(self, path: str) -> Pending | None:
         """Return the entry of the file on disk."""
@@ -145,9 +145,13 @@ class Ledger:
             self.disk_entries.set(path, entry)
 
     def join_disk(self, path: str, text: Text | None) -> None:
-        """Record that the buffer has no unsaved changes: it was saved or discarded."""
-        entry, on_disk = self._files.get(path), self.disk_entries.get(path)
-        if entry is not None and entry.live == text and (on_disk is None or on_disk.live != text):
+        """Enter that the buffer has no unsaved changes.
+
+        It was saved if ``text`` is nearer to the text of the buffer than to that of the file.
+        """
+        entry, on_disk = self.tracked_entry(path), self.disk_entries.get(path)
+        other = on_disk.live if on_disk is not None else None
+        if entry is not None and is_nearer(text, entry.live, other):
             self.disk_entries.drop(path)
         else:
             self.revert_to_disk(path)
@@ -515,9 +519,9 @@ class Ledger:
             self._files[entry.path] = entry
 
     def _drop(self, path: str, live: Text | None) -> None:
-        """Remove a file's entry, unless an undo may make it pending again."""
+        """Remove a file's entry. Its text stays if an undo, or a discard, may need it."""
         self._files.pop(path, None)
-        undoable = self._undo_history.paths()
+        undoable = self._undo_history.paths() | set(self.disk_entries)
         if path in undoable and live is not None:
             self._settled[path] = Pending(path, live, live, live)
         for forgotten in self._settled.keys() - undoable:

@@ -113,7 +113,14 @@ def test_the_page_on_the_journal_lists_all_kinds_of_values() -> None:
     table = text.partition("| kind | value |")[2].partition("\n\n")[0]
     told = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\|([^|]*)\|", table, re.MULTILINE))))
     known = (replica.META, replica.SESSION, replica.FILE, replica.REJECT, replica.CHECKPOINT)
-    assert told == {*known, replica.UNDO, replica.HEAD, replica.TREE, replica.WRITES}
+    assert told == {
+        *known,
+        replica.UNDO,
+        replica.HEAD,
+        replica.TREE,
+        replica.WRITES,
+        replica.BUFFER,
+    }
 
 
 # -- locks ----------------------------------------------------------------------------------------

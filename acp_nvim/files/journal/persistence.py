@@ -133,7 +133,9 @@ class Persistence:
         for key in in_order(keys):
             self._state.receive(replica, key)
         paths = [name for kind, name in keys if kind == FILE]
-        if not again:
+        if again:
+            paths += set(self._state.restore_buffers(replica)) - set(paths)
+        else:
             self._live.restored.update(paths)
         for path in paths:
             replica.own[FILE, path] = self._state.file_value(path)

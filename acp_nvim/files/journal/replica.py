@@ -37,8 +37,12 @@ META, SESSION, FILE, REJECT = "meta", "session", "file", "reject"
 CHECKPOINT, UNDO, HEAD, TREE = "checkpoint", "undo", "head", "tree"
 WRITES = "writes"
 """Kind of the number of a process's last note (`write_notes.py`) that the values cover."""
+BUFFER = "buffer"
+"""Kind of the edits of an unsaved buffer, named by Neovim and path. Only the next host of that
+Neovim uses them.
+"""
 
-ALONG: Final = (SESSION, HEAD, TREE, WRITES)
+ALONG: Final = (SESSION, HEAD, TREE, WRITES, BUFFER)
 """Kinds that do not cause a write by themselves, since two Neovims may disagree about them for a
 while.
 """
@@ -83,6 +87,25 @@ class FileValue(NamedTuple):
 
 
 NOTHING: Final = FileValue()
+
+
+class BufferValue(NamedTuple):
+    """Entries of a file whose buffer has unsaved changes; see `edits/disk_entries.py`."""
+
+    buffer: Pending | None
+    disk: Pending | None
+    with_unsaved_writes: Pending | None
+
+    @property
+    def published(self) -> Pending | None:
+        """Return the entry that other processes got with it."""
+        return self.with_unsaved_writes or self.disk
+
+    @property
+    def entry_or_settled(self) -> tuple[Pending | None, Pending | None]:
+        """Return the entry of the buffer as the first two parts of a `FileValue`."""
+        is_settled = self.buffer is not None and self.buffer.is_settled
+        return (None, self.buffer) if is_settled else (self.buffer, None)
 
 
 class FileRecord(msgspec.Struct, frozen=True, array_like=True):
@@ -185,8 +208,17 @@ class Replica:
         if kind in (CHECKPOINT, UNDO):
             made = reader.value(kind, at, snapshots.Record)
             return None if made is None else snapshots.checkpoint(reader, sessions, made)
+        if kind == BUFFER:
+            entries = reader.value(kind, at, list[serialize.Entry | None])
+            return None if entries is None else self._buffer(entries)
         plain = {SESSION: SessionInfo, HEAD: str, TREE: Mark, WRITES: int}.get(kind)
         return None if plain is None else reader.value(kind, at, plain)
+
+    def _buffer(self, entries: list[serialize.Entry | None]) -> BufferValue:
+        def one(entry: serialize.Entry | None) -> Pending | None:
+            return serialize.pending(self._reader, self._sessions, entry) if entry else None
+
+        return BufferValue(*map(one, entries))
 
     def _file(self, path: str, found: FileRecord | None) -> FileValue | None:
         if found is None:
@@ -223,6 +255,8 @@ class Replica:
             return
         changed = {key: value for key, value in now.items() if _differ(self.own.get(key), value)}
         removed = [key for key in self.own if key not in now]
+        if self.file.is_long:  # other Neovims that still run write theirs again
+            removed += [key for key in self.stored if key[0] == BUFFER and key not in now]
         after = {**self.stored, **changed}
         for key in removed:
             after.pop(key, None)
@@ -286,6 +320,8 @@ class Replica:
             made = serialize.reject(writer, self._sessions, value)
         elif kind in (CHECKPOINT, UNDO):
             made = snapshots.record(writer, self._sessions, value)
+        elif kind == BUFFER:
+            made = [it and serialize.entry(writer, self._sessions, it) for it in value]
         writer.set(kind, encoded(name), made)
 
     def _file_record(self, writer: Writer, path: str, value: FileValue) -> FileRecord:

@@ -21,6 +21,7 @@ from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint
 from acp_nvim.files.files import Files
 from acp_nvim.files.journal.replica import (
+    BUFFER,
     CHECKPOINT,
     FILE,
     HEAD,
@@ -30,6 +31,7 @@ from acp_nvim.files.journal.replica import (
     TREE,
     UNDO,
     WRITES,
+    BufferValue,
     FileValue,
     Key,
     Replica,
@@ -112,6 +114,13 @@ class SharedState:
         for path in [*edits, *(stored_paths - edits.keys())]:
             if self.home(path) == root and (value := self.file_value(path)) != NOTHING:
                 values[FILE, path] = value
+        for path in ledger.disk_entries:
+            if self.home(path) == root:
+                values[BUFFER, self._own(path)] = BufferValue(
+                    ledger.tracked_entry(path),
+                    ledger.disk_entries.get(path),
+                    ledger.disk_entries.with_unsaved_writes(path),
+                )
         for level in ledger.rejects:
             if self.home(level[0].before.path) == root:
                 values[REJECT, self._name(level)] = level
@@ -178,6 +187,10 @@ class SharedState:
             frozen[id(checkpoint)] = known._replace(was_moving=at >= settled)
             yield known.copy
 
+    def _own(self, path: str = "") -> str:
+        """Return the name of a buffer of this Neovim."""
+        return f"{self._keys.instance}:{path}"
+
     def _name(self, value: Any, name: str = "") -> str:
         """Return the name of a value without one of its own, the same in all processes."""
         known = self._named.get(id(value))
@@ -211,8 +224,24 @@ class SharedState:
             replica.own.pop(key, None)
         elif kind in (CHECKPOINT, UNDO):
             replica.own[key] = _copy(value)
-        elif kind not in (FILE, WRITES):
+        elif kind not in (FILE, WRITES) and (kind != BUFFER or name.startswith(self._own())):
             replica.own[key] = value
+
+    def restore_buffers(self, replica: Replica) -> list[str]:
+        """Continue with the edits that the last host of this Neovim had in unsaved buffers.
+
+        Returns their files. If the edits of such a file have changed since, these count.
+        """
+        ledger, restored = self._files.ledger, list[str]()
+        for (kind, name), value in replica.stored.items():
+            path = name.removeprefix(self._own())
+            if kind != BUFFER or path == name or value.published != ledger.get(path):
+                continue
+            entry, settled = value.entry_or_settled
+            self._install(path, self.file_value(path)._replace(entry=entry, settled=settled))
+            ledger.disk_entries.set(path, value.disk, value.with_unsaved_writes)
+            restored.append(path)
+        return restored
 
     def _take_file(self, replica: Replica, path: str, theirs: FileValue) -> None:
         ledger = self._files.ledger
@@ -344,6 +373,8 @@ def _numbers(values: Iterable[Any]) -> Iterator[int]:
         if isinstance(value, FileValue):
             entries = [*value.history, *(it.entry for it in value.parked)]
             entries += [value.entry] if value.entry else []
+        elif isinstance(value, BufferValue):
+            entries = [it for it in value if it is not None]
         elif isinstance(value, list):
             entries = [it.before for it in value]
         for entry in entries:

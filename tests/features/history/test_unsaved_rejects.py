@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.killed_host import journaled_edits, kill_both
+from tests.support.killed_host import (
+    journaled_edits,
+    kill_both,
+    kill_host_once_written,
+    wait_host,
+)
 from tests.support.pending_edits import reject_all
 from tests.support.waiting import until
 
@@ -67,6 +72,23 @@ def test_the_next_neovim_shows_the_edits(edit: Edit, tmp_path: Path, change: str
     second.open("a.txt")
     second.wait(COUNT, 2)
     reject_all(second)
+    until(lambda: path.read_text() == OLD)
+
+
+@changes
+def test_the_next_host_of_the_same_neovim_keeps_the_reject(editor: Editor, change: str) -> None:
+    """The user's line is next to a rejected one."""
+    path = reject_unsaved(editor, change)
+    kill_host_once_written(editor)
+    editor.lua("vim.fn.setline(3, 'mine too')")
+    editor.cmd("Acp edits")
+    wait_host(editor)
+    editor.turn("say done")
+    editor.wait(COUNT, 0)
+    assert editor.lua(LINES) == "mine two mine too"
+    editor.cmd("edit!")
+    editor.wait(COUNT, 2)
+    reject_all(editor)
     until(lambda: path.read_text() == OLD)
 
 
