@@ -122,6 +122,9 @@ M.defaults = {
   -- refs/notes/acp, or a ref for git notes, 'refs/notes/…'.
   blame_export = 'trace',
   notify = true,
+  -- Show in the terminal's tab and as messages that a turn runs or waits: true, false, or a list of
+  -- 'osc' and 'message'.
+  progress = false,
   -- window -> key -> action, or { action, mode = … }; the default mode is 'n'. `false` instead of
   -- an action, a window's table or the whole option removes the keys.
   keymaps = {
@@ -334,12 +337,12 @@ end
 ---@param value table<string, any>|nil
 local function map(value) return next(value or {}) == nil and vim.empty_dict() or value end
 
---- Return the arguments of the verb `setup`: all options except those of keys, composer,
---- notifications and prompts, Neovim's standard paths, and the number of the next session.
+--- Return the arguments of the verb `setup`: all options except those that only Lua uses, Neovim's
+--- standard paths, and the number of the next session.
 ---@return table
 function M.for_host()
   local args = vim.deepcopy(M.get())
-  for _, name in ipairs({ 'keymaps', 'composer', 'notify', 'prompts' }) do
+  for _, name in ipairs({ 'keymaps', 'composer', 'notify', 'progress', 'prompts' }) do
     args[name] = nil
   end
   args.agents_file = args.agents_file and vim.fn.expand(args.agents_file) or nil

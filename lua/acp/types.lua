@@ -222,6 +222,7 @@
 ---@field blame_export string
 ---@field history { enabled: boolean, days: number, bytes: integer }
 ---@field notify boolean|acp.NotifyWay|acp.NotifyWay[]
+---@field progress boolean|('osc'|'message')[]
 ---@field keymaps table<string, table<string, acp.KeyConfig>|string|boolean>|false
 ---@field log { level: string, bytes: integer, redact: boolean }
 ---@field limits { message_bytes: integer, pending_bytes: integer, tool_output_bytes: integer }

@@ -32,6 +32,11 @@ return {
   prompt_failed = "Prompt '%s': %s",
   prompt_result = "Prompt '%s' should return a text or { text = …, preset = … }",
 
+  -- Progress
+  progress_working = 'The agent is working',
+  progress_waiting = 'The agent waits for you',
+  progress_ended = 'The turn has ended',
+
   -- The queue
   queue_empty = 'The queue is empty',
   queue_emptied = 'The queue is empty now',

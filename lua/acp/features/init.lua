@@ -30,6 +30,7 @@ local NAMES = {
   'overview',
   'plan',
   'presets',
+  'progress',
   'refuse',
   'terminals',
   'tools',

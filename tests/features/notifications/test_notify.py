@@ -5,50 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.outer_terminal import NAME_QUERY, Terminal
 from tests.support.waiting import until
-
-NAME_QUERY = "\x1b[>0q"
-
-
-class Terminal:
-    """The terminal of an editor: it has a name, and what Neovim writes to it."""
-
-    def __init__(self, editor: Editor, name: str = "") -> None:
-        self._editor, self._name, self._sent = editor, name, ""
-        self._draw = editor.rpc.on_notification
-        editor.rpc.on_notification = self._on_notification
-        editor.rpc.request("nvim_ui_detach")
-        options = {"ext_linegrid": True, "rgb": True, "stdout_tty": True}
-        editor.rpc.request("nvim_ui_attach", 120, 40, options)
-
-    def _on_notification(self, name: str, args: list[Any]) -> None:
-        for event, *calls in args if name == "redraw" else ():
-            if event == "ui_send":
-                self._sent += "".join(text for (text,) in calls)
-        self._draw(name, args)
-
-    def written(self) -> str:
-        """Return the output of Neovim: by events since 0.12, else by its standard error."""
-        file = self._editor.home / "nvim.stderr"
-        return self._sent + file.read_text(errors="replace")
-
-    def wait(self, text: str) -> None:
-        def is_written() -> bool:
-            self._editor.lua("return 1")  # take up what Neovim has sent
-            return text in self.written()
-
-        until(is_written, what=f"written: {text!r}")
-
-    def answer(self) -> None:
-        """Answer the question for its name."""
-        self.wait(NAME_QUERY)
-        event = f"\x1bP>|{self._name}"
-        self._editor.rpc.request("nvim_ui_term_event", "termresponse", event)
 
 
 def leave(editor: Editor) -> None:

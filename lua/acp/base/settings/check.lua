@@ -252,6 +252,7 @@ local checks = {
     return not is_ref and one_of('trace', 'notes', 'refs/notes/…')(value) or nil
   end,
   ['notify'] = ways,
+  ['progress'] = either(flag, list_of(one_of('osc', 'message'))),
   ['log.level'] = one_of('debug', 'info', 'warn', 'error', 'off'),
   ['log.bytes'] = number(0, true),
   ['log.redact'] = flag,
