@@ -25,6 +25,7 @@ PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
 REPLY = lua_chunk(__file__, "completion_reply")
 ACCEPT = lua_chunk(__file__, "accept")
 LISTED = "select(2, require('acp.features.prompts.composer.files').list(vim.fn.getcwd()))"
+REFERENCE = 18
 SHOWN = "vim.fn.pumvisible() == 1"
 WORDS = "return vim.tbl_map(function(it) return it.word end, vim.fn.complete_info().items)"
 
@@ -67,7 +68,7 @@ def test_each_sign_completes_with_a_preview(front: Editor) -> None:
     front.keys("iprint(1)<Esc>")
     open_composer(front)
     command = items(front, "/in")[0]
-    assert (command["label"], command["labelDetails"]["detail"]) == ("/init", " path")
+    assert (command["label"], command["detail"]) == ("/init path", "d")
     assert front.lua(ACCEPT, command) == "/init path\n\nd"
     assert composer(front) == ["/init "]
     found = {item["label"]: item for item in items(front, "see {")}
@@ -106,7 +107,13 @@ def test_a_symbol_is_a_mention_of_its_lines(front: Editor) -> None:
     path = front.write("my lib.lua", "local M = {}\nfunction M.load()\n  return 1\nend\n")
     front.open(path)
     open_composer(front)
+    for key in "@lo":
+        front.keys(key)
+    front.wait(
+        "vim.iter(vim.fn.complete_info().items):any(function(it) return it.abbr == '@M.load' end)"
+    )
     symbol = next(item for item in items(front, "why @loa") if item["label"] == "@M.load")
+    assert symbol["kind"] == REFERENCE, "plugins insert brackets after a function"
     assert front.lua(ACCEPT, symbol) == "```lua\nfunction M.load()\n  return 1\nend\n```"
     assert composer(front) == ["why @my\\ lib.lua:2-4"]
     front.wait_screen("+ my lib.lua:2-4")
@@ -131,7 +138,7 @@ def test_the_client_changes_no_option_and_can_be_stopped(front: Editor) -> None:
     front.lua("vim.lsp.stop_client(vim.lsp.get_clients())")
     front.wait("#vim.lsp.get_clients() == 0")
     front.keys("<Esc>i/in")
-    assert [item["label"] for item in front.lua(REPLY)] == ["/init"]
+    assert [item["label"] for item in front.lua(REPLY)] == ["/init path"]
     front.cmd("silent checkhealth vim.lsp")
     front.quit()
 

@@ -7,15 +7,14 @@ local paths_of, places = require('acp.base.paths'), require('acp.base.places')
 local files = require('acp.features.prompts.composer.files')
 
 local MOST, MOST_SYMBOLS = 200, 20
-local ABOUT = 50 -- cells in the menu for a description
+local HINT, ABOUT = 20, 50 -- cells in the menu for a command's argument and for a description
 
 ---@class acp.Candidate
 ---@field kind 'command'|'file'|'folder'|'variable'|'prompt'|'symbol'
 ---@field name string of the command, variable or prompt; path of the file or folder
 ---@field word string text to insert
----@field label string text to show
+---@field label string text to show; of a command with its argument
 ---@field about? string description on one line
----@field hint? string argument of a command on one line
 ---@field text? string of a prompt; the whole description of a command
 ---@field symbol? acp.Symbol
 
@@ -93,13 +92,13 @@ local function commands(base, n)
     local name = command.name
     if M.legible(name) == name and not name:find('%s') then
       names[#names + 1] = name
+      local hint = notify.one_line(command.hint or '')
       by_name[name] = {
         kind = 'command',
         name = name,
         word = '/' .. name .. (command.hint and ' ' or ''),
-        label = '/' .. name,
+        label = '/' .. name .. (hint ~= '' and ' ' .. notify.cut(hint, HINT) or ''),
         about = first_line(command.description),
-        hint = command.hint and notify.one_line(command.hint),
         text = command.description,
       }
     end
@@ -181,6 +180,15 @@ local function mentions(base, rest)
     vim.list_extend(found, vim.tbl_map(of_symbol, vim.list_slice(symbols, 1, MOST_SYMBOLS)))
   end
   return vim.list_extend(found, vim.tbl_map(file, vim.list_slice(others, 1, MOST - #used)))
+end
+
+--- Look for symbols that match a word, so that `list` contains them.
+---@param base string including the `@`
+---@param done fun() called once they are known
+function M.look_for_symbols(base, done)
+  local query = base:match('^@([^%s{/\\]*)$')
+  if not query then return done() end
+  require('acp.features.prompts.composer.symbols').look(query, done)
 end
 
 --- Return the candidates for a word, the best first.

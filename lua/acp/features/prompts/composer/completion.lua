@@ -2,9 +2,6 @@
 local M = {}
 
 local candidates = require('acp.features.prompts.composer.candidates')
-local notify = require('acp.base.notify')
-
-local HINT = 20 -- cells in the menu for a command's argument
 
 --- Return the word at the cursor that can be completed.
 ---@return 'command'|'mention'|'prompt'|nil kind
@@ -84,11 +81,10 @@ end
 ---@param n integer|nil composer
 ---@return table complete-item
 local function item(candidate, n)
-  local hint = candidate.hint and candidate.hint ~= '' and ' ' .. notify.cut(candidate.hint, HINT)
   local cwd = require('acp.base.places').cwd()
   return {
     word = candidate.word,
-    abbr = candidate.label .. (hint or ''),
+    abbr = candidate.label,
     menu = candidate.about,
     info = candidate.text and candidates.legible(candidate.text),
     user_data = {
@@ -110,6 +106,9 @@ function M.omni(findstart, base)
     return col
   end
   local n = candidates.composer(0)
+  if base:sub(1, 1) == '@' then
+    candidates.look_for_symbols(base, function() end) -- for the next character
+  end
   local found = candidates.list(base, n, function() end)
   if not candidates.is_known(base, n) then
     when_known(n, base, function() vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false) end)

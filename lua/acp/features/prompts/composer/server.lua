@@ -18,18 +18,21 @@ local CAPABILITIES = {
 }
 
 local KINDS = {
-  command = 'Function',
+  command = 'Keyword',
   file = 'File',
   folder = 'Folder',
   variable = 'Variable',
   prompt = 'Reference',
 }
 
+--- Kinds after which some plugins insert brackets.
+local CALLED = { Function = true, Method = true, Constructor = true }
+
 ---@param candidate acp.Candidate
 local function kind_of(candidate)
-  local protocol = vim.lsp.protocol
-  local name = KINDS[candidate.kind] or protocol.SymbolKind[candidate.symbol.kind]
-  return protocol.CompletionItemKind[name] or protocol.CompletionItemKind.Reference
+  local kinds = vim.lsp.protocol.CompletionItemKind
+  local name = KINDS[candidate.kind] or vim.lsp.protocol.SymbolKind[candidate.symbol.kind]
+  return not CALLED[name] and kinds[name] or kinds.Reference
 end
 
 --- Return the text that an engine compares with the typed word. It begins with that word in any
@@ -55,10 +58,7 @@ local function item(place, index, candidate)
   local prompt = candidate.kind == 'prompt'
   return {
     label = candidate.label,
-    labelDetails = {
-      detail = candidate.hint and ' ' .. candidate.hint,
-      description = candidate.about,
-    },
+    labelDetails = { description = candidate.about },
     detail = candidate.about,
     kind = kind_of(candidate),
     filterText = filter_text(place.base, candidate),
@@ -156,9 +156,8 @@ methods['textDocument/completion'] = function(params, respond, encoding)
   local cancelled, stop_waiting, stop_listing = false, nil, nil
   local function wait_for_symbols(fn)
     if cancelled then return end
-    local query = place.base:match('^@([^%s{/\\]+)$')
-    if not query then return fn() end
-    require('acp.features.prompts.composer.symbols').look(query, fn)
+    if place.base:sub(1, 1) ~= '@' then return fn() end
+    candidates.look_for_symbols(place.base, fn)
   end
   local function on_symbols()
     if not cancelled then stop_listing = list(place, respond) end
