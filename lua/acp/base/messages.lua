@@ -9,7 +9,7 @@ return {
   no_such_session = 'No session %s. :Acp sessions lists them',
   session_closed = 'This session is closed. Your next prompt opens a new one',
   session_of_another = 'Session %s belongs to %s, not to %s. Give only one of the two',
-  session_elsewhere = 'This session is open in another Neovim, process %d. Go there',
+  session_elsewhere = 'Open in another Neovim, process %d. Go there',
   session_over = 'This session is closed. <CR> opens it',
   no_session_here = 'No session under the cursor',
   session_takes_no_prompts = 'A subagent or an inline edit takes no prompts',

@@ -269,10 +269,10 @@ def test_sessions_of_another_neovim_are_shown_but_not_answered(
     assert files(tmp_path)[0].stat().st_mode & 0o777 == 0o600
     assert "Run secret" not in files(tmp_path)[0].read_text()
     to_row(second, "asks")
-    for keys in ("<CR>", "s", "x", "D"):
+    for keys in ("<CR>", "s", "x", "D", "y", "1"):
         second.cmd("messages clear")
         second.keys(keys)
-        second.wait_message(f"This session is open in another Neovim, process {pid}. Go there")
+        second.wait_message(f"Open in another Neovim, process {pid}. Go there")
     first.answer("Acp allow")
     row(second, "idle")
     assert len(agent.answers("session/request_permission")) == 1

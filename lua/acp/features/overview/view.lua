@@ -302,13 +302,26 @@ local function forget()
   rest()
 end
 
+--- Return whether the keys of a permission act at the cursor. A question of another Neovim is
+--- answered there, which they say.
+local function is_on_question()
+  local block = M.at_cursor()
+  local session = block and block.session
+  if not session or not session.pid or session.questions == 0 then
+    return session and session.question
+  end
+  local message = require('acp.base.messages').session_elsewhere:format(session.pid)
+  vim.schedule(function() require('acp.base.notify').echo('info', message) end)
+  return true
+end
+
 ---@return integer bufnr
 local function ensure()
   require('acp.ui.highlights').define()
   local bufnr, created = scratch.ensure(NAME, 'acpoverview')
   if created then
     page, drawn = EMPTY, {}
-    require('acp.ui.keymaps').attach('overview', bufnr, nil, M.question_at_cursor)
+    require('acp.ui.keymaps').attach('overview', bufnr, nil, is_on_question)
     local in_buffer = require('acp.base.autocmds').in_buffer
     in_buffer(bufnr, 'BufWinEnter', vim.schedule_wrap(wake))
     in_buffer(bufnr, 'CursorMoved', M.reveal)
@@ -337,6 +350,7 @@ local function show(bufnr, smods)
     vim.cmd.sbuffer({ args = { bufnr }, mods = { tab = smods.tab } })
     local win = api.nvim_get_current_win()
     require('acp.ui.window').adopt(win, options())
+    require('acp.ui.window.titles').entitle(win)
     return win
   end
   local is_before = smods.split == 'topleft' or smods.split == 'aboveleft'
