@@ -56,12 +56,9 @@ class EditorTools:
     ) -> OwnServer | None:
         """Offer the tools to a session. Return None if no socket can be opened.
 
-        The tools are imported while the agent opens the session, so that neither the opening nor
-        the first prompt is delayed.
+        The tools are imported when the agent lists them.
         """
         self.withdraw(session)
-        if wanted:
-            asyncio.get_running_loop().call_soon(self._toolbox.load)
         if route == "acp":
             id = self._over_acp.admit(session, wanted)
             return None if id is None else OwnServer(schema.McpServerAcp(OWN, id), [id])
