@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -403,22 +404,28 @@ def test_the_keys_answer_from_every_row_of_the_card() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "ends"),
+    ("make", "ends"),
     [
-        ({"input": "first\n" + "x\n" * 4_000_000 + "last"}, ("first", "last")),
-        ({"command": "first" + "y" * 8_000_000 + "last"}, ("first", "last")),
-        ({"first": [*range(1_000_000)], "last": 1}, ("first", "last: 1")),
-        ({"edits": [{"old_string": "first", "new_string": "last"}] * 200_000}, ("first", "last")),
-        ({str(n): {"k": [n, [n]]} for n in range(100_000)}, ("0:", "99999:")),
-        ({"a": [[[[[0, 1] * 9] * 30] * 30] * 9]}, ("a: [", "]")),
-        ({"input": "*** Begin Patch\n" + "+x\n" * 2_000_000 + "*** End Patch"}, ("Begin", "End")),
+        (lambda: {"input": "first\n" + "x\n" * 4_000_000 + "last"}, ("first", "last")),
+        (lambda: {"command": "first" + "y" * 8_000_000 + "last"}, ("first", "last")),
+        (lambda: {"first": [*range(1_000_000)], "last": 1}, ("first", "last: 1")),
+        (
+            lambda: {"edits": [{"old_string": "first", "new_string": "last"}] * 200_000},
+            ("first", "last"),
+        ),
+        (lambda: {str(n): {"k": [n, [n]]} for n in range(100_000)}, ("0:", "99999:")),
+        (lambda: {"a": [[[[[0, 1] * 9] * 30] * 30] * 9]}, ("a: [", "]")),
+        (
+            lambda: {"input": "*** Begin Patch\n" + "+x\n" * 2_000_000 + "*** End Patch"},
+            ("Begin", "End"),
+        ),
     ],
     ids=["text", "line", "list", "edits", "table", "deep", "patch"],
 )
 def test_of_a_very_large_input_both_ends_are_shown_at_little_cost(
-    raw: Any, ends: tuple[str, str]
+    make: Callable[[], Any], ends: tuple[str, str]
 ) -> None:
-    entry, decision = asking(raw)
+    entry, decision = asking(make())
     begin = time.process_time()
     rows = float_rows(entry, decision, CWD)
     assert time.process_time() - begin < 1
