@@ -45,13 +45,13 @@ class Tasks:
     @contextmanager
     def if_slow(self, seconds: float, tell: Callable[[], None]) -> Iterator[None]:
         """Call `tell` once if the body takes longer than `seconds`. The body is not interrupted."""
-        timer = asyncio.get_running_loop().call_later(seconds, self._tell, tell)
+        timer = asyncio.get_running_loop().call_later(seconds, self._run_guarded, tell)
         try:
             yield
         finally:
             timer.cancel()
 
-    def _tell(self, tell: Callable[[], None]) -> None:
+    def _run_guarded(self, tell: Callable[[], None]) -> None:
         try:
             tell()
         except Exception as error:

@@ -29,8 +29,10 @@ HERE = Path(__file__).parent
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("same")
-"""A run of `make test` says the same of the same code, on a slow machine too; new examples are
-looked for by `make test ARGS=--hypothesis-profile=explore`."""
+"""Use the same examples in each run of `make test`, also on a slow machine.
+
+`make test ARGS=--hypothesis-profile=explore` looks for new ones.
+"""
 
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -44,7 +46,7 @@ sys.dont_write_bytecode = False
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two for a core: about half of the time a test waits for a pause of the product or an end."""
+    """Return two workers for each core, because tests wait for about half of their time."""
     return 2 * (os.cpu_count() or 1)
 
 
@@ -98,7 +100,7 @@ def edit(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..
 
 @pytest.fixture
 def editor(edit: Callable[..., Editor]) -> Editor:
-    """One editor with the usual arguments."""
+    """Return an editor with the usual arguments."""
     return edit()
 
 
@@ -110,7 +112,7 @@ def front(edit: Callable[..., Editor]) -> Editor:
 
 @pytest.fixture
 async def children(tmp_path: Path) -> AsyncIterator[Children]:
-    """Child processes in the test's directory; none is left at its end."""
+    """Yield a starter of child processes in the test's directory. None is left at its end."""
     async with Children(tmp_path) as found:
         yield found
 
@@ -128,20 +130,20 @@ def mark(children: Children) -> str:
 
 @pytest.fixture
 def reaper(children: Children) -> Reaper:
-    """What ends them if we do not."""
+    """Return the reaper, which ends the children that a test leaves behind."""
     return children.reaper
 
 
 @pytest.fixture
 async def agent(tmp_path: Path) -> AsyncIterator[TerminalAgent]:
-    """An agent's terminals in one session."""
+    """Yield an agent's terminals in one session."""
     found = TerminalAgent(tmp_path)
     yield found
     await found.close()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests with real agents run only when asked for: they need installed agents."""
+    """Skip tests with real agents unless they are requested, since they need installed agents."""
     if "agents" in str(config.getoption("markexpr")):
         return
     unwanted = [item for item in items if item.get_closest_marker("agents") is not None]

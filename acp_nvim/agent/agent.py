@@ -214,9 +214,9 @@ class Agent:
 
         `additionalDirectories` is sent only to agents that support it, always as the full list.
         """
-        taken = directories and self.session_capabilities.additional_directories
+        accepted = directories and self.session_capabilities.additional_directories
         return {
-            "additional_directories": list(directories) if taken else UNSET,
+            "additional_directories": list(directories) if accepted else UNSET,
             **params.fields(),
         }
 
@@ -308,7 +308,9 @@ class Agent:
         """
         over = self._closing[session_id] = anyio.Event()
         try:
-            await self._unless_gone("session/close", schema.CloseSessionRequest(session_id))
+            await self._request_unless_unknown(
+                "session/close", schema.CloseSessionRequest(session_id)
+            )
         finally:
             over.set()
             if self._closing.get(session_id) is over:
@@ -320,9 +322,11 @@ class Agent:
 
     async def delete_session(self, session_id: str) -> None:
         """Delete a stored session (v1/session-delete)."""
-        await self._unless_gone("session/delete", schema.DeleteSessionRequest(session_id))
+        await self._request_unless_unknown(
+            "session/delete", schema.DeleteSessionRequest(session_id)
+        )
 
-    async def _unless_gone(self, method: str, request: Any) -> None:
+    async def _request_unless_unknown(self, method: str, request: Any) -> None:
         """Send the request. An unknown session counts as success."""
         try:
             await self._endpoint.request(method, request)

@@ -18,14 +18,14 @@ from acp_nvim.agent.settings import AgentSettings
 PLACEHOLDER: Final = re.compile(r"\$ENV\{(\w+)\}")
 
 
-class Given(Struct):
+class LoginValues(Struct):
     """Values for a login of one agent, and the authentication method they are for."""
 
     method: str
     values: dict[str, str]
 
 
-class Filled(Struct):
+class ExpandedSettings(Struct):
     """Settings for starting an agent.
 
     `secrets` must not be logged. `missing` are names of variables that the environment lacks.
@@ -40,7 +40,7 @@ class AgentVariables:
     """Variables of all agents, by name."""
 
     def __init__(self) -> None:
-        self._given: dict[str, Given] = {}
+        self._given: dict[str, LoginValues] = {}
 
     def give(self, agent: str, method: str, values: Mapping[str, str]) -> None:
         """Store values for a login by that method.
@@ -48,7 +48,7 @@ class AgentVariables:
         The agent's next process receives them and is logged in by the method.
         """
         before = self._given.get(agent)
-        self._given[agent] = Given(method, {**(before.values if before else {}), **values})
+        self._given[agent] = LoginValues(method, {**(before.values if before else {}), **values})
 
     def names(self, agent: str) -> frozenset[str]:
         """Return the names of the values stored for an agent."""
@@ -59,12 +59,12 @@ class AgentVariables:
         """Drop the values of an agent. Return False if there are none."""
         return self._given.pop(agent, None) is not None
 
-    def filled(self, agent: str, spec: AgentSettings, env: Mapping[str, str]) -> Filled:
+    def expand(self, agent: str, spec: AgentSettings, env: Mapping[str, str]) -> ExpandedSettings:
         """Return the settings for starting an agent, with `$ENV{NAME}` expanded from `env`.
 
         A variable whose value is missing is left out.
         """
-        found = Filled(spec)
+        found = ExpandedSettings(spec)
         values: dict[str, str] = {}
         for name, text in spec.env.items():
             wanted = PLACEHOLDER.findall(text)

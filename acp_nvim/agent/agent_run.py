@@ -81,7 +81,7 @@ class AgentRun:
             self._closed_output = by_itself
             await self.transport.stop()
 
-    def over(self) -> None:
+    def store_exit(self) -> None:
         """Store the exit of the transport, which explains the end."""
         self.exit = self.transport.exit
 

@@ -31,6 +31,6 @@ def _shown_url(spec: AgentSettings) -> str | None:
     """Return the address of a remote agent for display."""
     if not spec.url:
         return None
-    from acp_nvim.agent.transport.addresses import shown
+    from acp_nvim.agent.transport.addresses import display_address
 
-    return shown(spec.url)
+    return display_address(spec.url)

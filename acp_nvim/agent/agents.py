@@ -121,10 +121,10 @@ class Agents:
         spec = self._spec(name)
         if spec is None or not (spec.command or spec.url):
             raise UnknownAgent(wording.NO_SUCH_AGENT.format(agent=name))
-        filled = self.variables.filled(name, spec, self._around.launch.env())
-        connection = Connection(name, filled.spec, self._around, pauses)
-        connection.traffic.hide(filled.secrets)
-        for variable in filled.missing:
+        expanded = self.variables.expand(name, spec, self._around.launch.env())
+        connection = Connection(name, expanded.spec, self._around, pauses)
+        connection.traffic.hide(expanded.secrets)
+        for variable in expanded.missing:
             connection.warnings.count("env", wording.WHY_MCP_VARIABLE.format(name=variable))
         self.connections[name], self._started[name] = connection, spec
         notify(self._around.observers.on_changed, connection)

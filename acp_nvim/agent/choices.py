@@ -49,7 +49,7 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
             return
         answer = await agent.set_config_option(session.id, option_id, value)
     except Exception:
-        _take_back(session, option_id, value, before)
+        _revert_value(session, option_id, value, before)
         raise
     # An empty answer confirms the value. Answers may come in another order than requests.
     if answer and number > session.options_answered:
@@ -57,7 +57,7 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
         options.replace(session, answer)
 
 
-def _take_back(session: Session, option_id: str, value: Value, before: Value) -> None:
+def _revert_value(session: Session, option_id: str, value: Value, before: Value) -> None:
     """Show the previous value again, unless another one was set meanwhile."""
     now = next((o for o in options.available(session) if o.id == option_id), None)
     if now is not None and now.current_value == value:

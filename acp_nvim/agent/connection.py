@@ -198,7 +198,7 @@ class Connection:
 
     def start(self) -> None:
         """Start in the background. `ready` waits for the outcome."""
-        self._around.tasks.start_soon(self._live)
+        self._around.tasks.start_soon(self._launch_and_report)
 
     async def ready(self) -> bool:
         """Wait for the handshake. Return False if the agent failed to start (`error` has the
@@ -225,7 +225,7 @@ class Connection:
         if self._run is not None:
             await self._run.transport.stop()
 
-    async def _live(self) -> None:
+    async def _launch_and_report(self) -> None:
         try:
             await self._launch()
         except ProgramMissing as error:
@@ -234,7 +234,7 @@ class Connection:
             )
             self._fail(f"{error}{hint}")
         except TransportError as error:
-            await self._not_reached(error)
+            await self._give_up_connecting(error)
         except Exception as error:
             self._fail(str(error) or type(error).__name__)
             if self._run is not None:
@@ -253,14 +253,14 @@ class Connection:
                 version = await self._serve(version)
             except TransportError as error:
                 assert self._attempts is not None
-                await self._attempts.another(error, partial(self._on_retry, error))
+                await self._attempts.wait_before_next(error, partial(self._on_retry, error))
 
     def _on_retry(self, why: TransportError, in_s: float) -> None:
         template = wording.NOT_YET_REACHED
         self.error = template.format(agent=self.name, reason=why, seconds=round(in_s, 1))
         self._notify_changed()
 
-    async def _not_reached(self, error: TransportError) -> None:
+    async def _give_up_connecting(self, error: TransportError) -> None:
         """Give up on a remote agent."""
         if self._run is not None:
             await self._run.transport.stop()
@@ -288,7 +288,7 @@ class Connection:
             await run.close(by_itself=not (self.stopping or again))
             unreached = self._handshake_error()
             if unreached is None and self._negotiation.again is None:
-                run.over()
+                run.store_exit()
                 self._on_end()
             tasks.cancel_scope.cancel()
         await transport.stop()

@@ -54,7 +54,7 @@ class Attempts:
         ``env`` has the values of variables in headers. Raise TransportError.
         """
         url = spec.url or ""
-        headers, hidden = addresses.expanded(spec.headers, {**env, **spec.env})
+        headers, hidden = addresses.expand_headers(spec.headers, {**env, **spec.env})
         traffic.hide([*hidden, *addresses.secrets(url)])
         return remote_agent(
             url,
@@ -89,12 +89,12 @@ class Attempts:
             raise TransportError(wording.WHY_ENDED_EACH_TIME, again=False)
         await self._wait(pause)
 
-    async def another(self, error: TransportError, tell: Callable[[float], None]) -> None:
+    async def wait_before_next(self, error: TransportError, tell: Callable[[float], None]) -> None:
         """Wait before another attempt, after `error`. ``tell`` receives the wait in seconds.
 
         Raise the error if there is no further attempt.
         """
-        pause = next(self._pauses, None) if self._is_worth_it(error) else None
+        pause = next(self._pauses, None) if self._may_retry(error) else None
         if pause is None:
             raise error
         pause = max(pause, error.after)
@@ -103,7 +103,7 @@ class Attempts:
         if self._stopped.is_set():
             raise error
 
-    def _is_worth_it(self, error: TransportError) -> bool:
+    def _may_retry(self, error: TransportError) -> bool:
         if self.is_first:
             return error.soon and error.after <= FIRST_LONGEST_S
         return error.again

@@ -109,7 +109,7 @@ def of_entry(
     """
     binary = (entry.distribution.binary or {}).get(platform_id or this_platform())
     if binary is not None and which(_program(binary)):
-        return _of_binary(entry, binary)
+        return _settings_of_binary(entry, binary)
     packages = [
         (runner, package)
         for runner, package in (("npx", entry.distribution.npx), ("uvx", entry.distribution.uvx))
@@ -117,9 +117,9 @@ def of_entry(
     ]
     if packages:
         runner, package = next((p for p in packages if which(p[0])), packages[0])
-        return _of_package(entry, runner, package)
+        return _settings_of_package(entry, runner, package)
     if binary is not None:
-        return _of_binary(entry, binary)
+        return _settings_of_binary(entry, binary)
     raise RegistryError(f"{entry.id} is not distributed for {platform_id or this_platform()}")
 
 
@@ -132,7 +132,7 @@ def this_platform() -> str:
     return f"{system}-{ {'amd64': 'x86_64', 'arm64': 'aarch64'}.get(machine, machine) }"
 
 
-def _of_package(entry: Entry, runner: str, package: Package) -> AgentSettings:
+def _settings_of_package(entry: Entry, runner: str, package: Package) -> AgentSettings:
     """Return `npx PACKAGE ARG…`, or with a `cmd` `npx --package PACKAGE CMD ARG…`."""
     yes = ["--yes"] if runner == "npx" else []
     source = "--package" if runner == "npx" else "--from"
@@ -145,7 +145,7 @@ def _of_package(entry: Entry, runner: str, package: Package) -> AgentSettings:
     )
 
 
-def _of_binary(entry: Entry, binary: Binary) -> AgentSettings:
+def _settings_of_binary(entry: Entry, binary: Binary) -> AgentSettings:
     program = _program(binary)
     where = binary.archive or entry.website or entry.repository or "its website"
     return AgentSettings(
@@ -170,13 +170,13 @@ def lookup(options: Settings, name: str, which: Which = shutil.which) -> AgentSe
     if options.agents_file is None or (given is not None and (given.command or given.url)):
         return given
     base = settings(options.agents_file, name, which)
-    return given if base is None else over(base, given)
+    return given if base is None else merge_settings(base, given)
 
 
-def over(base: AgentSettings, given: AgentSettings | None) -> AgentSettings:
-    """Merge `given` into `base`: each field that is set, and the environment by name."""
-    if given is None:
+def merge_settings(base: AgentSettings, own: AgentSettings | None) -> AgentSettings:
+    """Merge `own` into `base`: each field that is set, and the environment by name."""
+    if own is None:
         return base
-    values = {name: getattr(given, name) for name in given.__struct_fields__}
+    values = {name: getattr(own, name) for name in own.__struct_fields__}
     changes = {name: value for name, value in values.items() if value}
-    return msgspec.structs.replace(base, **(changes | {"env": {**base.env, **given.env}}))
+    return msgspec.structs.replace(base, **(changes | {"env": {**base.env, **own.env}}))

@@ -47,7 +47,7 @@ class Restarts:
             await self._agents.stop(name)
             if name in self._under_way:
                 return self._start(name)
-            self._stay(name)
+            self._report_stopped(name)
             return None
         finally:
             self._under_way.discard(name)
@@ -59,7 +59,7 @@ class Restarts:
             for conversation in self._served(name):
                 conversation.open()
 
-    def _stay(self, name: str) -> None:
+    def _report_stopped(self, name: str) -> None:
         for conversation in self._served(name):
             conversation.on_restart_failed(wording.AGENT_STOPPED.format(agent=name))
 

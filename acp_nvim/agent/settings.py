@@ -72,7 +72,7 @@ def with_preset(spec: AgentSettings, preset: PresetSettings) -> AgentSettings:
     )
 
 
-def stores(name: str, spec: AgentSettings) -> list[str]:
+def own_file_globs(name: str, spec: AgentSettings) -> list[str]:
     """Return the globs of an agent's own files. The default covers the locks in its hidden
     folder.
     """
@@ -91,7 +91,7 @@ def file_options(options: Settings) -> FileOptions:
         files.executed,
         options.checkpoints,
         files.unsaved,
-        {name: stores(name, spec) for name, spec in options.agents.items()},
+        {name: own_file_globs(name, spec) for name, spec in options.agents.items()},
         options.blame,
     )
 

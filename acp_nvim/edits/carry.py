@@ -25,7 +25,7 @@ class Carried(msgspec.Struct, frozen=True):
     lost: Pending | None = None
 
 
-def carried(entry: Pending, now: Text | None, replaced: bool = False) -> Carried:
+def carry(entry: Pending, now: Text | None, replaced: bool = False) -> Carried:
     """Carry an entry over to the present text. `now` is None if there is no file.
 
     If both sides changed the same lines, that is a conflict: the user's lines stay, and the agent's
@@ -39,30 +39,30 @@ def carried(entry: Pending, now: Text | None, replaced: bool = False) -> Carried
         return Carried(None, entry)
     merged = merge(entry.live, now, entry.base)
     if isinstance(merged, Merged):
-        left = msgspec.structs.replace(entry, base=merged.text, live=now)
-        lost = [hunk for hunk in entry.hunks if left.equal_hunk(entry, hunk) is None]
-        return Carried(_unless_settled(left), _only(entry, lost) if lost else None)
-    return _entangled(entry, now, replaced)
+        remaining = msgspec.structs.replace(entry, base=merged.text, live=now)
+        lost = [hunk for hunk in entry.hunks if remaining.equal_hunk(entry, hunk) is None]
+        return Carried(_unless_settled(remaining), _keep_only(entry, lost) if lost else None)
+    return _carry_entangled(entry, now, replaced)
 
 
-def exchanged(entry: Pending, other: Pending) -> Carried:
+def exchange(entry: Pending, other: Pending) -> Carried:
     """Replace an entry by another one of the file, which has the present text."""
     lost = [hunk for hunk in entry.hunks if other.equal_hunk(entry, hunk) is None]
-    return Carried(_unless_settled(other), _only(entry, lost) if lost else None)
+    return Carried(_unless_settled(other), _keep_only(entry, lost) if lost else None)
 
 
-def returned(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending | None]:
+def split_parked(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending | None]:
     """Split parked edits into those that the present text contains again, and the others."""
     if now == parked.live:
         return parked, None
     if parked.base is None or parked.live is None or now is None:
         return None, parked
     present = parked.hunks_in(now)
-    back = _rebased(_only(parked, present), now) if present else None
+    back = _rebase(_keep_only(parked, present), now) if present else None
     if back is None:
         return None, parked
     rest = [hunk for hunk in parked.hunks if hunk not in present]
-    return back, _only(parked, rest) if rest else None
+    return back, _keep_only(parked, rest) if rest else None
 
 
 def together(some: Pending, others: Pending) -> Pending:
@@ -82,22 +82,24 @@ def together(some: Pending, others: Pending) -> Pending:
     )
 
 
-def _entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
+def _carry_entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
     """Carry over the edits except the lines that both sides changed."""
     present = entry.hunks_in(now)
     touched = [hunk for hunk in entry.hunks if hunk not in present]
-    left = _rebased(_only(entry, present), now)
+    remaining = _rebase(_keep_only(entry, present), now)
     if replaced:
-        return Carried(_unless_settled(left) if left else None, _only(entry, touched))
-    if left is None:
-        left = msgspec.structs.replace(entry, base=now, live=now)
-    theirs = _without(entry, now, touched)
+        return Carried(
+            _unless_settled(remaining) if remaining else None, _keep_only(entry, touched)
+        )
+    if remaining is None:
+        remaining = msgspec.structs.replace(entry, base=now, live=now)
+    theirs = _without_edits_of_others(entry, now, touched)
     return Carried(
-        msgspec.structs.replace(left, is_conflict=True, theirs=theirs, is_overtaken=True)
+        msgspec.structs.replace(remaining, is_conflict=True, theirs=theirs, is_overtaken=True)
     )
 
 
-def _rebased(entry: Pending, now: Text) -> Pending | None:
+def _rebase(entry: Pending, now: Text) -> Pending | None:
     """Return the entry with this live text; None if its hunks are entangled with other changes."""
     if entry.base is None or entry.live is None:
         return None
@@ -107,19 +109,19 @@ def _rebased(entry: Pending, now: Text) -> Pending | None:
     return msgspec.structs.replace(entry, base=merged.text, live=now)
 
 
-def _without(entry: Pending, now: Text, touched: Collection[Hunk]) -> Text:
+def _without_edits_of_others(entry: Pending, now: Text, touched: Collection[Hunk]) -> Text:
     """Return the present text, with the agent's version of the lines that both sides changed."""
     edits = diff(keys(entry.live), keys(now))
-    apart = [edit for edit in edits if not any(_meet(edit, hunk) for hunk in touched)]
+    apart = [edit for edit in edits if not any(_touch(edit, hunk) for hunk in touched)]
     return from_keys(apply(keys(entry.live), apart)) or EMPTY
 
 
-def _meet(edit: Hunk, hunk: Hunk) -> bool:
+def _touch(edit: Hunk, hunk: Hunk) -> bool:
     """Return whether an edit of the live text touches a hunk's lines."""
     return edit.start <= hunk.new_end and hunk.new_start <= edit.end
 
 
-def _only(entry: Pending, chosen: Collection[Hunk]) -> Pending:
+def _keep_only(entry: Pending, chosen: Collection[Hunk]) -> Pending:
     """Return the entry with these hunks only."""
     return entry.accepted([hunk for hunk in entry.hunks if hunk not in chosen])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from acp_nvim.edits.carry import carried
+from acp_nvim.edits.carry import carry
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.pending import Pending
@@ -78,7 +78,7 @@ class DiskEntries:
     def sync_with_disk(self, path: str, disk: Text | None) -> Pending | None:
         """Carry the entry of a file over to its text on disk, and return it."""
         entry = self._entries.get(path)
-        synced = carried(entry, disk).entry if entry is not None else None
+        synced = carry(entry, disk).entry if entry is not None else None
         if synced is None and path not in self._with_unsaved:
             self.drop(path)
         elif synced is None or not synced.is_conflict:

@@ -129,9 +129,9 @@ class _Matcher:
             if a == len(self.old) or b == len(self.new):
                 return
             near = self._near(a, b)
-            if near is None and (anchors := self._far(a, b)):
+            if near is None and (anchors := self._far_anchors(a, b)):
                 near = anchors[-1]
-                yield from self._along(anchors[:-1], a, near[0], b, near[1], 0)
+                yield from self._blocks_at(anchors[:-1], a, near[0], b, near[1], 0)
             else:
                 i, j = near or (len(self.old), len(self.new))
                 yield from self._gap(a, i, b, j, 0)
@@ -147,11 +147,11 @@ class _Matcher:
                 j = b + both - (i - a)
                 if j < len(new) and i < len(old) and old[i] == new[j]:
                     lines = old[i : i + RESYNC]
-                    if lines == new[j : j + RESYNC] and self._enough(i, j, len(lines)):
+                    if lines == new[j : j + RESYNC] and self._is_long_enough(i, j, len(lines)):
                         return i, j
         return None
 
-    def _far(self, a: int, b: int) -> list[Pair]:
+    def _far_anchors(self, a: int, b: int) -> list[Pair]:
         """Return the anchors of the first window of both texts that has one in its last half.
 
         Return none if a text ends before that.
@@ -169,7 +169,7 @@ class _Matcher:
         """Return the number of equal lines at the end of both texts, after rows ``a`` and ``b``."""
         return self._backward(a, len(self.old), b, len(self.new))
 
-    def _enough(self, i: int, j: int, length: int) -> bool:
+    def _is_long_enough(self, i: int, j: int, length: int) -> bool:
         """Return whether so many equal lines suffice.
 
         Fewer than `RESYNC` do only at the end of both texts.
@@ -225,9 +225,9 @@ class _Matcher:
         if not anchors:
             yield from self._search(a, a_end, b, b_end)
         else:
-            yield from self._along(anchors, a, a_end, b, b_end, depth)
+            yield from self._blocks_at(anchors, a, a_end, b, b_end, depth)
 
-    def _along(
+    def _blocks_at(
         self, anchors: list[Pair], a: int, a_end: int, b: int, b_end: int, depth: int
     ) -> Iterator[tuple[int, int, int]]:
         """Yield the blocks at these anchors and those in the gaps between them."""
@@ -319,13 +319,13 @@ def _myers(old: list[str], new: list[str], limit: int) -> tuple[list[Pair], int]
                 x, y, work = x + 1, y + 1, work + 1
             reached[k] = x
             if x >= n and y >= m:
-                return _walk_back(rounds, n, m), work
+                return _matched_rows(rounds, n, m), work
             if work > limit:
                 return [], work
     raise AssertionError("n + m edits always suffice")
 
 
-def _walk_back(rounds: list[dict[int, int]], x: int, y: int) -> list[Pair]:
+def _matched_rows(rounds: list[dict[int, int]], x: int, y: int) -> list[Pair]:
     """Return the matched rows of the path to (x, y), given the state before each round."""
     pairs: list[Pair] = []
     for d in range(len(rounds) - 1, -1, -1):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.edits.carry import Carried, carried, exchanged, returned, together
+from acp_nvim.edits.carry import Carried, carry, exchange, split_parked, together
 from acp_nvim.edits.disk_entries import DiskEntries, is_nearer
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import (
@@ -82,7 +82,7 @@ class Ledger:
         If other processes get an entry with unsaved writes, the latest step is the entry of the
         file on disk.
         """
-        entry, on_disk = self._published(path), self.disk_entry(path)
+        entry, on_disk = self._entry_to_publish(path), self.disk_entry(path)
         if on_disk is not None and on_disk is not entry and on_disk not in history:
             history = [*history, on_disk]
         settled = self._settled.get(path) if history else None
@@ -92,7 +92,7 @@ class Ledger:
         """Return the entry of the file on disk."""
         return self.disk_entries.get(path) if path in self.disk_entries else self._files.get(path)
 
-    def _published(self, path: str) -> Pending | None:
+    def _entry_to_publish(self, path: str) -> Pending | None:
         """Return the entry for other processes: that of the file, with unsaved writes of agents."""
         return self.disk_entries.with_unsaved_writes(path) or self.disk_entry(path)
 
@@ -123,7 +123,7 @@ class Ledger:
 
     def mark_published(self, path: str, entry: Pending | None) -> None:
         """Record that other processes have this entry of the file."""
-        if self._published(path) is entry:
+        if self._entry_to_publish(path) is entry:
             self._before_unpublished.pop(path, None)
         elif entry is not None and path in self._before_unpublished:
             self._before_unpublished[path] = entry
@@ -194,7 +194,7 @@ class Ledger:
         """
         entry, is_parked = self._files.get(path), False
         if entry is not None and not entry.is_conflict:
-            result = self._carried(entry, now, replaced)
+            result = self._carry(entry, now, replaced)
             self._files.pop(path)
             if result.entry is not None:
                 self._put(result.entry)
@@ -207,18 +207,18 @@ class Ledger:
         self.unpark(path, now)
         return is_parked
 
-    def _carried(self, entry: Pending, now: Text | None, replaced: bool) -> Carried:
+    def _carry(self, entry: Pending, now: Text | None, replaced: bool) -> Carried:
         """Carry an entry over to a text. A text of the undo history has its own entry."""
         if now is None or replaced or now == entry.live:
-            return carried(entry, now, replaced)
+            return carry(entry, now, replaced)
         earlier = self._undo_history.entry_with_text(entry.path, now)
-        return carried(entry, now) if earlier is None else exchanged(entry, earlier)
+        return carry(entry, now) if earlier is None else exchange(entry, earlier)
 
     def unpark(self, path: str, now: Text | None) -> None:
         """Make those parked edits pending again that this text of the file contains."""
         still_parked: list[Parked] = []
         for parked in self._parked.pop(path, ()):
-            unparked, rest = returned(parked.entry, now)
+            unparked, rest = split_parked(parked.entry, now)
             entry = self._files.get(path)
             if unparked is not None:
                 self._put(unparked if entry is None else together(unparked, entry))

@@ -18,13 +18,13 @@ MARK = b"\xf5acp"
 _HEAD = Struct(">4sII")
 
 
-def framed(payload: bytes) -> bytes:
+def frame(payload: bytes) -> bytes:
     return _HEAD.pack(MARK, len(payload), crc32(payload)) + payload
 
 
-def joined(payloads: Iterable[bytes]) -> bytes:
+def join_records(payloads: Iterable[bytes]) -> bytes:
     """Return framed records in sequence."""
-    return b"".join(map(framed, payloads))
+    return b"".join(map(frame, payloads))
 
 
 def read_on(data: bytes) -> tuple[list[bytes], int, int]:

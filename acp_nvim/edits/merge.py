@@ -49,20 +49,20 @@ def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
         return Merged(diff(live.lines, theirs.lines), theirs)
     if theirs == base:
         return Merged([], live)
-    taken: list[Hunk] = []
+    agent_hunks: list[Hunk] = []
     conflicts: list[Range] = []
     shift = 0  # growth of the base by the user's changes so far
     lines = rows(base)
     for users, agents in _regions(diff(lines, rows(live)), diff(lines, rows(theirs))):
         if not users:
-            taken += [_moved(hunk, shift) for hunk in agents]
-        elif agents and not _same(lines, users, agents):
+            agent_hunks += [_shift_hunk(hunk, shift) for hunk in agents]
+        elif agents and not _is_same_change(lines, users, agents):
             conflicts.append(_range([*users, *agents], users, shift, len(live.lines)))
         shift += sum(hunk.growth for hunk in users)
     if conflicts:
         return Conflict(conflicts)
     eol = theirs.eol if live == EMPTY or (live.eol == base.eol and theirs != EMPTY) else live.eol
-    return _result(live, taken, eol)
+    return _result(live, agent_hunks, eol)
 
 
 def overlaid(base: Text, ours: Text, theirs: Text) -> Text:
@@ -74,17 +74,17 @@ def overlaid(base: Text, ours: Text, theirs: Text) -> Text:
     chosen: list[Hunk] = []
     lines = rows(base)
     for mine, others in _regions(diff(lines, rows(ours)), diff(lines, rows(theirs)), True):
-        chosen += [_blended(lines, mine, others)] if mine and others else mine or others
+        chosen += [_blend_sides(lines, mine, others)] if mine and others else mine or others
     eol = ours.eol if theirs == EMPTY or (theirs.eol == base.eol and ours != EMPTY) else theirs.eol
     return from_lines(apply(lines, chosen), eol)
 
 
-def _blended(base: Sequence[str], mine: list[Hunk], others: list[Hunk]) -> Hunk:
+def _blend_sides(base: Sequence[str], mine: list[Hunk], others: list[Hunk]) -> Hunk:
     """Return one side's lines without those that the other removed, plus those that it added."""
     start, end = min(mine[0].start, others[0].start), max(mine[-1].end, others[-1].end)
     part = base[start:end]
     ours, theirs = (
-        apply(part, [_moved(hunk, -start) for hunk in hunks]) for hunks in (mine, others)
+        apply(part, [_shift_hunk(hunk, -start) for hunk in hunks]) for hunks in (mine, others)
     )
     if all((line in ours) == (line in part) for line in theirs):
         return Hunk(start, end, tuple(theirs), start)  # all of it is known or new
@@ -97,10 +97,10 @@ def _blended(base: Sequence[str], mine: list[Hunk], others: list[Hunk]) -> Hunk:
     return Hunk(start, end, (*lines, *ours[row:]), start)
 
 
-def _result(live: Text, taken: list[Hunk], eol: bool) -> Merged:
-    lines = apply(rows(live), taken)
+def _result(live: Text, agent_hunks: list[Hunk], eol: bool) -> Merged:
+    lines = apply(rows(live), agent_hunks)
     if lines and live != EMPTY:
-        return Merged(taken, Text(tuple(lines), eol))
+        return Merged(agent_hunks, Text(tuple(lines), eol))
     text = from_lines(lines, eol)  # one side is empty, or both sides removed every line
     return Merged(diff(live.lines, text.lines), text)
 
@@ -135,18 +135,18 @@ def _are_entangled(first: Hunk, second: Hunk) -> bool:
     return touching and first.growth > 0 and second.growth > 0
 
 
-def _same(base: Sequence[str], users: list[Hunk], agents: list[Hunk]) -> bool:
+def _is_same_change(base: Sequence[str], users: list[Hunk], agents: list[Hunk]) -> bool:
     """Return whether both sides made the same change to these lines."""
     if users == agents:
         return True
     start = min(users[0].start, agents[0].start)
     end = max(users[-1].end, agents[-1].end)
     part = base[start:end]
-    mine, others = ([_moved(hunk, -start) for hunk in hunks] for hunks in (users, agents))
+    mine, others = ([_shift_hunk(hunk, -start) for hunk in hunks] for hunks in (users, agents))
     return apply(part, mine) == apply(part, others)
 
 
-def _moved(hunk: Hunk, rows: int) -> Hunk:
+def _shift_hunk(hunk: Hunk, rows: int) -> Hunk:
     return Hunk(hunk.start + rows, hunk.end + rows, hunk.lines, hunk.new_start)
 
 

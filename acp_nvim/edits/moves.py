@@ -55,7 +55,7 @@ class Moves:
 
     def _on_created(self, path: str, text: Text) -> Move | None:
         name = digest(text)
-        old = _only(path, [other for other, gone in self._gone.items() if gone.name == name])
+        old = _likely_path(path, [other for other, gone in self._gone.items() if gone.name == name])
         if old is not None:
             return Move(old, path, text, self._gone.pop(old).was)
         self._came[path] = name
@@ -65,7 +65,7 @@ class Moves:
 
     def _on_removed(self, path: str, text: Text, was: Pending | None) -> Move | None:
         name = digest(text)
-        new = _only(path, [other for other, came in self._came.items() if came == name])
+        new = _likely_path(path, [other for other, came in self._came.items() if came == name])
         if new is not None:
             del self._came[new]
             return Move(path, new, text, was)
@@ -75,7 +75,7 @@ class Moves:
         return None
 
 
-def _only(path: str, others: list[str]) -> str | None:
+def _likely_path(path: str, others: list[str]) -> str | None:
     """Return the other path: the only one, or the only one with the same file name."""
     if len(others) > 1:
         others = [other for other in others if other.rpartition("/")[2] == path.rpartition("/")[2]]

@@ -118,18 +118,18 @@ def read(text: str, path: str | None = None) -> list[FilePatch]:
     if _ENVELOPE.search(text):
         return _envelope(text)
     if path is not None and not has_head(text):
-        found = _unified(f"--- a/file\n+++ b/file\n{text}")
+        found = _parse_unified(f"--- a/file\n+++ b/file\n{text}")
         return [msgspec.structs.replace(one, path=path) for one in found]
-    return _unified(text)
+    return _parse_unified(text)
 
 
-def _is_complete(text: str, found: Iterable[FilePatch]) -> bool:
+def _is_complete(text: str, patches: Iterable[FilePatch]) -> bool:
     """Return whether every line of a patch is in a hunk, is a note, or belongs to the frame and
     names no other file.
     """
-    counts = Counter(line for one in found for hunk in one.hunks for line in hunk.lines)
-    counts.update(note for one in found for note in one.notes)
-    names = {name for one in found for name in (one.path, one.origin)}
+    counts = Counter(line for one in patches for hunk in one.hunks for line in hunk.lines)
+    counts.update(note for one in patches for note in one.notes)
+    names = {name for one in patches for name in (one.path, one.origin)}
     for line in text.split("\n"):
         if counts[line] > 0:
             counts[line] -= 1
@@ -158,7 +158,7 @@ def has_head(text: str) -> bool:
     return bool(_HEAD.search(text))
 
 
-def _unified(text: str) -> list[FilePatch]:
+def _parse_unified(text: str) -> list[FilePatch]:
     # Imported here: most sessions never see a patch.
     from unidiff.errors import UnidiffParseError
     from unidiff.patch import PatchSet
@@ -168,9 +168,9 @@ def _unified(text: str) -> list[FilePatch]:
         found = PatchSet(ended)
     except UnidiffParseError:
         found = None
-    if not found or not _whole(ended, found):
+    if not found or not _was_read_completely(ended, found):
         try:
-            found = PatchSet(_counted(ended))
+            found = PatchSet(_recount(ended))
         except UnidiffParseError as error:
             raise PatchError(" ".join(str(error).split())) from error
     if not found:
@@ -178,20 +178,20 @@ def _unified(text: str) -> list[FilePatch]:
     return [_file(one) for one in found]
 
 
-def _whole(text: str, found: Iterable[PatchedFile]) -> bool:
+def _was_read_completely(text: str, files: Iterable[PatchedFile]) -> bool:
     """Return whether all hunks were read as a whole. Counts that are too small end a hunk early."""
     heads = sum(bool(_HEADER.match(line)) for line in text.split("\n"))
-    if heads != sum(len(one) for one in found):
+    if heads != sum(len(one) for one in files):
         return False
-    return not any(info.startswith(("+", "-")) for one in found for info in _strays(one))
+    return not any(info.startswith(("+", "-")) for one in files for info in _strays(one))
 
 
-def _strays(found: PatchedFile) -> Iterator[str]:
+def _strays(file: PatchedFile) -> Iterator[str]:
     heads = ("--- ", "+++ ")
-    yield from (line for line in found.patch_info or () if not line.startswith(heads))
+    yield from (line for line in file.patch_info or () if not line.startswith(heads))
 
 
-def _counted(text: str) -> str:
+def _recount(text: str) -> str:
     """Recount the lines in the hunk headers of a diff; add numbers to headers without any."""
     lines = text.split("\n")
     heads = [n for n, line in enumerate(lines) if _HEADER.match(line)]
@@ -219,12 +219,12 @@ def _body_end(lines: Sequence[str], start: int, following: int) -> int:
     return end
 
 
-def _file(found: PatchedFile) -> FilePatch:
-    old, new = _name(found.source_file), _name(found.target_file)
+def _file(file: PatchedFile) -> FilePatch:
+    old, new = _name(file.source_file), _name(file.target_file)
     if _has_prefix(old, "a/") and _has_prefix(new, "b/"):
         old, new = old and old[2:], new and new[2:]
-    hunks = tuple(_hunk(hunk) for hunk in found)
-    info = [line.rstrip("\n") for line in found.patch_info or ()]
+    hunks = tuple(_hunk(hunk) for hunk in file)
+    info = [line.rstrip("\n") for line in file.patch_info or ()]
     if old is None:
         kind: Kind = "created"
     elif new is None:
@@ -236,7 +236,7 @@ def _file(found: PatchedFile) -> FilePatch:
     origin = old if kind in ("moved", "copied") else None
     path = (old if kind == "deleted" else new) or ""
     notes = tuple(line for line in info if _NOTE.match(line) and not _FRAME.match(line))
-    return FilePatch(kind, path, origin, hunks, found.is_binary_file, notes=notes)
+    return FilePatch(kind, path, origin, hunks, file.is_binary_file, notes=notes)
 
 
 def _has_prefix(name: str | None, prefix: str) -> bool:
@@ -247,11 +247,11 @@ def _name(written: str) -> str | None:
     """Return a path of a header; None for `/dev/null`."""
     name = written.strip()
     if name.startswith('"') and name.endswith('"') and len(name) > 1:
-        name = _unquoted(name[1:-1])
+        name = _unquote(name[1:-1])
     return None if name == "/dev/null" else name
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     """Return a path without git's quoting, which is that of C."""
 
     def byte(match: re.Match[bytes]) -> bytes:
@@ -261,16 +261,16 @@ def _unquoted(name: str) -> str:
     return _OCTAL.sub(byte, name.encode()).decode("utf-8", "surrogateescape")
 
 
-def _hunk(found: UnifiedHunk) -> PatchHunk:
+def _hunk(hunk: UnifiedHunk) -> PatchHunk:
     lines: list[str] = []
     ended = {"-": True, "+": True}
-    for line in found:
+    for line in hunk:
         if line.line_type == "\\":
             last = lines[-1][0] if lines else ""
             ended.update(dict.fromkeys("-+" if last == " " else last, False))
         elif line.line_type:
             lines.append(f"{line.line_type}{line.value}".removesuffix("\n"))
-    row = found.source_start - any(line[0] != "+" for line in lines)
+    row = hunk.source_start - any(line[0] != "+" for line in lines)
     return PatchHunk(tuple(lines), max(row, 0), old_eol=ended["-"], new_eol=ended["+"])
 
 
@@ -278,7 +278,7 @@ def _hunk(found: UnifiedHunk) -> PatchHunk:
 
 
 def _envelope(text: str) -> list[FilePatch]:
-    lines = iter(_between(text))
+    lines = iter(_lines_of_envelope(text))
     found: list[FilePatch] = []
     line = next(lines, None)
     while line is not None:
@@ -296,7 +296,7 @@ def _envelope(text: str) -> list[FilePatch]:
     return found
 
 
-def _between(text: str) -> list[str]:
+def _lines_of_envelope(text: str) -> list[str]:
     """Return the lines between `*** Begin Patch` and `*** End Patch`, from the first file on."""
     begin = _ENVELOPE.search(text)
     assert begin is not None
@@ -308,7 +308,7 @@ def _between(text: str) -> list[str]:
     while lines and not lines[-1]:
         del lines[-1]
     if lines and not _is_file_start(lines[0]):
-        raise PatchError(f"no file is named before: {quoted(lines[0])}")
+        raise PatchError(f"no file is named before: {quote_line(lines[0])}")
     return lines
 
 
@@ -356,12 +356,12 @@ def _chunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
         elif line[:1] in ("", " ", "+", "-"):
             rows.append(line or " ")
         else:
-            raise PatchError(f"neither context nor change: {quoted(line)}")
+            raise PatchError(f"neither context nor change: {quote_line(line)}")
     finish()
     return tuple(hunks)
 
 
-def quoted(line: str) -> str:
+def quote_line(line: str) -> str:
     """Quote a line for a message; cut it if it is long."""
     short = line.strip()
     return repr(short if len(short) <= _SHOWN else short[: _SHOWN - 1] + "…")

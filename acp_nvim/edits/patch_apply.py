@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
-from acp_nvim.edits.patch import FilePatch, PatchHunk, quoted
+from acp_nvim.edits.patch import FilePatch, PatchHunk, quote_line
 from acp_nvim.edits.text import EMPTY, Text, from_lines
 
 MAX_WORK: Final = 500_000
@@ -31,10 +31,10 @@ def apply(patch: FilePatch, text: Text | None) -> Text | None:
     if patch.kind == "created":
         if text is not None and text != EMPTY and not patch.replaces:
             raise PatchConflict("the file that the patch creates is there already")
-        return _replaced(EMPTY, patch.hunks)
+        return _apply_hunks(EMPTY, patch.hunks)
     if text is None:
         raise PatchConflict("there is no such file")
-    after = _replaced(text, patch.hunks)
+    after = _apply_hunks(text, patch.hunks)
     if patch.kind == "deleted":
         if patch.hunks and after != EMPTY:
             raise PatchConflict("the file that the patch deletes holds more than the patch has")
@@ -42,7 +42,7 @@ def apply(patch: FilePatch, text: Text | None) -> Text | None:
     return after
 
 
-def _replaced(text: Text, hunks: Sequence[PatchHunk]) -> Text:
+def _apply_hunks(text: Text, hunks: Sequence[PatchHunk]) -> Text:
     lines = [] if text == EMPTY else list(text.lines)
     places = _Places(lines)
     after: list[str] = []
@@ -106,7 +106,7 @@ class _Places:
 
     def find(self, hunk: PatchHunk, start: int, drift: int) -> int | None:
         """Return the row from ``start`` on at which a hunk fits, nearest to the row it names."""
-        below = self._below(hunk.anchors, start)
+        below = self._row_below(hunk.anchors, start)
         if below is None:
             return None
         if not hunk.old:
@@ -143,7 +143,7 @@ class _Places:
         row = hunk.row + drift if self._lines else 0
         return row if below <= row <= len(self._lines) else None
 
-    def _below(self, anchors: Iterable[str], row: int) -> int | None:
+    def _row_below(self, anchors: Iterable[str], row: int) -> int | None:
         """Return the row below these lines, found in order from ``row`` on, or None."""
         for anchor in anchors:
             rows = self._rows.get(anchor.strip(), [])
@@ -156,8 +156,8 @@ class _Places:
     def why(self, hunk: PatchHunk, start: int, drift: int) -> str:
         """Return why there is no place for a hunk, in a few words."""
         count = len(self._lines)
-        if self._below(hunk.anchors, start) is None:
-            return f"there is no line {quoted(hunk.anchors[-1])}"
+        if self._row_below(hunk.anchors, start) is None:
+            return f"there is no line {quote_line(hunk.anchors[-1])}"
         if not hunk.old:
             return f"the file has {count} lines"
         if not hunk.old_eol:
@@ -167,5 +167,6 @@ class _Places:
             if row is not None and at >= count:
                 return f"the file has {count} lines, the patch wants line {at + 1}"
             if row is not None and self._lines[at].strip() != wanted.strip():
-                return f"line {at + 1} is {quoted(self._lines[at])}, the patch has {quoted(wanted)}"
-        return f"its lines are not in the file, from {quoted(hunk.old[0])} on"
+                own = quote_line(self._lines[at])
+                return f"line {at + 1} is {own}, the patch has {quote_line(wanted)}"
+        return f"its lines are not in the file, from {quote_line(hunk.old[0])} on"

@@ -99,7 +99,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
         If only the final newline differs, a hunk replaces the last line by itself.
         """
-        return [_unmarked(hunk) for hunk in self._marked]
+        return [_without_mark(hunk) for hunk in self._marked]
 
     @cached_property
     def _marked(self) -> list[Hunk]:
@@ -156,7 +156,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         if self.base is None or self.live is None:
             return msgspec.structs.replace(self, live=after)
         edits = diff(keys(self.live), keys(after))
-        edits = [edit for edit in edits if not any(_meet(edit, hunk) for hunk in back)]
+        edits = [edit for edit in edits if not any(_may_have_restored(edit, hunk) for hunk in back)]
         outside = _outside(keys(self.base), self._marked, edits, touching=formatter)
         base = from_keys(apply(keys(self.base), outside))
         return msgspec.structs.replace(self, base=base, live=after)
@@ -185,7 +185,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         if same is not None:
             return self.accepted([same])
         base = keys(self.base)
-        start, end = _moved(hunk, diff(keys(other.base), base))
+        start, end = _move_rows(hunk, diff(keys(other.base), base))
         for own in reversed(self._marked):
             removed = diff(hunk.lines, own.lines)
             common = apply(hunk.lines, [Hunk(it.start, it.end, (), 0) for it in removed])
@@ -229,7 +229,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
     def _select(self, chosen: Collection[Hunk]) -> list[Hunk]:
         wanted = set(chosen)
-        return [hunk for hunk in self._marked if _unmarked(hunk) in wanted]
+        return [hunk for hunk in self._marked if _without_mark(hunk) in wanted]
 
 
 class Reject(msgspec.Struct, frozen=True):
@@ -262,7 +262,7 @@ _KEPT = wording.WHY_FILE_KEPT
 _CONFLICT = wording.WHY_BUFFER_KEPT
 
 
-def _unmarked(hunk: Hunk) -> Hunk:
+def _without_mark(hunk: Hunk) -> Hunk:
     """Return the hunk with plain lines. Only the last line can have the mark of `text.keys`."""
     if not (hunk.lines and hunk.lines[-1].endswith("\n")):
         return hunk
@@ -270,14 +270,14 @@ def _unmarked(hunk: Hunk) -> Hunk:
     return Hunk(hunk.start, hunk.end, lines, hunk.new_start)
 
 
-def _moved(hunk: Hunk, changes: Sequence[Hunk]) -> tuple[int, int]:
+def _move_rows(hunk: Hunk, changes: Sequence[Hunk]) -> tuple[int, int]:
     """Return the first row of a hunk, and the one after its last, after changes of its text."""
     start = hunk.start + sum(it.growth for it in changes if it.end <= hunk.start)
     end = hunk.end + sum(it.growth for it in changes if it.start < hunk.end or it.end <= hunk.start)
     return start, max(start, end)
 
 
-def _meet(edit: Hunk, hunk: Hunk) -> bool:
+def _may_have_restored(edit: Hunk, hunk: Hunk) -> bool:
     """Return whether an edit may have restored a hunk.
 
     This is the case if they share lines of the new text, or one removes lines next to the other.

@@ -85,14 +85,14 @@ _decode = msgspec.msgpack.Decoder(Record).decode
 _decode_batch = msgspec.msgpack.Decoder(list[bytes]).decode
 
 
-def encoded(path: str) -> bytes:
-    """Encode a path, which may contain bytes that are not UTF-8."""
-    return path.encode("utf-8", "surrogateescape")
+def to_bytes(text: str) -> bytes:
+    """Encode a path or line, which may contain bytes that are not UTF-8."""
+    return text.encode("utf-8", "surrogateescape")
 
 
-def decoded(path: bytes) -> str:
-    """Decode a path that was encoded by `encoded`."""
-    return path.decode("utf-8", "surrogateescape")
+def from_bytes(data: bytes) -> str:
+    """Decode a path or line that was encoded by `to_bytes`."""
+    return data.decode("utf-8", "surrogateescape")
 
 
 class Writer:
@@ -116,12 +116,12 @@ class Writer:
     def set(self, kind: str, key: bytes, value: Any) -> None:
         """Set the value of a key to anything that msgpack supports.
 
-        Text that is not valid Unicode is replaced. Encode paths with `encoded`.
+        Text that is not valid Unicode is replaced. Encode paths with `to_bytes`.
         """
         try:
             data = _encode(value)
         except UnicodeEncodeError:
-            data = _encode(_cleaned(msgspec.to_builtins(value, builtin_types=(bytes,))))
+            data = _encode(_clean_json(msgspec.to_builtins(value, builtin_types=(bytes,))))
         self._out.append(_encode(SetValue(kind, key, data)))
 
     def remove(self, kind: str, key: bytes) -> None:
@@ -145,7 +145,7 @@ class Writer:
         if data is None:
             return NONE
         name = _digest_of(b"data", data)
-        self._once(Data(name, data))
+        self._append_if_new(Data(name, data))
         return name
 
     def _text(self, path: str, text: Text) -> bytes:
@@ -157,15 +157,15 @@ class Writer:
             if rows is not None:
                 parts = (part for row in rows for part in (b"%d %d" % row[:2], row[2]))
                 name = _digest_of(anchor, b"%d" % text.eol, *parts)
-                self._once(TextChange(name, anchor, text.eol, rows))
+                self._append_if_new(TextChange(name, anchor, text.eol, rows))
                 return name
-        lines = _packed(text.lines)
+        lines = _pack_lines(text.lines)
         name = _digest_of(b"text", b"%d" % text.eol, lines)
-        self._once(FullText(name, text.eol, lines))
+        self._append_if_new(FullText(name, text.eol, lines))
         anchors[:] = [(name, text), *anchors][:ANCHORS]
         return name
 
-    def _once(self, record: FullText | TextChange | Data) -> None:
+    def _append_if_new(self, record: FullText | TextChange | Data) -> None:
         if record.name not in self._written:
             self._written.add(record.name)
             self._out.append(_encode(record))
@@ -255,12 +255,14 @@ class Reader:
     def _text(self, record: FullText | TextChange | Data) -> Text:
         match record:
             case FullText(_, eol, lines):
-                return Text(_unpacked(lines), eol)
+                return Text(_unpack_lines(lines), eol)
             case TextChange(_, of, eol, rows):
                 base = self.text(of)
                 if base is None:
                     raise ValueError("no text to change")
-                hunks = [Hunk(start, end, _unpacked(lines), start) for start, end, lines in rows]
+                hunks = [
+                    Hunk(start, end, _unpack_lines(lines), start) for start, end, lines in rows
+                ]
                 return Text(tuple(apply(base.lines, hunks)), eol)
         raise ValueError("bytes in place of a text")
 
@@ -273,7 +275,7 @@ def _changes(base: Text, text: Text) -> list[Row] | None:
     hunks = diff(base.lines, text.lines)
     if sum(len(hunk.lines) + 1 for hunk in hunks) > most:
         return None
-    return [(hunk.start, hunk.end, _packed(hunk.lines)) for hunk in hunks]
+    return [(hunk.start, hunk.end, _pack_lines(hunk.lines)) for hunk in hunks]
 
 
 def _digest_of(*parts: bytes) -> bytes:
@@ -284,18 +286,18 @@ def _digest_of(*parts: bytes) -> bytes:
     return digest.digest()
 
 
-def _cleaned(value: Any) -> Any:
+def _clean_json(value: Any) -> Any:
     match value:
         case str():
             return value.encode("utf-8", "replace").decode()
         case list() | tuple():
-            return [_cleaned(item) for item in value]
+            return [_clean_json(item) for item in value]
         case dict():
-            return {_cleaned(key): _cleaned(item) for key, item in value.items()}
+            return {_clean_json(key): _clean_json(item) for key, item in value.items()}
     return value
 
 
-def _packed(lines: tuple[str, ...]) -> bytes:
+def _pack_lines(lines: tuple[str, ...]) -> bytes:
     """Encode lines, including bytes that are not Unicode."""
     try:
         return _encode(lines)
@@ -303,8 +305,8 @@ def _packed(lines: tuple[str, ...]) -> bytes:
         return _encode([line.encode("utf-8", "surrogatepass") for line in lines])
 
 
-def _unpacked(lines: bytes) -> tuple[str, ...]:
-    """Decode lines that were encoded by `_packed`. Raise ValueError."""
+def _unpack_lines(lines: bytes) -> tuple[str, ...]:
+    """Decode lines that were encoded by `_pack_lines`. Raise ValueError."""
     try:
         return msgspec.msgpack.decode(lines, type=tuple[str, ...])
     except msgspec.ValidationError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 
 from acp_nvim.edits.pending import FileEdits, Parked, Pending, Reject, Restoration
-from acp_nvim.edits.records import LostValueError, Reader, Writer, decoded, encoded
+from acp_nvim.edits.records import LostValueError, Reader, Writer, from_bytes, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,11 +94,11 @@ class Rejected(msgspec.Struct, frozen=True, array_like=True):
 def entry(writer: Writer, sessions: SessionKeys, pending: Pending) -> Entry:
     path = pending.path
     return Entry(
-        encoded(path),
+        to_bytes(path),
         writer.text(path, pending.base),
         writer.text(path, pending.live),
         writer.text(path, pending.written),
-        None if pending.origin is None else encoded(pending.origin),
+        None if pending.origin is None else to_bytes(pending.origin),
         sorted(map(sessions.key, pending.writers)),
         writer.text(path, pending.theirs),
         {stored: getattr(pending, name) for stored, name in _OTHERS.items()},
@@ -119,13 +119,13 @@ def file(writer: Writer, sessions: SessionKeys, path: str, edits: FileEdits) -> 
 
 def reject(writer: Writer, sessions: SessionKeys, level: list[Reject]) -> list[Rejected]:
     """Return the record of one reject of several files."""
-    return [_rejected(writer, sessions, one) for one in level]
+    return [_rejected_record(writer, sessions, one) for one in level]
 
 
-def _rejected(writer: Writer, sessions: SessionKeys, one: Reject) -> Rejected:
+def _rejected_record(writer: Writer, sessions: SessionKeys, one: Reject) -> Rejected:
     steps = [
         Step(
-            encoded(step.path),
+            to_bytes(step.path),
             writer.text(step.path, step.before),
             writer.text(step.path, step.after),
             step.note,
@@ -141,9 +141,9 @@ def _rejected(writer: Writer, sessions: SessionKeys, one: Reject) -> Rejected:
 
 def pending(reader: Reader, sessions: SessionKeys, record: Entry) -> Pending:
     """Return the entry of a record. Raise `LostValueError`."""
-    origin = None if record.origin is None else decoded(record.origin)
+    origin = None if record.origin is None else from_bytes(record.origin)
     known = Pending(
-        decoded(record.path),
+        from_bytes(record.path),
         reader.text(record.base),
         reader.text(record.live),
         reader.text(record.written),
@@ -191,7 +191,7 @@ def rejects(reader: Reader, sessions: SessionKeys, records: list[Rejected]) -> l
             None if record.after is None else pending(reader, sessions, record.after),
             [
                 Restoration(
-                    decoded(step.path),
+                    from_bytes(step.path),
                     reader.text(step.before),
                     reader.text(step.after),
                     step.note,

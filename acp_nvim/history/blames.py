@@ -17,7 +17,7 @@ from msgspec import Struct
 from acp_nvim.edits.blame import DIGEST, Blame, Run, digests, follow
 from acp_nvim.edits.text import Text
 from acp_nvim.history.changes import Moved, Wrote
-from acp_nvim.history.database import Database, packed, unpacked
+from acp_nvim.history.database import Database, pack, unpack
 
 SHARE: Final = 4
 """Divisor of the history's size limit that gives the limit for the authors."""
@@ -52,7 +52,7 @@ class Blamed(Struct, frozen=True):
 
 def write(sql: sqlite3.Connection, wrote: Wrote, author: int, now: float) -> None:
     """Enter a write of an agent. Raise `sqlite3.Error`."""
-    blame = _stored(sql, wrote.path) or Blame()
+    blame = _stored_blame(sql, wrote.path) or Blame()
     if wrote.before is not None:
         blame = follow(blame, digests(wrote.before))
     blame = follow(blame, digests(wrote.agents), author)
@@ -63,7 +63,7 @@ def write(sql: sqlite3.Connection, wrote: Wrote, author: int, now: float) -> Non
 
 def move(sql: sqlite3.Connection, moved: Moved, now: float) -> None:
     """Move the authors of a file's lines to its new path. Raise `sqlite3.Error`."""
-    blame = _stored(sql, moved.old)
+    blame = _stored_blame(sql, moved.old)
     if blame is None:
         sql.execute("DELETE FROM blames WHERE path = ?", (moved.new,))
     else:
@@ -75,7 +75,7 @@ def _store_lines(sql: sqlite3.Connection, path: str, blame: Blame, now: float) -
     sql.execute(
         "INSERT INTO blames VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
         " updated = excluded.updated, lines = excluded.lines, runs = excluded.runs",
-        (path, now, lines, packed(runs)),
+        (path, now, lines, pack(runs)),
     )
 
 
@@ -113,7 +113,7 @@ def trim(database: Database, days: float, size: int) -> None:
                 rest.append(path)
         sql.executemany("DELETE FROM blames WHERE path = ?", [(path,) for path in rest])
         rows = sql.execute("SELECT runs FROM blames").fetchall()
-        used = {author for (runs,) in rows for _, author in _RUNS.decode(unpacked(runs))}
+        used = {author for (runs,) in rows for _, author in _RUNS.decode(unpack(runs))}
         unused = [(it,) for (it,) in sql.execute("SELECT id FROM authors") if it not in used]
         sql.executemany("DELETE FROM authors WHERE id = ?", unused)
         sql.execute("UPDATE authors SET words = '' WHERE session NOT IN (SELECT id FROM sessions)")
@@ -124,7 +124,7 @@ def trim(database: Database, days: float, size: int) -> None:
 
 def blame(database: Database, path: str, text: Text) -> Blamed:
     """Return the authors of lines of a file with this present text. Raise `sqlite3.Error`."""
-    found = _stored(database.sql, path)
+    found = _stored_blame(database.sql, path)
     ranges = [] if found is None else list(follow(found, digests(text)).ranges())
     known = {it: author(database.sql, it) for it in {number for _, _, number in ranges}}
     authors = {number: one for number, one in known.items() if one is not None}
@@ -137,13 +137,13 @@ def paths(database: Database, root: str) -> list[str]:
     return [path for (path,) in rows if path.startswith(root.rstrip("/") + "/")]
 
 
-def _stored(sql: sqlite3.Connection, path: str) -> Blame | None:
+def _stored_blame(sql: sqlite3.Connection, path: str) -> Blame | None:
     row = sql.execute("SELECT lines, runs FROM blames WHERE path = ?", (path,)).fetchone()
     if row is None:
         return None
     lines = row[0].decode("latin-1")
     split = tuple(lines[at : at + DIGEST] for at in range(0, len(lines), DIGEST))
-    return Blame(split, _RUNS.decode(unpacked(row[1])))
+    return Blame(split, _RUNS.decode(unpack(row[1])))
 
 
 def author(sql: sqlite3.Connection, number: int) -> Author | None:

@@ -29,7 +29,7 @@ def trim(database: Database, store: Store, days: float, size: int) -> None:
 
     Raise `sqlite3.Error`.
     """
-    for record in list(_too_old(database.sql, days)):
+    for record in list(_old_sessions(database.sql, days)):
         _drop(database, store, record)
     if database.size > size:
         for record in list(_oldest(database.sql)):
@@ -39,7 +39,7 @@ def trim(database: Database, store: Store, days: float, size: int) -> None:
     database.sql.execute(f"PRAGMA incremental_vacuum({PAGES})").fetchall()
 
 
-def _too_old(sql: sqlite3.Connection, days: float) -> Iterator[int]:
+def _old_sessions(sql: sqlite3.Connection, days: float) -> Iterator[int]:
     """Return sessions that ended before the limit.
 
     A session that began after a recent one is excluded, because the clock may have been wrong.

@@ -190,12 +190,12 @@ def set_aside(path: Path, identity: tuple[int, int] | None) -> Path | None:
 # -- values ---------------------------------------------------------------------------------------
 
 
-def packed(data: bytes) -> bytes:
+def pack(data: bytes) -> bytes:
     """Return the stored form of a value."""
     return zlib.compress(data, 1) if len(data) > BIG else data
 
 
-def unpacked(data: bytes) -> bytes:
+def unpack(data: bytes) -> bytes:
     return zlib.decompress(data) if data[:1] == _ZLIB else data
 
 

@@ -27,7 +27,7 @@ from acp_nvim.history.changes import (
     Replay,
     Wrote,
 )
-from acp_nvim.history.records import Call, MessageRecord, OneShell, joined, record_of
+from acp_nvim.history.records import Call, MessageRecord, OneShell, join_texts, record_of
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.text import clean_text
 from acp_nvim.session import index
@@ -187,7 +187,7 @@ class Recorder:
             wait = 0.0 if final else self._wait(session, recording)
             if wait > 0:
                 return wait
-            if not _is_worth_it(session):
+            if not _is_worth_recording(session):
                 return None
         before = len(changes)
         self._add_facts(session, recording, changes)
@@ -246,7 +246,7 @@ class Recorder:
         for place, entry in enumerate(fresh, recording.placed):
             recording.places[entry] = place
         recording.placed += len(fresh)
-        now, taken = self._clock(), 0
+        now, total = self._clock(), 0
         for entry in list(unsaved):
             at = recording.places.get(entry)
             if at is None:
@@ -255,9 +255,9 @@ class Recorder:
                 continue
             if recording.due and recording.due.get(entry, 0.0) > now and not final:
                 continue
-            if taken >= AT_ONCE:
+            if total >= AT_ONCE:
                 return True
-            taken += 1
+            total += 1
             del unsaved[entry]
             if isinstance(entry, Message):
                 self._message(session, recording, entry, at, changes)
@@ -290,7 +290,7 @@ class Recorder:
         recording.open[message] = None
         record = record_of(message)
         assert isinstance(record, MessageRecord)
-        changes.append(Extension(session.n, place, record, joined(parts), replaces))
+        changes.append(Extension(session.n, place, record, join_texts(parts), replaces))
 
     def _settle(
         self, session: Session, recording: _Recording, changes: list[Change], final: bool
@@ -323,7 +323,7 @@ def wrote(session: Session, path: str, texts: tuple[Text | None, Text, Text]) ->
     return Wrote(session.n, clean_text(path), *texts, *prompt_of(session))
 
 
-def adopted(
+def adopted_write(
     session: tuple[str, str, str],
     prompt: tuple[float, int, str],
     path: str,
@@ -337,11 +337,11 @@ def adopted(
     return Adopted(*session, Wrote(0, clean_text(path), before, after, after, *prompt))
 
 
-def moved(session: Session, old: str, new: str) -> Moved:
+def moved_file(session: Session, old: str, new: str) -> Moved:
     return Moved(session.n, clean_text(old), clean_text(new))
 
 
-def _is_worth_it(session: Session) -> bool:
+def _is_worth_recording(session: Session) -> bool:
     """Return whether anything was sent or done. A prompt that is not sent yet is a draft."""
     if session.turn:
         return True

@@ -244,15 +244,15 @@ def encode(value: Record | Sequence[Part]) -> bytes:
         return _ENCODER.encode(text.clean(value))
 
 
-def joined(parts: Sequence[Part]) -> list[Part]:
+def join_texts(parts: Sequence[Part]) -> list[Part]:
     """Join consecutive texts of these parts."""
     try:
         return ["".join(parts)] if parts else []  # type: ignore[arg-type]
     except TypeError:  # contains blocks
-        return _joined(parts)
+        return _join_parts(parts)
 
 
-def _joined(parts: Sequence[Part]) -> list[Part]:
+def _join_parts(parts: Sequence[Part]) -> list[Part]:
     found: list[Part] = []
     texts: list[str] = []
     for part in parts:
@@ -346,8 +346,8 @@ def _shell(terminal: Terminal) -> Shell:
     )
 
 
-def _letter(it: entries.SessionMessage) -> Letter:
-    return Letter(it.id, it.sender, it.recipient, joined(it.parts), dict(it.names))
+def _letter_record(it: entries.SessionMessage) -> Letter:
+    return Letter(it.id, it.sender, it.recipient, join_texts(it.parts), dict(it.names))
 
 
 def _subagent(it: entries.Subagent) -> Subagent:
@@ -364,9 +364,9 @@ _TO: Final[dict[type, Callable[[Any], Record]]] = {
     entries.Question: lambda it: Question(_answer(it.decision)),
     entries.PlanEntry: lambda it: Plan(list(it.entries), it.left),
     entries.Line: lambda it: Line(it.level, it.title, list(it.details)),
-    entries.Compaction: lambda it: Compaction(it.id, it.status, joined(it.summary), it.error),
+    entries.Compaction: lambda it: Compaction(it.id, it.status, join_texts(it.summary), it.error),
     entries.Subagent: _subagent,
-    entries.SessionMessage: _letter,
+    entries.SessionMessage: _letter_record,
     entries.PlanDocument: lambda it: Document(it.id, it.text, it.uri, it.removed),
     entries.Past: lambda it: Past(list(it.lines)),
     entries.Unknown: lambda it: Unknown(it.tag, it.raw),
@@ -384,7 +384,7 @@ def decode(data: bytes, parts: Iterable[bytes] = (), index: int = 0) -> Entry:
     """
     record = _DECODER.decode(data)
     if isinstance(record, MessageRecord):
-        content = joined([part for run in parts for part in _PARTS.decode(run)])
+        content = join_texts([part for run in parts for part in _PARTS.decode(run)])
         role, sent = cast("entries.Role", record.role), record.sent
         message = entries.Message(role, record.message_id, content, True, record.author, sent)
         message.count_as(record.prompt)
@@ -438,12 +438,12 @@ def _decision(it: Answer, call: str | None = None) -> Decision:
         guarded=it.guarded,
         completed=it.completed,
         reason=it.reason,
-        record=_as_asked(it.asked, call or "") if it.asked is not None else None,
-        covers=[_as_asked(one, call or "") for one in it.covers],
+        record=_asked_tool_call(it.asked, call or "") if it.asked is not None else None,
+        covers=[_asked_tool_call(one, call or "") for one in it.covers],
     )
 
 
-def _as_asked(it: AskedCall, id: str) -> ToolCall:
+def _asked_tool_call(it: AskedCall, id: str) -> ToolCall:
     fields = {name: getattr(it, name) for name in it.__struct_fields__}
     return ToolCall(id, **fields)
 
@@ -513,18 +513,18 @@ def _block(block: Any) -> str:
             return ""
 
 
-def _of_call(it: Call) -> Iterable[str]:
-    found = _of_told(it)
+def _texts_of_call(it: Call) -> Iterable[str]:
+    found = _texts_of_request(it)
     for answer in it.decisions:
         found += [answer.reason] if answer.reason else ()
-        found += _of_told(answer.asked) if answer.asked is not None else ()
-        found += (text for one in answer.covers for text in _of_told(one))
+        found += _texts_of_request(answer.asked) if answer.asked is not None else ()
+        found += (text for one in answer.covers for text in _texts_of_request(one))
     for terminal in it.terminals:
         found += (terminal.command, *terminal.lines)
     return found
 
 
-def _of_told(it: Call | AskedCall) -> list[str]:
+def _texts_of_request(it: Call | AskedCall) -> list[str]:
     found = [it.own or it.title]
     if it.raw_input.__class__ is dict:
         found += [value for value in it.raw_input.values() if value.__class__ is str]
@@ -537,7 +537,7 @@ def _of_told(it: Call | AskedCall) -> list[str]:
 
 
 _WORDS: Final[dict[type, Callable[[Any], Iterable[str]]]] = {
-    Call: _of_call,
+    Call: _texts_of_call,
     OneShell: lambda it: (it.terminal.command, *it.terminal.lines),
     Question: lambda it: (it.decision.title, *it.decision.details, it.decision.reason),
     Plan: lambda it: [entry.content for entry in it.entries],

@@ -39,14 +39,14 @@ class Rows:
         self, record: int, writer: int, place: int, time: float, data: bytes, text: int | None
     ) -> int:
         """Add an entry. Return its number."""
-        number = (self._last_entry or self._last("entries")) + 1
+        number = (self._last_entry or self._last_number("entries")) + 1
         self._last_entry = number
         self._entries.append((number, record, writer, place, time, data, text))
         return number
 
     def text(self, record: int, directory: str, text: str) -> int:
         """Add a text of a record. Return its number."""
-        number = (self._last_text or self._last("texts")) + 1
+        number = (self._last_text or self._last_number("texts")) + 1
         self._last_text = number
         self._texts.append((number, directory, text))
         self._owners.append((number, record))
@@ -77,7 +77,7 @@ class Rows:
         if whole < len(rows):
             self._sql.executemany(insert + marks, rows[whole:])
 
-    def _last(self, table: str) -> int:
+    def _last_number(self, table: str) -> int:
         """Return the last number of a table, in which numbers are never reused."""
         query = "SELECT seq FROM sqlite_sequence WHERE name = ?"
         found = self._sql.execute(query, (table,)).fetchone()

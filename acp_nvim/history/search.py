@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from acp_nvim.edits.text import Text
 from acp_nvim.history import blames
-from acp_nvim.history.database import Database, directory_word, unpacked
+from acp_nvim.history.database import Database, directory_word, unpack
 from acp_nvim.history.records import decode, text_of
 from acp_nvim.session.transcript.entries import Entry, Message, ToolEntry, Unknown
 
@@ -83,11 +83,11 @@ def search(database: Database, text: str, cwd: str) -> list[StoredSession]:
     """
     if not text.strip():
         return _all(database.sql, cwd)
-    found = dict(_unfinished(database.sql, text))
+    found = dict(_matches_in_open_messages(database.sql, text))
     for record, matched in _hits(database, text, cwd):
         found.setdefault(record, matched)
     rows = ((_session_row(database.sql, record), matched) for record, matched in found.items())
-    matches = [_at(one, matched, text) for one, matched in rows if one is not None]
+    matches = [_with_match(one, matched, text) for one, matched in rows if one is not None]
     return sorted(matches, key=lambda one: (one.cwd != cwd, -one.updated))
 
 
@@ -105,17 +105,17 @@ def _session_row(sql: sqlite3.Connection, record: int) -> StoredSession | None:
     return None if row is None else StoredSession(*row)
 
 
-def _at(stored: StoredSession, matched: str, text: str) -> StoredSession:
+def _with_match(stored: StoredSession, matched: str, text: str) -> StoredSession:
     """Add the line and excerpt of the match in a text to a session."""
     tokens = [token.casefold() for token in _WORD.findall(text)] or [text.casefold()]
     lines = matched.split("\n")
     best = max(range(len(lines)), key=lambda at: sum(it in lines[at].casefold() for it in tokens))
     first = max(best - AROUND, 0)
     excerpt = "\n".join(line[: 2 * LINE] for line in lines[first : best + 2 * AROUND])
-    return replace(stored, line=_around(lines[best], tokens), excerpt=excerpt)
+    return replace(stored, line=_excerpt_around(lines[best], tokens), excerpt=excerpt)
 
 
-def _around(line: str, tokens: Sequence[str]) -> str:
+def _excerpt_around(line: str, tokens: Sequence[str]) -> str:
     """Return the part of a line with the first of the words."""
     at = min((i for token in tokens if (i := line.casefold().find(token)) >= 0), default=0)
     start = max(at - LINE // 2, 0) if len(line) > LINE else 0
@@ -138,13 +138,13 @@ def _hits(database: Database, text: str, cwd: str) -> Iterator[tuple[int, str]]:
     yield from _matches(database.sql, whole, seen)
     if len(seen) < SESSIONS and len(tokens[-1]) >= BEGINNING:
         begun = whole[:-1] + " *)"
-        with suppress(sqlite3.OperationalError), _limited(database.sql):
+        with suppress(sqlite3.OperationalError), _limit_time(database.sql):
             yield from _matches(database.sql, here + begun, seen)
             yield from _matches(database.sql, begun, seen)
 
 
 @contextmanager
-def _limited(sql: sqlite3.Connection) -> Iterator[None]:
+def _limit_time(sql: sqlite3.Connection) -> Iterator[None]:
     """Interrupt a slow query. A short prefix may match ten thousand words."""
     until = time.monotonic() + BEGINNING_S
     sql.set_progress_handler(lambda: time.monotonic() > until, 1000)
@@ -192,7 +192,7 @@ def _scan(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
             yield record, _text_of_row(sql, row)
 
 
-def _unfinished(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
+def _matches_in_open_messages(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
     """Yield the matches in messages that are still being written."""
     rows = sql.execute(
         "SELECT entries.session, entries.id, entries.data, entries.content FROM entries"
@@ -200,7 +200,7 @@ def _unfinished(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]
     ).fetchall()
     tokens = [token.casefold() for token in text.split()]
     for record, entry, data, content in rows:
-        message = decode(unpacked(data), _runs(sql, entry, content))
+        message = decode(unpack(data), _runs(sql, entry, content))
         found = text_of(message.parts) if isinstance(message, Message) else ""
         if all(token in found.casefold() for token in tokens):
             yield record, found
@@ -252,7 +252,7 @@ def entries(database: Database, record: int) -> list[Entry]:
         "SELECT id, data, content FROM entries WHERE session = ? ORDER BY id", (record,)
     ).fetchall()
     for entry, data, content in rows:
-        plain = unpacked(data)
+        plain = unpack(data)
         try:
             found.append(decode(plain, _runs(sql, entry, content), calls))
         except msgspec.DecodeError as error:
@@ -263,9 +263,9 @@ def entries(database: Database, record: int) -> list[Entry]:
 
 def _runs(sql: sqlite3.Connection, entry: int, content: bytes | None) -> Iterable[bytes]:
     if content is not None:
-        yield unpacked(content)
+        yield unpack(content)
     rows = sql.execute("SELECT data FROM pieces WHERE entry = ? ORDER BY number", (entry,))
-    yield from (unpacked(data) for (data,) in rows.fetchall())
+    yield from (unpack(data) for (data,) in rows.fetchall())
 
 
 # -- files ----------------------------------------------------------------------------------------

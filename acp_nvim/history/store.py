@@ -28,9 +28,9 @@ from acp_nvim.history.changes import (
     Replay,
     Wrote,
 )
-from acp_nvim.history.database import Database, directory_word, packed, unpacked
+from acp_nvim.history.database import Database, directory_word, pack, unpack
 from acp_nvim.history.hiding import Hidden
-from acp_nvim.history.records import decode, encode, joined, text_of, words, words_of
+from acp_nvim.history.records import decode, encode, join_texts, text_of, words, words_of
 from acp_nvim.history.rows import Rows
 from acp_nvim.history.texts import Texts
 from acp_nvim.protocol.text import clean_text
@@ -114,20 +114,20 @@ class Store:
             first = self._unknown_from(found, begin.replay)
         writer, directory = self._writer + begin.n, directory_word(facts.cwd)
         self._rows.write()
-        top = self._one(
+        top = self._select_value(
             "SELECT max(place) FROM entries WHERE session = ? AND writer = ?", found, writer
         )
         top = -1 if top is None else top
         self._live[begin.n] = _Live(found, writer, directory, first, top)
-        self._know(FactsChange(begin.n, facts))
+        self._update_facts(FactsChange(begin.n, facts))
 
     def _existing_record(self, begin: Begin) -> int | None:
         """Return the existing record of a session, if any."""
         facts = begin.facts
         if begin.record is not None:
-            found = self._one("SELECT id FROM sessions WHERE id = ?", begin.record)
+            found = self._select_value("SELECT id FROM sessions WHERE id = ?", begin.record)
         elif begin.is_loaded:
-            found = self._one(
+            found = self._select_value(
                 "SELECT id FROM sessions WHERE agent = ? AND agent_id = ? ORDER BY updated DESC",
                 facts.agent,
                 facts.agent_id,
@@ -135,7 +135,7 @@ class Store:
         else:
             found = None
         return found or cast(
-            "int | None", self._one("SELECT id FROM sessions WHERE uid = ?", begin.uid)
+            "int | None", self._select_value("SELECT id FROM sessions WHERE uid = ?", begin.uid)
         )
 
     def _new(self, begin: Begin) -> int:
@@ -169,13 +169,13 @@ class Store:
         for entry, data in self._sql.execute(
             "SELECT id, data FROM entries WHERE session = ? ORDER BY id", (record,)
         ).fetchall():
-            plain = unpacked(data)
+            plain = unpack(data)
             if plain.startswith(b'[1,"user"'):
                 message = decode(plain, self._content(entry))
                 assert isinstance(message, Message)
                 yield message.text()
 
-    def _know(self, know: FactsChange) -> None:
+    def _update_facts(self, know: FactsChange) -> None:
         live, facts = self._live[know.n], know.facts
         before = self._row(
             "SELECT used, cost, currency, title FROM sessions WHERE id = ?", live.record
@@ -225,17 +225,17 @@ class Store:
 
     # -- entries ----------------------------------------------------------------------------------
 
-    def _put(self, put: EntryState) -> None:
-        live = self._target(put)
+    def _put(self, state: EntryState) -> None:
+        live = self._target(state)
         if live is None:
             return
-        data = encode(put.record)
+        data = encode(state.record)
         visible = self._hidden().data(data)
-        text = words_of(put.record) if visible is data else words(visible)
-        found = self._stored_entry(live, put.place)
+        text = words_of(state.record) if visible is data else words(visible)
+        found = self._stored_entry(live, state.place)
         if found is None:
             row = self._texts.first(live.record, live.directory, text)
-            self._add(live, put.place, visible, row)
+            self._add(live, state.place, visible, row)
         else:
             self._change(found, visible)
             self._texts.replace(found[0], live.record, live.directory, text)
@@ -257,28 +257,28 @@ class Store:
             self._sql.execute("UPDATE entries SET content = NULL WHERE id = ?", (entry,))
             self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
         if (grow.n, grow.place) in self._settled:
-            held = live.held.pop(grow.place, "")
-            live.late.setdefault(grow.place, []).extend([held, *grow.parts])
+            held_text = live.held.pop(grow.place, "")
+            live.late.setdefault(grow.place, []).extend([held_text, *grow.parts])
         else:
             self._append(entry, self._without_open_secret(live, grow.place, grow.parts))
 
     def _without_open_secret(self, live: _Live, place: int, parts: Sequence[Part]) -> list[Part]:
         """Return parts without an end that may be the beginning of a secret."""
         hidden = self._hidden()
-        visible = joined([live.held.pop(place, ""), *parts])
+        visible = join_texts([live.held.pop(place, ""), *parts])
         last = visible.pop() if visible and isinstance(visible[-1], str) else ""
         assert isinstance(last, str)
         last = hidden.text(last)
-        held = hidden.held(last)
-        if held:
-            last, live.held[place] = last[:-held], last[-held:]
+        held_length = hidden.held(last)
+        if held_length:
+            last, live.held[place] = last[:-held_length], last[-held_length:]
         return [part for part in (*visible, last) if part != ""]
 
     def _append(self, entry: int, parts: Sequence[Part]) -> None:
         if not parts:
             return
-        last = self._one("SELECT max(number) FROM pieces WHERE entry = ?", entry)
-        data = packed(self._hidden().data(encode(parts)))
+        last = self._select_value("SELECT max(number) FROM pieces WHERE entry = ?", entry)
+        data = pack(self._hidden().data(encode(parts)))
         self._sql.execute("INSERT INTO pieces VALUES (?, ?, ?)", (entry, (last or 0) + 1, data))
 
     def _append_late(self) -> None:
@@ -302,16 +302,16 @@ class Store:
 
     def _complete(self, entry: int, record: int, directory: str, more: Sequence[Part] = ()) -> None:
         """Join the pieces of a message and ``more``, and make it searchable."""
-        pieces = self._one("SELECT count(*) FROM pieces WHERE entry = ?", entry)
+        pieces = self._select_value("SELECT count(*) FROM pieces WHERE entry = ?", entry)
         if not pieces and not more:
             return
         runs = list(self._content(entry))
         if runs:
-            data = self._one("SELECT data FROM entries WHERE id = ?", entry)
-            message = decode(unpacked(data), runs)
+            data = self._select_value("SELECT data FROM entries WHERE id = ?", entry)
+            message = decode(unpack(data), runs)
             assert isinstance(message, Message)
             more = [*message.parts, *more]
-        self._fill(entry, record, directory, joined(more))
+        self._fill(entry, record, directory, join_texts(more))
         if pieces:
             self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
 
@@ -320,16 +320,16 @@ class Store:
         data, hidden = encode(parts), self._hidden()
         content = hidden.data(data)
         text = text_of(parts) if content is data else hidden.text(text_of(parts))
-        row = (packed(content), entry)
+        row = (pack(content), entry)
         self._sql.execute("UPDATE entries SET content = ? WHERE id = ?", row)
         self._texts.replace(entry, record, directory, clean_text(text))
 
     def _content(self, entry: int) -> Iterable[bytes]:
-        content = self._one("SELECT content FROM entries WHERE id = ?", entry)
+        content = self._select_value("SELECT content FROM entries WHERE id = ?", entry)
         if content is not None:
-            yield unpacked(content)
+            yield unpack(content)
         yield from (
-            unpacked(data)
+            unpack(data)
             for (data,) in self._sql.execute(
                 "SELECT data FROM pieces WHERE entry = ? ORDER BY number", (entry,)
             ).fetchall()
@@ -352,11 +352,11 @@ class Store:
         """Add an entry with this searchable text."""
         live.top = max(live.top, place)
         now = self._clock()
-        return self._rows.entry(live.record, live.writer, place, now, packed(data), text)
+        return self._rows.entry(live.record, live.writer, place, now, pack(data), text)
 
     def _change(self, found: tuple[int, bytes], data: bytes) -> None:
         """Replace the data of an entry."""
-        stored = packed(data)
+        stored = pack(data)
         if found[1] != stored:
             self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, found[0]))
 
@@ -368,7 +368,7 @@ class Store:
     # -- prompts ----------------------------------------------------------------------------------
 
     def _add_prompt(self, prompted: Prompted) -> None:
-        last = self._one("SELECT max(number) FROM prompts") or 0
+        last = self._select_value("SELECT max(number) FROM prompts") or 0
         self._sql.execute(
             "INSERT INTO prompts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET"
             " cwd = excluded.cwd, number = excluded.number",
@@ -386,7 +386,9 @@ class Store:
 
     def _add_adopted(self, adopted: Adopted) -> None:
         """Record the authors for another process's session, found by its name or the agent's id."""
-        record = self._one("SELECT id FROM sessions WHERE uid = ?", adopted.uid) or self._one(
+        record = self._select_value(
+            "SELECT id FROM sessions WHERE uid = ?", adopted.uid
+        ) or self._select_value(
             "SELECT id FROM sessions WHERE agent = ? AND agent_id = ? AND agent_id != ''"
             " ORDER BY updated DESC",
             adopted.agent,
@@ -396,7 +398,7 @@ class Store:
             self._attribute(record, adopted.wrote)
 
     def _attribute(self, record: int, wrote: Wrote) -> None:
-        agent = self._one("SELECT agent FROM sessions WHERE id = ?", record)
+        agent = self._select_value("SELECT agent FROM sessions WHERE id = ?", record)
         words = self._hidden().text(wrote.words)
         author = blames.author_of(self._sql, record, agent, wrote, words)
         blames.write(self._sql, wrote, author, self._clock())
@@ -459,7 +461,7 @@ class Store:
     def _row(self, query: str, *values: Any) -> Any:
         return self._sql.execute(query, values).fetchone()
 
-    def _one(self, query: str, *values: Any) -> Any:
+    def _select_value(self, query: str, *values: Any) -> Any:
         row = self._row(query, *values)
         return row[0] if row is not None else None
 
@@ -476,7 +478,7 @@ def _gist(text: str) -> str:
 
 _DO: Final[dict[type, Callable[[Store, Any], None]]] = {
     Begin: Store._begin,
-    FactsChange: Store._know,
+    FactsChange: Store._update_facts,
     EntryState: Store._put,
     Extension: Store._grow,
     Completion: Store._settle,

@@ -22,14 +22,14 @@ class Texts:
 
     def first(self, record: int, directory: str, text: str) -> int | None:
         """Add the text of a new entry. Return its number, or None if the text is empty."""
-        text = _searched(text)
+        text = _searched_text(text)
         return self._rows.text(record, directory, text) if text else None
 
     def replace(self, entry: int, record: int, directory: str, text: str) -> None:
         """Replace the text of an entry by a text that may be empty."""
         self._rows.write()
-        text = _searched(text)
-        before = self._before(entry)
+        text = _searched_text(text)
+        before = self._stored_text(entry)
         if before is not None and before[1] == text:
             return
         if before is not None:
@@ -38,7 +38,7 @@ class Texts:
             row = self._rows.text(record, directory, text) if text else None
             self._sql.execute("UPDATE entries SET text = ? WHERE id = ?", (row, entry))
 
-    def _before(self, entry: int) -> tuple[int, str] | None:
+    def _stored_text(self, entry: int) -> tuple[int, str] | None:
         found: tuple[int, str] | None = self._sql.execute(
             "SELECT texts.id, texts.text FROM entries JOIN texts ON texts.id = entries.text"
             " WHERE entries.id = ?",
@@ -66,5 +66,5 @@ class Texts:
         self._sql.execute("DELETE FROM unindexed")
 
 
-def _searched(text: str) -> str:
+def _searched_text(text: str) -> str:
     return text[:LONGEST].strip()

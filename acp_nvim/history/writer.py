@@ -110,7 +110,7 @@ class _Run:
         self._writes = 0
 
     def forever(self) -> None:
-        while self._do(self._next()):
+        while self._run_tasks(self._next()):
             pass
         self._close()
 
@@ -123,7 +123,7 @@ class _Run:
         except queue.Empty:
             return _Task()
 
-    def _do(self, first: _Task) -> bool:
+    def _run_tasks(self, first: _Task) -> bool:
         """Write all queued tasks. Return False after the last one."""
         tasks = [first]
         while not self._tasks.empty():
@@ -179,7 +179,7 @@ class _Run:
             self._pause, self._next_try = RETRY_S[0], 0.0
 
     def _write(self) -> None:
-        database, store = self._opened()
+        database, store = self._open_database()
         if self._lost:
             self._begin_again()
             return
@@ -192,7 +192,7 @@ class _Run:
 
             trim(database, store, *self._around.bounds())
 
-    def _opened(self) -> tuple[Database, Store]:
+    def _open_database(self) -> tuple[Database, Store]:
         from acp_nvim.history.database import Database
         from acp_nvim.history.store import Store
 

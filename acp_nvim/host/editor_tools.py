@@ -69,7 +69,7 @@ class EditorTools:
             return None
         if entrance is None:
             return None
-        return OwnServer(_by_relay(entrance), [entrance.token])
+        return OwnServer(_relay_server(entrance), [entrance.token])
 
     def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
         """Check some time after the first prompt whether the agent has connected."""
@@ -108,7 +108,7 @@ class EditorTools:
             yield f"editor's tools, refused: {counts}"
 
 
-def _by_relay(entrance: Entrance) -> schema.McpServerStdio:
+def _relay_server(entrance: Entrance) -> schema.McpServerStdio:
     variables = {"ACP_NVIM_SOCKET": entrance.address, "ACP_NVIM_TOKEN": entrance.token}
     env = [schema.EnvVariable(name, value) for name, value in variables.items()]
     return schema.McpServerStdio(OWN, sys.executable, ["-I", "-S", RELAY], env)

@@ -10,7 +10,7 @@ from acp_nvim.app import Host
 from acp_nvim.files.bytes import private_files
 
 
-def written(host: Host, path: Path, lines: Iterable[str]) -> bool:
+def write_lines(host: Host, path: Path, lines: Iterable[str]) -> bool:
     """Write lines to a file, or report the error. Return whether they were written.
 
     Only the user can read a new file.

@@ -49,17 +49,17 @@ class NvimBuffers:
         known = self._known.get(place.real)
         bufnr, tick = (known.bufnr, known.tick) if known else (0, 0)
         answer = await self._bridge.call(MODULE, "read", place.path, place.real, bufnr, tick)
-        return self._cached(place, answer, known)
+        return self._cache_answer(place, answer, known)
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | NotLoaded:
         encodings = () if file_format is None else (_fileencodings(file_format),)
         answer = await self._bridge.call(MODULE, "load", place.path, place.real, *encodings)
-        return self._cached(place, answer, None)
+        return self._cache_answer(place, answer, None)
 
     async def glance(self, place: Place) -> tuple[BufferText | NotLoaded, str | None]:
         answer = await self._bridge.call(OUTSIDE, "peek", place.path, place.real)
         signature = answer[5] if answer[0] and len(answer) > 5 else None
-        return self._cached(place, answer, None), signature
+        return self._cache_answer(place, answer, None), signature
 
     async def follow_disk(
         self,
@@ -101,7 +101,7 @@ class NvimBuffers:
             after = _text(answer, apply(live.raw.lines, change.hunks), live.raw is live.text)
             is_verified = await self._is_verified(change.verify, after, stamp)
             return WriteResult("done", "", saved, after, is_verified, gone)
-        return WriteResult(outcome, why, False, await self._restored(live, _text(answer, [])))
+        return WriteResult(outcome, why, False, await self._restore_lines(live, _text(answer, [])))
 
     async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
         found: dict[str, str] = await self._bridge.call(MODULE, "obstacles", list(paths), save)
@@ -166,7 +166,7 @@ class NvimBuffers:
         outcome, why, saved, snapshot, stamp, gone = [*answer, *[None] * 5][:6]
         return outcome, why or "", bool(saved), snapshot, stamp, bool(gone)
 
-    async def _restored(self, before: BufferText, now: BufferText) -> BufferText:
+    async def _restore_lines(self, before: BufferText, now: BufferText) -> BufferText:
         """Write the old lines into a buffer if an undo did not restore them."""
         hunks = diff(now.raw.lines, before.raw.lines)
         if not hunks:
@@ -176,16 +176,16 @@ class NvimBuffers:
         answer = (await self._write(now, _rows(hunks), want))[3]
         return now if answer is None else _text(answer, list(before.raw.lines))
 
-    def _cached(
+    def _cache_answer(
         self, place: Place, answer: list[Any], known: BufferText | None
     ) -> BufferText | NotLoaded:
         """Cache and return the buffer in an answer of Lua. Without lines it is the cached text."""
         if answer[0] == 0:
             self._forget(place.real)
-            why, taken = [*answer[3:], None, None][:2]
-            return NotLoaded(answer[1], answer[2], why or "", bool(taken))
+            why, taken_back = [*answer[3:], None, None][:2]
+            return NotLoaded(answer[1], answer[2], why or "", bool(taken_back))
         if known is not None and answer[1] == known.tick and answer[0] == known.bufnr:
-            fresh = _renewed(known, answer)
+            fresh = _with_options(known, answer)
             if fresh is known:
                 self._known.move_to_end(place.real)
                 return known
@@ -235,7 +235,7 @@ def _text(answer: list[Any], expected: list[str], known_clean: bool = False) -> 
     return _buffer(bufnr, tick, flags, encoding, raw, text)
 
 
-def _renewed(known: BufferText, answer: list[Any]) -> BufferText:
+def _with_options(known: BufferText, answer: list[Any]) -> BufferText:
     """Return the known buffer with its current options, or the same object if nothing changed."""
     bufnr, tick, flags, encoding = answer[:4]
     raw, text = known.raw, known.text

@@ -44,13 +44,13 @@ class NvimDocuments:
         return found
 
     async def formatters(self, session: Session, path: str) -> Formatters:
-        found = await self._ask(MODULE, "formatters", _about(session, path))
+        found = await self._ask(MODULE, "formatters", _request_fields(session, path))
         return msgspec.convert(found, Formatters)
 
     async def format(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> Formatted:
-        question = _about(session, path) | {"lines": list(lines)}
+        question = _request_fields(session, path) | {"lines": list(lines)}
         if rows is not None:
             question["range"] = list(rows)
         return msgspec.convert(await self._ask(MODULE, "format", question), Formatted)
@@ -58,7 +58,7 @@ class NvimDocuments:
     async def format_by_options(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> Formatted:
-        question = _about(session, path) | {"lines": list(lines)}
+        question = _request_fields(session, path) | {"lines": list(lines)}
         if rows is not None:
             question["range"] = list(rows)
         return msgspec.convert(await self._ask(FORMATTING, "by_options", question), Formatted)
@@ -66,7 +66,7 @@ class NvimDocuments:
     async def run(
         self, session: Session, client: int, path: str, command: Mapping[str, Any]
     ) -> Sequence[Any]:
-        question = _about(session, path) | {"client": client, "command": dict(command)}
+        question = _request_fields(session, path) | {"client": client, "command": dict(command)}
         found: list[Any] = await self._ask(COMMANDS, "run", question)
         return found
 
@@ -82,7 +82,7 @@ async def _result(asked: Awaitable[Any]) -> Any:
         raise ToolError(str(error)) from error
 
 
-def _about(session: Session, path: str) -> dict[str, Any]:
+def _request_fields(session: Session, path: str) -> dict[str, Any]:
     """Return the fields of a request for a file.
 
     `session` is present if the file may be loaded for it, that is, inside its directories.

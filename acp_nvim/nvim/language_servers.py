@@ -43,7 +43,7 @@ class NvimLanguageServers:
         client: int | None = None,
     ) -> Sequence[Answer]:
         """Ask the servers of a file. A file outside of the session's directories is not loaded."""
-        question = _about(session, path)
+        question = _request_fields(session, path)
         question |= {"method": method, "params": params, "wait_ms": wait_ms}
         if at is not None:
             places = (at,) if isinstance(at, Position) else at
@@ -55,7 +55,7 @@ class NvimLanguageServers:
     async def resolve(
         self, client: int, path: str, method: str, params: Any, session: Session | None = None
     ) -> Any:
-        question = {"path": path} if session is None else _about(session, path)
+        question = {"path": path} if session is None else _request_fields(session, path)
         question |= {"client": client, "method": method, "params": params}
         return await self._call("resolve", question)
 
@@ -66,7 +66,7 @@ class NvimLanguageServers:
             raise ToolError(str(error)) from error
 
 
-def _about(session: Session, path: str | None) -> dict[str, Any]:
+def _request_fields(session: Session, path: str | None) -> dict[str, Any]:
     """Return the fields of a request for a file, or for the session's directories.
 
     `session` is present if the file may be loaded, that is, inside the session's directories.

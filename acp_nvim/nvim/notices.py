@@ -34,8 +34,8 @@ class Notices:
         if len(lines) == 1:
             self.echo("info", lines[0])
         elif lines:
-            left = len(lines) - MOST_LINES
-            more = [wording.PART_MORE.format(count=left)] if left > 0 else []
+            hidden_count = len(lines) - MOST_LINES
+            more = [wording.PART_MORE.format(count=hidden_count)] if hidden_count > 0 else []
             self._screen.push("echo", "info", [*lines[:MOST_LINES], *more])
 
     def notice(self, text: str) -> None:

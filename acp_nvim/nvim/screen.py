@@ -209,7 +209,7 @@ class Screen:
         elif "more" in changed and session.root is session:
             ops.append(["cards_more", session.n, session.decisions.behind])
         if "plan" in changed:
-            rows = plan_rows(session.plan, left=session.cut.get("plan", 0))
+            rows = plan_rows(session.plan, hidden_count=session.cut.get("plan", 0))
             ops.append(["plan", session.n, [text for text, _, _ in rows], decor(rows)[0]])
         return ops
 

@@ -47,8 +47,8 @@ def reader(method: str, side: Side) -> Callable[[msgspec.Raw], Any]:
     return partial(_read, row.params)
 
 
-def _read(wanted: Any, raw: msgspec.Raw) -> Any:
-    return _decoder(wanted).decode(raw)  # built on first use because it loads all types
+def _read(target: Any, raw: msgspec.Raw) -> Any:
+    return _decoder(target).decode(raw)  # built on first use because it loads all types
 
 
 def decode_result(method: str, raw: msgspec.Raw, notes: list[str] | None = None) -> Any:
@@ -63,31 +63,31 @@ def decode_result(method: str, raw: msgspec.Raw, notes: list[str] | None = None)
 
 
 def decode(
-    wanted: type[T], raw: msgspec.Raw | bytes, notes: list[str] | None = None, name: str = "value"
+    target: type[T], raw: msgspec.Raw | bytes, notes: list[str] | None = None, name: str = "value"
 ) -> T:
-    """Return `raw` as `wanted`, a struct of `schema` or a union of them.
+    """Return `raw` as `target`, a struct of `schema` or a union of them.
 
     `name` is used in messages.
     """
-    decoder: msgspec.json.Decoder[T] = _decoder(cast("Any", wanted))
+    decoder: msgspec.json.Decoder[T] = _decoder(cast("Any", target))
     try:
         return decoder.decode(raw)
     except msgspec.DecodeError:
-        return _decode_tolerantly(wanted, raw, [] if notes is None else notes, name)
+        return _decode_tolerantly(target, raw, [] if notes is None else notes, name)
     except RecursionError as e:
         raise DecodeError(f"{name}: nested too deeply") from e
 
 
-def _decode_tolerantly(wanted: type[T], raw: msgspec.Raw | bytes, notes: list[str], name: str) -> T:
+def _decode_tolerantly(target: type[T], raw: msgspec.Raw | bytes, notes: list[str], name: str) -> T:
     from acp_nvim.protocol import tolerance  # most agents need none
 
     try:
         value = msgspec.json.decode(raw)
-        return tolerance.read(wanted, {} if value is None else value, name, notes)
+        return tolerance.read(target, {} if value is None else value, name, notes)
     except (msgspec.DecodeError, RecursionError) as e:
         raise DecodeError(f"{name}: {e}") from e
 
 
 @cache
-def _decoder(wanted: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(wanted, dec_hook=read_untagged)
+def _decoder(target: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(target, dec_hook=read_untagged)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def quoted(name: str, text: str) -> str:
+def fence_text(name: str, text: str) -> str:
     """Return a text below its name, in a fence that is longer than any fence in the text."""
     fence = "```"
     while fence in text:

@@ -40,14 +40,14 @@ class Halves:
             return [line]
         update = _update(message)
         if update is None or update.get("sessionUpdate") == "state_update":
-            return [*self._ended(message), line]
+            return [*self._release_turn(message), line]
         slot = _slot(update)
         return [line] if slot is None else self._chunk(message, *slot)
 
     def rest(self) -> list[bytes]:
         """Return a line for each half left at the end of the stream."""
-        kept, self._kept = self._kept, {}
-        return [line for _, line in kept.values()]
+        halves, self._kept = self._kept, {}
+        return [line for _, line in halves.values()]
 
     def _chunk(
         self, message: dict[str, Any], key: Key, holder: dict[str, Any], name: str
@@ -64,7 +64,7 @@ class Halves:
         holder[name] = text
         return [*lines, _line(message)] if text else lines
 
-    def _ended(self, message: dict[str, Any]) -> list[bytes]:
+    def _release_turn(self, message: dict[str, Any]) -> list[bytes]:
         """Release the halves of a turn that a message ends."""
         params = message.get("params")
         if "method" not in message:

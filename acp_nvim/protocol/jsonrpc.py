@@ -90,7 +90,7 @@ class Updates(Struct, frozen=True, gc=False):
     size: int
 
 
-class Taken(Struct, frozen=True, gc=False):
+class PromptInsertion(Struct, frozen=True, gc=False):
     """Insertion of the prompt of request `id` into the session, with a message id.
 
     The answer to the request follows later (v2/prompt-lifecycle).
@@ -100,7 +100,7 @@ class Taken(Struct, frozen=True, gc=False):
     message_id: str
 
 
-Event: TypeAlias = Request | Notification | Response | Violation | Updates | Taken
+Event: TypeAlias = Request | Notification | Response | Violation | Updates | PromptInsertion
 
 _BOM: Final = b"\xef\xbb\xbf"
 _NULL: Final = Raw(b"null")
@@ -212,7 +212,7 @@ class Peer:
 
     def _events(self, block: bytes) -> list[Event]:
         if self._halves:
-            return self._one_by_one(block)
+            return self._read_line_by_line(block)
         if not self.reads_updates or b"session/update" not in block:
             return self._messages(block)
         flood, end = blocks.flood(block)
@@ -224,7 +224,7 @@ class Peer:
     def _messages(self, block: bytes) -> list[Event]:
         envelopes = blocks.envelopes(block)
         if envelopes is None:
-            return self._one_by_one(block)
+            return self._read_line_by_line(block)
         events: list[Event] = []
         rows = _Rows(block)
         for row, it in enumerate(envelopes):
@@ -234,7 +234,7 @@ class Peer:
                 events += self._message(it, rows, row)
         return events
 
-    def _one_by_one(self, block: bytes) -> list[Event]:
+    def _read_line_by_line(self, block: bytes) -> list[Event]:
         lines = [line for line in block.split(b"\n") if not line.isspace() and line]
         return [event for line in lines for event in self._line(line)]
 
@@ -314,7 +314,7 @@ class Peer:
             return [_violation(kind, problem, line, reply=errors.INVALID_REQUEST)]
         if (number := numbers.read(members.get("id"))) is not None:
             try:
-                return self._message(_numbered(members, number), _Rows(line), 0)
+                return self._message(_normalize_id(members, number), _Rows(line), 0)
             except msgspec.ValidationError as e:
                 problem = str(e)
         if "method" not in members and not members.keys().isdisjoint({"result", "error"}):
@@ -339,7 +339,7 @@ class Peer:
         if "method" in members:
             reply_to = self._free_id(members["id"])
             return [_violation("oversize", detail, line.head, errors.INVALID_REQUEST, reply_to)]
-        return [_violation("oversize", detail, line.head), *self._lost(members, detail)]
+        return [_violation("oversize", detail, line.head), *self._fail_request(members, detail)]
 
     def _unreadable(self, kind: ViolationKind, detail: str, line: bytes) -> list[Event]:
         """Refuse an unreadable line. Fail the request that it answered."""
@@ -347,9 +347,9 @@ class Peer:
         members = salvage.ends(head, tail, is_one=kind == "utf8")
         reply_to = self._free_id(members.get("id")) if "method" in members else None
         unread = _violation(kind, detail, line, errors.PARSE_ERROR, reply_to)
-        return [unread, *self._lost(members, f"the answer cannot be read: {detail}")]
+        return [unread, *self._fail_request(members, f"the answer cannot be read: {detail}")]
 
-    def _lost(self, members: Mapping[str, bytes], detail: str) -> list[Event]:
+    def _fail_request(self, members: Mapping[str, bytes], detail: str) -> list[Event]:
         """Fail the request whose answer begins with these members."""
         if "method" in members or members.keys().isdisjoint({"result", "error"}):
             return []
@@ -374,7 +374,7 @@ def _is_object(line: bytes) -> bool:
     return line.lstrip()[:1] == b"{"
 
 
-def _numbered(members: Mapping[str, Raw], number: Number) -> Envelope:
+def _normalize_id(members: Mapping[str, Raw], number: Number) -> Envelope:
     """Return a message whose id is a `Number`. The id 1.0 answers the request 1.
 
     Raise ValidationError if its method is not text.

@@ -71,8 +71,8 @@ class LineSplitter:
         """Return the unfinished line at the end of the stream, or None."""
         if not self._size:
             return None
-        taken = self._take()
-        return taken if isinstance(taken, Oversize) else taken[:-1]
+        line = self._take()
+        return line if isinstance(line, Oversize) else line[:-1]
 
     def _hold(self, piece: bytes) -> None:
         if not piece:
@@ -81,9 +81,9 @@ class LineSplitter:
         if self._size <= self.limit:
             self._pieces.append(piece)
         else:
-            self._hold_ends(piece)
+            self._hold_head_and_tail(piece)
 
-    def _hold_ends(self, piece: bytes) -> None:
+    def _hold_head_and_tail(self, piece: bytes) -> None:
         """Hold head and tail of a line above the limit."""
         if self._size - len(piece) <= self.limit:
             self._pieces, self._tail = [self._start(SHOWN_BYTES)], self._end(TAIL_BYTES)

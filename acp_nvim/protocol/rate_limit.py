@@ -77,7 +77,7 @@ def rate_limit(error: Exception, now: float | None = None) -> RateLimit | None:
     limited = error.code == _TOO_MANY or any(_is_429(name, value) for name, value in members)
     if not (limited or waits or any(_SAYS_LIMIT.search(text) for text in texts)):
         return None
-    waits += [wait for text in texts if (wait := _in_words(text)) is not None]
+    waits += [wait for text in texts if (wait := _wait_in_text(text)) is not None]
     return RateLimit(next((wait for wait in waits if 0 < wait <= LONGEST), None))
 
 
@@ -143,7 +143,7 @@ def _date(text: str, now: float) -> float | None:
     return None
 
 
-def _in_words(text: str) -> float | None:
+def _wait_in_text(text: str) -> float | None:
     """Return the wait in a text: `try again in 1m30s`, `Retry-After: 30`."""
     if found := _SAYS_WAIT.search(text):
         return _sum(found[1])

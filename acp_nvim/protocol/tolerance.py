@@ -25,7 +25,7 @@ from msgspec.structs import FieldInfo, fields
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.dialects import quirks
 from acp_nvim.protocol.errors import DecodeError
-from acp_nvim.protocol.unions import as_unknown, member, read_untagged
+from acp_nvim.protocol.unions import member, read_untagged, unknown_form
 
 T = TypeVar("T")
 
@@ -38,52 +38,52 @@ _NOTED_ITEMS: Final = 8
 _KEPT_BROKEN: Final = (schema.UnknownUpdate, schema.UnknownPropertySchema)
 
 
-def read(wanted: type[T], value: Any, where: str, notes: list[str]) -> T:
-    """Return `value`, JSON as builtins, as `wanted`. `where` names it in notes and errors.
+def read(target: type[T], value: Any, where: str, notes: list[str]) -> T:
+    """Return `value`, JSON as builtins, as `target`. `where` names it in notes and errors.
 
     Raise DecodeError if an indispensable part is missing or bad.
     """
-    return cast(T, _read(wanted, value, where, notes))
+    return cast(T, _read(target, value, where, notes))
 
 
-def _read(wanted: Any, value: Any, where: str, notes: list[str]) -> Any:
+def _read(target: Any, value: Any, where: str, notes: list[str]) -> Any:
     try:
-        return msgspec.convert(value, wanted, dec_hook=read_untagged)
+        return msgspec.convert(value, target, dec_hook=read_untagged)
     except msgspec.ValidationError as e:
         problem = f"{where}: {e}"
-    origin = get_origin(wanted)
+    origin = get_origin(target)
     if origin in (UnionType, Union):
-        return _read_union(wanted, value, where, notes)
+        return _read_union(target, value, where, notes)
     if origin is list:
-        return _read_list(get_args(wanted)[0], value, where, notes)
+        return _read_list(get_args(target)[0], value, where, notes)
     if origin is dict and isinstance(value, dict):
-        return _read_dict(get_args(wanted)[1], value, where, notes)
-    if isinstance(wanted, type) and issubclass(wanted, schema.Untagged | Struct):
-        return _read_object(wanted, value, where, notes)
-    return _read_scalar(wanted, origin, value, problem, notes)
+        return _read_dict(get_args(target)[1], value, where, notes)
+    if isinstance(target, type) and issubclass(target, schema.Untagged | Struct):
+        return _read_object(target, value, where, notes)
+    return _read_scalar(target, origin, value, problem, notes)
 
 
-def _read_object(wanted: type[Any], value: Any, where: str, notes: list[str]) -> Any:
+def _read_object(target: type[Any], value: Any, where: str, notes: list[str]) -> Any:
     if not isinstance(value, dict):
         raise DecodeError(f"{where}: an object is wanted, got {_brief(value)}")
-    if issubclass(wanted, Struct):
-        return _read_struct(wanted, value, where, notes)
-    return _read_struct(member(wanted, value), value, where, notes)
+    if issubclass(target, Struct):
+        return _read_struct(target, value, where, notes)
+    return _read_struct(member(target, value), value, where, notes)
 
 
-def _read_struct(wanted: type[Any], value: dict[str, Any], where: str, notes: list[str]) -> Any:
-    if reshape := quirks.RESHAPE.get(wanted):
+def _read_struct(target: type[Any], value: dict[str, Any], where: str, notes: list[str]) -> Any:
+    if reshape := quirks.RESHAPE.get(target):
         value = reshape(value)
-    given: dict[str, Any] = {}
-    for field in _fields(cast("Any", wanted)):
-        item = _read_field(wanted, field, value, where, notes)
+    read_fields: dict[str, Any] = {}
+    for field in _fields(cast("Any", target)):
+        item = _read_field(target, field, value, where, notes)
         if item is not _ABSENT:
-            given[field.name] = item
-    return wanted(**given)
+            read_fields[field.name] = item
+    return target(**read_fields)
 
 
 def _read_field(
-    wanted: type[Any], field: FieldInfo, value: dict[str, Any], where: str, notes: list[str]
+    target: type[Any], field: FieldInfo, value: dict[str, Any], where: str, notes: list[str]
 ) -> Any:
     name = field.encode_name
     problem = f"{where}.{name}: missing"
@@ -97,15 +97,15 @@ def _read_field(
     if not field.required:
         notes.append(f"{problem}; left out")
         return _ABSENT
-    instead = [] if get_origin(field.type) is list else quirks.substitute(wanted, name, value)
+    instead = [] if get_origin(field.type) is list else quirks.substitute(target, name, value)
     if not isinstance(instead, str | list):
         raise DecodeError(problem)
     notes.append(f"{problem}; read as {instead!r}")
     return instead
 
 
-def _read_union(wanted: Any, value: Any, where: str, notes: list[str]) -> Any:
-    members = [it for it in get_args(wanted) if it not in (UnsetType, NoneType)]
+def _read_union(target: Any, value: Any, where: str, notes: list[str]) -> Any:
+    members = [it for it in get_args(target) if it not in (UnsetType, NoneType)]
     if len(members) == 1:
         return _read(members[0], value, where, notes)
     tags = {it.__struct_config__.tag: it for it in members if _is_tagged(it)}
@@ -113,7 +113,7 @@ def _read_union(wanted: Any, value: Any, where: str, notes: list[str]) -> Any:
         raise DecodeError(f"{where}: {_brief(value)} is of no type that fits")
     if (shaped := quirks.reshape_member(members, value)) is not value:
         notes.append(f"{where}: {_brief(value)} is not of the right shape; wrapped")
-        return _read(wanted, shaped, where, notes)
+        return _read(target, shaped, where, notes)
     if not isinstance(value, dict):
         raise DecodeError(f"{where}: an object is wanted, got {_brief(value)}")
     return _read_tagged(tags, value, where, notes)
@@ -137,58 +137,58 @@ def _read_tagged(
         raise DecodeError(f"{where}.{tag_field}: {_brief(tag)} is none of {', '.join(tags)}")
     else:
         notes.append(f"{where}.{tag_field}: {_brief(tag)} is unknown; kept as it came")
-    return _read_struct(unknown, as_unknown(value, tag_field), where, notes)
+    return _read_struct(unknown, unknown_form(value, tag_field), where, notes)
 
 
-def _read_list(wanted: Any, value: Any, where: str, notes: list[str]) -> list[Any]:
+def _read_list(target: Any, value: Any, where: str, notes: list[str]) -> list[Any]:
     if value is None:
         notes.append(f"{where}: null for a list; read as empty")
         return []
     if not isinstance(value, list):
         raise DecodeError(f"{where}: a list is wanted, got {_brief(value)}")
-    kept: list[Any] = []
+    items: list[Any] = []
     for i, item in enumerate(value):
         try:
-            kept.append(_read(wanted, item, f"{where}[{i}]", notes))
+            items.append(_read(target, item, f"{where}[{i}]", notes))
         except DecodeError as e:
-            if i - len(kept) < _NOTED_ITEMS:
+            if i - len(items) < _NOTED_ITEMS:
                 notes.append(f"{e}; the item is dropped")
-    if (more := len(value) - len(kept) - _NOTED_ITEMS) > 0:
+    if (more := len(value) - len(items) - _NOTED_ITEMS) > 0:
         notes.append(f"{where}: {more} more items are dropped")
-    return kept
+    return items
 
 
-def _read_dict(wanted: Any, value: dict[str, Any], where: str, notes: list[str]) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
+def _read_dict(target: Any, value: dict[str, Any], where: str, notes: list[str]) -> dict[str, Any]:
+    items: dict[str, Any] = {}
     for key, item in value.items():
         try:
-            kept[key] = _read(wanted, item, f"{where}.{key}", notes)
+            items[key] = _read(target, item, f"{where}.{key}", notes)
         except DecodeError as e:
             notes.append(f"{e}; the entry is dropped")
-    return kept
+    return items
 
 
-def _read_scalar(wanted: Any, origin: Any, value: Any, problem: str, notes: list[str]) -> Any:
+def _read_scalar(target: Any, origin: Any, value: Any, problem: str, notes: list[str]) -> Any:
     if origin is Literal and isinstance(value, str):
-        instead = quirks.ENUM_DEFAULTS.get(get_args(wanted))
+        instead = quirks.ENUM_DEFAULTS.get(get_args(target))
         if instead is not None:
             notes.append(f"{problem}; read as {instead!r}")
             return instead
     if origin is Annotated:
-        return _read_constrained(wanted, value, problem, notes)
-    if wanted is int and isinstance(value, float) and value.is_integer():
+        return _read_constrained(target, value, problem, notes)
+    if target is int and isinstance(value, float) and value.is_integer():
         notes.append(f"{problem}; read as {int(value)}")
         return int(value)
     raise DecodeError(problem)
 
 
-def _read_constrained(wanted: Any, value: Any, problem: str, notes: list[str]) -> Any:
+def _read_constrained(target: Any, value: Any, problem: str, notes: list[str]) -> Any:
     """Return a number with a lower bound, or a string of a list."""
-    base, meta = get_args(wanted)
+    base, meta = get_args(target)
     if base is str and isinstance(value, str):
         notes.append(f"{problem}; kept as it came")
         return value
-    if wanted == schema.LineNumber and value == 0 and not isinstance(value, bool):
+    if target == schema.LineNumber and value == 0 and not isinstance(value, bool):
         return 1  # the schema allows it, so there is nothing to note
     if isinstance(value, float) and value.is_integer() and value >= meta.ge:
         notes.append(f"{problem}; read as {int(value)}")
@@ -197,13 +197,13 @@ def _read_constrained(wanted: Any, value: Any, problem: str, notes: list[str]) -
 
 
 @cache
-def _fields(wanted: type[Any]) -> tuple[FieldInfo, ...]:
+def _fields(target: type[Any]) -> tuple[FieldInfo, ...]:
     """Return the fields, cached because msgspec resolves the annotations in each call."""
-    return fields(wanted)
+    return fields(target)
 
 
-def _is_tagged(wanted: Any) -> bool:
-    return isinstance(wanted, type) and issubclass(wanted, Struct)
+def _is_tagged(target: Any) -> bool:
+    return isinstance(target, type) and issubclass(target, Struct)
 
 
 def _brief(value: Any) -> str:

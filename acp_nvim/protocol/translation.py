@@ -42,7 +42,7 @@ class Translation(Protocol):
     def can_add_prompts(self) -> bool:
         """Return whether the agent accepts a prompt during a turn."""
 
-    def leaves(self, method: str, params: Params) -> tuple[str, Params]:
+    def translate_outgoing(self, method: str, params: Params) -> tuple[str, Params]:
         """Return an outgoing message in the form that this agent reads."""
 
     def on_sent(self, request_id: Id, method: str, params: Params) -> None:

@@ -74,7 +74,7 @@ def _pickers_2() -> dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.
     return {v2.SessionConfigSelectItem: _select_2}
 
 
-def as_unknown(value: Mapping[str, Any], tag_field: str) -> dict[str, Any]:
+def unknown_form(value: Mapping[str, Any], tag_field: str) -> dict[str, Any]:
     """Return `value` in the form of an `Unknown*` struct."""
     return {**value, tag_field: "?", "?tag": str(value.get(tag_field, "")), "?raw": value}
 
@@ -85,5 +85,5 @@ def read_untagged(union: type, value: Any) -> Any:
         raise msgspec.ValidationError(f"Expected `object`, got `{type(value).__name__}`")
     chosen = member(union, value)
     if chosen is s.UnknownMultiSelectItems:
-        value = as_unknown(value, "type")
+        value = unknown_form(value, "type")
     return msgspec.convert(value, chosen, dec_hook=read_untagged)

@@ -9,14 +9,14 @@ from acp_nvim import wording
 from acp_nvim.protocol import schema
 from acp_nvim.render.calls.call_line import place
 from acp_nvim.render.calls.tool_input import input_rows, is_named
-from acp_nvim.render.cutting import between, both_ends, folded
+from acp_nvim.render.cutting import between, both_ends, fold_rows
 from acp_nvim.render.diffs import text_rows
 from acp_nvim.render.question_title import REASONS, Title, covered_title, title
 from acp_nvim.render.rows import Row, Target, ends, indent, pieces, row
 from acp_nvim.render.text import display_path, one_line, path_line, visible
 from acp_nvim.session import lists
 from acp_nvim.session.calls.tool_calls import ToolCall
-from acp_nvim.session.prompts import shown
+from acp_nvim.session.prompts import text_for_chat
 from acp_nvim.session.questions import effects, form_page, forms
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.requests import is_without_content
@@ -66,9 +66,9 @@ def card(
     rows = [*_title_rows(known, whole, chat=chat), *_effect_rows(decision, entry, cwd)]
     rows += _without_head(content, known, cwd)
     rows += indent(_options(decision), UNDER)
-    rows = [_marked(each, mark) for each in rows]
-    rows[0] = _marked(rows[0], {"first": True})
-    rows[-1] = _marked(rows[-1], {"last": True})
+    rows = [_mark_row(each, mark) for each in rows]
+    rows[0] = _mark_row(rows[0], {"first": True})
+    rows[-1] = _mark_row(rows[-1], {"last": True})
     return rows
 
 
@@ -105,7 +105,7 @@ def answer_rows(decision: Decision) -> list[Row]:
     """Return the rows of an answered question: the answer, its reason, the values of a form."""
     rows = [row(f"{ANSWER}{one_line(decision.answer)}", "AcpMuted")]
     if decision.reason:
-        rows += [row(UNDER + line) for line in visible(shown(decision.reason)).split("\n")]
+        rows += [row(UNDER + line) for line in visible(text_for_chat(decision.reason)).split("\n")]
     request, content = decision.request, decision.outcome and decision.outcome.content
     if content and isinstance(request, schema.ElicitationFormMode):
         form = [it for it in forms.fields(request.requested_schema) if it.name in content]
@@ -156,11 +156,11 @@ def _effect_rows(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[
     rows += _effects(decision, cwd)
     if entry is not None and decision.subject == "permission" and not decision.question:
         known = _title(decision, entry, cwd)
-        rows += _guarded(decision, known, cwd)
+        rows += _guarded_files(decision, known, cwd)
         if not decision.covers and entry.call.kind == "other" and is_without_content(entry.call):
             rows.append(row(wording.ALLOWS_UNSAID, "AcpWarning"))
-        rows += _without_head(_of_input(entry, cwd, whole, known), known, cwd)
-    return indent(folded(rows, whole), UNDER)
+        rows += _without_head(_input_rows(entry, cwd, whole, known), known, cwd)
+    return indent(fold_rows(rows, whole), UNDER)
 
 
 def _effects(decision: Decision, cwd: str) -> list[Row]:
@@ -179,7 +179,7 @@ def _effects(decision: Decision, cwd: str) -> list[Row]:
     return rows
 
 
-def _guarded(decision: Decision, known: Title, cwd: str) -> list[Row]:
+def _guarded_files(decision: Decision, known: Title, cwd: str) -> list[Row]:
     """Return the guarded files that the title does not name."""
     named = known.path and os.path.normpath(os.path.join(cwd, known.path))  # noqa: PTH118
     others = [item for item in decision.guarded.items() if item[0] != named]
@@ -193,7 +193,7 @@ def _guarded(decision: Decision, known: Title, cwd: str) -> list[Row]:
     ]
 
 
-def _of_input(entry: ToolEntry, cwd: str, whole: Target, known: Title) -> list[Row]:
+def _input_rows(entry: ToolEntry, cwd: str, whole: Target, known: Title) -> list[Row]:
     """Return rows of the call's raw input and its files, cached like the title."""
     call = entry.call
     given = (call.raw_input, call.content, call.locations, call.title)
@@ -244,9 +244,9 @@ def _options(decision: Decision) -> list[Row]:
     for number, option in enumerate(decision.options[: lists.OPTIONS], 1):
         name = ends(" ".join(visible(option.name).split()))
         rows.append(pieces([(f"{number}. ", "AcpKey"), (name, None)]))
-    left = len(decision.options) - lists.OPTIONS
-    if left > 0:
-        rows.append(row(f"{lists.more(left)}: :Acp allow takes any by its id", "AcpMuted"))
+    hidden_count = len(decision.options) - lists.OPTIONS
+    if hidden_count > 0:
+        rows.append(row(f"{lists.more(hidden_count)}: :Acp allow takes any by its id", "AcpMuted"))
     return rows
 
 
@@ -260,7 +260,7 @@ def whole_target(call: ToolCall | None, asks: Decision | None) -> Target:
     return mark if call is None else {"kind": "tool", "call": call.index, **mark}
 
 
-def _marked(each: Row, mark: Target) -> Row:
+def _mark_row(each: Row, mark: Target) -> Row:
     """Add the decision to a row's target, so that its keys work on that row."""
     text, spans, target = each
     if isinstance(target, int):

@@ -49,7 +49,7 @@ def code_rows(lines: Sequence[str], call: ToolCall) -> list[Row]:
             word = "" if word else (_language(line) or " ")
             rows.append((line, ((0, width(line), group),), None))
         elif group == "AcpCodeBlock" or (path is not None and not fences):
-            number = _numbered(line) or number
+            number = _number_before(line) or number
             rows.append(_row(line, group, call, path, word.strip(), number))
             number += 1
         else:
@@ -68,7 +68,7 @@ def _language(fence: str) -> str:
     return found[1] if found else ""
 
 
-def _numbered(line: str) -> int:
+def _number_before(line: str) -> int:
     """Return the line number that the agent has put before a line, or 0."""
     found = _GUTTER.match(line)
     return int(found[0].strip().removesuffix("→")) if found else 0

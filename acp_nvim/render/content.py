@@ -41,7 +41,7 @@ def describe(block: Any, where: Where, cwd: str = "") -> list[Row]:
         case schema.TextContent():
             return _text(block)
         case _:
-            return [row(f"[{_tag(block)}]", "AcpAttachment", _whole(where))]
+            return [row(f"[{_tag(block)}]", "AcpAttachment", _target_of_content(where))]
 
 
 def is_aside(block: Any) -> bool:
@@ -93,14 +93,14 @@ def link_target(uri: str) -> Target:
     return {"kind": "file", "path": path} | ({"line": line} if line else {})
 
 
-def _whole(where: Where) -> Target | None:
+def _target_of_content(where: Where) -> Target | None:
     return None if where is None else {"kind": "content", "where": dict(where)}
 
 
 def _address(uri: str, where: Where) -> Target | None:
     """Return the target of a file or web address, otherwise that of the block itself."""
     target = link_target(uri)
-    return _whole(where) or target if target["kind"] == "address" else target
+    return _target_of_content(where) or target if target["kind"] == "address" else target
 
 
 def _marks(block: Any) -> list[tuple[str, str | None]]:
@@ -120,7 +120,7 @@ def _marks(block: Any) -> list[tuple[str, str | None]]:
     return [(" · " + ", ".join(marks), "AcpMuted")] if marks else []
 
 
-def annotated(block: schema.TextContent) -> list[Row]:
+def with_annotations(block: schema.TextContent) -> list[Row]:
     """Return the row with the visible annotations of a text, if any."""
     marks = _marks(block)
     return [pieces([("text", "AcpMuted"), *marks])] if marks else []
@@ -129,7 +129,7 @@ def annotated(block: schema.TextContent) -> list[Row]:
 def _media(block: schema.ImageContent | schema.AudioContent, where: Where) -> Row:
     kind = "image" if isinstance(block, schema.ImageContent) else "audio"
     text = f"[{kind} {one_line(block.mime_type, 60)}, {size(_bytes(block.data))}]"
-    return pieces([(text, "AcpAttachment"), *_marks(block)], _whole(where))
+    return pieces([(text, "AcpAttachment"), *_marks(block)], _target_of_content(where))
 
 
 def _bytes(base64: str) -> int:
@@ -153,7 +153,7 @@ def _resource(block: schema.EmbeddedResource, where: Where, cwd: str) -> list[Ro
     uri = display_uri(resource.uri, cwd)
     if not isinstance(resource, schema.TextResourceContents):
         text = f"[resource {uri}, {size(_bytes(resource.blob))}]"
-        return [pieces([(text, "AcpAttachment"), *_marks(block)], _whole(where))]
+        return [pieces([(text, "AcpAttachment"), *_marks(block)], _target_of_content(where))]
     text = resource.text.rstrip("\n")
     count = text.count("\n") + 1
     head = pieces(
@@ -166,17 +166,17 @@ def _resource(block: schema.EmbeddedResource, where: Where, cwd: str) -> list[Ro
         _address(resource.uri, where),
     )
     lines = visible("\n".join(text.split("\n", SHOWN)[:SHOWN])).split("\n")
-    rows = [head, *(row("  " + line, "AcpResource", _whole(where)) for line in lines)]
+    rows = [head, *(row("  " + line, "AcpResource", _target_of_content(where)) for line in lines)]
     if count > SHOWN:
         more = count - SHOWN
         text = f"  … +{more} line{'s' if more > 1 else ''}"
-        rows.append(row(text, "AcpMuted", _whole(where)))
+        rows.append(row(text, "AcpMuted", _target_of_content(where)))
     return rows
 
 
 def _text(block: schema.TextContent) -> list[Row]:
     lines = visible(block.text.rstrip("\n")).split("\n")
-    head = annotated(block)
+    head = with_annotations(block)
     if not is_aside(block):
         return head + [row(line) for line in lines if line or not head]
     return head + indent([row(line, "AcpMuted") for line in lines], "  ")

@@ -109,15 +109,15 @@ def _lines(text: str) -> list[str]:
     return [visible(ends(line)) for line in text.replace("\r\n", "\n").split("\n")]
 
 
-def folded(
-    rows: Sequence[Row], whole: Target | int, first: int = MOST_FIRST, left: int = 0
+def fold_rows(
+    rows: Sequence[Row], whole: Target | int, first: int = MOST_FIRST, hidden_count: int = 0
 ) -> list[Row]:
     """Return the rows, or the first and the last ones of very many.
 
-    `left` is the number of rows already left out in the middle.
+    `hidden_count` is the number of rows already left out in the middle.
     """
     last = first // 2
-    if not left and len(rows) <= first + last + 1:
+    if not hidden_count and len(rows) <= first + last + 1:
         return list(rows)
     tail = max(len(rows) - last, first)
-    return [*rows[:first], between(tail - first + left, whole), *rows[tail:]]
+    return [*rows[:first], between(tail - first + hidden_count, whole), *rows[tail:]]

@@ -66,12 +66,16 @@ def diff_rows(
 
 
 def _hunk_rows(
-    old: Sequence[str], found: Sequence[hunks.Hunk], path: str, above: int, target: Target | None
+    old: Sequence[str],
+    diff_hunks: Sequence[hunks.Hunk],
+    path: str,
+    above: int,
+    target: Target | None,
 ) -> list[Row]:
     """Return the lines of all hunks with those around them, as in `diff_rows`."""
     body: list[Row] = []
     shown = 0  # number of old lines that are drawn
-    for at, hunk in enumerate(found):
+    for at, hunk in enumerate(diff_hunks):
         first = max(hunk.start - CONTEXT, shown)
         body += [BETWEEN] if body and first > shown else []
         for line in old[first : hunk.start]:
@@ -81,7 +85,9 @@ def _hunk_rows(
         for n, line in enumerate(hunk.lines, above + hunk.new_start + 1):
             there = target or {"kind": "file", "path": path, "line": n}
             body.append(diff_row("+", line, path, there))
-        shown = min(hunk.end + CONTEXT, found[at + 1].start if at + 1 < len(found) else len(old))
+        shown = min(
+            hunk.end + CONTEXT, diff_hunks[at + 1].start if at + 1 < len(diff_hunks) else len(old)
+        )
         for line in old[hunk.end : shown]:
             body.append(diff_row(" ", line, path, target))
     return body
@@ -113,10 +119,10 @@ def cut(rows: list[Row], limit: int | None, whole: Target | int) -> list[Row]:
     for at, each in enumerate(rows):
         count += not _is_around(each)
         if count > limit or at >= MOST * limit:
-            left = sum(not _is_around(other) for other in rows[at:])
+            hidden_count = sum(not _is_around(other) for other in rows[at:])
             while at and _is_around(rows[at - 1]):
                 at -= 1
-            return [*rows[:at], more(left, whole)]
+            return [*rows[:at], more(hidden_count, whole)]
     return rows
 
 

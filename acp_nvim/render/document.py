@@ -255,7 +255,7 @@ class Document:
         if block.separated and rows:
             rows.insert(0, BLANK)
         if folds:
-            rows.append(_below(tool))
+            rows.append(_last_row_of_fold(tool))
         start, before = self._start(at), block.rows
         used = block.update(start, not self._height, rows, batch)
         self._move_starts(at, before, len(rows))
@@ -285,7 +285,7 @@ class Document:
         if separated:
             rows.insert(0, BLANK)
         if folds:
-            rows.append(_below(tool))
+            rows.append(_last_row_of_fold(tool))
         top = self._height
         self._height = top + len(rows)
         used = batch.replace(top, top or 1, rows)
@@ -355,12 +355,12 @@ class Document:
         Several completed calls of a kind become one line that can be opened. Others stay visible.
         """
         run, self._run = self._run, []
-        for kind, calls in groupby(run, self._gathers_as):
+        for kind, calls in groupby(run, self._gathered_kind):
             alike = list(calls)
             if kind and len(alike) > 1:
                 self._gather(alike, batch)
 
-    def _gathers_as(self, entry: ToolEntry) -> str:
+    def _gathered_kind(self, entry: ToolEntry) -> str:
         """Return the kind under which a call is gathered with others, or an empty text."""
         call = entry.call
         done = call.status == "completed" and not call.assumed and entry not in self._dirty
@@ -439,7 +439,7 @@ def _head(message: Message) -> list[Row]:
     return []
 
 
-def _below(entry: ToolEntry | None) -> Row:
+def _last_row_of_fold(entry: ToolEntry | None) -> Row:
     """Return the blank row that ends a fold.
 
     In a chat that follows, the cursor is on it, so that the keys of a question above work on it.

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.fence import quoted
+from acp_nvim.protocol.fence import fence_text
 from acp_nvim.render.calls.tools import WHOLE, Style, draw
 from acp_nvim.render.content import describe
 from acp_nvim.render.margin import draw_entry, notice_details
@@ -26,17 +26,17 @@ def markdown_of(entries: Iterable[Entry]) -> list[str]:
             lines += [*_message(entry), ""]
         elif isinstance(entry, ToolEntry):
             head, *body = texts(draw(entry, Style(tool_lines=WHOLE)))
-            lines += [f"### {head}", "", *_fenced(body)]
+            lines += [f"### {head}", "", *_fence(body)]
         elif isinstance(entry, Line):
             lines += [f"— {one_line(entry.title, 4000)}", *notice_details(entry), ""]
         elif isinstance(entry, TerminalEntry):
-            lines += _fenced(texts(draw_entry(entry)))
+            lines += _fence(texts(draw_entry(entry)))
         else:
             lines += [*texts(draw_entry(entry)), ""]
     return lines
 
 
-def _fenced(rows: list[str]) -> list[str]:
+def _fence(rows: list[str]) -> list[str]:
     """Return rows of the chat in a fence that is longer than any run of backticks in them."""
     if not rows:
         return []
@@ -63,11 +63,11 @@ def _part(part: Part) -> str:
     if isinstance(part, schema.EmbeddedResource):
         resource: Any = part.resource
         if isinstance(resource, schema.TextResourceContents):
-            return f"\n{quoted(resource.uri, resource.text)}\n"
+            return f"\n{fence_text(resource.uri, resource.text)}\n"
     return "\n" + "\n".join(texts(describe(part, None))) + "\n"
 
 
-def asked(decision: Decision) -> list[str]:
+def question_in_full(decision: Decision) -> list[str]:
     """Return a question and its options in full."""
     lines = visible(decision.title).split("\n")
     for detail in decision.details:
@@ -85,11 +85,11 @@ def whole_entry(entry: ToolEntry) -> list[str]:
     raw = (("raw input", call.raw_input), ("raw output", call.raw_output), ("_meta", call.meta))
     for name, value in raw:
         if value is not None:
-            lines += ["", f"### {name}", *_laid_out(value)]
+            lines += ["", f"### {name}", *_lay_out(value)]
     return lines
 
 
-def _laid_out(value: Any) -> list[str]:
+def _lay_out(value: Any) -> list[str]:
     """Return a value in full. Texts of several lines in a table follow below their keys."""
     texts = value.values() if isinstance(value, dict) else ()
     if not any(isinstance(text, str) and "\n" in text for text in texts):
@@ -97,7 +97,7 @@ def _laid_out(value: Any) -> list[str]:
     lines: list[str] = []
     for key, member in value.items():
         if isinstance(member, str) and "\n" in member:
-            lines += [f"{visible(_pretty(key))}:", *("│ " + it for it in _laid_out(member))]
+            lines += [f"{visible(_pretty(key))}:", *("│ " + it for it in _lay_out(member))]
         else:
             lines += visible(f"{_pretty(key)}: {_pretty(member)}").split("\n")
     return lines

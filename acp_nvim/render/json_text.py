@@ -40,11 +40,11 @@ def json_rows(value: Any, whole: Target) -> list[Row]:
         _members(value, whole, "") if isinstance(value, dict) else _value("", value, whole, "")
     )
     rows = list(islice(members, ROWS))
-    return rows if len(rows) < ROWS else text_rows(_indented(value), whole)
+    return rows if len(rows) < ROWS else text_rows(_indent(value), whole)
 
 
 def _members(value: dict[Any, Any], whole: Target, indent: str) -> Iterator[Row]:
-    for item in _both(value.items(), len(value)):
+    for item in _both_ends(value.items(), len(value)):
         if item is _GAP:
             yield between(len(value) - MOST, whole)
         else:
@@ -52,14 +52,14 @@ def _members(value: dict[Any, Any], whole: Target, indent: str) -> Iterator[Row]
 
 
 def _items(value: list[Any], whole: Target, indent: str) -> Iterator[Row]:
-    for item in _both(value, len(value)):
+    for item in _both_ends(value, len(value)):
         if item is _GAP:
             yield between(len(value) - MOST, whole)
         else:
             yield from _value("", item, whole, indent)
 
 
-def _both(items: Any, count: int) -> Iterator[Any]:
+def _both_ends(items: Any, count: int) -> Iterator[Any]:
     """Yield the items, or the first ones, a gap and the last ones of very many."""
     if count <= MOST + 1:
         yield from items
@@ -81,7 +81,7 @@ def _value(key: str, value: Any, whole: Target, indent: str) -> Iterator[Row]:
     if not many and len(data) <= short:
         yield row(visible(f"{indent}{key}{_short(value)}"))
     elif len(data) > SMALL or len(indent) > 2 * DEEPEST:
-        yield from text_rows(_indented(value), whole, f"{indent}{key}", None, indent)
+        yield from text_rows(_indent(value), whole, f"{indent}{key}", None, indent)
     else:
         opening, closing = "{}" if isinstance(value, dict) else "[]"
         yield row(f"{indent}{visible(key)}{opening}")
@@ -116,5 +116,5 @@ def _key(key: Any) -> str:
     return key if isinstance(key, str) and _PLAIN.fullmatch(key) else _short(key)
 
 
-def _indented(value: Any) -> str:
+def _indent(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")

@@ -16,7 +16,7 @@ from acp_nvim.render.cutting import more
 from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.stream import RULE
 from acp_nvim.render.terminals import terminal_rows
-from acp_nvim.render.text import one_line, own_word, visible
+from acp_nvim.render.text import one_line, readable_word, visible
 from acp_nvim.session import lists
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import (
@@ -59,7 +59,7 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
         case Heading():
             return [row("## " + one_line(entry.name, 60), "AcpAgent")]
         case PlanEntry():
-            return [_plan_head(entry), *plan_rows(entry.entries, left=entry.left)]
+            return [_plan_head(entry), *plan_rows(entry.entries, hidden_count=entry.left)]
         case Question():
             return _question(entry, cwd)
         case Line():
@@ -101,11 +101,11 @@ def _plan_head(entry: PlanEntry) -> Row:
     return pieces([("Plan", "AcpPlanHead"), *([(progress, "AcpMuted")] if progress else [])])
 
 
-def plan_rows(entries: object, *, left: int = 0) -> list[Row]:
+def plan_rows(entries: object, *, hidden_count: int = 0) -> list[Row]:
     """Return plan entries as a task list (v1/agent-plan).
 
-    Statuses without a mark, and priorities except medium, are added in words. `left` is the number
-    of further entries.
+    Statuses without a mark, and priorities except medium, are added in words. `hidden_count` is the
+    number of further entries.
     """
     rows: list[Row] = []
     for item in entries if isinstance(entries, (list, tuple)) else ():
@@ -118,9 +118,9 @@ def plan_rows(entries: object, *, left: int = 0) -> list[Row]:
         words = [] if item.status in PLAN_MARKS else [item.status]
         words += [item.priority] if item.priority != "medium" else []
         if words:
-            parts.append((f" ({', '.join(map(own_word, words))})", "AcpMuted"))
+            parts.append((f" ({', '.join(map(readable_word, words))})", "AcpMuted"))
         rows.append(pieces(parts))
-    return [*rows, row(lists.more(left), "AcpMuted")] if left else rows
+    return [*rows, row(lists.more(hidden_count), "AcpMuted")] if hidden_count else rows
 
 
 def _question(entry: Question, cwd: str) -> list[Row]:
@@ -184,11 +184,11 @@ def fork_history(session: Session, style: tools.Style, until: int | None = None)
     Messages are copied. All other entries become plain rows, because their targets belong to the
     other session.
     """
-    entries = _ended(session) if until is None else session.transcript.entries[:until]
-    return [_copied(entry, style) for entry in entries if not isinstance(entry, Question)]
+    entries = _end_entries(session) if until is None else session.transcript.entries[:until]
+    return [_copy_entry(entry, style) for entry in entries if not isinstance(entry, Question)]
 
 
-def _ended(session: Session) -> list[Entry]:
+def _end_entries(session: Session) -> list[Entry]:
     entries = session.transcript.entries
     if session.status not in ("running", "cancelling"):
         return list(entries)
@@ -200,7 +200,7 @@ def _is_prompt(entry: Entry) -> bool:
     return isinstance(entry, Message) and entry.role == "user"
 
 
-def _copied(entry: Entry, style: tools.Style) -> Entry:
+def _copy_entry(entry: Entry, style: tools.Style) -> Entry:
     if isinstance(entry, Message | Heading | Line | Past):
         return entry
     if isinstance(entry, ToolEntry):

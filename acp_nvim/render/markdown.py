@@ -63,7 +63,7 @@ class Highlighter:
         marks: list[Mark] = []
         row = 0
         for text, group in self._parts("\n" + "\n".join(lines)):
-            marks += _whole(text, row, group) if group else _prose(text, row)
+            marks += _mark_whole_lines(text, row, group) if group else _prose(text, row)
             row += text.count("\n")
         return marks
 
@@ -102,10 +102,14 @@ def groups_of(lines: Sequence[str]) -> list[str]:
 
 
 def _opening(text: str, at: int) -> re.Match[str] | None:
-    return _OPENS.search(text, at) if _has(text, "```") or _has(text, "~~~") else None
+    return (
+        _OPENS.search(text, at)
+        if _contains_mark(text, "```") or _contains_mark(text, "~~~")
+        else None
+    )
 
 
-def _has(text: str, mark: str) -> bool:
+def _contains_mark(text: str, mark: str) -> bool:
     """Return whether a mark is in the text. Its first character alone is found much faster."""
     return mark[0] in text and mark in text
 
@@ -120,7 +124,7 @@ def _closing(fence: str) -> re.Pattern[str]:
     return re.compile(rf"\n[^\S\n]*{mark}[^\S\n]*(?=\n|\Z)")
 
 
-def _whole(text: str, row: int, group: str) -> list[Mark]:
+def _mark_whole_lines(text: str, row: int, group: str) -> list[Mark]:
     """Return marks of lines with one group from end to end, including empty ones."""
     lines = text[1:].split("\n")
     return [(row + at, 0, _bytes(line), group) for at, line in enumerate(lines)]
@@ -138,8 +142,8 @@ def _prose(text: str, first: int) -> list[Mark]:
         marks.append((first + row, a, b, group))
         if group in _ALONE:
             alone.add(row)
-    links = _has(text, "://")
-    if not (links or "`" in text or "*" in text or "_" in text or _has(text, "](")):
+    links = _contains_mark(text, "://")
+    if not (links or "`" in text or "*" in text or "_" in text or _contains_mark(text, "](")):
         return marks
     spans = _SPANS_AND_LINKS if links else _SPANS
     count = _Rows(text)

@@ -7,7 +7,7 @@ from typing import Final
 
 from acp_nvim.patterns import late
 from acp_nvim.session.output.ansi import Ansi, plain
-from acp_nvim.session.output.tail import overwrites, printed
+from acp_nvim.session.output.tail import overwrites, resolve_overwrites
 
 Piece = tuple[str, str | None]
 """A text and its highlight group."""
@@ -26,7 +26,7 @@ def is_coloured(text: str) -> bool:
     return "\x1b[" in text or "\x9b" in text
 
 
-def coloured(text: str) -> list[list[Piece]]:
+def coloured_pieces(text: str) -> list[list[Piece]]:
     """Return the lines of an output as pieces. A line that overwrites itself has no colours."""
     look = _Attributes()
     lines = Ansi().feed(text).replace("\r\n", "\n").split("\n")
@@ -54,7 +54,7 @@ class _Attributes:
     def overwritten(self, line: str) -> list[Piece]:
         """Return the final text of a line that overwrites itself."""
         self.pieces(line)
-        return [(printed(line), None)]
+        return [(resolve_overwrites(line), None)]
 
     @property
     def _group(self) -> str | None:

@@ -98,13 +98,13 @@ def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
         verb = "asks: " if decision.subject == "permission" else "wants to "
         named = decision.title.strip().removeprefix(f"{decision.agent} › ")
         return Title([(who + verb, "AcpPermission"), (named, "AcpPermissionTitle")])
-    found = _of_call(decision, call, cwd)
+    found = _title_of_call(decision, call, cwd)
     return msgspec.structs.replace(found, parts=[(who, "AcpPermission"), *found.parts])
 
 
 def covered_title(decision: Decision, call: ToolCall, cwd: str) -> Title:
     """Return the line of an open call that a question may allow: `May allow: run make`."""
-    found = _of_call(decision, call, cwd)
+    found = _title_of_call(decision, call, cwd)
     (first, group), *rest = found.parts
     verb = first.removeprefix(_WANTS).removeprefix(_ASKS)
     is_told = found.command or found.change or found.path
@@ -112,72 +112,74 @@ def covered_title(decision: Decision, call: ToolCall, cwd: str) -> Title:
     return msgspec.structs.replace(found, parts=parts, own="" if is_told else found.own)
 
 
-def _of_call(decision: Decision, call: ToolCall, cwd: str) -> Title:
+def _title_of_call(decision: Decision, call: ToolCall, cwd: str) -> Title:
     own = short_title((plain_title(call) or call.name or call.id).strip(), call.kind, cwd)
     if call.user_tool:
-        return Title(_wants("call", call.user_tool))
+        return Title(_request_title("call", call.user_tool))
     changed = changes(call, cwd)
     lines = distinct_commands(call, edits=bool(changed))
     if lines and (call.kind == "execute" or not changed):
         return _run(lines, own)
     if changed:
-        return _changed(decision, call, changed, own, cwd)
-    paths, verb = _named(call), VERBS.get(call.kind)
+        return _title_of_changes(decision, call, changed, own, cwd)
+    paths, verb = _file_names(call), VERBS.get(call.kind)
     if verb is not None and verb != "run" and len(paths) == 1:
         subject = _object(decision, paths[0], cwd)
-        return Title(_wants(verb, subject), path=paths[0], own=_other(own, paths[0], subject))
+        return Title(
+            _request_title(verb, subject), path=paths[0], own=_other(own, paths[0], subject)
+        )
     address = _address(call) if call.kind == "fetch" else None
     if address is not None:
-        return Title(_wants("fetch", address), own=_other(own, address, address))
-    return Title(_titled(verb, own))
+        return Title(_request_title("fetch", address), own=_other(own, address, address))
+    return Title(_title_from_agent(verb, own))
 
 
-def _wants(verb: str, what: str) -> Parts:
+def _request_title(verb: str, what: str) -> Parts:
     return [(f"{_WANTS}{verb} ", "AcpPermission"), (what, "AcpPermissionTitle")]
 
 
-def _titled(verb: str | None, own: str) -> Parts:
+def _title_from_agent(verb: str | None, own: str) -> Parts:
     """Return the title of a call for which only the agent's title is known."""
     if verb is None:
         return [(_ASKS, "AcpPermission"), (own, "AcpPermissionTitle")]
     first, _, rest = own.partition(" ")
     if first.lower() == verb and rest.strip():
-        return _wants(verb, rest.strip())
+        return _request_title(verb, rest.strip())
     bare = own.strip("`") if own.count("`") == 2 else own
-    return _wants(verb if verb == "run" else f"{verb}:", bare if verb == "run" else own)
+    return _request_title(verb if verb == "run" else f"{verb}:", bare if verb == "run" else own)
 
 
 def _run(lines: Sequence[str], own: str) -> Title:
     if len(lines) > 1:
-        return Title(_wants("run", f"{len(lines)} commands"), own=own)
+        return Title(_request_title("run", f"{len(lines)} commands"), own=own)
     [line] = lines
     line = line.strip("\n")
-    return Title(_wants("run", line), command=lines[0], own=_other(own, line, line))
+    return Title(_request_title("run", line), command=lines[0], own=_other(own, line, line))
 
 
-def _changed(
+def _title_of_changes(
     decision: Decision, call: ToolCall, changed: Sequence[Change], own: str, cwd: str
 ) -> Title:
     if call.meta and WHOLE in call.meta and call.title.startswith("Rename "):
-        return _renamed(call.title, changed)
+        return _title_of_rename(call.title, changed)
     verbs = {_OF_KINDS.get(one.kind, "edit") for one in changed}
     verb = verbs.pop() if len(verbs) == 1 else "edit"
     counts = _counts(changed, verb)
     if len(changed) > 1:
-        return Title([*_wants(verb, f"{len(changed)} files"), *counts], own=own)
+        return Title([*_request_title(verb, f"{len(changed)} files"), *counts], own=own)
     [one] = changed
     subject = _object(decision, one.path, cwd)
     if one.origin is not None:
         subject = f"{display_path(os.path.join(cwd, one.origin), cwd)} to {subject}"  # noqa: PTH118
     other = _other(own, one.path, subject)
-    return Title([*_wants(verb, subject), *counts], change=one, path=one.path, own=other)
+    return Title([*_request_title(verb, subject), *counts], change=one, path=one.path, own=other)
 
 
-def _renamed(own: str, changed: Sequence[Change]) -> Title:
+def _title_of_rename(own: str, changed: Sequence[Change]) -> Title:
     """Return the title of a rename by a tool of the editor."""
     count = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
     where: Parts = [(f" in {count}", "AcpPermission")]
-    parts = _wants("rename", own.removeprefix("Rename "))
+    parts = _request_title("rename", own.removeprefix("Rename "))
     return Title([*parts, *where, *_counts(changed, "edit")])
 
 
@@ -224,7 +226,7 @@ def distinct_commands(call: ToolCall, *, edits: bool) -> list[str]:
     return list(lines)
 
 
-def _named(call: ToolCall) -> list[str]:
+def _file_names(call: ToolCall) -> list[str]:
     places = [location.path for location in call.locations]
     parts = () if places else tool_input.parts(call.raw_input)
     places += [part.path for part in parts if isinstance(part, tool_input.Place)]
@@ -244,17 +246,17 @@ def changes(call: ToolCall, cwd: str) -> list[Change]:
     session's directory.
     """
     found: dict[str, Change] = {}
-    for source in (_diffs(call), map(_of_patch, patches_of(call)), _edits(call)):
+    for source in (_diffs(call), map(_change_of_patch, patches_of(call)), _edits(call)):
         new: dict[str, Change] = {}
         for one in islice(source, ITEMS):
             path = os.path.normpath(os.path.join(cwd, one.path))  # noqa: PTH118
             known = new.get(path)
-            new[path] = one if known is None else _joined(known, one)
+            new[path] = one if known is None else _sum_changes(known, one)
         found = new | found
     return list(found.values())
 
 
-def _joined(a: Change, b: Change) -> Change:
+def _sum_changes(a: Change, b: Change) -> Change:
     return Change(a.path, a.kind, a.added + b.added, a.removed + b.removed, a.origin)
 
 
@@ -264,10 +266,10 @@ def _diffs(call: ToolCall) -> Iterator[Change]:
             is_deletion = call.kind == "delete" and not item.new_text
             is_new = not isinstance(item.old_text, str)
             kind = "deleted" if is_deletion else "created" if is_new else "modified"
-            yield _of_texts(item.path, kind, item.old_text, item.new_text)
+            yield _change_of_texts(item.path, kind, item.old_text, item.new_text)
 
 
-def _of_patch(one: FilePatch) -> Change:
+def _change_of_patch(one: FilePatch) -> Change:
     return Change(one.path, one.kind, one.count("+"), one.count("-"), one.origin)
 
 
@@ -275,10 +277,10 @@ def _edits(call: ToolCall) -> Iterator[Change]:
     for part in tool_input.parts(call.raw_input):
         if isinstance(part, tool_input.Edit) and part.path:
             kind = "written" if part.old is None else "modified"
-            yield _of_texts(part.path, kind, part.old, part.new)
+            yield _change_of_texts(part.path, kind, part.old, part.new)
 
 
-def _of_texts(path: str, kind: str, old: Any, new: str) -> Change:
+def _change_of_texts(path: str, kind: str, old: Any, new: str) -> Change:
     before = old if isinstance(old, str) else ""
     if len(before) + len(new) > LARGEST:
         return Change(path, kind, _count(new), _count(before))

@@ -198,13 +198,13 @@ class Stream:
         last = len(lines) - 1
         self._tail = whole[-1] if len(whole[-1]) <= LONGEST else whole[-1][: LONGEST + 1]
         if self._dim:
-            return self._dimmed(lines, self._dim)
+            return self._dim_lines(lines, self._dim)
         open_line = whole.pop()
         spans: list[Any] = self._highlighter.lines(whole)
         spans += [(last, a, b, group) for _, a, b, group in self._highlighter.peek(open_line)]
         return spans
 
-    def _dimmed(self, lines: list[str], group: str) -> list[Any]:
+    def _dim_lines(self, lines: list[str], group: str) -> list[Any]:
         """Highlight whole lines, including the drawn part of the open one."""
         widths = [width(line) for line in lines]
         widths[0] += self._column

@@ -36,7 +36,7 @@ def _subagent(link: Subagent) -> list[Row]:
     `<CR>` on them opens its chat.
     """
     target: Target = {"kind": "session", "id": link.id}
-    sign, group, words = _look(link)
+    sign, group, words = _appearance(link)
     head: list[tuple[str, str | None]] = [
         (sign + " ", group),
         ("subagent", "AcpToolKind"),
@@ -66,7 +66,7 @@ def _card(decision: Decision) -> list[Row]:
     return float_rows(entry, decision, asker.cwd if asker is not None else "")
 
 
-def _look(link: Subagent) -> tuple[str, str, str]:
+def _appearance(link: Subagent) -> tuple[str, str, str]:
     if any(decision.outcome is None for decision in link.decisions):
         return "◐", "AcpPermission", "permission needed"
     sign, group, words = _LOOKS.get(link.state, ("○", "AcpMuted", one_line(link.state, 40)))

@@ -76,7 +76,7 @@ def one_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def own_word(word: str) -> str:
+def readable_word(word: str) -> str:
     """Return a word unknown to the protocol, such as a status or kind.
 
     Those of extensions begin with an underscore (v2/extensibility).

@@ -21,11 +21,11 @@ The same number of subagents have their own chats.
 STEP: Final = 50
 
 
-def dropped(count: int) -> int:
+def count_dropped(count: int) -> int:
     """Return how many of `count` items, the oldest ones, are no longer in the state."""
     return max(count - NEWEST, 0) // STEP * STEP
 
 
-def more(left: int) -> str:
+def more(hidden_count: int) -> str:
     """Return the row below a list that is cut."""
-    return f"… and {left:,} more"
+    return f"… and {hidden_count:,} more"

@@ -68,7 +68,7 @@ class InForce(NamedTuple):
     models: schema.SessionModelState | None
 
 
-def in_force(session: Session) -> InForce:
+def options_in_force(session: Session) -> InForce:
     return InForce(session.mode, session.options, session.models)
 
 
@@ -99,10 +99,10 @@ def available(session: Session) -> list[Option]:
     models = session.models
     if models is None or any(o.id == MODELS or o.category == "model" for o in known):
         return known
-    return [*known, _of_models(models)]
+    return [*known, _option_of_models(models)]
 
 
-def _of_models(models: schema.SessionModelState) -> schema.SessionConfigSelect:
+def _option_of_models(models: schema.SessionModelState) -> schema.SessionConfigSelect:
     """Return the older `models` as an option."""
     items: list[schema.SessionConfigSelectItem] = [
         schema.SessionConfigSelectOption(model.model_id, model.name, model.description)
@@ -143,10 +143,10 @@ def replace(session: Session, listed: Sequence[Any]) -> None:
     If the values of an option of the category model have changed, it depends on another option,
     such as the provider.
     """
-    before = {one.id: _offered(one) for one in _models(session)}
+    before = {one.id: _offered_values(one) for one in _models(session)}
     session.options = within_limits(session, listed)
     for one in _models(session):
-        if before.get(one.id, _offered(one)) != _offered(one):
+        if before.get(one.id, _offered_values(one)) != _offered_values(one):
             session.follows.add(one.id)
     session.change("modes", "options")
 
@@ -157,20 +157,20 @@ def model(session: Session) -> schema.SessionConfigSelect | None:
     Agents give other options, such as the provider, the same category. The model is then the option
     with the id `model`, else one that depends on another, else one with that name.
     """
-    return _chosen(_models(session), session.follows)
+    return _choose_model(_models(session), session.follows)
 
 
-def _chosen(
-    found: Sequence[schema.SessionConfigSelect], follows: Container[str]
+def _choose_model(
+    models: Sequence[schema.SessionConfigSelect], follows: Container[str]
 ) -> schema.SessionConfigSelect | None:
     for fits in (
         lambda one: one.id == MODELS,
         lambda one: one.id in follows,
         lambda one: one.name.strip().lower() == MODELS,
     ):
-        if chosen := next(filter(fits, found), None):
+        if chosen := next(filter(fits, models), None):
             return chosen
-    return found[0] if found else None
+    return models[0] if models else None
 
 
 def offers_model(session: Session, value: str | None) -> bool:
@@ -188,7 +188,7 @@ def model_shown(session: Session) -> dict[str, str] | None:
 
 def model_among(listed: Iterable[Any]) -> str:
     """Return the name of the model in these options, or an empty string."""
-    option = _chosen(list(filter(_is_model, listed)), ())
+    option = _choose_model(list(filter(_is_model, listed)), ())
     return _name(option) if option is not None else ""
 
 
@@ -205,7 +205,7 @@ def _is_model(one: Any) -> TypeGuard[schema.SessionConfigSelect]:
     return isinstance(one, schema.SessionConfigSelect) and MODELS in (one.category, one.id)
 
 
-def _offered(option: schema.SessionConfigSelect) -> set[str]:
+def _offered_values(option: schema.SessionConfigSelect) -> set[str]:
     return {item.value for item in values(option)}
 
 
@@ -242,11 +242,11 @@ def set_value(session: Session, option_id: str, value: Value) -> None:
         if session.models is not None:
             session.models = msgspec.structs.replace(session.models, current_model_id=value)
     else:
-        session.options = tuple(_with(session.options, option_id, value))
+        session.options = tuple(_with_value(session.options, option_id, value))
     session.change("options", "modes")
 
 
-def described(session: Session, option_id: str) -> str | None:
+def describe_option(session: Session, option_id: str) -> str | None:
     """Return name and value of an option for the user, or None if the option no longer exists."""
     option = next((option for option in available(session) if option.id == option_id), None)
     if option is None:
@@ -257,7 +257,7 @@ def described(session: Session, option_id: str) -> str | None:
     return f"{option.name}: {names.get(option.current_value) or option.current_value}"
 
 
-def _with(options: Iterable[Any], option_id: str, value: Value) -> Iterator[Any]:
+def _with_value(options: Iterable[Any], option_id: str, value: Value) -> Iterator[Any]:
     for option in options:
         known = isinstance(option, schema.SessionConfigSelect | schema.SessionConfigBoolean)
         if known and option.id == option_id:

@@ -15,7 +15,7 @@ from acp_nvim.session.transcript.entries import PlanDocument, PlanEntry, Unknown
 
 def replace(session: Session, update: schema.Plan) -> None:
     """Replace the plan without an id."""
-    _items(session, "", update.entries)
+    _set_items(session, "", update.entries)
 
 
 def update(session: Session, update: schema.PlanUpdate) -> None:
@@ -26,7 +26,7 @@ def update(session: Session, update: schema.PlanUpdate) -> None:
             session.transcript.add(Unknown(f"plan_update {plan.type}", plan.raw))
             session.observer.on_change(session)
         case schema.PlanItems():
-            _items(session, plan.plan_id, plan.entries)
+            _set_items(session, plan.plan_id, plan.entries)
         case _:
             _document(session, plan)
 
@@ -42,7 +42,7 @@ def remove(session: Session, update: schema.PlanRemoved) -> None:
         _show(session)
 
 
-def _items(session: Session, plan_id: str, entries: Sequence[schema.PlanEntry]) -> None:
+def _set_items(session: Session, plan_id: str, entries: Sequence[schema.PlanEntry]) -> None:
     session.plans[plan_id] = entries
     _show(session)
 

@@ -27,7 +27,7 @@ def prompts_in(entries: Iterable[Entry]) -> list[Run]:
     for entry in entries:
         if _is_prompt(entry):
             assert isinstance(entry, Message)
-            if _goes_on(before, entry):
+            if _continues_prompt(before, entry):
                 runs[-1].append(entry)
             else:
                 runs.append([entry])
@@ -39,7 +39,7 @@ def _is_prompt(entry: Entry | None) -> bool:
     return isinstance(entry, Message) and entry.role == "user" and entry.author is None
 
 
-def _goes_on(before: Entry | None, entry: Message) -> bool:
+def _continues_prompt(before: Entry | None, entry: Message) -> bool:
     """Return whether a message belongs to the prompt of the entry before it.
 
     It does only if the agent has replayed both.
@@ -49,7 +49,7 @@ def _goes_on(before: Entry | None, entry: Message) -> bool:
     return before.sent is None and entry.sent is None and entry.prompt is None
 
 
-def recognized(prompts: Sequence[Run], labels: Mapping[int, str]) -> list[int | None]:
+def recognize_numbers(prompts: Sequence[Run], labels: Mapping[int, str]) -> list[int | None]:
     """Return the number of each prompt: its own, or that of the label it begins with, or None.
 
     The search goes from newest to oldest. If a prompt was sent twice, the later one is found first.
@@ -67,7 +67,7 @@ def recognized(prompts: Sequence[Run], labels: Mapping[int, str]) -> list[int | 
     return found[::-1]
 
 
-def counted(numbers: Sequence[int | None]) -> list[int | None]:
+def fill_gaps(numbers: Sequence[int | None]) -> list[int | None]:
     """Number the remaining prompts if a number is free between their neighbours."""
     found, last = list(numbers), 0
     for at, number in enumerate(found):

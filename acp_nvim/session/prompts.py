@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.fence import quoted
+from acp_nvim.protocol.fence import fence_text
 
 BUFFER_URI = "nvim://buffer/"
 VARIABLE_URI = "nvim://context/"
@@ -24,7 +24,7 @@ LINE = 100_000
 """Maximum number of characters that the chat shows of one line of a prompt."""
 
 
-def suggested(blocks: Sequence[Any]) -> str:
+def suggestion_as_text(blocks: Sequence[Any]) -> str:
     """Return a suggested prompt as the user would write it, with files as `@path`.
 
     It is empty if it has more than text and links.
@@ -186,7 +186,7 @@ class Prompt(Struct, eq=False):
         if self.text.startswith("/"):
             self.blocks = [*rest, *words]
         else:
-            self.blocks = [*ended(words, rest), *rest]
+            self.blocks = [*end_with_newline(words, rest), *rest]
         return self.blocks
 
     def _words(self, capabilities: schema.PromptCapabilities) -> Iterator[Any]:
@@ -202,7 +202,7 @@ class Prompt(Struct, eq=False):
                 yield fitting
 
 
-def ended(words: list[Any], rest: list[Any]) -> list[Any]:
+def end_with_newline(words: list[Any], rest: list[Any]) -> list[Any]:
     """Return the text blocks with a final line break if an attachment follows.
 
     Some agents append it as `@uri`, which would become part of the last word.
@@ -219,7 +219,7 @@ def ended(words: list[Any], rest: list[Any]) -> list[Any]:
     return [*words[:-1], msgspec.structs.replace(last, text=last.text + "\n")]
 
 
-def shown(text: str) -> str:
+def text_for_chat(text: str) -> str:
     """Return the text for the chat. Very long lines are cut, because Neovim draws them slowly."""
     if len(text) <= LINE:
         return text
@@ -234,14 +234,14 @@ def fit(block: Any, capabilities: schema.PromptCapabilities) -> Any | None:
     """Return the block, or a link or text that this agent accepts instead, or None."""
     match block:
         case schema.ImageContent() if not capabilities.image:
-            return _link_to(block.uri, block.mime_type)
+            return _link_instead(block.uri, block.mime_type)
         case schema.AudioContent() if not capabilities.audio:
             return None
         case schema.EmbeddedResource() if not capabilities.embedded_context:
             contents: Any = block.resource
             if isinstance(contents, schema.TextResourceContents):
-                return schema.TextContent("\n\n" + quoted(contents.uri, contents.text) + "\n")
-            return _link_to(contents.uri, contents.mime_type)
+                return schema.TextContent("\n\n" + fence_text(contents.uri, contents.text) + "\n")
+            return _link_instead(contents.uri, contents.mime_type)
         case _:
             return block
 
@@ -253,12 +253,12 @@ def block_name(block: Any) -> str:
     return f"{kind} ({mime})" if mime else kind
 
 
-def _link_to(uri: Any, mime_type: Any) -> Any | None:
+def _link_instead(uri: Any, mime_type: Any) -> Any | None:
     """Return a link in place of the content, or None for content without an address."""
     if not uri:
         return None
     name = uri.rstrip("/").rpartition("/")[2] or uri
-    return schema.ResourceLink(uri=uri, name=name, **_known(mime_type=mime_type or None))
+    return schema.ResourceLink(uri=uri, name=name, **_known_fields(mime_type=mime_type or None))
 
 
 def _block(item: Attachment, capabilities: schema.PromptCapabilities) -> Any:
@@ -269,16 +269,18 @@ def _block(item: Attachment, capabilities: schema.PromptCapabilities) -> Any:
             return _media(item, capabilities)
         case FileLink():
             path = Path(item.path)
-            known = _known(size=item.size, mime_type=item.mime_type)
+            known = _known_fields(size=item.size, mime_type=item.mime_type)
             return schema.ResourceLink(uri=path.as_uri(), name=path.name, **known)
     if capabilities.embedded_context:
         contents = schema.TextResourceContents(
-            uri=item.uri, text=item.text, **_known(mime_type=item.mime_type)
+            uri=item.uri, text=item.text, **_known_fields(mime_type=item.mime_type)
         )
         return schema.EmbeddedResource(contents)
     if item.is_no_file or item.is_quoted:
-        return schema.TextContent("\n\n" + quoted(item.name, item.text) + "\n")
-    return schema.ResourceLink(uri=item.uri, name=item.name, **_known(mime_type=item.mime_type))
+        return schema.TextContent("\n\n" + fence_text(item.name, item.text) + "\n")
+    return schema.ResourceLink(
+        uri=item.uri, name=item.name, **_known_fields(mime_type=item.mime_type)
+    )
 
 
 def _media(item: Media, capabilities: schema.PromptCapabilities) -> Any:
@@ -303,7 +305,7 @@ def _variable(item: Variable, capabilities: schema.PromptCapabilities) -> Any:
     No link can point into the editor.
     """
     if not capabilities.embedded_context:
-        return schema.TextContent("\n\n" + quoted(item.name, item.text) + "\n")
+        return schema.TextContent("\n\n" + fence_text(item.name, item.text) + "\n")
     return schema.EmbeddedResource(
         schema.TextResourceContents(
             uri=VARIABLE_URI + item.name, text=item.text, mime_type="text/plain"
@@ -311,5 +313,5 @@ def _variable(item: Variable, capabilities: schema.PromptCapabilities) -> Any:
     )
 
 
-def _known(**fields: Any) -> dict[str, Any]:
+def _known_fields(**fields: Any) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}

@@ -77,10 +77,10 @@ def first(session: Session) -> Prompt | None:
 
 def claim(session: Session, prompt: Prompt) -> bool:
     """Remove a prompt to send it. Return False if it is held or no longer queued."""
-    left = [waiting for waiting in session.queue if waiting is not prompt]
-    if len(left) == len(session.queue) or (session.held and not prompt.free):
+    others = [waiting for waiting in session.queue if waiting is not prompt]
+    if len(others) == len(session.queue) or (session.held and not prompt.free):
         return False
-    replace(session, left)
+    replace(session, others)
     return True
 
 

@@ -303,11 +303,11 @@ class Session:
 
         `more` has the number left out. The user gets a notice the first time.
         """
-        left, before = max(len(items) - most, 0), self.cut.get(name, 0)
-        if left != before:
-            self.cut[name] = left
+        left_out, before = max(len(items) - most, 0), self.cut.get(name, 0)
+        if left_out != before:
+            self.cut[name] = left_out
             self.change("more")
-        if left and not before:
+        if left_out and not before:
             title = wording.CUT_LIST.format(what=name, shown=most, all=len(items))
             self.notice("warning", title)
             self.event("AcpNotice", severity="warning", title=title)
@@ -444,4 +444,4 @@ def _keep_record(decision: Decision, entry: ToolEntry | Question) -> None:
     """Store the state of the tool call at the answer to its question."""
     chosen = decision.outcome is not None and decision.outcome.option is not None
     if chosen and isinstance(entry, ToolEntry):
-        decision.record = entry.call.copied()
+        decision.record = entry.call.copy()

@@ -53,7 +53,7 @@ def _listed_calls(session: Session) -> range:
     A closed session has none.
     """
     count = len(session.tool_calls)
-    return range(count if session.status == "closed" else lists.dropped(count), count)
+    return range(count if session.status == "closed" else lists.count_dropped(count), count)
 
 
 def _value(session: Session, name: str) -> Any:
@@ -61,7 +61,7 @@ def _value(session: Session, name: str) -> Any:
     return getattr(session, name) if shown is None else shown(session)
 
 
-def _more(session: Session) -> dict[str, int] | None:
+def _count_left_out(session: Session) -> dict[str, int] | None:
     """Return the number of items left out of each list, by its name."""
     waiting = session.decisions.unlisted if session.root is session else {}
     terminals = max(len(session.terminals) - lists.NEWEST, 0)
@@ -101,7 +101,7 @@ _SHOWN: Final[dict[str, Callable[[Session], Any]]] = {
     "usage": lambda session: snapshot.usage(session.usage),
     "turn_usage": lambda session: snapshot.turn_usage(session.turn_usage),
     "model": options.model_shown,
-    "more": _more,
+    "more": _count_left_out,
     "permissions": lambda session: _pending(session, "permissions"),
     "elicitations": lambda session: _pending(session, "elicitations"),
     "questions": lambda session: _pending(session, "questions"),

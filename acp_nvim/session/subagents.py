@@ -132,7 +132,7 @@ def child_of(
     return shared
 
 
-def shown(session: Session, session_id: str) -> Session | None:
+def shown_child(session: Session, session_id: str) -> Session | None:
     """Return the child whose chat shows a subagent, or None if it is unknown."""
     children = session.root.children
     return children.get(session_id) or (

@@ -11,7 +11,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.session import snapshot
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.calls.tool_calls import ToolCall
-from acp_nvim.session.prompts import Prompt, shown
+from acp_nvim.session.prompts import Prompt, text_for_chat
 from acp_nvim.session.session import Session, Status
 from acp_nvim.session.transcript.entries import Entry, Heading, Line, Message, Part, ToolEntry
 
@@ -27,7 +27,7 @@ def announce(session: Session, prompt: Prompt) -> None:
     """Show the next prompt while its agent may still be starting, unless others are queued."""
     if session.held or session.queue != [prompt] or prompt.given or not prompt.text.strip():
         return
-    words = shown(prompt.text)
+    words = text_for_chat(prompt.text)
     message = Message("user", parts=[words], sent=time.time())
     session.transcript.add(message)
     session.transcript.written += len(words)
@@ -68,8 +68,8 @@ def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> N
     if message_id is not None and session.transcript.message_of("user", message_id) is not None:
         return
     parts: list[Part] = [b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks]
-    seen = [shown(part) if isinstance(part, str) else part for part in parts]
-    session.prompted = _say_rest(session, prompt, seen or [shown(prompt.text)])
+    shown_parts = [text_for_chat(part) if isinstance(part, str) else part for part in parts]
+    session.prompted = _show_rest(session, prompt, shown_parts or [text_for_chat(prompt.text)])
     session.transcript.number(session.prompted, prompt.number)
     session.echo = "".join(part for part in parts if isinstance(part, str))
     if message_id is not None:
@@ -84,7 +84,7 @@ def _say(session: Session, parts: Sequence[Part]) -> Message:
     return message
 
 
-def _say_rest(session: Session, prompt: Prompt, parts: list[Part]) -> Message:
+def _show_rest(session: Session, prompt: Prompt, parts: list[Part]) -> Message:
     """Show the rest of an announced prompt: its attachments, late text."""
     announced, session.announced = session.announced, None
     if announced is None or announced[0] is not prompt:
@@ -121,15 +121,15 @@ def end(
     stop_reason: str | None,
     error: str | None = None,
     details: Sequence[str] = (),
-    told: str | None = None,
+    public_error: str | None = None,
     usage: schema.Usage | None = None,
     *,
     quiet: bool = False,
 ) -> None:
     """End the turn, with the agent's answer or without one.
 
-    `told` is the error for state and event if it differs from `error`. `usage` has the tokens of
-    the turn. `quiet` adds no line, because the chat shows the reason elsewhere.
+    `public_error` is the error for state and event if it differs from `error`. `usage` has the
+    tokens of the turn. `quiet` adds no line, because the chat shows the reason elsewhere.
     """
     entries = session.transcript.entries[session.entries_before :]
     line = _end_line(stop_reason, error, details, entries if session.in_turn else None)
@@ -140,7 +140,7 @@ def end(
         session.own_turn = False
         session.observer.on_own_turn(session)
     _close_left(session, stop_reason, failed=error is not None)
-    session.stop_reason, session.error = stop_reason, told or error
+    session.stop_reason, session.error = stop_reason, public_error or error
     if session.status in ("running", "cancelling"):
         session.status = "idle"
         settle(session)
@@ -161,7 +161,7 @@ def _close_left(session: Session, stop_reason: str | None, *, failed: bool) -> N
     elif failed:
         call_updates.close_open(session, "failed")
     elif not session.background:
-        refused, rest = _left_open(session.tool_calls.open(), session.entries)
+        refused, rest = _calls_left_open(session.tool_calls.open(), session.entries)
         call_updates.close(session, refused, "cancelled")
         call_updates.close(session, rest, "completed" if stop_reason == "end_turn" else "cancelled")
         for call in rest:
@@ -201,7 +201,7 @@ def _are_empty(entries: Sequence[Entry]) -> bool:
     )
 
 
-def _left_open(
+def _calls_left_open(
     calls: Iterable[ToolCall], entries: Mapping[ToolCall, ToolEntry]
 ) -> tuple[list[ToolCall], list[ToolCall]]:
     """Return open calls whose end the agent has not reported: refused ones, and others.

@@ -13,7 +13,7 @@ from acp_nvim import wording
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session import agent_work, options, plans, retries, subagents
 from acp_nvim.session.calls import call_updates
-from acp_nvim.session.prompts import suggested
+from acp_nvim.session.prompts import suggestion_as_text
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript import messages
 from acp_nvim.session.transcript.entries import (
@@ -32,14 +32,14 @@ def apply(session: Session, update: updates.SessionUpdate) -> None:
     _APPLY.get(update.__class__, _unknown)(session, update)
 
 
-def _suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
+def _set_suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
     """Set the prompts that the agent suggests. One with more than text and links is left out."""
-    texts = filter(None, (suggested(one.prompt) for one in update.suggestions))
+    texts = filter(None, (suggestion_as_text(one.prompt) for one in update.suggestions))
     session.suggestions = session.bounded("suggestions", list(texts))
     session.change("suggestions")
 
 
-def _commands(session: Session, update: schema.AvailableCommandsUpdate) -> None:
+def _set_commands(session: Session, update: schema.AvailableCommandsUpdate) -> None:
     session.commands = session.bounded("commands", update.available_commands)
     session.change("commands")
 
@@ -48,7 +48,7 @@ def _mode(session: Session, update: schema.CurrentModeUpdate) -> None:
     options.mode_changed(session, update.current_mode_id)
 
 
-def _options(session: Session, update: schema.ConfigOptionUpdate) -> None:
+def _set_options(session: Session, update: schema.ConfigOptionUpdate) -> None:
     options.replace(session, update.config_options)
 
 
@@ -167,9 +167,9 @@ _APPLY: dict[type, Apply] = {
     schema.ToolCall: call_updates.upsert,
     schema.ToolCallUpdate: call_updates.upsert,
     schema.Plan: plans.replace,
-    schema.AvailableCommandsUpdate: _commands,
+    schema.AvailableCommandsUpdate: _set_commands,
     schema.CurrentModeUpdate: _mode,
-    schema.ConfigOptionUpdate: _options,
+    schema.ConfigOptionUpdate: _set_options,
     schema.SessionInfoUpdate: _info,
     schema.UsageUpdate: _usage,
     schema.Notice: _notice,
@@ -177,7 +177,7 @@ _APPLY: dict[type, Apply] = {
     schema.CompactionSummaryChunk: _compaction_chunk,
     schema.PlanUpdate: plans.update,
     schema.PlanRemoved: plans.remove,
-    schema.PromptSuggestionsUpdate: _suggestions,
+    schema.PromptSuggestionsUpdate: _set_suggestions,
     schema.SubagentUpdate: subagents.apply,
     schema.SessionMessage: subagents.message,
     schema.SessionMessageChunk: subagents.message_chunk,

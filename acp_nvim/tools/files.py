@@ -97,14 +97,14 @@ class Sources:
             return None
         text = (await self.unsaved()).get(real)
         if text is None:
-            text = await to_thread.run_sync(_saved, real, self._options.message_bytes)
+            text = await to_thread.run_sync(_saved_text, real, self._options.message_bytes)
         if text is None or not self._options.secret:
             return text
         secret = key_files.is_secret(Place(real, real), text, str(text), whole=True)
         return None if secret else text
 
 
-def _saved(real: str, limit: int) -> Text | None:
+def _saved_text(real: str, limit: int) -> Text | None:
     try:
         found = disk.read_decoded(Place(real, real), limit, FILEENCODINGS, FILEFORMATS)
     except Refusal:

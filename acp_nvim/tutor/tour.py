@@ -120,7 +120,7 @@ async def _text(turn: Turn) -> str:
 # ---- the steps
 
 
-def _says(text: str) -> Callable[[Turn], Awaitable[Outcome]]:
+def _say_step(text: str) -> Callable[[Turn], Awaitable[Outcome]]:
     async def begin(turn: Turn) -> Outcome:
         await turn.say(with_keys(turn.session, text, name=NAME))
         return "wait"
@@ -193,19 +193,19 @@ async def _wait(turn: Turn) -> Outcome:
 
 
 STEPS: Final = (
-    Step("Talk", _says(words.TALK)),
+    Step("Talk", _say_step(words.TALK)),
     Step("Read", _read),
     Step("Allow", _allow),
-    Step("Review", _says(words.REVIEW), lambda text: FIXED in text and WAVES not in text),
-    Step("Undo", _says(words.UNDO), lambda text: WAVES in text),
-    Step("Follow", _says(words.FOLLOW)),
+    Step("Review", _say_step(words.REVIEW), lambda text: FIXED in text and WAVES not in text),
+    Step("Undo", _say_step(words.UNDO), lambda text: WAVES in text),
+    Step("Follow", _say_step(words.FOLLOW)),
     Step("", _look_around),
     Step("Stop", _stop),
-    Step("Queue", _says(words.QUEUE)),
+    Step("Queue", _say_step(words.QUEUE)),
     Step("", _busy),
     Step("", _wait),
-    Step("Checkpoints", _says(words.CHECKPOINTS)),
-    Step("Sessions", _says(words.SESSIONS)),
+    Step("Checkpoints", _say_step(words.CHECKPOINTS)),
+    Step("Sessions", _say_step(words.SESSIONS)),
 )
 FOLLOW, QUEUE = (
     next(at for at, step in enumerate(STEPS) if step.title == title)

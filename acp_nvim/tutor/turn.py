@@ -111,7 +111,7 @@ class Turn:
         if named:
             return self.session.cwd / named
         usual = (self.session.cwd / name for name in ("till.py", "README.md", "README"))
-        return next(self._attached(), next((path for path in usual if path.is_file()), None))
+        return next(self._attached_files(), next((path for path in usual if path.is_file()), None))
 
     async def read(self, path: Path) -> str:
         """Read a file as the editor has it, with a tool call. Raise RequestError."""
@@ -193,7 +193,7 @@ class Turn:
         answer = await self._connection.ask("fs/read_text_file", request)
         return str(answer.content)
 
-    def _attached(self) -> Iterator[Path]:
+    def _attached_files(self) -> Iterator[Path]:
         for block in self.prompt:
             if isinstance(block, s.ResourceLink):
                 uri = block.uri

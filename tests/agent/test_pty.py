@@ -27,7 +27,7 @@ KILL_S = 0.3
 
 
 class Terminals:
-    """Starts commands in pseudoterminals, and ends them all at the end."""
+    """Commands in pseudoterminals, which all end with the test."""
 
     def __init__(self, cwd: Path) -> None:
         self.mark = uuid.uuid4().hex

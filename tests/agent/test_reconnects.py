@@ -67,7 +67,7 @@ async def test_a_permanent_failure_is_not_tried_again_at_first() -> None:
         attempts = Attempts(None)
         await attempts.first()
         with pytest.raises(TransportError, match="gone"):
-            await attempts.another(error, reports.append)
+            await attempts.wait_before_next(error, reports.append)
     assert reports == []
 
 
@@ -77,10 +77,10 @@ async def test_a_busy_server_is_tried_again_a_few_times(
     reports: list[float] = []
     monkeypatch.setattr("acp_nvim.agent.elsewhere.FIRST_PAUSES", (0.0, 0.0))
     attempts = Attempts(None)
-    await attempts.another(TransportError("busy", soon=True, after=0.01), reports.append)
-    await attempts.another(TransportError("nobody there", soon=True), reports.append)
+    await attempts.wait_before_next(TransportError("busy", soon=True, after=0.01), reports.append)
+    await attempts.wait_before_next(TransportError("nobody there", soon=True), reports.append)
     with pytest.raises(TransportError, match="busy"):
-        await attempts.another(TransportError("busy", soon=True), reports.append)
+        await attempts.wait_before_next(TransportError("busy", soon=True), reports.append)
     assert reports == [0.01, 0.0]
     assert 5 < sum(FIRST_PAUSES) < 20
 
@@ -97,15 +97,17 @@ async def test_an_attempt_waits_as_long_as_the_server_asks() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(stop)
             with pytest.raises(TransportError):
-                await attempts.another(TransportError("busy", after=120), reports.append)
+                await attempts.wait_before_next(TransportError("busy", after=120), reports.append)
     assert reports == [120]
 
 
 async def test_a_permanent_failure_is_not_tried_again() -> None:
     attempts = Attempts(iter([0.0, 0.0, 0.0]))
     with pytest.raises(TransportError, match="no entry"):
-        await attempts.another(TransportError("no entry", again=False), lambda seconds: None)
-    await attempts.another(TransportError("later"), lambda seconds: None)
+        await attempts.wait_before_next(
+            TransportError("no entry", again=False), lambda seconds: None
+        )
+    await attempts.wait_before_next(TransportError("later"), lambda seconds: None)
 
 
 async def test_when_all_pauses_are_used_up_no_attempt_is_made() -> None:

@@ -88,23 +88,23 @@ def test_a_redirect_to_another_origin_is_not_followed(location: str) -> None:
 
 
 def test_secrets_of_an_address_are_not_shown() -> None:
-    assert addresses.shown(URL) == "https://host/acp"
-    assert addresses.shown("ws://[::1]:80/a#b") == "ws://[::1]:80/a"
+    assert addresses.display_address(URL) == "https://host/acp"
+    assert addresses.display_address("ws://[::1]:80/a#b") == "ws://[::1]:80/a"
     assert set(addresses.secrets(URL)) == {"pass", "t0ken"}
 
 
 def test_headers_from_the_environment_are_filled_in_and_hidden() -> None:
     headers = {"Authorization": "Bearer $ENV{TOKEN}", "X-Team": "blue"}
-    filled, hidden = addresses.expanded(headers, {"TOKEN": "s3cret"})
+    filled, hidden = addresses.expand_headers(headers, {"TOKEN": "s3cret"})
     assert filled == {"Authorization": "Bearer s3cret", "X-Team": "blue"}
     assert {"s3cret", "Bearer s3cret", "blue"} <= hidden
 
 
 def test_an_unset_variable_is_named_and_a_bad_value_is_hidden() -> None:
     with pytest.raises(TransportError, match=r"headers\.A needs the variable NONE"):
-        addresses.expanded({"A": "$ENV{NONE}"}, {})
+        addresses.expand_headers({"A": "$ENV{NONE}"}, {})
     with pytest.raises(TransportError) as refused:
-        addresses.expanded({"A": "$ENV{BAD}"}, {"BAD": "se\ncret"})
+        addresses.expand_headers({"A": "$ENV{BAD}"}, {"BAD": "se\ncret"})
     assert "headers.A" in str(refused.value)
     assert "cret" not in str(refused.value)
 

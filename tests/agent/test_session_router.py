@@ -15,7 +15,7 @@ from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.serving.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
 from acp_nvim.protocol import schema
-from acp_nvim.session.calls.tool_calls import ToolCall, announced
+from acp_nvim.session.calls.tool_calls import ToolCall, first_call
 from acp_nvim.session.session import Session, Unobserved
 from acp_nvim.session.state import take_calls
 
@@ -144,7 +144,7 @@ def test_each_update_of_a_call_with_a_file_is_reported(updates: list[Any]) -> No
 def test_a_new_call_has_the_announced_fields(update: schema.ToolCall) -> None:
     call = ToolCall(update.tool_call_id, index=3)
     call.merge(update)
-    assert msgspec.json.encode(announced(update, 3)) == msgspec.json.encode(call)
+    assert msgspec.json.encode(first_call(update, 3)) == msgspec.json.encode(call)
 
 
 def test_a_failing_update_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

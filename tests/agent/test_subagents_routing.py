@@ -16,7 +16,7 @@ from acp_nvim.agent.serving.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
 from acp_nvim.session.session import Session
 from acp_nvim.session.state import take_changes
-from acp_nvim.session.subagents import Child, child_of, shown
+from acp_nvim.session.subagents import Child, child_of, shown_child
 from acp_nvim.session.transcript.entries import Message, Subagent
 
 
@@ -142,8 +142,8 @@ def test_children_beyond_the_limit_share_one_chat(client: Client) -> None:
         send_update(client, "s1", "subagent_update", sessionId=f"c{number}", title=f"Kid {number}")
     root = client.router.sessions["s1"]
     say(client, "c2999", "heard")
-    shared = shown(root, "c2999")
-    assert shared is shown(root, "c200")
+    shared = shown_child(root, "c2999")
+    assert shared is shown_child(root, "c200")
     assert shared is not None
     assert (len(root.children), words(shared), shared.title) == (201, ["heard"], "More subagents")
     told = {str(path[0]): value for path, value in take_changes(root)}

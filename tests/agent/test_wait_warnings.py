@@ -28,7 +28,7 @@ def working() -> Session:
 
 
 class Watch:
-    """Counts reports of silence. `looks` is the number of reads of the activity."""
+    """Counter of reports of silence. `looks` is the number of reads of the activity."""
 
     def __init__(self, session: Session, heard: Callable[[], object] = lambda: 0) -> None:
         self.told = anyio.Event()

@@ -81,7 +81,7 @@ def test_decisions_about_hunks_past_a_bound_add_up(
 
 
 def assert_exact(old: list[str], new: list[str], found: list[Hunk]) -> None:
-    """The hunks are those of the two texts, in order and apart from each other."""
+    """Check that the hunks are those of the two texts, in order and apart from each other."""
     assert apply(old, found) == new
     assert apply(new, invert(old, found)) == old
     for hunk in found:

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.edits.records import NONE, LostValueError, Reader, Writer, batch, decoded, encoded
+from acp_nvim.edits.records import (
+    NONE,
+    LostValueError,
+    Reader,
+    Writer,
+    batch,
+    from_bytes,
+    to_bytes,
+)
 from acp_nvim.edits.text import Text
 
 lines = st.lists(st.sampled_from([*"abc", "", "ä", "\0", "\n", "x\n", "\ud800"]), min_size=1)
@@ -61,7 +69,7 @@ def test_two_different_texts_of_a_file_both_grow_by_their_changes() -> None:
 @given(st.text(st.characters(codec="utf-8")), st.binary())
 def test_any_path_is_read_as_it_was_written(name: str, noise: bytes) -> None:
     for path in (name, noise.decode("utf-8", "surrogateescape")):
-        assert decoded(encoded(path)) == path
+        assert from_bytes(to_bytes(path)) == path
 
 
 def test_the_last_value_of_a_key_counts_and_one_that_is_dropped_is_gone() -> None:

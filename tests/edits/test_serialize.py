@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from acp_nvim.edits import serialize
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import FileEdits, Parked, Pending
-from acp_nvim.edits.records import NONE, Reader, Writer, batch, decoded, encoded
+from acp_nvim.edits.records import NONE, Reader, Writer, batch, from_bytes, to_bytes
 from acp_nvim.edits.serialize import File, Rejected
 from acp_nvim.edits.text import Text
 from tests.support.ledger_histories import World, fast
@@ -33,7 +33,7 @@ def written(ledger: Ledger) -> list[bytes]:
     """Return one batch for each file and one for each reject."""
     writer, batches = Writer(), list[bytes]()
     for path, edits in ledger.all_edits().items():
-        writer.set("file", encoded(path), serialize.file(writer, KEYS, path, edits))
+        writer.set("file", to_bytes(path), serialize.file(writer, KEYS, path, edits))
         batches.append(batch(writer.take_records()))
     for at, level in enumerate(ledger.rejects):
         writer.set("reject", b"%d" % at, serialize.reject(writer, KEYS, level))
@@ -46,7 +46,7 @@ def read(reader: Reader) -> Ledger:
     found = Ledger()
     for kind, key in reader.values:
         if kind == "file" and (record := reader.value(kind, key, File)):
-            path = decoded(key)
+            path = from_bytes(key)
             found.replace_file(path, serialize.file_edits(reader, KEYS, path, record))
         elif kind == "reject" and (rejected := reader.value(kind, key, list[Rejected])):
             found.replace_rejects([*found.rejects, serialize.rejects(reader, KEYS, rejected)])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from unidiff.patch import PatchSet
 
 from acp_nvim.edits.text import EMPTY, Text, parse
-from acp_nvim.edits.unified import unified
+from acp_nvim.edits.unified import unified_rows
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", "+", "-", "@@ -1 +1 @@", " x"]), max_size=24)
 TEXTS = st.builds(
@@ -24,7 +24,7 @@ TEXTS = st.builds(
 def test_git_applies_the_diff(tmp_path: Path, old: Text, new: Text) -> None:
     path = tmp_path / "f"
     path.write_text(str(old))
-    rows = unified(old, new)
+    rows = unified_rows(old, new)
     assert (rows == []) == (old == new)
     patch = "\n".join(["--- a/f", "+++ b/f", *rows, ""])
     ran = subprocess.run(
@@ -42,7 +42,7 @@ def test_git_applies_the_diff(tmp_path: Path, old: Text, new: Text) -> None:
 def test_a_change_has_three_lines_of_context() -> None:
     lines = [f"line {n}" for n in range(1, 41)]
     new = [*lines[:9], "TEN", *lines[10:15], "SIXTEEN", *lines[16:30], *lines[31:]]
-    rows = unified(Text(tuple(lines)), Text(tuple(new)))
+    rows = unified_rows(Text(tuple(lines)), Text(tuple(new)))
     assert [row for row in rows if row.startswith("@@")] == [
         "@@ -7,13 +7,13 @@",
         "@@ -28,7 +28,6 @@",
@@ -64,4 +64,4 @@ def test_a_change_has_three_lines_of_context() -> None:
     ],
 )
 def test_a_diff_marks_a_missing_final_newline(old: Text, new: Text, rows: list[str]) -> None:
-    assert unified(old, new) == rows
+    assert unified_rows(old, new) == rows

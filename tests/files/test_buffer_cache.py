@@ -34,7 +34,7 @@ class Neovim:
         self.cache = BufferCache(self, self.files, lambda _, news: self.told.append(news))  # type: ignore[arg-type]
 
     def is_stale(self) -> bool:
-        """Whether the buffer has to be read again."""
+        """Return whether the buffer has to be read again."""
         return self.files.buffer(PATH).is_stale
 
     async def read(self, _place: Place) -> BufferText:

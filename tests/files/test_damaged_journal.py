@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_nvim.edits.log import framed, joined, read_on
+from acp_nvim.edits.log import frame, join_records, read_on
 from acp_nvim.edits.records import Writer, batch
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.journal import journal as module
@@ -27,7 +27,7 @@ def newer_journal() -> bytes:
     """Return a journal that only a newer version of the plugin understands."""
     writer = Writer()
     writer.set(META, b"version", VERSION + 1)
-    return joined([batch(writer.take_records())])
+    return join_records([batch(writer.take_records())])
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -213,7 +213,7 @@ def emptied(data: bytes) -> bytes:
 
 def cut_at_a_record(data: bytes) -> bytes:
     """Return only the first records."""
-    return joined(read_on(data)[0][:2])
+    return join_records(read_on(data)[0][:2])
 
 
 def cut_in_a_record(data: bytes) -> bytes:
@@ -275,7 +275,7 @@ async def test_a_repair_that_is_interrupted_loses_nothing(
     started.kill(first)
     path = folder(first) / "journal"
     with path.open("ab") as file:
-        file.write(framed(b"x" * 100)[:50])
+        file.write(frame(b"x" * 100)[:50])
     second = await started.neovim("second")
     await second.write(second.work / "b.txt", TEXT)
     with monkeypatch.context() as full:
@@ -295,7 +295,7 @@ async def test_a_killed_writer_leaves_no_damage(started: Neovims) -> None:
     started.kill(first)
     path = folder(first) / "journal"
     with path.open("ab") as file:
-        file.write(framed(b"x" * 100)[:50])
+        file.write(frame(b"x" * 100)[:50])
     second = await started.neovim("second", agents=0)
     assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
     assert second.told == []

@@ -40,7 +40,7 @@ class HeardSince(int):
 
 
 class Gate:
-    """Stops scans before or after they read the files."""
+    """Gate that stops scans before or after they read the files."""
 
     def __init__(self) -> None:
         self.before, self.after = anyio.Event(), anyio.Event()

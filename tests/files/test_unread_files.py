@@ -29,7 +29,9 @@ def save(workspace: FakeWorkspace, path: Path, text: str) -> None:
 
 @asynccontextmanager
 async def begun(tmp_path: Path) -> AsyncIterator[tuple[FakeWorkspace, Path]]:
-    """A workspace in a turn that began with a file of the text OLD, which no one has read."""
+    """Yield a workspace in a turn that began with a file of the text OLD, which has not been
+    read.
+    """
     async with fake_workspace(tmp_path) as workspace:
         path = workspace.work / "a.txt"
         path.write_text(OLD)

@@ -29,7 +29,7 @@ async def exchange(*neovims: FakeWorkspace) -> None:
 async def accepted(started: Neovims, text: str, later: str, typed: Sequence[str]) -> FakeWorkspace:
     """Accept an agent's ``text`` in an unsaved buffer, below which another agent wrote ``later``.
 
-    Returns another Neovim.
+    Return another Neovim.
     """
     first = await started.neovim("first")
     other = await started.neovim("other")

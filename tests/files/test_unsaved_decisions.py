@@ -63,7 +63,10 @@ class Typed:
 
 
 async def typed(started: Neovims, *, on_disk: bool = False) -> Typed:
-    """``on_disk``: the agent changes the file on disk, after the user has typed."""
+    """Start a Neovim whose user has typed a line.
+
+    With ``on_disk``, the agent changes the file on disk after that.
+    """
     neovim = await started.neovim("first")
     at = Typed(neovim)
     at.path.write_text(OLD)

@@ -12,7 +12,7 @@ from acp_nvim.edits.text import Text, parse
 from acp_nvim.history import agent_trace, search
 from acp_nvim.history.blames import Blamed
 from acp_nvim.history.bounds import DAY_S, trim
-from acp_nvim.history.recorder import adopted, moved, prompt_of, wrote
+from acp_nvim.history.recorder import adopted_write, moved_file, prompt_of, wrote
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message
 from tests.support.stored_history import StoredHistory, begin
@@ -73,7 +73,7 @@ def test_lines_of_a_killed_process_have_its_prompts(kept: StoredHistory, name: s
     prompt = prompt_of(session)
     names = uid, "agent", "abc"
     for _ in range(2):  # as if it had been reported before the kill
-        kept.recorder.on_adopt(adopted(names, prompt, PATH, parse("a\nb\n"), parse("a\nB\n")))
+        kept.recorder.on_adopt(adopted_write(names, prompt, PATH, parse("a\nb\n"), parse("a\nB\n")))
         kept.recorder.flush()
     assert words(kept, "a\nB\n") == ["", "Rename it"]
     (author,) = blame(kept, "B\n").authors.values()
@@ -84,7 +84,7 @@ def test_lines_of_an_unknown_session_have_no_author(kept: StoredHistory) -> None
     begin(kept.session(), "Rename it")
     kept.recorder.flush()
     names, prompt = ("other.1", "agent", ""), (1.0, 1, "Else")
-    kept.recorder.on_adopt(adopted(names, prompt, PATH, None, parse("a\n")))
+    kept.recorder.on_adopt(adopted_write(names, prompt, PATH, None, parse("a\n")))
     kept.recorder.flush()
     assert words(kept, "a\n") == [""]
 
@@ -116,9 +116,9 @@ def test_a_moved_file_keeps_its_authors(kept: StoredHistory) -> None:
     begin(session, "Move")
     new, text = "/work/new.txt", parse("a\nb\n")
     kept.recorder.wrote(wrote(session, new, (None, text, text)))  # its first state
-    kept.recorder.wrote(moved(session, PATH, new))
+    kept.recorder.wrote(moved_file(session, PATH, new))
     kept.recorder.wrote(wrote(session, "/work/d.txt", (None, text, text)))
-    kept.recorder.wrote(moved(session, "/work/users.txt", "/work/d.txt"))
+    kept.recorder.wrote(moved_file(session, "/work/users.txt", "/work/d.txt"))
     kept.recorder.flush()
     found = blame(kept, "a\nb\n", new)
     assert [found.authors[author].words for _, _, author in found.ranges] == ["Write"]

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_nvim.history.records import encode, joined, record_of
+from acp_nvim.history.records import encode, join_texts, record_of
 from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.text import clean
 from acp_nvim.render.calls.tools import Style
@@ -30,7 +30,7 @@ from tests.support.stored_history import StoredHistory, begin, turn
 
 def plain(entry: Entry) -> Any:
     """Return an entry as a comparable value."""
-    parts = joined(entry.parts) if isinstance(entry, Message) else ()
+    parts = join_texts(entry.parts) if isinstance(entry, Message) else ()
     content = [part for part in parts if part != ""]
     return clean([encode(record_of(entry)).decode(), content])
 

@@ -346,7 +346,7 @@ def test_members_beside_the_stop_reason_may_be_anything(odd: Any) -> None:
 
 def outgoing(dialect: Dialect, method: str, params: Any) -> Frame:
     """Return the params as the agent gets them."""
-    found: Frame = json.loads(msgspec.json.encode(dialect.leaves(method, params)[1]))
+    found: Frame = json.loads(msgspec.json.encode(dialect.translate_outgoing(method, params)[1]))
     return found
 
 

@@ -61,7 +61,7 @@ def test_only_a_longer_line_is_cut(more: int) -> None:
 
 
 def test_a_line_of_a_prompt_is_cut_once() -> None:
-    shown = prompts.shown("x" * MEGABYTES)
+    shown = prompts.text_for_chat("x" * MEGABYTES)
     assert drawn(shown, role="user").picture.lines[-1] == shown
 
 

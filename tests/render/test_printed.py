@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_nvim.render.printed import Piece, coloured
+from acp_nvim.render.printed import Piece, coloured_pieces
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ from acp_nvim.render.printed import Piece, coloured
     ],
 )
 def test_the_colours_of_an_output(text: str, wanted: list[list[Piece]]) -> None:
-    assert coloured(text) == wanted
+    assert coloured_pieces(text) == wanted

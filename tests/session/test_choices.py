@@ -32,7 +32,7 @@ def answer(asked: list[choices.Question], decision: Decision, outcome: Outcome) 
 
 def simple() -> tuple[list[choices.Question], Decision]:
     about = call(COLOUR)
-    asked = choices.asked(about, OPTIONS)
+    asked = choices.questions_of(about, OPTIONS)
     request = schema.RequestPermissionRequest("s", schema.PermissionToolCall("c"), OPTIONS)
     return asked, choices.decision("d", about, asked[0], request)
 
@@ -68,7 +68,7 @@ def test_a_refusal_has_no_answers(outcome: Outcome, wire: Any) -> None:
 
 
 def test_several_questions_are_a_form() -> None:
-    asked = choices.asked(call(COLOUR, SIZES), OPTIONS)
+    asked = choices.questions_of(call(COLOUR, SIZES), OPTIONS)
     assert not choices.is_simple(asked)
     assert list(choices.form(asked).requested_schema.properties or ()) == ["0", "1"]
     decision = Decision("d", "elicitation", "2 questions")
@@ -87,5 +87,5 @@ def test_several_questions_are_a_form() -> None:
     ],
 )
 def test_anything_else_is_a_permission(about: ToolCall) -> None:
-    assert choices.asked(about, OPTIONS) == []
-    assert choices.asked(call(COLOUR), OPTIONS[1:]) == []
+    assert choices.questions_of(about, OPTIONS) == []
+    assert choices.questions_of(call(COLOUR), OPTIONS[1:]) == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.transcript.context_blocks import restored
+from acp_nvim.session.transcript.context_blocks import restore_blocks
 from tests.support.json_chat import JsonChat
 
 CONTEXT = '\n<context ref="file:///w/a.txt">\none\n<b>two</b>\n</context>'
@@ -16,7 +16,7 @@ CONTEXT = '\n<context ref="file:///w/a.txt">\none\n<b>two</b>\n</context>'
 def texts(text: str) -> list[Any]:
     """Return the texts and the (uri, text) of resources in a block."""
     found: list[Any] = []
-    for block in restored(schema.TextContent(text)):
+    for block in restore_blocks(schema.TextContent(text)):
         if isinstance(block, schema.EmbeddedResource):
             resource: Any = block.resource
             found.append((resource.uri, resource.text))

@@ -220,7 +220,7 @@ def test_text_of_an_agent_cannot_imitate_a_field() -> None:
     ],
 )
 def test_an_address_is_shown_with_its_risks(url: str, safe: bool, words: list[str]) -> None:
-    shown = "\n".join(addresses.described(url))
+    shown = "\n".join(addresses.describe_address(url))
     assert addresses.safe(url) is safe
     for word in words:
         assert word in shown
@@ -240,7 +240,7 @@ def test_an_address_is_shown_with_its_risks(url: str, safe: bool, words: list[st
 )
 def test_a_login_that_returns_to_this_machine_says_so(redirect: str, host: str | None) -> None:
     url = f"https://auth.example.org/o?client_id=x&redirect_uri={redirect}&state=1"
-    said = [line for line in addresses.described(url) if line.startswith("It returns to")]
+    said = [line for line in addresses.describe_address(url) if line.startswith("It returns to")]
     assert said == (
         [f"It returns to {host}, so open it in a browser on this machine"] if host else []
     )

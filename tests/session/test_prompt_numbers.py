@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_nvim.session.prompt_numbers import counted, prompts_in, recognized
+from acp_nvim.session.prompt_numbers import fill_gaps, prompts_in, recognize_numbers
 from acp_nvim.session.transcript.entries import Entry, Heading, Line, Message
 
 
@@ -51,12 +51,12 @@ def test_a_prompt_may_be_replayed_in_several_messages() -> None:
 def test_a_prompt_is_recognized_by_its_beginning(
     prompts: list[str], labels: dict[int, str], expected: list[int | None]
 ) -> None:
-    assert recognized([[user_message(text)] for text in prompts], labels) == expected
+    assert recognize_numbers([[user_message(text)] for text in prompts], labels) == expected
 
 
 def test_a_prompt_keeps_the_number_that_it_has() -> None:
     runs = [[user_message("a", prompt=3)], [user_message("b")], [user_message("a", prompt=6)]]
-    assert recognized(runs, {3: "a", 4: "x", 5: "b", 7: "b"}) == [3, 5, 6]
+    assert recognize_numbers(runs, {3: "a", 4: "x", 5: "b", 7: "b"}) == [3, 5, 6]
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_a_prompt_keeps_the_number_that_it_has() -> None:
 def test_unknown_prompts_get_the_remaining_numbers(
     known: list[int | None], expected: list[int | None]
 ) -> None:
-    assert counted(known) == expected
+    assert fill_gaps(known) == expected

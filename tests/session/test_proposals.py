@@ -19,7 +19,7 @@ from acp_nvim.session.questions.proposals import (
     Change,
     PlacedPatch,
     Proposal,
-    amended,
+    amended_text,
     changes_of,
     overlay,
     propose,
@@ -297,9 +297,9 @@ def test_the_users_lines_win_in_a_conflict() -> None:
 
 
 def test_an_emptied_buffer_is_an_empty_file() -> None:
-    assert amended(parse("a\n"), "\n") == EMPTY
-    assert amended(parse("\n"), "\n") == parse("\n")
-    assert amended(parse("a\n"), "a\n\n") == parse("a\n\n")
+    assert amended_text(parse("a\n"), "\n") == EMPTY
+    assert amended_text(parse("\n"), "\n") == parse("\n")
+    assert amended_text(parse("a\n"), "a\n\n") == parse("a\n\n")
     assert overlay(parse("a\n"), EMPTY, parse("a\n")) == EMPTY
 
 

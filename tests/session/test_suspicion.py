@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.session.questions.suspicion import MOST, of_line, of_words, unclear
+from acp_nvim.session.questions.suspicion import MOST, judge_words, of_line, unclear
 
 WRAPPED = [
     *(
@@ -121,10 +121,10 @@ def test_a_glob_is_suspected_in_a_line(glob: str, line: str, found: str | None) 
 
 
 def test_words_that_no_shell_reads_are_searched_too() -> None:
-    assert of_words(["rm *"], ["env", "rm", "x"]) == "sure"
-    assert of_words(["rm *"], ["python", "-c", "system('rm x')"]) == "sure"
-    assert of_words(["rm *"], ["git", "commit", "-m", "rm x"]) == "maybe"
-    assert of_words(["rm *"], ["ls", "x"]) is None
+    assert judge_words(["rm *"], ["env", "rm", "x"]) == "sure"
+    assert judge_words(["rm *"], ["python", "-c", "system('rm x')"]) == "sure"
+    assert judge_words(["rm *"], ["git", "commit", "-m", "rm x"]) == "maybe"
+    assert judge_words(["rm *"], ["ls", "x"]) is None
 
 
 def test_a_line_that_is_too_long_to_search_is_suspected() -> None:

@@ -40,7 +40,10 @@ Start: TypeAlias = Callable[..., Awaitable[StdioTransport]]
 
 
 class Children:
-    """Starts processes with a mark in their environment; none is left at the end of the block."""
+    """Starter of processes with a mark in their environment.
+
+    None is left at the end of the block.
+    """
 
     def __init__(self, cwd: Path) -> None:
         self.mark = uuid.uuid4().hex

@@ -24,7 +24,7 @@ KEY = "hunter2-hunter2"
 
 
 class Days:
-    """Starts Neovims; the test ends each of them."""
+    """Starter of Neovims. The test ends each of them."""
 
     def __init__(self, edit: Callable[..., Editor], home: Path) -> None:
         self.work = home / "work"

@@ -97,7 +97,7 @@ class MemoryEndpoint:
 
 
 class Running:
-    """Runs the endpoint of a wire for the length of a block, then ends the stream."""
+    """Context that runs the endpoint of a wire, then ends the stream."""
 
     def __init__(self, wire: MemoryEndpoint) -> None:
         self.wire = wire

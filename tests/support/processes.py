@@ -16,7 +16,10 @@ from threading import Event
 
 MARK = "ACP_TEST_MARK"
 EXEC_MS = 20
-"""Seconds within which an exec is done; a process without an environment then was given none."""
+"""Time within which an exec is done, in milliseconds.
+
+After it, a process without an environment was started without one.
+"""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 class RemoteClient:
-    """Sends and receives messages."""
+    """Sender and receiver of messages."""
 
     def __init__(self, transport: AgentTransport, remarks: list[str]) -> None:
         self.transport = transport

@@ -37,7 +37,7 @@ class TerminalAgent(Unobserved):
         self.cwd = cwd
         self.settings: Settings = decode({"timeouts": {"kill_s": 0.3}, **options})
         self.changes = 0
-        """How often the session has reported a change."""
+        """Number of changes that the session has reported."""
         self.session = Session(1, "agent", str(cwd), observer=self)
         self.env = {"PATH": os.environ["PATH"], "HOME": str(cwd), MARK: self.mark}
         self.reaper = Reaper()

@@ -78,7 +78,7 @@ class FakeDocuments:
         self.formatters_of_user = Formatters({"tabSize": 8, "insertSpaces": True})
         self.formatted = Formatted()
         self.runs = 0
-        """How often formatters ran."""
+        """Number of runs of formatters."""
         self.command: Callable[[Mapping[str, Any]], Sequence[Any]] = lambda _: ()
 
     async def loaded(self) -> Mapping[str, Document]:
@@ -140,7 +140,9 @@ class FakePermissions:
 
 
 class WritingTools:
-    """All of these, with files by their names in the session's directory."""
+    """Editor, servers, buffers and user together, with files by their names in the session's
+    directory.
+    """
 
     def __init__(self, workspace: FakeWorkspace) -> None:
         self.workspace = workspace

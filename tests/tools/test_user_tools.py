@@ -21,7 +21,10 @@ SAID = Answer("said")
 
 
 class Runs:
-    """Runs tools: records calls, and returns or raises `answer`, or hangs if it is None."""
+    """Runner of tools.
+
+    It records calls, and returns or raises `answer`, or hangs if that is None.
+    """
 
     def __init__(self, answer: Answer | Exception | None = SAID) -> None:
         self.answer = answer
@@ -38,7 +41,7 @@ class Runs:
 
 
 class Permits:
-    """Answers questions with `why_not` and records them."""
+    """User who answers questions with `why_not`. The questions are recorded."""
 
     def __init__(self, why_not: str = "") -> None:
         self.why_not = why_not

@@ -134,7 +134,7 @@ class History(Decisions):
         self.settle({path: text}, {path: text})
 
     def agent_deletes(self) -> None:
-        """A file is gone."""
+        """Delete a file."""
         path = self.random_path(lambda p: self.disk(p) is not None and self.clean(p))
         if path is None:
             return
@@ -146,7 +146,7 @@ class History(Decisions):
         self.settle({path: None}, {path: None})
 
     def agent_renames(self) -> None:
-        """A file is moved."""
+        """Move a file."""
         path = self.random_path(
             lambda p: self.disk(p) not in (None, EMPTY) and p not in self.buffers
         )

@@ -24,7 +24,7 @@ from typing import Any, cast
 
 from acp_nvim.history import search
 from acp_nvim.history.database import Database
-from acp_nvim.history.records import encode, joined, record_of
+from acp_nvim.history.records import encode, join_texts, record_of
 from acp_nvim.protocol.text import clean
 from acp_nvim.session import turns
 from acp_nvim.session.session import Session
@@ -40,7 +40,7 @@ def plain(entries: Sequence[Entry]) -> list[Any]:
     """Return entries as comparable values."""
     found: list[tuple[bytes, list[Any]]] = []
     for entry in entries:
-        parts = joined(entry.parts) if isinstance(entry, Message) else ()
+        parts = join_texts(entry.parts) if isinstance(entry, Message) else ()
         found.append((encode(record_of(entry)), [part for part in parts if part != ""]))
     return cast("list[Any]", clean([[data.decode(), parts] for data, parts in found]))
 
@@ -72,7 +72,7 @@ class History:
         return f"w{self.words} " + "".join(self.rng.choices(PIECES[:12], k=3))
 
     def step(self) -> None:
-        """One step, by chance."""
+        """Take a random step."""
         host = self.rng.choice(self.alive)
         roll = self.rng.random()
         if roll < 0.75:

@@ -28,7 +28,8 @@ CAPABILITIES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal":
 
 
 class TutorClient:
-    """Starts the tutor and opens a session with it. `files` are its files, `choice` is its answer.
+    """Client that starts the tutor and opens a session with it. `files` are its files, `choice` is
+    its answer.
 
     Every frame of the tutor is checked against the schema.
     """

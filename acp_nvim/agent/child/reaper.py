@@ -51,7 +51,7 @@ class Reaper:
             return
         self._discard()
         self._guard = guard.start(self._mark)
-        self._tell("".join(f"+ {group}\n" for group in sorted(self.groups)))
+        self._send_to_guard("".join(f"+ {group}\n" for group in sorted(self.groups)))
 
     def add(self, pgid: int) -> None:
         """List the process group `pgid`. Raise ValueError for the host's own group, 0 and 1."""
@@ -62,13 +62,13 @@ class Reaper:
         if not self._running():
             self.start()
         elif fresh:
-            self._tell(f"+ {pgid}\n")
+            self._send_to_guard(f"+ {pgid}\n")
 
     def remove(self, pgid: int) -> None:
         """Remove `pgid` from the list. The group has ended, and its number may be reused."""
         if pgid in self.groups:
             self.groups.discard(pgid)
-            self._tell(f"- {pgid}\n")
+            self._send_to_guard(f"- {pgid}\n")
 
     async def aclose(self) -> None:
         """End the guard, which first ends the groups still listed.
@@ -100,7 +100,7 @@ class Reaper:
             )
         self._guard = None
 
-    def _tell(self, lines: str) -> None:
+    def _send_to_guard(self, lines: str) -> None:
         if self._guard is None or not lines:
             return
         assert self._guard.stdin is not None

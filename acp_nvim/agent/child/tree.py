@@ -87,13 +87,13 @@ class ProcessTree:
 
     async def scan(self) -> None:
         """Read the process table for members outside the group, while their parents are alive."""
-        await true_within(self._look, EXEC_S)
+        await true_within(self._update_members, EXEC_S)
 
-    def _look(self) -> bool:
+    def _update_members(self) -> bool:
         """Update the members. Return whether none can have been missed."""
         table = [stat for stat in process_table() if not stat.zombie]
         members = self._live_strays()
-        if self._number_is_ours():
+        if self._is_leader_ours():
             members |= {s.pid for s in table if self.leader in (s.pid, s.group, s.session)}
         sure = True
         if self._mark is not None:
@@ -118,7 +118,7 @@ class ProcessTree:
         """Send a signal to the group and to every remembered stray with the same birth time."""
         if sys.platform == "win32":
             return
-        if self._number_is_ours():
+        if self._is_leader_ours():
             _send(os.killpg, self.leader, number)
         for pid in self._live_strays():
             _send(os.kill, pid, number)
@@ -127,7 +127,7 @@ class ProcessTree:
         """Return whether any process of the tree runs. Zombies do not count."""
         return bool(self._live_strays()) or self._group_alive()
 
-    def _number_is_ours(self) -> bool:
+    def _is_leader_ours(self) -> bool:
         stat = process_stat(self.leader)
         return stat is None or stat.birth == self._birth
 
@@ -140,7 +140,7 @@ class ProcessTree:
         return live
 
     def _group_alive(self) -> bool:
-        if sys.platform == "win32" or not self._number_is_ours():
+        if sys.platform == "win32" or not self._is_leader_ours():
             return False
         if not _send(os.killpg, self.leader, 0):
             return False

@@ -31,7 +31,7 @@ def meta(agent: Agent, message_id: str) -> dict[str, Any]:
     claude = _meta_of(agent).get("claudeCode")
     if isinstance(claude, Mapping) and claude.get("rewind") is True:
         return {"claudeCode": {"rewindTo": message_id}}
-    if _reads_air(agent):
+    if _supports_air_fork(agent):
         return {"jetbrains": {"air": {"fork": {"version": 1, "messageId": message_id}}}}
     return {}
 
@@ -41,7 +41,7 @@ def _meta_of(agent: Agent) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _reads_air(agent: Agent) -> bool:
+def _supports_air_fork(agent: Agent) -> bool:
     if agent.info is None:
         return False
     since = _AIR.get(agent.info.name.rpartition("/")[2])

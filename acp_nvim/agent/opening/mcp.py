@@ -82,18 +82,18 @@ def servers(
     cwd: str,
     capabilities: schema.McpCapabilities,
     env: Mapping[str, str],
-    said: Callable[[Project], bool | None],
+    is_allowed: Callable[[Project], bool | None],
 ) -> Servers:
     """Return the servers for a session in `cwd`.
 
     Configured servers come first, in order of precedence, then those of the project file that the
-    user has allowed (`said`). If two servers have the same name, the first counts.
+    user has allowed (`is_allowed`). If two servers have the same name, the first counts.
     """
     found = Servers()
     seen: set[str] = set()
     for entry, file in [
         *((entry, None) for entry in configured),
-        *_from_files(cwd, found, said, env),
+        *_from_files(cwd, found, is_allowed, env),
     ]:
         name = str(entry.get("name", ""))
         if not name:
@@ -112,7 +112,7 @@ def servers(
 
 
 def _add(
-    found: Servers,
+    result: Servers,
     entry: Mapping[str, Any],
     name: str,
     cwd: str,
@@ -124,17 +124,17 @@ def _add(
     try:
         server = _server(entry, name, cwd, capabilities, expand)
     except Mistake as mistake:
-        found.left_out.append(wording.MCP_LEFT_OUT.format(server=name, reason=mistake))
-        found.outcomes.append(ServerOutcome(name, left_out=str(mistake)))
+        result.left_out.append(wording.MCP_LEFT_OUT.format(server=name, reason=mistake))
+        result.outcomes.append(ServerOutcome(name, left_out=str(mistake)))
         return False
-    found.servers.append(server)
-    found.secrets.extend(expand.used)
+    result.servers.append(server)
+    result.secrets.extend(expand.used)
     missing = ""
     if isinstance(server, schema.McpServerStdio) and not os.path.isabs(server.command):  # noqa: PTH117
         missing = server.command
-        found.doubts.append(wording.MCP_NOT_FOUND.format(server=name, program=missing))
+        result.doubts.append(wording.MCP_NOT_FOUND.format(server=name, program=missing))
     variables = tuple(expand.names)
-    found.outcomes.append(
+    result.outcomes.append(
         ServerOutcome(name, transport(server), variables=variables, missing=missing)
     )
     return True
@@ -174,14 +174,14 @@ def _stdio(
 ) -> schema.McpServerStdio:
     variables = [schema.EnvVariable(*pair) for pair in _pairs(entry, "env", expand)]
     path = next((v.value for v in variables if v.name == "PATH"), expand.env.get("PATH"))
-    command = _absolute(expand.text(_string(entry, "command")), cwd, path)
+    command = _absolute_program(expand.text(_string(entry, "command")), cwd, path)
     args = entry.get("args") or []
     if not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
         raise Mistake(wording.WHY_MCP_ARGS)
     return schema.McpServerStdio(name, command, [expand.text(arg) for arg in args], variables)
 
 
-def _absolute(command: str, cwd: str, path: str | None) -> str:
+def _absolute_program(command: str, cwd: str, path: str | None) -> str:
     """Return the program's absolute path, as the protocol requires.
 
     A program that is not found is passed on unchanged: the agent may run on another machine.
@@ -255,7 +255,7 @@ class _Expansion:
 
 
 def _from_files(
-    cwd: str, found: Servers, said: Callable[[Project], bool | None], env: Mapping[str, str]
+    cwd: str, result: Servers, is_allowed: Callable[[Project], bool | None], env: Mapping[str, str]
 ) -> Iterable[tuple[Mapping[str, Any], str]]:
     """Return the servers of the project's `mcp.json` with their names, and the file of each."""
     entries: list[tuple[Mapping[str, Any], str]] = []
@@ -263,23 +263,23 @@ def _from_files(
         file = Path(cwd, name)
         try:
             data = _data(file)
-            listed = [one for one in _listed(data) if not one.get("disabled")]
+            listed = [one for one in _entries_of(data) if not one.get("disabled")]
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
-            found.left_out.append(
+            result.left_out.append(
                 wording.MCP_FILE_UNREAD.format(file=file, reason=_one_line(error))
             )
             continue
         project = _project(file, data, listed, cwd, env)
-        answer = said(project) if listed else False
+        answer = is_allowed(project) if listed else False
         if answer is None:
-            found.asks.append(project)
+            result.asks.append(project)
         if answer:
             entries += [(entry, str(file)) for entry in listed]
             continue
         why = wording.WHY_MCP_NOT_ASKED if answer is None else wording.WHY_MCP_DECLINED
-        found.outcomes.extend(ServerOutcome(name, left_out=why) for name in project.names)
+        result.outcomes.extend(ServerOutcome(name, left_out=why) for name in project.names)
     return entries
 
 
@@ -326,7 +326,7 @@ def _data(file: Path) -> bytes:
     return data
 
 
-def _listed(content: bytes) -> list[Mapping[str, Any]]:
+def _entries_of(content: bytes) -> list[Mapping[str, Any]]:
     """Return the entries of `{"mcpServers": {name: …}}`, or of `servers`, a name some editors
     use.
     """

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from acp_nvim.agent.opening.shown_values import (
     HIDDEN,
-    filled_in,
+    names_of_variables,
     shown_text,
     shown_value,
     shown_words,
@@ -33,11 +33,11 @@ def server_lines(entry: Mapping[str, Any], program: Callable[[], str | None]) ->
     kind = f" ({entry['type']})" if entry.get("type") not in (None, "stdio") else ""
     lines = []
     if entry.get("command") or entry.get("args") or not url:
-        lines.append(f"{name}: {_line(entry) or 'no command'}{_marked(_line(entry))}")
+        lines.append(f"{name}: {_line(entry) or 'no command'}{_note_on_environment(_line(entry))}")
         found = program()
         lines += [f"  which is {found}"] if found else []
     if url:
-        lines.append(f"{name}: {shown_text(str(url))}{kind}{_marked(str(url))}")
+        lines.append(f"{name}: {shown_text(str(url))}{kind}{_note_on_environment(str(url))}")
     lines += [f"  with {line}" for line in _pairs(entry.get("env"), "=")]
     lines += [f"  sends {line}" for line in _pairs(entry.get("headers"), ": ")]
     rest = {key: value for key, value in entry.items() if key not in _READ}
@@ -49,10 +49,10 @@ def _line(entry: Mapping[str, Any]) -> str:
     args = entry.get("args") or []
     words = [entry.get("command") or "", *(args if isinstance(args, list) else [args])]
     texts = shown_words([_text(word) for word in words if word != ""])
-    return " ".join(map(_quoted, texts))
+    return " ".join(map(_quote, texts))
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     return word if word == HIDDEN or _PLAIN.fullmatch(word) else shlex.quote(word)
 
 
@@ -65,11 +65,11 @@ def _pairs(value: Any, between: str) -> Iterator[str]:
     else:
         pairs = [] if value is None else [("?", value)]
     for name, text in pairs:
-        yield f"{name}{between}{shown_value(name, _text(text))}{_marked(_text(text))}"
+        yield f"{name}{between}{shown_value(name, _text(text))}{_note_on_environment(_text(text))}"
 
 
-def _marked(text: str) -> str:
-    names = filled_in(text)
+def _note_on_environment(text: str) -> str:
+    names = names_of_variables(text)
     return f"  ({', '.join(names)} filled in from your environment)" if names else ""
 
 

@@ -118,7 +118,7 @@ def of(
     cwd: str,
     capabilities: schema.AgentCapabilities,
     env: Mapping[str, str],
-    said: Callable[[Project], bool | None],
+    is_allowed: Callable[[Project], bool | None],
     own: Callable[[], OwnServer | None] = lambda: None,
     *,
     starts_servers: bool = True,
@@ -133,11 +133,11 @@ def of(
         cwd,
         capabilities.mcp_capabilities or schema.McpCapabilities(),
         env,
-        said,
+        is_allowed,
     )
     remarks = [*found.left_out, *found.doubts]
     offer = _with_ours(found, own, remarks)
-    servers = offer if starts_servers else _no_started(offer, remarks)
+    servers = offer if starts_servers else _without_started_servers(offer, remarks)
     prompt = _system_prompt(spec, capabilities, remarks)
     ours = len(offer) > len(found.servers) and servers[:1] == offer[:1]
     if ours and isinstance(prompt, UnsetType) and _accepts_prompt(capabilities):
@@ -156,33 +156,33 @@ def of(
 
 
 def _with_ours(
-    found: mcp.Servers, own: Callable[[], OwnServer | None], remarks: list[str]
+    servers: mcp.Servers, own: Callable[[], OwnServer | None], remarks: list[str]
 ) -> list[Any]:
     """Return the servers that were found, after the editor's own if it is offered."""
-    if any(server.name == OWN for server in found.servers):
+    if any(server.name == OWN for server in servers.servers):
         remarks.append(wording.TOOLS_NAME_TAKEN.format(server=OWN))
-        return list(found.servers)
+        return list(servers.servers)
     offered = own()
     if offered is None:
-        return list(found.servers)
-    found.secrets.extend(offered.secrets)
-    return [offered.server, *found.servers]
+        return list(servers.servers)
+    servers.secrets.extend(offered.secrets)
+    return [offered.server, *servers.servers]
 
 
-def _notes(found: mcp.Servers) -> list[str]:
+def _notes(servers: mcp.Servers) -> list[str]:
     notes = [
         wording.MCP_SERVERS.format(file=file, names=", ".join(names))
-        for file, names in found.files.items()
+        for file, names in servers.files.items()
     ]
-    return notes + [wording.MCP_ASKED.format(servers=project.servers) for project in found.asks]
+    return notes + [wording.MCP_ASKED.format(servers=project.servers) for project in servers.asks]
 
 
 def _outcomes(
-    found: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]
+    servers: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]
 ) -> list[mcp.ServerOutcome]:
     """Return the outcome for the editor's server, first in the offer, and for all others."""
-    own = offer[: len(offer) - len(found.servers)]
-    outcomes = [*(mcp.ServerOutcome(it.name, mcp.transport(it)) for it in own), *found.outcomes]
+    own = offer[: len(offer) - len(servers.servers)]
+    outcomes = [*(mcp.ServerOutcome(it.name, mcp.transport(it)) for it in own), *servers.outcomes]
     names = {server.name for server in passed}
     why = wording.WHY_MCP_NOT_STARTED
     return [
@@ -191,7 +191,7 @@ def _outcomes(
     ]
 
 
-def _no_started(servers: Sequence[Any], remarks: list[str]) -> list[Any]:
+def _without_started_servers(servers: Sequence[Any], remarks: list[str]) -> list[Any]:
     """Leave out the servers that the agent would have to start, with a remark."""
     started = [one.name for one in servers if isinstance(one, schema.McpServerStdio)]
     if started:

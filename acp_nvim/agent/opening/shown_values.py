@@ -40,7 +40,7 @@ def shown_value(name: str, value: str) -> str:
     if not _is_secret_name(name):
         return shown_text(value)
     nothing_else = _SCHEME.fullmatch(PLACEHOLDER.sub("", value)) is not None
-    return value if nothing_else or _PROGRAM.match(value) else _masked(value)
+    return value if nothing_else or _PROGRAM.match(value) else _mask(value)
 
 
 def shown_text(text: str) -> str:
@@ -53,7 +53,7 @@ def shown_words(words: list[str]) -> list[str]:
     return [word.replace(REDACTED, HIDDEN) for word in _redactor().value(words)]
 
 
-def filled_in(*texts: str) -> list[str]:
+def names_of_variables(*texts: str) -> list[str]:
     found = (match for text in texts for match in PLACEHOLDER.finditer(text))
     return list(dict.fromkeys(match["ours"] or match["theirs"] for match in found))
 
@@ -68,7 +68,7 @@ def _is_secret_name(name: str) -> bool:
     return bool(_redactor().value({name: "x"}) != {name: "x"})
 
 
-def _masked(value: str) -> str:
+def _mask(value: str) -> str:
     """Return the length of a value and its placeholders. Only literal text is hidden."""
     placeholders = "".join(match.group() for match in PLACEHOLDER.finditer(value))
     count = len(PLACEHOLDER.sub("", value))

@@ -33,7 +33,7 @@ class Stored(Struct, frozen=True):
     archived: bool = False
 
 
-async def listed(name: str, agent: Agent) -> list[Stored]:
+async def list_stored(name: str, agent: Agent) -> list[Stored]:
     """Return all sessions that an agent has stored, in its order.
 
     It requires `sessionCapabilities.list`. Raise the errors of `Agent.list_sessions`.
@@ -45,7 +45,7 @@ async def listed(name: str, agent: Agent) -> list[Stored]:
     for _ in range(PAGES):
         page = await agent.list_sessions(cursor, archived)
         for info in page.sessions[:SESSIONS]:
-            found.setdefault(info.session_id, _stored(name, info))
+            found.setdefault(info.session_id, _stored_session(name, info))
         cursor = page.next_cursor or None
         if agent.protocol == 2 and page.next_cursor == "":
             cursor = ""  # in version 2 the empty string is a cursor too (v2/session-list)
@@ -55,7 +55,7 @@ async def listed(name: str, agent: Agent) -> list[Stored]:
     return list(islice(found.values(), SESSIONS))
 
 
-def _stored(name: str, info: schema.SessionInfo) -> Stored:
+def _stored_session(name: str, info: schema.SessionInfo) -> Stored:
     return Stored(
         name,
         info.session_id,
@@ -74,7 +74,9 @@ def _seconds(iso: str) -> float:
         return 0.0
 
 
-def merged(lists: Iterable[list[Stored]], remembered: Iterable[Entry], cwd: str) -> list[Stored]:
+def merge_lists(
+    lists: Iterable[list[Stored]], remembered: Iterable[Entry], cwd: str
+) -> list[Stored]:
     """Merge the agents' lists and the index: sessions in `cwd` first, newest first within each."""
     found = {(one.agent, one.id): one for sessions in lists for one in sessions}
     for entry in remembered:

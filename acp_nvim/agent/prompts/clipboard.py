@@ -75,12 +75,12 @@ async def _ask(tool: str, env: Mapping[str, str]) -> bytes:
             kind = _first(await _run([*command, "TARGETS"], env))
             return await _run([*command, kind], env) if kind else b""
         case "pngpaste":
-            return _checked(await _run([tool, "-"], env))
+            return _only_if_image(await _run([tool, "-"], env))
         case "osascript":
             return _apple(await _run([tool, "-e", _APPLE], env))
         case _:
             command = [tool, "-NoProfile", "-STA", "-Command", _POWERSHELL]
-            return _decoded(await _run(command, env))
+            return _decode_image(await _run(command, env))
 
 
 async def _run(command: list[str], env: Mapping[str, str]) -> bytes:
@@ -100,7 +100,7 @@ def _first(targets: bytes) -> str:
     return next((kind for kind in IMAGE_TYPES if kind in offered), "")
 
 
-def _checked(data: bytes) -> bytes:
+def _only_if_image(data: bytes) -> bytes:
     """Return the bytes if they begin like an image."""
     return data if (mime_of("", data) or "").startswith("image/") else b""
 
@@ -112,13 +112,13 @@ def _apple(printed: bytes) -> bytes:
     if not text.startswith(head):
         return b""
     try:
-        return _checked(bytes.fromhex(text[len(head) : -1]))
+        return _only_if_image(bytes.fromhex(text[len(head) : -1]))
     except ValueError:
         return b""
 
 
-def _decoded(printed: bytes) -> bytes:
+def _decode_image(printed: bytes) -> bytes:
     try:
-        return _checked(base64.b64decode(printed.strip(), validate=True))
+        return _only_if_image(base64.b64decode(printed.strip(), validate=True))
     except binascii.Error:
         return b""

@@ -32,7 +32,7 @@ async def diff(cwd: str, env: Mapping[str, str]) -> str:
     It is empty if there are no changes, no repository or no git. No program configured by a
     repository runs: a changed file with a filter is only named.
     """
-    return await to_thread.run_sync(_ask, cwd, env, _told, abandon_on_cancel=True) or ""
+    return await to_thread.run_sync(_ask, cwd, env, _describe_changes, abandon_on_cancel=True) or ""
 
 
 async def changed_files(cwd: str, env: Mapping[str, str]) -> list[str]:
@@ -65,7 +65,7 @@ def _names(git: PrivateGit, repository: Repository, env: Mapping[str, str]) -> l
     return [str(Path(repository.top, os.fsdecode(name))) for name in found if name]
 
 
-def _told(git: PrivateGit, repository: Repository, env: Mapping[str, str]) -> str:
+def _describe_changes(git: PrivateGit, repository: Repository, env: Mapping[str, str]) -> str:
     changed = git.run(["diff-files", *_CHANGED], converting=True).split(b"\0")
     filtered = sorted(git.filtered([os.fsdecode(name) for name in changed if name]))
     if filtered:  # the filter's program would produce the text to compare

@@ -28,7 +28,7 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.protocol.refusals import is_session_lost, needs_login, rate_limit
 from acp_nvim.session import queue, turns
-from acp_nvim.session.prompts import Prompt, aside, ended
+from acp_nvim.session.prompts import Prompt, aside, end_with_newline
 from acp_nvim.tasks import Tasks
 
 
@@ -121,7 +121,7 @@ class PromptSender:
             session.notice("warning", remark)
         if connection.is_alive and blocks:
             handover = self._handover(prompt, capabilities)
-            prompt.blocks = ended(blocks, handover)
+            prompt.blocks = end_with_newline(blocks, handover)
             return [*prompt.blocks, *handover]
         notify(self._observers.on_prompt_returned, session, prompt)
         return []

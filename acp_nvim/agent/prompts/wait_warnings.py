@@ -91,7 +91,7 @@ class WaitWarnings:
 
     async def _watch(self, received: Callable[[], object], scope: anyio.CancelScope) -> None:
         with scope:
-            await watch_silence(self._session, received, self._silent_s, self._quiet)
+            await watch_silence(self._session, received, self._silent_s, self._warn_of_silence)
 
     def _silent_s(self) -> float:
         return self._timeouts().silent_s
@@ -101,7 +101,7 @@ class WaitWarnings:
         if self._watching is not None:
             self._watching.cancel()
 
-    def _quiet(self, seconds: float) -> None:
+    def _warn_of_silence(self, seconds: float) -> None:
         agent = self._session.agent
         self.warn(wording.AGENT_QUIET.format(agent=agent, seconds=seconds))
 

@@ -20,7 +20,7 @@ from acp_nvim.agent.serving.extensions import Extensions, session_of
 from acp_nvim.agent.serving.judging import has_rules, judge
 from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.serving.servers import FileServer, Handler, TerminalServer
-from acp_nvim.agent.serving.session_router import ReportLimit, SessionRouter, decoded
+from acp_nvim.agent.serving.session_router import ReportLimit, SessionRouter, decode_params
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.files.bytes import guard
@@ -123,12 +123,12 @@ class Client:
             self.router.update(params)
             return
         if method in ("auth/status_update", "_auth/status_update"):
-            status = decoded("auth/status_update", params, self.warnings)
+            status = decode_params("auth/status_update", params, self.warnings)
             if status is not None:
                 self._on_auth_status(status)
             return
         if method == "elicitation/complete":
-            done = decoded(method, params, self.warnings)
+            done = decode_params(method, params, self.warnings)
             if done is not None and not self._elicitations.complete(done):
                 self.warnings.count("elicitation/complete ignored", done.elicitation_id)
             return
@@ -242,7 +242,7 @@ class Client:
         decision.set_judge(partial(self._judge, session, tool_call, decision))
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
-        elif self._too_many(session):
+        elif self._has_too_many_questions(session):
             decision.resolve(CANCELLED, "limit")
         elif not decision.options:  # no other answer is allowed
             decision.resolve(CANCELLED, "no options")
@@ -268,7 +268,10 @@ class Client:
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             if option is not None:
                 decision.resolve(Outcome("selected", option), "rule")
-        elif action is None and (unasked := self._unasked(session, decision, calls)) is not None:
+        elif (
+            action is None
+            and (unasked := self._option_without_question(session, decision, calls)) is not None
+        ):
             decision.resolve(Outcome("selected", unasked[0]), unasked[1])
         elif action is None and not settings.tools_ask:
             option = decision.first("allow_once")
@@ -277,15 +280,15 @@ class Client:
             ):
                 decision.resolve(Outcome("selected", option), "neovim's own tool")
 
-    def _unasked(
+    def _option_without_question(
         self, session: Session, decision: Decision, calls: Sequence[ToolCall]
     ) -> tuple[Option, str] | None:
         """Return the option to choose without a question, and the reason, or None to ask."""
         if session.root.trust is None and not session.root.kept_rules():
             return None
-        from acp_nvim.agent.serving.unasked import unasked
+        from acp_nvim.agent.serving.unasked import option_without_question
 
-        return unasked(session, decision, calls, self._settings())
+        return option_without_question(session, decision, calls, self._settings())
 
     def _verdict(
         self, session: Session, calls: Sequence[ToolCall], settings: Settings
@@ -305,7 +308,7 @@ class Client:
         """Show questions with choices, which no rule answers. Return False for other requests."""
         from acp_nvim.session.questions import choices
 
-        questions = choices.asked(tool_call, params.options)
+        questions = choices.questions_of(tool_call, params.options)
         if not questions:
             return False
         if choices.is_simple(questions):
@@ -314,7 +317,7 @@ class Client:
             decision = self._elicitations.decision(choices.form(questions))
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
-        elif self._too_many(session):
+        elif self._has_too_many_questions(session):
             decision.resolve(CANCELLED, "limit")
         cancel_with(call, decision)
         answer_by(decision, call, choices.response(questions, decision, params.options))
@@ -327,7 +330,7 @@ class Client:
         session.notice("warning", text)
         session.event("AcpNotice", severity="warning", title=text)
 
-    def _too_many(self, session: Session) -> bool:
+    def _has_too_many_questions(self, session: Session) -> bool:
         """Return whether the session has the maximum of open questions. Report it once."""
         if len(session.decisions) < MOST_ASKED:
             return False
@@ -342,7 +345,7 @@ class Client:
         self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
     ) -> None:
         """Show an elicitation (v1/elicitation): the user fills in, accepts or declines."""
-        if session is not None and self._too_many(session):
+        if session is not None and self._has_too_many_questions(session):
             call.answer(response(CANCELLED))
             return
         answer_by(self._elicitations.create(session, params, call), call, response)

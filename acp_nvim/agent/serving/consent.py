@@ -30,7 +30,7 @@ OPTIONS: Final = (
 OnAnswer: TypeAlias = Callable[[bool | None], None]
 
 
-class Words(Struct, frozen=True):
+class QuestionTexts(Struct, frozen=True):
     """Texts of the questions about one kind of file."""
 
     title: str
@@ -40,7 +40,7 @@ class Words(Struct, frozen=True):
     """Line for the chat after an agreement."""
 
 
-SERVERS: Final = Words(wording.PASS_ON, OPTIONS, wording.MCP_ALLOWED)
+SERVERS: Final = QuestionTexts(wording.PASS_ON, OPTIONS, wording.MCP_ALLOWED)
 
 
 class Project(Struct, frozen=True):
@@ -74,7 +74,7 @@ class Consent:
         self,
         failed: Callable[[str], None] = lambda _: None,
         path: Callable[[], Path | None] = lambda: None,
-        words: Words = SERVERS,
+        words: QuestionTexts = SERVERS,
     ) -> None:
         """`failed` receives the reason if an answer cannot be stored.
 

@@ -135,7 +135,7 @@ class Elicitations:
                 if count <= LISTED:
                     options, details = [_open(params), *options], _fields(params)
             case schema.ElicitationUrlMode():
-                kind, details = "url", addresses.described(params.url)
+                kind, details = "url", addresses.describe_address(params.url)
                 options = [_DECLINE, _DISMISS]
                 if addresses.safe(params.url):
                     options = [Option("accept", wording.OPTION_OPEN, "allow_once"), *options]
@@ -165,7 +165,7 @@ def _open(params: schema.ElicitationFormMode) -> Option:
 def _fields(params: schema.ElicitationFormMode) -> list[str]:
     form = params.requested_schema
     about = [text for text in (given(form.title), given(form.description)) if text]
-    asked = ((it.label, forms.wanted(it)) for it in forms.fields(form))
+    asked = ((it.label, forms.describe_accepted(it)) for it in forms.fields(form))
     return [*about, *(f"{label}: {accepts}" if accepts else label for label, accepts in asked)]
 
 

@@ -50,7 +50,7 @@ class Extensions:
 
     def notify(self, method: str, params: msgspec.Raw, agent: str, session: int | None) -> None:
         context = {"agent": agent, "method": method, "session": session, "request": False}
-        self._tell(_decoded(params), context)
+        self._tell(_decode_params(params), context)
 
     async def request(
         self, method: str, params: msgspec.Raw, agent: str, session: int | None, call: IncomingCall
@@ -63,7 +63,7 @@ class Extensions:
         number = next(self._numbers)
         event, answers = self._open[number] = anyio.Event(), []
         try:
-            answer = await self._ask(number, _decoded(params), context)
+            answer = await self._ask(number, _decode_params(params), context)
             if isinstance(answer, dict) and answer.get("later"):
                 await event.wait()
                 answer = answers[0]
@@ -82,12 +82,12 @@ class Extensions:
 
 def session_of(params: msgspec.Raw) -> str | None:
     """Return the session id in the params of an extension, if they have one."""
-    value = _decoded(params)
+    value = _decode_params(params)
     found = value.get("sessionId") if isinstance(value, dict) else None
     return found if isinstance(found, str) else None
 
 
-def _decoded(params: msgspec.Raw) -> Any:
+def _decode_params(params: msgspec.Raw) -> Any:
     return msgspec.json.decode(params) if bytes(params) else None
 
 

@@ -35,7 +35,7 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     if not has_rules(session, settings):
         return None
     lists = settings.preset(session.root.preset).rules, settings.permission.rules
-    placed = _in_place(case, session, settings)
+    placed = _complete_case(case, session, settings)
     if all(lists) and any(rules.decide(wanted, placed) == "deny" for wanted in lists):
         return "deny"
     action = rules.decide([*lists[0], *lists[1]], placed)
@@ -45,19 +45,19 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     return "ask" if guarded else action
 
 
-def _in_place(case: Case, session: Session, settings: Settings) -> Case:
+def _complete_case(case: Case, session: Session, settings: Settings) -> Case:
     """Return the case completed from the file system."""
     written = [
         path
         for command in case.commands
-        for path in rules.written_by(command, _directory(command, session))
+        for path in rules.redirect_targets(command, _directory(command, session))
     ]
     return msgspec.structs.replace(
         case,
         cwd=session.cwd,
         roots=session.roots,
         real={path: _spellings(path, session.roots) for path in [*case.paths, *written]},
-        away=any(leaves(command, session) for command in case.commands),
+        away=any(leaves_session(command, session) for command in case.commands),
         guarded=[path for path in written if _is_guarded(path, session, settings)],
         outside=_outside(case.paths, session, settings),
     )
@@ -79,10 +79,10 @@ def _spellings(path: str, roots: Sequence[str]) -> list[str]:
     The session's directory and the user's home may be links, and rules name files through them.
     """
     real = _real(path)
-    return [real, *_below_names(real, [*roots, str(Path.home())])]
+    return [real, *_paths_below_names(real, [*roots, str(Path.home())])]
 
 
-def _below_names(real: str, names: Sequence[str]) -> Iterator[str]:
+def _paths_below_names(real: str, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         stem = _real(name).rstrip(os.sep)
         if name != stem and (real == stem or real.startswith(stem + os.sep)):
@@ -94,13 +94,13 @@ def _real(path: str) -> str:
     return path if "\0" in path else os.path.realpath(path)
 
 
-def leaves(command: Command, session: Session) -> bool:
+def leaves_session(command: Command, session: Session) -> bool:
     """Return whether a command leaves the session's directories, by its `cwd` or a `cd` in its
     line."""
     at = _directory(command, session)
     if command.cwd is not None and not _is_inside(at, session):
         return True
-    for entered in rules.entered(command):
+    for entered in rules.entered_directories(command):
         if entered is None:
             return True
         as_linked = os.path.join(at, entered)  # noqa: PTH118

@@ -94,9 +94,9 @@ class KeptRules:
 
         def made(data: bytes | None) -> bytes:
             rules = dict(_decoded(data or b"{}"))
-            kept = change(rules.pop(os.path.realpath(cwd), ()))
-            if kept:
-                rules[os.path.realpath(cwd)] = kept
+            rules_kept = change(rules.pop(os.path.realpath(cwd), ()))
+            if rules_kept:
+                rules[os.path.realpath(cwd)] = rules_kept
             return msgspec.json.encode(rules) + b"\n"
 
         try:

@@ -30,13 +30,13 @@ class Overwrites:
     def tool_call(self, session: Session, call: ToolCall) -> None:
         """Read the files of a call that is not finished: a finished call has changed them."""
         if not call.is_finished and any(self._unknown(call)):
-            self._tasks.start_soon(self._look, session, call)
+            self._tasks.start_soon(self._record_old_texts, session, call)
 
     def _unknown(self, call: ToolCall) -> Iterator[str]:
         known = call.before or {}
         return (diff.path for diff in without_old(call) if diff.path not in known)
 
-    async def _look(self, session: Session, call: ToolCall) -> None:
+    async def _record_old_texts(self, session: Session, call: ToolCall) -> None:
         for path in dict.fromkeys(self._unknown(call)):
             try:
                 text = await self._live(_real(session.cwd, path))

@@ -30,7 +30,7 @@ from acp_nvim.files.files import Files
 from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.files.writes.file_writer import FileWriter, Refused
 from acp_nvim.protocol import schema, updates
-from acp_nvim.protocol.fence import quoted
+from acp_nvim.protocol.fence import fence_text
 from acp_nvim.render.rows import ends
 from acp_nvim.render.text import path_line, visible
 from acp_nvim.session.calls.tool_calls import ToolCall
@@ -41,7 +41,7 @@ from acp_nvim.session.questions.proposals import (
     Change,
     PlacedPatch,
     Proposal,
-    amended,
+    amended_text,
     changes_of,
     overlay,
     pieces,
@@ -54,15 +54,15 @@ from acp_nvim.session.session import Session
 class Amendment(msgspec.Struct):
     """The user's version of one file of an allowed permission.
 
-    Once the agent has begun to write, ``agents`` is the agent's text and ``written`` the text that
-    replaces it. ``landed``: the file contains that text.
+    Once the agent has begun to write, `agent_text` is the agent's text, and `replacement` the text
+    that replaces it. `is_in_file` is set once the file contains the replacement.
     """
 
     proposal: Proposal
     text: Text
-    agents: Text | None = None
-    written: Text | None = None
-    landed: bool = False
+    agent_text: Text | None = None
+    replacement: Text | None = None
+    is_in_file: bool = False
 
 
 class ProposedEdits:
@@ -161,14 +161,14 @@ class ProposedEdits:
         shown = self._shown.get(decision, {})
         for path, proposal in shown.items():
             content = texts.get(path)
-            text = proposal.text if content is None else clean(amended(proposal.text, content))
+            text = proposal.text if content is None else clean(amended_text(proposal.text, content))
             if text != proposal.text:
                 self._made.setdefault(session.n, []).append(Amendment(proposal, text))
 
     def _waiting(self, session: Session, real: str) -> Iterator[Amendment]:
         for amendment in self._made.get(session.n, ()):
             proposal = amendment.proposal
-            if proposal.path == real and proposal.whole and not amendment.landed:
+            if proposal.path == real and proposal.whole and not amendment.is_in_file:
                 yield amendment
 
     def apply(self, session: Session, real: str, text: Text) -> Text:
@@ -176,18 +176,18 @@ class ProposedEdits:
         amendment = next(self._waiting(session, real), None)
         if amendment is None:
             return text
-        amendment.agents = text
-        amendment.written = overlay(amendment.proposal.text, amendment.text, text)
-        return amendment.written
+        amendment.agent_text = text
+        amendment.replacement = overlay(amendment.proposal.text, amendment.text, text)
+        return amendment.replacement
 
     def agent_text(self, session: Session, real: str) -> Text | None:
         """Return the agent's text while an amended text is written instead of it, else None."""
         amendment = next(self._waiting(session, real), None)
-        return amendment.agents if amendment else None
+        return amendment.agent_text if amendment else None
 
     def on_written(self, session: Session, real: str) -> None:
         for amendment in self._waiting(session, real):
-            amendment.landed = True
+            amendment.is_in_file = True
             return
 
     # ---- end of a turn
@@ -206,8 +206,10 @@ class ProposedEdits:
         async with self._live.hold(*paths):
             del self._made[session.n]
             for amendment in made:
-                has_amendment = amendment.landed and await self._has_amendment(amendment)
-                await self._tell(session, amendment, has_amendment or await self._merge(amendment))
+                has_amendment = amendment.is_in_file and await self._has_amendment(amendment)
+                await self._report_to_agent(
+                    session, amendment, has_amendment or await self._merge(amendment)
+                )
 
     async def _merge(self, amendment: Amendment) -> bool:
         """Merge an amendment into the agent's text as an edit by the user.
@@ -229,24 +231,24 @@ class ProposedEdits:
                     await self._writer.write(path, live, after)
         except (Refused, Refusal):
             return False
-        amendment.agents, amendment.written = live, after
+        amendment.agent_text, amendment.replacement = live, after
         files.ledger.record_user_edit(path, after)
         files.checkpoints.record(path, live, after, agent=False)
         files.pending_view.refresh(path)
         return True
 
-    async def _tell(self, session: Session, amendment: Amendment, kept: bool) -> None:
+    async def _report_to_agent(self, session: Session, amendment: Amendment, is_kept: bool) -> None:
         path, before, after = amendment.proposal.path, amendment.proposal.text, amendment.text
-        if kept and amendment.agents is not None and amendment.written is not None:
-            before, after = amendment.agents, amendment.written
+        if is_kept and amendment.agent_text is not None and amendment.replacement is not None:
+            before, after = amendment.agent_text, amendment.replacement
         name = _name(session.cwd, path)
         patch = await to_thread.run_sync(unified.patch, name, before, after)
         if not patch:
             return
-        self._comments.note(session.n, quoted((KEPT if kept else LOST).format(name), patch))
-        words = KEPT_SHOWN if kept else LOST_SHOWN
+        self._comments.note(session.n, fence_text((KEPT if is_kept else LOST).format(name), patch))
+        words = KEPT_SHOWN if is_kept else LOST_SHOWN
         session.notice(
-            "info" if kept else "warning", wording.NOTE.format(file=Path(path).name, note=words)
+            "info" if is_kept else "warning", wording.NOTE.format(file=Path(path).name, note=words)
         )
 
     async def _has_amendment(self, amendment: Amendment) -> bool:
@@ -255,7 +257,7 @@ class ProposedEdits:
             live = await self._live.text(amendment.proposal.path)
         except Refusal:
             return False
-        return live != amendment.agents or amendment.agents == amendment.written
+        return live != amendment.agent_text or amendment.agent_text == amendment.replacement
 
 
 KEPT = (

@@ -23,7 +23,7 @@ from acp_nvim.session import subagents
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.calls.tool_calls import fit
 from acp_nvim.session.session import Session
-from acp_nvim.session.transcript.messages import joined, turn_text
+from acp_nvim.session.transcript.messages import join_chunks, turn_text
 from acp_nvim.session.updates import apply
 
 _read_update = codec.reader("session/update", "client")
@@ -203,7 +203,7 @@ class SessionRouter:
         for session_id, run in groupby(messages, _session_id):
             session = self.sessions.get(session_id)
             if session is None:
-                self._stray(session_id, map(_update, run))
+                self._store_early_updates(session_id, map(_update, run))
                 continue
             self.count_message(session)
             if session.retrying is not None:
@@ -220,7 +220,7 @@ class SessionRouter:
         Text is never longer than its JSON, so `size` bounds it.
         """
         updates = list(updates)
-        if session.status != "idle" and (text := joined(updates)) is not None:
+        if session.status != "idle" and (text := join_chunks(updates)) is not None:
             self._apply_each(session, (text,))
             return
         fits = size <= self._settings().limits.tool_output_bytes
@@ -260,9 +260,9 @@ class SessionRouter:
         equivalents = self._translate(params)
         for translated in equivalents:
             self.update(translated)
-        return None if equivalents else decoded("session/update", params, self._warnings)
+        return None if equivalents else decode_params("session/update", params, self._warnings)
 
-    def _stray(self, session_id: str, updates: Iterable[Any]) -> None:
+    def _store_early_updates(self, session_id: str, updates: Iterable[Any]) -> None:
         """Store updates for a session whose `session/new` is not answered yet."""
         if session_id in self._forgotten:
             return
@@ -300,13 +300,19 @@ class SessionRouter:
     def _apply_call(self, session: Session, update: Any) -> None:
         """Apply an update of a tool call, cut to the limit. Report the cut once for each call."""
         limit = self._settings().limits.tool_output_bytes
-        update, brought = fit(update, limit)
+        update, received_bytes = fit(update, limit)
         apply(session, update)
         call = session.tool_calls.get(update.tool_call_id)
-        if brought and call is not None and (session.n, call.index) not in self._reported_cuts:
+        if (
+            received_bytes
+            and call is not None
+            and (session.n, call.index) not in self._reported_cuts
+        ):
             self._reported_cuts.add((session.n, call.index))
             title = one_line(call.title or call.id, 60)
-            text = wording.OUTPUT_CUT.format(call=title, size=size(brought), limit=size(limit))
+            text = wording.OUTPUT_CUT.format(
+                call=title, size=size(received_bytes), limit=size(limit)
+            )
             self._report_limit("tool_output_bytes", text, session)
 
     def _unmuted_updates(
@@ -333,7 +339,7 @@ class SessionRouter:
         self._warnings.count("tool_call_update for an unknown id", tool_call_id)
 
 
-def decoded(method: str, params: msgspec.Raw, warnings: ProtocolWarnings) -> Any:
+def decode_params(method: str, params: msgspec.Raw, warnings: ProtocolWarnings) -> Any:
     """Return the params of a notification, or None if they are unreadable. Count deviations."""
     notes: list[str] = []
     try:

@@ -36,7 +36,7 @@ from acp_nvim.session import ids
 from acp_nvim.session.output.terminal import Terminal
 from acp_nvim.session.questions import variables
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
-from acp_nvim.session.questions.requests import Command as Told
+from acp_nvim.session.questions.requests import Command as RequestedCommand
 from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.questions.rules import Case
 from acp_nvim.session.session import Session
@@ -86,7 +86,7 @@ class AgentTerminals:
         self._reaper = reaper
         self._env = env
         self._live: dict[str, _Live] = {}
-        self._allowed: set[tuple[int, Told]] = set()
+        self._allowed: set[tuple[int, RequestedCommand]] = set()
         self._used: set[str] = set()
         self._closed = False
 
@@ -316,17 +316,17 @@ async def _answer(response: schema.TerminalOutputResponse) -> schema.TerminalOut
     return response
 
 
-def _is_shown_by(told: Told, wanted: Told, session: Session) -> bool:
+def _is_shown_by(shown: RequestedCommand, requested: RequestedCommand, session: Session) -> bool:
     """Return whether a permission has shown this command to the user.
 
-    `told` is the command of the permission. The wanted one may have nothing in addition that
+    `shown` is the command of the permission. The wanted one may have nothing in addition that
     changes its effect.
     """
-    here = told.cwd or session.cwd
+    here = shown.cwd or session.cwd
     return (
-        told.line == wanted.line
-        and wanted.cwd == os.path.normpath(os.path.join(session.cwd, here))  # noqa: PTH118
-        and (told.env == wanted.env or variables.are_harmless(wanted.env))
+        shown.line == requested.line
+        and requested.cwd == os.path.normpath(os.path.join(session.cwd, here))  # noqa: PTH118
+        and (shown.env == requested.env or variables.are_harmless(requested.env))
     )
 
 

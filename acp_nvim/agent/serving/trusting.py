@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from acp_nvim.agent.serving.judging import leaves
+from acp_nvim.agent.serving.judging import leaves_session
 from acp_nvim.agent.settings import Settings
 from acp_nvim.files.bytes import guard
 from acp_nvim.patterns import late
@@ -65,11 +65,11 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
         return False
     paths = named_paths(call, session.cwd)
     if not paths and not commands:
-        paths = _placed(_words(call), session.cwd)
+        paths = _possible_paths(_words(call), session.cwd)
     if call.kind != "edit":
-        paths += _placed(_texts(call.raw_input), session.cwd)
+        paths += _possible_paths(_texts(call.raw_input), session.cwd)
     for command in commands:
-        paths += _placed(_words_of(command), os.path.join(session.cwd, command.cwd or ""))  # noqa: PTH118
+        paths += _possible_paths(_words_of(command), os.path.join(session.cwd, command.cwd or ""))  # noqa: PTH118
     paths = list(dict.fromkeys(paths))
     if len(paths) > guard.MAX_NAMED or any("\0" in path for path in paths):
         return False
@@ -79,7 +79,7 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
 def _is_plain(command: Command, session: Session) -> bool:
     """Return whether every shell reads a command alike, inside the session's directories."""
     is_readable = rules.plain(command) is not None and variables.are_harmless(command.env)
-    return is_readable and not leaves(command, session)
+    return is_readable and not leaves_session(command, session)
 
 
 def _words_of(command: Command) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _texts(raw: Any) -> Iterator[str]:
             yield value
 
 
-def _placed(words: Iterable[str], cwd: str) -> list[str]:
+def _possible_paths(words: Iterable[str], cwd: str) -> list[str]:
     """Return the absolute paths that words may mean, also as a part of `--option=path`.
 
     Network addresses are not paths.

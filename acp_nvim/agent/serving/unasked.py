@@ -11,7 +11,7 @@ from acp_nvim.session.questions.decisions import Decision, Option
 from acp_nvim.session.session import Session
 
 
-def unasked(
+def option_without_question(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> tuple[Option, str] | None:
     """Return the option to choose without a question, and its reason for the chat, or None to

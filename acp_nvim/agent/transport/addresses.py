@@ -18,7 +18,7 @@ _LOOPBACK: Final = re.compile(r"localhost|127(?:\.\d+){3}|::1")
 _PORTS: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 
 
-def shown(url: str) -> str:
+def display_address(url: str) -> str:
     """Return the address for display: without user, password, query and fragment."""
     try:
         parts = urlsplit(url)
@@ -46,7 +46,7 @@ def is_here(url: str) -> bool:
         return False
 
 
-def checked(url: str) -> str:
+def check_address(url: str) -> str:
     """Return the address of a server. Raise TransportError if it is invalid."""
     try:
         _, host, _ = origin(url)
@@ -71,7 +71,9 @@ def secrets(url: str) -> Iterator[str]:
     yield from (value for _, value in parse_qsl(parts.query) if value)
 
 
-def expanded(headers: Mapping[str, str], env: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
+def expand_headers(
+    headers: Mapping[str, str], env: Mapping[str, str]
+) -> tuple[dict[str, str], set[str]]:
     """Return the headers with `$ENV{NAME}` expanded, and all values that must not be logged.
 
     Raise TransportError, which names header and variable, never a value.

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, cast
 import httpx
 
 from acp_nvim import wording
-from acp_nvim.agent.transport.addresses import shown
+from acp_nvim.agent.transport.addresses import display_address
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.sse import HEAD
 
@@ -31,16 +31,16 @@ class Body(NamedTuple):
 
 async def read(response: httpx.Response, limit: int) -> Body:
     """Return a body of at most ``limit`` bytes. Raise TransportError and httpx.HTTPError."""
-    held: list[bytes] = []
+    pieces_held: list[bytes] = []
     head, size = b"", 0
     async with aclosing(pieces(response)) as body:
         async for piece in body:
-            held.append(piece)
+            pieces_held.append(piece)
             head += piece[: HEAD - len(head)]
             size += len(piece)
             if size > limit:
                 return Body(head, is_whole=False)
-    return Body(b"".join(held), is_whole=True)
+    return Body(b"".join(pieces_held), is_whole=True)
 
 
 async def pieces(response: httpx.Response) -> AsyncGenerator[bytes]:
@@ -69,5 +69,5 @@ async def pieces(response: httpx.Response) -> AsyncGenerator[bytes]:
 
 
 def _unreadable(response: httpx.Response, reason: str) -> TransportError:
-    text = wording.WHY_NOT_SPOKEN.format(url=shown(str(response.url)), reason=reason)
+    text = wording.WHY_NOT_SPOKEN.format(url=display_address(str(response.url)), reason=reason)
     return TransportError(text, again=False)

@@ -18,7 +18,7 @@ import httpx
 
 from acp_nvim import wording
 from acp_nvim.agent.transport import bodies, failures
-from acp_nvim.agent.transport.addresses import shown
+from acp_nvim.agent.transport.addresses import display_address
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.remote import Address
 from acp_nvim.agent.transport.sse import Event, EventReader
@@ -51,16 +51,16 @@ class EventStream:
         url: Callable[[], str],
         headers: Mapping[str, str],
         address: Address,
-        came: Callable[[Event], Awaitable[None]],
-        gone: Callable[[TransportError], None],
+        on_event: Callable[[Event], Awaitable[None]],
+        on_end: Callable[[TransportError], None],
     ) -> None:
-        """``came`` is awaited with each event. ``gone`` is called when the stream is given up."""
+        """`on_event` is awaited with each event, `on_end` is called once the stream is given up."""
         self._client = client
         self._url = url
         self._headers = headers
         self._address = address
-        self._came = came
-        self._gone = gone
+        self._on_event = on_event
+        self._on_end = on_end
         self._last_id: str | None = None
         self._opened = asyncio.Event()
         """Set once the stream is open, will not open, or has taken `OPENING_S`."""
@@ -89,7 +89,7 @@ class EventStream:
             await self._run()
         except TransportError as error:
             self.over = True
-            self._gone(error)
+            self._on_end(error)
         finally:
             self.over = True
             self.is_open = False
@@ -143,7 +143,7 @@ class EventStream:
                 for event in reader.feed(piece):
                     self._last_id = event.id if event.id is not None else self._last_id
                     self._heard += 1
-                    await self._came(event)
+                    await self._on_event(event)
         return TransportError(wording.WHY_CONNECTION_ENDED)
 
     def _check(self, response: httpx.Response) -> TransportError | None:
@@ -158,7 +158,8 @@ class EventStream:
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind != KIND:
             text = wording.WHY_NOT_SPOKEN.format(
-                url=shown(self._url()), reason=wording.WHY_NO_STREAM.format(kind=kind or "nothing")
+                url=display_address(self._url()),
+                reason=wording.WHY_NO_STREAM.format(kind=kind or "nothing"),
             )
             raise TransportError(text, again=False)
         return None

@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import urljoin
 
 from acp_nvim import wording
-from acp_nvim.agent.transport.addresses import origin, shown
+from acp_nvim.agent.transport.addresses import display_address, origin
 from acp_nvim.agent.transport.base import TransportError
 
 LATER: Final = (404, 408, 409, 425, 429)
@@ -29,7 +29,7 @@ REDIRECTS: Final = (301, 302, 307, 308)
 
 def status_error(url: str, status: int, headers: Mapping[str, str]) -> TransportError:
     """Return the error for a response with that status."""
-    where = shown(url)
+    where = display_address(url)
     if status == 401:
         return TransportError(wording.WHY_NOT_ADMITTED.format(url=where), again=False)
     if status == 403:
@@ -58,15 +58,15 @@ def unreachable(url: str, error: BaseException) -> TransportError:
     certificate = _cause(error, ssl.SSLCertVerificationError)
     if certificate is not None:
         reason = getattr(certificate, "verify_message", "") or str(certificate)
-        text = wording.WHY_CERTIFICATE.format(url=shown(url), reason=reason)
+        text = wording.WHY_CERTIFICATE.format(url=display_address(url), reason=reason)
         return TransportError(text, again=False)
     if _cause(error, TimeoutError) is not None:
-        return TransportError(wording.WHY_NO_ANSWER.format(url=shown(url)))
+        return TransportError(wording.WHY_NO_ANSWER.format(url=display_address(url)))
     reason = next(filter(None, map(_words, _causes(error))), "") or str(error)
     reason = reason or type(error).__name__
     starts = _cause(error, ConnectionRefusedError) is not None  # nothing listens there yet
     return TransportError(
-        wording.WHY_UNREACHABLE.format(url=shown(url), reason=reason), soon=starts
+        wording.WHY_UNREACHABLE.format(url=display_address(url), reason=reason), soon=starts
     )
 
 
@@ -110,6 +110,6 @@ def redirect_target(url: str, location: str) -> str:
     except ValueError:
         same = False
     if not same:
-        text = wording.WHY_REDIRECTED.format(url=shown(url), other=shown(other))
+        text = wording.WHY_REDIRECTED.format(url=display_address(url), other=display_address(other))
         raise TransportError(text, again=False)
     return other

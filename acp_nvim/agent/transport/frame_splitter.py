@@ -64,10 +64,10 @@ class FrameSplitter:
         at = 0
         while at < len(data):
             if self._in_piece:
-                taken = data[at : at + self._in_piece]
-                self._in_piece -= len(taken)
-                at += len(taken)
-                yield taken
+                piece = data[at : at + self._in_piece]
+                self._in_piece -= len(piece)
+                at += len(piece)
+                yield piece
             elif self._in_frame:
                 yield self._next_fragment(0)
             else:

@@ -20,7 +20,7 @@ import httpx
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.transport import bodies, envelopes, failures, tls
-from acp_nvim.agent.transport.addresses import is_here, shown
+from acp_nvim.agent.transport.addresses import display_address, is_here
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.envelopes import Envelope
 from acp_nvim.agent.transport.event_stream import EventStream, Streams
@@ -67,7 +67,7 @@ class Answer(NamedTuple):
         return 200 <= self.status < 300
 
 
-class Untaken(NamedTuple):
+class PendingPrompt(NamedTuple):
     """Prompt whose POST has no response yet."""
 
     message: Envelope
@@ -91,7 +91,7 @@ class HttpTransport:
         """Open requests of the agent: id -> the session whose header the answer needs."""
         self._opening: dict[object, str] = {}
         """Client requests that open a session: id -> the session they name."""
-        self._untaken: dict[object, Untaken] = {}
+        self._pending_prompts: dict[object, PendingPrompt] = {}
         """Prompts that the server has not visibly accepted, by id."""
         self._client: httpx.AsyncClient | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -166,27 +166,27 @@ class HttpTransport:
         if message.is_answer:
             session = self._asked.pop(_key(message.id), session)
         if message.method == "session/cancel":
-            self._take_back(message)
+            self._abort_prompts(message)
         if message.method in envelopes.OPENING and session is not None:
             self._opening[_key(message.id)] = session
         posting = asyncio.current_task()
         if message.method == "session/prompt" and session is not None and posting is not None:
-            self._untaken[_key(message.id)] = Untaken(message, session, posting)
+            self._pending_prompts[_key(message.id)] = PendingPrompt(message, session, posting)
         try:
             for stream in dict.fromkeys((None, session)):
                 await self._streams.of(stream).wait_open()
             await self._deliver(line, message, session, gone)
         finally:
-            self._untaken.pop(_key(message.id), None)
+            self._pending_prompts.pop(_key(message.id), None)
 
-    def _take_back(self, cancel: Envelope) -> None:
+    def _abort_prompts(self, cancel: Envelope) -> None:
         """End the POSTs of a cancelled session's prompts, which may never finish.
 
         The cancel is still posted, because the prompts may have arrived.
         """
-        for id, prompt in list(self._untaken.items()):
+        for id, prompt in list(self._pending_prompts.items()):
             if prompt.session == cancel.session:
-                del self._untaken[id]
+                del self._pending_prompts[id]
                 prompt.posting.cancel()
                 self._put(envelopes.refusal(prompt.message, REQUEST_CANCELLED, NOT_TAKEN))
 
@@ -214,7 +214,7 @@ class HttpTransport:
             if self._lost is not None or pause is None:
                 break
             await anyio.sleep(max(pause, after))
-        self._lose(TransportError(wording.WHY_NO_ANSWER.format(url=shown(self._url))))
+        self._lose(TransportError(wording.WHY_NO_ANSWER.format(url=display_address(self._url))))
 
     async def _request(
         self, line: bytes, session: str | None, gone: asyncio.Event
@@ -267,7 +267,7 @@ class HttpTransport:
         """Post `initialize`, whose response contains the answer and the connection's id."""
         answer = await self._request(line, None, gone)
         if answer is None:
-            self._lose(TransportError(wording.WHY_NO_ANSWER.format(url=shown(self._url))))
+            self._lose(TransportError(wording.WHY_NO_ANSWER.format(url=display_address(self._url))))
             return
         if answer.is_success and not answer.body.is_whole:
             text = wording.WHY_ANSWER_TOO_LONG.format(limit=self._address.message_bytes)
@@ -283,7 +283,7 @@ class HttpTransport:
             self._streams.of(None)
         elif answer.is_success:
             reason = wording.WHY_NO_CONNECTION_ID
-            text = wording.WHY_NOT_SPOKEN.format(url=shown(self._url), reason=reason)
+            text = wording.WHY_NOT_SPOKEN.format(url=display_address(self._url), reason=reason)
             self._lose(TransportError(text, again=False))
             return
         self._put(answer.body.data)
@@ -342,7 +342,7 @@ class HttpTransport:
     async def _on_event(self, event: Event, session: str | None) -> None:
         """Receive a message from a stream. Wait until there is room for more."""
         message = envelopes.read(event.data) if event.is_whole else Envelope()
-        if self._untaken:
+        if self._pending_prompts:
             self._mark_accepted(message.session or session)
         if message.is_request and (about := message.session or session):
             self._asked[_key(message.id)] = about
@@ -361,9 +361,9 @@ class HttpTransport:
         """Mark the session's prompts as accepted: the agent is working, whatever the POST
         returns.
         """
-        for id, prompt in list(self._untaken.items()):
+        for id, prompt in list(self._pending_prompts.items()):
             if prompt.session == session:
-                del self._untaken[id]
+                del self._pending_prompts[id]
 
     def _put(self, data: bytes) -> None:
         # In JSON, line ends can only be white space.

@@ -21,7 +21,7 @@ import anyio
 from acp_nvim import wording
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.stderr import StderrRing
-from acp_nvim.agent.transport.addresses import checked, scheme_of
+from acp_nvim.agent.transport.addresses import check_address, scheme_of
 from acp_nvim.agent.transport.base import TransportError
 
 GROUP: Final = "acp_nvim.transports"
@@ -147,7 +147,7 @@ def _scheme_error(scheme: str, reason: str) -> TransportError:
 
 def address_of(address: Address) -> str:
     """Check an address and return its URL. Raise TransportError."""
-    return checked(address.url)
+    return check_address(address.url)
 
 
 class RemoteAgent:
@@ -167,7 +167,7 @@ class RemoteAgent:
         try:
             await self._transport.start()
         except Exception as error:
-            raise _as_loss(error) from error
+            raise _as_transport_error(error) from error
 
     @property
     def pid(self) -> None:
@@ -208,7 +208,7 @@ class RemoteAgent:
             with anyio.CancelScope() as self._receiving:
                 data = await self._transport.receive()
         except Exception as error:
-            self._lose(_as_loss(error))
+            self._lose(_as_transport_error(error))
         if not data:
             self._lose(TransportError(wording.WHY_CONNECTION_ENDED))
         return data
@@ -220,7 +220,7 @@ class RemoteAgent:
         try:
             self._transport.send(data)
         except Exception as error:  # from a third-party transport
-            self._remarks.feed(f"{_as_loss(error)}\n".encode())
+            self._remarks.feed(f"{_as_transport_error(error)}\n".encode())
 
     async def wait(self) -> Exit:
         """Wait forever: a remote agent's end is not known."""
@@ -234,7 +234,7 @@ class RemoteAgent:
             with anyio.move_on_after(STOP_S):
                 await self._transport.aclose()
         except Exception as error:
-            self._remarks.feed(f"{_as_loss(error)}\n".encode())
+            self._remarks.feed(f"{_as_transport_error(error)}\n".encode())
         finally:
             if self._receiving is not None:  # even if its end was not received
                 self._receiving.cancel()
@@ -254,7 +254,7 @@ class RemoteAgent:
             self._lost = error
 
 
-def _as_loss(error: Exception) -> TransportError:
+def _as_transport_error(error: Exception) -> TransportError:
     if isinstance(error, TransportError):
         return error
     reason = f"{type(error).__name__}: {error}"

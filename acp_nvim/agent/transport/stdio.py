@@ -262,7 +262,7 @@ class StdioTransport:
         await self.stop()
 
     @property
-    def _started(self) -> _Running:
+    def _started_process(self) -> _Running:
         assert self._running is not None
         return self._running
 
@@ -288,7 +288,7 @@ class StdioTransport:
     async def _end_tree(self) -> None:
         try:
             # Before any process ends: afterwards its descendants cannot be found.
-            await self._started.tree.scan()
+            await self._started_process.tree.scan()
             self._close_stdin()
             with anyio.move_on_after(self._kill_s):
                 await self._pipes.exited.wait()
@@ -303,8 +303,8 @@ class StdioTransport:
             if not self._is_gone():
                 self._kill()
             self._pipes.end()
-            self._started.child.close()
-            self._reaper.remove(self._started.pid)
+            self._started_process.child.close()
+            self._reaper.remove(self._started_process.pid)
 
     def _close_stdin(self) -> None:
         self._write_all()
@@ -312,24 +312,24 @@ class StdioTransport:
             self._pipes.stdin.close()
 
     async def _signal(self, number: signal.Signals) -> None:
-        await self._started.tree.scan()
+        await self._started_process.tree.scan()
         if number == signal.SIGKILL:
             self._kill()
         elif sys.platform == "win32":
-            self._started.child.terminate()
+            self._started_process.child.terminate()
         else:
-            self._started.tree.signal(number)
+            self._started_process.tree.signal(number)
         await true_within(self._is_gone, self._kill_s)
 
     def _kill(self) -> None:
         if sys.platform == "win32":
             with contextlib.suppress(ProcessLookupError):
-                self._started.child.kill()
+                self._started_process.child.kill()
         else:
-            self._started.tree.signal(signal.SIGKILL)
+            self._started_process.tree.signal(signal.SIGKILL)
 
     def _is_gone(self) -> bool:
-        return self._pipes.exit is not None and not self._started.tree.alive()
+        return self._pipes.exit is not None and not self._started_process.tree.alive()
 
     def __repr__(self) -> str:
         state = self.exit or ("ending" if self._ending else "running")

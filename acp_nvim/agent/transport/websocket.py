@@ -24,7 +24,7 @@ from websockets.exceptions import (
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.transport import cookies, failures, tls
-from acp_nvim.agent.transport.addresses import is_here, shown
+from acp_nvim.agent.transport.addresses import display_address, is_here
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.frame_splitter import FrameSplitter
 from acp_nvim.agent.transport.remote import Address, address_of
@@ -232,5 +232,5 @@ class _Connect(connect):
 
 def _not_spoken(url: str, error: Exception, *, again: bool) -> TransportError:
     reason: Any = error.__cause__ or error
-    text = wording.WHY_NOT_SPOKEN.format(url=shown(url), reason=reason)
+    text = wording.WHY_NOT_SPOKEN.format(url=display_address(url), reason=reason)
     return TransportError(text, again=again)

@@ -36,9 +36,9 @@ from acp_nvim.protocol.jsonrpc import (
     Id,
     Notification,
     Peer,
+    PromptInsertion,
     Request,
     Response,
-    Taken,
     Updates,
     Violation,
 )
@@ -162,7 +162,7 @@ class Endpoint:
         """
         if self.closed is not None:
             raise ConnectionClosed(self.closed)
-        id, line = self._peer.request(*self._translation.leaves(method, params))
+        id, line = self._peer.request(*self._translation.translate_outgoing(method, params))
         self._translation.on_sent(id, method, params)
         session_id = getattr(params, "session_id", None)
         session_id = session_id if isinstance(session_id, str) else None
@@ -196,7 +196,7 @@ class Endpoint:
         if self._translation.is_request_only(method) and self.closed is None:
             self.begin(method, params)
             return
-        self._send(self._peer.notify(*self._translation.leaves(method, params)))
+        self._send(self._peer.notify(*self._translation.translate_outgoing(method, params)))
 
     def cancel(self, call: OutgoingCall) -> None:
         """Send a cancel request. The answer may still come and be valid."""
@@ -236,24 +236,24 @@ class Endpoint:
 
     def _handle(self, events: list[Event]) -> bool:
         """Handle events in order. Return whether all were notifications."""
-        notify, told = self._handler.on_notification, 0
+        notify, byte_count = self._handler.on_notification, 0
         if self._translation.active:
             events = self._translation.events(events)
         for event in events:
             if self.closed is not None:
                 break
             if type(event) is Updates:
-                told += 1
+                byte_count += 1
                 self._run_guarded(self._handler.on_updates, event.messages, event.size)
             elif type(event) is Notification and event.method != CANCEL:
-                told += 1
+                byte_count += 1
                 try:
                     notify(event.method, event.params)
                 except Exception as error:
                     self._handler.on_error(error)
             else:
                 self._handle_rare(event)
-        return told == len(events)
+        return byte_count == len(events)
 
     def _handle_rare(self, event: Event) -> None:
         match event:
@@ -265,8 +265,8 @@ class Endpoint:
                 self._on_violation(event)
             case Notification():
                 self._on_cancel(event)
-            case Taken():
-                self._on_taken(event)
+            case PromptInsertion():
+                self._on_insertion(event)
 
     def _on_violation(self, violation: Violation) -> None:
         if violation.reply is not None and not self._is_noise(violation.kind):
@@ -289,13 +289,13 @@ class Endpoint:
                     self._run_guarded(self._handler.on_notification, event.method, event.params)
                 case Updates():
                     self._run_guarded(self._handler.on_updates, event.messages, event.size)
-                case Taken():
-                    self._on_taken(event)
+                case PromptInsertion():
+                    self._on_insertion(event)
 
-    def _on_taken(self, taken: Taken) -> None:
-        call = self._outgoing.get(taken.id)
+    def _on_insertion(self, inserted: PromptInsertion) -> None:
+        call = self._outgoing.get(inserted.id)
         if call is not None:
-            self._run_guarded(call.insert, taken.message_id)
+            self._run_guarded(call.insert, inserted.message_id)
 
     def _finish_call(self, response: Response) -> None:
         call = self._outgoing.pop(response.id)

@@ -85,15 +85,15 @@ class Redactor:
     def text(self, text: str) -> str:
         """Return `text` without known secrets and strings that look like one."""
         if len(text) > SHORT_TEXT:
-            return self._long(text)
+            return self._redact_long_text(text)
         redacted = self._short_texts.get(text)
         if redacted is None:
             if len(self._short_texts) > SHORT_TEXTS:
                 self._short_texts.clear()
-            redacted = self._short_texts[text] = self._long(text)
+            redacted = self._short_texts[text] = self._redact_long_text(text)
         return redacted
 
-    def _long(self, text: str) -> str:
+    def _redact_long_text(self, text: str) -> str:
         if len(text) < SHORTEST_SECRET:
             return text
         if _is_json(text):
@@ -108,19 +108,19 @@ class Redactor:
         return self._plain(text)
 
     def _plain(self, text: str) -> str:
-        text = self._known(text)
+        text = self._replace_known_secrets(text)
         if self._sessions:
-            text = self._shortened(text)
+            text = self._shorten_session_ids(text)
         text = secret_text.redact(text, REDACTED)
         return self._shapes.redact(text, REDACTED)
 
-    def _known(self, text: str) -> str:
+    def _replace_known_secrets(self, text: str) -> str:
         for secret in self._secrets:
             if secret in text:
                 text = text.replace(secret, REDACTED)
         return text
 
-    def _shortened(self, text: str) -> str:
+    def _shorten_session_ids(self, text: str) -> str:
         if len(self._sessions) > FEW_SESSIONS:
             return _WORD.sub(lambda m: _short(m[0]) if m[0] in self._sessions else m[0], text)
         for session in self._sessions:
@@ -238,13 +238,15 @@ class SecretsOnly(Redactor):
     """Redaction of known secret values only, for a user who wants to see the unmodified log."""
 
     def text(self, text: str) -> str:
-        return self._known(text)
+        return self._replace_known_secrets(text)
 
     def line(self, text: str, stream: str, whole: bool = True) -> str:
-        return self._known(text)
+        return self._replace_known_secrets(text)
 
     def _members(self, members: dict[str, Any]) -> dict[str, Any]:
-        return {self._known(key): self.value(member) for key, member in members.items()}
+        return {
+            self._replace_known_secrets(key): self.value(member) for key, member in members.items()
+        }
 
     def _items(self, items: list[Any], program: str = "") -> list[Any]:
         return [self.value(item) for item in items]
@@ -261,7 +263,7 @@ def variants(secrets: Iterable[str]) -> list[str]:
     every |= {line for it in every if "\n" in it for line in it.splitlines() if len(line) >= 16}
     spelled = set(every)
     for secret in every:
-        spelled |= _escaped(secret)
+        spelled |= _escaped_forms(secret)
         raw = secret.encode("utf-8", "surrogateescape")
         spelled |= {quote(raw, safe=""), quote(raw)}
         if len(raw) >= 8:
@@ -270,7 +272,7 @@ def variants(secrets: Iterable[str]) -> list[str]:
     return sorted(spelled, key=len, reverse=True)
 
 
-def _escaped(secret: str) -> set[str]:
+def _escaped_forms(secret: str) -> set[str]:
     if secret.isascii() and secret.isprintable() and not {'"', "\\"}.intersection(secret):
         return {secret}
     import json

@@ -104,10 +104,10 @@ def strength(name: str) -> Strength:
         return "strong"
     if "private" in words and "key" in words:
         return "strong"
-    return _last(name, words)
+    return _strength_of_last(name, words)
 
 
-def _last(name: str, words: list[str]) -> Strength:
+def _strength_of_last(name: str, words: list[str]) -> Strength:
     while len(words) > 1 and words[-1] in _SUFFIXES and words[-1] != "key":
         words = words[:-1]
     last, before = words[-1], words[-2] if len(words) > 1 else ""

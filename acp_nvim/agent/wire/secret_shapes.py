@@ -106,7 +106,7 @@ class Shapes:
         for keyword in self.keywords:
             if keyword in lowered:
                 for shape in self.by_keyword[keyword]:
-                    text = shape.pattern.sub(partial(_marked, shape, mark), text)
+                    text = shape.pattern.sub(partial(_mark_secret, shape, mark), text)
         return text
 
 
@@ -143,16 +143,16 @@ def every() -> Shapes:
     return Shapes(by_keyword)
 
 
-def _marked(shape: Shape, mark: str, found: re.Match[str]) -> str:
+def _mark_secret(shape: Shape, mark: str, match: re.Match[str]) -> str:
     """Mark the widest group, or the whole match if that group is too short to be the secret."""
-    spans = [found.span(group) for group in range(1, found.re.groups + 1)]
+    spans = [match.span(group) for group in range(1, match.re.groups + 1)]
     first, last = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
     if last - first < SHORTEST_GROUP:
-        first, last = found.span()
-    secret = found.string[first:last]
+        first, last = match.span()
+    secret = match.string[first:last]
     if mark in secret or (shape.entropy and entropy(secret) <= shape.entropy):
-        return found.group()
-    return found.string[found.start() : first] + mark + found.string[last : found.end()]
+        return match.group()
+    return match.string[match.start() : first] + mark + match.string[last : match.end()]
 
 
 def entropy(text: str) -> float:

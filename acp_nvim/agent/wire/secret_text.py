@@ -115,7 +115,7 @@ def redact(text: str, mark: str) -> str:
         text = _urls(text, mark)
     if "=" in lowered:
         text = _QUERY.sub(lambda found: _parameter(found, mark), text)
-    text = _named(text, mark)
+    text = _mark_named_values(text, mark)
     if "bearer" in lowered:
         text = _BEARER.sub(lambda m: m[1] + mark if _is_bearer(m[2]) else m[0], text)
     if "basic" in lowered:
@@ -167,14 +167,14 @@ def _databases(text: str, mark: str) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def _parameter(found: re.Match[str], mark: str) -> str:
-    name, value = found["name"], found["value"]
+def _parameter(match: re.Match[str], mark: str) -> str:
+    name, value = match["name"], match["value"]
     plain = name.lower().replace("-", "_")
     secret = (plain in _IN_QUERY and len(value) >= 10) or strength(name) is not None
-    return f"{found['start']}{name}={mark}" if secret and _HELD.match(value) is None else found[0]
+    return f"{match['start']}{name}={mark}" if secret and _HELD.match(value) is None else match[0]
 
 
-def _named(text: str, mark: str) -> str:
+def _mark_named_values(text: str, mark: str) -> str:
     """Mark the values of secret names. Each name is examined once."""
     pieces, at = [], 0
     for start, end in _names(text):
@@ -226,7 +226,7 @@ def _value(text: str, start: int, sep: re.Match[str]) -> tuple[int, int] | None:
         return _header(text, start, after)
     quote = _OPEN.match(text, after)
     if quote is not None:
-        first, last = _quoted(text, quote)
+        first, last = _quoted_span(text, quote)
         value, placeholder = text[first:last], _HELD.match(text[first:last])
     else:
         setting = _is_setting(name, sep[0]) and not text.startswith("$", after)
@@ -250,7 +250,7 @@ def _is_setting(name: str, sep: str) -> bool:
     return sep == "=" and name == name.upper()
 
 
-def _quoted(text: str, quote: re.Match[str]) -> tuple[int, int]:
+def _quoted_span(text: str, quote: re.Match[str]) -> tuple[int, int]:
     first, mark = quote.end(), quote[1]
     furthest = first + FAR
     last = text.find(mark, first, furthest)
@@ -272,7 +272,7 @@ def _header(text: str, start: int, after: int) -> tuple[int, int] | None:
     """Return the span of the rest of the line, or up to the quote that encloses the header."""
     quote = _OPEN.match(text, after)
     if quote is not None:
-        return _quoted(text, quote)
+        return _quoted_span(text, quote)
     if _CODE.match(text, after):
         return None
     opened = text[start - 1] if start and text[start - 1] in "\"'`" else None

@@ -169,7 +169,7 @@ class Recorded(NamedTuple):
         torn = self.torn
         open_lines: dict[Direction, list[bytes]] = {"in": [], "out": [], "err": []}
         last = 0.0
-        for last, direction, data in merge(*starmap(_entries, self.parts), key=_when):
+        for last, direction, data in merge(*starmap(_entries, self.parts), key=_time_of):
             first, *whole = data.split(b"\n")
             waiting = open_lines[direction]
             waiting.append(first)
@@ -194,7 +194,7 @@ def _entries(blocks: Iterable[_Block], entries: Iterable[Entry]) -> Iterator[Ent
     yield from entries
 
 
-def _when(entry: Entry) -> float:
+def _time_of(entry: Entry) -> float:
     return entry[0]
 
 
@@ -282,14 +282,14 @@ class _Cutter:
         return self._cut(data.split(b"\n"))
 
     def _cut(self, pieces: list[bytes]) -> bytes:
-        kept = []
+        kept_frames = []
         for number, piece in enumerate(pieces, 1):
             room = max(LINE_BYTES - self._open, 0)
             self._open += len(piece)
             if number < len(pieces):
                 mark = b"" if self._open <= LINE_BYTES else b" \xe2\x80\xa6[%d bytes]" % self._open
-                kept.append(piece[:room] + mark)
+                kept_frames.append(piece[:room] + mark)
                 self._open = 0
             else:
-                kept.append(piece[:room])
-        return b"\n".join(kept)
+                kept_frames.append(piece[:room])
+        return b"\n".join(kept_frames)

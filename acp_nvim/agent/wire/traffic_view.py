@@ -106,10 +106,12 @@ class _View:
         return f"{arrow} {method}{label}{duration}{' error' if failed else ''}", failed
 
     def _content(self, content: Raw) -> str:
-        text = self._redacted(content) if self._redactor is not None else _decoded(content)
+        text = (
+            self._redact_content(content) if self._redactor is not None else _decode_text(content)
+        )
         return one_line(text, SHOWN) if self._brief else visible(text).replace("\n", " ")
 
-    def _redacted(self, content: Raw) -> str:
+    def _redact_content(self, content: Raw) -> str:
         assert self._redactor is not None
         try:
             value: Any = msgspec.json.decode(content)
@@ -151,7 +153,7 @@ def _size(data: bytes) -> str:
     return size(int(cut.group(1)) if cut else len(data))
 
 
-def _decoded(data: bytes | Raw) -> str:
+def _decode_text(data: bytes | Raw) -> str:
     return bytes(data).decode("utf-8", "replace")
 
 

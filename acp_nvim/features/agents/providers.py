@@ -32,7 +32,7 @@ async def provider(host: Host, args: Args) -> None:
 
 async def _change(host: Host, connection: Connection, wanted: object) -> None:
     listed = await connection.agent.list_providers()
-    chosen = await _chosen(host, connection, listed, wanted)
+    chosen = await _choose_provider(host, connection, listed, wanted)
     if chosen is None:
         return
     actions = [wording.OPTION_PROVIDER_SET]
@@ -46,7 +46,7 @@ async def _change(host: Host, connection: Connection, wanted: object) -> None:
         host.echo("info", wording.PROVIDER_OFF.format(provider=chosen.provider_id))
 
 
-async def _chosen(
+async def _choose_provider(
     host: Host, connection: Connection, listed: Sequence[schema.ProviderInfo], wanted: object
 ) -> schema.ProviderInfo | None:
     if wanted:
@@ -105,9 +105,9 @@ async def _headers(host: Host) -> dict[str, str] | None:
         value = await host.asking.ask_secret(wording.ASK_HEADER.format(header=name))
         if value is None:
             return None
-        found[name] = _filled(value, agent_environment())
+        found[name] = _fill_placeholders(value, agent_environment())
     return None if names is None else found
 
 
-def _filled(value: str, env: Mapping[str, str]) -> str:
+def _fill_placeholders(value: str, env: Mapping[str, str]) -> str:
     return PLACEHOLDER.sub(lambda match: env.get(match[1], ""), value)

@@ -19,7 +19,7 @@ from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.checkpoints.store import StoreError
 from acp_nvim.files.ports import BufferText
-from acp_nvim.host.exports import written
+from acp_nvim.host.exports import write_lines
 from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message
@@ -39,7 +39,7 @@ async def blame(host: Host, args: Args) -> None:
     live = await host.workspace.files.buffers.read(Place(path, path))
     if not isinstance(live, BufferText):
         return
-    found = await _blamed(host, {path: live.text})
+    found = await _authors_by_path(host, {path: live.text})
     if found is not None:
         blamed = found[path]
         ranges = [number for one in blamed.ranges for number in one]
@@ -89,12 +89,12 @@ async def export(host: Host, args: Args) -> None:
     if ref and not args.get("file"):
         await _note(host, root, paths, ref)
         return
-    lines = _trace(root, await _blamed(host, await _texts(host, paths)) or {})
+    lines = _trace(root, await _authors_by_path(host, await _texts(host, paths)) or {})
     if not lines:
         host.echo("info", wording.BLAME_NOTHING)
     elif not args.get("file"):
         host.screen.push("show", "acp://blame-export", "json", lines)
-    elif written(host, Path(str(args["file"])), lines):
+    elif write_lines(host, Path(str(args["file"])), lines):
         host.echo("info", wording.BLAME_EXPORTED.format(path=args["file"]))
 
 
@@ -105,7 +105,7 @@ async def _note(host: Host, root: str, paths: list[str], ref: str) -> None:
     try:
         commit = await to_thread.run_sync(git_notes.head, root, os.environ)
         texts = await to_thread.run_sync(git_notes.texts, commit, paths, os.environ)
-        lines = _trace(root, await _blamed(host, texts) or {}, commit.id)
+        lines = _trace(root, await _authors_by_path(host, texts) or {}, commit.id)
         if not lines:
             host.echo("info", wording.BLAME_NOT_COMMITTED)
             return
@@ -132,7 +132,7 @@ async def _texts(host: Host, paths: list[str]) -> dict[str, Text]:
     return texts
 
 
-async def _blamed(host: Host, texts: Mapping[str, Text]) -> Mapping[str, Blamed] | None:
+async def _authors_by_path(host: Host, texts: Mapping[str, Text]) -> Mapping[str, Blamed] | None:
     """Return the authors of texts by path. Without a history, say so and return None."""
     keys = {clean_text(path): path for path in texts}
     asked = {key: texts[path] for key, path in keys.items()}

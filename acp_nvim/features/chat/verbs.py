@@ -15,7 +15,7 @@ from acp_nvim import wording
 from acp_nvim.agent.wire.traffic import Recorded
 from acp_nvim.app import Host
 from acp_nvim.features.chat import contents, reports
-from acp_nvim.host.exports import written
+from acp_nvim.host.exports import write_lines
 from acp_nvim.nvim.plain import plain
 from acp_nvim.protocol import schema
 from acp_nvim.render.diffs import changes
@@ -107,7 +107,7 @@ def export(host: Host, args: Args) -> None:
     lines = reports.markdown(conversation.session, known)
     if args.get("file"):
         path = Path(str(args["file"]))
-        if written(host, path, lines):
+        if write_lines(host, path, lines):
             host.echo("info", wording.EXPORTED.format(path=path))
     else:
         host.screen.push("show", f"acp://export/{conversation.session.n}", "markdown", lines)
@@ -119,7 +119,7 @@ async def _open_child(host: Host, session: Session, session_id: str) -> None:
     if stored is not None:
         await host.transcripts.open_child(stored, session_id)
         return
-    child = subagents.shown(session, session_id)
+    child = subagents.shown_child(session, session_id)
     if child is None:
         host.echo("info", wording.SUBAGENT_UNKNOWN)
     else:

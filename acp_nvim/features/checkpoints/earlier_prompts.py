@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acp_nvim.app import Host
-from acp_nvim.session.prompt_numbers import counted, prompts_in, recognized
+from acp_nvim.session.prompt_numbers import fill_gaps, prompts_in, recognize_numbers
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message
 from acp_nvim.session.transcript.restored import unseen
@@ -33,8 +33,8 @@ def number_prompts(host: Host, session: Session, agent_id: str, key: str = "") -
     host.workspace.open(session.cwd)
     earlier = _earlier(host, session, agent_id, key)
     labels = numbered.labels(earlier) if earlier is not None else {}
-    known = recognized(prompts, labels)
-    numbers = counted(known)
+    known = recognize_numbers(prompts, labels)
+    numbers = fill_gaps(known)
     for run, number in zip(prompts, numbers, strict=True):
         session.transcript.number(run[0], number)
     last = max((number for number in numbers if number is not None), default=0)
@@ -72,7 +72,7 @@ async def with_transcript(host: Host, session: Session) -> Session:
     found = unseen(session.agent, session.cwd, entries)
     prompts = prompts_in(found.transcript.entries)
     labels = host.workspace.prompts.labels(session.n)
-    for run, number in zip(prompts, counted(recognized(prompts, labels)), strict=True):
+    for run, number in zip(prompts, fill_gaps(recognize_numbers(prompts, labels)), strict=True):
         found.transcript.number(run[0], number)
     return found if len(prompts) > len(prompts_in(session.transcript.entries)) else session
 

@@ -107,7 +107,7 @@ async def rewind(
     """
     known = prompts(source)
     if not known:
-        return [none_known(host, conversation.session)]
+        return [no_prompts_message(host, conversation.session)]
     if n not in known:
         return [_unknown(n, list(known))]
     notes, files = await _files(host, conversation.session, n, ask)
@@ -117,7 +117,7 @@ async def rewind(
     return notes
 
 
-def none_known(host: Host, session: Session) -> str:
+def no_prompts_message(host: Host, session: Session) -> str:
     """Return the message that no prompts are known."""
     has_checkpoints = host.files.checkpoints.of(session.n)
     return wording.PROMPTS_NOT_KEPT if has_checkpoints else wording.NO_PROMPTS

@@ -16,14 +16,14 @@ from acp_nvim.verbs import Args, verb
 @verb("checkpoints")
 async def checkpoints(host: Host, args: Args) -> None:
     """List the checkpoints of the current session, with the changes since each."""
-    session = _whose(host, args)
+    session = _session_of(host, args)
     if session is not None and not host.options.files().checkpoints:
         host.echo("info", wording.CHECKPOINTS_OFF)
     elif session is not None:
         await _show_checkpoints(host, session)
 
 
-def _whose(host: Host, args: Args) -> Session | None:
+def _session_of(host: Host, args: Args) -> Session | None:
     """Return the session of a verb about checkpoints, or say that there is none."""
     conversation = host.sessions.conversation(args.get("session") or None)
     conversation = conversation or rewinding.latest_with_checkpoint(host)
@@ -42,7 +42,7 @@ async def _show_checkpoints(host: Host, session: Session) -> None:
 @verb("changes")
 async def changes(host: Host, args: Args) -> None:
     """Show the changes since the checkpoint before prompt n."""
-    session = _whose(host, args)
+    session = _session_of(host, args)
     if session is not None:
         n = int(args["n"])
         lines = await rewinding.rewind_of(host).changes(session, n)
@@ -56,7 +56,7 @@ async def restore(host: Host, args: Args) -> None:
     With `every`, restore the user's changes too. Without n, undo the last restore. With `list`,
     update the window that lists the checkpoints.
     """
-    session = _whose(host, args)
+    session = _session_of(host, args)
     conversation = None if session is None else host.sessions.conversation(session.n)
     if session is None or conversation is None:
         return
@@ -102,7 +102,7 @@ async def _chosen_prompt(host: Host, conversation: Conversation, source: Session
     """Let the user choose a prompt, newest first. `source` has the transcript."""
     known = list(reversed(rewinding.prompts(source).items()))
     if not known:
-        host.echo("info", rewinding.none_known(host, conversation.session))
+        host.echo("info", rewinding.no_prompts_message(host, conversation.session))
         return None
     labels = [rewinding.label(n, message) for n, message in known]
     at = await host.choose(wording.REWIND_TO, labels, "rewind")

@@ -92,14 +92,14 @@ def _all(host: Host, decision: Decision) -> list[str]:
         entry = entry_of(decision, session) if session.decisions.get(decision.id) else None
         if entry is not None:
             return in_full.whole_entry(entry)
-    return in_full.asked(decision)
+    return in_full.question_in_full(decision)
 
 
 def open_form(host: Host, decision: Decision) -> None:
     """Show a form for editing, with its default values."""
     form = forms.fields(decision.request.requested_schema)
     defaults = {it.name: it.default for it in form if it.default is not None}
-    about = [decision.title, *_about(decision.request.requested_schema)]
+    about = [decision.title, *_heading_lines(decision.request.requested_schema)]
     about.append(wording.FORM_HELP)
     lines = form_page.lines(form, defaults, about)
     cursor = form_page.first_value(lines)
@@ -109,7 +109,7 @@ def open_form(host: Host, decision: Decision) -> None:
     )
 
 
-def _about(form: schema.ElicitationSchema) -> list[str]:
+def _heading_lines(form: schema.ElicitationSchema) -> list[str]:
     return [text for text in (schema.given(form.title), schema.given(form.description)) if text]
 
 

@@ -158,7 +158,7 @@ class History:
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
         """Record the author of a write. Texts larger than `FOLLOWED` are left out."""
-        ours = self._own(session)
+        ours = self._own_session(session)
         if ours is not None and size(after) <= FOLLOWED:
             from acp_nvim.history.recorder import wrote
 
@@ -166,15 +166,15 @@ class History:
             self.on_frame()
 
     def on_move(self, session: AgentSession, old: str, new: str) -> None:
-        ours = self._own(session)
+        ours = self._own_session(session)
         if ours is not None:
-            from acp_nvim.history.recorder import moved
+            from acp_nvim.history.recorder import moved_file
 
-            self._require_recorder().wrote(moved(ours.root, old, new))
+            self._require_recorder().wrote(moved_file(ours.root, old, new))
             self.on_frame()
 
     def prompt(self, session: AgentSession) -> PromptName | None:
-        ours = self._own(session)
+        ours = self._own_session(session)
         if ours is None:
             return None
         from acp_nvim.history.recorder import prompt_of
@@ -184,14 +184,14 @@ class History:
 
     def on_adopt(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
         if self.enabled and size(after) <= FOLLOWED:
-            from acp_nvim.history.recorder import adopted
+            from acp_nvim.history.recorder import adopted_write
 
             session = prompt.session, prompt.agent, prompt.id
             under = prompt.sent, prompt.number, prompt.words
-            self._require_recorder().on_adopt(adopted(session, under, path, before, after))
+            self._require_recorder().on_adopt(adopted_write(session, under, path, before, after))
             self.on_frame()
 
-    def _own(self, session: AgentSession) -> Session | None:
+    def _own_session(self, session: AgentSession) -> Session | None:
         """Return the session if it belongs to this Neovim and the history is enabled."""
         own = self._sessions() if self.enabled else ()
         return next((it for it in own if it.n == session.n), None)

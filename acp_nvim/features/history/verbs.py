@@ -12,7 +12,7 @@ from acp_nvim.app import Host
 from acp_nvim.features.history import stored_lists
 from acp_nvim.features.history.statistics import statistics
 from acp_nvim.features.history.stored_chats import StoredChats
-from acp_nvim.host.exports import written
+from acp_nvim.host.exports import write_lines
 from acp_nvim.render.in_full import markdown_of
 from acp_nvim.session.transcript.entries import Entry
 from acp_nvim.verbs import Args, verb
@@ -44,7 +44,7 @@ async def history(host: Host, args: Args) -> None:
         chosen = await host.choose(stored_lists.name(found[at]), ACTIONS, "history_action")
         action = None if chosen is None else ACTIONS[chosen]
     if action is not None:
-        await _act(host, found[at], str(action))
+        await _run_action(host, found[at], str(action))
 
 
 @verb("history_stats")
@@ -81,7 +81,7 @@ async def do(host: Host, args: Args) -> None:
     if stored is None:
         host.echo("info", wording.HISTORY_GONE)
     else:
-        await _act(host, stored, str(args["action"]))
+        await _run_action(host, stored, str(args["action"]))
 
 
 @verb("last_chat")
@@ -98,7 +98,7 @@ async def last_chat(host: Host, args: Args) -> None:
         await host.transcripts.open(last)
 
 
-async def _act(host: Host, stored: StoredSession, action: str) -> None:
+async def _run_action(host: Host, stored: StoredSession, action: str) -> None:
     chats = host.part(StoredChats)
     live = chats.opened(stored)
     if action == "delete":
@@ -134,7 +134,7 @@ async def _export(host: Host, stored: StoredSession, entries: Sequence[Entry]) -
         host.screen.push("show", f"acp://export/history-{stored.id}", "markdown", lines)
         return
     path = _path(host, name.strip())
-    if written(host, path, lines):
+    if write_lines(host, path, lines):
         host.echo("info", wording.EXPORTED.format(path=path))
 
 

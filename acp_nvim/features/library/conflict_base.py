@@ -29,12 +29,12 @@ def conflicts(path: str, env: Mapping[str, str]) -> str:
             git = PrivateGit(repository, Path(home), env, Path(home, "index"), TIMEOUT_S)
             git.copy_index()
             name = os.path.relpath(os.path.realpath(path), repository.top)
-            return _merged(git, name.replace(os.sep, "/"), Path(home))
+            return _merge_file(git, name.replace(os.sep, "/"), Path(home))
     except (StoreError, OSError):
         return ""
 
 
-def _merged(git: PrivateGit, name: str, home: Path) -> str:
+def _merge_file(git: PrivateGit, name: str, home: Path) -> str:
     files: list[str] = []
     for stage, label in _NAMES.items():
         try:

@@ -10,14 +10,14 @@ from anyio import to_thread
 
 from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
-from acp_nvim.agent.serving.consent import Consent, Project, Words
+from acp_nvim.agent.serving.consent import Consent, Project, QuestionTexts
 from acp_nvim.app import Host
 from acp_nvim.features.library import conflict_base
 from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.session.questions.decisions import Option
 from acp_nvim.verbs import Args, verb
 
-WORDS: Final = Words(
+WORDS: Final = QuestionTexts(
     wording.SEND_PROJECT_PROMPT,
     (
         Option("allow_once", wording.OPTION_SEND, "allow_once"),

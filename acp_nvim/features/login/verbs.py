@@ -31,8 +31,8 @@ async def login(host: Host, args: Args) -> None:
     if in_terminal is not None:
         if in_terminal.foreign is None or await _may_run(host, connection, in_terminal):
             await _by_terminal(host, connection, in_terminal)
-    elif wanted := auth.missing(method, _configured(host, connection)):
-        await _by_variables(host, connection, method, wanted)
+    elif wanted := auth.missing(method, _configured_env(host, connection)):
+        await _log_in_by_variables(host, connection, method, wanted)
     else:
         await _by_agent(host, connection, method)
 
@@ -98,7 +98,7 @@ def _warn_slow(host: Host, connection: Connection) -> None:
     host.screen.event("AcpNotice", severity="warning", title=title)
 
 
-def _configured(host: Host, connection: Connection) -> dict[str, str]:
+def _configured_env(host: Host, connection: Connection) -> dict[str, str]:
     """Return the environment of an agent without values that the user typed at an earlier login.
 
     Those may be wrong.
@@ -108,7 +108,7 @@ def _configured(host: Host, connection: Connection) -> dict[str, str]:
     return {**agent_environment(), **ours}
 
 
-async def _by_variables(
+async def _log_in_by_variables(
     host: Host, connection: Connection, method: schema.AuthMethod, wanted: list[schema.AuthEnvVar]
 ) -> None:
     """Ask for the values of variables and restart the agent with them.

@@ -73,14 +73,14 @@ class ProposalCheck:
         if last is not None and list(map(id, last[0])) == list(map(id, made_of)):
             return
         if last is None:
-            decision.waiters.append(lambda _: self._over(decision))
+            decision.waiters.append(lambda _: self._cancel_check(decision))
         else:
             last[1].cancel()
         scope = anyio.CancelScope()
         self._checks[decision] = made_of, scope
         self._tasks.start_soon(self._check, session, decision, scope)
 
-    def _over(self, decision: Decision) -> None:
+    def _cancel_check(self, decision: Decision) -> None:
         """Cancel the check of a decision that was answered."""
         self._checks.pop(decision)[1].cancel()
 

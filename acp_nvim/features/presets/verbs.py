@@ -41,10 +41,10 @@ async def preset(host: Host, args: Args) -> None:
     problems = await initial_options.apply(connection.agent, session, values)
     for line in problems.values():
         session.notice("warning", line)
-    host.echo("info", _result(name, [*problems], [*_fixed(session, wanted)]))
+    host.echo("info", _result(name, [*problems], [*_fixed_settings(session, wanted)]))
 
 
-def _fixed(session: Session, wanted: PresetSettings) -> Iterator[str]:
+def _fixed_settings(session: Session, wanted: PresetSettings) -> Iterator[str]:
     """Yield the names of settings that an open session cannot take."""
     if wanted.agent not in (None, session.agent):
         yield "agent"

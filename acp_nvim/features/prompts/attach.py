@@ -24,11 +24,11 @@ async def attach(host: Host, args: Args) -> None:
         except clipboard.NoImage as error:
             host.echo("warn", str(error))
             return
-        paths.append(str(_saved(host, data)))
+        paths.append(str(_save_image(host, data)))
     host.screen.push("attached", args.get("composer"), paths)
 
 
-def _saved(host: Host, data: bytes) -> Path:
+def _save_image(host: Host, data: bytes) -> Path:
     """Write the clipboard's image to a file in the cache.
 
     Agents that do not support images get a link to it.

@@ -76,12 +76,12 @@ async def ask(
     if not files and not ranges and not guarded:
         return "with", Untyped()
     named = dict.fromkeys([*files, *(it.path for it in ranges)])
-    names = [_named(path, why, roots[0]) for path in named]
+    names = [_line_for_file(path, why, roots[0]) for path in named]
     for one in guarded:
-        of = [_named(path, why, roots[0]) for path in one.files if not path or path in why]
-        names.append(wording.VARIABLE_OF_FILES.format(name=one.name, files=_some(of)))
+        of = [_line_for_file(path, why, roots[0]) for path in one.files if not path or path in why]
+        names.append(wording.VARIABLE_OF_FILES.format(name=one.name, files=_first_names(of)))
     choices = (wording.MENTION_WITH, wording.MENTION_WITHOUT, wording.MENTION_NOT)
-    question = wording.MENTION_UNTYPED.format(files=_some(names))
+    question = wording.MENTION_UNTYPED.format(files=_first_names(names))
     picked = await host.choose(question, choices, "mention")
     answers: tuple[Answer, ...] = ("with", "without", "not")
     return answers[picked if picked is not None else -1], Untyped(files, ranges, guarded)
@@ -95,11 +95,11 @@ async def _with_changes(variable: UntypedVariable, cwd: str) -> UntypedVariable:
     return UntypedVariable(variable.name, list(dict.fromkeys([*variable.files, *changed])))
 
 
-def _named(path: str, why: Mapping[str, str], cwd: str) -> str:
+def _line_for_file(path: str, why: Mapping[str, str], cwd: str) -> str:
     return f"{display_path(path, cwd)} ({REASONS[why[path]]})" if path else wording.PART_NO_FILE
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" +{len(names) - NAMED}" if len(names) > NAMED else "")
 
 
@@ -126,7 +126,7 @@ async def _reasons(
 ) -> dict[str, str]:
     found: dict[str, str] = dict(guard.reasons("read", paths, roots, options))
     for where in [place(path) for path in paths if path not in found]:
-        linked = await guard.by_link(where, roots, "read", options) is not None
+        linked = await guard.guarded_by_link(where, roots, "read", options) is not None
         if linked or await to_thread.run_sync(_holds_key, where.real):
             found[where.path] = "secret"
     if options.outside == "allow":

@@ -42,10 +42,12 @@ async def _ask_first(host: Host, args: Args) -> None:
         return
     host.screen.push("taken", args.get("delivery"))
     composer = args.get("composer") or (named.session.n if named is not None else None)
-    _give_back(host, composer, sent, untyped.files)
+    _return_to_composer(host, composer, sent, untyped.files)
 
 
-def _give_back(host: Host, composer: int | None, prompt: Prompt, mentioned: Sequence[str]) -> None:
+def _return_to_composer(
+    host: Host, composer: int | None, prompt: Prompt, mentioned: Sequence[str]
+) -> None:
     """Put a prompt into a composer. The composer finds files mentioned in the text by itself."""
     attached = [path for path in prompt.files() if path not in mentioned]
     host.screen.push("composer", composer, prompt.text, attached, prompt.ranges())
@@ -68,11 +70,13 @@ async def _ask_about_waiting(
         untyped_mentions.apply(answer, found, prompt)
         if answer == "not":
             waiting.replace(session, [it for it in session.queue if it is not prompt])
-            _give_back(host, session.n, prompt, untyped.files)
+            _return_to_composer(host, session.n, prompt, untyped.files)
     then()
 
 
-def _once_asked(host: Host, session: Session, count: int | None, then: Callable[[], None]) -> None:
+def _call_after_questions(
+    host: Host, session: Session, count: int | None, then: Callable[[], None]
+) -> None:
     """Call `then`, after questions about the first `count` waiting prompts if there are any."""
     if any(prompt.untyped is not None for prompt in session.queue[:count]):
         host.tasks.start_soon(_ask_about_waiting, host, session, count, then)
@@ -121,11 +125,11 @@ def send(host: Host, args: Args) -> None:
 
     def go() -> None:
         if first in conversation.session.queue:
-            left = [it for it in conversation.session.queue if it is not first]
-            waiting.replace(conversation.session, left)
+            others = [it for it in conversation.session.queue if it is not first]
+            waiting.replace(conversation.session, others)
             _send_now(host, conversation, first)
 
-    _once_asked(host, conversation.session, 1, go)
+    _call_after_questions(host, conversation.session, 1, go)
 
 
 @verb("begin")
@@ -212,7 +216,7 @@ def queue(host: Host, args: Args) -> None:
         case "clear" if not (conversation.session.queue or conversation.session.at_agent):
             host.echo("info", wording.QUEUE_EMPTY)
         case "run":
-            _once_asked(host, conversation.session, None, conversation.run_queue)
+            _call_after_questions(host, conversation.session, None, conversation.run_queue)
         case "clear":
             _clear(conversation)
             host.echo("info", wording.QUEUE_CLEARED)
@@ -243,7 +247,7 @@ def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -
     known = Counter(map(str.strip, shown))
     for prompt in list(conversation.session.at_agent):
         label = prompt.label.strip()
-        was_shown = _counted(known, label)
+        was_shown = _take_label(known, label)
         if label in (text.strip() for text in texts):
             texts = [text for text in texts if text.strip() != label]
         elif was_shown:
@@ -251,19 +255,19 @@ def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -
     before: list[Prompt] = []
     fresh: list[Prompt] = []
     for prompt in conversation.session.queue:
-        (before if _counted(known, prompt.label.strip()) else fresh).append(prompt)
+        (before if _take_label(known, prompt.label.strip()) else fresh).append(prompt)
     after: list[Prompt] = []
     for text in texts:
         same = next((item for item in before if item.label.strip() == text.strip()), None)
         if same is not None:
             before.remove(same)
             after.append(same)
-        elif not _counted(known, text.strip()):
+        elif not _take_label(known, text.strip()):
             after.append(Prompt(text))
     waiting.replace(conversation.session, [*after, *fresh])
 
 
-def _counted(known: Counter[str], label: str) -> bool:
+def _take_label(known: Counter[str], label: str) -> bool:
     """Return whether the counter has this label, and decrement it."""
     there = known[label] > 0
     known[label] -= there

@@ -88,7 +88,7 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
         entries = _entries(host, args)
         left = 0
         if verdict == "reject" and scope == "all":
-            agreed = await _confirmed(host, args)
+            agreed = await _confirm_reject(host, args)
             entries, left = agreed, len(_entries(host, args)) - len(agreed)
         if left and not entries:
             notes = [wording.NOT_REJECTED]
@@ -109,7 +109,7 @@ def _entries(host: Host, args: Args) -> Sequence[Pending]:
     return [entry] if entry else []
 
 
-async def _confirmed(host: Host, args: Args) -> list[Pending]:
+async def _confirm_reject(host: Host, args: Args) -> list[Pending]:
     """Return the files that the user wants to reject.
 
     One question lists the files that the agent has not named.

@@ -32,9 +32,11 @@ def _lines(host: Host, session: Session | None, cwd: str) -> Iterator[str]:
     settings = host.settings()
     if session is not None and session.preset is not None:
         for rule in settings.preset(session.preset).rules:
-            yield _line(_described(rule), wording.PART_RULE_PRESET.format(preset=session.preset))
+            yield _line(
+                _describe_rule(rule), wording.PART_RULE_PRESET.format(preset=session.preset)
+            )
     for rule in settings.permission.rules:
-        yield _line(_described(rule), wording.PART_RULE_OPTION)
+        yield _line(_describe_rule(rule), wording.PART_RULE_OPTION)
     for kept in store(host).of(cwd):
         yield _kept_line(kept, cwd)
     if session is not None and session.trust is not None:
@@ -49,7 +51,7 @@ def _kept_line(rule: KeptRule, cwd: str) -> str:
     return _line(f"allow {rule.text(cwd)}", wording.PART_RULE_PROJECT)
 
 
-def _described(rule: Rule) -> str:
+def _describe_rule(rule: Rule) -> str:
     """Return a rule of an option in one line: `deny command rm *, agent claude`."""
     parts: list[str] = []
     for name in ("kind", "path", "command", "agent"):

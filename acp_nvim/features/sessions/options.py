@@ -56,7 +56,7 @@ async def option(host: Host, args: Args) -> None:
             lambda agent: choices.set_option(session, agent, option_id, value)
         )
         if await _await_change(host, conversation.connection, "option", args, change):
-            _show_message(host, options.described(conversation.session, str(args["id"])))
+            _show_message(host, options.describe_option(conversation.session, str(args["id"])))
 
 
 def _show_message(host: Host, what: str | None) -> None:

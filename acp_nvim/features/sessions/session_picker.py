@@ -15,7 +15,7 @@ from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.notify import notify
 from acp_nvim.agent.opening.origin import Origin, OriginKind
-from acp_nvim.agent.opening.stored import SESSIONS, Stored, listed, merged
+from acp_nvim.agent.opening.stored import SESSIONS, Stored, list_stored, merge_lists
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.app import Host
@@ -42,23 +42,23 @@ Entry = Conversation | Stored
 # -- open and stored sessions --------------------------------------------------------------------
 
 
-def opened(host: Host) -> list[Conversation]:
+def open_conversations(host: Host) -> list[Conversation]:
     """Return the open sessions, the most recently used first."""
     found = [c for c in host.sessions.conversations.values() if c.session.status != "closed"]
     return sorted(found, key=lambda c: c.used, reverse=True)
 
 
-async def stored(host: Host, cwd: str) -> list[Stored]:
+async def stored_sessions(host: Host, cwd: str) -> list[Stored]:
     """Return the sessions that agents have stored or that are in the index, without open ones."""
     lists: list[list[Stored]] = []
     async with anyio.create_task_group() as group:
         for name in _agents_to_ask(host):
             group.start_soon(_list, host, name, lists)
     remembered = host.sessions.index.read().entries() if host.sessions.index is not None else []
-    known = {(c.session.agent, _agent_id(c)) for c in opened(host)}
-    found = merged(lists, remembered, cwd)
+    known = {(c.session.agent, _agent_id(c)) for c in open_conversations(host)}
+    found = merge_lists(lists, remembered, cwd)
     _set_titles(host, lists)
-    return [one for one in found if (one.agent, one.id) not in known and _configured(host, one)]
+    return [one for one in found if (one.agent, one.id) not in known and _is_configured(host, one)]
 
 
 def _agent_id(conversation: Conversation) -> str:
@@ -70,7 +70,7 @@ def _agent_id(conversation: Conversation) -> str:
 def _set_titles(host: Host, lists: Sequence[list[Stored]]) -> None:
     """Give open sessions without a title the title under which their agents list them."""
     titles = {(one.agent, one.id): one.title for sessions in lists for one in sessions}
-    for conversation in opened(host):
+    for conversation in open_conversations(host):
         session = conversation.session
         title = titles.get((session.agent, session.id))
         if title and not session.title:
@@ -78,7 +78,7 @@ def _set_titles(host: Host, lists: Sequence[list[Stored]]) -> None:
             session.change("title")
 
 
-def _configured(host: Host, one: Stored) -> bool:
+def _is_configured(host: Host, one: Stored) -> bool:
     try:
         return host.options.spec(one.agent) is not None
     except UnknownAgent:
@@ -97,14 +97,14 @@ async def _list(host: Host, name: str, lists: list[list[Stored]]) -> None:
     limit = LIST_S if running is not None and running.status == "ready" else START_S
     try:
         with anyio.fail_after(limit):
-            lists.append(await _listed(host, name))
+            lists.append(await _list_agent_sessions(host, name))
     except (RequestError, ConnectionClosed, RemoteProtocolError, UnknownAgent) as error:
         host.echo("warn", wording.SESSIONS_NOT_LISTED.format(agent=name, reason=error))
     except TimeoutError:
         host.echo("warn", wording.SESSIONS_LATE.format(agent=name, seconds=limit))
 
 
-async def _listed(host: Host, name: str) -> list[Stored]:
+async def _list_agent_sessions(host: Host, name: str) -> list[Stored]:
     connection = await host.agents.get(name)
     if not connection.is_alive:
         host.echo("warn", connection.error or connection.exit_summary())
@@ -112,7 +112,7 @@ async def _listed(host: Host, name: str) -> list[Stored]:
     if not connection.agent.session_capabilities.list:
         return []
     try:
-        found = await listed(name, connection.agent)
+        found = await list_stored(name, connection.agent)
         if len(found) >= SESSIONS:
             host.echo("info", wording.SESSIONS_MANY.format(agent=name, count=SESSIONS))
         return found
@@ -120,7 +120,7 @@ async def _listed(host: Host, name: str) -> list[Stored]:
         if not needs_login(error):
             raise
         if await connection.login.try_configured():
-            return await listed(name, connection.agent)
+            return await list_stored(name, connection.agent)
         notify(host.observers.on_login_needed, connection, None)
         return []
 
@@ -145,7 +145,7 @@ def name(entry: Entry) -> str:
 def label(entry: Entry, cwd: str) -> str:
     """Return the line of a session in a list: title, agent, directory, and time or status."""
     if isinstance(entry, Stored):
-        facts = [entry.agent, _place(entry.cwd, cwd), _when(entry.time)]
+        facts = [entry.agent, _place(entry.cwd, cwd), _format_time(entry.time)]
         facts += ["archived"] if entry.archived else []
     else:
         session = entry.session
@@ -175,7 +175,7 @@ def _place(path: str, cwd: str) -> str:
     return "~" + path[len(home) :] if path.startswith(home + "/") else path
 
 
-def _when(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds)) if seconds > 0 else ""
 
 
@@ -199,7 +199,7 @@ async def actions(host: Host, entry: Entry) -> list[str]:
     if isinstance(entry, Conversation):
         first, last = ["open"], ["rename", "close"]
     else:
-        first, last = _ways(connection), []
+        first, last = _ways_to_open(connection), []
     if connection is None:
         return first + last
     offered = connection.agent.session_capabilities
@@ -213,7 +213,7 @@ async def actions(host: Host, entry: Entry) -> list[str]:
     return first + more
 
 
-def _ways(connection: Connection | None) -> list[str]:
+def _ways_to_open(connection: Connection | None) -> list[str]:
     if connection is None:
         return []
     able = connection.agent
@@ -285,7 +285,7 @@ async def _reopen(host: Host, entry: Entry, kind: OriginKind) -> None:
     title = name(entry) if isinstance(entry, Conversation) else entry.title or None
     cwd = entry.cwd if isinstance(entry, Stored) else entry.session.cwd
     agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
-    origin = Origin(kind, _id(entry), entries=partial(_before, host, entry, entries))
+    origin = Origin(kind, _id(entry), entries=partial(_known_transcript, host, entry, entries))
     conversation = host.sessions.new(cwd, agent, origin, title, preset=_preset(host, entry))
     conversation.session.opening_id = "" if kind == "fork" else origin.id
     host.sessions.show(conversation)
@@ -300,7 +300,7 @@ def _preset(host: Host, entry: Entry) -> str | None:
 
 async def _stored_entries(host: Host, entry: Entry) -> Sequence[TranscriptEntry]:
     """Return the entries of a stored session in the history, if it was not open here."""
-    if isinstance(entry, Conversation) or _closed(host, entry) is not None:
+    if isinstance(entry, Conversation) or _last_closed(host, entry) is not None:
         return ()
     try:
         stored = await host.transcripts.read("session_of", "", entry.agent, entry.id)
@@ -310,14 +310,14 @@ async def _stored_entries(host: Host, entry: Entry) -> Sequence[TranscriptEntry]
         return ()
 
 
-def _before(
+def _known_transcript(
     host: Host, entry: Entry, entries: Sequence[TranscriptEntry]
 ) -> Sequence[TranscriptEntry]:
     """Return the known transcript of a session that is forked or reopened.
 
     It comes from the session itself if that is or was open here, else from ``entries``.
     """
-    ours = entry if isinstance(entry, Conversation) else _closed(host, entry)
+    ours = entry if isinstance(entry, Conversation) else _last_closed(host, entry)
     if ours is not None:
         source = ours.session
     else:
@@ -326,7 +326,7 @@ def _before(
     return fork_history(source, Style(host.settings().chat.tool_lines, source.cwd))
 
 
-def _closed(host: Host, entry: Stored) -> Conversation | None:
+def _last_closed(host: Host, entry: Stored) -> Conversation | None:
     """Return the most recently used closed session with this id."""
     key = (entry.agent, entry.id)
     closed = [c for c in host.sessions.conversations.values() if c.session.status == "closed"]

@@ -62,7 +62,7 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     _begin_journal(host, past.get("instance"))
     host.foreign_sessions.set_numbers(past.get("elsewhere") or {})
     records = [_record(table) for table in past["sessions"]]
-    sessions = [_revived(host, record) for record in records]
+    sessions = [_create_session(host, record) for record in records]
     current = past.get("current")
     if current in host.sessions.conversations:
         host.sessions.make_current(current)
@@ -97,7 +97,7 @@ def _remarks(host: Host, past: Mapping[str, Any]) -> None:
     host.comments.restore(found, past.get("notes") or ())
 
 
-def _revived(host: Host, record: SessionRecord) -> Session:
+def _create_session(host: Host, record: SessionRecord) -> Session:
     """Create a session from its record. Its status is failed unless it was closed."""
     origin = Origin("reopen", record.id, InitialOptions(record.mode, record.options, named=False))
     shown = Past(record.lines) if any(record.lines) else None

@@ -36,8 +36,8 @@ async def sessions(host: Host, args: Args) -> None:
     """Let the user pick a session and, without `action`, an action."""
     cwd = str(args["cwd"])
     host.session_list.work_in(cwd)
-    entries: list[session_picker.Entry] = [*session_picker.opened(host)]
-    entries += await session_picker.stored(host, cwd)
+    entries: list[session_picker.Entry] = [*session_picker.open_conversations(host)]
+    entries += await session_picker.stored_sessions(host, cwd)
     if not entries:
         if not session_picker.waits_for_login(host):
             host.echo("info", wording.NO_SESSION)
@@ -49,7 +49,7 @@ async def sessions(host: Host, args: Args) -> None:
         "Sessions", [session_picker.label(entry, cwd) for entry in entries], "session"
     )
     if at is not None:
-        await _act(host, entries[at], cwd, args.get("action"))
+        await _run_or_ask(host, entries[at], cwd, args.get("action"))
 
 
 @verb("close")
@@ -57,7 +57,7 @@ async def close(host: Host, args: Args) -> None:
     """Close a session of this Neovim."""
     conversation = host.sessions.conversations.get(int(args["session"]))
     if conversation is not None and conversation.session.status != "closed":
-        await _do(host, conversation, "close")
+        await _run_with_login(host, conversation, "close")
 
 
 @verb("reopen")
@@ -68,14 +68,16 @@ async def reopen(host: Host, args: Args) -> None:
     if info is None or not info.id:
         host.echo("warn", wording.SESSION_NOT_REOPENED)
         return
-    opened = session_picker.opened(host)
+    opened = session_picker.open_conversations(host)
     same = (it for it in opened if (it.session.agent, it.session.id) == (info.agent, info.id))
     conversation = next(same, None)
     entry = conversation or Stored(info.agent, info.id, info.cwd, info.title)
-    await _act(host, entry, info.cwd, "open")
+    await _run_or_ask(host, entry, info.cwd, "open")
 
 
-async def _act(host: Host, entry: session_picker.Entry, cwd: str, action: str | None) -> None:
+async def _run_or_ask(
+    host: Host, entry: session_picker.Entry, cwd: str, action: str | None
+) -> None:
     """Run an action on a session, or ask for one.
 
     The action `open` loads or resumes a stored session.
@@ -91,7 +93,7 @@ async def _act(host: Host, entry: session_picker.Entry, cwd: str, action: str | 
     if action is not None:
         wanted = actions[0] if action == "open" else action
         if wanted in actions:
-            await _do(host, entry, wanted)
+            await _run_with_login(host, entry, wanted)
         else:
             can = ", ".join(actions)
             host.echo(
@@ -105,10 +107,10 @@ async def _act(host: Host, entry: session_picker.Entry, cwd: str, action: str | 
     prompt = session_picker.name(entry) + (f" ({status})" if status else "")
     at = await host.choose(prompt, actions, "session_action")
     if at is not None:
-        await _do(host, entry, actions[at])
+        await _run_with_login(host, entry, actions[at])
 
 
-async def _do(host: Host, entry: session_picker.Entry, action: str) -> None:
+async def _run_with_login(host: Host, entry: session_picker.Entry, action: str) -> None:
     """Run an action. If the agent requires a login, run it after that."""
     try:
         await session_picker.act(host, entry, action)

@@ -24,7 +24,7 @@ from acp_nvim.agent.settings import Settings
 from acp_nvim.app import Host
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text, keys
-from acp_nvim.edits.unified import unified
+from acp_nvim.edits.unified import unified_rows
 from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.protocol import schema
 from acp_nvim.session.calls import call_updates, own_tools
@@ -120,7 +120,7 @@ class ToolPermissions:
         why_not = ""
         try:
             outcome = await wait(decision)
-            why_not = self._refused(session, question, decision, outcome)
+            why_not = self._refusal_reason(session, question, decision, outcome)
             _update(session, call, "failed" if why_not else "in_progress")
             yield why_not
         except Exception as error:
@@ -143,21 +143,24 @@ class ToolPermissions:
         elif action in ("allow", "deny"):
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             decision.resolve(Outcome("selected", option), "rule")
-        elif action is None and (unasked := self._unasked(session, call, decision)) is not None:
+        elif (
+            action is None
+            and (unasked := self._option_without_question(session, call, decision)) is not None
+        ):
             decision.resolve(Outcome("selected", unasked[0]), unasked[1])
         elif action is None and allowed:
             decision.resolve(Outcome("selected", decision.first("allow_always")), "session")
         return decision
 
-    def _unasked(
+    def _option_without_question(
         self, session: Session, call: ToolCall, decision: Decision
     ) -> tuple[Option, str] | None:
         """Return the option to choose without a question, and the reason, or None to ask."""
         if session.root.trust is None and not session.root.kept_rules():
             return None
-        from acp_nvim.agent.serving.unasked import unasked
+        from acp_nvim.agent.serving.unasked import option_without_question
 
-        return unasked(session, decision, [call], self._settings())
+        return option_without_question(session, decision, [call], self._settings())
 
     def _run_action(self, session: Session, call: ToolCall, runs: Run) -> Action | None:
         """Return the action of the user's rules about commands. Rules about edits do not apply."""
@@ -213,7 +216,7 @@ class ToolPermissions:
             return "ask"
         return bare_one if whole == "allow" else None
 
-    def _refused(
+    def _refusal_reason(
         self, session: Session, question: _Question, decision: Decision, outcome: Outcome
     ) -> str:
         """Return the reason of a refusal for the model, or an empty text."""
@@ -317,7 +320,7 @@ def _patch(changes: Sequence[FileChange]) -> dict[str, str] | None:
 
 
 def _rows(before: Text, after: Text) -> list[str]:
-    return [row for row in unified(before, after) if not row.startswith("\\ ")]
+    return [row for row in unified_rows(before, after) if not row.startswith("\\ ")]
 
 
 def _kind(change: FileChange) -> str:

@@ -14,7 +14,7 @@ from acp_nvim.tools.server.user_tools import Answer, UserTool
 MODULE: Final = "acp.features.tools.user_tools"
 
 
-def decoded(tools: Any) -> list[UserTool]:
+def decode_tools(tools: Any) -> list[UserTool]:
     """Decode the list of tools from Lua. Raise `msgspec.ValidationError`."""
     return msgspec.convert(tools or [], list[UserTool])
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from acp_nvim.app import Host
 from acp_nvim.features.tools.tool_permissions import permissions
-from acp_nvim.features.tools.user_tools import NvimUserTools, decoded
+from acp_nvim.features.tools.user_tools import NvimUserTools, decode_tools
 from acp_nvim.tools.server.user_tools import UserTools
 from acp_nvim.verbs import Args, verb
 
@@ -14,7 +14,7 @@ from acp_nvim.verbs import Args, verb
 @verb("user_tools")
 def user_tools(host: Host, args: Args) -> None:
     """Replace the list of the user's tools."""
-    host.part(UserTools, partial(_new, host)).replace(decoded(args.get("tools")))
+    host.part(UserTools, partial(_new, host)).replace(decode_tools(args.get("tools")))
 
 
 def _new(host: Host) -> UserTools:

@@ -19,7 +19,7 @@ from acp_nvim.files.buffers.tracked_file import TrackedFiles
 from acp_nvim.files.bytes.disk import settled_signature, signature_of
 from acp_nvim.files.bytes.file_format import Format, clean
 from acp_nvim.files.bytes.paths import Place
-from acp_nvim.files.bytes.text_fit import restored
+from acp_nvim.files.bytes.text_fit import restore_raw
 from acp_nvim.files.ports import (
     BufferChange,
     BufferEdit,
@@ -58,7 +58,7 @@ class BufferCache:
         if state.text is not None and state.is_vouched:
             return state.text
         signature = settled_signature(place.real)
-        live = self._found(place.real, await self._inner.read(place))
+        live = self._store_read(place.real, await self._inner.read(place))
         file = self._files[place.real]
         file.set_buffer(buffer_state.after_refresh(file.buffer, state, signature))
         return live
@@ -81,7 +81,7 @@ class BufferCache:
         return state.text
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | NotLoaded:
-        return self._found(place.real, await self._inner.load(place, file_format))
+        return self._store_read(place.real, await self._inner.load(place, file_format))
 
     async def peek(self, path: str) -> BufferText | NotLoaded:
         """Return the buffer without reloading it from its file."""
@@ -96,9 +96,9 @@ class BufferCache:
         Also return the file's signature at the editor's last read or write.
         """
         live, signature = await self._inner.glance(Place(path, path))
-        return self._found(path, live), signature
+        return self._store_read(path, live), signature
 
-    def _found(self, path: str, live: BufferText | NotLoaded) -> BufferText | NotLoaded:
+    def _store_read(self, path: str, live: BufferText | NotLoaded) -> BufferText | NotLoaded:
         file = self._files[path]
         state, live, news = buffer_state.after_read(file.buffer, live)
         file.set_buffer(state)
@@ -154,7 +154,7 @@ class BufferCache:
         ``signature`` is the file's signature when it was read. Return ``done``, ``moved`` (buffer
         or file changed again), ``busy`` (Neovim allows no edit now), or the reason of a failure.
         """
-        hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
+        hunks = restore_raw(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         written = await self._inner.follow_disk(live, hunks, after, modified, signature)
         if written.live is not None:
             self.record(path, written.live)
@@ -196,9 +196,9 @@ class BufferCache:
     # ---- events of Neovim
 
     def on_doubt(self, path: str) -> None:
-        """Record a change that is not one of text (`buffer_state.after_doubt`)."""
+        """Record a change that is not one of text (`buffer_state.after_unknown_change`)."""
         file = self._files[path]
-        file.set_buffer(buffer_state.after_doubt(file.buffer))
+        file.set_buffer(buffer_state.after_unknown_change(file.buffer))
 
     def on_edit(self, edit: BufferEdit) -> None:
         """Record a change of a watched buffer (`buffer_state.after_edit`)."""

@@ -106,26 +106,26 @@ def after_edit(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[
     """Update the state with a reported change."""
     known = state.text
     if edit.is_unload:
-        state = after_doubt(state)
+        state = after_unknown_change(state)
         if known is None or known.bufnr != edit.bufnr:
             return state, []
         left = Unloaded(None if state.is_stale else known.text, edit.was_modified)
         return msgspec.structs.replace(state, text=None), [left, Outdated()]
     if known is None or known.bufnr != edit.bufnr:
-        return msgspec.structs.replace(after_doubt(state), missed=(edit.bufnr, edit.tick)), [
-            Outdated()
-        ]
+        return msgspec.structs.replace(
+            after_unknown_change(state), missed=(edit.bufnr, edit.tick)
+        ), [Outdated()]
     if edit.is_reload:
-        return _lost(msgspec.structs.replace(state, is_reread=True), edit.is_undo)
+        return _require_read(msgspec.structs.replace(state, is_reread=True), edit.is_undo)
     if known.tick >= edit.tick:
         return state, []
     if known.tick != edit.tick_before:
-        return _lost(state, edit.is_undo)
-    text = _patched(known, edit)
+        return _require_read(state, edit.is_undo)
+    text = _apply_edit(known, edit)
     return msgspec.structs.replace(state, text=text), [Typed(text.text, edit.is_undo)]
 
 
-def after_doubt(state: BufferState) -> BufferState:
+def after_unknown_change(state: BufferState) -> BufferState:
     """Record a change that no region describes."""
     return msgspec.structs.replace(state, mirrors=None, doubts=state.doubts + 1)
 
@@ -152,17 +152,19 @@ def with_eol(state: BufferState, eol: bool) -> BufferState:
     return msgspec.structs.replace(state, text=msgspec.structs.replace(live, raw=raw, text=text))
 
 
-def _lost(state: BufferState, undone: bool) -> tuple[BufferState, list[News]]:
+def _require_read(state: BufferState, undone: bool) -> tuple[BufferState, list[News]]:
     """Require a new read. `is_undone` holds only if nothing but an undo has happened since."""
     alone = undone and not state.is_stale
-    return msgspec.structs.replace(after_doubt(state), is_stale=True, is_undone=alone), [Outdated()]
+    return msgspec.structs.replace(after_unknown_change(state), is_stale=True, is_undone=alone), [
+        Outdated()
+    ]
 
 
 def _is_newer(known: BufferText, live: BufferText) -> bool:
     return known.bufnr == live.bufnr and known.tick > live.tick
 
 
-def _patched(known: BufferText, edit: BufferEdit) -> BufferText:
+def _apply_edit(known: BufferText, edit: BufferEdit) -> BufferText:
     region = Text(tuple(edit.lines), edit.eol)
     clean_region = clean(region)
 

@@ -266,19 +266,21 @@ FileEvent = (
 def file_after(state: FileState, event: FileEvent) -> FileState:
     match event:
         case AgentChanged():
-            return _changed(state, agent_change_count=state.agent_change_count + 1)
+            return _replace_fields(state, agent_change_count=state.agent_change_count + 1)
         case UserFormat(None):
             return state
         case Saved(None):  # no text yet: the signature marks it as the user's
-            return _changed(file_after(state, Forgotten()), saved_other_bytes=True)
+            return _replace_fields(file_after(state, Forgotten()), saved_other_bytes=True)
         case Saved(text, file_format):
-            return _changed(_holding(state, text, file_format), conflict_base=UNSET)
+            return _replace_fields(_holding(state, text, file_format), conflict_base=UNSET)
         case Holds(text, file_format):
             return _holding(state, text, file_format)
         case Postponed(before, file_format, late):
-            return _changed(_holding(state, before, file_format), postponed=late, compared=UNSET)
+            return _replace_fields(
+                _holding(state, before, file_format), postponed=late, compared=UNSET
+            )
         case _:
-            return _changed(
+            return _replace_fields(
                 state, **{name: getattr(event, name) for name in event.__struct_fields__}
             )
 
@@ -287,10 +289,10 @@ def _holding(state: FileState, text: Text | None, file_format: Format | None) ->
     same = state.disk is not UNSET and state.disk == text
     compared = state.compared if same and file_format == state.disk_format else UNSET
     known = None if text is None else file_format
-    return _changed(state, disk=text, disk_format=known, compared=compared)
+    return _replace_fields(state, disk=text, disk_format=known, compared=compared)
 
 
-def _changed(state: FileState, **fields: object) -> FileState:
+def _replace_fields(state: FileState, **fields: object) -> FileState:
     return msgspec.structs.replace(state, **fields)
 
 
@@ -330,14 +332,14 @@ class TrackedFile:
 
     def hold(self) -> AbstractAsyncContextManager[None]:
         """Hold the lock of the file (`lock`)."""
-        return self._held(self.lock)
+        return self._hold(self.lock)
 
     def hold_queue(self) -> AbstractAsyncContextManager[None]:
         """Wait for all earlier writes of agents and hold the queue (`writers`)."""
-        return self._held(self.writers)
+        return self._hold(self.writers)
 
     @asynccontextmanager
-    async def _held(self, lock: anyio.Lock) -> AsyncIterator[None]:
+    async def _hold(self, lock: anyio.Lock) -> AsyncIterator[None]:
         self._waiting += 1
         try:
             async with lock:

@@ -54,11 +54,11 @@ class UnreadFiles:
         """Find an unknown text from before the user's save in the turn, once the scan is done."""
         turn = self._turns.get(session)
         if turn is not None and turn.ready.is_set() and turn.user_saves.get(path) is UNSET:
-            found = await self._stored(turn.trees, path, file_format)
+            found = await self._stored_text(turn.trees, path, file_format)
             if turn.user_saves.get(path) is UNSET:
                 turn.user_saves[path] = found
 
-    async def _stored(
+    async def _stored_text(
         self, trees: dict[str, str], path: str, file_format: Format
     ) -> Text | UnsetType | None:
         """Return the text of a file in these trees; UNSET if no store has it."""

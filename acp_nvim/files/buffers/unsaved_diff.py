@@ -56,14 +56,14 @@ def unsaved_files(
     found: list[UnsavedFile] = []
     for where in _places(texts, roots, options):
         text = clean(texts[where.path])
-        saved = _saved(where, options)
+        saved = _text_on_disk(where, options)
         if saved is None or key_files.is_secret(where, text, str(text), whole=True):
             continue
         before = told.get(where.path)
         known = before.text if before is not None and before.saved == saved else saved
         found += _file(where, cwd, known, text, SentText(text, saved))
     for path in told.keys() - texts.keys():
-        saved = _saved(place(path), options)
+        saved = _text_on_disk(place(path), options)
         if saved is not None:
             found += _file(place(path), cwd, told[path].text, saved, None)
     return found
@@ -80,7 +80,7 @@ def _places(
                 yield where
 
 
-def _saved(where: Place, options: FileOptions) -> Text | None:
+def _text_on_disk(where: Place, options: FileOptions) -> Text | None:
     """Return the text on disk, empty if there is no file; None if the file is not text."""
     try:
         stored = disk.read_decoded(where, options.message_bytes, FILEENCODINGS, FILEFORMATS)

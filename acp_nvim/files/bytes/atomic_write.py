@@ -46,7 +46,7 @@ def write(path: str, data: bytes, rights: Rights | None = None) -> None:
 
 def replace(path: str, data: bytes, rights: Rights | None = None, *, sync: bool = True) -> None:
     """Replace a file or link by a new file. Without ``rights`` only the owner may read it."""
-    with spot(path) as at, _beside(at, _PRIVATE) as (file, name):
+    with spot(path) as at, _new_file_beside(at, _PRIVATE) as (file, name):
         if rights is not None:
             rights.apply(file.fileno())
         _fill(file, data, sync=sync)
@@ -57,7 +57,7 @@ def replace(path: str, data: bytes, rights: Rights | None = None, *, sync: bool 
 
 def _create(at: Spot, data: bytes, rights: Rights | None) -> None:
     """Create the file. Raise FileExistsError if another process creates it first, or OSError."""
-    with _beside(at, _COMMON if rights is None else _PRIVATE) as (file, name):
+    with _new_file_beside(at, _COMMON if rights is None else _PRIVATE) as (file, name):
         if rights is not None:
             rights.apply(file.fileno())
         _fill(file, data)
@@ -78,8 +78,8 @@ def _try_replace(at: Spot, info: os.stat_result, data: bytes) -> bool:
     """Replace the file by a new one. Do nothing and return False if that would lose data."""
     if info.st_nlink > 1 or not at.may(os.W_OK | os.X_OK, "."):
         return False
-    with _beside(at, _PRIVATE) as (file, name):
-        if not _is_like(file, at, info):
+    with _new_file_beside(at, _PRIVATE) as (file, name):
+        if not _copy_metadata(file, at, info):
             return False
         _fill(file, data)
         _check_same(at.info(), info)
@@ -88,7 +88,7 @@ def _try_replace(at: Spot, info: os.stat_result, data: bytes) -> bool:
     return True
 
 
-def _is_like(file: FileIO, at: Spot, info: os.stat_result) -> bool:
+def _copy_metadata(file: FileIO, at: Spot, info: os.stat_result) -> bool:
     """Copy owner, mode and attributes to the new file; return whether all were copied."""
     rights = Rights.of(info)
     rights.apply(file.fileno())
@@ -182,7 +182,7 @@ def _put_back(handle: int, old: bytes, new: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def _beside(at: Spot, mode: int) -> Iterator[tuple[FileIO, str]]:
+def _new_file_beside(at: Spot, mode: int) -> Iterator[tuple[FileIO, str]]:
     """Yield a new file in the same directory and its name; unlink it unless it was renamed."""
     name = f".{at.name[:50]}.{os.urandom(6).hex()}"
     handle = os.open(name, _NEW, mode, dir_fd=at.folder)

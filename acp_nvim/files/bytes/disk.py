@@ -45,7 +45,7 @@ def read(place: Place, limit: int | None) -> bytes | None:
     try:
         return nofollow.read(place.real, limit)
     except OSError as error:
-        raise _refused(place, error) from error
+        raise _as_refusal(place, error) from error
 
 
 def read_decoded(place: Place, limit: int, fileencodings: str, fileformats: str) -> Decoded | None:
@@ -85,10 +85,10 @@ def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
     try:
         atomic_write.write(place.real, data, rights)
     except OSError as error:
-        raise _refused(place, error, "readonly") from error
+        raise _as_refusal(place, error, "readonly") from error
 
 
-def _refused(place: Place, error: OSError, denied: Reason = "failed") -> Refusal:
+def _as_refusal(place: Place, error: OSError, denied: Reason = "failed") -> Refusal:
     """Return the refusal for a system error; ``denied`` is the reason for PermissionError."""
     reason: Reason = "failed"
     if isinstance(error, SizeError):

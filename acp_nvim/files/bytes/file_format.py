@@ -99,7 +99,7 @@ def decode(
             break
     else:
         found = data.decode("utf-8", "surrogateescape"), Format()
-    return _decoded(*found, fileformats)
+    return _decode_lines(*found, fileformats)
 
 
 def decode_as(data: bytes, file_format: Format | None) -> Decoded:
@@ -112,7 +112,7 @@ def decode_as(data: bytes, file_format: Format | None) -> Decoded:
     found = None if file_format.binary else _with_name(data, file_format.encoding)
     if found is None:
         found = data.decode("utf-8", "surrogateescape"), file_format
-    return _decoded(*found, file_format.fileformat)
+    return _decode_lines(*found, file_format.fileformat)
 
 
 def fitting(buffer: Format, data: bytes) -> Format:
@@ -206,7 +206,7 @@ def _with_name(data: bytes, name: str) -> tuple[str, Format] | None:
     return content, Format(name, bomb)
 
 
-def _decoded(content: str, file_format: Format, fileformats: str) -> Decoded:
+def _decode_lines(content: str, file_format: Format, fileformats: str) -> Decoded:
     if "\0" in content:
         raise BinaryError("the bytes hold a NUL")
     if _is_dos(content, fileformats):

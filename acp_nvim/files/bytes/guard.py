@@ -79,12 +79,14 @@ def reasons(
     return found
 
 
-async def by_link(where: Place, roots: Sequence[str], verb: Verb, globs: Globs) -> Guarded | None:
+async def guarded_by_link(
+    where: Place, roots: Sequence[str], verb: Verb, globs: Globs
+) -> Guarded | None:
     """Return why another name of the file (a hard link) requires a question.
 
     This costs one `stat` if the file has only one name, as nearly all have.
     """
-    info = _linked(where.real)
+    info = _stat_if_linked(where.real)
     if info is None or not (globs.secret or globs.executed):
         return None
     names = await to_thread.run_sync(_names, info, roots)
@@ -92,7 +94,7 @@ async def by_link(where: Place, roots: Sequence[str], verb: Verb, globs: Globs) 
     return "executed" if "executed" in found else "secret" if "secret" in found else None
 
 
-def _linked(path: str) -> os.stat_result | None:
+def _stat_if_linked(path: str) -> os.stat_result | None:
     """Return the `stat` of a regular file with several names, otherwise None."""
     try:
         info = os.stat(path)  # noqa: PTH116
@@ -107,7 +109,7 @@ def _names(wanted: os.stat_result, roots: Sequence[str]) -> list[str]:
     for entry in _files(roots):
         if entry.inode() != wanted.st_ino:
             continue
-        info = _linked(entry.path)
+        info = _stat_if_linked(entry.path)
         if info is not None and os.path.samestat(info, wanted):
             found.append(entry.path)
             if len(found) == wanted.st_nlink:

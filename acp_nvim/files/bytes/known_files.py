@@ -19,7 +19,7 @@ def read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]
     return found
 
 
-def compared(
+def compare_known(
     known: Mapping[str, FileState],
 ) -> tuple[list[FileChange], dict[str, str | None]]:
     """Return the files that differ from their known contents, and the signatures of all files read.

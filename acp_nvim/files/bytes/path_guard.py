@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, Literal, TypeVar
 
-from acp_nvim.files.bytes.guard import Guarded, Verb, by_link, by_name
+from acp_nvim.files.bytes.guard import Guarded, Verb, by_name, guarded_by_link
 from acp_nvim.files.bytes.paths import Place, below, place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.ports import AgentSession, FileOptions
@@ -60,7 +60,7 @@ class PathGuard(Generic[S]):
         if inside is None and options.outside == "deny":
             raise Refusal("outside", path, "outside of the session's directories")
         why: Why | None = by_name(where, inside, verb, options)
-        why = why or await by_link(where, session.roots, verb, options)
+        why = why or await guarded_by_link(where, session.roots, verb, options)
         if why is None and inside is None and options.outside == "ask":
             why = "outside"
         return where, why
@@ -78,7 +78,7 @@ class PathGuard(Generic[S]):
         if not self.may_list(session, real):
             return False
         where = Place(real, real)
-        return await by_link(where, session.roots, "read", self._options()) is None
+        return await guarded_by_link(where, session.roots, "read", self._options()) is None
 
     def may_list(self, session: S, real: str) -> bool:
         """Return whether an answer may name the file without a question.

@@ -86,7 +86,7 @@ def matches(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
     """
     if not globs:
         return False
-    named, spared = _compiled(tuple(globs))
+    named, spared = _compile_globs(tuple(globs))
     relative = real = place.real.replace(os.sep, "/")
     if inside is not None:
         relative = "/" + inside.replace(os.sep, "/")
@@ -110,7 +110,7 @@ class _Patterns(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=32)
-def _compiled(globs: tuple[str, ...]) -> tuple[_Patterns, _Patterns]:
+def _compile_globs(globs: tuple[str, ...]) -> tuple[_Patterns, _Patterns]:
     """Return the patterns that include files, and those that exclude files."""
     written = [one for glob in globs for one in alternatives(glob)]
     named = [glob for glob in written if not glob.startswith("!")]
@@ -126,10 +126,10 @@ def _patterns(globs: Sequence[str]) -> _Patterns:
         else:
             below_it = "" if "/" in glob else "(?:/.*)?"
             anywhere.append(_translate(expanded) + below_it)
-    return _Patterns(_any(anywhere, "(?:.*/)?"), _any(anchored))
+    return _Patterns(_alternatives(anywhere, "(?:.*/)?"), _alternatives(anchored))
 
 
-def _any(patterns: list[str], before: str = "") -> re.Pattern[str] | None:
+def _alternatives(patterns: list[str], before: str = "") -> re.Pattern[str] | None:
     if not patterns:
         return None
     return re.compile(f"/{before}(?:" + "|".join(patterns) + ")", re.IGNORECASE | re.DOTALL)
@@ -174,11 +174,11 @@ def _translate(glob: str) -> str:
         else:
             spans[-1][1][-1] += _plain(token)
     *before, (folders, (first, *rest)) = spans
-    parts = [f"(?>{gap}{one}{_stars(more)})" for gap, (one, *more) in before]
-    parts += [folders, first, _stars(rest[:-1]), *(f"[^/]*?{text}" for text in rest[-1:])]
+    parts = [f"(?>{gap}{one}{_after_stars(more)})" for gap, (one, *more) in before]
+    parts += [folders, first, _after_stars(rest[:-1]), *(f"[^/]*?{text}" for text in rest[-1:])]
     return "".join(parts)
 
 
-def _stars(texts: Sequence[str]) -> str:
+def _after_stars(texts: Sequence[str]) -> str:
     """Return a pattern of the texts, each after a `*`."""
     return "".join(f"(?>[^/]*?{text})" for text in texts)

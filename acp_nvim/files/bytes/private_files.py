@@ -54,7 +54,7 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
 def change(path: Path, make: Callable[[bytes | None], bytes]) -> None:
     """Replace the content of a file by one made of the present content; None: no file.
 
-    Changes by several processes follow each other, so none is lost. Raises OSError.
+    Changes by several processes follow each other, so none is lost. Raise OSError.
     """
     directory(path.parent)
     with _locked(path.with_name(f"{path.name}.lock")):
@@ -67,7 +67,7 @@ def change(path: Path, make: Callable[[bytes | None], bytes]) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock file. Raises TimeoutError if another process does not release it."""
+    """Hold a lock file. Raise TimeoutError if another process does not release it."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE)
     try:
         until = time.monotonic() + LOCK_S

@@ -30,9 +30,9 @@ def name(path: str) -> str:
     first, second = 5381, 0
     for at, byte in enumerate(os.fsencode(path), 1):
         first = (first * 33 + byte) & _MASK
-        second = ((second * 65599) & _MASK) ^ _rotated(byte, at % 24)
+        second = ((second * 65599) & _MASK) ^ _rotate_left(byte, at % 24)
     return f"{first:08x}{second:08x}"
 
 
-def _rotated(value: int, by: int) -> int:
+def _rotate_left(value: int, by: int) -> int:
     return ((value << by) | (value >> (32 - by))) & _MASK

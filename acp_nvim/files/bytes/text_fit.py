@@ -22,7 +22,7 @@ def excerpt(text: Text, line: int | None, limit: int | None) -> str:
     return content + "\n" if end < count or text.eol else content
 
 
-def fitted(agents: Text, base: Text, dos: bool, bomb: bool) -> Text:
+def fit_text(agents: Text, base: Text, dos: bool, bomb: bool) -> Text:
     """Convert an agent's text to the form of the buffer: without BOM and without CRs of line ends.
 
     If some lines of the file contain a CR as text, those of the agent are text too, unless all of
@@ -49,28 +49,28 @@ def with_returns(text: Text, live: Text) -> Text:
     return Text(tuple(line + "\r" for line in text.lines), text.eol)
 
 
-def restored(raw: Sequence[str], clean: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
+def restore_raw(raw: Sequence[str], clean: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
     """Convert hunks for the clean lines to hunks for the raw lines, which have lone surrogates.
 
     The unchanged part of such a line keeps its bytes.
     """
     if raw is clean:
         return list(hunks)
-    return [_restored(raw, clean, hunk) for hunk in hunks]
+    return [_restore_hunk(raw, clean, hunk) for hunk in hunks]
 
 
-def _restored(raw: Sequence[str], clean: Sequence[str], hunk: Hunk) -> Hunk:
+def _restore_hunk(raw: Sequence[str], clean: Sequence[str], hunk: Hunk) -> Hunk:
     if hunk.growth:
         return hunk
     rows = range(hunk.start, hunk.end)
     lines = tuple(
-        new if raw[row] == clean[row] else _patched(raw[row], clean[row], new)
+        new if raw[row] == clean[row] else _patch_line(raw[row], clean[row], new)
         for row, new in zip(rows, hunk.lines, strict=True)
     )
     return Hunk(hunk.start, hunk.end, lines, hunk.new_start)
 
 
-def _patched(raw: str, clean: str, new: str) -> str:
+def _patch_line(raw: str, clean: str, new: str) -> str:
     """Apply the change from the clean line to the new one to the raw line."""
     head = tail = 0
     shorter = min(len(clean), len(new))

@@ -30,7 +30,7 @@ from acp_nvim.files.bytes.file_format import (
     format_change,
     text_of,
 )
-from acp_nvim.files.bytes.known_files import compared, read_all, signatures_of
+from acp_nvim.files.bytes.known_files import compare_known, read_all, signatures_of
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.change_applier import EMPTY, ChangeApplier
 from acp_nvim.files.changes.folder_watch import FolderWatch
@@ -308,7 +308,7 @@ class DiskChanges:
         states = {path: state for path, state in known.items() if path not in found}
         if not states:
             return []
-        changes, signatures = await to_thread.run_sync(compared, states)
+        changes, signatures = await to_thread.run_sync(compare_known, states)
         for path, signature in signatures.items():
             if self._tracked.state(path).disk is states[path].disk:
                 self._tracked[path].apply(Compared(signature))
@@ -338,18 +338,18 @@ class DiskChanges:
         try:
             await self._applier.apply(changes, by_git)
         finally:
-            if not self._is_late and self._postponed():
+            if not self._is_late and self._postponed_files():
                 self._is_late = True
                 self._tasks.start_soon(self._catch_up)
 
     async def _catch_up(self) -> None:
         try:
-            while late := self._postponed():
+            while late := self._postponed_files():
                 await anyio.sleep(LATE_S)
                 await self.scan([], late)
         finally:
             self._is_late = False
 
-    def _postponed(self) -> list[str]:
+    def _postponed_files(self) -> list[str]:
         """Return the files with changes that could not be applied yet."""
         return [it.path for it in self._tracked if it.state.postponed is not None]

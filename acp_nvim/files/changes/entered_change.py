@@ -175,11 +175,11 @@ async def enter(files: Files, change: EnteredChange) -> str:
     if live is not None and live.is_modified and is_read and text is not None:
         return await _enter_read(files, change, live, text)
     if live is not None and live.is_modified:
-        change = _caught_up(files, change, live)
+        change = _catch_up(files, change, live)
         base = live.text
         common = state.conflict_base
         start = common if in_conflict and not isinstance(common, UnsetType) else change.before
-        text = _merged(start, live.text, change.after)
+        text = _merge_sides(start, live.text, change.after)
         if text is None:
             files.tracked[path].apply(Conflicted(start))
             return await _mark_conflict(files, change, live)
@@ -204,7 +204,7 @@ async def enter(files: Files, change: EnteredChange) -> str:
     return "done"
 
 
-def _merged(base: Text | None, live: Text, agents: Text | None) -> Text | None:
+def _merge_sides(base: Text | None, live: Text, agents: Text | None) -> Text | None:
     """Merge both sides' changes; return None if they overlap."""
     if live == agents:
         return live
@@ -229,7 +229,7 @@ async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) 
     return "done" if same else "moved"
 
 
-def _caught_up(files: Files, change: EnteredChange, live: BufferText) -> EnteredChange:
+def _catch_up(files: Files, change: EnteredChange, live: BufferText) -> EnteredChange:
     """Apply an earlier change by the agent that Neovim read on its own, before the user continued.
 
     Otherwise it would count as the user's. This is done once, however often the change is tried.

@@ -118,10 +118,10 @@ def moves_of(top: str, since: int) -> list[HeadMove]:
 
     This call blocks.
     """
-    return moves_in(_git_folder(top) / "logs" / "HEAD", since)
+    return read_moves(_git_folder(top) / "logs" / "HEAD", since)
 
 
-def moves_in(log: Path, since: int) -> list[HeadMove]:
+def read_moves(log: Path, since: int) -> list[HeadMove]:
     """Return the moves in a log of HEAD since a time in nanoseconds, oldest first.
 
     This call blocks.

@@ -81,12 +81,12 @@ class Mentions:
             self._learn(*key)
             self._read.add(key)
             self._unread.pop(key, None)
-        return {path for path in paths if self._has(path)}
+        return {path for path in paths if self._contains(path)}
 
-    def _has(self, path: str) -> bool:
+    def _contains(self, path: str) -> bool:
         if path in self._paths or any(glob.fullmatch(path) for glob in self._globs):
             return True
-        return bool(self._folders) and not self._folders.isdisjoint(_above(path))
+        return bool(self._folders) and not self._folders.isdisjoint(_parent_folders(path))
 
     def _learn(self, text: str, directory: str, is_command: bool) -> None:
         bases = [os.path.realpath(directory)]
@@ -98,11 +98,13 @@ class Mentions:
                 if _GLOB.search(word) and is_command:
                     self._globs.append(_matching(base, word, bool(_SEARCHES.search(text))))
                 else:
-                    self._paths.update(_resolved(base, word))
+                    self._paths.update(_resolve_word(base, word))
         if is_command:
             for base in bases:
-                found = {path for word in _written_to(text) for path in _resolved(base, word)}
-                self._folders |= found.difference(*([one, *_above(one)] for one in bases))
+                found = {
+                    path for word in _folders_written_to(text) for path in _resolve_word(base, word)
+                }
+                self._folders |= found.difference(*([one, *_parent_folders(one)] for one in bases))
 
 
 class _Lexer(shlex.shlex):
@@ -133,7 +135,7 @@ def _plain(word: str) -> str:
     return re.sub(r"\\(.)", r"\1", word)
 
 
-def _written_to(text: str) -> Iterator[str]:
+def _folders_written_to(text: str) -> Iterator[str]:
     """Yield the words of a command that may be folders in which it changes files."""
     for piece in _PIECES.split(text.partition("<<")[0]):
         found = [_plain(word) for word in _WORD.findall(piece)]
@@ -142,7 +144,7 @@ def _written_to(text: str) -> Iterator[str]:
             yield from found[1:]
 
 
-def _resolved(base: str, word: str) -> Iterator[str]:
+def _resolve_word(base: str, word: str) -> Iterator[str]:
     """Yield the path that a word may be, with symlinks followed and not."""
     if not word or len(word) > LONGEST_PATH or "\0" in word:
         return
@@ -151,7 +153,7 @@ def _resolved(base: str, word: str) -> Iterator[str]:
     yield os.path.realpath(path)
 
 
-def _above(path: str) -> Iterator[str]:
+def _parent_folders(path: str) -> Iterator[str]:
     """Yield the folders that contain a path."""
     while (folder := os.path.dirname(path)) != path:  # noqa: PTH120
         yield folder
@@ -162,12 +164,12 @@ def _matching(base: str, word: str, everywhere: bool) -> re.Pattern[str]:
     """Return the pattern of the paths that a glob matches."""
     path = os.path.normpath(os.path.join(base, word))  # noqa: PTH118
     if everywhere and "/" not in word:
-        return re.compile(f"{re.escape(base)}/(?:.*/)?{_translated(word)}", re.DOTALL)
-    parts = [".*" if part == "**" else _translated(part) for part in path.split("/")]
+        return re.compile(f"{re.escape(base)}/(?:.*/)?{_translate_part(word)}", re.DOTALL)
+    parts = [".*" if part == "**" else _translate_part(part) for part in path.split("/")]
     return re.compile("/".join(parts).replace("/.*/", "/(?:.*/)?"), re.DOTALL)
 
 
-def _translated(part: str) -> str:
+def _translate_part(part: str) -> str:
     """Return the pattern of one part of a glob."""
     found = ""
     for token in re.findall(r"\[[!^]?\]?[^\]]*\]|.", part, re.DOTALL):

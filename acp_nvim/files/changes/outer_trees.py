@@ -49,7 +49,7 @@ class OuterTrees:
             began = turn.began
             if turn.over.is_set():  # earlier changes are the user's, and not a later turn's
                 began = min((it.began for it in self._turns), default=time.time_ns())
-            recent = await to_thread.run_sync(_since, changes, began)
+            recent = await to_thread.run_sync(_only_since, changes, began)
             if recent:
                 await self._take_up(recent)
             if is_over and self._snapshots.is_too_large(outer):
@@ -76,6 +76,6 @@ class OuterTrees:
         self._watch.close()
 
 
-def _since(changes: Sequence[FileChange], began: int) -> list[FileChange]:
+def _only_since(changes: Sequence[FileChange], began: int) -> list[FileChange]:
     """Return the changes made after a time in nanoseconds. This call blocks."""
     return [change for change in changes if changed_at(change.path) >= began]

@@ -79,14 +79,14 @@ class ToolCallFiles:
         turn.scan.is_due = True
         if not turn.scan.is_running:
             turn.scan.is_running = True
-            self._tasks.start_soon(self._after_calls, turn)
+            self._tasks.start_soon(self._scan_after_calls, turn)
 
     async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
         if not turn.ready.is_set():
             await to_thread.run_sync(read_contents, turn.early, paths)
         await self._snapshots.note(turn.roots, paths)
 
-    async def _after_calls(self, turn: Turn) -> None:
+    async def _scan_after_calls(self, turn: Turn) -> None:
         """Scan until no tool call has ended in the meantime; one task per turn."""
         try:
             while turn.scan.is_due and self._disk.turns.get(turn.session) is turn:

@@ -341,7 +341,7 @@ class Attribution:
         Of several turns it is the one whose tool calls named the file last, otherwise the only one
         with a tool call at or about that time, otherwise the one that began first.
         """
-        found = self._at_work(path, at)
+        found = self._turns_at_work(path, at)
         naming = [turn for turn in found if path in turn.names]
         if naming:
             return max(naming, key=lambda turn: turn.names[path])
@@ -351,10 +351,10 @@ class Attribution:
 
     def is_sure(self, path: str, at: int) -> bool:
         """Return whether no message that is under way could change the answer."""
-        found = self._at_work(path, at)
+        found = self._turns_at_work(path, at)
         return len(found) < 2 or any(path in turn.names and turn.had_call(at) for turn in found)
 
-    def _at_work(self, path: str, at: int) -> list[Turn]:
+    def _turns_at_work(self, path: str, at: int) -> list[Turn]:
         """Return the turns that had a prompt at that time and may change this file.
 
         For a file outside of all their directories, return those that are `ready`.

@@ -52,7 +52,7 @@ def follows(before: str, *marks: str) -> bool:
     return before == SAME or SAME in marks or before in marks
 
 
-def joined(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[str, ContentChange]:
+def combine_changes(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[str, ContentChange]:
     """Combine these changes by path; the earliest come first."""
     found: dict[str, ContentChange] = {}
     for one in agent_changes:

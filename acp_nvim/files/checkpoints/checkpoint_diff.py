@@ -7,7 +7,7 @@ import stat
 from typing import Final
 
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.edits.unified import unified
+from acp_nvim.edits.unified import unified_rows
 from acp_nvim.files.bytes.file_format import BinaryError, decode
 from acp_nvim.files.bytes.nofollow import spot
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Plan
@@ -55,7 +55,7 @@ def _file(name: str, old: Side, new: Side) -> list[str]:
     if old == new:
         return []
     try:
-        lines = unified(_text(old), _text(new))
+        lines = unified_rows(_text(old), _text(new))
     except BinaryError:
         lines = [f"Binary files differ: {_size(old)}, now {_size(new)}"]
     if not lines and (old is None) == (new is None):

@@ -20,7 +20,13 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.file_format import Format
 from acp_nvim.files.bytes.paths import is_below
-from acp_nvim.files.checkpoints.agent_changes import Content, ContentChange, add, joined, mark
+from acp_nvim.files.checkpoints.agent_changes import (
+    Content,
+    ContentChange,
+    add,
+    combine_changes,
+    mark,
+)
 from acp_nvim.files.checkpoints.left_out import was_there
 from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
 from acp_nvim.files.checkpoints.store import (
@@ -269,14 +275,14 @@ class Checkpoints:
         later = [it for it in self._made.get(session, []) if it.time >= checkpoint.time]
         if undo:
             return Plan(steps, dict(checkpoint.touched), reasons, checkpoint.agent_changes)
-        touched = await self._touched(checkpoint, later, {step.target.path for step in steps})
-        agent_changes = joined(it.agent_changes for it in later)
+        touched = await self._first_texts(checkpoint, later, {step.target.path for step in steps})
+        agent_changes = combine_changes(it.agent_changes for it in later)
         unnamed = {path for one in later for path in one.unnamed}
-        for path in (*unnamed, *await self._unattributed(later, now)):
+        for path in (*unnamed, *await self._unattributed_files(later, now)):
             add(agent_changes, path, ContentChange(UNKNOWN, UNKNOWN))
         return Plan(steps, touched, reasons, agent_changes)
 
-    async def _unattributed(
+    async def _unattributed_files(
         self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]
     ) -> list[str]:
         """Return files that changed after prompts whose turns were cut off.
@@ -292,15 +298,15 @@ class Checkpoints:
                     found += [it.path for it in changes if it.path not in one.agent_changes]
         return found
 
-    async def _touched(
-        self, checkpoint: Checkpoint, later: Sequence[Checkpoint], held: Container[str]
+    async def _first_texts(
+        self, checkpoint: Checkpoint, later: Sequence[Checkpoint], stored: Container[str]
     ) -> dict[str, Text | None]:
         """Return files in no tree, as they were when an agent first changed them."""
         touched: dict[str, Text | None] = {}
         for one in later:
             for path, text in one.touched.items():
                 touched.setdefault(path, text)
-        rest = [path for path in touched if path not in held]
+        rest = [path for path in touched if path not in stored]
         loose = await self._snapshots.loose(list(checkpoint.trees), rest)
         return {path: touched[path] for path in loose}
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from acp_nvim.files.bytes.disk import changed_at
-from acp_nvim.files.changes.git_tree import MOVES, SECOND_NS, HeadMove, moves_in
+from acp_nvim.files.changes.git_tree import MOVES, SECOND_NS, HeadMove, read_moves
 from acp_nvim.files.checkpoints import left_out, plain_tree, private_git
 from acp_nvim.files.checkpoints.left_out import LeftOut, Marks
 from acp_nvim.files.checkpoints.private_git import ANY, GitError, PrivateGit
@@ -77,7 +77,7 @@ class GitStore:
         except GitError:
             if most_new is not None:
                 raise
-            repository = private_git.for_one(self._root, os.environ)
+            repository = private_git.placeholder_repository(self._root, os.environ)
         self._is_plain = repository.is_alone
         self._top = repository.top
         self._resting: dict[str, plain_tree.Signature] | None = None
@@ -110,7 +110,9 @@ class GitStore:
         whole = paths is None or not self._tree
         resting = self._signatures() if whole else None
         room = Room()
-        room.sort(self._chosen(otherwise) if whole else map(self._path, self._inside(paths or ())))
+        room.sort(
+            self._choose_files(otherwise) if whole else map(self._path, self._inside(paths or ()))
+        )
         self._take(room)
         before, self._tree = self._tree, self._tree_name()
         changes = left_out.news(self.differences(before, self._tree)) if before else []
@@ -127,12 +129,12 @@ class GitStore:
 
     def held(self) -> list[str]:
         """Return the files (absolute paths) of the present tree. Raise StoreError."""
-        return [self._path(name) for name in self._listed(["ls-files", "-z"])]
+        return [self._path(name) for name in self._list_files(["ls-files", "-z"])]
 
     def folders(self) -> list[str]:
         """Return the directories that git visits below the root. Raise StoreError."""
         command = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"]
-        ignored = {self._path(name).rstrip(os.sep) for name in self._listed(command)}
+        ignored = {self._path(name).rstrip(os.sep) for name in self._list_files(command)}
         folders = [self._root]
         for path in folders:  # grows during the loop
             with suppress(OSError), os.scandir(path) as entries:
@@ -171,18 +173,18 @@ class GitStore:
 
     def _with_ignored(self, changes: Sequence[Change], old: str, new: str) -> list[Change]:
         """Mark files that one tree lacks by its ignore rules as unknown in that tree."""
-        ignored = self._ignored(old, [it.path for it in changes if it.before is None])
-        went = self._ignored(new, [it.path for it in changes if it.after is None])
+        ignored = self._ignored_files(old, [it.path for it in changes if it.before is None])
+        now_ignored = self._ignored_files(new, [it.path for it in changes if it.after is None])
         return [
             Change(
                 it.path,
                 IGNORED if it.path in ignored else it.before,
-                IGNORED if it.path in went else it.after,
+                IGNORED if it.path in now_ignored else it.after,
             )
             for it in changes
         ]
 
-    def _ignored(self, tree: str, paths: Sequence[str]) -> set[str]:
+    def _ignored_files(self, tree: str, paths: Sequence[str]) -> set[str]:
         """Return the files that git ignores by the rules in a tree."""
         folders = {folder for path in paths for folder in Path(self._name(path)).parents}
         if not paths:
@@ -273,7 +275,7 @@ class GitStore:
         if self._is_plain:
             return found
         log = Path(self._git.repository.moves)
-        moves = moves_in(log, since)
+        moves = read_moves(log, since)
         for is_agents, group in groupby(moves, by_agent):
             if is_agents:
                 continue
@@ -284,7 +286,7 @@ class GitStore:
                 contents |= self.committed(missing, left, run[-1].new) if missing else {}
             for path, data in contents.items():
                 found.setdefault(path, []).append(GitContent(data, run[-1].last))
-        stashed = moves_in(log.parent / "refs" / "stash", since)[-1:]
+        stashed = read_moves(log.parent / "refs" / "stash", since)[-1:]
         if stashed and not by_agent(stashed[0]):
             for path, data in self.committed(paths, "").items():
                 until = stashed[0].last + SECOND_NS  # files are written after the log
@@ -298,7 +300,7 @@ class GitStore:
         """
         self._git.copy_index()
         try:
-            found = [self._path(name) for name in self._changed()]
+            found = [self._path(name) for name in self._changed_files()]
         finally:
             self._index.unlink(missing_ok=True)
         return [path for path in found if changed_at(path) >= since]
@@ -325,7 +327,7 @@ class GitStore:
             filtered = self._git.filtered(list(there))
             index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
             plain = {name: blob for name, blob in there.items() if name not in filtered}
-            contents |= self._written(plain, Path(scratch, "out"), index)
+            contents |= self._checked_out_contents(plain, Path(scratch, "out"), index)
             if filtered:
                 self._git.copy_index(Path(scratch, "index"))
                 contents |= self._clean({name: there[name] for name in filtered}, index)
@@ -349,7 +351,7 @@ class GitStore:
             raise LimitError(f"{self._top} has {count} files, the limit is {MAX_INDEX}")
         try:
             self._git.copy_index()
-            names = self._otherwise()
+            names = self._converted_files()
             if names:
                 given = b"".join(os.fsencode(name) + b"\0" for name in names)
                 self._run(["update-index", "--force-remove", "-z", "--stdin"], given)
@@ -358,11 +360,15 @@ class GitStore:
             raise
         return names
 
-    def _otherwise(self) -> list[str]:
+    def _converted_files(self) -> list[str]:
         """Return files whose blobs in the user's index differ from their bytes by a conversion."""
-        entries = self._tracked(_REWRITTEN)
+        entries = self._tracked_files(_REWRITTEN)
         names = {name for _, name in entries}
-        lines = self._tracked() if self._git.repository.converts() else self._tracked(_LINE_ENDS)
+        lines = (
+            self._tracked_files()
+            if self._git.repository.converts()
+            else self._tracked_files(_LINE_ENDS)
+        )
         asked = b"".join(oid + b"\n" for oid, _ in lines)
         check = ["cat-file", "--batch-check=%(objectsize)", "--buffer"]
         sizes = self._run(check, asked).split(b"\n") if lines else []
@@ -372,7 +378,7 @@ class GitStore:
                 names.add(name)
         return [name for name in names if _size(stem + name) >= 0]
 
-    def _tracked(self, *spec: str) -> list[tuple[bytes, str]]:
+    def _tracked_files(self, *spec: str) -> list[tuple[bytes, str]]:
         """Return object name and path of each tracked file that a pathspec selects."""
         root = [] if self._spec == "." else [f":(literal){self._spec}"]
         listed = self._git.run(["ls-files", "-s", "-z", "--", *root, *spec], converting=True)
@@ -380,7 +386,7 @@ class GitStore:
         entries = (entry.split(b"\t", 1) for entry in files)
         return [(meta.split(b" ", 2)[1], os.fsdecode(name)) for meta, name in entries]
 
-    def _written(
+    def _checked_out_contents(
         self, blobs: Mapping[str, Blob], out: Path, index: Mapping[str, str]
     ) -> dict[str, bytes]:
         """Return the contents of blobs (by name) as git would check them out.
@@ -416,9 +422,9 @@ class GitStore:
                 found[name] = data
         return found
 
-    def _chosen(self, others: Iterable[str]) -> list[str]:
+    def _choose_files(self, others: Iterable[str]) -> list[str]:
         """Return the files that may have changed, and those left out so far."""
-        return sorted({*map(self._path, (*self._changed(), *others)), *self._out})
+        return sorted({*map(self._path, (*self._changed_files(), *others)), *self._out})
 
     def _take(self, room: Room) -> None:
         links: dict[str, bool] = {}
@@ -471,18 +477,18 @@ class GitStore:
             self._take_in(names[:half])
             self._take_in(names[half:], attempts if half else attempts - 1)
 
-    def _changed(self) -> list[str]:
+    def _changed_files(self) -> list[str]:
         """Return files that are new or differ from the index, relative to the top."""
-        unlisted = plain_tree.unlisted(self._root, self._own_folder) if self._is_plain else []
+        unlisted = plain_tree.special_files(self._root, self._own_folder) if self._is_plain else []
         differ = ["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all"]
         new = ["ls-files", "--others", "--exclude-standard", "-z"]
         with ThreadPoolExecutor(2) as both:  # each walks the whole tree
-            parts = list(both.map(self._listed, (differ, new)))
+            parts = list(both.map(self._list_files, (differ, new)))
         if self._most_new is not None and len(parts[1]) > self._most_new:
             raise LimitError(f"git does not know {len(parts[1])} files of {self._top}")
         names = {name for part in parts for name in part if not name.startswith(self._own)}
         if self._links is None:
-            staged = (entry.split("\t", 1) for entry in self._listed(["ls-files", "-s", "-z"]))
+            staged = (entry.split("\t", 1) for entry in self._list_files(["ls-files", "-s", "-z"]))
             self._links = {name for mode, name in staged if mode.startswith("160000")}
         inner = {name.rstrip("/") for name in names if name.endswith("/")} | self._links
         self._nested = sorted(
@@ -491,18 +497,18 @@ class GitStore:
         names.update(map(self._name, unlisted))
         return sorted(name for name in names if not name.endswith("/"))
 
-    def _listed(self, args: Sequence[str]) -> list[str]:
-        found, said = self._git.heard([*args, *self._where()], env=_LITERAL)
+    def _list_files(self, args: Sequence[str]) -> list[str]:
+        found, warnings = self._git.run_with_warnings([*args, *self._pathspec()], env=_LITERAL)
         if "--others" in args:
-            self._closed = self._unread(said)
+            self._closed = self._unread_directories(warnings)
         return [os.fsdecode(name) for name in found.split(b"\0") if name]
 
-    def _unread(self, said: bytes) -> frozenset[str]:
+    def _unread_directories(self, warnings: bytes) -> frozenset[str]:
         """Return the directories that git reports as unreadable; the root for an escaped name."""
-        found = [self._path(os.fsdecode(name).rstrip("/")) for name in _UNREAD.findall(said)]
+        found = [self._path(os.fsdecode(name).rstrip("/")) for name in _UNREAD.findall(warnings)]
         return frozenset(path if os.path.lexists(path) else self._root for path in found)
 
-    def _where(self) -> list[str]:
+    def _pathspec(self) -> list[str]:
         return [] if self._spec == "." else ["--", self._spec]
 
     def _inside(self, paths: Iterable[str]) -> list[str]:
@@ -564,9 +570,9 @@ def _batch(answers: bytes) -> Iterator[bytes | None]:
             yield None
 
 
-def _raw(found: bytes) -> Iterable[tuple[tuple[str, str], tuple[str, str], str]]:
+def _raw(content: bytes) -> Iterable[tuple[tuple[str, str], tuple[str, str], str]]:
     """Yield modes, object names and path of each record of `--raw -z`."""
-    parts = iter(found.split(b"\0"))
+    parts = iter(content.split(b"\0"))
     for meta in parts:
         if meta.startswith(b":"):
             old_mode, new_mode, old, new, _ = meta[1:].decode().split(" ")

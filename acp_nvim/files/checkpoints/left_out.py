@@ -100,10 +100,10 @@ def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[C
             found.pop(path, None)
         else:
             found[path] = Change(path, before, after)
-    return [_hidden(found[path], old, new) for path in sorted(found)]
+    return [_add_hidden_blobs(found[path], old, new) for path in sorted(found)]
 
 
-def _hidden(change: Change, old: LeftOut, new: LeftOut) -> Change:
+def _add_hidden_blobs(change: Change, old: LeftOut, new: LeftOut) -> Change:
     """Add blobs to a change for the sides that are in unreadable directories."""
     path, before, after = change.path, change.before, change.after
     if (before is None and old.hides(path)) or (after is None and new.hides(path)):

@@ -14,13 +14,13 @@ FEW: Final = 32
 Signature = tuple[int, int, int, int, int]
 
 
-def unlisted(root: str, own: str) -> list[str]:
+def special_files(root: str, own: str) -> list[str]:
     """Return the FIFOs, sockets and devices, which git does not list; ``own`` is left out.
 
     Raise `LimitError` if there are more than `MAX_FILES` files.
     """
     count, found = 0, list[str]()
-    for entry in _below(root, own):
+    for entry in _walk_below(root, own):
         if entry.is_dir(follow_symlinks=False):
             continue
         count += 1
@@ -35,7 +35,7 @@ def signatures(root: str, own: str) -> dict[str, Signature] | None:
     """Return a signature of each file; None for more than `FEW` entries or a failed read."""
     found: dict[str, Signature] = {}
     try:
-        for count, entry in enumerate(_below(root, own, strict=True), 1):
+        for count, entry in enumerate(_walk_below(root, own, strict=True), 1):
             if count > FEW:
                 return None
             if not entry.is_dir(follow_symlinks=False):
@@ -47,7 +47,7 @@ def signatures(root: str, own: str) -> dict[str, Signature] | None:
     return found
 
 
-def _below(root: str, own: str, *, strict: bool = False) -> Iterator[os.DirEntry[str]]:
+def _walk_below(root: str, own: str, *, strict: bool = False) -> Iterator[os.DirEntry[str]]:
     """Yield all entries except those in `SKIPPED` directories and in ``own``.
 
     Raise OSError if ``strict``.

@@ -139,7 +139,9 @@ def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> 
     )
 
 
-def for_one(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> Repository:
+def placeholder_repository(
+    directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S
+) -> Repository:
     """Return a placeholder for the repository of a directory in none."""
     nowhere = environment(env) | {"GIT_DIR": os.devnull}
     options = _options(directory, nowhere, timeout)
@@ -165,7 +167,7 @@ def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOU
         return ""
 
 
-def listed(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> list[str]:
+def list_files(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> list[str]:
     """Return the files below a directory that are tracked or not ignored, as absolute paths.
 
     Raise StoreError if there is no repository, or it cannot be read.
@@ -173,7 +175,7 @@ def listed(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -
     repository = find(directory, env, timeout)
     with scratch(repository, env) as own:
         exclude = Path(own["GIT_DIR"]) / "exclude"
-        _link_to(repository.options["core.excludesfile"], exclude)
+        _link_or_copy(repository.options["core.excludesfile"], exclude)
         ask = [*CAREFUL, "ls-files", "-z", "--cached", "--others", "--deduplicate"]
         ask.append("--exclude-per-directory=.gitignore")
         ask += [
@@ -273,7 +275,7 @@ class PrivateGit:
         self._plain = self._make("plain")
         _put(self._plain / "info" / "attributes", AS_STORED.encode())
         self._converting = self._make("converting", _CONVERSION)
-        _link_to(repository.attributes, self._converting / "info" / "attributes")
+        _link_or_copy(repository.attributes, self._converting / "info" / "attributes")
 
     def _make(self, name: str, further: Container[str] = ()) -> Path:
         """Create a git directory with only our config."""
@@ -295,7 +297,7 @@ class PrivateGit:
         if repository.is_alone:
             _put(exclude, "".join(f"{name}/\n" for name in sorted(SKIPPED)).encode())
         else:
-            _link_to(repository.exclude, exclude)
+            _link_or_copy(repository.exclude, exclude)
         return folder
 
     def copy_index(self, place: Path | None = None) -> None:
@@ -322,9 +324,9 @@ class PrivateGit:
         converting: bool = False,
     ) -> bytes:
         """Run git at the top of the work tree; return its output. Raise StoreError."""
-        return self.heard(args, given, fine=fine, env=env, converting=converting)[0]
+        return self.run_with_warnings(args, given, fine=fine, env=env, converting=converting)[0]
 
-    def heard(
+    def run_with_warnings(
         self,
         args: Sequence[str],
         given: bytes = b"",
@@ -337,7 +339,7 @@ class PrivateGit:
         folder = self._converting if converting else self._plain
         env = {**self._env, "GIT_DIR": str(folder), **(env or {})}
         try:
-            done = _done(args, self.repository.top, env, given, fine, self._timeout)
+            done = _run_process(args, self.repository.top, env, given, fine, self._timeout)
         except GitError:
             raise
         except StoreError:  # killed: its lock would block the next one
@@ -368,10 +370,10 @@ def call(
     timeout: float = TIMEOUT_S,
 ) -> bytes:
     """Return the output of git. Raise StoreError if it does not run, GitError if it fails."""
-    return _done(args, cwd, env, given, fine, timeout).stdout
+    return _run_process(args, cwd, env, given, fine, timeout).stdout
 
 
-def _done(
+def _run_process(
     args: Sequence[str],
     cwd: str,
     env: Mapping[str, str],
@@ -423,7 +425,7 @@ def _line(key: str, value: str) -> str:
     return f'[{section}]\n\t{name} = "{quoted}"\n'
 
 
-def _link_to(path: str, place: Path) -> None:
+def _link_or_copy(path: str, place: Path) -> None:
     """Link a place in our directory to a file of the user, so git sees its changes."""
     try:
         place.symlink_to(path)

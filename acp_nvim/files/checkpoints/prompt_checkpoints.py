@@ -109,13 +109,13 @@ class PromptCheckpoints:
             n,
             words if len(words) <= LABEL else words[: LABEL - 1] + "…",
             session.roots,
-            await self._unsaved(roots, unsaved),
+            await self._unsaved_texts(roots, unsaved),
             pending,
             {path: (state.user_format, state.agent_format) for path, state in states.items()},
             self._files.ledger.disk_entries.all(),
         )
 
-    async def _unsaved(
+    async def _unsaved_texts(
         self, roots: Sequence[str], known: Mapping[str, Text] | None = None
     ) -> dict[str, Text]:
         """Return the texts of buffers with unsaved edits below these directories."""

@@ -49,7 +49,7 @@ class StoreLock:
         up.
         """
         tries = TRIES
-        while (handle := _shared(home)) is None:
+        while (handle := _take_shared_lock(home)) is None:
             tries -= 1
             if not tries:
                 raise BlockingIOError(errno.EAGAIN, "another process holds it", str(home / LOCK))
@@ -62,7 +62,7 @@ class StoreLock:
         os.close(self._handle)
 
 
-def _shared(home: Path) -> int | None:
+def _take_shared_lock(home: Path) -> int | None:
     """Return a handle on the shared lock of a store.
 
     Return None if another process has it exclusively, or has just removed it.
@@ -90,7 +90,7 @@ def _shared(home: Path) -> int | None:
 
 def prune(home: Path) -> list[str]:
     """Remove old and excess stores in this directory, except those in use; return their names."""
-    found = {path: _used_at(path) for path in home.glob("*")}
+    found = {path: _time_of_last_use(path) for path in home.glob("*")}
     removed: list[str] = []
     total = 0
     for store in sorted((it for it in found if found[it]), key=lambda it: -found[it]):
@@ -136,7 +136,7 @@ def _tidy(store: Path) -> None:
             else:
                 path.unlink(missing_ok=True)
     older = store / OLDER
-    if older.is_dir() and time.time() - _used_at(older) > MAX_AGE_S:
+    if older.is_dir() and time.time() - _time_of_last_use(older) > MAX_AGE_S:
         shutil.rmtree(older, ignore_errors=True)
     if _size(store) - _size(older) > MAX_STORE_BYTES:
         _move_aside(store, older)
@@ -151,7 +151,7 @@ def _move_aside(store: Path, older: Path) -> None:
             path.rename(older / path.name)
 
 
-def _used_at(directory: Path) -> float:
+def _time_of_last_use(directory: Path) -> float:
     """Return when a store was last used; 0 if there is none."""
     try:
         return directory.stat().st_mtime if directory.is_dir() else 0

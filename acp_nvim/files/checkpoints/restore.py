@@ -115,7 +115,7 @@ def choose(plan: Plan, then: Checkpoint, now: Checkpoint, *, every: bool, undo: 
         shared,
         frozenset(p for p in shared if UNKNOWN in (changes[p].before, changes[p].after)),
         sorted(path for path in candidates if not is_wanted(path)),
-        [_left(step.target.path, step.why_not) for step in wanted if step.why_not],
+        [_left_line(step.target.path, step.why_not) for step in wanted if step.why_not],
     )
 
 
@@ -138,7 +138,7 @@ def _is_shared(
     return change.gap or not is_chain
 
 
-def _left(path: str, reason: str) -> str:
+def _left_line(path: str, reason: str) -> str:
     return wording.LEFT.format(file=Path(path).name, reason=reason)
 
 
@@ -207,9 +207,9 @@ class Restoring:
             if await work:
                 done.add(path)
         except (Refused, Refusal) as error:
-            notes.append(_left(path, refused_why(error)))
+            notes.append(_left_line(path, refused_why(error)))
         except (Blocked, OSError) as error:
-            notes.append(_left(path, getattr(error, "strerror", None) or str(error)))
+            notes.append(_left_line(path, getattr(error, "strerror", None) or str(error)))
 
     def _format(self, path: str) -> Format:
         live = self._files.buffers.get(path)
@@ -412,7 +412,7 @@ def _points_to(path: Path) -> bytes | None:
     return os.fsencode(path.readlink()) if path.is_symlink() else None
 
 
-def expected(choice: Choice, then: Checkpoint) -> dict[str, ContentChange]:
+def expected_changes(choice: Choice, then: Checkpoint) -> dict[str, ContentChange]:
     """Return the changes that a restore will make. This reads some of the files."""
     steps = {step.target.path: step for step in choice.steps}
     found: dict[str, ContentChange] = {}
@@ -420,12 +420,14 @@ def expected(choice: Choice, then: Checkpoint) -> dict[str, ContentChange]:
         step = steps.get(path)
         marks = _special_marks(step)
         if marks is None:
-            marks = mark(content), mark(_after(path, step, choice, then))
+            marks = mark(content), mark(_content_after(path, step, choice, then))
         found[path] = ContentChange(*marks, agent=False)
     return found
 
 
-def _after(path: str, step: RestoreStep | None, choice: Choice, then: Checkpoint) -> Content:
+def _content_after(
+    path: str, step: RestoreStep | None, choice: Choice, then: Checkpoint
+) -> Content:
     """Return the content of a buffer, or otherwise of its file, after the restore."""
     if path in choice.unsaved and path in then.unsaved:
         return then.unsaved[path]

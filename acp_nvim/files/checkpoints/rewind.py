@@ -16,7 +16,7 @@ from acp_nvim.files.checkpoints import checkpoint_diff
 from acp_nvim.files.checkpoints.agent_changes import Content
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint
 from acp_nvim.files.checkpoints.prompt_checkpoints import PromptCheckpoints
-from acp_nvim.files.checkpoints.restore import Choice, Restoring, choose, expected, question
+from acp_nvim.files.checkpoints.restore import Choice, Restoring, choose, expected_changes, question
 from acp_nvim.files.checkpoints.store import StoreError, names
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession, BusyError, Claim
@@ -115,7 +115,7 @@ class Rewind:
                 return [wording.OTHER_NEOVIM_BUSY]
             if not isinstance(done, Choice):
                 return done
-            unanswered = _unanswered(done, spared, agreed)
+            unanswered = _files_not_asked_about(done, spared, agreed)
             since_then = "the restore" if n is None else f"prompt {n}"
             words = question(unanswered, done.unknown, session.cwd, since_then)
             answer = await ask(words, ANSWERS)
@@ -138,21 +138,21 @@ class Rewind:
         """Restore the files, or return the choice unchanged if the user has to be asked first."""
         await self._disk.scan(session.roots)
         async with self._live.hold():
-            then = self._then(session, n)
+            then = self._checkpoint(session, n)
             if then is None:
                 return [wording.NO_RESTORE if n is None else self._missing(session, n)]
             await self._snapshots.scan(session.roots)
-            present, choice = await self._chosen(session, then, every=every, undo=n is None)
-            if _unanswered(choice, spared, agreed):
+            present, choice = await self._prepare(session, then, every=every, undo=n is None)
+            if _files_not_asked_about(choice, spared, agreed):
                 return choice
             return await self._restore(session, n, then, present, choice.without(spared))
 
-    def _then(self, session: AgentSession, n: int | None) -> Checkpoint | None:
+    def _checkpoint(self, session: AgentSession, n: int | None) -> Checkpoint | None:
         if n is None:
             return self._checkpoints.last_undo(session.n)
         return self._checkpoints.get(session.n, n)
 
-    async def _chosen(
+    async def _prepare(
         self, session: AgentSession, then: Checkpoint, *, every: bool, undo: bool
     ) -> tuple[Checkpoint, Choice]:
         """Return the present state, and the restore that starts from it."""
@@ -174,7 +174,7 @@ class Rewind:
         present: Checkpoint,
         choice: Choice,
     ) -> list[str]:
-        present.agent_changes.update(await to_thread.run_sync(expected, choice, then))
+        present.agent_changes.update(await to_thread.run_sync(expected_changes, choice, then))
         if n is not None:  # before any change, so an interrupted restore can be undone
             self._checkpoints.on_restore(session.n, present)
         kind = ChangeKind.DECIDED if n is not None else ChangeKind.UNDONE
@@ -200,7 +200,7 @@ class Rewind:
         return line.format(n=n, first=first, last=last)
 
 
-def _unanswered(
+def _files_not_asked_about(
     choice: Choice, spared: AbstractSet[str], agreed: Mapping[str, Content]
 ) -> list[str]:
     """Return the files that both changed and whose present state the user was not asked about."""

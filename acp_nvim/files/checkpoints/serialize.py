@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from acp_nvim.edits.records import Reader, Writer, decoded, encoded
+from acp_nvim.edits.records import Reader, Writer, from_bytes, to_bytes
 from acp_nvim.edits.serialize import Entry, SessionKeys, entry, pending
 from acp_nvim.files.bytes.file_format import Format
 from acp_nvim.files.checkpoints.agent_changes import ContentChange
@@ -38,21 +38,21 @@ def record(writer: Writer, sessions: SessionKeys, made: Checkpoint) -> Record:
         made.n,
         made.label,
         made.time,
-        [(encoded(root), tree) for root, tree in made.trees.items()],
-        [(encoded(path), writer.text(path, text)) for path, text in made.unsaved.items()],
+        [(to_bytes(root), tree) for root, tree in made.trees.items()],
+        [(to_bytes(path), writer.text(path, text)) for path, text in made.unsaved.items()],
         [entry(writer, sessions, one) for one in made.pending.values()],
         made.reasons,
-        [(encoded(path), writer.text(path, text)) for path, text in made.touched.items()],
-        [(encoded(it.path), writer.data(it.data), it.mode) for it in made.late.values()],
+        [(to_bytes(path), writer.text(path, text)) for path, text in made.touched.items()],
+        [(to_bytes(it.path), writer.data(it.data), it.mode) for it in made.late.values()],
         [
-            (encoded(path), it.before, it.after, it.agent, it.gap)
+            (to_bytes(path), it.before, it.after, it.agent, it.gap)
             for path, it in made.agent_changes.items()
         ],
         made.ends,
-        [(encoded(path), *formats) for path, formats in made.formats.items()],
-        [encoded(path) for path in sorted(made.unnamed)],
+        [(to_bytes(path), *formats) for path, formats in made.formats.items()],
+        [to_bytes(path) for path in sorted(made.unnamed)],
         [
-            (encoded(path), entry(writer, sessions, one) if one else None)
+            (to_bytes(path), entry(writer, sessions, one) if one else None)
             for path, one in made.disk_entries.items()
         ],
     )
@@ -61,27 +61,27 @@ def record(writer: Writer, sessions: SessionKeys, made: Checkpoint) -> Record:
 def checkpoint(reader: Reader, sessions: SessionKeys, record: Record) -> Checkpoint:
     """Return the checkpoint of a record. Raise `LostValueError`."""
     entries = [pending(reader, sessions, one) for one in record.pending]
-    unsaved = {decoded(path): reader.text(name) for path, name in record.unsaved}
-    late = [Target(decoded(path), reader.data(name), mode) for path, name, mode in record.late]
+    unsaved = {from_bytes(path): reader.text(name) for path, name in record.unsaved}
+    late = [Target(from_bytes(path), reader.data(name), mode) for path, name, mode in record.late]
     return Checkpoint(
         record.n,
         record.label,
         record.time,
-        {decoded(root): tree for root, tree in record.trees},
+        {from_bytes(root): tree for root, tree in record.trees},
         {path: text for path, text in unsaved.items() if text is not None},
         {one.path: one for one in entries},
         record.reasons,
-        {decoded(path): reader.text(name) for path, name in record.touched},
+        {from_bytes(path): reader.text(name) for path, name in record.touched},
         {target.path: target for target in late},
         {
-            decoded(path): ContentChange(before, after, agent, gap)
+            from_bytes(path): ContentChange(before, after, agent, gap)
             for path, before, after, agent, gap in record.agent_changes
         },
         record.ends,
-        {decoded(path): (user, agent) for path, user, agent in record.formats},
-        {decoded(path) for path in record.unnamed},
+        {from_bytes(path): (user, agent) for path, user, agent in record.formats},
+        {from_bytes(path) for path in record.unnamed},
         {
-            decoded(path): pending(reader, sessions, one) if one else None
+            from_bytes(path): pending(reader, sessions, one) if one else None
             for path, one in record.disk_entries
         },
     )

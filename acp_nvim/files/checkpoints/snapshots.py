@@ -111,7 +111,7 @@ class Snapshots:
     def within(self, roots: Iterable[str]) -> list[str]:
         """Return real paths of these directories and of repositories in them, innermost first."""
         found: set[str] = set()
-        waiting = [self._real.get(root) or self._resolved(root) for root in roots]
+        waiting = [self._real.get(root) or self._resolve_root(root) for root in roots]
         while waiting:
             root = waiting.pop()
             if root not in found:
@@ -119,7 +119,7 @@ class Snapshots:
                 waiting += self._nested.get(root, ())
         return sorted(found, key=lambda root: (-len(root), root))
 
-    def _resolved(self, root: str) -> str:
+    def _resolve_root(self, root: str) -> str:
         self._real[root] = real = os.path.realpath(root)
         return real
 
@@ -155,12 +155,12 @@ class Snapshots:
             while fresh := [root for root in self.within(roots) if root not in done]:
                 for root in fresh:
                     if not self._is_unchanged(root):
-                        found, left = await self._locked(root, self._scan, None)
+                        found, left = await self._run_locked(root, self._scan, None)
                         changes, others = [*changes, *found], [*others, *left]
                 done.update(fresh)
         else:
             for root, inside in self.by_root(roots, paths)[0].items():
-                found, left = await self._locked(root, self._scan, inside)
+                found, left = await self._run_locked(root, self._scan, inside)
                 changes, others = [*changes, *found], [*others, *left]
         chosen = list(self._single) if paths is None else [p for p in paths if p in self._single]
         if chosen:
@@ -175,7 +175,7 @@ class Snapshots:
         Files that are left out are not reported.
         """
         self._quiet.add(outer)
-        return (await self._locked(outer, self._scan, None))[0]
+        return (await self._run_locked(outer, self._scan, None))[0]
 
     def is_given_up(self, root: str) -> bool:
         """Return whether a directory cannot be stored."""
@@ -187,11 +187,11 @@ class Snapshots:
 
     async def changed_since(self, root: str, since: int) -> list[str]:
         """Return files changed since a time (ns) in a work tree that cannot be stored."""
-        return await self._locked(root, self._changed_since, since)
+        return await self._run_locked(root, self._changed_since, since)
 
     async def folders(self, root: str) -> list[str] | None:
         """Return the directories that a scan of a directory visits; None if it has no store."""
-        return await self._locked(root, self._folders, None) if root in self._stores else None
+        return await self._run_locked(root, self._folders, None) if root in self._stores else None
 
     def has_trees(self, roots: Iterable[str]) -> bool:
         """Return whether all of these directories have a store with a tree."""
@@ -212,7 +212,7 @@ class Snapshots:
         kept, rest = self.by_root(roots, paths)
         for root, inside in kept.items():
             if root in self._stores:
-                rest += await self._locked(root, self._skipped, inside)
+                rest += await self._run_locked(root, self._skipped_files, inside)
         return rest
 
     async def can_detect_change(self, roots: Sequence[str], path: str) -> bool:
@@ -316,10 +316,10 @@ class Snapshots:
 
         for root, inside in self.by_root(roots, paths)[0].items():
             if root in self._stores:
-                found |= await self._locked(root, ask, inside)
+                found |= await self._run_locked(root, ask, inside)
         return found
 
-    async def _locked(self, root: str, work: Callable[[str, P], R], paths: P) -> R:
+    async def _run_locked(self, root: str, work: Callable[[str, P], R], paths: P) -> R:
         """Run work in a worker thread, one at a time for each directory."""
         async with self._locks.setdefault(root, anyio.Lock(fast_acquire=True)):
             return await to_thread.run_sync(work, root, paths)
@@ -346,14 +346,14 @@ class Snapshots:
                 paths = [path for path in inside if path not in skipped]
                 if not paths:
                     return [], []
-            learnt = root in self._trees
+            is_known_tree = root in self._trees
             scan = store.scan(paths)
             self._trees[root] = scan.tree
             self._nested[root] = scan.nested[:MAX_NESTED]
             self._warn_limits(root, scan)
             changes = [change for change in scan.changes if change.path not in self._single]
             found = self._split(store, changes)
-            self._unusual_rights.learn(scan.read if learnt else store.held())
+            self._unusual_rights.learn(scan.read if is_known_tree else store.held())
             return found
         except StoreError as error:
             self._give_up(root, error)
@@ -375,7 +375,7 @@ class Snapshots:
         files = [it for it in changes if _is_file(it.before) or _is_file(it.after)]
         if len(files) > limits.MAX_CHANGES:
             self._warn(wording.MANY_CHANGES.format(count=len(files), reviewed=limits.MAX_CHANGES))
-        loaded = list(map(self._with_rights, _loaded(store, files[: limits.MAX_CHANGES])))
+        loaded = list(map(self._with_rights, _load_contents(store, files[: limits.MAX_CHANGES])))
         reviewed = {change.path for change in loaded}
         return loaded, [it for it in changes if it.path not in reviewed]
 
@@ -421,7 +421,7 @@ class Snapshots:
         except StoreError:
             return []
 
-    def _skipped(self, root: str, paths: Sequence[str]) -> list[str]:
+    def _skipped_files(self, root: str, paths: Sequence[str]) -> list[str]:
         try:
             return self._store(root).skipped(paths)
         except StoreError as error:
@@ -484,13 +484,13 @@ def _is_file(blob: Blob | None) -> bool:
     return blob is not None and not blob.link and not blob.fifo
 
 
-def _loaded(store: GitStore, changes: Sequence[Change]) -> list[FileChange]:
+def _load_contents(store: GitStore, changes: Sequence[Change]) -> list[FileChange]:
     """Load the contents of both sides of changes that have a file on one side."""
     wanted = [(it.path, it.before) for it in changes if it.before and it.before.is_stored]
     contents = store.contents(wanted)
     found: list[FileChange] = []
     for change in changes:
-        before = _before(change.before, contents.get(change.path))
+        before = _side_before(change.before, contents.get(change.path))
         if change.before is not None and before is None:
             continue
         after = present(change.path)
@@ -509,7 +509,7 @@ def _link(blob: Blob | None, target: bytes | None) -> Link | None:
     return Link(blob.mode, target, blob_mark(blob))
 
 
-def _before(blob: Blob | None, data: bytes | None) -> Side:
+def _side_before(blob: Blob | None, data: bytes | None) -> Side:
     if blob is None or _is_file(blob):
         return Unstored(blob.why) if blob and not blob.is_stored else data
     return Unstored("a symbolic link" if blob.link else "a FIFO", blob_mark(blob))

@@ -177,7 +177,7 @@ class Room:
             return
         if stat.S_ISDIR(info.st_mode):
             self.gone.append(path)
-        elif out := left_out(path, info):
+        elif out := blob_if_left_out(path, info):
             self.out[path] = out
             if out.why != UNREADABLE.why:
                 self.settled[path] = info
@@ -223,7 +223,7 @@ def read_stored(place: Path, below: int = 1) -> bytes:
         return (store / OLDER / place.relative_to(store)).read_bytes()
 
 
-def left_out(path: str, info: os.stat_result) -> Blob | None:
+def blob_if_left_out(path: str, info: os.stat_result) -> Blob | None:
     """Return the blob of a file (no directory) that is not stored; None for one to store."""
     why = ""
     mode = 0

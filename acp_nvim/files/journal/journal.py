@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from acp_nvim.edits.log import framed, joined, read_on
+from acp_nvim.edits.log import frame, join_records, read_on
 from acp_nvim.files.bytes import private_files
 
 if sys.platform != "win32":
@@ -160,7 +160,7 @@ class JournalFile:
         with os.fdopen(handle, "wb", buffering=0) as file:
             size = os.fstat(handle).st_size
             try:
-                _fill(handle, framed(batch))
+                _fill(handle, frame(batch))
             except OSError:
                 file.truncate(size)
                 raise
@@ -168,7 +168,7 @@ class JournalFile:
 
     def replace(self, batches: Sequence[bytes]) -> None:
         """Replace all records atomically, also with respect to a crash."""
-        data = joined(batches)
+        data = join_records(batches)
         private_files.directory(self.folder)
         fresh = self.folder / f"journal.{os.getpid()}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC

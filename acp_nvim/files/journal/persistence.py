@@ -249,7 +249,7 @@ class Persistence:
         for replica in list(self._state.replicas.values()):
             if await self._is_due(replica):
                 try:
-                    async with self._held(replica, CLAIM_S):
+                    async with self._hold_journal(replica, CLAIM_S):
                         pass
                 except BusyError:
                     self.touch()
@@ -272,25 +272,25 @@ class Persistence:
         Yield the earlier pending edits of files that another Neovim has changed. Raise BusyError if
         another one holds the lock.
         """
-        return self._claimed({root for path in paths if (root := self._state.home(path))})
+        return self._claim({root for path in paths if (root := self._state.home(path))})
 
     def claim_workspaces(
         self, directories: Iterable[str]
     ) -> AbstractAsyncContextManager[EarlierEdits]:
         """Hold the lock for decisions on all files in the workspaces of these directories."""
-        return self._claimed({self._state.root(directory) for directory in directories})
+        return self._claim({self._state.root(directory) for directory in directories})
 
     @asynccontextmanager
-    async def _claimed(self, wanted: Iterable[str]) -> AsyncIterator[EarlierEdits]:
+    async def _claim(self, wanted: Iterable[str]) -> AsyncIterator[EarlierEdits]:
         seen: EarlierEdits = {}
         async with AsyncExitStack() as stack:
             for root in sorted(wanted):
                 if (replica := self._state.replicas.get(root)) is not None:
-                    seen |= await stack.enter_async_context(self._held(replica, CLAIM_S))
+                    seen |= await stack.enter_async_context(self._hold_journal(replica, CLAIM_S))
             yield seen
 
     @asynccontextmanager
-    async def _held(self, replica: Replica, patience: float) -> AsyncIterator[EarlierEdits]:
+    async def _hold_journal(self, replica: Replica, patience: float) -> AsyncIterator[EarlierEdits]:
         """Hold the journal: take over changes first, write new ones at the end.
 
         If the journal cannot be read or written, the work continues without it.

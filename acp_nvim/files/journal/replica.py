@@ -16,7 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from acp_nvim.edits import serialize
 from acp_nvim.edits.pending import FileEdits, Parked, Pending
-from acp_nvim.edits.records import LostValueError, Reader, Writer, batch, decoded, encoded
+from acp_nvim.edits.records import LostValueError, Reader, Writer, batch, from_bytes, to_bytes
 from acp_nvim.edits.serialize import SessionKeys
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import Special
@@ -156,25 +156,25 @@ class Replica:
             self.own, self.stored, self._writer = {}, {}, None  # write everything again
         if not news.fresh and not news.batches:
             return []
-        keys = self._fed(news)
+        keys = self._feed(news)
         version = self._reader.value(META, b"version", int)
         if version is not None and version > VERSION:
             raise NewerVersionError(str(version))
         return [key for key in keys if key[0] != META]
 
-    def _fed(self, news: News) -> list[Key]:
+    def _feed(self, news: News) -> list[Key]:
         if not news.fresh:
-            return [(kind, decoded(name)) for kind, name in self._reader.feed(news.batches)]
+            return [(kind, from_bytes(name)) for kind, name in self._reader.feed(news.batches)]
         self._writer = None  # it relies on texts that the file may lack
         self._reader = Reader()
         self._reader.feed(news.batches)
-        present = [(kind, decoded(name)) for kind, name in self._reader.values]
+        present = [(kind, from_bytes(name)) for kind, name in self._reader.values]
         return [*present, *(key for key in self.stored if key not in set(present))]
 
     def value(self, key: Key) -> Any:
         """Return the value of a key in the file; None if there is none, or it is lost."""
         try:
-            return self._decoded(key)
+            return self._decode(key)
         except LostValueError:
             self.damaged = True
             return None
@@ -197,9 +197,9 @@ class Replica:
         self.own, self.stored, self._writer = {}, {}, None
         return self.file.set_aside(readable=readable)
 
-    def _decoded(self, key: Key) -> Any:
+    def _decode(self, key: Key) -> Any:
         kind, name = key
-        reader, sessions, at = self._reader, self._sessions, encoded(name)
+        reader, sessions, at = self._reader, self._sessions, to_bytes(name)
         if kind == FILE:
             return self._file(name, reader.value(kind, at, FileRecord))
         if kind == REJECT:
@@ -278,11 +278,11 @@ class Replica:
             after.clear()
         try:
             if self.file.is_new or self.file.is_long or not after:
-                self._anew(after)
+                self._rewrite(after)
                 return
             self._writer = writer = self._writer or Writer()
             for kind, name in gone:
-                writer.remove(kind, encoded(name))
+                writer.remove(kind, to_bytes(name))
             for key, value in changed.items():
                 self._encode(writer, key, value)
             self.file.append(batch(writer.take_records()))
@@ -290,9 +290,9 @@ class Replica:
             self._writer = None  # the number of written bytes is unknown
             raise
 
-    def _anew(self, after: Values) -> None:
+    def _rewrite(self, after: Values) -> None:
         """Rewrite the file, with the value of each key as one batch."""
-        for key in _outdated(after):
+        for key in _outdated_checkpoints(after):
             del after[key]
         batches = self._all(after)
         while sum(map(len, batches)) > MAX_BYTES and (oldest := _oldest(after)):
@@ -304,7 +304,7 @@ class Replica:
     def _all(self, after: Values) -> list[bytes]:
         self._writer = writer = Writer()
         writer.set(META, b"version", VERSION)
-        writer.set(META, b"root", encoded(self.root))
+        writer.set(META, b"root", to_bytes(self.root))
         batches = [batch(writer.take_records())]
         for key, value in after.items():
             self._encode(writer, key, value)
@@ -322,7 +322,7 @@ class Replica:
             made = snapshots.record(writer, self._sessions, value)
         elif kind == BUFFER:
             made = [it and serialize.entry(writer, self._sessions, it) for it in value]
-        writer.set(kind, encoded(name), made)
+        writer.set(kind, to_bytes(name), made)
 
     def _file_record(self, writer: Writer, path: str, value: FileValue) -> FileRecord:
         base = value.conflict_base
@@ -352,7 +352,7 @@ def _checkpoints(values: Mapping[Key, Any]) -> dict[Key, Checkpoint]:
     return {key: it for key, it in values.items() if isinstance(it, Checkpoint)}
 
 
-def _outdated(values: Mapping[Key, Any]) -> list[Key]:
+def _outdated_checkpoints(values: Mapping[Key, Any]) -> list[Key]:
     """Return the checkpoints that are too old.
 
     A checkpoint after a younger one of its session is not, since the clock may have been wrong.

@@ -252,7 +252,7 @@ class SharedState:
             self._install(path, theirs)
             replica.own[key] = self.file_value(path)
         else:
-            self._install(path, theirs._replace(entry=merged(before, mine, theirs.entry)))
+            self._install(path, theirs._replace(entry=merge_pending(before, mine, theirs.entry)))
             replica.own[key] = theirs
 
     def _take_file_on_disk(self, replica: Replica, path: str, theirs: FileValue) -> None:
@@ -263,12 +263,12 @@ class SharedState:
         with_unsaved = ledger.disk_entries.with_unsaved_writes(path)
         entry = on_disk = theirs.entry
         if mine is not None and stored is not None:
-            entry = merged(stored, mine, theirs.entry)
+            entry = merge_pending(stored, mine, theirs.entry)
         if before is not None and stored is not None:
-            on_disk = merged(before, stored, theirs.entry)
+            on_disk = merge_pending(before, stored, theirs.entry)
         known = before or stored
         if with_unsaved is not None and known is not None:
-            with_unsaved = merged(known, with_unsaved, theirs.entry)
+            with_unsaved = merge_pending(known, with_unsaved, theirs.entry)
         self._install(path, theirs._replace(entry=entry))
         ledger.disk_entries.set(path, on_disk, with_unsaved)
         replica.own[FILE, path] = theirs if before is not None else self.file_value(path)
@@ -304,7 +304,7 @@ class SharedState:
             self._frozen.pop(id(known), None)
 
 
-def merged(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
+def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
     """Merge pending edits that another process changed and that an agent here changed as well.
 
     ``before`` are the edits from before the agent's writes here, ``mine`` those after. If the other

@@ -24,7 +24,7 @@ from acp_nvim.files.bytes import disk
 from acp_nvim.files.bytes.file_format import Decoded, Format, encode
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Reason, Refusal
-from acp_nvim.files.bytes.text_fit import fitted, restored, unencodable, with_returns
+from acp_nvim.files.bytes.text_fit import fit_text, restore_raw, unencodable, with_returns
 from acp_nvim.files.ports import BufferChange, BufferText, FileOptions, NotLoaded, WriteResult
 
 PATIENCE_S: Final = 10.0
@@ -163,7 +163,7 @@ class AgentWrite:
         if file_format.binary:
             base, content = with_returns(base, live), with_returns(content, live)
         self.base, self.present = base, live
-        self.believed = fitted(content, base, file_format.dos, file_format.bomb)
+        self.believed = fit_text(content, base, file_format.dos, file_format.bomb)
         merged = merge(base, live, self.believed)
         if isinstance(merged, Conflict):
             raise self._refuse("conflict", f"{merged.reason}; read it again")
@@ -323,4 +323,4 @@ def _hunks(live: BufferText, merged: Merged) -> list[Hunk]:
     """Return the merge's hunks for the raw buffer, with bytes that are not UTF-8."""
     if not merged.hunks and live.text == EMPTY and merged.text.eol:
         return [Hunk(0, 1, ("",), 0)]  # an empty file becomes one newline
-    return restored(live.raw.lines, live.text.lines, merged.hunks)
+    return restore_raw(live.raw.lines, live.text.lines, merged.hunks)

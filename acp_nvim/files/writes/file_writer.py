@@ -24,7 +24,7 @@ from acp_nvim.files.bytes.file_format import (
 from acp_nvim.files.bytes.nofollow import Rights
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
-from acp_nvim.files.bytes.text_fit import restored, unencodable
+from acp_nvim.files.bytes.text_fit import restore_raw, unencodable
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import BufferChange, BufferText, NotLoaded, WriteResult
 from acp_nvim.files.writes.agent_write import PATIENCE_S, PAUSE_S
@@ -133,7 +133,7 @@ class FileWriter:
     ) -> WriteResult:
         """Try once. The outcome is ``done``, or ``moved`` if the buffer has changed."""
         options = self._files.options()
-        hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
+        hunks = restore_raw(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         lacking = unencodable(hunks, live.format.encoding)
         if lacking:
             raise Refused(lacking)

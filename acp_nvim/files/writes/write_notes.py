@@ -18,8 +18,8 @@ from typing import Final
 import msgspec
 
 from acp_nvim.edits.hunks import Hunk
-from acp_nvim.edits.log import framed, read_on
-from acp_nvim.edits.records import decoded, encoded
+from acp_nvim.edits.log import frame, read_on
+from acp_nvim.edits.records import from_bytes, to_bytes
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes import private_files
 from acp_nvim.files.journal.journal import NOTES
@@ -108,7 +108,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
             return None
         lines = list(text.lines)
         for hunk, row in reversed([*zip(self.hunks, rows, strict=True)]):
-            lines[row : row + len(hunk.new)] = map(decoded, hunk.old)
+            lines[row : row + len(hunk.new)] = map(from_bytes, hunk.old)
         eol = self.eol_before if text.eol == self.eol else text.eol
         return Text(tuple(lines), eol) if lines else EMPTY
 
@@ -128,7 +128,7 @@ def noted_hunks(before: Text, after: Text, hunks: Sequence[Hunk]) -> list[NotedH
 
 
 def _encoded(lines: Sequence[str]) -> list[bytes]:
-    return list(map(encoded, lines))
+    return list(map(to_bytes, lines))
 
 
 class WriteNotes:
@@ -145,7 +145,7 @@ class WriteNotes:
 
     def add(self, note: WriteNote) -> None:
         """Append a note to the file, unless the file is full."""
-        data = framed(self._encode(note))
+        data = frame(self._encode(note))
         if sys.platform == "win32" or self._size + len(data) > MAX_BYTES:
             return
         if self._handle < 0 or not os.fstat(self._handle).st_nlink:  # the folder was removed

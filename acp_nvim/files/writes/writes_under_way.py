@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from acp_nvim.edits.hunks import Hunk
-from acp_nvim.edits.records import decoded, encoded
+from acp_nvim.edits.records import from_bytes, to_bytes
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.files import Files
@@ -93,7 +93,7 @@ class WritesUnderWay:
             self._notes.number + 1,
             self._keys.key(session.n),
             info_of(session),
-            encoded(path),
+            to_bytes(path),
             before is None,
             len(after.lines),
             before is not None and before.eol,
@@ -156,7 +156,7 @@ class WritesUnderWay:
             recorded = self._replica.stored.get((WRITES, old.owner), 0)
             for note in old.notes:
                 if note.number > recorded:
-                    self.unrecorded.setdefault(decoded(note.path), []).append(note)
+                    self.unrecorded.setdefault(from_bytes(note.path), []).append(note)
         self._drop_marks()
         return list(self.unrecorded)
 

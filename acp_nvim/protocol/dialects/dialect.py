@@ -68,11 +68,11 @@ class Dialect:
         """Translate outgoing messages from now on. The agent has refused a number as version."""
         self.in_words, self.starts_servers, self.active = True, False, True
 
-    def leaves(self, method: str, params: Params) -> tuple[str, Params]:
+    def translate_outgoing(self, method: str, params: Params) -> tuple[str, Params]:
         """Return an outgoing message, translated if the agent wants versions as strings."""
-        return method, self._in_words(method, params) if self.in_words else params
+        return method, self._with_string_versions(method, params) if self.in_words else params
 
-    def _in_words(self, method: str, params: Params) -> Params:
+    def _with_string_versions(self, method: str, params: Params) -> Params:
         from acp_nvim.protocol.dialects import requests
 
         match params:
@@ -113,9 +113,9 @@ class Dialect:
         if result is None:
             return [response]
         if method == "session/prompt":
-            return self._ended(response, result, session_id, turn_text)
+            return self._end_turn(response, result, session_id, turn_text)
         opens = method in _OPENING
-        changed, traits = (frames.opened if opens else frames.initialized)(result)
+        changed, traits = (frames.answer_to_new if opens else frames.answer_to_initialize)(result)
         if not opens:
             self.capabilities = frames.named_capabilities(changed)
             if frames.is_flat(traits):
@@ -153,7 +153,7 @@ class Dialect:
         message = _object(params)
         if message is None:
             return None
-        session_id, update = frames.addressed(message)
+        session_id, update = frames.session_and_update(message)
         self._commands = frames.commands(update) or self._commands
         translated, trait = frames.update(update, session_id, self._progress)
         if translated is None:
@@ -166,7 +166,7 @@ class Dialect:
     def _learn(self, traits: Iterable[str]) -> None:
         self.traits |= dict.fromkeys(traits)
 
-    def _ended(
+    def _end_turn(
         self,
         response: Response,
         result: dict[str, Any],
@@ -177,7 +177,7 @@ class Dialect:
 
         They are updates with text that exists only in the answer, and the stop reason or the error.
         """
-        end = frames.ended(result)
+        end = frames.answer_to_prompt(result)
         if not end.traits:
             return [response]
         self._learn(end.traits)

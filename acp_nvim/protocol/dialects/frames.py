@@ -83,7 +83,7 @@ class End(Struct):
 # -- updates --------------------------------------------------------------------------------------
 
 
-def addressed(message: JSON) -> tuple[str, JSON]:
+def session_and_update(message: JSON) -> tuple[str, JSON]:
     """Return session id and update in the params of `session/update` of any known form."""
     session = message.get("session")
     session_id = message.get("sessionId")
@@ -109,9 +109,9 @@ def update(found: JSON, session_id: str, progress: Progress) -> tuple[list[JSON]
         case "toolCall":
             call = found.get("toolCall")
             call = call if isinstance(call, dict) else found
-            return _tool(call, session_id, progress), _typed(tag)
+            return _tool(call, session_id, progress), _line_for_tag(tag)
         case "planUpdate":
-            return _plan(found, session_id, progress), _typed(tag)
+            return _plan(found, session_id, progress), _line_for_tag(tag)
         case _:
             return None, ""
 
@@ -125,7 +125,7 @@ def commands(found: JSON) -> frozenset[str]:
     )
 
 
-def _typed(tag: str) -> str:
+def _line_for_tag(tag: str) -> str:
     return f'updates "{tag}"'
 
 
@@ -218,7 +218,7 @@ def _step(step: Any) -> JSON:
 # -- answers --------------------------------------------------------------------------------------
 
 
-def initialized(result: JSON) -> tuple[JSON, list[str]]:
+def answer_to_initialize(result: JSON) -> tuple[JSON, list[str]]:
     """Return the answer to `initialize` in v1.
 
     A version that is missing or not a number belongs to no published protocol and becomes 1.
@@ -256,7 +256,7 @@ def takes_servers(result: JSON) -> bool:
     return isinstance(offered, dict) and "mcpCapabilities" in offered
 
 
-def opened(result: JSON) -> tuple[JSON, list[str]]:
+def answer_to_new(result: JSON) -> tuple[JSON, list[str]]:
     """Return the answer to `session/new` in v1, and its deviations."""
     traits: list[str] = []
     changed = dict(result)
@@ -274,7 +274,7 @@ def opened(result: JSON) -> tuple[JSON, list[str]]:
     return changed, traits
 
 
-def ended(result: JSON) -> End:
+def answer_to_prompt(result: JSON) -> End:
     """Return the answer to `session/prompt` in v1."""
     traits: list[str] = []
     reason = result.get("stopReason")

@@ -24,7 +24,7 @@ from acp_nvim.protocol.errors import (
     UNSUPPORTED_VERSION,
     RequestError,
 )
-from acp_nvim.protocol.fence import quoted
+from acp_nvim.protocol.fence import fence_text
 
 JSON = dict[str, Any]
 
@@ -104,7 +104,7 @@ def _part(block: Any) -> JSON:
         case schema.ResourceLink():
             return _text(f"\n{_path(block.uri)}\n")
         case schema.EmbeddedResource(resource=schema.TextResourceContents() as contents):
-            return _text("\n\n" + quoted(_path(contents.uri), contents.text) + "\n")
+            return _text("\n\n" + fence_text(_path(contents.uri), contents.text) + "\n")
         case schema.EmbeddedResource(resource=schema.BlobResourceContents() as contents):
             return _text(f"\n{_path(contents.uri)}\n")
         case _:

@@ -141,7 +141,7 @@ def _terminal(update: s.TerminalUpdate) -> updates.TerminalState:
         update.terminal_id,
         command=_empty(update.command, ""),
         cwd=_empty(update.cwd, ""),
-        output=UNSET if output is UNSET else decoded(output.data) if output else b"",
+        output=UNSET if output is UNSET else decode_base64(output.data) if output else b"",
         exit=_exit(update.exit_status),
         cancellable=_can_cancel(update.capabilities),
     )
@@ -154,10 +154,10 @@ def _exit(status: Any) -> v1.TerminalExitStatus | UnsetType | None:
 
 
 def _terminal_bytes(update: s.TerminalOutputChunk) -> updates.TerminalBytes:
-    return updates.TerminalBytes(update.terminal_id, decoded(update.data))
+    return updates.TerminalBytes(update.terminal_id, decode_base64(update.data))
 
 
-def decoded(data: str) -> bytes:
+def decode_base64(data: str) -> bytes:
     """Decode a base64 text. Each text is complete in itself (v2/tool-calls).
 
     Raise ValidationError.
@@ -239,7 +239,7 @@ def result(response: Any) -> Any:
     return response if change is None else change(response)
 
 
-def _initialized(response: s.InitializeResponse) -> v1.InitializeResponse:
+def _initialize_response(response: s.InitializeResponse) -> v1.InitializeResponse:
     capabilities = response.capabilities or s.AgentCapabilities()
     session = capabilities.session or s.SessionCapabilities()
     methods = [_method(one) for one in logins(response)]
@@ -308,7 +308,7 @@ def _method(method: s.AuthMethodTerminal | s.AuthMethodAgent) -> v1.AuthMethod:
     return v1.AuthMethodAgent(method.method_id, method.name, method.description, meta=method.meta)
 
 
-def _opened(kind: type) -> Callable[[Any], Any]:
+def _open_response(kind: type) -> Callable[[Any], Any]:
     def change(response: Any) -> Any:
         fields: dict[str, Any] = {"meta": response.meta}
         if response.config_options is not UNSET:
@@ -426,10 +426,10 @@ _UPDATES: Final[dict[type, Callable[[Any], updates.SessionUpdate]]] = {
 }
 
 _RESULTS: Final[dict[type, Callable[[Any], Any]]] = {
-    s.InitializeResponse: _initialized,
-    s.NewSessionResponse: _opened(v1.NewSessionResponse),
-    s.ForkSessionResponse: _opened(v1.ForkSessionResponse),
-    s.ResumeSessionResponse: _opened(v1.ResumeSessionResponse),
+    s.InitializeResponse: _initialize_response,
+    s.NewSessionResponse: _open_response(v1.NewSessionResponse),
+    s.ForkSessionResponse: _open_response(v1.ForkSessionResponse),
+    s.ResumeSessionResponse: _open_response(v1.ResumeSessionResponse),
     s.SetSessionConfigOptionResponse: lambda response: v1.SetSessionConfigOptionResponse(
         options(response.config_options)
     ),

@@ -14,7 +14,7 @@ from acp_nvim.protocol.v2 import schema as s
 Params = Any
 
 
-def leaves(method: str, params: Params) -> tuple[str, Params]:
+def translate_outgoing(method: str, params: Params) -> tuple[str, Params]:
     """Return method and params of version 2. Unchanged ones are returned as they are."""
     change = _CHANGED.get(type(params))
     if change is None:

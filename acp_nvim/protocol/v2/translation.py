@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, Struct
 from acp_nvim.protocol import codec, errors, updates
 from acp_nvim.protocol import schema as v1
 from acp_nvim.protocol.errors import DecodeError
-from acp_nvim.protocol.jsonrpc import Event, Id, Notification, Response, Taken, Updates
+from acp_nvim.protocol.jsonrpc import Event, Id, Notification, PromptInsertion, Response, Updates
 from acp_nvim.protocol.unions import read_untagged
 from acp_nvim.protocol.v2 import incoming, methods, outgoing
 from acp_nvim.protocol.v2 import schema as s
@@ -57,8 +57,8 @@ class Version2:
 
     # -- outgoing ---------------------------------------------------------------------------------
 
-    def leaves(self, method: str, params: Params) -> tuple[str, Params]:
-        return outgoing.leaves(method, params)
+    def translate_outgoing(self, method: str, params: Params) -> tuple[str, Params]:
+        return outgoing.translate_outgoing(method, params)
 
     def on_sent(self, request_id: Id, method: str, params: Params) -> None:
         """Store the request, for its answer."""
@@ -90,7 +90,7 @@ class Version2:
         try:
             return self._result(response, session_id)
         except DecodeError as error:
-            return [_failed(response, errors.INTERNAL_ERROR, str(error))]
+            return [_error_response(response, errors.INTERNAL_ERROR, str(error))]
 
     def _result(self, response: Response, session_id: str) -> list[Event]:
         assert response.result is not None
@@ -142,9 +142,9 @@ class Version2:
         return Response(response.id, response.method, _raw(incoming.result(result)), None)
 
     def _insert_prompts(self, id: Id, session_id: str, message_id: str) -> list[Event]:
-        taken = Taken(id, message_id)
+        taken = PromptInsertion(id, message_id)
         ended = self._turns.setdefault(session_id, Turns()).on_inserted(id, message_id)
-        return [taken] if ended is None else [taken, _over(id, ended)]
+        return [taken] if ended is None else [taken, _prompt_response(id, ended)]
 
     def events(self, events: Iterable[Event]) -> list[Event]:
         """Return translated events.
@@ -204,7 +204,7 @@ class Version2:
         turns = self._turns.get(notification.session_id)
         if type(update) is updates.Work:
             turns = turns or self._turns.setdefault(notification.session_id, Turns())
-            return [_over(id, update) for id in turns.state(update)]
+            return [_prompt_response(id, update) for id in turns.state(update)]
         if turns is not None and isinstance(update, _MESSAGES) and update.role == "user":
             turns.message(update.message_id)
         return []
@@ -229,17 +229,17 @@ def _updates(run: list[Any], size: int) -> Updates:
     return Updates(run, size)
 
 
-def _over(id: Id, work: updates.Work) -> Response:
+def _prompt_response(id: Id, work: updates.Work) -> Response:
     """Return the answer of a prompt whose turn is over, as in version 1."""
     response = Response(id, "session/prompt", None, None)
     if work.stop_reason == "error" or work.error is not None:
         code = errors.INTERNAL_ERROR if work.code is None else work.code
-        return _failed(response, code, work.error or "the agent names no error", work.data)
+        return _error_response(response, code, work.error or "the agent names no error", work.data)
     ended = v1.PromptResponse(work.stop_reason or END_TURN, work.usage or UNSET)
     return Response(id, "session/prompt", _raw(ended), None)
 
 
-def _failed(response: Response, code: int, message: str, data: Any = UNSET) -> Response:
+def _error_response(response: Response, code: int, message: str, data: Any = UNSET) -> Response:
     return Response(response.id, response.method, None, v1.Error(code, message, data))
 
 

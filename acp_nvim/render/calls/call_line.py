@@ -15,7 +15,7 @@ from acp_nvim.render.calls.titles import call_title
 from acp_nvim.render.diffs import changes
 from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import Row, Target, pieces, width
-from acp_nvim.render.text import one_line, own_word
+from acp_nvim.render.text import one_line, readable_word
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.transcript.entries import ToolEntry
@@ -41,21 +41,21 @@ def call_line(entry: ToolEntry, asks: Decision | None, cwd: str) -> Row:
     if call.name and not call.own:
         name += _name(call.name, f"{title} {beside}")
     if call.kind not in KINDS:
-        name += f" ({own_word(call.kind)})"
+        name += f" ({readable_word(call.kind)})"
     counts = (0, 0)
     if call.kind == "edit" and asks is None and (edited := edits(call)):
         counts = edited[1]
-    end = "permission needed" if asks is not None else _ended(entry)
-    before, after, spans = _around(
+    end = "permission needed" if asks is not None else _end_text(entry)
+    before, after, spans = _texts_around_title(
         call.status, asks is not None, verb, long, width(name), counts, end
     )
     if asks is not None or call.locations or any(counts):
-        return f"{before}{title}{name}{after}", spans, _leads_to(call, asks)
+        return f"{before}{title}{name}{after}", spans, _target_of_line(call, asks)
     return f"{before}{title}{name}{after}", spans, call.index
 
 
 @lru_cache(maxsize=1024)
-def _around(
+def _texts_around_title(
     status: str, asks: bool, verb: int, title: int, name: int, counts: tuple[int, int], end: str
 ) -> tuple[str, str, tuple[Span, ...]]:
     """Return the texts before and after a title, and the spans of the row.
@@ -103,7 +103,7 @@ def edits(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
     return (paths.pop() if len(paths) == 1 else ""), (added, removed)
 
 
-def _ended(entry: ToolEntry) -> str:
+def _end_text(entry: ToolEntry) -> str:
     """Return how a call ended, unless it succeeded."""
     call = entry.call
     if entry.decisions and entry.decisions[-1].is_refused and (why := entry.decisions[-1].reason):
@@ -114,7 +114,7 @@ def _ended(entry: ToolEntry) -> str:
         return ""
     if call.status not in ("completed", "failed"):
         is_shown = call.status != "cancelled" and call.status in ICONS
-        return "" if is_shown else own_word(call.status)
+        return "" if is_shown else readable_word(call.status)
     exit_text = _exit(entry)
     return exit_text or (_reason(call) or "failed" if call.status == "failed" else "")
 
@@ -145,21 +145,21 @@ def _reason(call: ToolCall) -> str:
     return one_line(text) if len(text) <= _REASON and "\n" not in text else ""
 
 
-def _leads_to(call: ToolCall, asks: Decision | None) -> Target | int:
+def _target_of_line(call: ToolCall, asks: Decision | None) -> Target | int:
     """Return the target of a call's line: its file or, without one, the whole call."""
     at = None
     if call.locations and call.kind != "execute":
         shows = any(isinstance(item, schema.Diff | schema.Terminal) for item in call.content)
         at = None if shows else place(call.locations[0])
     if asks is None and call.kind == "edit" and len(call.content) == 1:
-        at = at or _edited(call, call.content[0])
+        at = at or _edited_file(call, call.content[0])
     if at is None and asks is None:
         return call.index
     target: Target = {"kind": "tool", "call": call.index} | (at or {})
     return target | ({"decision": asks.id, "first": True} if asks else {})
 
 
-def _edited(call: ToolCall, diff: Any) -> Target | None:
+def _edited_file(call: ToolCall, diff: Any) -> Target | None:
     """Return the file of a call's only diff."""
     if diff.__class__ is not schema.Diff:
         return None

@@ -63,7 +63,7 @@ def _line(found: Sequence[str]) -> str:
     return ", ".join(one_line(text) for text in found[:_MOST]) + more
 
 
-def patched(call: ToolCall, title: str, cwd: str) -> str:
+def patched_files(call: ToolCall, title: str, cwd: str) -> str:
     """Return the files of patches in the raw input that the title omits, on one line."""
     if not may_hold_patch(call.raw_input):
         return ""
@@ -95,7 +95,7 @@ def files(call: ToolCall) -> list[str]:
     if not found:
         found = [location.path for location in call.locations[: lists.ITEMS]]
     if not found and call.raw_input:
-        found = list(requests.named(call.raw_input))
+        found = list(requests.files_of_input(call.raw_input))
     return [path for path in dict.fromkeys(found) if path]
 
 

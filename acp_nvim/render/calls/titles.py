@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from acp_nvim.patterns import late
-from acp_nvim.render.calls.subject import begins, is_only_verb, patched, plain_title, subject
+from acp_nvim.render.calls.subject import begins, is_only_verb, patched_files, plain_title, subject
 from acp_nvim.render.text import one_line
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.transcript.entries import ToolEntry
@@ -42,7 +42,7 @@ def short_title(title: str, kind: str, cwd: str) -> str:
     """Return a title. In calls with files, paths below `cwd` are relative."""
     about_files = kind in ABOUT_FILES or (kind != "execute" and _ABOUT_FILE.match(title))
     if about_files and len(cwd) > 1 and cwd in title:
-        return _below(cwd).sub("", title)
+        return _pattern_of_paths_below(cwd).sub("", title)
     return title
 
 
@@ -52,7 +52,7 @@ def title_line(title: str, kind: str, cwd: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _below(cwd: str) -> re.Pattern[str]:
+def _pattern_of_paths_below(cwd: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w/.~-]){re.escape(cwd.rstrip('/'))}/(?=[^\s/])")
 
 
@@ -108,7 +108,7 @@ def call_title(entry: ToolEntry, cwd: str) -> CallTitle:
     if not about:
         shown, changed = command_title(line) if call.kind == "execute" else line, ""
         if call.raw_input:
-            changed = patched(call, title, cwd)
+            changed = patched_files(call, title, cwd)
         return CallTitle(f"{shown} · {changed}" if changed else shown, 0)
     return CallTitle(about, 0, "" if begins(title, about) else line)
 

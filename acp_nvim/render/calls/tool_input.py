@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
-from acp_nvim.render.cutting import FIRST, folded
+from acp_nvim.render.cutting import FIRST, fold_rows
 from acp_nvim.render.diffs import cut, edit_rows, patch_rows, raw_patch_rows, text_rows
 from acp_nvim.render.json_text import json_rows
 from acp_nvim.render.rows import Row, Target, row
@@ -22,7 +22,7 @@ from acp_nvim.render.text import display_path, path_line
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.lists import ITEMS
 from acp_nvim.session.questions import tool_input
-from acp_nvim.session.questions.patches import fenced, patches
+from acp_nvim.session.questions.patches import patches, split_diffs
 from acp_nvim.session.questions.requests import commands
 
 COMPARED = 1 << 18
@@ -63,14 +63,14 @@ def input_rows(
     rows: list[Row] = []
     for part in _parts(call):
         rows += _ROWS[type(part)](part, on_screen)
-    return folded(rows, whole)
+    return fold_rows(rows, whole)
 
 
 def _parts(call: ToolCall) -> list[tool_input.Part]:
     """Return the visible parts. Arguments of a user's tool are shown as plain data."""
     if call.user_tool:
         return [tool_input.Data(call.raw_input)] if call.raw_input else []
-    return [*_beside(call), *tool_input.parts(call.raw_input, call.id)]
+    return [*_commands_in_meta(call), *tool_input.parts(call.raw_input, call.id)]
 
 
 def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> list[Row]:
@@ -90,7 +90,7 @@ def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> l
     return rows
 
 
-def _beside(call: ToolCall) -> list[tool_input.Command]:
+def _commands_in_meta(call: ToolCall) -> list[tool_input.Command]:
     """Return commands that are only in the call's `_meta`. The rules check them too."""
     if not call.meta:
         return []
@@ -157,7 +157,7 @@ def _patch(part: tool_input.Patch, on_screen: OnScreen) -> list[Row]:
         return []
     if part.files is not None:
         rows = patch_rows(part.files, None, on_screen.cwd, on_screen.whole)
-        return folded(rows, on_screen.whole, FIRST)
+        return fold_rows(rows, on_screen.whole, FIRST)
     title = part.title or part.path
     head = [row(path_line(title), "AcpPath")] if title else []
     return head + raw_patch_rows(part.text, on_screen.whole)
@@ -169,7 +169,7 @@ def _is_shown(part: tool_input.Patch, on_screen: OnScreen) -> bool:
         return False
     if _is_in_diffs(part.text, on_screen.diffs):
         return True
-    shown = fenced(on_screen.texts, part.path)
+    shown = split_diffs(on_screen.texts, part.path)
     return any(isinstance(it, tool_input.Patch) and it.files == part.files for it in shown)
 
 

@@ -22,19 +22,19 @@ from acp_nvim.render.cards import (
     whole_target,
 )
 from acp_nvim.render.code_text import code_rows, is_one_block, may_hold_code
-from acp_nvim.render.content import annotated, describe, is_aside
-from acp_nvim.render.cutting import folded, head, more
+from acp_nvim.render.content import describe, is_aside, with_annotations
+from acp_nvim.render.cutting import fold_rows, head, more
 from acp_nvim.render.diffs import cut, diff_rows, patch_rows, text_rows
-from acp_nvim.render.printed import coloured, is_coloured
+from acp_nvim.render.printed import coloured_pieces, is_coloured
 from acp_nvim.render.question_title import title
 from acp_nvim.render.rows import WIDEST, Row, ends, indent, pieces, row
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import display_path, one_line, visible
 from acp_nvim.session import lists
 from acp_nvim.session.calls.tool_calls import ToolCall
-from acp_nvim.session.output.tail import printed
+from acp_nvim.session.output.tail import resolve_overwrites
 from acp_nvim.session.questions.decisions import Decision
-from acp_nvim.session.questions.patches import fenced, may_hold_diff, may_hold_patch
+from acp_nvim.session.questions.patches import may_hold_diff, may_hold_patch, split_diffs
 from acp_nvim.session.questions.questions import output_of
 from acp_nvim.session.questions.tool_input import Patch, commands_of
 from acp_nvim.session.transcript.entries import ToolEntry
@@ -73,7 +73,7 @@ def words(entry: ToolEntry, style: Style) -> tuple[Row, list[str]] | None:
     call = entry.call
     if call.locations or len(call.content) > lists.ITEMS:
         return None
-    if entry.decisions and not _all_wait(entry):
+    if entry.decisions and not _are_all_queued(entry):
         return None
     if call.raw_input and (not call.content or may_hold_patch(call.raw_input)):
         return None
@@ -91,10 +91,10 @@ def words(entry: ToolEntry, style: Style) -> tuple[Row, list[str]] | None:
 
 def _text_of(block: schema.TextContent, call: ToolCall) -> str:
     """Return a text of a call. For a command, it is the output."""
-    return printed(block.text) if call.kind == "execute" else block.text
+    return resolve_overwrites(block.text) if call.kind == "execute" else block.text
 
 
-def _all_wait(entry: ToolEntry) -> bool:
+def _are_all_queued(entry: ToolEntry) -> bool:
     """Return whether all questions are still queued, so the chat shows none."""
     for decision in entry.decisions:  # noqa: SIM110 - called for each of very many
         if not decision.behind:
@@ -129,7 +129,7 @@ def draw(entry: ToolEntry, style: Style) -> list[Row]:
     limit = style.tool_lines
     rows = [call_line(entry, asks, style.cwd)]
     inside = indent(change_rows(call, style.cwd, limit, whole_target(call, None)), UNDER)
-    items, left = _drawn(call, whole=False, uncut=style.tool_lines == WHOLE)
+    items, hidden_count = _parts_to_draw(call, whole=False, uncut=style.tool_lines == WHOLE)
     only = _only_diff(items) if asks is None and call.kind == "edit" else None
     named = next(iter(_paths([only])), "")
     for at, item in items:
@@ -139,8 +139,8 @@ def draw(entry: ToolEntry, style: Style) -> list[Row]:
         else:
             found = _content(at, item, entry, limit, style.cwd)
             inside += indent(_without_head(found) if item is only else found, UNDER)
-    if left:
-        inside.append(row(UNDER + lists.more(left), "AcpMuted", call.index))
+    if hidden_count:
+        inside.append(row(UNDER + lists.more(hidden_count), "AcpMuted", call.index))
     if not call.content:
         terminals = _own_terminals(entry, limit, style.cwd)
         inside += indent(terminals or _commands(call, limit), UNDER)
@@ -194,11 +194,11 @@ def _decisions(entry: ToolEntry, style: Style, drawn: Decision | None = None) ->
         if decision.outcome is None:
             rows += card(decision, entry, style.cwd)
         else:
-            rows += [*answer_rows(decision), *_as_asked(decision, entry, style)]
-    return indent(_counted(rows), UNDER)
+            rows += [*answer_rows(decision), *_rows_as_answered(decision, entry, style)]
+    return indent(_merge_equal_answers(rows), UNDER)
 
 
-def _counted(rows: Sequence[Row]) -> list[Row]:
+def _merge_equal_answers(rows: Sequence[Row]) -> list[Row]:
     """Merge equal consecutive answers into one row with their number."""
     found: list[Row] = []
     for each, alike in groupby(rows):
@@ -210,7 +210,7 @@ def _counted(rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def _as_asked(decision: Decision, entry: ToolEntry, style: Style) -> list[Row]:
+def _rows_as_answered(decision: Decision, entry: ToolEntry, style: Style) -> list[Row]:
     """Return rows of the call as the user answered it, if the agent has changed it since.
 
     For a question without a call, return rows of the open calls that the answer may have allowed.
@@ -247,7 +247,7 @@ def _edits(call: ToolCall) -> set[tuple[str, str]]:
     return {(it.path, it.new_text) for it in call.content if isinstance(it, schema.Diff)}
 
 
-def _drawn(
+def _parts_to_draw(
     call: ToolCall, *, whole: bool, uncut: bool = False
 ) -> tuple[list[tuple[int, Any]], int]:
     """Return the parts of a call's content to draw, with their positions, and the number left out.
@@ -256,8 +256,12 @@ def _drawn(
     """
     content = list(enumerate(call.content))
     first, last = (ASKED, ASKED // 2) if whole else (lists.ITEMS, 0)
-    left = 0 if uncut else max(len(content) - first - last, 0)
-    return (content[:first] + content[first + left :], left) if left else (content, 0)
+    hidden_count = 0 if uncut else max(len(content) - first - last, 0)
+    return (
+        (content[:first] + content[first + hidden_count :], hidden_count)
+        if hidden_count
+        else (content, 0)
+    )
 
 
 def entry_of(decision: Decision, session: Any) -> ToolEntry | None:
@@ -275,28 +279,28 @@ def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> li
 def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[Row]:
     """Return the content of a tool call for its question, or the calls that it may allow."""
     if decision.covers:
-        rows = [each for call in decision.covers for each in _covered(decision, call, cwd)]
+        rows = [each for call in decision.covers for each in _covered_rows(decision, call, cwd)]
         return indent(
-            folded(rows, whole_target(entry.call if entry else None, decision), ASKED), UNDER
+            fold_rows(rows, whole_target(entry.call if entry else None, decision), ASKED), UNDER
         )
     return [] if entry is None else _call_content(entry, decision, cwd)
 
 
-def _covered(decision: Decision, call: ToolCall, cwd: str) -> list[Row]:
+def _covered_rows(decision: Decision, call: ToolCall, cwd: str) -> list[Row]:
     return covered_rows(decision, call, cwd, _call_content(ToolEntry(call), decision, cwd))
 
 
 def _call_content(entry: ToolEntry, decision: Decision, cwd: str) -> list[Row]:
     call, inside = entry.call, list[Row]()
-    items, left = _drawn(call, whole=True)
+    items, hidden_count = _parts_to_draw(call, whole=True)
     for at, item in items:
         inside += _content(at, item, entry, None, cwd)
     if not call.content:
         inside += _own_terminals(entry, None, cwd)
-    return indent(folded(inside, whole_target(call, decision), ASKED, left), UNDER)
+    return indent(fold_rows(inside, whole_target(call, decision), ASKED, hidden_count), UNDER)
 
 
-def _above(diff: schema.Diff, call: ToolCall) -> int:
+def _count_lines_above(diff: schema.Diff, call: ToolCall) -> int:
     """Return the number of lines above those of a diff.
 
     Some agents send only the replaced lines, and a location for their position.
@@ -314,7 +318,9 @@ def _content(at: int, item: Any, entry: ToolEntry, limit: int | None, cwd: str) 
             return _block(at, item.content, entry.call, limit, cwd)
         case schema.Diff():
             whole = {"kind": "diff", "call": entry.call.index, "item": at}
-            return diff_rows(item, limit, _above(item, entry.call), cwd, entry.call.index, whole)
+            return diff_rows(
+                item, limit, _count_lines_above(item, entry.call), cwd, entry.call.index, whole
+            )
         case schema.Terminal():
             return _terminal(item.terminal_id, entry, limit, cwd)
         case schema.SessionLink():
@@ -333,10 +339,10 @@ def _block(
         return indent(describe(block, {"call": call.index, "item": at}, cwd), prefix)
     if block.annotations:
         plain = schema.TextContent(block.text)
-        return indent(annotated(block), prefix) + _block(at, plain, call, limit, cwd, prefix)
+        return indent(with_annotations(block), prefix) + _block(at, plain, call, limit, cwd, prefix)
     text = _text_of(block, call).rstrip("\n")
     count = text.count("\n") + 1
-    found = _dressed(block.text, text, call, limit, cwd)
+    found = _formatted_rows(block.text, text, call, limit, cwd)
     if found is not None:
         return indent(found, prefix)
     if len(text) <= SHORT or limit == WHOLE:
@@ -347,13 +353,13 @@ def _block(
         return indent([more(count, call.index)], prefix)
     if limit is not None and count > limit:
         text = head(text, limit)
-    rows = indent([_wide(line, call) for line in visible(text).split("\n")], prefix)
+    rows = indent([_row_of_line(line, call) for line in visible(text).split("\n")], prefix)
     if limit is not None and count > limit:
         rows += indent([more(count - limit, call.index)], prefix)
     return rows
 
 
-def _dressed(
+def _formatted_rows(
     coloured: str, text: str, call: ToolCall, limit: int | None, cwd: str
 ) -> list[Row] | None:
     """Return the rows of a text with a diff, code or colours, or None for any other text.
@@ -366,18 +372,18 @@ def _dressed(
     if text and limit != 0 and may_hold_code(text, call):
         return _code(text, call, limit, count)
     if call.kind == "execute" and is_coloured(coloured):
-        return _coloured(coloured, call, limit, count)
+        return _coloured_rows(coloured, call, limit, count)
     return None
 
 
-def _coloured(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
+def _coloured_rows(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
     """Return the first lines of an output with colours."""
-    lines = coloured(text)[:count]
+    lines = coloured_pieces(text)[:count]
     shown = lines if limit in (None, WHOLE) else lines[:limit]
     rows: list[Row] = []
     for line in shown:
         found = pieces([(visible(piece), group) for piece, group in line])
-        rows.append(_wide(found[0], call) if len(found[0]) > WIDEST else found)
+        rows.append(_row_of_line(found[0], call) if len(found[0]) > WIDEST else found)
     return rows if len(shown) == count else [*rows, more(count - len(shown), call.index)]
 
 
@@ -402,7 +408,7 @@ def _code(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]
 def _diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:
     """Return a text with its diffs drawn, or no rows if it has no readable diff."""
     path = call.locations[0].path if len(call.locations) == 1 else None
-    parts = fenced(text, path)
+    parts = split_diffs(text, path)
     if not any(isinstance(part, Patch) for part in parts):
         return []
     rows: list[Row] = []
@@ -410,11 +416,11 @@ def _diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:
         if isinstance(part, Patch):
             rows += patch_rows(part.files or (), None, cwd, whole_target(call, None))
         else:
-            rows += [_wide(line, call) for line in visible(part).split("\n")]
+            rows += [_row_of_line(line, call) for line in visible(part).split("\n")]
     return cut(rows, limit, call.index)
 
 
-def _wide(line: str, call: ToolCall) -> Row:
+def _row_of_line(line: str, call: ToolCall) -> Row:
     """Return the row of a line. If it is cut, it can be opened in full."""
     return row(line, None, call.index if len(line) > WIDEST else None)
 
@@ -443,7 +449,7 @@ def _raw_output(entry: ToolEntry) -> str:
     if any(terminal.line_count for terminal in entry.terminals.values()):
         return ""
     text = output_of(call.raw_output)
-    return (text if call.kind == "execute" else printed(text)).rstrip("\n")
+    return (text if call.kind == "execute" else resolve_overwrites(text)).rstrip("\n")
 
 
 def _commands(call: ToolCall, limit: int | None) -> list[Row]:
@@ -467,5 +473,7 @@ def _locations(call: ToolCall, style: Style) -> list[Row]:
         target = place(location)
         line = f":{target['line']}" if "line" in target else ""
         rows.append(row(display_path(location.path, style.cwd) + line, "AcpPath", target))
-    left = 0 if most is None else len(call.locations) - most
-    return [*rows, row(lists.more(left), "AcpMuted", call.index)] if left > 0 else rows
+    hidden_count = 0 if most is None else len(call.locations) - most
+    return (
+        [*rows, row(lists.more(hidden_count), "AcpMuted", call.index)] if hidden_count > 0 else rows
+    )

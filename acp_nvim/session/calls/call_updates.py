@@ -17,21 +17,21 @@ OUTPUT_BYTES: Final = 1 << 20
 """Maximum number of text bytes that chunks may add to a tool call, if no option sets it."""
 
 
-def upsert(session: Session, update: CallUpdate, *, asked: bool = False) -> ToolCall:
-    """Apply a message about a tool call and show it. `asked`: the message is a question."""
-    upsert_all(session, (update,), asked=asked)
+def upsert(session: Session, update: CallUpdate, *, is_question: bool = False) -> ToolCall:
+    """Apply a message about a tool call and show it. `is_question`: the message is a question."""
+    upsert_all(session, (update,), is_question=is_question)
     call = session.tool_calls.get(update.tool_call_id)
     assert call is not None
     return call
 
 
 def upsert_all(
-    session: Session, updates: Iterable[CallUpdate], *, asked: bool = False
+    session: Session, updates: Iterable[CallUpdate], *, is_question: bool = False
 ) -> list[str]:
     """Apply a run of messages and show their calls. Return the ids of unknown calls.
 
-    `asked`: the messages are questions. After an error, the calls so far are shown, and the rest is
-    left in the iterator.
+    `is_question`: the messages are questions. After an error, the calls so far are shown, and the
+    rest is left in the iterator.
     """
     known, entries = session.tool_calls.by_id, session.entries
     dirty, unsaved = session.transcript.dirty, session.transcript.unsaved
@@ -48,7 +48,7 @@ def upsert_all(
             if call is None or (call.status in FINISHED and begins_new(call, update, turn)):
                 if call is None and update.__class__ is schema.ToolCallUpdate:
                     unknown.append(update.tool_call_id)
-                entry = _add(session, update, asked=asked)
+                entry = _add(session, update, is_question=is_question)
                 call, before = entry.call, ()
             else:
                 entry = entries[call]
@@ -61,7 +61,7 @@ def upsert_all(
             if is_plain(call) and not update.meta and not entry.terminals:
                 plain[call] = None
             else:
-                _beside(session, entry, update, before)
+                _apply_to_others(session, entry, update, before)
                 statuses = None
             last = call
     finally:
@@ -72,8 +72,8 @@ def upsert_all(
     return unknown
 
 
-def _add(session: Session, update: CallUpdate, *, asked: bool) -> ToolEntry:
-    call = session.tool_calls.add(update, asked=asked)
+def _add(session: Session, update: CallUpdate, *, is_question: bool) -> ToolEntry:
+    call = session.tool_calls.add(update, is_question=is_question)
     entry = session.entries[call] = ToolEntry(call)
     session.transcript.add(entry)
     return entry
@@ -131,7 +131,7 @@ def _merge(session: Session, entry: ToolEntry, update: CallUpdate) -> None:
         renewal.check(session, entry, update)
 
 
-def _beside(
+def _apply_to_others(
     session: Session,
     entry: ToolEntry,
     update: CallUpdate,

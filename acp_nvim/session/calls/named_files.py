@@ -9,7 +9,7 @@ from typing import Final
 
 from acp_nvim.protocol import schema
 from acp_nvim.session.calls.tool_calls import ToolCall
-from acp_nvim.session.questions.requests import paths, written
+from acp_nvim.session.questions.requests import files_of_diffs, paths
 
 READING: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 """Kinds of tool calls that change no file (v1/tool-calls#kinds)."""
@@ -23,17 +23,17 @@ MAX_DIFFS: Final = 1000
 
 def named_files(call: ToolCall, cwd: str) -> list[str]:
     """Return the distinct real absolute paths in the order of their mention."""
-    whole = (os.path.realpath(path) for path in spelled(call, cwd))
+    whole = (os.path.realpath(path) for path in paths_as_spelled(call, cwd))
     files = (path for path in islice(whole, 2 * MAX_NAMED) if not os.path.isdir(path))  # noqa: PTH112
     return list(dict.fromkeys(files))[:MAX_NAMED]
 
 
-def spelled(call: ToolCall, cwd: str) -> Iterator[str]:
+def paths_as_spelled(call: ToolCall, cwd: str) -> Iterator[str]:
     """Yield the absolute paths as the call spells them, without `..`.
 
     Text of several lines in `rawInput` is no path.
     """
-    given = {location.path for location in call.locations}.union(written(call))
+    given = {location.path for location in call.locations}.union(files_of_diffs(call))
     for path in paths(call):
         if "\0" not in path and ("\n" not in path or path in given):
             yield os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118
@@ -41,7 +41,7 @@ def spelled(call: ToolCall, cwd: str) -> Iterator[str]:
 
 def entries(call: ToolCall, cwd: str) -> list[str]:
     """Return the named paths with real folders, where only the last name may be a link."""
-    parts = map(os.path.split, islice(spelled(call, cwd), 2 * MAX_NAMED))
+    parts = map(os.path.split, islice(paths_as_spelled(call, cwd), 2 * MAX_NAMED))
     return [os.path.join(os.path.realpath(folder), name) for folder, name in parts]  # noqa: PTH118
 
 

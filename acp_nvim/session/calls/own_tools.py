@@ -33,7 +33,7 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
     """Return the editor's tool that a call names exactly, or None."""
-    texts = [text for text in _said(call) if _IN_ALL in text.lower()]
+    texts = [text for text in _texts_of(call) if _IN_ALL in text.lower()]
     names = tuple(use.offered().names) if texts and use is not None else ()
     if not names:
         return None  # nearly all calls end here
@@ -45,7 +45,7 @@ def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
     return None
 
 
-def _said(call: ToolCall) -> Iterator[str]:
+def _texts_of(call: ToolCall) -> Iterator[str]:
     yield from (text for text in (call.name, call.title) if text)
     meta = call.meta or {}
     for table in (meta, *(it for it in meta.values() if isinstance(it, Mapping))):

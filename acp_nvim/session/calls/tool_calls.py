@@ -112,7 +112,7 @@ class ToolCall(Struct, eq=False):
             meta = {**(self.meta or {}), **update.meta}
             self.meta = {key: value for key, value in meta.items() if value is not None}
 
-    def copied(self) -> ToolCall:
+    def copy(self) -> ToolCall:
         """Return a copy of the call, unaffected by later updates."""
         return msgspec.structs.replace(self, content=tuple(self.content))
 
@@ -175,7 +175,7 @@ def _differs(call: ToolCall, update: schema.ToolCallUpdate) -> bool:
     )
 
 
-def announced(update: schema.ToolCall, index: int) -> ToolCall:
+def first_call(update: schema.ToolCall, index: int) -> ToolCall:
     """Return a call from its first message. It equals `merge` into a blank one, but is faster."""
     raw_input, raw_output = update.raw_input, update.raw_output
     return ToolCall(
@@ -222,13 +222,13 @@ class ToolCalls:
         return self.by_id.get(tool_call_id)
 
     def add(
-        self, update: schema.ToolCall | schema.ToolCallUpdate, *, asked: bool = False
+        self, update: schema.ToolCall | schema.ToolCallUpdate, *, is_question: bool = False
     ) -> ToolCall:
-        """Add a call. Its id refers to it from now on. `asked`: the message is a question."""
+        """Add a call. Its id refers to it from now on. `is_question`: the message is a question."""
         if isinstance(update, schema.ToolCall):
-            call = announced(update, len(self._calls))
+            call = first_call(update, len(self._calls))
         else:
-            call = ToolCall(update.tool_call_id, index=len(self._calls), asked_first=asked)
+            call = ToolCall(update.tool_call_id, index=len(self._calls), asked_first=is_question)
             self.merge(call, update)
         return self.append(call)
 
@@ -314,15 +314,15 @@ def fit(update: AnyUpdate, limit: int) -> tuple[AnyUpdate, int]:
     never cut, because the user decides on them.
     """
     changes: dict[str, Any] = {}
-    content, brought = _content(update.content, limit)
-    if brought > limit:
+    content, received_bytes = _content(update.content, limit)
+    if received_bytes > limit:
         changes["content"] = content
     raw = 0 if update.raw_output in (UNSET, None) else len(msgspec.json.encode(update.raw_output))
     if raw > limit:
         changes["raw_output"] = f"left out: {raw} bytes"
     if not changes:
         return update, 0
-    return msgspec.structs.replace(update, **changes), max(brought, raw)
+    return msgspec.structs.replace(update, **changes), max(received_bytes, raw)
 
 
 def bounded_item(item: Any, room: int) -> tuple[Any | None, int]:
@@ -338,19 +338,19 @@ def bounded_item(item: Any, room: int) -> tuple[Any | None, int]:
 
 def _content(content: Any, limit: int) -> tuple[list[Any], int]:
     """Return the items with at most `limit` bytes of text in all, and their original size."""
-    kept: list[Any] = []
-    brought = 0
+    items: list[Any] = []
+    received_bytes = 0
     for item in content if isinstance(content, list) else ():
         block = item.content if isinstance(item, schema.Content) else None
         if not isinstance(block, schema.TextContent) or isinstance(item, FileChanges):
-            kept.append(item)
+            items.append(item)
             continue
         data = block.text.encode("utf-8", "surrogatepass")
-        room = max(limit - brought, 0)
-        brought += len(data)
+        room = max(limit - received_bytes, 0)
+        received_bytes += len(data)
         if len(data) > room:
             text = data[:room].decode("utf-8", "ignore")
             block = msgspec.structs.replace(block, text=text)
             item = msgspec.structs.replace(item, content=block)
-        kept.append(item)
-    return kept, brought
+        items.append(item)
+    return items, received_bytes

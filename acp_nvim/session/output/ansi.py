@@ -75,18 +75,18 @@ class Ansi:
         self._string_end = None
         return end.start() if end.group() in "\x1b\n" else end.end()
 
-    def _keep(self, found: re.Match[str]) -> str:
-        match found.lastgroup:
+    def _keep(self, match: re.Match[str]) -> str:
+        match match.lastgroup:
             case "run" | "drawing":
-                return found.group()
+                return match.group()
             case "string":
                 # Pictures (DCS, APC) may have several lines. Any other string that has no end
                 # would hide the rest of the output.
-                self._string_end = _STRING_END if found.group()[1] in "P_" else _LINE_END
+                self._string_end = _STRING_END if match.group()[1] in "P_" else _LINE_END
                 return ""
             case "csi":
-                between, final = found.group("between", "final")
-                return found.group() if _DRAWING.get(between) == final else ""
+                between, final = match.group("between", "final")
+                return match.group() if _DRAWING.get(between) == final else ""
             case _:
                 return ""
 

@@ -26,7 +26,7 @@ _TOKEN: Final = late(
 )
 
 
-def printed(text: str) -> str:
+def resolve_overwrites(text: str) -> str:
     """Return a command's output without colours, with overwritten lines resolved."""
     if "\x1b" not in text and not overwrites(text):
         return text
@@ -115,7 +115,7 @@ class Tail:
     def _control(self, control: str) -> None:
         if control in "\n\v\f":
             self._column = 0
-            self._go(self._row + 1)
+            self._move_to_row(self._row + 1)
         elif control == "\r":
             self._column = 0
         elif control == "\b":
@@ -132,13 +132,13 @@ class Tail:
         elif final == "J":
             self._erase_screen(_number(args, 0, 0))
         elif final in "Hf":
-            self._go(self._top() + max(_number(args, 0, 1), 1) - 1)
+            self._move_to_row(self._top() + max(_number(args, 0, 1), 1) - 1)
             self._column = max(_number(args, 1, 1), 1) - 1
 
     def _top(self) -> int:
         return max(len(self._lines) - SCREEN, 0)
 
-    def _go(self, row: int) -> None:
+    def _move_to_row(self, row: int) -> None:
         """Move to a row. Rows below the last line are created."""
         self._row = max(row, self._top() if row < self._row else 0)
         missing = min(self._row - len(self._lines) + 1, SCREEN)
@@ -151,10 +151,10 @@ class Tail:
             self._row -= over
 
     def _up(self, count: int) -> None:
-        self._go(self._row - count)
+        self._move_to_row(self._row - count)
 
     def _down(self, count: int) -> None:
-        self._go(min(self._row + count, len(self._lines) - 1))
+        self._move_to_row(min(self._row + count, len(self._lines) - 1))
 
     def _right(self, count: int) -> None:
         self._column = min(self._column + count, 1000)

@@ -14,7 +14,7 @@ _PARAMETERS: Final = 100
 """Maximum number of parameters of an address that are examined."""
 
 
-def described(url: str) -> list[str]:
+def describe_address(url: str) -> list[str]:
     """Return lines with the whole address, its host, and warnings."""
     parts = _split(url)
     lines = [visible(url)]
@@ -98,10 +98,10 @@ def _host(parts: SplitResult) -> str:
 
 def _ascii(host: str) -> str:
     """Return the host name in ASCII, label by label, as in DNS."""
-    return ".".join(_encoded(label) for label in host.split("."))
+    return ".".join(_encode_label(label) for label in host.split("."))
 
 
-def _encoded(label: str) -> str:
+def _encode_label(label: str) -> str:
     try:
         return label.encode("idna").decode()
     except UnicodeError:
@@ -109,10 +109,10 @@ def _encoded(label: str) -> str:
 
 
 def _unicode(host: str) -> str:
-    return visible(".".join(_decoded(label) for label in host.split(".")))
+    return visible(".".join(_decode_label(label) for label in host.split(".")))
 
 
-def _decoded(label: str) -> str:
+def _decode_label(label: str) -> str:
     name, colon, port = label.partition(":")
     if not name.lower().startswith("xn--"):
         return label

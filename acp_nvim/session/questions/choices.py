@@ -51,7 +51,7 @@ class Answered(schema.RequestPermissionResponse, frozen=True):
     answers: dict[str, str]
 
 
-def asked(call: ToolCall, options: Sequence[schema.PermissionOption]) -> list[Question]:
+def questions_of(call: ToolCall, options: Sequence[schema.PermissionOption]) -> list[Question]:
     """Return the questions in a permission request, if it has any.
 
     `options` are those of the request.
@@ -102,7 +102,7 @@ def decision(
         options=options,
         request=request,
         question=True,
-        about=call.copied(),
+        about=call.copy(),
     )
 
 

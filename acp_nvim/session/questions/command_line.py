@@ -69,11 +69,11 @@ class Line(msgspec.Struct, frozen=True):
 
 def parse(line: str) -> Line | None:
     """Parse a plain line. Return None for any other."""
-    return _parsed(line) if len(line) <= MOST and line.isprintable() else None
+    return _parse(line) if len(line) <= MOST and line.isprintable() else None
 
 
 @lru_cache(maxsize=64)
-def _parsed(line: str) -> Line | None:
+def _parse(line: str) -> Line | None:
     reader, at = _Reader(), 0
     while at < len(line):
         token = _TOKEN.match(line, at)

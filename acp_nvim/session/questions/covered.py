@@ -50,6 +50,6 @@ def _without_output(call: ToolCall) -> ToolCall:
     They are kept if the call has nothing else.
     """
     if not call.raw_input and not call.locations:
-        return call.copied()
+        return call.copy()
     changes = [item for item in call.content if isinstance(item, schema.Diff | FileChanges)]
     return msgspec.structs.replace(call, content=changes)

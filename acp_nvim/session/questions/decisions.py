@@ -352,10 +352,10 @@ class Decisions:
         self._front.clear()
         self._behind.clear()
         self._counts.clear()
-        return _cancelled(pending, by)
+        return _cancel_on_error(pending, by)
 
 
-def _cancelled(decisions: Sequence[Decision], by: str) -> Iterator[None]:
+def _cancel_on_error(decisions: Sequence[Decision], by: str) -> Iterator[None]:
     steps = range(0, len(decisions), AT_ONCE)
     for first in steps:
         for decision in decisions[first : first + AT_ONCE]:

@@ -79,10 +79,10 @@ def effect(
     added: list[Diagnostic] = []
     fixed: Counter[int] = Counter()
     for opinion in opinions:
-        base, proposed = _counted(opinion.base), _counted(opinion.proposed)
-        room = base | _counted(known)
+        base, proposed = _count_problems(opinion.base), _count_problems(opinion.proposed)
+        room = base | _count_problems(known)
         for one in opinion.proposed:
-            if one.severity in NAMES and room[one.key] <= 0 and not _names(one, elsewhere):
+            if one.severity in NAMES and room[one.key] <= 0 and not _mentions_any(one, elsewhere):
                 added.append(one)
             room[one.key] -= 1
         for (severity, _), count in (base - proposed).items():
@@ -92,11 +92,11 @@ def effect(
     return Effect(path, sorted(added, key=lambda one: (one.row, one.severity)), dict(fixed))
 
 
-def _counted(said: Iterable[Diagnostic]) -> Counter[tuple[int, str]]:
-    return Counter(one.key for one in said if one.severity in NAMES)
+def _count_problems(diagnostics: Iterable[Diagnostic]) -> Counter[tuple[int, str]]:
+    return Counter(one.key for one in diagnostics if one.severity in NAMES)
 
 
-def _names(one: Diagnostic, words: Collection[str]) -> bool:
+def _mentions_any(one: Diagnostic, words: Collection[str]) -> bool:
     return bool(words) and any(word in words for word in _WORD.findall(one.message))
 
 
@@ -132,12 +132,12 @@ def worst(effects: Sequence[Effect]) -> int:
     return min((one.severity for it in effects for one in it.added), default=0)
 
 
-def marks(found: Effect, base: Text | None, text: Text) -> list[Mark]:
+def marks(effect: Effect, base: Text | None, text: Text) -> list[Mark]:
     """Return the marks of the added diagnostics in the review of a proposal."""
     hunks = diff(keys(base), keys(text))
     spans = [(it.new_start, it.new_start + max(len(it.lines), 1) - 1) for it in hunks]
     last = max(len(text.lines) - 1, 0)
-    return [_mark(one, spans, last) for one in found.added]
+    return [_mark(one, spans, last) for one in effect.added]
 
 
 def _mark(one: Diagnostic, spans: Sequence[tuple[int, int]], last: int) -> Mark:

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from acp_nvim.patterns import late
 from acp_nvim.render.text import one_line, visible
-from acp_nvim.session.questions.forms import Choice, Field, Problem, wanted
+from acp_nvim.session.questions.forms import Choice, Field, Problem, describe_accepted
 
 HEAD: Final = "━━ "
 HELP: Final = "│ "
@@ -50,7 +50,7 @@ def first_value(page: Sequence[str]) -> int:
 
 def head(number: int, it: Field) -> str:
     """Return a field's head. It begins with the field's number, because two labels may be equal."""
-    accepts = wanted(it)
+    accepts = describe_accepted(it)
     words = f"{HEAD}{number + 1}. {one_line(it.label, 120)}"
     return f"{words} · {one_line(accepts, 200)}" if accepts else words
 
@@ -65,12 +65,12 @@ def _help(it: Field) -> list[str]:
 def _value(it: Field, value: Any) -> list[str]:
     match it.kind:
         case "boolean":
-            return [f"[{_x(value is True)}] yes"]
+            return [f"[{_checkbox(value is True)}] yes"]
         case "choice":
-            return [f"({_x(one.value == value)}) {_offer(one)}" for one in it.choices]
+            return [f"({_checkbox(one.value == value)}) {_offer(one)}" for one in it.choices]
         case "choices":
             chosen = value if isinstance(value, list | tuple) else ()
-            return [f"[{_x(one.value in chosen)}] {_offer(one)}" for one in it.choices]
+            return [f"[{_checkbox(one.value in chosen)}] {_offer(one)}" for one in it.choices]
         case "unknown":
             return []
         case "text":
@@ -79,7 +79,7 @@ def _value(it: Field, value: Any) -> list[str]:
             return ["" if value is None else str(value)]
 
 
-def _x(chosen: bool) -> str:
+def _checkbox(chosen: bool) -> str:
     return "x" if chosen else " "
 
 
@@ -131,24 +131,24 @@ def _blocks(
     return blocks
 
 
-def _take(it: Field, body: list[str], found: Page) -> None:
+def _take(it: Field, body: list[str], page: Page) -> None:
     """Parse one value out of its block. An empty block has no value."""
     match it.kind:
         case "boolean":
-            found.values[it.name] = any(_are_ticked(body))
+            page.values[it.name] = any(_are_ticked(body))
         case "choice" | "choices":
-            _take_choices(it, body, found)
+            _take_choices(it, body, page)
         case "text":
-            text = "\n".join(_unescape(line) for line in _trimmed(body))
+            text = "\n".join(_unescape(line) for line in _trim_blank(body))
             if text:
-                found.values[it.name] = text
+                page.values[it.name] = text
         case "integer" | "number":
-            _take_number(it, " ".join(body).strip(), found)
+            _take_number(it, " ".join(body).strip(), page)
         case _:
             return
 
 
-def _trimmed(body: list[str]) -> list[str]:
+def _trim_blank(body: list[str]) -> list[str]:
     """Remove the blank lines around a text, which belong to the page."""
     end = len(body)
     while end and not body[end - 1].strip():
@@ -162,41 +162,41 @@ def _are_ticked(body: list[str]) -> list[bool]:
     return [box[1].strip() != "" for box in boxes if box is not None]
 
 
-def _take_choices(it: Field, body: list[str], found: Page) -> None:
+def _take_choices(it: Field, body: list[str], page: Page) -> None:
     ticks = _are_ticked(body)
     if len(ticks) != len(it.choices):
-        found.problems.append(Problem(it.name, "its choices were changed (u undoes)"))
+        page.problems.append(Problem(it.name, "its choices were changed (u undoes)"))
         return
     chosen = [one.value for one, ticked in zip(it.choices, ticks, strict=True) if ticked]
     if it.kind == "choices":
         if chosen or it.required or it.default is not None:
-            found.values[it.name] = chosen
+            page.values[it.name] = chosen
     elif len(chosen) > 1:
-        found.problems.append(Problem(it.name, f"one of them, not {len(chosen)}"))
+        page.problems.append(Problem(it.name, f"one of them, not {len(chosen)}"))
     elif chosen:
-        found.values[it.name] = chosen[0]
+        page.values[it.name] = chosen[0]
 
 
-def _take_number(it: Field, text: str, found: Page) -> None:
+def _take_number(it: Field, text: str, page: Page) -> None:
     if not text:
         return
     try:
-        found.values[it.name] = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+        page.values[it.name] = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
     except ValueError:
         kind = "whole number" if it.kind == "integer" else "number"
-        found.problems.append(Problem(it.name, f"{text!r} is no {kind}"))
+        page.problems.append(Problem(it.name, f"{text!r} is no {kind}"))
 
 
 def summary(form: Sequence[Field], values: Mapping[str, Any]) -> list[str]:
     """Return the values to send, one line per field."""
     return [
         f"{one_line(it.title or it.name, 120)}: "
-        + (_shown(values[it.name]) if it.name in values else "not given")
+        + (_value_text(values[it.name]) if it.name in values else "not given")
         for it in form
     ]
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(str(one) for one in value) or "none of them"
     if isinstance(value, bool):

@@ -188,7 +188,7 @@ def _boolean(_: Field, value: Any) -> Iterator[str]:
         yield "true or false is wanted"
 
 
-def _many(it: Field, value: Any) -> Iterator[str]:
+def _errors_of_list(it: Field, value: Any) -> Iterator[str]:
     if not isinstance(value, list | tuple):
         yield "a list is wanted"
         return
@@ -214,7 +214,7 @@ _CHECKS: Final = {
     "integer": _number,
     "number": _number,
     "boolean": _boolean,
-    "choices": _many,
+    "choices": _errors_of_list,
     "unknown": _unknown,
 }
 
@@ -227,7 +227,7 @@ def wire(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def wanted(it: Field) -> str:
+def describe_accepted(it: Field) -> str:
     """Return a short description of the accepted values, or an empty string for any text."""
     kind = () if it.kind == "text" else (_WORDS[it.kind],)
     return ", ".join([*kind, *_bounds(it)])

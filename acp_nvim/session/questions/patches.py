@@ -70,7 +70,7 @@ def may_hold_diff(text: str) -> bool:
     return marked and len(text) <= patch.LARGEST and bool(_DIFF_FENCE.search(text))
 
 
-def fenced(text: str, path: str | None = None) -> list[str | Patch]:
+def split_diffs(text: str, path: str | None = None) -> list[str | Patch]:
     """Return the parts of a Markdown text: its readable diffs, and the text around them.
 
     `path` is the file of a diff without a file name.
@@ -117,6 +117,6 @@ def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
     if found:
         return found  # diffs in the content repeat the same changes
     path = call.locations[0].path if len(call.locations) == 1 else None
-    pieces = (piece for text in texts(call) for piece in fenced(text, path))
+    pieces = (piece for text in texts(call) for piece in split_diffs(text, path))
     diffs = (piece.files or () for piece in pieces if isinstance(piece, Patch))
     return [one for files in diffs for one in files]

@@ -20,8 +20,8 @@ def subject(session: Session, asked: Asked) -> ToolCall:
     """
     if asked.tool_call is not None:
         session.tool_calls.release(asked.tool_call, session.root.turn)
-        _leave_answered(session, asked.tool_call)
-        return call_updates.upsert(session, asked.tool_call, asked=True)
+        _let_begin_new_call(session, asked.tool_call)
+        return call_updates.upsert(session, asked.tool_call, is_question=True)
     assert isinstance(asked, updates.PermissionRequest)
     about = asked.subject or updates.Subject("other")
     if about.command is None:
@@ -31,7 +31,7 @@ def subject(session: Session, asked: Asked) -> ToolCall:
     return ToolCall(id, title=about.command, kind="execute", raw_input=given)
 
 
-def _leave_answered(session: Session, asked: schema.ToolCallUpdate) -> None:
+def _let_begin_new_call(session: Session, asked: schema.ToolCallUpdate) -> None:
     """Let a question begin a new call if the call of its id is empty and its question is answered.
 
     Each question then keeps its place, and the next one is below it.

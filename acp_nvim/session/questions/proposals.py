@@ -151,7 +151,7 @@ def propose(
     text = live
     whole = [*known] if live is None else [live, *known]
     for change in changes:
-        text = _changed(text, change, whole)
+        text = _apply_change(text, change, whole)
         if text is None:
             return pieces(path, changes)
     return Proposal(path, live, text or EMPTY)
@@ -168,7 +168,7 @@ def pieces(path: str, changes: Sequence[Change]) -> Proposal:
     return Proposal(path, old, new, whole=False)
 
 
-def _changed(text: Text | None, change: Change, known: Sequence[Text]) -> Text | None:
+def _apply_change(text: Text | None, change: Change, known: Sequence[Text]) -> Text | None:
     """Apply a change. Return None if its old text is not found."""
     if not change.old:
         return parse(_ends(change.new, text))
@@ -181,7 +181,7 @@ def _changed(text: Text | None, change: Change, known: Sequence[Text]) -> Text |
     if change.whole or any(str(one) == old for one in known):
         merged = merge(parse(old), text, parse(new))
         return merged.text if isinstance(merged, Merged) else None
-    made = _replaced(content, old, new, change)
+    made = _replace_piece(content, old, new, change)
     return None if made is None else parse(made)
 
 
@@ -192,7 +192,7 @@ def _ends(piece: str, text: Text | None) -> str:
     return piece
 
 
-def _replaced(content: str, old: str, new: str, change: Change) -> str | None:
+def _replace_piece(content: str, old: str, new: str, change: Change) -> str | None:
     """Replace a piece of the content. The last newline of a file may be missing."""
     if old in content:
         if change.everywhere:
@@ -222,7 +222,7 @@ def _nearest(content: str, old: str, line: int | None) -> int:
 # -- amendments ----------------------------------------------------------------------------------
 
 
-def amended(proposal: Text, content: str) -> Text:
+def amended_text(proposal: Text, content: str) -> Text:
     """Return the user's text. A buffer that they emptied is an empty file."""
     return EMPTY if content == "\n" and proposal != parse("\n") else parse(content)
 

@@ -29,7 +29,7 @@ def permission_decision(
     under which the chat shows the question.
     """
     if len(params.options) > LISTED:
-        params = msgspec.structs.replace(params, options=_fewer(params.options))
+        params = msgspec.structs.replace(params, options=_limit_options(params.options))
     title = call.title or call.name or call.id
     details: Sequence[str] = ()
     if isinstance(params, updates.PermissionRequest):
@@ -43,7 +43,7 @@ def permission_decision(
         details=details,
         options=[_option(it.option_id, it.name, it.kind) for it in params.options],
         request=params,
-        about=None if shown is None else shown.copied(),
+        about=None if shown is None else shown.copy(),
     )
 
 
@@ -59,7 +59,7 @@ def _details(shown: ToolCall | None, asked: updates.PermissionRequest) -> list[s
     return [line for line in found if line]
 
 
-def _fewer(options: Sequence[schema.PermissionOption]) -> list[schema.PermissionOption]:
+def _limit_options(options: Sequence[schema.PermissionOption]) -> list[schema.PermissionOption]:
     first = [next((it for it in options if it.kind == kind), None) for kind in KINDS]
     rest = options[: LISTED - len(KINDS)]
     return [*rest, *(it for it in first if it is not None and it not in rest)]
@@ -73,10 +73,10 @@ def _option(id: str, name: str, kind: str) -> Option:
 
 def named_paths(call: ToolCall, cwd: str) -> list[str]:
     """Return the absolute paths of all files that a tool call names. `cwd` is the session's."""
-    return _whole(requests.paths(call), cwd)
+    return _absolute_paths(requests.paths(call), cwd)
 
 
-def _whole(paths: list[str], cwd: str) -> list[str]:
+def _absolute_paths(paths: list[str], cwd: str) -> list[str]:
     joined = (posixpath.normpath(posixpath.join(cwd, path)) for path in paths)
     return list(dict.fromkeys(joined))
 
@@ -90,7 +90,7 @@ def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
         agent=agent,
         cwd=cwd,
         roots=[cwd],
-        written=_whole(requests.written(call), cwd),
+        written=_absolute_paths(requests.files_of_diffs(call), cwd),
         texts=[call.title, *requests.texts(call)],
     )
 

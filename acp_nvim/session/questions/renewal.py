@@ -33,7 +33,7 @@ def check(
         if decision.outcome is not None or about is None:
             continue
         if streamed or fingerprint(about) != fingerprint(call):
-            decision.about = call.copied()
+            decision.about = call.copy()
             _renew(session, decision, call)
 
 
@@ -43,12 +43,12 @@ def check_covered(session: Session) -> None:
     for decision in root.decisions.front:
         if decision.outcome is not None or (decision.asker or root) is not session:
             continue
-        if _told(decision.covered_now()) != _told(decision.covers):
+        if _shown_fields(decision.covered_now()) != _shown_fields(decision.covers):
             session.renew(decision)
             decision.redraw()
 
 
-def _told(calls: Sequence[ToolCall]) -> list[tuple[Any, ...]]:
+def _shown_fields(calls: Sequence[ToolCall]) -> list[tuple[Any, ...]]:
     return [(call.index, *fingerprint(call)) for call in calls]
 
 

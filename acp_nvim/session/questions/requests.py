@@ -105,25 +105,25 @@ def commands(call: ToolCall) -> tuple[Command, ...]:
     """Return the distinct commands of a tool call, in order."""
     found: dict[tuple[object, ...], Command] = {}
     for items, beside in _maps(call):
-        for one in _told(items, beside, executes=call.kind == "execute"):
+        for one in _commands_of_map(items, beside, executes=call.kind == "execute"):
             found.setdefault((one.line, one.argv, one.cwd, one.env), one)
     for at, item in enumerate(call.content):
-        for one in _fenced(item, f"content[{at}]"):
+        for one in _shell_text(item, f"content[{at}]"):
             found.setdefault((one.line, one.argv, one.cwd, one.env), one)
     return tuple(found.values())
 
 
 def command(
     words: Sequence[str],
-    found: str = "",
+    source: str = "",
     cwd: str | None = None,
     env: tuple[tuple[str, str], ...] = (),
 ) -> Command:
     """Return the command of these words. A shell with a line becomes that line."""
     match words:
         case [shell, "-c" | "-lc", line] if is_shell(shell):
-            return Command(line, None, found, cwd, env)
-    return Command(shlex.join(words), tuple(words), found, cwd, env)
+            return Command(line, None, source, cwd, env)
+    return Command(shlex.join(words), tuple(words), source, cwd, env)
 
 
 def name(text: str) -> Command:
@@ -145,14 +145,14 @@ def paths(call: ToolCall) -> list[str]:
     if not (call.locations or call.content or call.raw_input):
         return []  # only a title, which is very common
     found = [location.path for location in call.locations]
-    found += written(call)
+    found += files_of_diffs(call)
     for raw in (call.raw_input, *(raw for raw, _ in _unknown(call))):
         if raw:
-            found += named(raw)
+            found += files_of_input(raw)
     return list(dict.fromkeys(path for path in found if path))
 
 
-def written(call: ToolCall) -> list[str]:
+def files_of_diffs(call: ToolCall) -> list[str]:
     """Return the files that the call's diffs change."""
     found: list[str] = []
     for item in call.content:
@@ -218,42 +218,44 @@ def _unknown(call: ToolCall) -> list[tuple[Any, str]]:
 
 
 def _plain(key: object) -> str:
-    return _folded(key) if isinstance(key, str) and len(key) <= _LONGEST_KEY else ""
+    return _fold_key(key) if isinstance(key, str) and len(key) <= _LONGEST_KEY else ""
 
 
 @lru_cache(maxsize=1024)
-def _folded(key: str) -> str:
+def _fold_key(key: str) -> str:
     return key.replace("_", "").replace("-", "").lower()
 
 
-def _told(items: Sequence[_Item], beside: _Beside, *, executes: bool) -> Iterator[Command]:
+def _commands_of_map(
+    items: Sequence[_Item], beside: _Beside, *, executes: bool
+) -> Iterator[Command]:
     """Yield the commands under the keys of one map. A key may occur in two spellings."""
     args = next((item.value for item in items if item.key in _ARGS), None)
     programs = any(item.key in _PROGRAMS for item in items)
     shell = any(item.key in ("language", "lang") and _is_language(item.value) for item in items)
     for key, found, value in items:
         if key in _LINES or (key in _PROGRAMS and (args is not None or executes)):
-            yield from _one(value, args, found, beside)
+            yield from _commands_of_item(value, args, found, beside)
         elif key in _SEVERAL:
-            yield from _each(value, found, beside)
+            yield from _commands_of_value(value, found, beside)
         elif (
             key == "argv"
             or (key in _ARGS and executes and not programs)
             or (key in _SHELL_TEXT and shell)
         ):
-            yield from _one(value, None, found, beside)
+            yield from _commands_of_item(value, None, found, beside)
 
 
-def _each(value: Any, found: str, beside: _Beside) -> Iterator[Command]:
+def _commands_of_value(value: Any, source: str, beside: _Beside) -> Iterator[Command]:
     """Yield several commands: a list, or a map from names to commands. A single text is a
     script.
     """
     items = list(value.values()) if isinstance(value, Mapping) else value
     for item in items if isinstance(items, list) else [items]:
-        yield from _one(item, None, found, beside)
+        yield from _commands_of_item(item, None, source, beside)
 
 
-def _one(value: Any, args: Any, found: str, beside: _Beside) -> Iterator[Command]:
+def _commands_of_item(value: Any, args: Any, source: str, beside: _Beside) -> Iterator[Command]:
     """Yield a command given as a line or as words, with its separate arguments.
 
     A list of lists contains several commands.
@@ -263,15 +265,15 @@ def _one(value: Any, args: Any, found: str, beside: _Beside) -> Iterator[Command
         several = any(isinstance(word, list) for word in value)
         for words in value if several else [value]:
             if words and isinstance(words, list) and not isinstance(words[0], Mapping):
-                yield command([*(_text(word) for word in words), *apart], found, *beside)
+                yield command([*(_text(word) for word in words), *apart], source, *beside)
             elif isinstance(words, str) and words.strip():
-                yield Command(words, None, found, *beside)
+                yield Command(words, None, source, *beside)
     elif isinstance(value, str) and value.strip():
         if apart:
-            yield command([value, *apart], found, *beside)
+            yield command([value, *apart], source, *beside)
         else:
             after = f" {args}" if isinstance(args, str) and args else ""
-            yield Command(value + after, None, found, *beside)
+            yield Command(value + after, None, source, *beside)
 
 
 def _text(word: Any) -> str:
@@ -304,20 +306,20 @@ def _variables(items: Sequence[_Item]) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _fenced(item: Any, found: str) -> Iterator[Command]:
+def _shell_text(item: Any, source: str) -> Iterator[Command]:
     """Yield the shell text of a content block."""
     block = item.content if isinstance(item, schema.Content) else None
     if not isinstance(block, schema.TextContent):
         return
     for fence in _FENCED.finditer(block.text[:_PROSE]):
         if fence[2].lower() in _LANGUAGES and fence[3].strip():
-            yield Command(fence[3].rstrip("\n"), None, found)
+            yield Command(fence[3].rstrip("\n"), None, source)
 
 
 # -- files ----------------------------------------------------------------------------------------
 
 
-def named(raw: Any) -> Iterator[str]:
+def files_of_input(raw: Any) -> Iterator[str]:
     """Yield the files under known keys, in file URIs, and in patches."""
     waiting: list[tuple[str, Any]] = [("", raw)]
     while waiting:

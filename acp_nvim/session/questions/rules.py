@@ -93,14 +93,14 @@ def strictest(verdicts: Iterable[Action | None]) -> Action | None:
     return min(verdicts, key=_STRICTEST.__getitem__)
 
 
-def written_by(command: Command, cwd: str) -> list[str]:
+def redirect_targets(command: Command, cwd: str) -> list[str]:
     """Return the absolute paths that a plain line writes by `>`. `cwd` is its directory."""
     line = plain(command)
     found = (path for one in line.commands for path in one.writes) if line else ()
     return [posixpath.normpath(posixpath.join(cwd, path)) for path in found]
 
 
-def entered(command: Command) -> list[str | None]:
+def entered_directories(command: Command) -> list[str | None]:
     """Return the directories that a plain line changes to, in order.
 
     An entry is None if only the shell knows the directory.
@@ -153,23 +153,27 @@ class _Trial:
 
     def verdict(self, rules: Sequence[Rule]) -> Action | None:
         self._rules = rules
-        asked: Action | None = None
+        asking: Action | None = None
         for rule in rules:
             if not self._is_about(rule):
                 continue
             if rule.action == "allow":
                 if self._allows(rule):
-                    return asked or ("ask" if self._has_hidden(rule) else "allow")
+                    return asking or ("ask" if self._has_hidden(rule) else "allow")
             elif (action := self._stops(rule)) == "deny":
                 return "deny"
             elif action:
-                asked = action
+                asking = action
                 if not self._open:
-                    return asked
-        return asked or ("ask" if "command" in self._hidden else self._nearly(rules))
+                    return asking
+        return asking or (
+            "ask" if "command" in self._hidden else self._ask_if_nearly_allowed(rules)
+        )
 
     def _is_about(self, rule: Rule) -> bool:
-        return _any(rule.kind, self._case.kind) and _any(rule.agent, self._case.agent)
+        return _matches_any(rule.kind, self._case.kind) and _matches_any(
+            rule.agent, self._case.agent
+        )
 
     # -- allow ------------------------------------------------------------------------------------
 
@@ -231,7 +235,7 @@ class _Trial:
         hidden = self._hidden - ({"path"} if rule.path is not None else set())
         return rule.command is None and bool(hidden)
 
-    def _nearly(self, rules: Sequence[Rule]) -> Action | None:
+    def _ask_if_nearly_allowed(self, rules: Sequence[Rule]) -> Action | None:
         """Return "ask" for a command that an `allow` names in a way that may hide another one.
 
         This applies even if commands run by default.
@@ -257,24 +261,24 @@ class _Trial:
                 return None
             sure = found == "sure"
         if rule.action == "ask" or not sure:
-            self._settle(rule)
+            self._remove_decided(rule)
             return "ask"
         return "deny"
 
-    def _settle(self, rule: Rule) -> None:
+    def _remove_decided(self, rule: Rule) -> None:
         globs = _list(rule.command or "*")
-        rest = [one for one in self._open if not suspicion.of_words(globs, one.words)]
+        rest = [one for one in self._open if not suspicion.judge_words(globs, one.words)]
         self._open = rest if len(rest) < len(self._open) else []
 
     def _touches(self, patterns: str | list[str]) -> bool:
         """Return whether a path matches: a named one, or a word of a command."""
         case = self._case
-        words, told = self._words()
+        words, are_all = self._words()
         named = [*case.paths, *(posixpath.normpath(self._place(word)) for word in words)]
         spellings = [one for path in named for one in (path, *case.real.get(path, ()))]
         if any(_path(patterns, path, fold=True) for path in spellings):
             return True
-        if not told and case.kind not in TOUCHES_NOTHING:
+        if not are_all and case.kind not in TOUCHES_NOTHING:
             self._hidden.add("path")
         return False
 
@@ -298,9 +302,9 @@ class _Trial:
         """Return how surely the open commands run a program of these globs."""
         command = self._command
         if command is None:
-            return self._said(globs)
+            return self._judge_text(globs)
         if self._line is not None and self._open:
-            found = suspicion.of_words(globs, [w for one in self._open for w in one.words])
+            found = suspicion.judge_words(globs, [w for one in self._open for w in one.words])
             found = found or suspicion.of_line(globs, " | ".join(one.text for one in self._open))
             found = found or (
                 suspicion.of_line(globs, command.line)
@@ -313,7 +317,7 @@ class _Trial:
             self._hidden.add("command")
         return found
 
-    def _said(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
+    def _judge_text(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
         """Judge the text of a request that names no command."""
         if self._case.kind in RUNS_NOTHING:
             return None
@@ -327,7 +331,7 @@ class _Trial:
         if not variables.are_harmless(command.env):
             return True
         if command.argv is not None:
-            return suspicion.unclear_words(command.argv)
+            return suspicion.is_unclear(command.argv)
         return suspicion.unclear(command.line)
 
 
@@ -359,7 +363,7 @@ def _names(pattern: str, program: str) -> bool:
 
 def _holds_joined(glob: str, line: Line) -> bool:
     """Return whether a glob of several commands (`cd * && make`) allows a line, one by one."""
-    parts = _joined(glob)
+    parts = _split_glob(glob)
     return (
         len(parts) > 1
         and tuple(parts[1::2]) == line.joins
@@ -368,7 +372,7 @@ def _holds_joined(glob: str, line: Line) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _joined(glob: str) -> tuple[str, ...]:
+def _split_glob(glob: str) -> tuple[str, ...]:
     """Return the globs of a glob's commands, with the operators between them."""
     found = [""]
     for at, piece in enumerate(_QUOTED.split(glob)):
@@ -378,7 +382,7 @@ def _joined(glob: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in found)
 
 
-def _any(patterns: str | list[str] | None, value: str) -> bool:
+def _matches_any(patterns: str | list[str] | None, value: str) -> bool:
     return patterns is None or any(fnmatch.fnmatchcase(value, p) for p in _list(patterns))
 
 

@@ -43,26 +43,28 @@ def of_line(globs: Sequence[str], line: str) -> Suspicion | None:
     """Return whether a shell line may run a program named in one of the globs."""
     if len(line) > MOST:
         return "maybe"
-    if not any(_somewhere(glob, reading) for glob in globs for reading in _readings(line)):
+    if not any(_occurs_in_order(glob, reading) for glob in globs for reading in _readings(line)):
         return None
     plain = command_line.parse(line)
     if plain is None:
         return "sure"
     words = [word for command in plain.commands for word in command.words]
-    return of_words(globs, words) or ("sure" if programs.starts_others(words) else "maybe")
+    return judge_words(globs, words) or ("sure" if programs.starts_others(words) else "maybe")
 
 
-def of_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
+def judge_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
     """Return whether a program, run with these arguments and no shell, may be one of the globs."""
     together = " ".join(argv)
     if len(together) > MOST:
         return "maybe"
-    if not any(_somewhere(glob, reading) for glob in globs for reading in _readings(together)):
+    if not any(
+        _occurs_in_order(glob, reading) for glob in globs for reading in _readings(together)
+    ):
         return None
     if programs.starts_others(argv):
         return "sure"
     apart = " ".join(word for word in argv if not re.search(r"\s", word))
-    return "sure" if any(_somewhere(glob, apart) for glob in globs) else "maybe"
+    return "sure" if any(_occurs_in_order(glob, apart) for glob in globs) else "maybe"
 
 
 def words(line: str) -> set[str]:
@@ -75,7 +77,7 @@ def unclear(line: str) -> bool:
     """Return whether a line computes its commands, or passes them to a shell in a hidden way."""
     plain = command_line.parse(line)
     if plain is not None:
-        return any(_hands_on(command.words) for command in plain.commands)
+        return any(_starts_shell(command.words) for command in plain.commands)
     if len(line) > MOST or _CONTROL.search(line):
         return True
     if any(_COMPUTED.search(head) or head == "." for head in _heads(line)):
@@ -86,12 +88,12 @@ def unclear(line: str) -> bool:
     return programs.starts_others(list(found)) and re.search(r"[$`*?\[]", line) is not None
 
 
-def unclear_words(argv: Sequence[str]) -> bool:
+def is_unclear(argv: Sequence[str]) -> bool:
     """Return whether it is unclear what a program with these arguments runs."""
-    return _hands_on(argv)
+    return _starts_shell(argv)
 
 
-def _hands_on(argv: Sequence[str]) -> bool:
+def _starts_shell(argv: Sequence[str]) -> bool:
     """Return whether one of the words is a shell or similar. Code of `sh -c` in one word is
     read.
     """
@@ -135,19 +137,19 @@ def _character(escape: re.Match[str]) -> str:
     return chr(code) if 0 < code < 0x110000 else ""
 
 
-def _somewhere(glob: str, reading: str) -> bool:
+def _occurs_in_order(glob: str, reading: str) -> bool:
     """Return whether the glob matches the reading, or its words occur there in order.
 
     Other words may be between them: `git push *` is in `git -C x push`.
     """
     if fnmatch.fnmatchcase(reading.strip().casefold(), glob.strip().casefold()):
         return True
-    wanted = _wanted(glob)
+    wanted = _telling_words(glob)
     if not wanted:
         return not glob.strip("* ")
     at = 0
     for word in _words(reading):
-        if _is(word, wanted[at], program=at == 0):
+        if _matches_word(word, wanted[at], program=at == 0):
             at += 1
             if at == len(wanted):
                 return True
@@ -155,7 +157,7 @@ def _somewhere(glob: str, reading: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _wanted(glob: str) -> tuple[str, ...]:
+def _telling_words(glob: str) -> tuple[str, ...]:
     """Return the words of a glob that are not only wildcards."""
     return tuple(word for word in _words(glob) if word.strip("*"))
 
@@ -165,10 +167,10 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word.casefold() for word in _BETWEEN.split(text) if word)
 
 
-def _is(word: str, wanted: str, *, program: bool) -> bool:
-    if fnmatch.fnmatchcase(word, wanted):
+def _matches_word(word: str, pattern: str, *, program: bool) -> bool:
+    if fnmatch.fnmatchcase(word, pattern):
         return True
     if not program:
         return False
-    name = programs.name(wanted)
+    name = programs.name(pattern)
     return bool(name.strip("*?")) and fnmatch.fnmatchcase(programs.name(word), name)

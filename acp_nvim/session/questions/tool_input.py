@@ -105,7 +105,7 @@ class Patch(Struct, frozen=True):
             return patch.files(self.text)
         if self.moved is None:
             found = patch.files(self.text, self.path)
-            return found and tuple(self._placed(one) for one in found)
+            return found and tuple(self._with_root(one) for one in found)
         one = FilePatch("moved", self.moved, self.path)
         if not self.text.strip():
             return (one,)
@@ -114,7 +114,7 @@ class Patch(Struct, frozen=True):
             return None
         return (msgspec.structs.replace(one, hunks=found[0].hunks),)
 
-    def _placed(self, one: FilePatch) -> FilePatch:
+    def _with_root(self, one: FilePatch) -> FilePatch:
         """Return the patch with the slash that Git's prefix removed: `a/tmp/x` for `/tmp/x`."""
         return msgspec.structs.replace(one, path=self.path) if self.path == f"/{one.path}" else one
 
@@ -194,19 +194,19 @@ def _text(text: str) -> Iterator[Part]:
         yield Prose(text)
 
 
-def _table(left: _Table, call_id: str, depth: int) -> Iterator[Part]:
+def _table(rest: _Table, call_id: str, depth: int) -> Iterator[Part]:
     """Yield the parts of a table. Each reader removes the keys it knows. The rest is data."""
-    if call_id and left.get("call_id") == call_id:
+    if call_id and rest.get("call_id") == call_id:
         for key in _BOOKKEEPING:
-            left.pop(key, None)
+            rest.pop(key, None)
     for reader in _READERS:
-        yield from reader(left)
+        yield from reader(rest)
     for key in WRAPPERS:
-        if isinstance(left.get(key), dict):
-            yield from _parts(left.pop(key), call_id, depth - 1)
-    rest = {key: value for key, value in left.items() if value not in (None, "", [], {})}
-    if rest:
-        yield Data(rest)
+        if isinstance(rest.get(key), dict):
+            yield from _parts(rest.pop(key), call_id, depth - 1)
+    others = {key: value for key, value in rest.items() if value not in (None, "", [], {})}
+    if others:
+        yield Data(others)
 
 
 def _ends(
@@ -233,35 +233,35 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-def _names_file(left: _Table) -> bool:
-    return any(_is_text(left.get(key)) for key in _PATHS)
+def _names_file(rest: _Table) -> bool:
+    return any(_is_text(rest.get(key)) for key in _PATHS)
 
 
-def _take_path(left: _Table) -> str | None:
+def _take_path(rest: _Table) -> str | None:
     """Remove and return the first path in a table."""
-    return next((left.pop(key) for key in _PATHS if _is_text(left.get(key))), None)
+    return next((rest.pop(key) for key in _PATHS if _is_text(rest.get(key))), None)
 
 
 # -- commands -------------------------------------------------------------------------------------
 
 
-def _run(left: _Table) -> Iterator[Part]:
+def _run(rest: _Table) -> Iterator[Part]:
     for key in COMMANDS:
-        if _is_command(left, key):
-            yield from _command(_words(left, key))
-    several = left.get("commands")
+        if _is_command(rest, key):
+            yield from _command(_words(rest, key))
+    several = rest.get("commands")
     if isinstance(several, list) and _all(several, lambda it: isinstance(it, (str, list, dict))):
-        yield from _ends(left.pop("commands"), len(several), _one_of_several)
+        yield from _ends(rest.pop("commands"), len(several), _parts_of_item)
     for key in _FOLDERS:
-        if _is_text(left.get(key)):
-            yield Folder(left.pop(key))
+        if _is_text(rest.get(key)):
+            yield Folder(rest.pop(key))
     for key in _ENVIRONMENTS:
-        yield from _variables(left, key)
+        yield from _variables(rest, key)
 
 
-def _is_command(left: _Table, key: str) -> bool:
-    value = left.get(key)
-    verb = isinstance(value, str) and value in _VERBS and _names_file(left)
+def _is_command(rest: _Table, key: str) -> bool:
+    value = rest.get(key)
+    verb = isinstance(value, str) and value in _VERBS and _names_file(rest)
     return not verb and _is_words(value)
 
 
@@ -271,11 +271,11 @@ def _is_words(value: Any) -> bool:
     return 0 < len(value) <= LONGEST and all(isinstance(word, str) for word in value)
 
 
-def _words(left: _Table, key: str) -> str | list[str]:
+def _words(rest: _Table, key: str) -> str | list[str]:
     """Return a command with its arguments, if these are beside it."""
-    words: str | list[str] = left.pop(key)
-    if isinstance(words, str) and isinstance(left.get("args"), list) and _is_words(left["args"]):
-        return [words, *left.pop("args")]
+    words: str | list[str] = rest.pop(key)
+    if isinstance(words, str) and isinstance(rest.get("args"), list) and _is_words(rest["args"]):
+        return [words, *rest.pop("args")]
     return words
 
 
@@ -288,20 +288,20 @@ def _command(words: str | list[str]) -> Iterator[Part]:
         yield Command(command(words).line)
 
 
-def _one_of_several(item: Any) -> Iterator[Part]:
+def _parts_of_item(item: Any) -> Iterator[Part]:
     if _is_words(item):
         yield from _command(item)
     elif item:
         yield from _parts(item, "", 1)
 
 
-def _variables(left: _Table, key: str) -> Iterator[Part]:
-    value = left.get(key)
+def _variables(rest: _Table, key: str) -> Iterator[Part]:
+    value = rest.get(key)
     if isinstance(value, dict) and _all(value.items(), lambda it: _is_plain(it[1])):
-        del left[key]
+        del rest[key]
         yield from _ends(value.items(), len(value), lambda it: [Note("with", f"{it[0]}={it[1]}")])
     elif isinstance(value, list) and _all(value, _is_variable):
-        del left[key]
+        del rest[key]
         yield from _ends(
             value, len(value), lambda it: [Note("with", f"{it['name']}={it['value']}")]
         )
@@ -311,13 +311,13 @@ def _is_variable(item: Any) -> bool:
     return isinstance(item, dict) and item.keys() == {"name", "value"} and _is_plain(item["value"])
 
 
-def _take_file(text: str, left: _Table) -> str | None:
+def _take_file(text: str, rest: _Table) -> str | None:
     """Remove and return the file of a patch, unless the patch names that file or others."""
     if not patch.has_head(text):
-        return _take_path(left)
-    path = next((left[key] for key in _PATHS if _is_text(left.get(key))), "")
+        return _take_path(rest)
+    path = next((rest[key] for key in _PATHS if _is_text(rest.get(key))), "")
     cut = path.startswith("/") and any(f" {side}{path}\n" in text for side in "ab")
-    return _take_path(left) if cut else None
+    return _take_path(rest) if cut else None
 
 
 def _is_plain(value: Any) -> bool:
@@ -327,14 +327,14 @@ def _is_plain(value: Any) -> bool:
 # -- changes --------------------------------------------------------------------------------------
 
 
-def _write(left: _Table) -> Iterator[Part]:
-    if is_changes(changes := left.get("changes")):
-        yield from _ends(left.pop("changes").items(), len(changes), change_parts)
-    yield from _edits(left)
-    for key in [key for key in islice(left, MOST) if isinstance(left[key], str)]:
-        if PATCH.match(left[key]):
-            text = left.pop(key)
-            yield Patch(text, path=_take_file(text, left))
+def _write(rest: _Table) -> Iterator[Part]:
+    if is_changes(changes := rest.get("changes")):
+        yield from _ends(rest.pop("changes").items(), len(changes), change_parts)
+    yield from _edits(rest)
+    for key in [key for key in islice(rest, MOST) if isinstance(rest[key], str)]:
+        if PATCH.match(rest[key]):
+            text = rest.pop(key)
+            yield Patch(text, path=_take_file(text, rest))
 
 
 def is_changes(value: Any) -> TypeGuard[_Table]:
@@ -359,29 +359,29 @@ def change_parts(item: tuple[str, _Table]) -> Iterator[Part]:
 
 
 def _whole_file(verb: str, path: str, content: str) -> Edit:
-    text, gone = parse(content), verb == "delete"
-    lines = tuple(f"{'-' if gone else '+'}{line}" for line in rows(text))
-    hunk = PatchHunk(lines, 0, old_eol=text.eol or not gone, new_eol=text.eol or gone)
-    kind: patch.Kind = "deleted" if gone else "created"
+    text, is_deleted = parse(content), verb == "delete"
+    lines = tuple(f"{'-' if is_deleted else '+'}{line}" for line in rows(text))
+    hunk = PatchHunk(lines, 0, old_eol=text.eol or not is_deleted, new_eol=text.eol or is_deleted)
+    kind: patch.Kind = "deleted" if is_deleted else "created"
     file = FilePatch(kind, path, hunks=(hunk,) if lines else (), replaces=True)
-    return Edit(path, content, "", file) if gone else Edit(path, None, content, file)
+    return Edit(path, content, "", file) if is_deleted else Edit(path, None, content, file)
 
 
-def _edits(left: _Table) -> Iterator[Part]:
-    several = left.get("edits")
+def _edits(rest: _Table) -> Iterator[Part]:
+    several = rest.get("edits")
     listed = isinstance(several, list) and _all(several, _is_edit)
-    content = next((key for key in _CONTENTS if isinstance(left.get(key), str)), None)
-    if _is_edit(left):
-        path = _take_path(left)
-        yield from _edit(left, path)
-    elif _names_file(left) and (listed or content):
-        path = _take_path(left)
+    content = next((key for key in _CONTENTS if isinstance(rest.get(key), str)), None)
+    if _is_edit(rest):
+        path = _take_path(rest)
+        yield from _edit(rest, path)
+    elif _names_file(rest) and (listed or content):
+        path = _take_path(rest)
         if content:
-            yield Edit(path or "", None, left.pop(content))
+            yield Edit(path or "", None, rest.pop(content))
     else:
         path = None
     if listed:
-        yield from _ends(left.pop("edits"), len(several or ()), lambda it: _one_edit(it, path))
+        yield from _ends(rest.pop("edits"), len(several or ()), lambda it: _one_edit(it, path))
 
 
 def _is_edit(value: Any) -> bool:
@@ -390,48 +390,48 @@ def _is_edit(value: Any) -> bool:
     )
 
 
-def _edit(left: _Table, path: str | None) -> Iterator[Part]:
-    old, new = (next(k for k in keys if isinstance(left.get(k), str)) for keys in (_OLD, _NEW))
-    yield Edit(path or "", left.pop(old), left.pop(new))
+def _edit(rest: _Table, path: str | None) -> Iterator[Part]:
+    old, new = (next(k for k in keys if isinstance(rest.get(k), str)) for keys in (_OLD, _NEW))
+    yield Edit(path or "", rest.pop(old), rest.pop(new))
     for key in _EVERY:
-        if isinstance(left.get(key), bool) and left.pop(key):
+        if isinstance(rest.get(key), bool) and rest.pop(key):
             yield Note("", "every occurrence")
 
 
 def _one_edit(item: _Table, path: str | None) -> Iterator[Part]:
-    left = dict(item)
-    yield from _edit(left, _take_path(left) or path)
-    if left:
-        yield Data(left)
+    rest = dict(item)
+    yield from _edit(rest, _take_path(rest) or path)
+    if rest:
+        yield Data(rest)
 
 
 # -- files, questions, text -----------------------------------------------------------------------
 
 
-def _places(left: _Table) -> Iterator[Part]:
-    while (path := _take_path(left)) is not None:
+def _places(rest: _Table) -> Iterator[Part]:
+    while (path := _take_path(rest)) is not None:
         yield Place(path)
     for key in ("paths", "files"):
-        value = left.get(key)
+        value = rest.get(key)
         if isinstance(value, list) and _all(value, _is_text):
-            yield from _ends(left.pop(key), len(value), lambda path: [Place(path)])
+            yield from _ends(rest.pop(key), len(value), lambda path: [Place(path)])
         elif isinstance(value, list) and _all(value, _is_file):
-            yield from _ends(left.pop(key), len(value), lambda file: _parts(file, "", 1))
+            yield from _ends(rest.pop(key), len(value), lambda file: _parts(file, "", 1))
     for key in _ADDRESSES:
-        if _is_text(left.get(key)):
-            yield Note("", left.pop(key))
+        if _is_text(rest.get(key)):
+            yield Note("", rest.pop(key))
 
 
 def _is_file(value: Any) -> bool:
     return isinstance(value, dict) and _names_file(value)
 
 
-def _questions(left: _Table) -> Iterator[Part]:
-    several = left.get("questions")
+def _questions(rest: _Table) -> Iterator[Part]:
+    several = rest.get("questions")
     if isinstance(several, list) and _all(several, _asks):
-        yield from _ends(left.pop("questions"), len(several), _one_question)
-    elif _asks(left) and isinstance(left.get("options"), list):
-        yield _question(left)
+        yield from _ends(rest.pop("questions"), len(several), _one_question)
+    elif _asks(rest) and isinstance(rest.get("options"), list):
+        yield _question(rest)
 
 
 def _asks(value: Any) -> bool:
@@ -439,22 +439,22 @@ def _asks(value: Any) -> bool:
 
 
 def _one_question(item: _Table) -> Iterator[Part]:
-    left = dict(item)
-    header = left.pop("header", None) if _is_text(left.get("header")) else ""
-    found = _question(left)
+    rest = dict(item)
+    header = rest.pop("header", None) if _is_text(rest.get("header")) else ""
+    found = _question(rest)
     yield Choice(f"{header}: {found.text}", found.answers) if header else found
-    rest = {key: value for key, value in left.items() if value not in (None, "", False)}
-    if rest:
-        yield Data(rest)
+    others = {key: value for key, value in rest.items() if value not in (None, "", False)}
+    if others:
+        yield Data(others)
 
 
-def _question(left: _Table) -> Choice:
+def _question(rest: _Table) -> Choice:
     """Return a question. Answers with more than a label and a description stay in the table."""
-    options = left.get("options")
+    options = rest.get("options")
     if not isinstance(options, list) or len(options) > MOST or not _all(options, _is_answer):
-        return Choice(left.pop("question"), ())
-    answers = ((it, "") if isinstance(it, str) else _answer(it) for it in left.pop("options"))
-    return Choice(left.pop("question"), tuple(answers))
+        return Choice(rest.pop("question"), ())
+    answers = ((it, "") if isinstance(it, str) else _answer(it) for it in rest.pop("options"))
+    return Choice(rest.pop("question"), tuple(answers))
 
 
 def _is_answer(option: Any) -> bool:
@@ -467,11 +467,11 @@ def _answer(option: _Table) -> tuple[str, str]:
     return str(option["label"]), str(option.get("description") or "")
 
 
-def _tasks(left: _Table) -> Iterator[Part]:
+def _tasks(rest: _Table) -> Iterator[Part]:
     for key in _TASKS:
-        value = left.get(key)
+        value = rest.get(key)
         if isinstance(value, list) and _all(value, lambda it: _task(it) is not None):
-            yield from _ends(left.pop(key), len(value), lambda it: [_task(it) or Data(it)])
+            yield from _ends(rest.pop(key), len(value), lambda it: [_task(it) or Data(it)])
 
 
 def _task(item: Any) -> Task | None:
@@ -483,10 +483,10 @@ def _task(item: Any) -> Task | None:
     return Task(words[0], str(item.get("status") or ""))
 
 
-def _prose(left: _Table) -> Iterator[Part]:
+def _prose(rest: _Table) -> Iterator[Part]:
     for key in _PROSE:
-        if _is_text(left.get(key)):
-            yield Prose(left.pop(key))
+        if _is_text(rest.get(key)):
+            yield Prose(rest.pop(key))
 
 
 _READERS: Final = (_run, _write, _places, _questions, _tasks, _prose)

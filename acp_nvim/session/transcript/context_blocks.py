@@ -12,7 +12,7 @@ from acp_nvim.protocol import schema
 _CONTEXT = late(r'\n?<context ref="([^"\n]+)">\n(.*?)\n</context>(?:\n|\Z)', re.DOTALL)
 
 
-def restored(content: schema.TextContent) -> Iterator[Any]:
+def restore_blocks(content: schema.TextContent) -> Iterator[Any]:
     """Yield the blocks of a replayed prompt, each `<context ref=…>` as an embedded resource."""
     text, at = content.text, 0
     for found in _CONTEXT.finditer(text):

@@ -24,13 +24,13 @@ def part(content: Any) -> Part:
     return str(content.text)
 
 
-def sent(content: Any) -> Iterable[Any]:
+def blocks_as_sent(content: Any) -> Iterable[Any]:
     """Return a block of the user as the blocks that were sent."""
     if content.__class__ is not schema.TextContent or "<context ref=" not in content.text:
         return [content]
-    from acp_nvim.session.transcript.context_blocks import restored
+    from acp_nvim.session.transcript.context_blocks import restore_blocks
 
-    return restored(content)
+    return restore_blocks(content)
 
 
 def parts_of(content: Any, known: schema.Annotations | None = None) -> list[Part]:
@@ -76,7 +76,7 @@ def add_thought_chunk(session: Session, update: schema.AgentThoughtChunk) -> Non
 
 def user_chunk(session: Session, update: schema.UserMessageChunk) -> None:
     """Drop an echo of the prompt that is already shown. Other chunks are replayed messages."""
-    for content in sent(update.content):
+    for content in blocks_as_sent(update.content):
         _user_block(session, content, update.message_id or None)
 
 
@@ -91,7 +91,7 @@ def _user_block(session: Session, content: Any, message_id: str | None) -> None:
     session.observer.on_change(session)
 
 
-def joined(updates: Sequence[Any]) -> schema.AgentMessageChunk | None:
+def join_chunks(updates: Sequence[Any]) -> schema.AgentMessageChunk | None:
     """Join plain text chunks of one agent message into one chunk. Return None for other updates."""
     if len(updates) < 2:
         return None
@@ -128,7 +128,7 @@ def chunk(session: Session, update: updates.MessageChunk) -> None:
         return
     message = session.transcript.message_of(role, update.message_id)
     known = None if message is None else message.annotations
-    blocks = sent(content) if role == "user" else [content]
+    blocks = blocks_as_sent(content) if role == "user" else [content]
     for it in (it for block in blocks for it in parts_of(block, known)):
         message = session.transcript.chunk(role, update.message_id, it)
     assert message is not None
@@ -139,7 +139,7 @@ def chunk(session: Session, update: updates.MessageChunk) -> None:
 def content(session: Session, update: updates.MessageContent) -> None:
     blocks: Iterable[Any] = update.content
     if update.role == "user":
-        blocks = [it for block in update.content for it in sent(block)]
+        blocks = [it for block in update.content for it in blocks_as_sent(block)]
     parts = [it for block in blocks for it in parts_of(block)]
     if update.role == "user" and _is_prompt(session, update.message_id, parts):
         return

@@ -25,13 +25,13 @@ def restore(session: Session, entries: Iterable[Entry]) -> None:
     found = list(entries)
     for entry in found:
         if isinstance(entry, ToolEntry):
-            _rest_call(session, entry)
+            _settle_call(session, entry)
         elif isinstance(entry, TerminalEntry):
             session.terminals.restore(entry.terminal, entry)
         elif isinstance(entry, Question):
-            _rest(entry.decision)
+            _cancel_unanswered(entry.decision)
         elif isinstance(entry, Subagent):
-            _rest_child(entry)
+            _settle_child(entry)
         elif isinstance(entry, PlanEntry):
             session.plan = list(entry.entries)
     session.transcript.inherit(found)
@@ -46,23 +46,23 @@ def unseen(agent: str, cwd: str, entries: Iterable[Entry]) -> Session:
     return session
 
 
-def _rest_call(session: Session, entry: ToolEntry) -> None:
+def _settle_call(session: Session, entry: ToolEntry) -> None:
     call = entry.call
     if not call.is_finished:
         call.merge(schema.ToolCallUpdate(call.id, status=cast("Any", "cancelled")))
     for decision in entry.decisions:
-        _rest(decision)
+        _cancel_unanswered(decision)
     for terminal in entry.terminals.values():
         session.terminals.restore(terminal, entry)
     session.tool_calls.append(call)
     session.entries[call] = entry
 
 
-def _rest(decision: Decision) -> None:
+def _cancel_unanswered(decision: Decision) -> None:
     """Settle an unanswered question as cancelled."""
     decision.settle(CANCELLED, "cancel")
 
 
-def _rest_child(link: Subagent) -> None:
+def _settle_child(link: Subagent) -> None:
     if link.state in _LIVELY:
         link.state = "gone"

@@ -91,8 +91,8 @@ class Transcript:
 
     def release(self) -> None:
         """Append the notices held back during the agent's message."""
-        held, self._held = self._held, []
-        for line in held:
+        entries, self._held = self._held, []
+        for line in entries:
             self._append(line)
 
     def inherit(self, entries: Iterable[Entry]) -> None:

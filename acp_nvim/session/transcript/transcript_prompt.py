@@ -60,7 +60,7 @@ def transcript_prompt(
     lines = list(_lines(entries))
     if not lines:
         return ""
-    return "\n".join([_INTRODUCTION, "", *_bounded(lines, limit), "", _END])
+    return "\n".join([_INTRODUCTION, "", *_cut_lines(lines, limit), "", _END])
 
 
 def prompt_start(entries: Sequence[Entry], n: int) -> int:
@@ -116,13 +116,13 @@ def _entry(entry: Entry) -> tuple[str, list[str]]:
     """Return the speaker and the lines. Actions have no speaker."""
     match entry:
         case Message(role="user"):
-            return entry.author or "User", _quoted(_text(entry.parts))
+            return entry.author or "User", _quote_lines(_text(entry.parts))
         case Message(role="agent"):
-            return "Assistant", _quoted(_text(entry.parts))
+            return "Assistant", _quote_lines(_text(entry.parts))
         case Compaction():
-            return "Summary by the assistant", _quoted(_text(entry.summary))
+            return "Summary by the assistant", _quote_lines(_text(entry.summary))
         case Past():
-            return "What the chat showed before", _quoted("\n".join(entry.lines))
+            return "What the chat showed before", _quote_lines("\n".join(entry.lines))
         case ToolEntry():
             return "", [_tool(entry)]
         case Subagent():
@@ -133,7 +133,7 @@ def _entry(entry: Entry) -> tuple[str, list[str]]:
             return "", []
 
 
-def _quoted(text: str) -> list[str]:
+def _quote_lines(text: str) -> list[str]:
     """Return the quoted lines of a text. All line separators count, so none can imitate a
     heading.
     """
@@ -197,7 +197,7 @@ def _step(step: schema.PlanEntry) -> str:
 # -- bounds ---------------------------------------------------------------------------------------
 
 
-def _bounded(lines: list[str], limit: int) -> list[str]:
+def _cut_lines(lines: list[str], limit: int) -> list[str]:
     """Return lines of at most so many bytes: from the beginning and, mostly, from the end."""
     sizes = [len(line.encode("utf-8", "replace")) + 1 for line in lines]
     if sum(sizes) <= limit:

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from acp_nvim.session.session import Session
 from acp_nvim.tools import files
-from acp_nvim.tools.asking.places import counted, more_line
+from acp_nvim.tools.asking.places import count_with_noun, more_line
 from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.ports import Diagnostic, Diagnostics, Editor
 from acp_nvim.tools.server.fields import Limit, Path, WaitMs
@@ -48,7 +48,7 @@ class DiagnosticsTool:
         session, real = call.session, None
         if args.path is not None:
             real = (await self._files.allow(session, args.path)).real
-        found = await self._editor.diagnostics(
+        diagnostics = await self._editor.diagnostics(
             session,
             real,
             severity=SEVERITIES.index(args.severity) + 1,
@@ -56,25 +56,40 @@ class DiagnosticsTool:
             wait_ms=args.wait_ms,
             limit=args.limit,
         )
-        if real is None and not found.served and not (found.items or found.removed):
+        if (
+            real is None
+            and not diagnostics.served
+            and not (diagnostics.items or diagnostics.removed)
+        ):
             raise ToolError("no language server runs here: name the path of a file")
-        return self._result(session, args, real, found)
+        return self._result(session, args, real, diagnostics)
 
     def _result(
-        self, session: Session, args: DiagnosticsArguments, real: str | None, found: Diagnostics
+        self,
+        session: Session,
+        args: DiagnosticsArguments,
+        real: str | None,
+        diagnostics: Diagnostics,
     ) -> ToolResult:
-        items = [one for one in found.items if self._is_allowed(session, one, real)]
-        removed = [one for one in found.removed if self._is_allowed(session, one, real)]
+        items = [one for one in diagnostics.items if self._is_allowed(session, one, real)]
+        removed = [one for one in diagnostics.removed if self._is_allowed(session, one, real)]
         turn = args.since == "turn"
-        lines = _turn(session, found, items, removed) if turn else _all(session, found, items)
+        lines = (
+            _turn(session, diagnostics, items, removed)
+            if turn
+            else _all(session, diagnostics, items)
+        )
         structured = {
             "diagnostics": [_plain(session, one) for one in items],
-            "more": (found.added if turn else sum(found.counts.values())) - len(found.items),
+            "more": (diagnostics.added if turn else sum(diagnostics.counts.values()))
+            - len(diagnostics.items),
         }
         if turn:
             structured["removed"] = [_plain(session, one) for one in removed]
-        summary = _summary(session, found, real, turn)
-        return ToolResult("\n".join([*lines, *_notes(session, found)]), structured, summary, real)
+        summary = _summary(session, diagnostics, real, turn)
+        return ToolResult(
+            "\n".join([*lines, *_notes(session, diagnostics)]), structured, summary, real
+        )
 
     def _is_allowed(self, session: Session, one: Diagnostic, asked: str | None) -> bool:
         """Return whether the agent may see a file's diagnostics, which quote the file."""
@@ -82,8 +97,8 @@ class DiagnosticsTool:
 
 
 def _plain(session: Session, one: Diagnostic) -> dict[str, Any]:
-    found = msgspec.structs.asdict(one) | {"path": files.name(session, one.path)}
-    return {key: value for key, value in found.items() if value is not None}
+    diagnostics = msgspec.structs.asdict(one) | {"path": files.name(session, one.path)}
+    return {key: value for key, value in diagnostics.items() if value is not None}
 
 
 def _words(one: Diagnostic) -> str:
@@ -95,42 +110,46 @@ def _line(session: Session, one: Diagnostic) -> str:
     return f"{files.name(session, one.path)}:{one.line}:{one.column} {_words(one)}"
 
 
-def _all(session: Session, found: Diagnostics, items: Sequence[Diagnostic]) -> list[str]:
-    more = sum(found.counts.values()) - len(found.items)
+def _all(session: Session, diagnostics: Diagnostics, items: Sequence[Diagnostic]) -> list[str]:
+    more = sum(diagnostics.counts.values()) - len(diagnostics.items)
     lines = [_line(session, one) for one in items]
     return [*lines, *more_line(more)] or ["nothing is wrong, as far as is known"]
 
 
 def _turn(
     session: Session,
-    found: Diagnostics,
+    diagnostics: Diagnostics,
     items: Sequence[Diagnostic],
     removed: Sequence[Diagnostic],
 ) -> list[str]:
     lines = [f"+ {_line(session, one)}" for one in items]
-    lines += more_line(found.added - len(found.items))
+    lines += more_line(diagnostics.added - len(diagnostics.items))
     lines += [f"- {files.name(session, one.path)} {_words(one)}" for one in removed]
-    lines += more_line(found.gone - len(found.removed))
+    lines += more_line(diagnostics.gone - len(diagnostics.removed))
     return lines or ["this turn has added and removed nothing"]
 
 
-def _notes(session: Session, found: Diagnostics) -> list[str]:
+def _notes(session: Session, diagnostics: Diagnostics) -> list[str]:
     """Return notes for the model on servers that have not reported or are missing."""
     notes = []
-    if found.silent:
-        who = ", ".join(found.silent)
+    if diagnostics.silent:
+        who = ", ".join(diagnostics.silent)
         notes.append(f"({who} has not answered for the last change yet: some may be of before)")
-    if found.unknown:
-        names = ", ".join(files.name(session, path) for path in found.unknown)
+    if diagnostics.unknown:
+        names = ", ".join(files.name(session, path) for path in diagnostics.unknown)
         notes.append(f"(not open when the turn began, so all of theirs are listed: {names})")
     return notes
 
 
-def _summary(session: Session, found: Diagnostics, real: str | None, turn: bool) -> str:
+def _summary(session: Session, diagnostics: Diagnostics, real: str | None, turn: bool) -> str:
     where = "" if real is None else f" in {files.name(session, real)}"
     if turn:
-        return f"{found.added} added, {found.gone} removed{where}"
-    counts = [counted(found.counts[name], name) for name in SEVERITIES if found.counts.get(name)]
+        return f"{diagnostics.added} added, {diagnostics.gone} removed{where}"
+    counts = [
+        count_with_noun(diagnostics.counts[name], name)
+        for name in SEVERITIES
+        if diagnostics.counts.get(name)
+    ]
     return (", ".join(counts) or "no problems") + where
 
 

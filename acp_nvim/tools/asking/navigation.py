@@ -86,7 +86,7 @@ class Navigation:
         name = files.name(call.session, where.real)
         none = f"nothing is known of what stands at {name}:{at.row + 1}:{at.column + 1}"
         shown: dict[str, Any] = {"path": where.real, "line": args.line}
-        return ToolResult(text or none, {"text": text}, _about(args), **shown)
+        return ToolResult(text or none, {"text": text}, _subject_of(args), **shown)
 
     async def calls(self, call: Call, args: CallsArguments) -> ToolResult:
         """Return the callers of a function, or the functions it calls."""
@@ -94,10 +94,10 @@ class Navigation:
         spots: list[Spot] = []
         for answer in answers:
             for item in answer.result or ():
-                spots += await self._called(subject.where, answer, item, args.direction)
+                spots += await self._call_spots(subject.where, answer, item, args.direction)
         return await self._places(call.session, subject, args, spots, "call")
 
-    async def _called(
+    async def _call_spots(
         self, where: Place, answer: Answer, item: dict[str, Any], direction: str
     ) -> list[Spot]:
         method = "incomingCalls" if direction == "in" else "outgoingCalls"
@@ -136,11 +136,11 @@ class Navigation:
         where = subject.where
         sources = self._files.sources(session, {where.real: subject.text})
         found = await listing(session, sources, spots, args.limit)
-        none = f"no {thing} of {_about(args)} is known"
-        return result(found, none, thing, _about(args), path=where.real, line=args.line)
+        none = f"no {thing} of {_subject_of(args)} is known"
+        return result(found, none, thing, _subject_of(args), path=where.real, line=args.line)
 
 
-def _about(args: At) -> str:
+def _subject_of(args: At) -> str:
     return args.symbol or f"{args.path}:{args.line}"
 
 
@@ -148,10 +148,10 @@ def _hover_text(contents: Any) -> str:
     """Return the text of a hover: MarkupContent, MarkedString or a list of them."""
     value = contents.get("contents") if isinstance(contents, dict) else None
     parts = value if isinstance(value, list) else [value]
-    return "\n\n".join(filter(None, (_marked(part) for part in parts))).strip()
+    return "\n\n".join(filter(None, (_markdown_of(part) for part in parts))).strip()
 
 
-def _marked(part: Any) -> str:
+def _markdown_of(part: Any) -> str:
     if isinstance(part, dict):
         value = str(part.get("value", ""))
         language = part.get("language")

@@ -143,7 +143,7 @@ async def listing(session: Session, sources: Sources, spots: Iterable[Spot], lim
         if len(places) >= limit:
             more += 1
             continue
-        place = await _written(session, sources, one)
+        place = await _place_table(session, sources, one)
         key = place["path"], place["line"], place["column"], one.note
         if key not in seen:
             seen.add(key)
@@ -153,7 +153,7 @@ async def listing(session: Session, sources: Sources, spots: Iterable[Spot], lim
     return Listing(lines, places, more)
 
 
-async def _written(session: Session, sources: Sources, one: Spot) -> dict[str, Any]:
+async def _place_table(session: Session, sources: Sources, one: Spot) -> dict[str, Any]:
     local = os.path.isabs(one.path)  # noqa: PTH117
     line = await sources.line(one.path, one.row) if local else None
     column = one.character if line is None else to_column(line, one.character, one.encoding)
@@ -171,15 +171,15 @@ def more_line(more: int) -> list[str]:
     return [f"… {more} more"] if more else []
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def count_with_noun(count: int, one: str, many: str = "") -> str:
     """Return a count with its noun: "1 place", "3 places"."""
     return f"{count} {one}" if count == 1 else f"{count} {many or one + 's'}"
 
 
-def result(found: Listing, none: str, thing: str, about: str = "", **shown: Any) -> ToolResult:
+def result(listing: Listing, none: str, thing: str, about: str = "", **shown: Any) -> ToolResult:
     """Return a list of places as the result of a call. ``none`` is the text if it is empty."""
-    total = len(found.places) + found.more
-    text = "\n".join([*found.lines, *more_line(found.more)]) or none
-    structured = {"places": found.places, "more": found.more}
-    summary = counted(total, thing) + (f" of {about}" if about else "")
+    total = len(listing.places) + listing.more
+    text = "\n".join([*listing.lines, *more_line(listing.more)]) or none
+    structured = {"places": listing.places, "more": listing.more}
+    summary = count_with_noun(total, thing) + (f" of {about}" if about else "")
     return ToolResult(text, structured, summary, **shown)

@@ -14,7 +14,7 @@ from msgspec import Meta
 from acp_nvim.files.bytes.paths import Place, below, is_below, matches
 from acp_nvim.session.session import Session
 from acp_nvim.tools import files
-from acp_nvim.tools.asking.places import counted, more_line
+from acp_nvim.tools.asking.places import count_with_noun, more_line
 from acp_nvim.tools.files import Sources, ToolFiles
 from acp_nvim.tools.server.fields import Limit
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
@@ -117,11 +117,11 @@ class SearchTool:
         return glob is None or matches(Place(real, real), inside, [glob])
 
     async def _result(
-        self, session: Session, sources: Sources, args: SearchArguments, found: SearchResult
+        self, session: Session, sources: Sources, args: SearchArguments, result: SearchResult
     ) -> ToolResult:
         places: list[dict[str, Any]] = []
         passed = 0
-        for one in found.matches:
+        for one in result.matches:
             if len(places) == args.limit:
                 break
             passed += 1
@@ -129,11 +129,11 @@ class SearchTool:
                 await sources.text(one.path) is not None
             ):  # else secret by another name or by its content
                 places.append(_place(session, one))
-        more = len(found.matches) - passed
+        more = len(result.matches) - passed
         lines = [f"{it['path']}:{it['line']}:{it['column']} {it['text']}" for it in places]
-        lines += _end(args, len(places), more, found.complete)
-        structured = {"places": places, "more": more, "complete": found.complete}
-        return ToolResult("\n".join(lines), structured, counted(len(places) + more, "line"))
+        lines += _end(args, len(places), more, result.complete)
+        structured = {"places": places, "more": more, "complete": result.complete}
+        return ToolResult("\n".join(lines), structured, count_with_noun(len(places) + more, "line"))
 
 
 def _place(session: Session, one: Match) -> dict[str, Any]:

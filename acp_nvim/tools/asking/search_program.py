@@ -40,7 +40,7 @@ class Job(TypedDict):
     roots: list[str]
 
 
-def walked(root: str) -> Iterator[str]:
+def walk_files(root: str) -> Iterator[str]:
     """Yield all files below a directory except those of `.git`."""
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name != ".git")
@@ -64,7 +64,7 @@ def texts(job: Job) -> Iterator[tuple[str, str]]:
     """Yield path and text of each file to search, each file once."""
     yield from job["texts"].items()
     seen = set(job["texts"])
-    files: list[Iterable[str]] = [job["files"], *map(walked, job["roots"])]
+    files: list[Iterable[str]] = [job["files"], *map(walk_files, job["roots"])]
     for path in (path for paths in files for path in paths):
         if path not in seen:
             seen.add(path)

@@ -19,7 +19,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from acp_nvim.files.checkpoints.private_git import environment, listed
+from acp_nvim.files.checkpoints.private_git import environment, list_files
 from acp_nvim.files.checkpoints.store import StoreError
 from acp_nvim.tools.asking import search_program
 from acp_nvim.tools.asking.search import Match, Query, SearchResult
@@ -52,24 +52,24 @@ class ProgramSearcher:
             await self._search(query, found)
         return found
 
-    async def _search(self, query: Query, found: SearchResult) -> None:
+    async def _search(self, query: Query, result: SearchResult) -> None:
         program = self._find_ripgrep()
         if program is None:
-            await _own(query, found, disk=True)
+            await _search_in_process(query, result, disk=True)
             return
         if query.texts:
-            await _own(query, found, disk=False)
-        found.begin()
-        await _read(_ripgrep(program, query), b"", _parse_ripgrep, found, query)
+            await _search_in_process(query, result, disk=False)
+        result.begin()
+        await _read(_ripgrep(program, query), b"", _parse_ripgrep, result, query)
         if (
-            not found.complete and len(found.matches) < MOST
+            not result.complete and len(result.matches) < MOST
         ):  # ripgrep does not support the expression
-            await _own(query, found, disk=True)
+            await _search_in_process(query, result, disk=True)
 
 
-async def _own(query: Query, found: SearchResult, *, disk: bool) -> None:
+async def _search_in_process(query: Query, result: SearchResult, *, disk: bool) -> None:
     """Search with `search_program`."""
-    files, roots = await to_thread.run_sync(_listed, query) if disk else ([], [])
+    files, roots = await to_thread.run_sync(_list_with_git, query) if disk else ([], [])
     job: search_program.Job = {
         "pattern": query.expression,
         "ignore_case": query.ignore_case,
@@ -78,16 +78,16 @@ async def _own(query: Query, found: SearchResult, *, disk: bool) -> None:
         "roots": roots,
     }
     argv = [sys.executable, "-I", "-S", search_program.__file__]
-    await _read(argv, json.dumps(job).encode() + b"\n", _parse_own, found, query)
+    await _read(argv, json.dumps(job).encode() + b"\n", _parse_own, result, query)
 
 
-def _listed(query: Query) -> tuple[list[str], list[str]]:
+def _list_with_git(query: Query) -> tuple[list[str], list[str]]:
     """Return the files that git does not ignore, and the directories without a repository."""
     files: list[str] = []
     roots: list[str] = []
     for root in query.roots:
         try:
-            files += filter(query.is_searched, listed(root, os.environ))
+            files += filter(query.is_searched, list_files(root, os.environ))
         except StoreError:
             roots.append(root)
     return files, roots
@@ -100,35 +100,35 @@ def _ripgrep(program: str, query: Query) -> list[str]:
     return [program, *flags, "--regexp", query.pattern, "--", *query.roots]
 
 
-def _parse_own(line: bytes, found: SearchResult, query: Query) -> None:
+def _parse_own(line: bytes, result: SearchResult, query: Query) -> None:
     """Parse a line of `search_program`."""
     one = msgspec.json.decode(line, type=Match | None)
     if one is None:
-        found.end()
+        result.end()
     else:
-        found.matches.append(one)
+        result.matches.append(one)
 
 
-def _parse_ripgrep(line: bytes, found: SearchResult, query: Query) -> None:
+def _parse_ripgrep(line: bytes, result: SearchResult, query: Query) -> None:
     """Parse a line of ripgrep's `--json`. Binary matches have `bytes` in place of `text`."""
     event: dict[str, Any] = msgspec.json.decode(line)
     data = event["data"]
     if event["type"] == "summary":
-        found.end()
+        result.end()
     elif event["type"] == "match" and "text" in data["path"] and "text" in data["lines"]:
         path, text = data["path"]["text"], data["lines"]["text"].rstrip("\r\n")
         start = data["submatches"][0]["start"] if data["submatches"] else 0
         column = len(text.encode()[:start].decode("utf-8", "replace")) + 1
         if path not in query.texts:
             text = text[: search_program.MAX_LINE]
-            found.matches.append(Match(path, data["line_number"], column, text))
+            result.matches.append(Match(path, data["line_number"], column, text))
 
 
 async def _read(
     argv: Sequence[str],
     job: bytes,
     parse: Callable[[bytes, SearchResult, Query], None],
-    found: SearchResult,
+    result: SearchResult,
     query: Query,
 ) -> None:
     """Run a program and parse its lines. Kill it if cancelled or after enough matches."""
@@ -145,8 +145,8 @@ async def _read(
 
         lines = BufferedByteReceiveStream(process.stdout)
         try:
-            while len(found.matches) < MOST:
-                parse(await lines.receive_until(b"\n", MAX_LINE), found, query)
+            while len(result.matches) < MOST:
+                parse(await lines.receive_until(b"\n", MAX_LINE), result, query)
         except anyio.IncompleteRead:
             return
         finally:

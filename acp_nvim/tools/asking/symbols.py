@@ -62,7 +62,9 @@ class SymbolTools:
         with readable(best.name):
             walked = list(_walk(best.result or (), where.real, best.encoding))
         spots = [one for kind, one in walked if kind in kinds]
-        return await self._listed(session, args, spots, f"{path} has no such symbols", where.real)
+        return await self._list_symbols(
+            session, args, spots, f"{path} has no such symbols", where.real
+        )
 
     async def _workspace(
         self, session: Session, args: SymbolsArguments, kinds: Collection[int]
@@ -73,9 +75,9 @@ class SymbolTools:
         answers = await self._servers.ask(session, real, "workspace/symbol", query)
         spots = [one for kind, one in _workspace_symbols(answers) if kind in kinds]
         none = f"no symbol with {args.query!r} in its name"
-        return await self._listed(session, args, spots, none, real)
+        return await self._list_symbols(session, args, spots, none, real)
 
-    async def _listed(
+    async def _list_symbols(
         self,
         session: Session,
         args: SymbolsArguments,

@@ -10,7 +10,7 @@ from msgspec import Meta
 from acp_nvim.files.bytes.paths import Place, place
 from acp_nvim.session.session import Session
 from acp_nvim.tools import files
-from acp_nvim.tools.asking.places import counted, more_line
+from acp_nvim.tools.asking.places import count_with_noun, more_line
 from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.ports import Editor, OpenBuffer, QuickfixItem, Range
 from acp_nvim.tools.server.fields import Limit, Line, Path
@@ -73,7 +73,7 @@ class ViewTools:
             lines.append(f"({len(every) - len(found)} outside of the session's directories)")
         structured = {"buffers": [_plain(session, one) for one in found[: args.limit]]}
         text = "\n".join(lines) or "no file is open"
-        return ToolResult(text, structured, counted(len(found), "file"))
+        return ToolResult(text, structured, count_with_noun(len(found), "file"))
 
     async def quickfix(self, call: Call, args: QuickfixArguments) -> ToolResult:
         """Return the quickfix list, or replace it."""
@@ -86,7 +86,7 @@ class ViewTools:
         more = len(items) - len(places)
         text = "\n".join([*lines, *more_line(more)]) or "the quickfix list is empty"
         structured = {"title": found.title, "places": places, "more": more}
-        return ToolResult(text, structured, counted(len(items), "place"))
+        return ToolResult(text, structured, count_with_noun(len(items), "place"))
 
     async def _set(self, session: Session, items: list[Item], title: str) -> ToolResult:
         given = [
@@ -99,7 +99,7 @@ class ViewTools:
             for one in items
         ]
         await self._editor.set_quickfix(given, files.cut_line(title))
-        count = counted(len(given), "place")
+        count = count_with_noun(len(given), "place")
         structured = {
             "title": files.cut_line(title),
             "places": [_place(session, it) for it in given],
@@ -118,10 +118,10 @@ class ViewTools:
         label = files.cut_line(args.text.replace("\n", " "))[:TEXT_WIDTH]
         await self._editor.show(session, where.real, args.line, last, label)
         shown = Range(args.line, last)
-        return _showed(name, where, shown, label)
+        return _result_for(name, where, shown, label)
 
 
-def _showed(name: str, where: Place, shown: Range, label: str) -> ToolResult:
+def _result_for(name: str, where: Place, shown: Range, label: str) -> ToolResult:
     first, last = shown.line, shown.end_line
     lines = str(first) if last == first else f"{first}-{last}"
     text = f"{name}:{lines} is marked for the user until your next turn"

@@ -119,13 +119,13 @@ class CodeActions:
             session, path, "textDocument/codeAction", {"context": context}, at=at
         )
         found = [
-            self._offered(Offer(session.key, path, text, loaded, answer, action))
+            self._find_offer(Offer(session.key, path, text, loaded, answer, action))
             for answer in answers
-            for action in _enabled(answer.result, arguments.only)
+            for action in _enabled_actions(answer.result, arguments.only)
         ]
-        return _listed(path, found)
+        return _list_offers(path, found)
 
-    def _offered(self, offer: Offer) -> tuple[str, Offer]:
+    def _find_offer(self, offer: Offer) -> tuple[str, Offer]:
         id = f"a{next(self._numbers)}"
         self._offers[id] = offer
         if len(self._offers) > MOST_OFFERS:
@@ -139,10 +139,10 @@ class CodeActions:
             raise ToolError(f"there is no code action {arguments.id}; nvim_code_actions lists them")
         if (await self._changes.current(offer.path)).text != offer.text:
             raise ToolError(CHANGED)
-        offer = await self._resolved(call, offer)
+        offer = await self._resolve(call, offer)
         if offer.action.get("edit"):
-            given = ServerEdit(offer.answer.client, offer.answer.encoding, offer.action["edit"])
-            found = await self._edits.computed(given, offer.loaded)
+            edit = ServerEdit(offer.answer.client, offer.answer.encoding, offer.action["edit"])
+            found = await self._edits.computed(edit, offer.loaded)
             if found is None:
                 raise ToolError(CHANGED)
             return _without_command(offer, await self._changes.make(call, offer.title, found))
@@ -150,7 +150,7 @@ class CodeActions:
             raise ToolError(f"{offer.title}: the language server says nothing of what it changes")
         return await self._run(call, offer, offer.command)
 
-    async def _resolved(self, call: Call, offer: Offer) -> Offer:
+    async def _resolve(self, call: Call, offer: Offer) -> Offer:
         """Return the action with its edit, which some servers send only on request."""
         if "edit" in offer.action or isinstance(offer.action.get("command"), str):
             return offer
@@ -183,8 +183,8 @@ class CodeActions:
             if len(edits) > 1:
                 problem = f"{offer.title}: the command gave {len(edits)} edits, and one is wanted"
                 raise ToolError(problem)
-            given = ServerEdit(offer.answer.client, offer.answer.encoding, edits[0])
-            found = await self._edits.computed(given, before)
+            edit = ServerEdit(offer.answer.client, offer.answer.encoding, edits[0])
+            found = await self._edits.computed(edit, before)
             if found is None:
                 raise ToolError(CHANGED)
             return found
@@ -199,7 +199,7 @@ def _bare(command: Mapping[str, Any]) -> dict[str, Any]:
     return {key: command[key] for key in ("command", "arguments") if key in command}
 
 
-def _enabled(result: Any, only: str | None) -> Iterator[Mapping[str, Any]]:
+def _enabled_actions(result: Any, only: str | None) -> Iterator[Mapping[str, Any]]:
     """Yield the enabled actions of an answer that have the wanted kind."""
     for action in result if isinstance(result, list) else ():
         if not isinstance(action, Mapping) or action.get("disabled"):
@@ -209,7 +209,7 @@ def _enabled(result: Any, only: str | None) -> Iterator[Mapping[str, Any]]:
             yield action
 
 
-def _listed(path: str, found: Sequence[tuple[str, Offer]]) -> ToolResult:
+def _list_offers(path: str, offers: Sequence[tuple[str, Offer]]) -> ToolResult:
     actions = [
         {
             "id": id,
@@ -217,13 +217,13 @@ def _listed(path: str, found: Sequence[tuple[str, Offer]]) -> ToolResult:
             "kind": str(offer.action.get("kind") or ""),
             "server": offer.answer.name,
         }
-        for id, offer in found[:LISTED]
+        for id, offer in offers[:LISTED]
     ]
     lines = [" ".join(filter(None, (it["id"], it["kind"], it["title"]))) for it in actions]
-    if len(found) > LISTED:
-        lines.append(f"... and {len(found) - LISTED} more: name a kind by `only`")
+    if len(offers) > LISTED:
+        lines.append(f"... and {len(offers) - LISTED} more: name a kind by `only`")
     text = "\n".join(lines) or "no code actions there"
-    count = f"{len(found)} action{'' if len(found) == 1 else 's'}"
+    count = f"{len(offers)} action{'' if len(offers) == 1 else 's'}"
     return ToolResult(text, {"actions": actions}, summary=count, path=path)
 
 

@@ -85,14 +85,14 @@ class Changes:
         if not wanted:
             return ToolResult("nothing to change", {"files": []}, summary="nothing to change")
         session = call.session
-        guarded = await self._guarded(session, wanted)
+        guarded = await self._guarded_files(session, wanted)
         await self._change_sets.check(wanted)
         proposed = Proposed(title, wanted, guarded, agent_call=call.agent_call)
         async with self._permissions.ask(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
-            landed = await self._change_sets.carry_out(session, wanted, knows=knows)
-        return _result(session, wanted, landed)
+            written = await self._change_sets.carry_out(session, wanted, knows=knows)
+        return _result(session, wanted, written)
 
     async def run(
         self,
@@ -108,24 +108,26 @@ class Changes:
         """
         session = call.session
         found: list[FileChange] = []
-        landed: list[WrittenFile] = []
+        written: list[WrittenFile] = []
         proposed = Proposed(title, path=path, runs=runs, agent_call=call.agent_call)
         async with self._permissions.ask(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
             found += await work()
-            for guarded, why in (await self._guarded(session, found)).items():
+            for guarded, why in (await self._guarded_files(session, found)).items():
                 raise ToolError(
                     f"{display_path(session, guarded)}: {why}, so the user has to be asked"
                 )
             if forbidden := self._permissions.forbidden(session, found):
                 raise ToolError(forbidden)
-            landed += await self._change_sets.carry_out(session, found, knows=False)
+            written += await self._change_sets.carry_out(session, found, knows=False)
         if not found:
             return ToolResult("done; no file was changed", {"files": []}, summary="no file changed")
-        return _result(session, found, landed)
+        return _result(session, found, written)
 
-    async def _guarded(self, session: Session, changes: Sequence[FileChange]) -> Mapping[str, str]:
+    async def _guarded_files(
+        self, session: Session, changes: Sequence[FileChange]
+    ) -> Mapping[str, str]:
         """Return the files that always require a question. Raise Refusal for a forbidden file."""
         found: dict[str, str] = {}
         for path in {path: None for it in changes for path in (it.path, it.origin) if path}:
@@ -144,11 +146,11 @@ def real_path(session: Session, path: str) -> str:
 
 
 def _result(
-    session: Session, wanted: Sequence[FileChange], landed: Sequence[WrittenFile]
+    session: Session, wanted: Sequence[FileChange], written: Sequence[WrittenFile]
 ) -> ToolResult:
     origins = {it.path: it.origin for it in wanted if it.origin is not None}
     done: dict[str, list[WrittenFile]] = {}
-    for one in landed:
+    for one in written:
         done.setdefault(one.path, []).append(one)
     files = [_file(session, path, its, origins.get(path)) for path, its in done.items()]
     lines = [_line(one) for one in files[:LISTED]]
@@ -159,9 +161,9 @@ def _result(
 
 
 def _file(
-    session: Session, path: str, landed: Sequence[WrittenFile], origin: str | None
+    session: Session, path: str, written: Sequence[WrittenFile], origin: str | None
 ) -> dict[str, Any]:
-    before, after = landed[0].before, landed[-1].after
+    before, after = written[0].before, written[-1].after
     hunks = diff(keys(before), keys(after))
     kind = "moved" if origin else "created" if before is None else "edited"
     found: dict[str, Any] = {
@@ -172,7 +174,7 @@ def _file(
     }
     if origin:
         found["from"] = display_path(session, origin)
-    if any(one.is_amended for one in landed):
+    if any(one.is_amended for one in written):
         found["amended"] = True
     return found
 

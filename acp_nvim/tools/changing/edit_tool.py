@@ -61,7 +61,7 @@ def edit_tool(changes: Changes) -> Tool[EditArguments]:
         before = await _content(changes, call, arguments)
         after = before or ""
         for edit in arguments.edits:
-            after = replaced(name, after, edit, is_new=before is None)
+            after = replace_once(name, after, edit, is_new=before is None)
         change = FileChange(path, None if before is None else parse(before), parse(after))
         title = f"Create {name}" if before is None else f"Edit {name}"
         return await changes.make(call, title, [change], knows=True)
@@ -87,12 +87,12 @@ async def _content(changes: Changes, call: Call, arguments: EditArguments) -> st
         return None
 
 
-def replaced(name: str, content: str, edit: Replacement, *, is_new: bool = False) -> str:
+def replace_once(name: str, content: str, edit: Replacement, *, is_new: bool = False) -> str:
     """Return the content with one replacement made.
 
     Raise ToolError if the old text is missing or occurs several times.
     """
-    old, new = _ended(edit.old, content), _ended(edit.new, content)
+    old, new = _without_cr(edit.old, content), _without_cr(edit.new, content)
     if not old:
         if content and content != str(EMPTY):
             raise ToolError(f"{name}: `old` is empty, but the file is not")
@@ -111,7 +111,7 @@ def replaced(name: str, content: str, edit: Replacement, *, is_new: bool = False
     return content.replace(old, new)
 
 
-def _ended(piece: str, content: str) -> str:
+def _without_cr(piece: str, content: str) -> str:
     """Return a text without CR at line ends, because an editor does not show them."""
     return piece if "\r" in content else piece.replace("\r\n", "\n")
 

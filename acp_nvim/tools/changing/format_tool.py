@@ -123,10 +123,10 @@ def _rows(name: str, text: Text, arguments: FormatArguments) -> Rows | None:
     return first, last
 
 
-def _by_formatters(text: Text, found: Formatted, rows: Rows | None) -> Text:
+def _by_formatters(text: Text, formatted: Formatted, rows: Rows | None) -> Text:
     """Return the formatted text. For formatters without ranges, apply only hunks in these rows."""
-    lines = text.lines if found.lines is None else found.lines
-    if rows is None or found.ranged:
+    lines = text.lines if formatted.lines is None else formatted.lines
+    if rows is None or formatted.ranged:
         return from_lines(lines, text.eol)
     hunks = [
         hunk

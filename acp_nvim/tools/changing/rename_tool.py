@@ -63,7 +63,7 @@ class Renames:
             guarded = [
                 it.path for it in changes if not await self._changes.may_quote(session, it.path)
             ]
-            return _listed(call, changes, guarded)
+            return _list_changed_lines(call, changes, guarded)
         title = f"Rename {arguments.symbol} to {arguments.new_name}"
         return await self._changes.make(call, title, changes)
 
@@ -71,7 +71,7 @@ class Renames:
         session, name = call.session, display_path(call.session, path)
         text = await self._changes.read(session, arguments.path)
         at = position(text, name, arguments.line, arguments.symbol, None)
-        client = await self._prepared(call, path, at)
+        client = await self._find_server(call, path, at)
         params = {"newName": arguments.new_name}
         answers = await self._servers.ask(
             session, path, "textDocument/rename", params, at=at, client=client
@@ -81,7 +81,7 @@ class Renames:
                 return ServerEdit(answer.client, answer.encoding, answer.result)
         raise ToolError(f"the language server finds nothing to rename at {name}:{arguments.line}")
 
-    async def _prepared(self, call: Call, path: str, at: Position) -> int | None:
+    async def _find_server(self, call: Call, path: str, at: Position) -> int | None:
         """Return the server that can rename there, or None if no server supports the check.
 
         Raise ToolError if there is nothing to rename.
@@ -96,7 +96,9 @@ class Renames:
         return able[0]
 
 
-def _listed(call: Call, changes: Sequence[FileChange], guarded: Container[str]) -> ToolResult:
+def _list_changed_lines(
+    call: Call, changes: Sequence[FileChange], guarded: Container[str]
+) -> ToolResult:
     """Return the changed lines. Lines of guarded files have no text."""
     found = places(call.session, changes, guarded)
     lines = [f"{it['path']}:{it['line']} {it['text'].strip()}" for it in found[:LISTED]]

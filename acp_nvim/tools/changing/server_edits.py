@@ -73,7 +73,7 @@ class ServerEdits:
             return None
         found = {path: after[path].version for path in paths if path in after}
         versions = {path: version for path, version in found.items() if version is not None}
-        return _as_changes(files, carry_out(steps, files, versions, given.encoding))
+        return _file_changes(files, carry_out(steps, files, versions, given.encoding))
 
 
 def _has_changed(before: Document | None, after: Document | None) -> bool:
@@ -85,7 +85,7 @@ def _has_changed(before: Document | None, after: Document | None) -> bool:
     return before.tick != after.tick
 
 
-def _as_changes(files: Mapping[str, Text | None], result: Result) -> list[FileChange]:
+def _file_changes(files: Mapping[str, Text | None], result: Result) -> list[FileChange]:
     left = set(result.moved.values())
     if any(result.texts.get(path) is not None for path in left):
         raise ToolError("a file is moved and another one takes its place, which cannot be done")

@@ -112,14 +112,14 @@ def operations(edit: Any, resolve: Resolve) -> list[Operation]:
     return [Edits(resolve(path_of(uri)), text_edits(found)) for uri, found in changes.items()]
 
 
-def text_edits(found: Any) -> list[TextEdit]:
+def text_edits(value: Any) -> list[TextEdit]:
     """Parse a list of TextEdits from `textDocument/formatting`. Raise ToolError."""
-    listed = found if isinstance(found, list) else []
+    listed = value if isinstance(value, list) else []
     if not all(isinstance(it, Mapping) for it in listed):
         raise ToolError(_NO_EDIT)
     if any("snippet" in it or it.get("insertTextFormat") == 2 for it in listed):
         raise ToolError(_SNIPPET)
-    found_edits: list[TextEdit] = _converted(listed, list[TextEdit])
+    found_edits: list[TextEdit] = _convert(listed, list[TextEdit])
     return found_edits
 
 
@@ -155,7 +155,7 @@ def _operation(step: Any, resolve: Resolve) -> Operation:
     ignore = bool(options.get("ignoreIfExists")) and not overwrite
     match kind:
         case None:
-            document = _converted(step.get("textDocument"), _Document)
+            document = _convert(step.get("textDocument"), _Document)
             path = resolve(path_of(document.uri))
             return Edits(path, text_edits(step.get("edits")), document.version)
         case "create":
@@ -175,9 +175,9 @@ class _Document(msgspec.Struct, frozen=True):
     version: int | None = None
 
 
-def _converted(found: Any, kind: Any) -> Any:
+def _convert(value: Any, kind: Any) -> Any:
     try:
-        return msgspec.convert(found, kind, strict=False)
+        return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
         raise ToolError(f"the language server's edit is not valid: {error}") from error
 
@@ -204,21 +204,21 @@ def carry_out(
                 known = versions.get(path)
                 if version and known is not None and version != known:
                     raise ToolError(f"{path} has changed since the server looked at it; try again")
-                texts[path] = apply(_there(texts, path), edits, encoding)
+                texts[path] = apply(_text_of(texts, path), edits, encoding)
             case Create(path):
-                _free(texts, step)
+                _require_no_file(texts, step)
                 if texts[path] is None or step.overwrite:
                     texts[path] = EMPTY
                     origins.pop(path, None)
             case Rename(path, new_path):
-                text = _there(texts, path)
-                _free(texts, step)
+                text = _text_of(texts, path)
+                _require_no_file(texts, step)
                 if texts[new_path] is None or step.overwrite:
                     texts[new_path], texts[path] = text, None
                     _move(origins, path, new_path)
             case Delete(path):
                 if not step.ignore:
-                    _there(texts, path)
+                    _text_of(texts, path)
                 texts[path] = None
                 origins.pop(path, None)
     moved = {new: old for new, old in origins.items() if new != old}
@@ -226,14 +226,14 @@ def carry_out(
     return Result({**changed, **{new: texts[new] for new in moved}}, moved)
 
 
-def _there(texts: Mapping[str, Text | None], path: str) -> Text:
+def _text_of(texts: Mapping[str, Text | None], path: str) -> Text:
     text = texts[path]
     if text is None:
         raise ToolError(f"{path}: no such file")
     return text
 
 
-def _free(texts: Mapping[str, Text | None], step: Create | Rename) -> None:
+def _require_no_file(texts: Mapping[str, Text | None], step: Create | Rename) -> None:
     """Raise ToolError if a file exists that must not."""
     path = step.new_path if isinstance(step, Rename) else step.path
     if texts[path] is not None and not (step.overwrite or step.ignore):
@@ -266,11 +266,11 @@ def apply(text: Text, edits: Sequence[TextEdit], encoding: Encoding) -> Text:
     spans: list[tuple[int, int, str]] = []
     for edit in edits:
         first, last = sorted((offset(edit.range.start), offset(edit.range.end)))
-        spans.append((first, last, _ended(edit.new_text, text)))
-    return parse(_replaced(content, spans))
+        spans.append((first, last, _without_cr(edit.new_text, text)))
+    return parse(_replace_spans(content, spans))
 
 
-def _replaced(content: str, spans: Sequence[tuple[int, int, str]]) -> str:
+def _replace_spans(content: str, spans: Sequence[tuple[int, int, str]]) -> str:
     """Replace all spans.
 
     Insertions at one place keep their order and precede a replacement that begins there.
@@ -285,7 +285,7 @@ def _replaced(content: str, spans: Sequence[tuple[int, int, str]]) -> str:
     return "".join([*parts, content[at:]])
 
 
-def _ended(new: str, text: Text) -> str:
+def _without_cr(new: str, text: Text) -> str:
     """Return a new text without CR at line ends, because an editor does not show them."""
     if "\r\n" not in new or any(line.endswith("\r") for line in text.lines):
         return new

@@ -148,12 +148,12 @@ class Door:
         If there is none, create one that is removed with the door.
         """
         run = self._run()
-        if run is not None and _will_do(usual := Path(run) / "acp.nvim"):
+        if run is not None and _is_usable(usual := Path(run) / "acp.nvim"):
             return usual
         import tempfile  # not needed if the first one is suitable
 
         temporary = Path(tempfile.gettempdir())
-        if _will_do(usual := temporary / f"acp.nvim-{os.getuid()}"):
+        if _is_usable(usual := temporary / f"acp.nvim-{os.getuid()}"):
             return usual
         short = len(os.fsencode(temporary)) + 2 * NAME_BYTES < PATH_BYTES
         made = tempfile.mkdtemp(prefix="acp-", dir=temporary if short else "/tmp")
@@ -208,7 +208,7 @@ class Door:
         if not newline or len(token) > TOKEN_BYTES:
             self.refused["no token"] += 1
             return None, b""
-        found = self._opened_by(token)
+        found = self._grant_of(token)
         if found is None:
             self.refused["wrong token"] += 1
         elif len(found.connections) >= CONNECTIONS:
@@ -245,7 +245,7 @@ class Door:
                 pass
             group.cancel_scope.cancel()
 
-    def _opened_by(self, token: bytes) -> Grant | None:
+    def _grant_of(self, token: bytes) -> Grant | None:
         """Return the grant of a token, compared in constant time."""
         import hmac  # clients connect after the first prompt
 
@@ -274,7 +274,7 @@ def _is_ours(client: socket.socket) -> bool:
     return uid == os.getuid()
 
 
-def _will_do(path: Path) -> bool:
+def _is_usable(path: Path) -> bool:
     """Return whether sockets may be in this directory. Remove those of killed hosts."""
     usable = len(os.fsencode(path)) + NAME_BYTES < PATH_BYTES and _is_private(path)
     if usable:

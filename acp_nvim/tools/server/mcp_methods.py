@@ -72,7 +72,7 @@ class ToolCall(msgspec.Struct, frozen=True):
         except UnknownTool as error:
             text = f"no tool {params.name[:200]}"
             raise RequestError(errors.INVALID_PARAMS, text) from error
-        return _shaped(_call_result(outcome), "tools/call", modern=self.modern)
+        return _fit_to_era(_call_result(outcome), "tools/call", modern=self.modern)
 
 
 class Subscription(msgspec.Struct, frozen=True):
@@ -106,7 +106,7 @@ class Subscription(msgspec.Struct, frozen=True):
             seen = self.changes.count
             if self.wants_changes:
                 self.notify(CHANGED, mcp.ChangedParams(meta))
-        shaped = _shaped(None, "subscriptions/listen", modern=True)
+        shaped = _fit_to_era(None, "subscriptions/listen", modern=True)
         shaped["_meta"] |= meta
         return shaped
 
@@ -125,7 +125,7 @@ def answer(tools: Tools, id: Id, method: str, params: msgspec.Raw, notify: Notif
     if method == "subscriptions/listen" and modern:
         wanted = read(mcp.ListenParams, params).notifications.tools_list_changed is True
         return Subscription(tools.changes, wanted, id, notify)
-    return _shaped(_result(tools, method, params), method, modern=modern)
+    return _fit_to_era(_result(tools, method, params), method, modern=modern)
 
 
 async def send_changes(changes: ListChanges, seen: int, notify: Notify) -> None:
@@ -141,7 +141,7 @@ async def send_changes(changes: ListChanges, seen: int, notify: Notify) -> None:
 def _result(tools: Tools, method: str, params: msgspec.Raw) -> msgspec.Struct | None:
     match method:
         case "initialize":
-            return _initialized(read(mcp.InitializeParams, params))
+            return _initialize(read(mcp.InitializeParams, params))
         case "server/discover":
             versions = [*mcp.MODERN_VERSIONS, *reversed(mcp.HANDSHAKE_VERSIONS)]
             return mcp.DiscoverResult(versions, _tools, INSTRUCTIONS)
@@ -165,7 +165,7 @@ def _progress(token: Any, notify: Notify) -> Callable[[str], None]:
     return progress
 
 
-def _initialized(params: mcp.InitializeParams) -> mcp.InitializeResult:
+def _initialize(params: mcp.InitializeParams) -> mcp.InitializeResult:
     asked = params.protocol_version
     version = asked if asked in mcp.HANDSHAKE_VERSIONS else mcp.HANDSHAKE_VERSIONS[-1]
     return mcp.InitializeResult(version, _tools, SERVER, INSTRUCTIONS)
@@ -191,7 +191,7 @@ def _call_result(outcome: Outcome) -> mcp.CallToolResult:
     )
 
 
-def _shaped(result: msgspec.Struct | None, method: str, *, modern: bool) -> Json:
+def _fit_to_era(result: msgspec.Struct | None, method: str, *, modern: bool) -> Json:
     """Return the result in the format of its era."""
     shaped: Json = {} if result is None else msgspec.to_builtins(result)
     if modern:
@@ -228,10 +228,10 @@ def _is_modern(method: str, meta: Json) -> bool:
     return True
 
 
-def read(wanted: type[T], params: msgspec.Raw) -> T:
+def read(target: type[T], params: msgspec.Raw) -> T:
     """Decode params. Null and absent params are an empty object. Raise RequestError."""
     raw = b"{}" if bytes(params).strip() == b"null" else params
     try:
-        return msgspec.json.decode(raw, type=wanted)
+        return msgspec.json.decode(raw, type=target)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError(errors.INVALID_PARAMS, f"params: {error}") from error

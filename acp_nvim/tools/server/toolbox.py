@@ -177,5 +177,7 @@ def printable(text: str) -> str:
         text = text.translate(_CONTROL)
     if len(text) <= TEXT_CHARACTERS:
         return text
-    left = len(text) - TEXT_CHARACTERS
-    return f"{text[:TEXT_CHARACTERS]}\n… {left:,} more characters are left out; ask for a part"
+    hidden_count = len(text) - TEXT_CHARACTERS
+    return (
+        f"{text[:TEXT_CHARACTERS]}\n… {hidden_count:,} more characters are left out; ask for a part"
+    )

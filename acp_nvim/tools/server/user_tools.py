@@ -126,13 +126,13 @@ class UserTools:
             if wrong := faults(schema, given.values):
                 raise ToolError("; ".join(wrong))
             if not tool.write:
-                return await self._called(call.session, tool.name, given)
+                return await self._call(call.session, tool.name, given)
             about = (call.session, tool.name, given.values, call.agent_call)
             asked = self._permissions().ask_to_call(*about, executes=tool.executes)
             async with asked as refused:
                 if refused:
                     raise ToolError(refused)
-                return await self._called(call.session, tool.name, given)
+                return await self._call(call.session, tool.name, given)
 
         return Tool(
             tool.name,
@@ -145,7 +145,7 @@ class UserTools:
             timeout_s=None,
         )
 
-    async def _called(self, session: Session, name: str, given: AnyArguments) -> ToolResult:
+    async def _call(self, session: Session, name: str, given: AnyArguments) -> ToolResult:
         import json  # it writes integers of any size
 
         with anyio.move_on_after(self._run_s):
@@ -200,22 +200,22 @@ def faults(schema: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _is_of(value: Any, wanted: str) -> bool:
+def _is_of(value: Any, type_name: str) -> bool:
     """Return whether a JSON value is of a type as named in a schema."""
     if isinstance(value, bool):
-        return wanted == "boolean" or wanted not in _TYPES
-    if wanted == "integer" and isinstance(value, float):
+        return type_name == "boolean" or type_name not in _TYPES
+    if type_name == "integer" and isinstance(value, float):
         return value.is_integer()
-    return isinstance(value, _TYPES.get(wanted, object))
+    return isinstance(value, _TYPES.get(type_name, object))
 
 
 def input_schema(text: str) -> dict[str, Any]:
     """Return the schema of a tool's arguments, which must be an object. Raise ValueError."""
     schema = msgspec.json.decode(text.encode("utf-8", "replace"))
-    return {"type": "object", **_mended(schema)}
+    return {"type": "object", **_mend_schema(schema)}
 
 
-def _mended(schema: Any) -> Any:
+def _mend_schema(schema: Any) -> Any:
     """Return the schema with objects in place of Lua's empty tables."""
     if schema == []:
         return {}
@@ -226,10 +226,10 @@ def _mended(schema: Any) -> Any:
 
 def _member(key: str, value: Any) -> Any:
     if key in _SCHEMAS:
-        return _mended(value)
+        return _mend_schema(value)
     if key in _TABLES:
-        named = _mended(value)
-        return {it: _mended(inner) for it, inner in named.items()} if named else named
+        named = _mend_schema(value)
+        return {it: _mend_schema(inner) for it, inner in named.items()} if named else named
     if key in {"anyOf", "oneOf", "allOf"} and isinstance(value, list):
-        return [_mended(it) for it in value]
+        return [_mend_schema(it) for it in value]
     return value

@@ -1,4 +1,6 @@
-"""Content blocks of every kind in messages and tool calls: their rows, and what `<CR>` opens."""
+"""Content blocks of every kind in messages and tool calls: their rows, and the windows that `<CR>`
+opens.
+"""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ from tests.support.stepwise_agent import StepwiseAgent
 
 
 def text(editor: Editor, name: str) -> str:
-    """The text of the buffer."""
+    """Return the text of the buffer."""
     return "\n".join(editor.lines(str(editor.work / name)))
 
 
 def conflicting(editor: Editor) -> None:
-    """The user and the agent change line 3."""
+    """Change line 3 as the user and as the agent."""
     editor.open("a.txt")
     editor.keys("3Gccmine<Esc>")
     editor.turn(shell("sed -i '3s/.*/theirs/' a.txt", editor.work / "a.txt"))
@@ -69,7 +69,7 @@ def test_the_agents_side_is_taken_whatever_line_ends_the_next_save_shall_have(
 def test_a_conflict_that_comes_before_the_key_is_not_decided_by_it(
     project: Editor, agent: StepwiseAgent, scope: str
 ) -> None:
-    """To accept one would be to take the agent's text in place of what the user typed."""
+    """An accept would replace the user's text with the agent's."""
     path = project.work / "a.txt"
     marked_changes(project, agent, "s/^line 5$/five/", 1)
     project.cmd("call setline(15, 'mine')")

@@ -1,4 +1,4 @@
-"""Commands at the moment when a turn ends: they wait for the look at the files."""
+"""Commands at the end of a turn wait for the scan of the files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AT_TURN_END = lua_chunk(__file__, "run_at_turn_end")
 
 @pytest.fixture
 def project(editor: Editor) -> Editor:
-    """A repository with enough files that a look at them takes a while."""
+    """Return an editor in a repository with so many files that a scan takes a while."""
     editor.write("a.txt", LINES)
     for n in range(300):
         editor.write(f"d{n % 20}/{n}.txt", LINES)
@@ -27,7 +27,7 @@ def project(editor: Editor) -> Editor:
 
 
 def edit_and(project: Editor, command: str) -> None:
-    """The agent changes two files, and the command runs as soon as the turn has ended."""
+    """Let the agent change two files, and run the command as soon as the turn has ended."""
     project.lua(AT_TURN_END, command)
     project.turn(shell("sed -i 's/line 5$/five/' a.txt; echo new > n.txt"))
 

@@ -1,5 +1,6 @@
-"""Autocommands of the user at each step of a write of an agent: a success is answered only where
-buffer and file hold the result, and nothing is changed by a refusal.
+"""Autocommands of the user at each step of an agent's write.
+
+A success means that buffer and file have the result. A refusal changes nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ EVENTS = ["BufWritePre", "BufWritePost"]
 
 @pytest.fixture
 def live(editor: Editor) -> AgentFilesInNvim:
-    """f is open and clean."""
+    """Return an editor in which f is open and clean."""
     live = AgentFilesInNvim(editor)
     editor.write("f", TEXT)
     editor.write("other", "other\n")
@@ -49,7 +50,7 @@ def live(editor: Editor) -> AgentFilesInNvim:
 
 
 def buffer_text(live: AgentFilesInNvim) -> str | None:
-    """The text of the loaded buffer of f."""
+    """Return the text of the loaded buffer of f."""
     lines = live.editor.lua(
         "local n = vim.fn.bufnr('^' .. ... .. '$')"
         " return vim.api.nvim_buf_is_loaded(n) and n > 0 and"
@@ -65,7 +66,7 @@ def file_text(live: AgentFilesInNvim) -> str | None:
 
 
 def written(live: AgentFilesInNvim) -> bool:
-    """Whether the agent's write succeeds."""
+    """Return whether the agent's write succeeds."""
     try:
         live.write("f", CHANGED)
     except RequestError:
@@ -77,7 +78,7 @@ def written(live: AgentFilesInNvim) -> bool:
 def dirty(
     request: pytest.FixtureRequest, live: AgentFilesInNvim, monkeypatch: pytest.MonkeyPatch
 ) -> bool:
-    """Whether the user has added a line to f and not saved it."""
+    """Return whether the user has added a line to f without saving it."""
     monkeypatch.setattr("acp_nvim.files.writes.agent_write.PATIENCE_S", 0.2)
     if request.param:
         live.options.save = "always"
@@ -124,7 +125,7 @@ SWAPS = {
     "another file": "vim.fn.writefile({ 'theirs' }, name)",
 }
 SWAP = lua_chunk(__file__, "swap_at_event")
-"""Replacement of a file by an agent while a formatter runs."""
+"""Makes an agent replace a file while a formatter runs."""
 
 
 def swap_at(editor: Editor, event: str, path: Path, swap: str) -> None:
@@ -132,7 +133,7 @@ def swap_at(editor: Editor, event: str, path: Path, swap: str) -> None:
 
 
 def same(path: Path, swap: str) -> bool:
-    """Return whether the path still is the replacement."""
+    """Return whether the path is still the replacement."""
     kinds: dict[str, Callable[[], bool]] = {
         "a pipe": path.is_fifo,
         "a socket": path.is_socket,
@@ -196,7 +197,7 @@ def test_a_decision_writes_into_no_pipe(editor: Editor, verb: str, swap: str) ->
 
 
 AGAIN = lua_chunk(__file__, "read_turns_before_write")
-"""The host tells of turns while an autocommand of a write waits for a program."""
+"""Makes the host report turns while an autocommand of a write waits for a program."""
 
 
 @pytest.mark.parametrize("told", ["nothing", "the turn", "its end", "its end and the next"])

@@ -30,7 +30,7 @@ class Project:
         self.agent = StepwiseAgent(editor)
 
     def begin(self) -> None:
-        """A turn begins."""
+        """Begin a turn."""
         self.agent.begin()
         self.agent.traffic.wait("session/prompt")
 
@@ -50,7 +50,7 @@ class Project:
         return next(note for note in notes if note.startswith(prefix)).removeprefix(prefix)
 
     def shown(self, path: Path | None = None) -> str | None:
-        """What a loaded buffer of the file holds."""
+        """Return the text of the file's loaded buffer."""
         name = str(path or self.path)
         found = self.editor.lua(
             "local b = vim.fn.bufnr('^' .. ... .. '$') "
@@ -66,7 +66,7 @@ class Project:
         )
 
     def holds(self, text: str, path: Path | None = None) -> None:
-        """Buffer and file have this text, and nothing is unsaved."""
+        """Check that buffer and file have this text, and that nothing is unsaved."""
         where = path or self.path
         assert where.read_text() == text
         assert self.shown(where) in (None, text)
@@ -74,13 +74,13 @@ class Project:
             assert not self.modified(where)
 
     def type(self, *edits: tuple[int, str]) -> None:
-        """The user replaces lines (1-based) of the shown file."""
+        """Replace lines (1-based) of the shown file as the user."""
         for row, line in edits:
             self.editor.keys(f"{row}G0C{line}<Esc>")
         until(lambda: all(line in str(self.shown()) for _, line in edits))
 
     def decide(self, command: str) -> None:
-        """Reject or unreject, and wait until the hunks are others."""
+        """Reject or unreject, and wait until the hunks have changed."""
         if command.startswith("Acp reject"):
             until(self.pending)  # Neovim gets a write a moment after its agent
         before = self.pending()
@@ -98,7 +98,7 @@ def project(editor: Editor) -> Project:
 
 @pytest.fixture
 def shown(project: Project) -> Project:
-    """The file is open in the window."""
+    """Return the project with its file open in the window."""
     project.editor.open("a.txt")
     project.begin()
     return project

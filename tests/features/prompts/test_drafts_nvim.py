@@ -426,7 +426,7 @@ def test_one_that_comes_back_from_its_agent_is_a_draft_again(shared: SharedWorks
 
 
 def noted(shared: SharedWorkspace, editor: Editor) -> Path:
-    """What the host of an editor notes as sent, also once the notes are removed."""
+    """Return a hard link to the file in which the host of an editor records sent prompts."""
     path = Path(editor.lua("return require('acp.features.prompts.draft_file').sent_path()"))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(0o600)
@@ -436,7 +436,7 @@ def noted(shared: SharedWorkspace, editor: Editor) -> Path:
 
 
 def outcome(shared: SharedWorkspace, seed: int) -> str:
-    """Write a prompt, send it perhaps, kill Neovim at some moment; where the prompt is then."""
+    """Write a prompt, perhaps send it, kill Neovim, and return where the prompt is then."""
     draw = random.Random(seed)
     text = f"say prompt {seed}"
     first = shared.start()
@@ -584,7 +584,7 @@ def test_drafts_that_are_too_old_are_removed_with_the_next_one(shared: SharedWor
 
 
 def test_the_float_of_questions_is_not_in_the_way(shared: SharedWorkspace) -> None:
-    """A draft comes back while a question waits; the focus goes to the composer as ever."""
+    """A draft returns while a question waits, and the focus goes to the composer as usual."""
     first = shared.start()
     write(first, "hello")
     shared.wait("hello")

@@ -52,7 +52,7 @@ vim.keymap.set('n', '<F3>', function() vim.cmd.write() end)
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """An editor whose host is a record, with notifications recorded as well."""
+    """Return an editor without a host, with recorded notifications."""
     front = edit(init=HOST + RECORD_NOTIFY + MAPS, screen=(100, 30))
     session(front, queue=["first", "second"])
     front.open(front.write("other.txt", "x\n"))

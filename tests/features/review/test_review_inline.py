@@ -23,7 +23,7 @@ from tests.support.review_frames import (
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
-    """An editor whose host is a record, with notifications recorded as well."""
+    """Return an editor without a host, with recorded notifications."""
     return edit(init=HOST + RECORD_NOTIFY, screen=(80, 24))
 
 

@@ -10,7 +10,7 @@ from tests.support.review_frames import LINES, changed, entry, pend, review
 
 
 def many(front: Editor) -> list[Path]:
-    """The review of nine files."""
+    """Open the review of nine files and return their paths."""
     paths = [changed(front, f"{name}.txt") for name in "abcdefghi"]
     front.open(paths[0])
     review(front, *[entry(path, LINES) for path in paths])

@@ -30,7 +30,7 @@ CARD = {
 
 
 def open_proposal(front: Editor) -> None:
-    """A permission with two diffs, opened by its key."""
+    """Show a permission with two diffs, and open it by its key."""
     front.cmd("edit mine.txt")
     apply(front, ["cards", 1, [CARD]])
     front.cmd("Acp permissions")

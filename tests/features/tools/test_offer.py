@@ -1,4 +1,4 @@
-"""How a session is offered the editor's own tools."""
+"""Offers of the editor's own tools to sessions."""
 
 from __future__ import annotations
 

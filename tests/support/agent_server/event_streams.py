@@ -20,7 +20,7 @@ class Outbox:
     """One stream."""
 
     def __init__(self) -> None:
-        """Set when there is a message."""
+        """Set up without messages."""
         self.taken = False
         """Whether the stream has a reader."""
         self.ended = False
@@ -72,7 +72,7 @@ class EventStreams:
     """Streams of one client, and the routing of messages to them."""
 
     def __init__(self) -> None:
-        """The stream of the connection only."""
+        """Set up with the stream of the connection only."""
         self._outboxes: dict[str | None, Outbox] = {None: Outbox()}
         self._routes: dict[str, str] = {}
         """Requests of the client about a session: id -> session."""
