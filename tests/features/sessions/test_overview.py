@@ -86,7 +86,9 @@ def test_rows_have_all_columns_in_groups_by_directory_and_worktree(editor: Edito
     assert editor.lua("return vim.bo.filetype") == "acpoverview"
     editor.lua("vim.o.columns = 50")
     until(lambda: all(len(line) <= 50 for line in editor.lines(NAME)), what="narrow rows")
-    assert row(editor, "idle").startswith(" ○ idle <1m")
+    assert re.search(r"^ ○ idle <1m +1  Scri.*  update .*…", row(editor, "idle"))
+    editor.lua("vim.o.columns = 36")
+    assert re.search(r"^ ○ idle <1m +1  update .*…$", row(editor, r"1  update"))
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd", 2)
 

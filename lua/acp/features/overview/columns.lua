@@ -92,6 +92,7 @@ local STEPS = {
   { agent = 8, edits = 'short', cost = 'none' },
   { agent = 6, edits = 'short', cost = 'none', waits = 'none' },
   { agent = 6, edits = 'none', cost = 'none', waits = 'none' },
+  { agent = 0, edits = 'none', cost = 'none', waits = 'none' },
 }
 
 ---@param session acp.OverviewSession
@@ -103,7 +104,7 @@ local function cells(session, step, now)
   return {
     state = ('%s %s %s'):format(sign, session.state, age),
     n = tostring(session.n),
-    agent = cut(session.agent, step.agent),
+    agent = step.agent > 0 and cut(session.agent, step.agent) or '',
     title = (session.child and '└ ' or '') .. session.title,
     waits = step.waits == 'none' and '' or waiting(session),
     edits = step.edits == 'none' and '' or pending(session, step.edits == 'short'),

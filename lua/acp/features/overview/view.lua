@@ -138,7 +138,7 @@ local function fill(win)
   api.nvim_win_call(win, function()
     if vim.fn.line('w$') < vim.fn.line('$') or vim.fn.line('w0') == 1 then return end
     local at = vim.fn.getcurpos()
-    vim.cmd('normal! Gzb')
+    vim.cmd('keepjumps normal! Gzb')
     vim.fn.setpos('.', at)
   end)
 end
