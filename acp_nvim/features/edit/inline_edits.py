@@ -201,9 +201,14 @@ class InlineEdits:
                 self._end(edit)
 
     async def _on_turn_ended(self, session: Session) -> None:
-        """End the edit of the turn, and edits whose prompts came back and will not be sent."""
+        """End the edit of the turn, and edits whose prompts came back and will not be sent.
+
+        The reason of a refusal is sent next, so the edit continues.
+        """
+        has_reason = any(prompt.is_reason for prompt in session.queue)
         for edit in self._running(session.n):
-            self._end(edit)
+            if edit.is_cancelled or edit.failure or not has_reason:
+                self._end(edit)
         for edit in [it for it in self._edits.values() if it.session is session]:
             if edit.is_own and session.held:  # the agent is at its rate limit
                 edit.fail((session.error or "").partition(". ")[0])

@@ -222,12 +222,20 @@ def test_a_question_of_an_edit_is_shown_and_answered(editor: Editor, path: Path)
     }
     wait_marks(editor, (2, 3, "Scripted: first…"))
     orders.give("s1", "replace", str(path), "line 2", "two")
+    orders.begin("s1", "permission", "p2")
+    editor.answer("Acp refuse not so")
+    orders.traffic.wait_note("chosen p2 reject")
+    orders.begin("s1", "end")
+    assert blocks(orders.traffic, 2)[0]["text"] == "not so"
+    wait_marks(editor, (2, 3, "Scripted: first…"))
+    orders.give("s1", "replace", str(path), "line 3", "three")
     orders.give("s1", "asks_about", "late")
     orders.give("s1", "end")
     wait_marks(editor)
     assert orders.traffic.received("session/close") == []
     editor.answer("Acp deny")
     orders.traffic.wait("session/close")
+    assert quickfix(editor) == ["+2 -2 first · two"]
 
 
 def test_the_end_of_the_agent_ends_all_edits_with_its_reason(editor: Editor, path: Path) -> None:
