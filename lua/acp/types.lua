@@ -8,6 +8,7 @@
 ---@field session? integer
 ---@field new? boolean send it in a new session
 ---@field agent? string
+---@field preset? string a new session gets it, unless the current one has it
 ---@field attach? string[] paths
 ---@field meta? table<string, any> `_meta` of the request, such as `traceparent`
 

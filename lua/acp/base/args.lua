@@ -34,6 +34,7 @@ local options = {
   session = { 'a number', is('number') },
   new = { 'true or false', is('boolean') },
   agent = { 'a name', is('string') },
+  preset = { 'a name', is('string') },
   attach = {
     'a list of paths',
     function(value)
@@ -62,6 +63,14 @@ local function mistake_in_options(opts)
   if session and opts.agent and session.agent ~= opts.agent then
     local message = require('acp.base.messages').session_of_another
     return message:format(opts.session, session.agent, opts.agent)
+  end
+  if session and opts.preset and session.preset ~= opts.preset then
+    local message = require('acp.base.messages').session_of_another
+    return message:format(opts.session, session.preset or session.agent, opts.preset)
+  end
+  local presets = require('acp.base.valid_names').presets()
+  if opts.preset and not vim.tbl_contains(presets, opts.preset) then
+    return require('acp.base.text.nearest').message('preset', opts.preset, presets)
   end
   local agents = require('acp.base.valid_names').agents()
   if opts.agent and not vim.tbl_contains(agents, opts.agent) then

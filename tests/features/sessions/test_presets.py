@@ -157,6 +157,22 @@ def test_without_a_session_a_preset_starts_one(editor: Editor) -> None:
     assert (editor.session()["agent"], editor.session()["preset"]) == ("other", "work")
 
 
+def test_a_prompt_of_lua_names_the_preset_of_its_session(editor: Editor) -> None:
+    agent = editor.agent("hello")
+    editor.setup({"presets": {"strict": {}}})
+    editor.turn("hi")
+    for count in (2, 3):
+        editor.lua("require('acp').prompt('judge', { preset = 'strict' })")
+        editor.wait_event("AcpTurnEnd", count)
+        assert editor.session()["preset"] == "strict"
+    assert len(agent.received("session/new")) == 2
+    editor.lua("require('acp').prompt('judge', { preset = 'strickt' })")
+    editor.wait_message("Unknown preset 'strickt', did you mean 'strict'")
+    editor.lua("require('acp').prompt('judge', { session = 1, preset = 'strict' })")
+    editor.wait_message("Session 1 belongs to hello, not to strict")
+    assert len(agent.received("session/prompt")) == 3
+
+
 def test_the_choice_of_a_preset_has_a_mark_at_the_current_one(editor: Editor) -> None:
     two_agents(editor)
     presets = {"work": {"agent": "other", "model": "large"}, "read": {"rules": [DENY_EDITS]}}

@@ -40,16 +40,13 @@ end
 ---@param preset string|nil
 ---@param lines any lines to attach
 local function send(prompt, text, preset, lines)
-  local session = require('acp.base.valid_names').session()
   local presets = require('acp.base.valid_names').presets()
   if preset and not vim.tbl_contains(presets, preset) then
     local what = ("preset of prompt '%s':"):format(prompt.name)
     return fail('%s', require('acp.base.text.nearest').message(what, preset, presets))
   end
-  local is_here = not preset or (session ~= nil and session.preset == preset)
   require('acp.base.signals').emit('prompt_wanted', text, {
-    new = not is_here or nil,
-    preset = not is_here and preset or nil,
+    preset = preset,
     lines = lines,
     foreign = prompt.file and { text } or nil,
   })
