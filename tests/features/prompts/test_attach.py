@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -281,3 +282,22 @@ def test_variables_complete_with_and_without_at_sign(editor: Editor) -> None:
         editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, {...})", text)
         editor.keys("<Esc>A<C-x><C-o><C-y><Esc>")
         editor.wait("vim.api.nvim_get_current_line() == ...", f"see {word}")
+
+
+def test_the_lines_of_a_prompt_come_back_if_the_host_cannot_start(editor: Editor) -> None:
+    editor.errors_expected = True
+    agent = editor.agent("hello")
+    editor.setup({"python": "/nonexistent/python"})
+    other = editor.write("other.txt", "x\n")
+    editor.open(editor.write("a.py", "one\ntwo\nthree\nfour\n"))
+    editor.cmd(f"Acp attach {other}")
+    editor.keys("2GVj:AcpPrompt look at @a.py<CR>")
+    editor.wait_message("Python not found")
+    editor.setup({"python": sys.executable})
+    editor.keys(":AcpPrompt<CR>")
+    editor.wait("vim.api.nvim_get_current_line() == 'look at @a.py'")
+    editor.keys("<C-s>")
+    found = agent.wait("session/prompt")["params"]["prompt"]
+    uris = [b["resource"]["uri"] for b in found if b["type"] == "resource"]
+    a = (editor.work / "a.py").as_uri()
+    assert sorted(uris) == sorted([a, f"{a}#L2-L3", other.as_uri()])

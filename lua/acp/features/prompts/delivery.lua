@@ -88,13 +88,43 @@ function M.waiting()
   return vim.list_extend(found, unconfirmed)
 end
 
+---@param file string|{ path: string } an entry of `attach` in the verb `prompt`
+local function path_of(file) return type(file) == 'table' and file.path or file end
+
+--- Return the record of a prompt.
+---@param n integer its composer
+---@param args table of the verb `prompt`
+---@return acp.Delivered
+local function record_of(n, args)
+  return {
+    id = args.delivery,
+    n = n,
+    text = args.text,
+    ranges = args.ranges or (args.range and { args.range }) or nil,
+    paths = args.attach and vim.tbl_map(path_of, args.attach),
+  }
+end
+
+--- Return a prompt to its composer, with its attachments. Its mentions of files are in the text.
+---@param prompt acp.Delivered
+local function give_back(prompt)
+  local cwd = require('acp.base.places').cwd()
+  local mentioned = require('acp.base.text.mentions').all(prompt.text, cwd).paths
+  local paths = vim.tbl_filter(
+    function(path) return not vim.tbl_contains(mentioned, path) end,
+    prompt.paths or {}
+  )
+  local emit = require('acp.base.signals').emit
+  emit('prompt_comes_back', prompt.n, prompt.text, paths, prompt.ranges)
+end
+
 --- Return unconfirmed prompts to their composers after the host has ended. The queued prompts,
 --- which are older, are put in front of them.
 function M.host_gone()
   local lost = unconfirmed
   unconfirmed = {}
   for i = #lost, 1, -1 do
-    require('acp.base.signals').emit('prompt_comes_back', lost[i].n, lost[i].text)
+    give_back(lost[i])
   end
   if #waiting > 0 then vim.schedule(run_waiting) end
 end
@@ -130,21 +160,12 @@ local function store_drafts()
   require('acp.base.autocmds').group('acp.unstored_drafts')('VimLeavePre', once)
 end
 
----@param file string|{ path: string } an entry of `attach` in the verb `prompt`
-local function path_of(file) return type(file) == 'table' and file.path or file end
-
 --- Remember a prompt until the host confirms it.
 ---@param args table of the verb `prompt`
 local function track(n, args)
   if not args.text then return end
   watch()
-  unconfirmed[#unconfirmed + 1] = {
-    id = args.delivery,
-    n = n,
-    text = args.text,
-    ranges = args.ranges or (args.range and { args.range }) or nil,
-    paths = args.attach and vim.tbl_map(path_of, args.attach),
-  }
+  unconfirmed[#unconfirmed + 1] = record_of(n, args)
   store_drafts()
 end
 
@@ -180,17 +201,17 @@ function M.hold(n, prompts)
   return true
 end
 
---- Send a prompt that was not written in a composer. If it cannot be sent, its text goes to
---- composer `n`.
+--- Send a prompt that was not written in a composer. If it cannot be sent, it goes to composer `n`
+--- with its attachments, which include those of the composer.
 ---@param args table of the verb `prompt`
 function M.prompt(n, args)
-  if not M.send(n, args) and args.text then
-    require('acp.base.signals').emit('prompt_comes_back', n, args.text)
-  end
+  if M.send(n, args) or not args.text then return end
+  local attachments = package.loaded['acp.features.prompts.attachments']
+  if attachments then attachments.clear(n) end
+  give_back(record_of(n, args))
 end
 
 ---@class acp.OwnPromptOpts: acp.PromptOpts options of the plugin itself
----@field preset? string of the new session
 ---@field lines? acp.Chip lines to attach
 ---@field foreign? string[] texts that the user did not write
 
@@ -210,7 +231,12 @@ function M.write(text_or_blocks, opts)
   )
   local args = context.prompt(text, { opts.lines }, n, paths, opts.foreign)
   args.session, args.new, args.agent, args.meta = opts.session, opts.new, opts.agent, opts.meta
-  args.preset = opts.preset
+  if opts.preset then
+    local session = opts.session and require('acp.base.state').session(opts.session)
+      or require('acp.base.valid_names').session()
+    args.new = opts.new or not session or session.preset ~= opts.preset
+    args.preset = opts.preset
+  end
   if blocks then
     local list = vim.islist(text_or_blocks) and text_or_blocks or { text_or_blocks }
     args.text, args.blocks = nil, list
