@@ -19,7 +19,8 @@ KIND = "reject_once"
 def refuse(host: Host, args: Args) -> None:
     """Refuse the question that the user has seen (`id`) with its first option of kind reject_once.
 
-    The reason of a question that is over goes into the composer of its session.
+    The reason of a question that is over, or that has no such option, goes into the composer of its
+    session.
     """
     decision, reason = host.decision(str(args["id"])), str(args["reason"])
     if decision is None:
@@ -28,6 +29,7 @@ def refuse(host: Host, args: Args) -> None:
     elif (option := decision.first(KIND)) is None:
         what = wording.PART_KIND.format(kind=KIND)
         _no_option(host, decision, what)
+        host.screen.push("composer", args.get("session"), reason, [], [])
     else:
         _answer(host, decision, Outcome("selected", option), reason)
 

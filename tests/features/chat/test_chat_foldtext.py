@@ -151,3 +151,15 @@ def test_a_title_is_cut_before_the_file_and_its_change_counts(
     assert row.endswith("… · till.py +1 -1"), row
     editor.cmd("wincmd l | vertical resize 20")
     editor.wait_screen("✓ Charge for the ")
+
+
+def test_a_closed_refused_call_shows_the_reason(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt(
+        "permission a_rather_long_name_of_a_call_that_no_chat_has_room_for_beside_a_reason"
+    )
+    editor.answer("Acp refuse say nothing")
+    editor.wait_screen("… · refused: say nothing")
+    editor.cmd("wincmd l")
+    editor.cmd("vertical resize 24")
+    editor.wait_screen("✗ Run a… · refused: s…")

@@ -127,6 +127,7 @@ def test_a_question_without_a_single_refusal_is_not_answered(editor: Editor, way
     else:
         with pytest.raises(EditorError, match="No option of kind reject_once"):
             editor.answer("Acp refuse never")
+        assert composer(editor) == ["never"]
     assert picker_questions(editor) == []
     assert traffic.answers(METHOD) == []
     editor.cmd("AcpCancel")

@@ -62,9 +62,35 @@ local function shortened(first, head, tail, width)
   return vim.list_extend(chunks, pieces(first - 1, head, #title))
 end
 
+--- Return the chunks of a part of a line, cut to a width.
+---@param head string the line up to the end of the part
+---@param from integer bytes before the part
+---@param width integer cells
+---@return { [1]: string, [2]: string? }[]
+local function cut_pieces(first, head, from, width)
+  local part = head:sub(from + 1)
+  local cut = require('acp.base.notify').cut(part, width)
+  if cut == part then return pieces(first - 1, head, from) end
+  local chunks = pieces(first - 1, head:sub(1, from) .. cut:sub(1, -1 - #CUT), from)
+  chunks[#chunks + 1] = { CUT, (chunks[#chunks] or {})[2] }
+  return chunks
+end
+
+--- Return the chunks of a refused call's line. The title is cut first, then the user's reason.
+---@param width integer cells
+---@return { [1]: string, [2]: string? }[]
+local function refused(first, head, reason, width)
+  local title = head:sub(1, #head - #reason)
+  local room = math.max(width - text_width(reason), math.min(text_width(title), TITLE))
+  local chunks = cut_pieces(first, title, 0, room)
+  return vim.list_extend(chunks, cut_pieces(first, head, #title, width - room))
+end
+
 ---@param width integer cells
 ---@return { [1]: string, [2]: string? }[]
 local function drawn(first, head, more, width)
+  local refusal = text_width(head) > width and head:match(' · refused: .*$')
+  if refusal then return refused(first, head, refusal, width) end
   if text_width(head) > width then -- the sign before the title shows the status too
     head = head:match('^(.*) · [%l ]+$') or head
     local tail = ending(head)

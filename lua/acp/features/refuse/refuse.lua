@@ -43,12 +43,17 @@ function M.at_cursor()
   if card then ask(card) end
 end
 
---- `:Acp refuse`: refuse the oldest question. Without a reason, ask for one.
+--- `:Acp refuse`: refuse the oldest question. Without a reason, ask for one. If the question has
+--- no option for that, the reason goes into the composer.
 ---@param reason string
 function M.command(reason)
   local id = emit('question_for_command')
   local card = id and refusable(id)
-  if not card then return end
+  if not card then
+    local asked = id and emit('question_card', id)
+    if asked and reason:match('%S') then emit('prompt_comes_back', asked.session, reason) end
+    return
+  end
   if reason:match('%S') then
     send(card, reason)
   else
