@@ -329,7 +329,7 @@ def test_a_buffer_without_a_file_is_refused(editor: Editor) -> None:
     with pytest.raises(EditorError, match=r"This buffer has no file yet. :w \{file\} gives it one"):
         editor.cmd("Acp edit shout")
     assert buffer(editor) == ["hello"]
-    editor.cmd("new | setlocal buftype=nofile")
+    editor.cmd("new | setlocal buftype=nofile | call setline(1, ['one', 'two'])")
     with pytest.raises(EditorError, match="Only files can be edited in place"):
         editor.cmd("1,2Acp edit shout")
     assert editor.state()["host"] == "stopped"
