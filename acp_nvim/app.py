@@ -1,9 +1,8 @@
-"""The host: builds its parts in order, installs the features, and ends everything on exit."""
+"""The host: builds its parts in order, and ends everything on exit."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
@@ -20,9 +19,8 @@ from acp_nvim.agent.prompts.comments import Comments
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.prompts.own_turns import OwnTurns
 from acp_nvim.agent.restarts import Restarts
-from acp_nvim.agent.serving.access import Access
 from acp_nvim.agent.serving.consent import Consent
-from acp_nvim.agent.serving.file_requests import FileRequests
+from acp_nvim.agent.serving.file_requests import Access, FileRequests
 from acp_nvim.agent.serving.overwrites import Overwrites
 from acp_nvim.agent.serving.proposed_edits import ProposedEdits
 from acp_nvim.agent.serving.tool_call_watch import ToolCallWatch
@@ -297,25 +295,3 @@ class Host:
 def _follow(session: Session, path: str, line: int | None) -> None:
     """Announce the place where an agent reads or writes."""
     session.event("AcpLocation", path=path, line=line)
-
-
-async def serve(
-    bridge: Bridge, agent: EarlyAgent | None, work: Callable[[Host], Awaitable[None]]
-) -> None:
-    """Build a host and run `work` until cancelled. Then end all agents before returning."""
-    host: Host | None = None
-    try:
-        async with anyio.create_task_group() as group:
-            host = Host(bridge, group, agent)
-            for name in FEATURES:
-                importlib.import_module(f"acp_nvim.features.{name}").install(host)
-            host.tasks.start_soon(host.frames.run)
-            host.tasks.start_soon(host.early_start.end_unwanted, host.reaper)
-            try:
-                await work(host)
-            finally:
-                notify(host.observers.on_closing)
-    finally:
-        if host is not None:
-            with anyio.CancelScope(shield=True):
-                await host.close()

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import os
 import sys
 from collections.abc import Coroutine
 from threading import Thread, main_thread
 from typing import Any
 
+import anyio
+
 from acp_nvim.agent.child.early import EarlyAgent
-from acp_nvim.app import Host, serve
+from acp_nvim.agent.notify import notify
+from acp_nvim.app import FEATURES, Host
 from acp_nvim.nvim.bridge import Bridge, Verb
 from acp_nvim.nvim.buffer_events import VERBS, on_buffer_event
 
@@ -25,20 +29,39 @@ def core(bridge: Bridge, agent: EarlyAgent | None = None) -> tuple[Coroutine[Any
     `agent` is an agent that is already starting.
     """
     waiting: asyncio.Queue[VerbCall] = asyncio.Queue()
-    hosts: list[Host] = []
+    host: Host | None = None
 
-    async def dispatch(host: Host) -> None:
-        hosts.append(host)
-        while True:
-            host.run(*await waiting.get())
+    async def serve() -> None:
+        nonlocal host
+        try:
+            async with anyio.create_task_group() as group:
+                host = Host(bridge, group, agent)
+                await _run(host, waiting)
+        finally:
+            if host is not None:
+                with anyio.CancelScope(shield=True):
+                    await host.close()
 
     def deliver(name: str, args: dict[str, Any]) -> None:
         if name not in VERBS:
             waiting.put_nowait((name, args))
-        elif hosts:
-            on_buffer_event(hosts[0].workspace, name, args)
+        elif host is not None:
+            on_buffer_event(host.workspace, name, args)
 
-    return serve(bridge, agent, dispatch), deliver
+    return serve(), deliver
+
+
+async def _run(host: Host, waiting: asyncio.Queue[VerbCall]) -> None:
+    """Install the features, and run the verbs in their order until cancelled."""
+    for name in FEATURES:
+        importlib.import_module(f"acp_nvim.features.{name}").install(host)
+    host.tasks.start_soon(host.frames.run)
+    host.tasks.start_soon(host.early_start.end_unwanted, host.reaper)
+    try:
+        while True:
+            host.run(*await waiting.get())
+    finally:
+        notify(host.observers.on_closing)
 
 
 def main(agent: EarlyAgent | None = None) -> None:

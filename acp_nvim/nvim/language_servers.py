@@ -1,34 +1,34 @@
-"""Language servers of the user's Neovim, over the bridge: the port `LanguageServers`."""
+"""Language servers and loaded files of the user's Neovim, over the bridge.
+
+Implements the ports `LanguageServers` and `Documents` in Lua (`lua/acp/buffers/language/`).
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from acp_nvim.files.bytes.paths import below
-from acp_nvim.nvim.bridge import NvimError
+from acp_nvim.nvim.async_calls import AsyncCalls
+from acp_nvim.nvim.bridge import Bridge, NvimError
 from acp_nvim.session.session import Session
+from acp_nvim.tools.changing.change_ports import Document, Formatted, Formatters
 from acp_nvim.tools.ports import Answer, Position
 from acp_nvim.tools.server.tool import ToolError
 
-MODULE: Final = "acp.buffers.language.lsp"
-
-
-class Calls(Protocol):
-    """Caller of asynchronous functions (`AsyncCalls`)."""
-
-    async def call(self, module: str, function: str, *args: Any) -> Any:
-        """Run an asynchronous Lua function."""
-        ...
+SERVERS: Final = "acp.buffers.language.lsp"
+DOCUMENTS: Final = "acp.buffers.language.documents"
+COMMANDS: Final = "acp.buffers.language.commands"
+FORMATTING: Final = "acp.buffers.language.formatting"
 
 
 class NvimLanguageServers:
-    """Implementation of `LanguageServers` in Lua (`lua/acp/buffers/language/lsp.lua`)."""
+    """Implementation of `LanguageServers`."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: AsyncCalls) -> None:
         self._calls = calls
 
     async def ask(
@@ -50,20 +50,65 @@ class NvimLanguageServers:
             question["at"] = [[place.row, place.column] for place in places]
         if client is not None:
             question["client"] = client
-        return msgspec.convert(await self._call("ask", question), list[Answer])
+        found = await _result(self._calls.call(SERVERS, "ask", question))
+        return msgspec.convert(found, list[Answer])
 
     async def resolve(
         self, client: int, path: str, method: str, params: Any, session: Session | None = None
     ) -> Any:
         question = {"path": path} if session is None else _request_fields(session, path)
         question |= {"client": client, "method": method, "params": params}
-        return await self._call("resolve", question)
+        return await _result(self._calls.call(SERVERS, "resolve", question))
 
-    async def _call(self, function: str, question: dict[str, Any]) -> Any:
-        try:
-            return await self._calls.call(MODULE, function, question)
-        except NvimError as error:
-            raise ToolError(str(error)) from error
+
+class NvimDocuments:
+    """Implementation of `Documents`."""
+
+    def __init__(self, bridge: Bridge, calls: AsyncCalls) -> None:
+        self._bridge = bridge
+        self._calls = calls
+
+    async def loaded(self) -> Mapping[str, Document]:
+        found = await _result(self._bridge.call(DOCUMENTS, "loaded"))
+        return msgspec.convert(found, dict[str, Document])
+
+    async def diagnostics(self, path: str, first: int, last: int) -> Sequence[Any]:
+        asked = self._bridge.call(DOCUMENTS, "diagnostics", path, first, last)
+        found: list[Any] = await _result(asked)
+        return found
+
+    async def formatters(self, session: Session, path: str) -> Formatters:
+        asked = self._calls.call(DOCUMENTS, "formatters", _request_fields(session, path))
+        return msgspec.convert(await _result(asked), Formatters)
+
+    async def format(
+        self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
+    ) -> Formatted:
+        question = _to_format(session, path, lines, rows)
+        found = await _result(self._calls.call(DOCUMENTS, "format", question))
+        return msgspec.convert(found, Formatted)
+
+    async def format_by_options(
+        self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
+    ) -> Formatted:
+        question = _to_format(session, path, lines, rows)
+        found = await _result(self._calls.call(FORMATTING, "by_options", question))
+        return msgspec.convert(found, Formatted)
+
+    async def run(
+        self, session: Session, client: int, path: str, command: Mapping[str, Any]
+    ) -> Sequence[Any]:
+        question = _request_fields(session, path) | {"client": client, "command": dict(command)}
+        found: list[Any] = await _result(self._calls.call(COMMANDS, "run", question))
+        return found
+
+
+async def _result(asked: Awaitable[Any]) -> Any:
+    """Return an answer of Neovim. Raise ToolError with its message if it is an error."""
+    try:
+        return await asked
+    except NvimError as error:
+        raise ToolError(str(error)) from error
 
 
 def _request_fields(session: Session, path: str | None) -> dict[str, Any]:
@@ -75,3 +120,10 @@ def _request_fields(session: Session, path: str | None) -> dict[str, Any]:
         return {"roots": [os.path.realpath(root) for root in session.roots]}
     inside = below(path, session.roots) is not None
     return {"path": path, "session": session.n} if inside else {"path": path}
+
+
+def _to_format(
+    session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
+) -> dict[str, Any]:
+    question = _request_fields(session, path) | {"lines": list(lines)}
+    return question if rows is None else question | {"range": list(rows)}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.transcript.context_blocks import restore_blocks
+from acp_nvim.session.transcript.messages import restore_blocks
 from tests.support.json_chat import JsonChat
 
 CONTEXT = '\n<context ref="file:///w/a.txt">\none\n<b>two</b>\n</context>'

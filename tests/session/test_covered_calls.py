@@ -8,7 +8,7 @@ import pytest
 
 from acp_nvim.protocol import schema
 from acp_nvim.session import snapshot, state
-from acp_nvim.session.questions import covered, permissions
+from acp_nvim.session.questions import permissions
 from acp_nvim.session.questions.decisions import Decision, Outcome
 from acp_nvim.session.questions.questions import permission_decision
 from tests.support.json_chat import JsonChat
@@ -41,7 +41,7 @@ def ask(chat: JsonChat, **fields: Any) -> Decision:
     shown = permissions.shown_at(chat.session, call)
     number = len(chat.session.tool_calls)
     decision = permission_decision(f"q{number}", call, request, shown)
-    decision.set_covered(lambda: covered.calls(chat.session, call))
+    decision.set_covered(lambda: permissions.covered_calls(chat.session, call))
     decision.judge()
     chat.session.ask(decision, shown)
     state.take_changes(chat.session)

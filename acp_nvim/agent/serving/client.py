@@ -236,9 +236,7 @@ class Client:
         if tool_call.meta and self._show_choices(session, params, tool_call, call):
             return
         decision = permission_decision(decision_id(), tool_call, params, shown)
-        from acp_nvim.session.questions import covered
-
-        decision.set_covered(partial(covered.calls, session, tool_call))
+        decision.set_covered(partial(permissions.covered_calls, session, tool_call))
         decision.set_judge(partial(self._judge, session, tool_call, decision))
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")

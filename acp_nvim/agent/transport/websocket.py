@@ -12,7 +12,11 @@ import asyncio
 import contextlib
 import logging
 import time
-from typing import Any, Final
+from collections.abc import Iterable
+from email.message import Message
+from http.cookiejar import CookieJar
+from typing import Any, Final, cast
+from urllib.request import Request
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import (
@@ -23,7 +27,7 @@ from websockets.exceptions import (
 )
 
 from acp_nvim import __version__, wording
-from acp_nvim.agent.transport import cookies, failures, tls
+from acp_nvim.agent.transport import failures, tls
 from acp_nvim.agent.transport.addresses import display_address, is_here
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.frame_splitter import FrameSplitter
@@ -70,7 +74,7 @@ class WebSocketTransport:
             self._socket = await self._handshake(url)
         except InvalidStatus as error:
             response = error.response
-            cookies.keep(self._address.cookies, url, response.headers.get_all("Set-Cookie"))
+            _keep_cookies(self._address.cookies, url, response.headers.get_all("Set-Cookie"))
             raise failures.status_error(url, response.status_code, response.headers) from error
         except InvalidMessage as error:
             raise _not_spoken(url, error, again=True) from error
@@ -80,13 +84,13 @@ class WebSocketTransport:
             raise _not_spoken(url, error, again=False) from error
         assert self._socket.response is not None
         headers = self._socket.response.headers.get_all("Set-Cookie")
-        cookies.keep(self._address.cookies, url, headers)
+        _keep_cookies(self._address.cookies, url, headers)
         work = (self._read(), self._write(), self._watch())
         self._tasks = [asyncio.create_task(one) for one in work]
 
     async def _handshake(self, url: str) -> ClientConnection:
         headers = dict(self._address.headers)
-        cookie = cookies.header(self._address.cookies, url)
+        cookie = _cookie_header(self._address.cookies, url)
         if cookie and not any(name.lower() == "cookie" for name in headers):
             headers["Cookie"] = cookie
         here, secure = is_here(url), url.lower().startswith("wss")
@@ -234,3 +238,34 @@ def _not_spoken(url: str, error: Exception, *, again: bool) -> TransportError:
     reason: Any = error.__cause__ or error
     text = wording.WHY_NOT_SPOKEN.format(url=display_address(url), reason=reason)
     return TransportError(text, again=again)
+
+
+# -- cookies of the handshake, in the jar that HTTP requests use too -------------------------------
+
+
+def _cookie_header(jar: CookieJar, url: str) -> str | None:
+    """Return the value of the header `Cookie` for a handshake, or None without cookies."""
+    request = _http_request(url)
+    jar.add_cookie_header(request)
+    return request.get_header("Cookie")
+
+
+def _keep_cookies(jar: CookieJar, url: str, values: Iterable[str]) -> None:
+    """Store the cookies of the received `Set-Cookie` headers."""
+    jar.extract_cookies(cast("Any", _CookieAnswer(values)), _http_request(url))
+
+
+def _http_request(url: str) -> Request:
+    return Request("http" + url[2:])  # ws -> http, wss -> https
+
+
+class _CookieAnswer:
+    """The part of a response that a cookie jar reads."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._message = Message()
+        for value in values:
+            self._message["Set-Cookie"] = value
+
+    def info(self) -> Message:
+        return self._message

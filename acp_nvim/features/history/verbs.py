@@ -5,22 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from acp_nvim import wording
 from acp_nvim.app import Host
-from acp_nvim.features.history import stored_lists
 from acp_nvim.features.history.statistics import statistics
 from acp_nvim.features.history.stored_chats import StoredChats
 from acp_nvim.host.exports import write_lines
 from acp_nvim.render.in_full import markdown_of
+from acp_nvim.render.text import one_line
 from acp_nvim.session.transcript.entries import Entry
 from acp_nvim.verbs import Args, verb
 
 if TYPE_CHECKING:
     from acp_nvim.history.search import StoredSession
 
+
 ACTIONS = ("open", "continue", "export", "delete")
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+DAYS: Final = 30
+"""Largest age in days that is not shown as a date."""
 
 
 @verb("history")
@@ -35,13 +39,13 @@ async def history(host: Host, args: Args) -> None:
         host.echo("info", message.format(words=words))
         return
     now = time.time()
-    items = [stored_lists.item(stored, cwd, now) for stored in found]
+    items = [_item(stored, cwd, now) for stored in found]
     at = await host.choose("History", items, "history")
     if at is None:
         return
     action = args.get("action")
     if action is None:
-        chosen = await host.choose(stored_lists.name(found[at]), ACTIONS, "history_action")
+        chosen = await host.choose(_title(found[at]), ACTIONS, "history_action")
         action = None if chosen is None else ACTIONS[chosen]
     if action is not None:
         await _run_action(host, found[at], str(action))
@@ -70,7 +74,7 @@ async def ask(host: Host, args: Args) -> None:
         cwd = str(args["cwd"])
         found = await host.transcripts.ask("search", str(args.get("search") or ""), cwd) or []
         now = time.time()
-        reply = [stored_lists.item(stored, cwd, now) for stored in found]
+        reply = [_item(stored, cwd, now) for stored in found]
     host.screen.push("reply", args["id"], reply)
 
 
@@ -93,7 +97,7 @@ async def last_chat(host: Host, args: Args) -> None:
     if last is None:
         host.echo("info", wording.NO_SESSION)
         return
-    items = [stored_lists.item(last, cwd, time.time())]
+    items = [_item(last, cwd, time.time())]
     if await host.choose(wording.LAST_CHAT, items, "last_chat") is not None:
         await host.transcripts.open(last)
 
@@ -106,7 +110,7 @@ async def _run_action(host: Host, stored: StoredSession, action: str) -> None:
         prompts = await host.transcripts.ask("own_prompts", stored.id)
         chats.history.delete(stored.id, uid)
         host.screen.push("forget_prompts", prompts or [])
-        host.echo("info", wording.HISTORY_DELETED.format(session=stored_lists.name(stored)))
+        host.echo("info", wording.HISTORY_DELETED.format(session=_title(stored)))
         return
     if action == "open":
         await chats.open(stored)
@@ -140,3 +144,60 @@ async def _export(host: Host, stored: StoredSession, entries: Sequence[Entry]) -
 
 def _path(host: Host, name: str) -> Path:
     return Path(host.session_list.cwd) / Path(name).expanduser()
+
+
+# -- stored sessions as lines of a list ------------------------------------------------------------
+
+
+def _title(stored: StoredSession) -> str:
+    """Return the title of a session."""
+    return one_line(stored.title, 100) or f"untitled {stored.id}"
+
+
+def _label(stored: StoredSession, cwd: str, now: float) -> str:
+    """Return the line of a session in a list: title, agent, directory, age and matching line."""
+    facts = [stored.agent, _place(stored.cwd, cwd), _age(now - stored.updated, stored.updated)]
+    line = one_line(stored.line, 120)
+    known = _title(stored)
+    match = f"  {line}" if line and line not in known else ""
+    return f"{known}  ({', '.join(fact for fact in facts if fact)}){match}"
+
+
+def _age(seconds: float, then: float) -> str:
+    """Return an age as a text. It may be negative if the clock was set back."""
+    if seconds < MINUTE:
+        return "now"
+    if seconds < HOUR:
+        return f"{seconds // MINUTE:.0f} min ago"
+    if seconds < DAY:
+        return f"{seconds // HOUR:.0f} h ago"
+    if seconds < DAYS * DAY:
+        return f"{seconds // DAY:.0f} d ago"
+    return time.strftime("%Y-%m-%d", time.localtime(then))
+
+
+def _place(path: str, cwd: str) -> str:
+    """Return a directory for display, or an empty text for the current one."""
+    home = str(Path.home())
+    if path == cwd:
+        return ""
+    return "~" + path[len(home) :] if path.startswith(home + "/") else path
+
+
+def _item(stored: StoredSession, cwd: str, now: float) -> dict[str, Any]:
+    """Return a session for Lua: `{id, label, title, agent, cwd, updated, line, preview}`."""
+    return {
+        "id": stored.id,
+        "label": _label(stored, cwd, now),
+        "title": _title(stored),
+        "agent": stored.agent,
+        "cwd": stored.cwd,
+        "updated": stored.updated,
+        "line": stored.line,
+        "preview": [
+            f"{_title(stored)}  ({stored.agent})",
+            f"{stored.cwd}  {time.strftime('%Y-%m-%d %H:%M', time.localtime(stored.updated))}",
+            "",
+            *stored.excerpt.split("\n"),
+        ],
+    }

@@ -1,9 +1,12 @@
-"""Verbs of the prompt library."""
+"""Verbs of the prompt library: consent to prompts of projects, and conflicts of files."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 from anyio import to_thread
@@ -12,11 +15,16 @@ from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.serving.consent import Consent, Project, QuestionTexts
 from acp_nvim.app import Host
-from acp_nvim.features.library import conflict_base
+from acp_nvim.files.checkpoints import private_git
+from acp_nvim.files.checkpoints.private_git import ANY, GitError, PrivateGit
+from acp_nvim.files.checkpoints.store import StoreError
 from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.session.questions.decisions import Option
 from acp_nvim.verbs import Args, verb
 
+TIMEOUT_S: Final = 10.0
+_NAMES: Final = {2: "ours", 1: "base", 3: "theirs"}
+"""Stages of a conflict in the order of `git merge-file`, with their names."""
 WORDS: Final = QuestionTexts(
     wording.SEND_PROJECT_PROMPT,
     (
@@ -73,6 +81,50 @@ def _conversation(host: Host, cwd: str) -> Conversation:
 async def conflicts(host: Host, args: Args) -> None:
     """Reply with the conflicts that git has recorded for a file, each with its base."""
     found = await to_thread.run_sync(
-        conflict_base.conflicts, str(args["path"]), agent_environment(), abandon_on_cancel=True
+        _merge_conflicts, str(args["path"]), agent_environment(), abandon_on_cancel=True
     )
     host.screen.push("reply", args["id"], found)
+
+
+def _merge_conflicts(path: str, env: Mapping[str, str]) -> str:
+    """Return the conflicts of a file in git's diff3 style.
+
+    The text is empty without a repository, or if git has not recorded a conflict of the file. No
+    program that a repository configures is run.
+    """
+    try:
+        repository = private_git.find(str(Path(path).parent), env, TIMEOUT_S)
+        with tempfile.TemporaryDirectory(prefix="acp-") as home:
+            git = PrivateGit(repository, Path(home), env, Path(home, "index"), TIMEOUT_S)
+            git.copy_index()
+            name = os.path.relpath(os.path.realpath(path), repository.top)
+            return _merge_file(git, name.replace(os.sep, "/"), Path(home))
+    except (StoreError, OSError):
+        return ""
+
+
+def _merge_file(git: PrivateGit, name: str, home: Path) -> str:
+    files: list[str] = []
+    for stage, label in _NAMES.items():
+        try:
+            content = git.run(["cat-file", "blob", f":{stage}:{name}"])
+        except GitError:
+            if stage != 1:  # without a base, both sides have added the file
+                return ""
+            content = b""
+        file = home / label
+        file.write_bytes(content)
+        files.append(str(file))
+    labels = [part for label in _NAMES.values() for part in ("-L", label)]
+    merged = git.run(["merge-file", "-p", "--diff3", *labels, *files], fine=ANY)
+    return "".join(_blocks(merged.decode(errors="replace")))
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Yield the lines from the markers of each conflict."""
+    is_inside = False
+    for line in text.splitlines(keepends=True):
+        is_inside = is_inside or line.startswith("<<<<<<< ours")
+        if is_inside:
+            yield line
+        is_inside = is_inside and not line.startswith(">>>>>>> theirs")

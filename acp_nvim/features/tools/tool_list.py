@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from acp_nvim.app import Host
-from acp_nvim.nvim.documents import NvimDocuments
-from acp_nvim.nvim.language_servers import NvimLanguageServers
+from acp_nvim.nvim.language_servers import NvimDocuments, NvimLanguageServers
 from acp_nvim.tools.asking.read_file import read_tool
 from acp_nvim.tools.asking.reading import reading_tools
 from acp_nvim.tools.asking.searcher import ProgramSearcher

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
+import msgspec
 from anyio import to_thread
 
 from acp_nvim import wording
 from acp_nvim.agent.observers import TurnStart
-from acp_nvim.edits.text import Text
-from acp_nvim.files.buffers.unsaved_diff import SentText, UnsavedFile, unsaved_files
+from acp_nvim.edits import unified
+from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.files.bytes import disk, guard, key_files
+from acp_nvim.files.bytes.file_format import FILEENCODINGS, FILEFORMATS, clean
+from acp_nvim.files.bytes.paths import Place, below, place
+from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.ports import FileOptions
 from acp_nvim.session.calls.named_files import named_files
 from acp_nvim.session.calls.own_tools import own_tool
@@ -21,6 +27,11 @@ from acp_nvim.session.session import Session
 
 NAME: Final = "unsaved"
 """Name of the variable that is attached to the prompt."""
+LARGEST: Final = 100_000
+"""Maximum number of characters of a file's diff.
+
+If it is longer, only the name of the file is sent.
+"""
 HEAD: Final = "Unsaved changes in the user's editor; the files on disk are without them:"
 
 
@@ -137,7 +148,7 @@ class UnsavedChanges:
         if not texts and not sent:
             return []
         scope = session.cwd, session.roots, self._options()
-        return await to_thread.run_sync(unsaved_files, texts, sent, *scope)
+        return await to_thread.run_sync(_unsaved_files, texts, sent, *scope)
 
     async def _choice(self, names: Sequence[str]) -> Any:
         """Ask the user what to do with unsaved changes. A dismissed question means `ignore`."""
@@ -180,3 +191,83 @@ def _has_diff(prompt: Prompt) -> bool:
 
 def _is_ours(item: object) -> bool:
     return isinstance(item, Variable) and item.name == NAME
+
+
+# -- unsaved text as diffs; each change is sent once -----------------------------------------------
+
+
+class SentText(msgspec.Struct, frozen=True):
+    """State of a file as sent to an agent: its unsaved text, and the text on disk at that time."""
+
+    text: Text
+    saved: Text
+
+
+class UnsavedFile(msgspec.Struct, frozen=True):
+    """A file whose unsaved text the agent does not know."""
+
+    path: str
+    name: str
+    """Path relative to the session's directory."""
+    patch: str
+    sent: SentText | None
+    """Knowledge of the agent after this is sent; None if the file is again as on disk."""
+
+
+def _unsaved_files(
+    texts: Mapping[str, Text],
+    told: Mapping[str, SentText],
+    cwd: str,
+    roots: Sequence[str],
+    options: FileOptions,
+) -> list[UnsavedFile]:
+    """Return the changes of unsaved ``texts`` (by path) to send to an agent that knows ``told``.
+
+    Leave out secrets, and files outside of the session's directories. This call blocks.
+    """
+    found: list[UnsavedFile] = []
+    for where in _places(texts, roots, options):
+        text = clean(texts[where.path])
+        saved = _text_on_disk(where, options)
+        if saved is None or key_files.is_secret(where, text, str(text), whole=True):
+            continue
+        before = told.get(where.path)
+        known = before.text if before is not None and before.saved == saved else saved
+        found += _file(where, cwd, known, text, SentText(text, saved))
+    for path in told.keys() - texts.keys():
+        saved = _text_on_disk(place(path), options)
+        if saved is not None:
+            found += _file(place(path), cwd, told[path].text, saved, None)
+    return found
+
+
+def _places(
+    texts: Mapping[str, Text], roots: Sequence[str], options: FileOptions
+) -> Iterator[Place]:
+    for path in sorted(texts):
+        with suppress(Refusal):
+            where = place(path)
+            inside = below(where.real, roots)
+            if inside is not None and guard.by_name(where, inside, "read", options) is None:
+                yield where
+
+
+def _text_on_disk(where: Place, options: FileOptions) -> Text | None:
+    """Return the text on disk, empty if there is no file; None if the file is not text."""
+    try:
+        stored = disk.read_decoded(where, options.message_bytes, FILEENCODINGS, FILEFORMATS)
+    except Refusal:
+        return None
+    return EMPTY if stored is None else stored.text
+
+
+def _file(
+    where: Place, cwd: str, known: Text, text: Text, told: SentText | None
+) -> Iterator[UnsavedFile]:
+    inside = below(where.real, [cwd]) is not None
+    name = os.path.relpath(where.real, os.path.realpath(cwd)) if inside else where.real
+    patch = unified.patch(name, known, text)
+    if len(patch) > LARGEST:
+        patch = f"{name}: changed, too long to show ({len(text.lines)} lines)\n"
+    if patch or told is None:
+        yield UnsavedFile(where.path, name, patch, told)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -11,20 +13,28 @@ from anyio import to_thread
 
 from acp_nvim import wording
 from acp_nvim.edits.agent_bases import ChangeKind
+from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.edits.unified import unified_rows
+from acp_nvim.files.bytes.file_format import BinaryError, decode
+from acp_nvim.files.bytes.nofollow import spot
 from acp_nvim.files.changes.disk_changes import DiskChanges
-from acp_nvim.files.checkpoints import checkpoint_diff
 from acp_nvim.files.checkpoints.agent_changes import Content
-from acp_nvim.files.checkpoints.checkpoints import Checkpoint
+from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Plan
 from acp_nvim.files.checkpoints.prompt_checkpoints import PromptCheckpoints
 from acp_nvim.files.checkpoints.restore import Choice, Restoring, choose, expected_changes, question
 from acp_nvim.files.checkpoints.store import StoreError, names
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession, BusyError, Claim
 from acp_nvim.files.review.live_texts import LiveTexts
+from acp_nvim.render.text import display_path, visible
 
 ANSWERS: Final = (wording.OPTION_RESTORE_TOO, wording.OPTION_KEEP)
+MOST: Final = 2 * 1024 * 1024
+"""Maximum number of bytes for a comparison by lines."""
 Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
 """Asks a question with these answers; returns the index of the chosen one."""
+Side = bytes | Text | None
+"""A file at one time; None if there was none. A text is that of its buffer."""
 
 
 class Rewind:
@@ -74,9 +84,7 @@ class Rewind:
         await self._disk.scan(session.roots)
         present = await self._prompts.present(session, n, "")
         plan = await self._checkpoints.plan(session.n, checkpoint, present.trees)
-        found = await to_thread.run_sync(
-            checkpoint_diff.rows, checkpoint, present, plan, session.cwd
-        )
+        found = await to_thread.run_sync(_diff_rows, checkpoint, present, plan, session.cwd)
         return found or [wording.UNCHANGED.format(n=n)]
 
     async def _line(
@@ -209,3 +217,67 @@ def _files_not_asked_about(
         for path in choice.shared
         if path not in spared and (path not in agreed or agreed[path] != choice.contents[path])
     ]
+
+
+# -- changes of files since a checkpoint -----------------------------------------------------------
+
+
+def _diff_rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str) -> list[str]:
+    """Return the diff from ``checkpoint`` to ``present``; ``plan`` is that of a restore.
+
+    This call blocks.
+    """
+    then: dict[str, Side] = {
+        step.target.path: step.target.data for step in plan.steps if step.target.mode
+    }
+    then.update(plan.touched)
+    then.update(checkpoint.unsaved)
+    found: list[str] = []
+    for path in sorted(then.keys() | present.unsaved.keys()):
+        now = present.unsaved[path] if path in present.unsaved else _read(path)
+        found += _file(display_path(path, cwd), then[path] if path in then else _read(path), now)
+    lost = [f"{display_path(it.target.path, cwd)}: {it.why_not}" for it in plan.steps if it.why_not]
+    return [*(f"# {visible(reason)}" for reason in (*plan.reasons, *lost)), *found]
+
+
+def _read(path: str) -> Side:
+    try:
+        with spot(path) as at:
+            info = at.info()
+            if info is not None and stat.S_ISLNK(info.st_mode):
+                return os.fsencode(os.readlink(at.name, dir_fd=at.folder))
+            with at.open() as file:
+                return file.read()
+    except OSError:
+        return None
+
+
+def _file(name: str, old: Side, new: Side) -> list[str]:
+    """Return the diff of one file; nothing if it is unchanged."""
+    if old == new:
+        return []
+    try:
+        lines = unified_rows(_text(old), _text(new))
+    except BinaryError:
+        lines = [f"Binary files differ: {_size(old)}, now {_size(new)}"]
+    if not lines and (old is None) == (new is None):
+        return []
+    before = "/dev/null" if old is None else f"a/{name}"
+    after = "/dev/null" if new is None else f"b/{name}"
+    return [f"diff {name}", f"--- {before}", f"+++ {after}", *map(visible, lines), ""]
+
+
+def _text(side: Side) -> Text:
+    if side is None:
+        return EMPTY
+    if isinstance(side, Text):
+        return side
+    if len(side) > MOST:
+        raise BinaryError("too large")
+    return decode(side).text
+
+
+def _size(side: Side) -> str:
+    if side is None:
+        return "none"
+    return f"{len(side if isinstance(side, bytes) else str(side).encode())} bytes"

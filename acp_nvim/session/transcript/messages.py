@@ -4,15 +4,20 @@ v2/prompt-lifecycle).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from msgspec import UNSET
 
+from acp_nvim.patterns import late
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session import turns
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message, Part, Role
+
+_CONTEXT = late(r'\n?<context ref="([^"\n]+)">\n(.*?)\n</context>(?:\n|\Z)', re.DOTALL)
+"""An embedded resource that an agent returns as text."""
 
 
 def part(content: Any) -> Part:
@@ -28,8 +33,6 @@ def blocks_as_sent(content: Any) -> Iterable[Any]:
     """Return a block of the user as the blocks that were sent."""
     if content.__class__ is not schema.TextContent or "<context ref=" not in content.text:
         return [content]
-    from acp_nvim.session.transcript.context_blocks import restore_blocks
-
     return restore_blocks(content)
 
 
@@ -174,3 +177,15 @@ def _is_prompt(session: Session, message_id: str, parts: Sequence[Part]) -> bool
         return False
     turns.name_prompt(session, message_id)
     return True
+
+
+def restore_blocks(content: schema.TextContent) -> Iterator[Any]:
+    """Yield the blocks of a replayed prompt, each `<context ref=…>` as an embedded resource."""
+    text, at = content.text, 0
+    for found in _CONTEXT.finditer(text):
+        if before := text[at : found.start()]:
+            yield schema.TextContent(before, content.annotations)
+        yield schema.EmbeddedResource(schema.TextResourceContents(found[2], found[1]))
+        at = found.end()
+    if at < len(text):
+        yield schema.TextContent(text[at:], content.annotations)
