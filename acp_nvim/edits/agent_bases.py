@@ -40,7 +40,7 @@ from msgspec import UNSET, UnsetType
 
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.merge import overlaid
-from acp_nvim.edits.text import EMPTY, Text, digest, from_lines, rows, size
+from acp_nvim.edits.text import EMPTY, Text, from_lines, rows, size
 
 MAX_BYTES = 64 * 1024 * 1024
 """Maximum number of bytes of texts, of all sessions together."""
@@ -230,8 +230,8 @@ class AgentBases:
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_digests: int = MAX_DIGESTS) -> None:
         self._files: dict[str, dict[str, Belief]] = {}
-        self._used: OrderedDict[tuple[str, str], None] = OrderedDict()
-        """Sessions and paths of all beliefs, the least recently used first."""
+        self._sizes: OrderedDict[tuple[str, str], int] = OrderedDict()
+        """Sizes of all beliefs by session and path, the least recently used first."""
         self._digests: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._present: dict[str, Text | None] = {}
         """Present texts of the files, as far as known."""
@@ -278,14 +278,14 @@ class AgentBases:
         known = self._digests.get((session, path))
         if last is not None or known is None:
             return last
-        found = next((text for text in present if digest(text) == known), None)
+        found = next((text for text in present if text.digest == known), None)
         if found is None:
             return Stale("the file has changed since it was read, and what it held is not kept")
         return found
 
     def forget(self, session: str) -> None:
         """Drop the beliefs of a session."""
-        for key in [key for key in self._used if key[0] == session]:
+        for key in [key for key in self._sizes if key[0] == session]:
             self._drop(key)
         for key in [key for key in self._digests if key[0] == session]:
             del self._digests[key]
@@ -355,7 +355,7 @@ class AgentBases:
         """Update bases of which only the digest is held, if the whole text changed."""
         if after is not None and (before is None or kind is not ChangeKind.DECIDED):
             return
-        known = digest(before) if before is not None and self._digests else None
+        known = before.digest if before is not None and self._digests else None
         for session, name in [key for key in self._digests if key[1] == path]:
             if after is None or self._digests[session, name] == known:
                 base = EMPTY if after is None else after
@@ -366,7 +366,7 @@ class AgentBases:
     def _belief(self, session: str, path: str) -> Belief | None:
         found = self._files.get(path, {}).get(session)
         if found is not None:
-            self._used.move_to_end((session, path))
+            self._sizes.move_to_end((session, path))
         return found
 
     def _set(self, session: str, path: str, belief: Belief) -> None:
@@ -374,13 +374,13 @@ class AgentBases:
         self._drop(key, keep=True)
         self._digests.pop(key, None)
         self._files.setdefault(path, {})[session] = belief
-        self._used[key] = None
-        self._bytes += belief.size
+        self._sizes[key] = belief.size
+        self._bytes += self._sizes[key]
         while self._bytes > self._max_bytes:
-            oldest = next(iter(self._used))
+            oldest = next(iter(self._sizes))
             dropped = self._files[oldest[1]][oldest[0]]
             self._drop(oldest)
-            self._digests[oldest] = digest(dropped.base)
+            self._digests[oldest] = dropped.base.digest
         while len(self._digests) > self._max_digests:
             self._digests.popitem(last=False)
 
@@ -390,8 +390,7 @@ class AgentBases:
         known = self._files.get(path, {}).pop(session, None)
         if known is None:
             return
-        self._bytes -= known.size
-        del self._used[key]
+        self._bytes -= self._sizes.pop(key)
         if not self._files[path] and not keep:
             del self._files[path]
             self._present.pop(path, None)

@@ -39,8 +39,9 @@ class DiskEntries:
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
-    def get(self, path: str) -> Pending | None:
-        return self._entries.get(path)
+    def get(self, path: str, default: Pending | None = None) -> Pending | None:
+        """Return an entry; ``default`` if buffer and file have the same one."""
+        return self._entries.get(path, default)
 
     def all(self) -> dict[str, Pending | None]:
         """Return all entries by path."""

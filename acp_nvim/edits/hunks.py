@@ -129,25 +129,29 @@ class _Matcher:
             if a == len(self.old) or b == len(self.new):
                 return
             near = self._near(a, b)
-            if near is None and (anchors := self._far_anchors(a, b)):
+            if near is not None:  # the nearest rows, so no line before them is equal
+                yield from self._inside(a, near[0], b, near[1], 0)
+            elif anchors := self._far_anchors(a, b):
                 near = anchors[-1]
                 yield from self._blocks_at(anchors[:-1], a, near[0], b, near[1], 0)
             else:
-                i, j = near or (len(self.old), len(self.new))
-                yield from self._gap(a, i, b, j, 0)
-            if near is None:
+                yield from self._gap(a, len(self.old), b, len(self.new), 0)
                 return
             a, b = near
 
     def _near(self, a: int, b: int) -> Pair | None:
-        """Return the nearest rows from which `RESYNC` lines (or all left) are equal again."""
+        """Return the nearest rows from which `RESYNC` lines are equal again.
+
+        Fewer lines are enough if both texts end with them.
+        """
         old, new = self.old, self.new
         for both in range(1, NEAR + 1):
             for i in range(a, min(a + both, len(old)) + 1):
                 j = b + both - (i - a)
                 if j < len(new) and i < len(old) and old[i] == new[j]:
                     lines = old[i : i + RESYNC]
-                    if lines == new[j : j + RESYNC] and self._is_long_enough(i, j, len(lines)):
+                    is_end = i + len(lines) == len(old) and j + len(lines) == len(new)
+                    if lines == new[j : j + RESYNC] and (len(lines) == RESYNC or is_end):
                         return i, j
         return None
 
@@ -169,25 +173,17 @@ class _Matcher:
         """Return the number of equal lines at the end of both texts, after rows ``a`` and ``b``."""
         return self._backward(a, len(self.old), b, len(self.new))
 
-    def _is_long_enough(self, i: int, j: int, length: int) -> bool:
-        """Return whether so many equal lines suffice.
-
-        Fewer than `RESYNC` do only at the end of both texts.
-        """
-        return length == RESYNC or (i + length == len(self.old) and j + length == len(self.new))
-
     def _gap(
         self, a: int, a_end: int, b: int, b_end: int, depth: int
     ) -> Iterator[tuple[int, int, int]]:
-        """Yield blocks of old rows [a, a_end) and new rows [b, b_end)."""
+        """Yield blocks of a gap: old rows [a, a_end) and new rows [b, b_end)."""
         head = self._forward(a, a_end, b, b_end)
         if head:
             yield a, b, head
         a, b = a + head, b + head
         tail = self._backward(a, a_end, b, b_end)
         a_last, b_last = a_end - tail, b_end - tail
-        if a < a_last and b < b_last and (a_last - a > 1 or b_last - b > 1):
-            yield from self._middle(a, a_last, b, b_last, depth)
+        yield from self._inside(a, a_last, b, b_last, depth)
         if tail:
             yield a_last, b_last, tail
 
@@ -218,9 +214,12 @@ class _Matcher:
             row -= 1
         return a_end - row
 
-    def _middle(
+    def _inside(
         self, a: int, a_end: int, b: int, b_end: int, depth: int
     ) -> Iterator[tuple[int, int, int]]:
+        """Yield blocks of a gap without equal lines at its ends."""
+        if a == a_end or b == b_end or (a_end - a == 1 and b_end - b == 1):
+            return
         anchors = self._anchors(a, a_end, b, b_end) if depth < MAX_DEPTH else []
         if not anchors:
             yield from self._search(a, a_end, b, b_end)

@@ -15,13 +15,7 @@ from acp_nvim import wording
 from acp_nvim.edits.carry import Carried, carry, exchange, split_parked, together
 from acp_nvim.edits.disk_entries import DiskEntries, is_nearer
 from acp_nvim.edits.merge import Conflict, merge
-from acp_nvim.edits.pending import (
-    FileEdits,
-    Parked,
-    Pending,
-    Reject,
-    Restoration,
-)
+from acp_nvim.edits.pending import FileEdits, ParkedEdits, Pending, Reject, Restoration
 from acp_nvim.edits.undo_history import UndoHistory
 
 if TYPE_CHECKING:
@@ -43,9 +37,9 @@ class Ledger:
         self._files: dict[str, Pending] = {}
         self._rejects: list[list[Reject]] = []
         self._undo_history = UndoHistory()
-        self._settled: dict[str, Pending] = {}
+        self._undo_entries: dict[str, Pending] = {}
         """Files of the undo history without pending edits."""
-        self._parked: dict[str, tuple[Parked, ...]] = {}
+        self._parked: dict[str, tuple[ParkedEdits, ...]] = {}
         self.disk_entries = DiskEntries()
         """Entries of files whose buffers have unsaved changes."""
         self._before_unpublished: dict[str, Pending] = {}
@@ -67,7 +61,7 @@ class Ledger:
         history: dict[str, list[Pending]] = {}
         for before in self._undo_history.entries:
             history.setdefault(before.path, []).append(before)
-        known = (*self._files, *self._settled, *history, *self._parked, *self.disk_entries)
+        known = (*self._files, *self._undo_entries, *history, *self._parked, *self.disk_entries)
         paths = dict.fromkeys(known)
         return {path: self._edits_of(path, history.get(path, [])) for path in paths}
 
@@ -85,12 +79,12 @@ class Ledger:
         entry, on_disk = self._entry_to_publish(path), self.disk_entry(path)
         if on_disk is not None and on_disk is not entry and on_disk not in history:
             history = [*history, on_disk]
-        settled = self._settled.get(path) if history else None
-        return FileEdits(entry, settled, tuple(history), self._parked.get(path, ()))
+        undo_entry = self._undo_entries.get(path) if history else None
+        return FileEdits(entry, undo_entry, tuple(history), self._parked.get(path, ()))
 
     def disk_entry(self, path: str) -> Pending | None:
         """Return the entry of the file on disk."""
-        return self.disk_entries.get(path) if path in self.disk_entries else self._files.get(path)
+        return self.disk_entries.get(path, self._files.get(path))
 
     def _entry_to_publish(self, path: str) -> Pending | None:
         """Return the entry for other processes: that of the file, with unsaved writes of agents."""
@@ -103,9 +97,9 @@ class Ledger:
             self._files.pop(path, None)
         else:
             self._files[path] = edits.entry
-        self._settled.pop(path, None)
-        if edits.settled is not None and edits.entry is None:
-            self._settled[path] = edits.settled
+        self._undo_entries.pop(path, None)
+        if edits.undo_entry is not None and edits.entry is None:
+            self._undo_entries[path] = edits.undo_entry
         self._undo_history.replace_file(path, edits.history)
         self._before_unpublished.pop(path, None)
         self._parked.pop(path, None)
@@ -123,9 +117,11 @@ class Ledger:
 
     def mark_published(self, path: str, entry: Pending | None) -> None:
         """Record that other processes have this entry of the file."""
+        if path not in self._before_unpublished:
+            return
         if self._entry_to_publish(path) is entry:
-            self._before_unpublished.pop(path, None)
-        elif entry is not None and path in self._before_unpublished:
+            del self._before_unpublished[path]
+        elif entry is not None:
             self._before_unpublished[path] = entry
 
     @property
@@ -174,7 +170,7 @@ class Ledger:
 
     # Parked edits
 
-    def parked(self, path: str | None = None) -> dict[str, tuple[Parked, ...]]:
+    def parked(self, path: str | None = None) -> dict[str, tuple[ParkedEdits, ...]]:
         """Return the parked edits of a file, or of all files, by path."""
         if path is None:
             return dict(self._parked)
@@ -200,7 +196,7 @@ class Ledger:
                 self._put(result.entry)
             if result.lost is not None:
                 is_parked = True
-                parked = (*self._parked.get(path, ()), Parked(result.lost, branch, time))
+                parked = (*self._parked.get(path, ()), ParkedEdits(result.lost, branch, time))
                 self._parked[path] = parked[-MAX_PARKED:]
         else:
             self.record_user_edit(path, now)
@@ -216,7 +212,7 @@ class Ledger:
 
     def unpark(self, path: str, now: Text | None) -> None:
         """Make those parked edits pending again that this text of the file contains."""
-        still_parked: list[Parked] = []
+        still_parked: list[ParkedEdits] = []
         for parked in self._parked.pop(path, ()):
             unparked, rest = split_parked(parked.entry, now)
             entry = self._files.get(path)
@@ -262,7 +258,7 @@ class Ledger:
 
     def tracked_entry(self, path: str) -> Pending | None:
         """Return the entry of a file with pending hunks, or with hunks that an undo may restore."""
-        return self._files.get(path) or self._settled.get(path)
+        return self._files.get(path) or self._undo_entries.get(path)
 
     def record_user_edit(self, path: str, after: Text | None) -> None:
         """Enter a change of the live text by the user; None: a deletion, which decides the edits.
@@ -276,7 +272,7 @@ class Ledger:
             return
         if after is None:
             self._files.pop(path, None)
-            self._settled.pop(path, None)
+            self._undo_entries.pop(path, None)
             return
         if after == entry.live:
             return  # does not end the run of the user's changes either
@@ -425,7 +421,7 @@ class Ledger:
             self.reinstate(path, live, entry)
             return
         self._files.pop(path, None)
-        self._settled.pop(path, None)
+        self._undo_entries.pop(path, None)
 
     # Decisions
 
@@ -512,7 +508,7 @@ class Ledger:
         self._put(remaining)
 
     def _put(self, entry: Pending) -> None:
-        self._settled.pop(entry.path, None)
+        self._undo_entries.pop(entry.path, None)
         if entry.is_settled:
             self._drop(entry.path, entry.live)
         else:
@@ -523,9 +519,9 @@ class Ledger:
         self._files.pop(path, None)
         undoable = self._undo_history.paths() | set(self.disk_entries)
         if path in undoable and live is not None:
-            self._settled[path] = Pending(path, live, live, live)
-        for forgotten in self._settled.keys() - undoable:
-            del self._settled[forgotten]
+            self._undo_entries[path] = Pending(path, live, live, live)
+        for forgotten in self._undo_entries.keys() - undoable:
+            del self._undo_entries[forgotten]
 
     def _sync(self, path: str, live: Text | None) -> Pending | None:
         """Enter unreported edits of the user, and return the entry."""

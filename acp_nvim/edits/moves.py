@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from acp_nvim.edits.text import EMPTY, digest
+from acp_nvim.edits.text import EMPTY
 
 if TYPE_CHECKING:
     from acp_nvim.edits.pending import Pending
@@ -54,7 +54,7 @@ class Moves:
         return None
 
     def _on_created(self, path: str, text: Text) -> Move | None:
-        name = digest(text)
+        name = text.digest
         old = _likely_path(path, [other for other, gone in self._gone.items() if gone.name == name])
         if old is not None:
             return Move(old, path, text, self._gone.pop(old).was)
@@ -64,7 +64,7 @@ class Moves:
         return None
 
     def _on_removed(self, path: str, text: Text, was: Pending | None) -> Move | None:
-        name = digest(text)
+        name = text.digest
         new = _likely_path(path, [other for other, came in self._came.items() if came == name])
         if new is not None:
             del self._came[new]

@@ -99,23 +99,24 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
         If only the final newline differs, a hunk replaces the last line by itself.
         """
-        return [_without_mark(hunk) for hunk in self._marked]
+        last = self._marked[-1:]
+        if last and last[0].lines and last[0].lines[-1].endswith("\n"):
+            lines = (*last[0].lines[:-1], last[0].lines[-1][:-1])
+            return [*self._marked[:-1], msgspec.structs.replace(last[0], lines=lines)]
+        return self._marked
 
     @cached_property
     def _marked(self) -> list[Hunk]:
-        """Return the hunks over keys, which include final newlines."""
+        """Return the hunks over `text.keys`. Only the last line of the last one can be marked."""
         return diff(keys(self.base), keys(self.live))
 
     def removed_lines(self, hunk: Hunk) -> tuple[str, ...]:
         """Return the lines of the base that a hunk replaces."""
         return self.base.lines[hunk.start : hunk.end] if self.base else ()
 
+    @cached_property
     def summary(self) -> Summary:
         """Return the counts; for a conflict without hunks, those between both sides."""
-        return self._counts
-
-    @cached_property
-    def _counts(self) -> Summary:
         base, live, hunks = self.base, self.live, self._marked
         if self.is_conflict and not hunks:
             base, live = self.live, self.theirs
@@ -228,8 +229,10 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return [hunk for hunk in self.hunks if not touched(hunk)]
 
     def _select(self, chosen: Collection[Hunk]) -> list[Hunk]:
+        """Return these hunks over keys."""
         wanted = set(chosen)
-        return [hunk for hunk in self._marked if _without_mark(hunk) in wanted]
+        both = zip(self._marked, self.hunks, strict=True)
+        return [marked for marked, hunk in both if hunk in wanted]
 
 
 class Reject(msgspec.Struct, frozen=True):
@@ -240,7 +243,7 @@ class Reject(msgspec.Struct, frozen=True):
     steps: list[Restoration]
 
 
-class Parked(msgspec.Struct, frozen=True):
+class ParkedEdits(msgspec.Struct, frozen=True):
     """Edits that the file lacks since git or another program replaced its text."""
 
     entry: Pending
@@ -253,21 +256,13 @@ class FileEdits(msgspec.Struct, frozen=True):
     """State of one file in a ledger, which another ledger can continue from."""
 
     entry: Pending | None = None
-    settled: Pending | None = None
+    undo_entry: Pending | None = None
     history: tuple[Pending, ...] = ()
-    parked: tuple[Parked, ...] = ()
+    parked: tuple[ParkedEdits, ...] = ()
 
 
 _KEPT = wording.WHY_FILE_KEPT
 _CONFLICT = wording.WHY_BUFFER_KEPT
-
-
-def _without_mark(hunk: Hunk) -> Hunk:
-    """Return the hunk with plain lines. Only the last line can have the mark of `text.keys`."""
-    if not (hunk.lines and hunk.lines[-1].endswith("\n")):
-        return hunk
-    lines = (*hunk.lines[:-1], hunk.lines[-1][:-1])
-    return Hunk(hunk.start, hunk.end, lines, hunk.new_start)
 
 
 def _move_rows(hunk: Hunk, changes: Sequence[Hunk]) -> tuple[int, int]:

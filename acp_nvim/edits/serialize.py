@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
-from acp_nvim.edits.pending import FileEdits, Parked, Pending, Reject, Restoration
+from acp_nvim.edits.pending import FileEdits, ParkedEdits, Pending, Reject, Restoration
 from acp_nvim.edits.records import LostValueError, Reader, Writer, from_bytes, to_bytes
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ParkedEntry(msgspec.Struct, frozen=True, array_like=True):
-    """Record of a `Parked`."""
+    """Record of a `ParkedEdits`."""
 
     entry: Entry
     branch: str
@@ -66,7 +66,7 @@ class File(msgspec.Struct, frozen=True, array_like=True):
     """Record of a `FileEdits`."""
 
     entry: Entry | None
-    settled: bytes
+    undo_text: bytes
     history: list[Entry]
     parked: list[ParkedEntry]
 
@@ -108,7 +108,7 @@ def entry(writer: Writer, sessions: SessionKeys, pending: Pending) -> Entry:
 def file(writer: Writer, sessions: SessionKeys, path: str, edits: FileEdits) -> File:
     return File(
         None if edits.entry is None else entry(writer, sessions, edits.entry),
-        writer.text(path, edits.settled.live if edits.settled else None),
+        writer.text(path, edits.undo_entry.live if edits.undo_entry else None),
         [entry(writer, sessions, one) for one in edits.history],
         [
             ParkedEntry(entry(writer, sessions, one.entry), one.branch, one.time)
@@ -165,11 +165,11 @@ def file_edits(reader: Reader, sessions: SessionKeys, path: str, record: File) -
         return pending(reader, sessions, wanted)
 
     found = [] if record.entry is None else whole(reader, [record.entry], one)
-    text = whole(reader, [record.settled], reader.text)
-    settled = Pending(path, text[0], text[0], text[0]) if text and text[0] else None
-    parked = whole(reader, record.parked, lambda it: Parked(one(it.entry), it.branch, it.time))
+    text = whole(reader, [record.undo_text], reader.text)
+    undo_entry = Pending(path, text[0], text[0], text[0]) if text and text[0] else None
+    parked = whole(reader, record.parked, lambda it: ParkedEdits(one(it.entry), it.branch, it.time))
     history = whole(reader, record.history, one)
-    return FileEdits(found[0] if found else None, settled, tuple(history), tuple(parked))
+    return FileEdits(found[0] if found else None, undo_entry, tuple(history), tuple(parked))
 
 
 def whole(reader: Reader, records: list[T], made: Callable[[T], U]) -> list[U]:

@@ -7,6 +7,7 @@ file is ``None``, never an empty text.
 
 from __future__ import annotations
 
+from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-class Text(msgspec.Struct, frozen=True):
+class Text(msgspec.Struct, frozen=True, dict=True):
     """Lines without line ends; ``eol`` is true if the last line ends in a newline."""
 
     lines: tuple[str, ...]
@@ -25,6 +26,11 @@ class Text(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         """Return the content of the file."""
         return "\n".join(self.lines) + ("\n" if self.eol else "")
+
+    @cached_property
+    def digest(self) -> str:
+        """Return a hash of the content: 32 hex digits."""
+        return blake2b(str(self).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 EMPTY = Text(("",), eol=False)
@@ -52,11 +58,6 @@ def from_lines(lines: Iterable[str], eol: bool = True) -> Text:
 def rows(text: Text) -> tuple[str, ...]:
     """Return the lines of a text; none for the empty file."""
     return () if text == EMPTY else text.lines
-
-
-def digest(text: Text) -> str:
-    """Return a hash of the content: 32 hex digits."""
-    return blake2b(str(text).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def size(text: Text) -> int:

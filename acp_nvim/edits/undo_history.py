@@ -89,11 +89,14 @@ class UndoHistory:
 
         An undo does not make them pending again.
         """
+        steps = [at for at, before in enumerate(self.entries) if before.path == entry.path]
+        if not steps:
+            return
         accepted = _changes(entry) - (_changes(remaining) if remaining else set())
-        for at, before in enumerate(self.entries):
-            if before.path == entry.path:
-                hunks = [h for h in before.hunks if (before.removed_lines(h), h.lines) in accepted]
-                self.entries[at] = before.accepted(hunks)
+        for at in steps:
+            before = self.entries[at]
+            hunks = [h for h in before.hunks if (before.removed_lines(h), h.lines) in accepted]
+            self.entries[at] = before.accepted(hunks)
 
 
 def _changes(entry: Pending) -> set[Change]:

@@ -148,16 +148,19 @@ class WriteResult(msgspec.Struct, frozen=True):
     is_unloaded: bool = False
     """Whether an autocommand of the user unloaded the buffer after it was saved."""
     requested: Text | None = None
-    """The requested text. ``live`` differs if an autocommand changed it. None if the buffer was not
-    known at the end.
+    """The requested text, if it was made. ``live`` differs if an autocommand changed it. None also
+    if the user unloaded the buffer meanwhile.
     """
 
 
 class Buffers(Protocol):
     """The editor's buffers. No method prompts, opens a window or moves the focus."""
 
-    async def read(self, place: Place) -> BufferText | NotLoaded:
-        """Return the loaded buffer of a file; reload a clean one first if its file has changed."""
+    async def read(self, place: Place, known: BufferText | None = None) -> BufferText | NotLoaded:
+        """Return the loaded buffer of a file; reload a clean one first if its file has changed.
+
+        ``known`` is an earlier state. Its text is not sent again.
+        """
         ...
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | NotLoaded:

@@ -117,7 +117,7 @@ def note(entry: Pending) -> str:
         found.append(f"{instead} is there now")
     if entry.base and entry.live and entry.base.eol != entry.live.eol and entry.base != EMPTY:
         found.append("final newline added" if entry.live.eol else "final newline removed")
-    if (more := entry.summary().hunks - MAX_MARKED) > 0:
+    if (more := entry.summary.hunks - MAX_MARKED) > 0:
         found.append(f"{more} more hunks, not marked")
     return ", ".join(found)
 
@@ -131,14 +131,14 @@ def meta(entry: Pending, listed: Sequence[Table], tick: int | None) -> Table:
     found: Table = {"kind": entry.kind, "conflict": entry.is_conflict}
     if noted := note(entry):
         found["note"] = noted
-    if entry.summary().hunks > MAX_MARKED or any("more" in row for row in listed):
+    if entry.summary.hunks > MAX_MARKED or any("more" in row for row in listed):
         found["partial"] = True
     return found if tick is None else found | {"tick": tick}
 
 
 def summary(entry: Pending, titles: Sequence[str] = ()) -> Table:
     """Return an entry of `state().edits`. ``titles`` are those of the hunks, or none."""
-    counts = entry.summary()
+    counts = entry.summary
     noted = note(entry)
     extra: Table = {"note": noted} if noted else {}
     extra |= {"instructions": list(dict.fromkeys(filter(None, titles)))} if any(titles) else {}

@@ -1,12 +1,10 @@
 """Neovim's buffers over the bridge: the port `Buffers` of the workspace.
 
-Each operation is one Lua call. A buffer's text is sent once per changedtick. If the changedtick is
-the same, a read returns the cached text.
+Each operation is one Lua call. A read sends the text only if its changedtick is not the known one.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -15,7 +13,7 @@ import msgspec
 from anyio import to_thread
 
 from acp_nvim.edits.hunks import Hunk, apply, diff
-from acp_nvim.edits.text import EMPTY, Text, size
+from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes.disk import contains_saved
 from acp_nvim.files.bytes.file_format import Format, clean
 from acp_nvim.files.bytes.paths import Place
@@ -25,19 +23,15 @@ from acp_nvim.nvim.bridge import NvimError
 
 MODULE: Final = "acp.buffers.live"
 OUTSIDE: Final = "acp.buffers.disk_changes"
-MAX_BYTES: Final = 64 * 1024 * 1024
 EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC, BINARY = 1, 2, 4, 8, 16, 32, 64, 128
 GONE, NEW = 256, 512
 
 
 class NvimBuffers:
-    """Loaded buffers, with a cache of their texts by the resolved path of the file."""
+    """Loaded buffers."""
 
-    def __init__(self, bridge: Caller, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, bridge: Caller) -> None:
         self._bridge = bridge
-        self._max = max_bytes
-        self._bytes = 0
-        self._known: OrderedDict[str, BufferText] = OrderedDict()
         self._session_roots: dict[int, list[str]] = {}
         """Directories of sessions that were sent to Neovim, by the number of the session."""
         self._announced: list[str] = []
@@ -45,21 +39,20 @@ class NvimBuffers:
         self._expected = 0
         """Number of the last prompt whose turn Neovim expects."""
 
-    async def read(self, place: Place) -> BufferText | NotLoaded:
-        known = self._known.get(place.real)
+    async def read(self, place: Place, known: BufferText | None = None) -> BufferText | NotLoaded:
         bufnr, tick = (known.bufnr, known.tick) if known else (0, 0)
         answer = await self._bridge.call(MODULE, "read", place.path, place.real, bufnr, tick)
-        return self._cache_answer(place, answer, known)
+        return _buffer_in(answer, known)
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | NotLoaded:
         encodings = () if file_format is None else (_fileencodings(file_format),)
         answer = await self._bridge.call(MODULE, "load", place.path, place.real, *encodings)
-        return self._cache_answer(place, answer, None)
+        return _buffer_in(answer)
 
     async def glance(self, place: Place) -> tuple[BufferText | NotLoaded, str | None]:
         answer = await self._bridge.call(OUTSIDE, "peek", place.path, place.real)
         signature = answer[5] if answer[0] and len(answer) > 5 else None
-        return self._cache_answer(place, answer, None), signature
+        return _buffer_in(answer), signature
 
     async def follow_disk(
         self,
@@ -75,9 +68,7 @@ class NvimBuffers:
         args = live.bufnr, live.tick, rows, want, signature
         answer = await self._bridge.call(OUTSIDE, "merge_change", *args)
         outcome, why, snapshot = [*answer, None, None][:3]
-        return WriteResult(
-            outcome, why or "", False, None if snapshot is None else _text(snapshot, [])
-        )
+        return WriteResult(outcome, why or "", False, None if snapshot is None else _text(snapshot))
 
     async def write(self, place: Place, live: BufferText, change: BufferChange) -> WriteResult:
         want: dict[str, Any] = {
@@ -92,16 +83,18 @@ class NvimBuffers:
             want["modified"] = True
         if change.rights is not None:
             want["rights"] = msgspec.structs.asdict(change.rights)
-        outcome, why, saved, answer, stamp, gone = await self._write(
-            live, _rows(change.hunks), want
-        )
+        outcome, why, saved, answer, stamp, gone = await self._write(live, change.hunks, want)
         if answer is None:
             return WriteResult(outcome, why)
         if outcome == "done":
-            after = _text(answer, apply(live.raw.lines, change.hunks), live.raw is live.text)
-            is_verified = await self._is_verified(change.verify, after, stamp)
-            return WriteResult("done", "", saved, after, is_verified, gone)
-        return WriteResult(outcome, why, False, await self._restore_lines(live, _text(answer, [])))
+            requested = Text(tuple(apply(live.raw.lines, change.hunks)), change.eol)
+            after = _text(answer, requested)
+            is_verified = True
+            if change.verify is not None and stamp is not None:  # events meanwhile are newer
+                is_verified = await to_thread.run_sync(contains_saved, change.verify, after, stamp)
+            text = after.text if after.raw is requested else clean(requested)
+            return WriteResult("done", "", saved, after, is_verified, gone, text)
+        return WriteResult(outcome, why, False, await self._restore_lines(live, _text(answer)))
 
     async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
         found: dict[str, str] = await self._bridge.call(MODULE, "obstacles", list(paths), save)
@@ -150,18 +143,10 @@ class NvimBuffers:
         self._expected = number
         self._announced = sorted({*self._announced, *self._session_roots.get(n, ())})
 
-    async def _is_verified(self, place: Place | None, live: BufferText, stamp: str | None) -> bool:
-        """Read the file in a worker thread. Return whether it contains the saved text.
-
-        Buffer events that arrive meanwhile are newer than this write (`BufferCache`).
-        """
-        if place is None or stamp is None:
-            return True
-        return await to_thread.run_sync(contains_saved, place, live, stamp)
-
     async def _write(
-        self, live: BufferText, rows: list[Any], want: dict[str, Any]
+        self, live: BufferText, hunks: Sequence[Hunk], want: dict[str, Any]
     ) -> tuple[Any, Any, Any, Any, Any, bool]:
+        rows = _rows(hunks)
         answer = await self._bridge.call(MODULE, "write", live.bufnr, live.tick, rows, want)
         outcome, why, saved, snapshot, stamp, gone = [*answer, *[None] * 5][:6]
         return outcome, why or "", bool(saved), snapshot, stamp, bool(gone)
@@ -173,38 +158,8 @@ class NvimBuffers:
             return now
         eol = before.raw.eol
         want = {"eol": eol, "empty": before.raw == EMPTY, "modified": before.is_modified}
-        answer = (await self._write(now, _rows(hunks), want))[3]
-        return now if answer is None else _text(answer, list(before.raw.lines))
-
-    def _cache_answer(
-        self, place: Place, answer: list[Any], known: BufferText | None
-    ) -> BufferText | NotLoaded:
-        """Cache and return the buffer in an answer of Lua. Without lines it is the cached text."""
-        if answer[0] == 0:
-            self._forget(place.real)
-            why, taken_back = [*answer[3:], None, None][:2]
-            return NotLoaded(answer[1], answer[2], why or "", bool(taken_back))
-        if known is not None and answer[1] == known.tick and answer[0] == known.bufnr:
-            fresh = _with_options(known, answer)
-            if fresh is known:
-                self._known.move_to_end(place.real)
-                return known
-        else:
-            fresh = _text(answer, [])
-        self._remember(place.real, fresh)
-        return fresh
-
-    def _remember(self, real: str, text: BufferText) -> None:
-        self._forget(real)
-        self._known[real] = text
-        self._bytes += size(text.raw)
-        while self._bytes > self._max and len(self._known) > 1:
-            self._forget(next(iter(self._known)))
-
-    def _forget(self, real: str) -> None:
-        text = self._known.pop(real, None)
-        if text is not None:
-            self._bytes -= size(text.raw)
+        answer = (await self._write(now, hunks, want))[3]
+        return now if answer is None else _text(answer, before.raw)
 
 
 def _fileencodings(file_format: Format) -> str:
@@ -218,21 +173,28 @@ def texts_of(found: Any) -> dict[str, Text] | None:
     return {it["path"]: Text(tuple(it["lines"]), bool(it["eol"])) for it in found}
 
 
-def _rows(hunks: Any) -> list[tuple[int, int, tuple[str, ...]]]:
+def _rows(hunks: Sequence[Hunk]) -> list[tuple[int, int, tuple[str, ...]]]:
     """Return hunks in the form for Lua: first row, end row, new lines."""
-    found: list[Hunk] = list(hunks)
-    return [(hunk.start, hunk.end, hunk.lines) for hunk in found]
+    return [(hunk.start, hunk.end, hunk.lines) for hunk in hunks]
 
 
-def _text(answer: list[Any], expected: list[str], known_clean: bool = False) -> BufferText:
-    """Return the buffer in a snapshot of Lua. If it has no lines, use the expected ones.
+def _buffer_in(answer: list[Any], known: BufferText | None = None) -> BufferText | NotLoaded:
+    """Return the buffer in an answer of Lua. It has no lines if they are those of ``known``."""
+    if answer[0] == 0:
+        why, taken = [*answer[3:], None, None][:2]
+        return NotLoaded(answer[1], answer[2], why or "", bool(taken))
+    if known is not None and (answer[0], answer[1]) == (known.bufnr, known.tick):
+        return _with_options(known, answer)
+    return _text(answer)
 
-    `known_clean`: the expected lines are valid UTF-8.
-    """
+
+def _text(answer: list[Any], expected: Text = EMPTY) -> BufferText:
+    """Return the buffer in a snapshot of Lua. If it has no lines, use the expected text."""
     bufnr, tick, flags, encoding, lines = [*answer, None][:5]
-    raw = Text(tuple(expected if lines is None else lines), _eol(flags))
-    text = raw if known_clean and lines is None else clean(raw)
-    return _buffer(bufnr, tick, flags, encoding, raw, text)
+    raw = expected
+    if lines is not None or expected.eol != _eol(flags):
+        raw = Text(expected.lines if lines is None else tuple(lines), _eol(flags))
+    return _buffer(bufnr, tick, flags, encoding, raw, clean(raw))
 
 
 def _with_options(known: BufferText, answer: list[Any]) -> BufferText:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from acp_nvim.edits import serialize
 from acp_nvim.edits.ledger import Ledger
-from acp_nvim.edits.pending import FileEdits, Parked, Pending
+from acp_nvim.edits.pending import FileEdits, ParkedEdits, Pending
 from acp_nvim.edits.records import NONE, Reader, Writer, batch, from_bytes, to_bytes
 from acp_nvim.edits.serialize import File, Rejected
 from acp_nvim.edits.text import Text
@@ -77,7 +77,7 @@ def test_a_read_ledger_continues_the_history(choices: bytes) -> None:
 
 def test_parked_edits_are_read_with_their_authors() -> None:
     pending = Pending("/f", text("abc"), text("aXc"), None, writers=frozenset({3, 5}))
-    edits = FileEdits(None, None, (), (Parked(pending, "mäin", 12.5),))
+    edits = FileEdits(None, None, (), (ParkedEdits(pending, "mäin", 12.5),))
     found = Ledger()
     found.replace_file("/f", edits)
     reader = Reader(written(found))

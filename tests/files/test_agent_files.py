@@ -209,7 +209,7 @@ async def test_reads_see_a_write_entirely_or_not_at_all(served: AgentFiles) -> N
         group.start_soon(read_often)
     assert set(seen) <= {old, new}
     assert seen[-1] == new
-    assert not served.files.tracked.is_busy(path)
+    assert not served.files.tracked[path].is_busy
 
 
 async def test_writes_of_one_file_follow_each_other(served: AgentFiles) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -17,6 +18,7 @@ from acp_nvim.files.buffers.tracked_file import TrackedFiles
 from acp_nvim.files.bytes.disk import GRAIN_NS
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.ports import BufferEdit, BufferText
+from tests.support.fake_workspace import fake_workspace
 from tests.support.waiting import until
 
 PATH = "/a"
@@ -37,7 +39,7 @@ class Neovim:
         """Return whether the buffer has to be read again."""
         return self.files.buffer(PATH).is_stale
 
-    async def read(self, _place: Place) -> BufferText:
+    async def read(self, _place: Place, _known: BufferText | None) -> BufferText:
         return self.answer
 
     def found(self, answer: BufferText) -> None:
@@ -107,7 +109,7 @@ class NotifyingNeovim(Neovim):
         self.reads = 0
         self.meanwhile: Callable[[], None] = lambda: None
 
-    async def read(self, _place: Place) -> BufferText:
+    async def read(self, _place: Place, _known: BufferText | None) -> BufferText:
         self.reads += 1
         self.meanwhile()
         return self.answer
@@ -155,3 +157,24 @@ def test_a_file_that_has_just_changed_is_read_again(tmp_path: Path) -> None:
     for _ in range(3):
         anyio.run(neovim.cache.mirrored, place)
     assert neovim.reads == 6
+
+
+async def test_a_text_that_an_agent_wrote_is_not_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        path, neovim = workspace.work / "a.txt", workspace.neovim
+        path.write_text("one\n")
+        neovim.open(str(path))
+        await workspace.write(path, "one\ntwo\n")
+        read, answers = neovim.live_read, list[list[Any]]()
+
+        def recorded(*args: Any) -> list[Any]:
+            answers.append(read(*args))
+            return answers[-1]
+
+        monkeypatch.setattr(neovim, "live_read", recorded)
+        await workspace.write(path, "one\ntwo\nthree\n")
+        assert path.read_text() == "one\ntwo\nthree\n"
+        assert answers
+        assert [lines for *_, lines in answers] == [None] * len(answers)

@@ -180,7 +180,7 @@ async def test_a_file_has_one_writer_at_a_time() -> None:
     files, order = TrackedFiles(), list[str]()
 
     async def write(name: str) -> None:
-        async with files["/f"].hold():
+        async with files["/f"].lock:
             order.append(f"{name} begins")
             await anyio.lowlevel.checkpoint()
             order.append(f"{name} ends")
@@ -189,9 +189,9 @@ async def test_a_file_has_one_writer_at_a_time() -> None:
         group.start_soon(write, "one")
         group.start_soon(write, "two")
         await anyio.lowlevel.checkpoint()
-        assert files.is_busy("/f")
+        assert files["/f"].is_busy
     assert order == ["one begins", "one ends", "two begins", "two ends"]
-    assert not files.is_busy("/f")
+    assert not files["/f"].is_busy
 
 
 async def test_empty_states_are_forgotten_unless_locked() -> None:
@@ -201,7 +201,7 @@ async def test_empty_states_are_forgotten_unless_locked() -> None:
         files["/open"].buffer, text=BufferText(1, 2, OLD, OLD)
     )
     locked = files["/locked"]
-    async with locked.hold():
+    async with locked.lock:
         for n in range(10 * SPARE):
             assert files[f"/{n}"].state == FileState()
         kept = {file.path for file in files}

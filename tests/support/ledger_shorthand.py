@@ -47,7 +47,7 @@ def reject_all(found: Ledger, session: int | None = None) -> list[Restoration]:
 
 def summary_of(found: Ledger, session: int | None = None) -> list[Summary]:
     """Return the counts of all entries, or of those that a session wrote to."""
-    return [pending.summary() for pending in found.files(session)]
+    return [pending.summary for pending in found.files(session)]
 
 
 def hunks_of(found: Ledger, path: str) -> list[Hunk]:

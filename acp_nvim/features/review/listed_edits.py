@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from acp_nvim import wording
 from acp_nvim.edits.hunks import Hunk
-from acp_nvim.edits.pending import Parked, Pending
+from acp_nvim.edits.pending import ParkedEdits, Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes import obstacles
 from acp_nvim.host.review_view import MAX_MARKED, Table, note, summary
@@ -43,7 +43,7 @@ def _item(entry: Pending, hunk: Hunk, title: str) -> Table:
     return item | {"end_lnum": hunk.new_end} if hunk.new_end > hunk.new_start + 1 else item
 
 
-def parked_items(parked: Parked) -> list[Table]:
+def parked_items(parked: ParkedEdits) -> list[Table]:
     """Return quickfix items for parked edits, which are not in the file."""
     named = wording.PART_PARKED_ON.format(branch=parked.branch, text="{text}")
     line = named if parked.branch else wording.PART_PARKED

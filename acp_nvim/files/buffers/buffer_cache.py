@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-import msgspec
+from msgspec.structs import replace
 
-from acp_nvim.edits.hunks import apply, diff
+from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers import buffer_state
 from acp_nvim.files.buffers.buffer_state import News
 from acp_nvim.files.buffers.tracked_file import TrackedFiles
 from acp_nvim.files.bytes.disk import settled_signature, signature_of
-from acp_nvim.files.bytes.file_format import Format, clean
+from acp_nvim.files.bytes.file_format import Format
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.text_fit import restore_raw
 from acp_nvim.files.ports import (
@@ -58,7 +58,8 @@ class BufferCache:
         if state.text is not None and state.is_vouched:
             return state.text
         signature = settled_signature(place.real)
-        live = self._store_read(place.real, await self._inner.read(place))
+        known = None if state.is_stale else state.text
+        live = self._store_read(place.real, await self._inner.read(place, known))
         file = self._files[place.real]
         file.set_buffer(buffer_state.after_refresh(file.buffer, state, signature))
         return live
@@ -115,35 +116,31 @@ class BufferCache:
         if tick is None:
             yield False
             return
-        self._change(path, vouched=tick)
+        file = self._files[path]
+        file.set_buffer(replace(file.buffer, vouched=tick))
         try:
-            yield self._files.buffer(path).is_vouched
+            yield file.buffer.is_vouched
         finally:
-            self._change(path, vouched=None)
+            self.distrust(path)
 
     def distrust(self, path: str) -> None:
         """Stop trusting the user's changedtick; read the buffer again."""
-        if self._files.buffer(path).vouched is not None:
-            self._change(path, vouched=None)
+        file = self._files[path]
+        if file.buffer.vouched is not None:
+            file.set_buffer(replace(file.buffer, vouched=None))
 
     # ---- writing
 
     async def write(self, place: Place, live: BufferText, change: BufferChange) -> WriteResult:
-        """Make a change and record the buffer, as `Buffers.write`.
-
-        Also set `WriteResult.requested`.
-        """
+        """Make a change and record the buffer, as `Buffers.write`."""
         written = await self._inner.write(place, live, change)
         file = self._files[place.real]
-        known = written.live is not None and (written.is_unloaded or file.buffer.text is not None)
-        if written.live is not None and known:
-            if written.is_unloaded:
-                self._change(place.real, text=None)
-            else:
-                self.record(place.real, written.live)
-            if written.outcome == "done":
-                requested = clean(Text(tuple(apply(live.raw.lines, change.hunks)), change.eol))
-                written = msgspec.structs.replace(written, requested=requested)
+        if written.is_unloaded:
+            file.set_buffer(replace(file.buffer, text=None))
+        elif file.buffer.text is None:  # unloaded meanwhile
+            return replace(written, requested=None)
+        elif written.live is not None:
+            self.record(place.real, written.live)
         return written
 
     async def follow_disk(
@@ -172,7 +169,7 @@ class BufferCache:
     async def set_format(self, path: str, live: BufferText, file_format: Format) -> None:
         await self._inner.set_format(live, file_format)
         if self.get(path) is live:
-            self.record(path, msgspec.structs.replace(live, format=file_format))
+            self.record(path, replace(live, format=file_format))
 
     async def vacate(self, path: str, live: BufferText) -> None:
         """Empty the buffer of a deleted file, and unload it unless a window shows it.
@@ -180,18 +177,16 @@ class BufferCache:
         A buffer that the user has changed since ``live`` is left alone.
         """
         await self._inner.vacate(live)
-        if self.get(path) in (live, None):
-            self._change(path, text=None)
+        file = self._files[path]
+        if file.buffer.text in (live, None):
+            file.set_buffer(replace(file.buffer, text=None))
         await self.read(Place(path, path))
 
     def record(self, path: str, live: BufferText) -> None:
         """Record the buffer after a change by this plugin."""
-        vouched = self._files.buffer(path).vouched
-        self._change(path, text=live, vouched=None if vouched is None else live.tick)
-
-    def _change(self, path: str, **fields: object) -> None:
         file = self._files[path]
-        file.set_buffer(msgspec.structs.replace(file.buffer, **fields))
+        vouched = None if file.buffer.vouched is None else live.tick
+        file.set_buffer(replace(file.buffer, text=live, vouched=vouched))
 
     # ---- events of Neovim
 

@@ -47,10 +47,10 @@ class BufferState(msgspec.Struct, frozen=True):
 
 
 class Typed(msgspec.Struct, frozen=True):
-    """The user changed the buffer to this text, by undo or redo (`undone`) or otherwise."""
+    """The user changed the buffer to this text, by undo or redo (`is_undo`) or otherwise."""
 
     after: Text
-    undone: bool = False
+    is_undo: bool = False
 
 
 class Reread(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class Reread(msgspec.Struct, frozen=True):
 
     before: Text
     after: Text
-    undone: bool = False
+    is_undo: bool = False
 
 
 class Unloaded(msgspec.Struct, frozen=True):
@@ -152,9 +152,9 @@ def with_eol(state: BufferState, eol: bool) -> BufferState:
     return msgspec.structs.replace(state, text=msgspec.structs.replace(live, raw=raw, text=text))
 
 
-def _require_read(state: BufferState, undone: bool) -> tuple[BufferState, list[News]]:
+def _require_read(state: BufferState, is_undo: bool) -> tuple[BufferState, list[News]]:
     """Require a new read. `is_undone` holds only if nothing but an undo has happened since."""
-    alone = undone and not state.is_stale
+    alone = is_undo and not state.is_stale
     return msgspec.structs.replace(after_unknown_change(state), is_stale=True, is_undone=alone), [
         Outdated()
     ]

@@ -1,21 +1,21 @@
 """State of one file that agents and the user share, and its locks.
 
 `FileState` is the known state of the file on disk, `BufferState` that of its buffer. Both are
-values: only `file_after` and the functions of `buffer_state` make new ones.
-`TrackedFile` has the current values of one path.
+values: only `file_after` and the functions of `buffer_state` make new ones. `TrackedFile` has the
+current values of one path.
 
 `docs/internals/locks.md` has the order in which locks are taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import anyio
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict, replace
 
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.buffer_state import BufferState
@@ -266,34 +266,26 @@ FileEvent = (
 def file_after(state: FileState, event: FileEvent) -> FileState:
     match event:
         case AgentChanged():
-            return _replace_fields(state, agent_change_count=state.agent_change_count + 1)
+            return replace(state, agent_change_count=state.agent_change_count + 1)
         case UserFormat(None):
             return state
         case Saved(None):  # no text yet: the signature marks it as the user's
-            return _replace_fields(file_after(state, Forgotten()), saved_other_bytes=True)
+            return replace(state, **asdict(Forgotten()), saved_other_bytes=True)
         case Saved(text, file_format):
-            return _replace_fields(_holding(state, text, file_format), conflict_base=UNSET)
+            return replace(_holding(state, text, file_format), conflict_base=UNSET)
         case Holds(text, file_format):
             return _holding(state, text, file_format)
         case Postponed(before, file_format, late):
-            return _replace_fields(
-                _holding(state, before, file_format), postponed=late, compared=UNSET
-            )
+            return replace(_holding(state, before, file_format), postponed=late, compared=UNSET)
         case _:
-            return _replace_fields(
-                state, **{name: getattr(event, name) for name in event.__struct_fields__}
-            )
+            return replace(state, **asdict(event))
 
 
 def _holding(state: FileState, text: Text | None, file_format: Format | None) -> FileState:
     same = state.disk is not UNSET and state.disk == text
     compared = state.compared if same and file_format == state.disk_format else UNSET
     known = None if text is None else file_format
-    return _replace_fields(state, disk=text, disk_format=known, compared=compared)
-
-
-def _replace_fields(state: FileState, **fields: object) -> FileState:
-    return msgspec.structs.replace(state, **fields)
+    return replace(state, disk=text, disk_format=known, compared=compared)
 
 
 # -- files ----------------------------------------------------------------------------------------
@@ -302,15 +294,16 @@ def _replace_fields(state: FileState, **fields: object) -> FileState:
 class TrackedFile:
     """One file, by its real path."""
 
-    __slots__ = ("_waiting", "buffer", "lock", "path", "state", "writers")
+    __slots__ = ("buffer", "lock", "path", "state", "writers")
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.state = FileState()
         self.buffer = BufferState()
         self.writers = anyio.Lock()
+        """Held by one agent's write at a time, in the order of their requests."""
         self.lock = anyio.Lock()
-        self._waiting = 0
+        """Held while the file is read or changed."""
 
     def apply(self, event: FileEvent) -> None:
         """Update the state of the file."""
@@ -322,30 +315,8 @@ class TrackedFile:
 
     @property
     def is_busy(self) -> bool:
-        """Return whether one of its locks is held or requested."""
-        return self._waiting > 0
-
-    @property
-    def has_writer(self) -> bool:
-        """Return whether an agent's write is running or queued."""
-        return self.writers.locked()
-
-    def hold(self) -> AbstractAsyncContextManager[None]:
-        """Hold the lock of the file (`lock`)."""
-        return self._hold(self.lock)
-
-    def hold_queue(self) -> AbstractAsyncContextManager[None]:
-        """Wait for all earlier writes of agents and hold the queue (`writers`)."""
-        return self._hold(self.writers)
-
-    @asynccontextmanager
-    async def _hold(self, lock: anyio.Lock) -> AsyncIterator[None]:
-        self._waiting += 1
-        try:
-            async with lock:
-                yield
-        finally:
-            self._waiting -= 1
+        """Return whether one of its locks is held."""
+        return self.lock.locked() or self.writers.locked()
 
 
 class TrackedFiles:
@@ -379,13 +350,8 @@ class TrackedFiles:
 
     def known(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
         """Return the files (None: all) whose content on disk is known."""
-        states = ((path, self.state(path)) for path in (self._files if paths is None else paths))
-        return {path: state for path, state in states if state.disk is not UNSET}
-
-    def is_busy(self, path: str) -> bool:
-        """Return whether a lock of the file is held or requested."""
-        found = self._files.get(path)
-        return found is not None and found.is_busy
+        found = {path: self.state(path) for path in (self._files if paths is None else paths)}
+        return {path: state for path, state in found.items() if state.disk is not UNSET}
 
     def _drop_spare(self) -> None:
         """Drop files with an empty state."""

@@ -71,9 +71,10 @@ class GitTrees:
             return False, now.branch if now else ""
         return now != before, before.branch
 
-    def learn(self, paths: Iterable[str]) -> None:
-        """Record the marks of these files' trees, unless there are earlier ones."""
-        for top in {self.top(path) for path in paths} - {"", *self.known}:
+    def learn(self, path: str) -> None:
+        """Record the mark of a file's tree, unless there is an earlier one."""
+        top = self.top(path)
+        if top and top not in self.known:
             self.known |= _marks([top])
 
     def read(self, paths: Iterable[str]) -> dict[str, Mark]:

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from acp_nvim.edits.text import Text, digest
+from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.file_format import BinaryError, decode
 from acp_nvim.files.checkpoints.store import UNKNOWN, Unstored
 
@@ -71,10 +71,10 @@ def mark(side: Content) -> str:
     if isinstance(side, Unstored):
         return side.mark
     if isinstance(side, Text):
-        return "t" + digest(side)
+        return "t" + side.digest
     if side is None:
         return NONE
     try:
-        return "t" + digest(decode(side).text)
+        return "t" + decode(side).text.digest
     except BinaryError:
         return "b" + blake2b(side, digest_size=16).hexdigest()

@@ -26,7 +26,7 @@ import msgspec
 from anyio import to_thread
 
 from acp_nvim import wording
-from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.pending import Pending, Summary
 from acp_nvim.files.buffers.tracked_file import ConflictOver
 from acp_nvim.files.bytes import disk, roots
 from acp_nvim.files.bytes.paths import Place
@@ -434,7 +434,7 @@ class Persistence:
         trees = self._files.trees.read(paths)
         known = self._files.ledger.files()
         self._files.view.pending([entry.path for entry in known])
-        await to_thread.run_sync(_count, known)
+        await to_thread.run_sync(_summaries, known)
         for at in range(0, len(paths), TOGETHER):
             some = paths[at : at + TOGETHER]
             with self._files.pending_view.together():
@@ -492,7 +492,6 @@ class Persistence:
                 self._prompts.resume(session)
 
 
-def _count(entries: Sequence[Pending]) -> None:
+def _summaries(entries: Sequence[Pending]) -> list[Summary]:
     """Compute the summaries of many files in a thread, since each is shown with its counts."""
-    for entry in entries:
-        entry.summary()
+    return [entry.summary for entry in entries]

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from acp_nvim.edits import serialize
-from acp_nvim.edits.pending import FileEdits, Parked, Pending
+from acp_nvim.edits.pending import FileEdits, ParkedEdits, Pending
 from acp_nvim.edits.records import LostValueError, Reader, Writer, batch, from_bytes, to_bytes
 from acp_nvim.edits.serialize import SessionKeys
 from acp_nvim.edits.text import Text
@@ -56,9 +56,9 @@ class FileValue(NamedTuple):
     """Stored state of one file. Equal parts are the same objects, which makes comparing cheap."""
 
     entry: Pending | None = None
-    settled: Pending | None = None
+    undo_entry: Pending | None = None
     history: tuple[Pending, ...] = ()
-    parked: tuple[Parked, ...] = ()
+    parked: tuple[ParkedEdits, ...] = ()
     user_format: Format | None = None
     agent_format: Format | None = None
     conflict_base: Text | UnsetType | None = UNSET
@@ -73,7 +73,7 @@ class FileValue(NamedTuple):
     @property
     def edits(self) -> FileEdits:
         """Return the part for the ledger."""
-        return FileEdits(self.entry, self.settled, self.history, self.parked)
+        return FileEdits(self.entry, self.undo_entry, self.history, self.parked)
 
     @property
     def formats(
@@ -227,7 +227,7 @@ class Replica:
         names = found.conflict_base
         return FileValue(
             edits.entry,
-            edits.settled,
+            edits.undo_entry,
             edits.history,
             edits.parked,
             found.user_format,

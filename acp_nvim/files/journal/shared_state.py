@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from acp_nvim.edits.merge import Merged, merge, overlaid
-from acp_nvim.edits.pending import Pending, Reject
+from acp_nvim.edits.pending import FileEdits, Pending, Reject
 from acp_nvim.files.buffers.tracked_file import FileState, Received
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.bytes.paths import is_below
@@ -112,8 +112,10 @@ class SharedState:
         edits, values = ledger.all_edits(), Values()
         stored_paths = {file.path for file in self._files.tracked if _is_kept(file.state)}
         for path in [*edits, *(stored_paths - edits.keys())]:
-            if self.home(path) == root and (value := self.file_value(path)) != NOTHING:
-                values[FILE, path] = value
+            if self.home(path) == root:
+                value = self._value(path, edits.get(path, FileEdits()))
+                if value != NOTHING:
+                    values[FILE, path] = value
         for path in ledger.disk_entries:
             if self.home(path) == root:
                 values[BUFFER, self._own(path)] = BufferValue(
@@ -141,10 +143,13 @@ class SharedState:
 
     def file_value(self, path: str) -> FileValue:
         """Return the value of a file."""
-        edits, state = self._files.ledger.edits_of(path), self._files.tracked.state(path)
+        return self._value(path, self._files.ledger.edits_of(path))
+
+    def _value(self, path: str, edits: FileEdits) -> FileValue:
+        state = self._files.tracked.state(path)
         return FileValue(
             edits.entry,
-            edits.settled,
+            edits.undo_entry,
             edits.history,
             edits.parked,
             state.user_format,
@@ -237,8 +242,8 @@ class SharedState:
             path = name.removeprefix(self._own())
             if kind != BUFFER or path == name or value.published != ledger.get(path):
                 continue
-            entry, settled = value.entry_or_settled
-            self._install(path, self.file_value(path)._replace(entry=entry, settled=settled))
+            entry, undo_entry = value.entry_or_settled
+            self._install(path, self.file_value(path)._replace(entry=entry, undo_entry=undo_entry))
             ledger.disk_entries.set(path, value.disk, value.with_unsaved_writes)
             restored.append(path)
         return restored

@@ -48,17 +48,16 @@ class DecisionWriter:
             return []
         notes: list[str] = []
         stays: set[str] = set()
-        async with self._live.as_one_change([step.path for step in steps], kind):
-            for step in in_order(steps):
-                if step.path in stays:
-                    self._ledger.reinstate(step.path, step.before, before.get(step.path))
-                    continue
-                done, said = await self._try(step, before.get(step.path))
-                notes += said
-                if not done:
-                    stays |= self._other_end(step, entries)
-                    present = await self._present_text(step)
-                    self._ledger.reinstate(step.path, present, before.get(step.path))
+        for step in in_order(steps):
+            if step.path in stays:
+                self._ledger.reinstate(step.path, step.before, before.get(step.path))
+                continue
+            done, said = await self._try(step, before.get(step.path), kind)
+            notes += said
+            if not done:
+                stays |= self._other_end(step, entries)
+                present = await self._present_text(step)
+                self._ledger.reinstate(step.path, present, before.get(step.path))
         if kind is ChangeKind.DECIDED:
             notes += await self._not_saved(entries)
         self._files.pending_view.refresh(*before, *(step.path for step in steps))
@@ -82,7 +81,9 @@ class DecisionWriter:
                 notes.append(wording.NOT_SAVED_YET.format(file=Path(entry.path).name))
         return notes
 
-    async def _try(self, step: Restoration, entry: Pending | None) -> tuple[bool, list[str]]:
+    async def _try(
+        self, step: Restoration, entry: Pending | None, kind: ChangeKind
+    ) -> tuple[bool, list[str]]:
         """Carry out one step; return whether it succeeded, and notes for the user."""
         name = Path(step.path).name
         notes = [wording.NOTE.format(file=name, note=step.note)] if step.note else []
@@ -93,6 +94,7 @@ class DecisionWriter:
         if step.before != step.after:  # recorded, not as the user's own change
             live = self._files.buffers.get(step.path)
             after = live.text if live and step.after is not None else step.after
+            self._files.bases.record_change(step.path, after, kind, step.before)
             self._files.checkpoints.record(step.path, step.before, after, agent=False)
         return True, notes
 

@@ -49,7 +49,7 @@ class LiveTexts:
         """Hold the locks of these files and of decisions; only the user may change the files."""
         async with self._lock, AsyncExitStack() as stack:
             for path in sorted(set(paths)):
-                await stack.enter_async_context(self._tracked[path].hold())
+                await stack.enter_async_context(self._tracked[path].lock)
             yield
 
     # ---- user edits

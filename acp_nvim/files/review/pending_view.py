@@ -59,7 +59,7 @@ class PendingView:
     ) -> None:
         """Show an agent's change, as an event and by its hunks."""
         self._tracked[path].apply(AgentChanged())
-        self._trees.learn([path])
+        self._trees.learn(path)
         self._announced.append((session, path, kind, source, conflict))
         self.refresh(path)
 
@@ -85,7 +85,8 @@ class PendingView:
             self.show(path)
         if changed:
             self._journal_due.set()
-            self._report_parked()
+            if self._parked:
+                self._report_parked()
             self._show_lists()
         for change in announced:
             self._view.report_edit(*change)

@@ -70,10 +70,10 @@ class Review:
                 with buffers.trust_at(path, tick) as is_known:
                     entry = ledger.get(path)
                     is_current = buffer and entry and entry.live == buffer.text
-                    if is_known and is_current and not self._files.turns:
-                        async with live.hold(path):
-                            return await self._decide(verdict, path, row, ledger.get(path))
-                    return await self._decide_synced(verdict, path, row)
+                    if not is_known or not is_current or self._files.turns:
+                        return await self._decide_synced(verdict, path, row)
+                    async with live.hold(path):
+                        return await self._decide(verdict, path, row, ledger.get(path))
         except BusyError:
             return [wording.OTHER_NEOVIM_BUSY]
 

@@ -65,18 +65,18 @@ class UserEdits:
         if self.is_exiting:
             return
         match news:
-            case Typed(after, undone):
-                self._on_typed(path, after, undone)
-            case Reread(_, after, undone):
-                self._reread(path, after, undone)
+            case Typed(after, is_undo):
+                self._on_typed(path, after, is_undo)
+            case Reread(_, after, is_undo):
+                self._reread(path, after, is_undo)
             case Unloaded(before, unsaved):
                 self._on_discarded(path, before, unsaved)
             case Outdated():
                 self._look_later(path)
 
-    def _on_typed(self, path: str, after: Text, undone: bool = False) -> None:
+    def _on_typed(self, path: str, after: Text, is_undo: bool = False) -> None:
         """Process a change of the buffer by the user."""
-        self._bases.record_change(path, after, ChangeKind.UNDONE if undone else ChangeKind.TYPED)
+        self._bases.record_change(path, after, ChangeKind.UNDONE if is_undo else ChangeKind.TYPED)
         self._on_edited(path, after)
 
     def _on_edited(self, path: str, after: Text) -> None:
@@ -90,12 +90,14 @@ class UserEdits:
             self._view.refresh_later(path)
             self.news.set()
 
-    def _reread(self, path: str, after: Text, undone: bool) -> None:
+    def _reread(self, path: str, after: Text, is_undo: bool) -> None:
         """Process a new read of the file by Neovim.
 
         Either an agent changed the file, or the user discarded unsaved changes.
         """
-        self._bases.record_change(path, after, ChangeKind.UNDONE if undone else ChangeKind.REPLACED)
+        self._bases.record_change(
+            path, after, ChangeKind.UNDONE if is_undo else ChangeKind.REPLACED
+        )
         self._ledger.revert_to_disk(path)
         if self._turns.concern(path) and self._tracked.state(path).disk != after:
             self.unsettle(path)

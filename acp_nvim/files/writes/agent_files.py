@@ -174,10 +174,10 @@ class AgentFiles(Generic[S]):
         file = self._tracked[where.real]
         unread = self._disk_changes.unread
         with self._persistence.note_write(session, where.real) as on_write:
-            async with file.hold_queue():  # the last request wins
+            async with file.writers:  # the last request wins
                 await unread.ready(where.real)
                 await self._disk_changes.before_write(where.real)
-                async with file.hold():
+                async with file.lock:
                     amend = partial(self._amends.apply, session)
                     work = AgentWrite(
                         self._buffers,
@@ -200,26 +200,17 @@ class AgentFiles(Generic[S]):
                         remember(work, made.before if made else work.present)
             if made is None or not made.failure:
                 answer()
-            landed = None if made is None else self._enter(session, where, made)
+            written = None if made is None else self._enter(session, where.real, made)
             self._amends.on_written(session, where.real)
             if made is not None and made.failure:
                 raise Refusal("failed", where.path, made.failure)
-            return landed
+            return written
 
-    def _enter(self, session: S, where: Place, made: CompletedWrite) -> WrittenFile:
-        """Publish a completed write and enter it in the pending edits."""
-        agents = self._amends.agent_text(session, where.real)
-        self._on_location(session, where.real, made.line)
-        self._record(session, where.real, made, agents)
-        is_amended = agents is not None and agents != made.after
-        return WrittenFile(where.real, made.before, made.after, is_amended)
-
-    def _record(self, session: S, path: str, made: CompletedWrite, agents: Text | None) -> None:
-        """Enter a write in the ledger, the checkpoints and the view.
-
-        ``agents`` is the agent's own text if the user has amended the write.
-        """
+    def _enter(self, session: S, path: str, made: CompletedWrite) -> WrittenFile:
+        """Enter a completed write in the ledger and the checkpoints, and show it."""
         files, before, after = self._files, made.before, made.after
+        agents = self._amends.agent_text(session, path)
+        self._on_location(session, path, made.line)
         turn = files.turns.get(session)
         if turn is not None:
             turn.mentions.add_paths([path])
@@ -239,20 +230,21 @@ class AgentFiles(Generic[S]):
             self._tracked[path].apply(Holds(after, file_format))
         files.checkpoints.record(path, before, after if agents is None else agents)
         files.authors.on_write(session, path, before, agents or after, after)
-        files.pending_view.announce(
-            session, path, "created" if before is None else "modified", "fs"
-        )
+        kind = "created" if before is None else "modified"
+        files.pending_view.announce(session, path, kind, "fs")
+        is_amended = agents is not None and agents != after
+        return WrittenFile(path, before, after, is_amended)
 
     async def _settled(self, where: Place) -> Text:
         """Return the text after all writes that were requested before."""
-        if not self._tracked.is_busy(where.real):
-            return await self._text(where)
         file = self._tracked[where.real]
-        if file.has_writer:
-            async with file.hold_queue(), file.hold():
+        if file.writers.locked():
+            async with file.writers, file.lock:
                 return await self._text(where)
-        async with file.hold():
-            return await self._text(where)
+        if file.lock.locked():
+            async with file.lock:
+                return await self._text(where)
+        return await self._text(where)
 
     async def _holds_key(self, where: Place) -> bool:
         """Return whether the text to be overwritten contains a private key."""

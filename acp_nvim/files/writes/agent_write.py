@@ -315,6 +315,8 @@ class AgentWrite:
 
 def _has_nothing_of(text: Text, written: Text) -> bool:
     """Return whether a text contains none of the written lines, ignoring blank ones."""
+    if text == written:
+        return False
     lines = {line for line in written.lines if line.strip()} or set(rows(written))
     return bool(lines) and lines.isdisjoint(rows(text))
 

@@ -19,7 +19,7 @@ import msgspec
 
 from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.log import frame, read_on
-from acp_nvim.edits.records import from_bytes, to_bytes
+from acp_nvim.edits.records import from_bytes
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes import private_files
 from acp_nvim.files.journal.journal import NOTES
@@ -99,7 +99,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
         rows = [found[0] for found in places if len(found) == 1]
         return rows if len(rows) == len(places) and rows == sorted(rows) else []
 
-    def undone(self, text: Text, rows: Sequence[int]) -> Text | None:
+    def text_before(self, text: Text, rows: Sequence[int]) -> Text | None:
         """Return the text without the lines of this write, which are at these rows.
 
         Return None if the write created the file.
@@ -128,7 +128,7 @@ def noted_hunks(before: Text, after: Text, hunks: Sequence[Hunk]) -> list[NotedH
 
 
 def _encoded(lines: Sequence[str]) -> list[bytes]:
-    return list(map(to_bytes, lines))
+    return [line.encode("utf-8", "surrogateescape") for line in lines]
 
 
 class WriteNotes:

@@ -210,7 +210,7 @@ class WritesUnderWay:
         for note in reversed(notes):
             is_known = entry is not None and entry.live == text
             if text is not None and not is_known and (rows := note.rows_in(text)):
-                before = note.undone(text, rows)
+                before = note.text_before(text, rows)
                 writes.append((note, before, text))
                 text = before
         return writes[::-1]
