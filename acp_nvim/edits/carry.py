@@ -40,14 +40,14 @@ def carry(entry: Pending, now: Text | None, replaced: bool = False) -> Carried:
     merged = merge(entry.live, now, entry.base)
     if isinstance(merged, Merged):
         remaining = msgspec.structs.replace(entry, base=merged.text, live=now)
-        lost = [hunk for hunk in entry.hunks if remaining.equal_hunk(entry, hunk) is None]
+        lost = entry.hunks_not_in(remaining)
         return Carried(_unless_settled(remaining), _keep_only(entry, lost) if lost else None)
     return _carry_entangled(entry, now, replaced)
 
 
 def exchange(entry: Pending, other: Pending) -> Carried:
     """Replace an entry by another one of the file, which has the present text."""
-    lost = [hunk for hunk in entry.hunks if other.equal_hunk(entry, hunk) is None]
+    lost = entry.hunks_not_in(other)
     return Carried(_unless_settled(other), _keep_only(entry, lost) if lost else None)
 
 

@@ -141,13 +141,10 @@ class Ledger:
             self.disk_entries.set(path, entry)
 
     def join_disk(self, path: str, text: Text | None) -> None:
-        """Enter that the buffer has no unsaved changes.
-
-        It was saved if ``text`` is nearer to the text of the buffer than to that of the file.
-        """
-        entry, on_disk = self.tracked_entry(path), self.disk_entries.get(path)
-        other = on_disk.live if on_disk is not None else None
-        if entry is not None and is_nearer(text, entry.live, other):
+        """Enter the text of a clean buffer. If it is nearer to the unsaved text, that was saved."""
+        buffer, file = self.tracked_entry(path), self.disk_entries.get(path)
+        before = file.live if file is not None else None
+        if is_nearer(text, buffer.live, before) if buffer is not None else text != before:
             self.disk_entries.drop(path)
         else:
             self.revert_to_disk(path)
@@ -401,7 +398,9 @@ class Ledger:
         """Accept the hunks that equal this base, which the user has written."""
         entry = self.get(path)
         if entry is not None:
-            self._replace_accepted(entry, msgspec.structs.replace(entry, base=base))
+            remaining = msgspec.structs.replace(entry, base=base)
+            self.disk_entries.accept(entry, entry.hunks_not_in(remaining))
+            self._replace_accepted(entry, remaining)
 
     def reinstate(self, path: str, live: Text | None, entry: Pending | None) -> None:
         """Restore an entry, with the user's later edits of its text."""

@@ -141,6 +141,10 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         same = (h for h in self.hunks if h.lines == hunk.lines and self.removed_lines(h) == removed)
         return min(same, key=lambda found: abs(found.start - hunk.start), default=None)
 
+    def hunks_not_in(self, other: Pending) -> list[Hunk]:
+        """Return the hunks that another state of the file does not have."""
+        return [hunk for hunk in self.hunks if other.equal_hunk(self, hunk) is None]
+
     @property
     def pending_lines(self) -> int:
         """Return the number of pending lines, removed and added."""

@@ -1,0 +1,36 @@
+"""Entries of buffers with unsaved changes, and of their files on disk."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_nvim.edits.hunks import Hunk
+from tests.support.ledger_shorthand import hunks_of, ledger, text
+
+
+@pytest.mark.parametrize(
+    ("found", "pending"),
+    [
+        ("abUde", []),  # saved
+        ("abUdeF", []),  # saved after more changes
+        ("aXcde", [Hunk(1, 2, ("X",), 1)]),  # discarded
+        ("aXcdeF", [Hunk(1, 2, ("X",), 1)]),  # discarded, and changed by another program
+    ],
+)
+def test_a_clean_buffer_has_the_edits_of_the_nearer_text(found: str, pending: list[Hunk]) -> None:
+    edits = ledger("abcde", "aXcde")
+    edits.split_from_disk("/f")
+    edits.record_user_edit("/f", text("aXUde"))  # the user's line is next to the agent's
+    edits.reject("/f")
+    edits.join_disk("/f", text(found))
+    edits.record_user_edit("/f", text(found))
+    assert hunks_of(edits, "/f") == pending
+
+
+def test_a_hunk_that_was_put_into_the_base_is_accepted_in_the_file_too() -> None:
+    edits = ledger("abcde", "aXcYe")
+    edits.split_from_disk("/f")
+    edits.record_user_edit("/f", text("aXcYef"))
+    edits.set_base("/f", text("aXcdef"))
+    edits.join_disk("/f", text("aXcYe"))
+    assert hunks_of(edits, "/f") == [Hunk(3, 4, ("Y",), 3)]
