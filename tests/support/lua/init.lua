@@ -1,5 +1,9 @@
 vim.opt.runtimepath:prepend(...)
 vim.g.loaded_python3_provider = 0 -- else the first .py file starts a Python or two to look for it
 _G.acp_events = {}
-local function note(args) table.insert(_G.acp_events, { name = args.match, data = args.data }) end
+local stdio, notify = 1, vim.rpcnotify
+local function note(args)
+  table.insert(_G.acp_events, { name = args.match, data = args.data })
+  pcall(notify, stdio, 'acp_event', args.match) -- a Neovim in a terminal has no such channel
+end
 vim.api.nvim_create_autocmd('User', { pattern = 'Acp*', callback = note })
