@@ -29,6 +29,21 @@ function M.replace_name(name)
   return text
 end
 
+--- Insert the rest of an accepted item of the language server. Neovim 0.11 inserts only the text up
+--- to the first blank.
+---@param completed table complete-item
+function M.add_rest(completed)
+  local item = vim.tbl_get(completed, 'user_data', 'nvim', 'lsp', 'completion_item')
+  local text = vim.tbl_get(item or {}, 'textEdit', 'newText') or ''
+  local is_part = #text > #completed.word and vim.startswith(text, completed.word)
+  if not is_part or vim.v.event.reason ~= 'accept' then return end
+  local at = vim.api.nvim_win_get_cursor(0)
+  local before = vim.api.nvim_get_current_line():sub(1, at[2])
+  if vim.endswith(before, completed.word) then
+    vim.api.nvim_put({ text:sub(#completed.word + 1) }, 'c', false, true)
+  end
+end
+
 --- Call `fn` when `wait` calls back, if the buffer is the same and unchanged and no menu is open.
 ---@param wait fun(fn: fun())
 ---@param fn fun()

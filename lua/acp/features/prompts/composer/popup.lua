@@ -67,7 +67,11 @@ function M.watch(n, bufnr, on, on_prompt)
   end
   local here = { buffer = bufnr }
   on('TextChangedI', function() on_typed(n) end, here)
-  on('CompleteDone', function() insert(vim.v.completed_item.word) end, here)
+  on('CompleteDone', function()
+    local completed = vim.v.completed_item
+    if type(completed.user_data) == 'table' then completion.add_rest(completed) end
+    insert(completed.word)
+  end, here)
   on('CompleteChanged', function() completion.preview(vim.v.event.completed_item) end, here)
   on(
     { 'BufWinEnter', 'InsertEnter' },

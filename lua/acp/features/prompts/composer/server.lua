@@ -268,21 +268,41 @@ end
 ---@param client vim.lsp.Client
 local function is_running(client) return client.id == client_id and not client.rpc.is_closing() end
 
---- Attach the server to a composer, and start it if it is not running.
+---@param bufnr integer
+local function start(bufnr)
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.general.positionEncodings = { 'utf-8', 'utf-16', 'utf-32' } -- 0.10 offers UTF-16
+  return vim.lsp.start({
+    name = NAME,
+    cmd = connect,
+    root_dir = require('acp.base.places').cwd(),
+    capabilities = capabilities,
+  }, { bufnr = bufnr, reuse_client = is_running })
+end
+
+--- Fire |LspAttach|, if the server is still attached.
+---@param bufnr integer
+local function announce(bufnr)
+  local client = client_id and vim.lsp.get_client_by_id(client_id)
+  if not client or not client.attached_buffers[bufnr] then return end
+  local data = { client_id = client.id }
+  vim.api.nvim_exec_autocmds('LspAttach', { buffer = bufnr, modeline = false, data = data })
+end
+
+--- Attach the server to a composer, and start it if it is not running. |LspAttach| is fired later,
+--- so that an error in it does not end the command that opens the composer.
 ---@param bufnr integer
 ---@param insert fun(name: string) puts the text of a prompt in place of its name
 function M.attach(bufnr, insert)
   inserts[bufnr] = insert
   local client = client_id and vim.lsp.get_client_by_id(client_id)
   if client and is_running(client) and client.attached_buffers[bufnr] then return end
-  local capabilities = vim.lsp.protocol.make_client_capabilities()
-  capabilities.general.positionEncodings = { 'utf-8', 'utf-16', 'utf-32' } -- 0.10 offers UTF-16
-  client_id = vim.lsp.start({
-    name = NAME,
-    cmd = connect,
-    root_dir = require('acp.base.places').cwd(),
-    capabilities = capabilities,
-  }, { bufnr = bufnr, reuse_client = is_running })
+  local ignored = vim.go.eventignore
+  local quiet = { eventignore = (ignored == '' and '' or ignored .. ',') .. 'LspAttach' }
+  local ok, result = require('acp.base.options').with(vim.go, quiet, start, bufnr)
+  if not ok then error(result, 0) end
+  client_id = result
+  vim.schedule(function() announce(bufnr) end)
 end
 
 return M
