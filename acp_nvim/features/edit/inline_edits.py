@@ -47,6 +47,8 @@ class InlineEdit(msgspec.Struct, eq=False):
     conversation: Conversation
     is_own: bool
     """Whether its session was created for it."""
+    path: str
+    """The file that the user wants to change."""
     entries: Mapping[str, Pending] = {}
     """Pending edits of the session when the turn began, by path."""
     has_begun: bool = False
@@ -124,7 +126,8 @@ class InlineEdits:
         """Send the prompt of an edit, in a session of its own or, with `here`, the current one."""
         prompt, is_own = edit_prompt(self._host, args), not args.get("here")
         conversation = self._new(args, prompt) if is_own else conversation_for(self._host, args)
-        edit = InlineEdit(int(args["id"]), prompt, conversation, is_own)
+        path = str(args["edit"]["path"])
+        edit = InlineEdit(int(args["id"]), prompt, conversation, is_own, path)
         self._edits[edit.id] = edit
         self._show(edit)
         submit(self._host, conversation, prompt)
@@ -179,10 +182,12 @@ class InlineEdits:
             edit.on_write()
 
     def _on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
+        """Begin an edit. The prompt names its file, so a change there is not an unnamed one."""
         edit = self._of(prompt)
         if edit is not None:
             edit.begin(self._entries(session))
             self._titles.begin(session.n, one_line(prompt.text))
+            session.observer.on_work_at(session, edit.path)
             self._show(edit)
 
     def _on_prompt_requeued(self, session: Session, prompt: Prompt) -> None:

@@ -279,6 +279,26 @@ def test_undo_and_redo_of_an_edit(editor: Editor, path: Path) -> None:
     assert quickfix(editor) == ["+1 -2 first · two"]
 
 
+def test_changes_on_disk_are_the_edits_of_their_sessions(editor: Editor, path: Path) -> None:
+    orders = Orders(editor)
+    editor.keys(":2,3Acp edit first<CR>:8Acp edit second<CR>")
+    orders.traffic.wait("session/prompt", 2)
+    orders.give("s1", "write_disk", str(path), json.dumps(TEXT.replace("line 2", "two")))
+    orders.give("s1", "end")
+    wait_status(editor, 1, "closed")
+    assert quickfix(editor) == ["+1 -1 first · two"]
+    orders.give("s2", "shell", f"sed -i s/8/eight/ {path}")
+    orders.give("s2", "end")
+    wait_status(editor, 2, "closed")
+    assert quickfix(editor) == ["+1 -1 first · two", "+1 -1 second · line eight"]
+    editor.keys(":5Acp edit third<CR>")
+    orders.traffic.wait("session/prompt", 3)
+    orders.give("s3", "shell", f"rm {path}")
+    orders.give("s3", "end")
+    wait_status(editor, 3, "closed")
+    assert "Nothing changed" not in editor.messages()
+
+
 def test_an_answer_as_text_changes_nothing_and_keeps_the_session(
     editor: Editor, path: Path
 ) -> None:
