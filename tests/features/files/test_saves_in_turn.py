@@ -263,6 +263,7 @@ def test_a_change_before_neovim_watches_an_unsaved_buffer_is_merged(editor: Edit
     editor.agent("script")
     editor.turn("say hello")
     editor.open("a.txt")
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     editor.lua("vim.fn.setline(16, 'mine')")
     editor.lua(WATCH_LATE, str(path), lines(l4="four"))
     editor.turn(shell("sed -i 's/^line 4$/four/' a.txt"))
