@@ -84,3 +84,17 @@ async def test_lines_of_several_hunks(started: Neovims) -> None:
     other = await accepted(started, text, later, typed)
     hunks = [((), ("more",)), (("line 9",), ("nine",))]
     assert pending_by_path(other) == {"a.txt": ("modified", False, hunks)}
+
+
+async def test_an_undo_to_the_saved_text_shows_its_undecided_lines(started: Neovims) -> None:
+    neovim = await started.neovim("first")
+    path = neovim.work / "a.txt"
+    await neovim.write(path, "one\ntwo\nthree\n")
+    neovim.neovim.open(str(path))
+    await neovim.core.live.sync(str(path))
+    neovim.neovim.type(str(path), Text(("one", "mine", "three")))
+    await neovim.core.live.sync(str(path))
+    assert await neovim.core.review.files("accept", neovim.core.files.ledger.files()) == []
+    assert pending_by_path(neovim) == {}
+    neovim.neovim.undo(str(path), 1)
+    assert pending_by_path(neovim) == {"a.txt": ("modified", False, [((), ("two",))])}

@@ -85,6 +85,8 @@ class UserEdits:
         buffer = self._tracked.buffer(path).text
         if buffer is not None and buffer.is_modified:
             self._ledger.split_from_disk(path)
+        elif buffer is not None and path in self._ledger.disk_entries:
+            self._ledger.join_disk(path, after)
         if self._ledger.tracked_entry(path) is not None:
             self._ledger.record_user_edit(path, after)
             self._view.refresh_later(path)
