@@ -79,6 +79,7 @@ FEATURES: Final = (
     "login",
     "overview",
     "permissions",
+    "pictures",
     "presets",
     "refuse",
     "review",

@@ -97,6 +97,14 @@ def _target_of_content(where: Where) -> Target | None:
     return None if where is None else {"kind": "content", "where": dict(where)}
 
 
+def _target_of_data(where: Where, mime: str) -> Target | None:
+    """Return the target of data. That of an image has a mark: the image is drawn below the row."""
+    target = _target_of_content(where)
+    if target is None or not mime.startswith("image/"):
+        return target
+    return target | {"picture": True}
+
+
 def _address(uri: str, where: Where) -> Target | None:
     """Return the target of a file or web address, otherwise that of the block itself."""
     target = link_target(uri)
@@ -129,7 +137,9 @@ def with_annotations(block: schema.TextContent) -> list[Row]:
 def _media(block: schema.ImageContent | schema.AudioContent, where: Where) -> Row:
     kind = "image" if isinstance(block, schema.ImageContent) else "audio"
     text = f"[{kind} {one_line(block.mime_type, 60)}, {size(_bytes(block.data))}]"
-    return pieces([(text, "AcpAttachment"), *_marks(block)], _target_of_content(where))
+    return pieces(
+        [(text, "AcpAttachment"), *_marks(block)], _target_of_data(where, block.mime_type)
+    )
 
 
 def _bytes(base64: str) -> int:
@@ -153,7 +163,8 @@ def _resource(block: schema.EmbeddedResource, where: Where, cwd: str) -> list[Ro
     uri = display_uri(resource.uri, cwd)
     if not isinstance(resource, schema.TextResourceContents):
         text = f"[resource {uri}, {size(_bytes(resource.blob))}]"
-        return [pieces([(text, "AcpAttachment"), *_marks(block)], _target_of_content(where))]
+        target = _target_of_data(where, resource.mime_type or "")
+        return [pieces([(text, "AcpAttachment"), *_marks(block)], target)]
     text = resource.text.rstrip("\n")
     count = text.count("\n") + 1
     head = pieces(

@@ -110,6 +110,7 @@ M.defaults = {
     bar = true,
     thoughts = 'fold',
     tool_lines = 8,
+    images = true,
   },
   composer = { height = 7, popup = true },
   -- `diagnostics`: show what language servers report about an edit before you allow it.

@@ -245,5 +245,6 @@
 ---@field bar boolean
 ---@field thoughts 'fold'|'show'|'hide'
 ---@field tool_lines integer
+---@field images boolean
 
 ---@alias acp.KeyConfig string|false|{ [1]: string, mode?: string|string[] }

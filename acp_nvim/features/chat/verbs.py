@@ -20,7 +20,7 @@ from acp_nvim.nvim.plain import plain
 from acp_nvim.protocol import schema
 from acp_nvim.render.diffs import changes
 from acp_nvim.render.text import one_line, path_line
-from acp_nvim.session import snapshot, subagents
+from acp_nvim.session import content_blocks, snapshot, subagents
 from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
@@ -178,7 +178,7 @@ async def open_target(host: Host, args: Args) -> None:
             host.run("terminal_open", {"session": session.n, "id": target["id"]})
         case "address":
             host.echo("warn", wording.NOT_OPENED.format(address=one_line(target["uri"])))
-        case "content" if (block := contents.find(session, target.get("where"))) is not None:
+        case "content" if (block := content_blocks.find(session, target.get("where"))) is not None:
             contents.open_block(host, session, block)
         case _:
             _show_whole(host, session, target)

@@ -42,6 +42,12 @@ def opener(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, FILE)
 
 
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file that does not exist yet. Raises OSError."""
+    with open(path, "xb", opener=opener) as file:
+        file.write(data)
+
+
 def write(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Replace the content of a file; with ``sync``, flush it to disk. Raise OSError.
 

@@ -21,6 +21,8 @@
 ---   chat_opened (n)                          a window of its own was opened for chat n
 ---   chat_hides (n)                           the user hides chat n in this tab page
 ---   chat_shown (n)                           the user has shown chat n again
+---   picture_seen (chat, row, where)          the row of an image is being drawn; `where` is the
+---                                            position of its content block
 ---   composer_wanted (n)                      go to the composer of session n
 ---   composer_opens (n)                       return whether a draft was restored into it
 ---   composer_shown (n)                       the composer of session n gets a window

@@ -28,6 +28,7 @@ local NAMES = {
   'notifications',
   'operator',
   'overview',
+  'pictures',
   'plan',
   'presets',
   'progress',

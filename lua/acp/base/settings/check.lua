@@ -239,6 +239,7 @@ local checks = {
   ['chat.bar'] = flag,
   ['chat.thoughts'] = one_of('fold', 'show', 'hide'),
   ['chat.tool_lines'] = number(0, true),
+  ['chat.images'] = flag,
   ['composer.height'] = number(2, true),
   ['composer.popup'] = flag,
   ['review.inline'] = flag,

@@ -100,6 +100,9 @@ end
 local function line(_, _, bufnr, row)
   local look, target = drawn.looks[row + 1], drawn.targets[row + 1]
   if type(target) == 'table' and target.legend then legend(bufnr, row, target.decision) end
+  if type(target) == 'table' and target.picture then
+    require('acp.base.signals').emit('picture_seen', drawn, row, target.where)
+  end
   if not look then return end
   local set_extmark, options = api.nvim_buf_set_extmark, { ephemeral = true, strict = false }
   local drawn_by_other = others and concealment.has_drawn(bufnr, others, row)

@@ -1,0 +1,34 @@
+--- Pictures by image.nvim. One of its images belongs to a window: that in which it is first seen.
+---@type acp.PictureBackend
+local M = {}
+
+---@param answer fun(works: boolean)
+function M.check(answer)
+  local ok, image = pcall(require, 'image')
+  answer(ok and type(image) == 'table' and image.from_file ~= nil)
+end
+
+---@param picture acp.Picture
+function M.draw(picture, row)
+  local image = require('image').from_file(picture.file, {
+    window = vim.fn.win_findbuf(picture.bufnr)[1],
+    buffer = picture.bufnr,
+    x = 2,
+    y = row,
+    width = picture.size.columns,
+    height = picture.size.rows,
+    inline = true,
+    with_virtual_padding = true,
+  })
+  if image then image:render() end
+  return image
+end
+
+function M.move(picture, row)
+  M.remove(picture)
+  picture.handle = M.draw(picture, row)
+end
+
+function M.remove(picture) picture.handle:clear() end
+
+return M

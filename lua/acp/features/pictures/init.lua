@@ -1,0 +1,8 @@
+--- Images of agents and attachments, drawn below their rows in a chat (option `chat.images`).
+---@type acp.Feature
+return {
+  signals = {
+    picture_seen = { 'pictures', 'seen' },
+    options_changed = { 'pictures', 'refresh', if_loaded = true },
+  },
+}

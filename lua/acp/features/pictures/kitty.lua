@@ -1,0 +1,169 @@
+--- Pictures by kitty's graphics protocol with Unicode placeholders, which scroll with the text and
+--- pass through tmux.
+---@type acp.PictureBackend
+local M = {}
+
+local api = vim.api
+local ns = api.nvim_create_namespace('acp.pictures.kitty')
+
+local PAD = '  '
+
+--- Bytes of an image in one sequence: 4096 in base64.
+local CHUNK = 3072
+
+--- Sequences that are written at once, and the pause after them.
+local BURST, PAUSE_MS = 32, 5
+
+--- First versions with placeholders, by the name of a terminal.
+---@type table<string, integer[]>
+local SINCE = { ghostty = { 1 }, kitty = { 0, 28 } }
+
+--- Terminals that draw images by this protocol, but know no placeholders.
+local WITHOUT = { iterm2 = true, konsole = true, warpterminal = true, wezterm = true }
+
+local QUERY = '\27_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\27\\'
+local ATTRIBUTES = '\27[c' -- DA1, which every terminal answers, after the query
+
+local terminal ---@type acp.Terminal|nil
+
+---@param found acp.Terminal
+---@return boolean
+local function knows_placeholders(found)
+  local since = SINCE[found.name]
+  if not since then return false end
+  for i, number in ipairs(since) do
+    local own = found.version[i] or 0
+    if own ~= number then return own > number end
+  end
+  return true
+end
+
+--- Ask by the query of the protocol. Neovim passes the answer on since 0.12.
+---@param answer fun(works: boolean)
+local function ask_directly(answer)
+  local has_graphics, named = false, nil ---@type boolean, acp.Terminal|nil
+  local module = require('acp.base.terminal')
+  local function on_response(response)
+    named = module.named(response) or named
+    has_graphics = has_graphics or response:match('^\27_Gi=31;OK') ~= nil
+    return response:match('^\27%[%?[%d;]*c') ~= nil
+  end
+  module.query(module.NAME_QUERY .. QUERY .. ATTRIBUTES, on_response, function()
+    terminal = named or module.unnamed()
+    local is_without = named and WITHOUT[named.name]
+    answer(has_graphics and not is_without)
+  end)
+end
+
+---@param answer fun(works: boolean)
+function M.check(answer)
+  local module = require('acp.base.terminal')
+  local prints_queries = vim.env.TERM_PROGRAM == 'Apple_Terminal' or vim.env.TERM == 'linux'
+  if not module.exists() or prints_queries or vim.env.STY then return answer(false) end
+  if vim.fn.has('nvim-0.12') == 1 and not vim.env.TMUX then return ask_directly(answer) end
+  module.ask(function(found)
+    terminal = found
+    answer(found ~= nil and knows_placeholders(found))
+  end)
+end
+
+---@param keys string
+---@param payload? string
+local function send(keys, payload)
+  assert(terminal).send(('\27_G%s,q=2;%s\27\\'):format(keys, payload or ''))
+end
+
+local count = 0
+
+--- Return a new id of an image. The colour of its cells is the id.
+---@return integer
+local function new_id()
+  count = count + 1
+  local pid = vim.uv.os_getpid()
+  if vim.o.termguicolors then return (pid % 0x3fff + 1) * 0x400 + count % 0x400 end
+  return (pid + count) % 255 + 1
+end
+
+--- Define the group whose colour is the id. A colour scheme clears it.
+---@return string group
+local function colour(id)
+  local group = 'AcpPicture' .. id
+  api.nvim_set_hl(0, group, { fg = id, ctermfg = id % 256, nocombine = true })
+  return group
+end
+
+---@class acp.KittyImage
+---@field id integer
+---@field mark? integer
+---@field sent? boolean whether the terminal has the image
+---@field removed? boolean
+
+--- Draw the cells below a row.
+---@param picture acp.Picture
+---@param image acp.KittyImage
+---@param row integer
+local function place(picture, image, row)
+  local size = picture.size
+  send(('a=p,U=1,i=%d,c=%d,r=%d'):format(image.id, size.columns, size.rows))
+  local grid = require('acp.features.pictures.placeholders').grid(size.columns, size.rows)
+  local group = colour(image.id)
+  image.mark = api.nvim_buf_set_extmark(picture.bufnr, ns, row, 0, {
+    id = image.mark,
+    virt_lines = vim.tbl_map(function(line) return { { PAD }, { line, group } } end, grid),
+    invalidate = true,
+    undo_restore = false,
+  })
+end
+
+--- Queue of transmissions. The chunks of two images must not be mixed.
+local add_job = require('acp.base.slices').queue(PAUSE_MS)
+
+--- Send an image to the terminal.
+---@param image acp.KittyImage
+---@param data string
+local function transmit(image, data)
+  local slices = require('acp.base.slices')
+  local last = math.max(math.ceil(#data / CHUNK), 1)
+  for i = 1, last do
+    local chunk = vim.base64.encode(data:sub((i - 1) * CHUNK + 1, i * CHUNK))
+    local first = i == 1 and ('a=t,t=d,f=100,i=%d,'):format(image.id) or ''
+    send(('%sm=%d'):format(first, i < last and 1 or 0), chunk)
+    if i % BURST == 0 then slices.rest() end
+  end
+end
+
+---@param picture acp.Picture
+---@param row integer
+---@return acp.KittyImage
+function M.draw(picture, row)
+  local image = { id = new_id() } ---@type acp.KittyImage
+  local file = assert(picture.file)
+  -- The picture may move before it is there.
+  image.mark = api.nvim_buf_set_extmark(picture.bufnr, ns, row, 0, {})
+  add_job(function()
+    if image.removed then return end
+    transmit(image, assert(require('acp.base.read_file')(file)))
+    image.sent = true
+    if image.removed then return M.remove({ handle = image, bufnr = picture.bufnr }) end
+    local at = api.nvim_buf_get_extmark_by_id(picture.bufnr, ns, image.mark, {})[1]
+    if at then place(picture, image, at) end
+  end)
+  return image
+end
+
+function M.move(picture, row)
+  local image = picture.handle ---@type acp.KittyImage
+  if image.sent then return place(picture, image, row) end
+  image.mark = api.nvim_buf_set_extmark(picture.bufnr, ns, row, 0, { id = image.mark })
+end
+
+function M.remove(picture)
+  local image = picture.handle ---@type acp.KittyImage
+  image.removed = true
+  if image.sent then send(('a=d,d=I,i=%d'):format(image.id)) end
+  if image.mark and api.nvim_buf_is_valid(picture.bufnr) then
+    api.nvim_buf_del_extmark(picture.bufnr, ns, image.mark)
+  end
+end
+
+return M
