@@ -82,6 +82,7 @@ FEATURES: Final = (
     "pictures",
     "presets",
     "refuse",
+    "report",
     "review",
     "rules",
     "sessions",

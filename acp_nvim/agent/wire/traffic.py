@@ -154,18 +154,19 @@ class Recorded(NamedTuple):
             redactor = self._redactor()
         elif self.secrets:
             redactor = SecretsOnly(self.secrets)
-        return render(self._lines(), self.level, redactor)
+        return render(self.messages(), self.level, redactor)
 
     def redacted(self) -> Iterator[str]:
         """Yield the full log without its secrets, as `:Acp log save` writes it."""
-        return render(self._lines(), "debug", self._redactor())
+        return render(self.messages(), "debug", self._redactor())
 
     def _redactor(self) -> Redactor:
         redactor = Redactor(self.secrets)
-        redactor.learn(line.data for line in self._lines())
+        redactor.learn(line.data for line in self.messages())
         return redactor
 
-    def _lines(self) -> Iterator[Line]:
+    def messages(self) -> Iterator[Line]:
+        """Yield the transmitted lines, and those of stderr, in the order of their times."""
         torn = self.torn
         open_lines: dict[Direction, list[bytes]] = {"in": [], "out": [], "err": []}
         last = 0.0

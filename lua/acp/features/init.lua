@@ -33,6 +33,7 @@ local NAMES = {
   'presets',
   'progress',
   'refuse',
+  'report',
   'terminals',
   'tools',
   'trust',

@@ -1,5 +1,5 @@
 --- Installation of the Python environment.
 ---@type acp.Feature
 return {
-  subcommands = { install = { 'build or repair the Python environment', 'Help', 4 } },
+  subcommands = { install = { 'build or repair the Python environment', 'Help', 5 } },
 }

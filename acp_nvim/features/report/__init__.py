@@ -1,0 +1,12 @@
+"""Report: the host's part of a report about a bug."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from acp_nvim.app import Host
+
+
+def install(app: Host) -> None:
+    app.verbs.add("acp_nvim.features.report.verbs", "report")

@@ -1,0 +1,96 @@
+"""Outline of a traffic log: methods, ids, times, sizes and errors, without contents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import groupby
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from acp_nvim.agent.wire.traffic_view import ARROWS, Line
+from acp_nvim.render.text import one_line, size
+
+MOST_LINES: Final = 300
+"""Maximum number of lines; the newest are kept."""
+LONGEST_REASON: Final = 200
+"""Characters of an error's message that are kept."""
+
+
+class _Update(Struct):
+    session_update: str | None = msgspec.field(default=None, name="sessionUpdate")
+
+
+class _Params(Struct):
+    update: _Update | None = None
+
+
+class _Error(Struct):
+    code: Raw | UnsetType = UNSET
+    message: str = ""
+
+
+class _Message(Struct):
+    id: Raw | UnsetType = UNSET
+    method: str | None = None
+    params: Raw | UnsetType = UNSET
+    error: _Error | None = None
+
+
+_message = msgspec.json.Decoder(_Message)
+_params = msgspec.json.Decoder(_Params)
+
+
+def outline(lines: Iterable[Line]) -> list[str]:
+    """Return the messages since the last prompt. Equal ones in a row are one line with a count."""
+    heads: list[tuple[float, str]] = []
+    for line in lines:
+        head = _head(line)
+        if head.startswith("-> session/prompt"):
+            heads.clear()
+        heads.append((line.time, head))
+    grouped = [(next(group)[0], head, 1 + sum(1 for _ in group)) for head, group in _runs(heads)]
+    dropped = len(grouped) - MOST_LINES
+    found = [f"({dropped} lines before this are left out)"] if dropped > 0 else []
+    for time, head, count in grouped[-MOST_LINES:]:
+        clock = datetime.fromtimestamp(time).astimezone().strftime("%H:%M:%S.%f")[:-3]
+        found.append(f"{clock} {head}" + (f" x {count}" if count > 1 else ""))
+    return found
+
+
+def _runs(heads: list[tuple[float, str]]) -> groupby[str, tuple[float, str]]:
+    return groupby(heads, key=lambda one: one[1])
+
+
+def _head(line: Line) -> str:
+    """Return a message without its content."""
+    arrow = ARROWS[line.direction]
+    if line.direction == "err":
+        return f"{arrow} (output on stderr)"
+    try:
+        message = _message.decode(line.data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return f"{arrow} (no message that can be read) {size(len(line.data))}"
+    label = "" if message.id is UNSET else f" #{bytes(message.id).decode()}"
+    if message.method is not None:
+        kind = _kind(message)
+        # An update has no size: it differs, so that no updates would be equal.
+        return f"{arrow} {message.method}{label}{kind or ' ' + size(len(line.data))}"
+    if message.error is not None:
+        code = "" if message.error.code is UNSET else f" {bytes(message.error.code).decode()}"
+        reason = one_line(message.error.message, LONGEST_REASON)
+        return f"{arrow} (answer){label} error{code} {reason}"
+    return f"{arrow} (answer){label} {size(len(line.data))}"
+
+
+def _kind(message: _Message) -> str:
+    """Return the kind of an update of a session."""
+    if message.params is UNSET:
+        return ""
+    try:
+        update = _params.decode(message.params).update
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    return f" {update.session_update}" if update and update.session_update else ""

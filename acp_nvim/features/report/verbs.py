@@ -1,0 +1,70 @@
+"""Verb about reports."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+from anyio import to_thread
+
+from acp_nvim.agent import agent_state
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.wire.redact import Redactor
+from acp_nvim.app import Host
+from acp_nvim.features.report.outline import outline
+from acp_nvim.session.session import Session
+from acp_nvim.verbs import Args, verb
+
+
+@verb("report")
+async def report(host: Host, args: Args) -> None:
+    """Add the host's part to a report, redact all of it, and show it."""
+    connections = list(host.agents.connections.values())
+    logs = {one.name: one.traffic.copy() for one in connections}
+    parts = {
+        "Host": [f"Python {platform.python_version()}", *host.notices.problems],
+        "Agents": [line for one in connections for line in _agent(one)],
+        "Sessions": [_session(it.session) for it in host.sessions.conversations.values()],
+    }
+    for name, log in logs.items():
+        parts[f"Last turn with {name}"] = await to_thread.run_sync(outline, log.messages())
+    secrets = [secret for one in connections for secret in one.traffic.secrets]
+    lines = [*map(str, args["lines"]), *_with_titles(parts)]
+    host.screen.push("report", _redacted(lines, secrets))
+
+
+def _agent(connection: Connection) -> Iterator[str]:
+    """Yield the state of an agent without its command, whose arguments may be private."""
+    known = agent_state.snapshot(connection)
+    yield f"{connection.name}: {connection.status}"
+    if connection.error:
+        yield f"  error: {connection.error}"
+    for key in ("protocol", "dialect", "info", "capabilities"):
+        if known[key] is not None:
+            yield f"  {key}: {msgspec.json.encode(known[key]).decode()}"
+    yield from (f"  {line}" for line in connection.warnings.lines())
+
+
+def _session(session: Session) -> str:
+    counts = {
+        "entries": len(session.transcript.entries),
+        "tool calls": len(session.tool_calls),
+        "queued": len(session.queue),
+    }
+    parts = (f"{count} {name}" for name, count in counts.items())
+    return f"session {session.n}: {session.agent}, {session.status}, {', '.join(parts)}"
+
+
+def _with_titles(parts: dict[str, list[str]]) -> Iterator[str]:
+    for title, lines in parts.items():
+        yield from ("", f"## {title}", "", "```", *(lines or ["none"]), "```")
+
+
+def _redacted(lines: Iterable[str], secrets: Iterable[str]) -> list[str]:
+    """Return single lines without secrets, with `~` for the home directory."""
+    redactor, home = Redactor(secrets), os.fspath(Path.home())
+    flat = (part for line in lines for part in line.split("\n"))
+    return [redactor.text(line.replace(home, "~")) for line in flat]

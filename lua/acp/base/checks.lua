@@ -1,0 +1,292 @@
+--- Checks of the installation and configuration, with advice, for `:checkhealth acp` and reports.
+local M = {}
+
+local health ---@type table functions as in `vim.health`
+
+--- Longest wait for the interpreter to report its versions.
+M.patience_ms = 10000
+
+--- Program that prints versions. It must run on any Python, so that an old one can be reported.
+local PROBE = [[
+import json, sys
+found = {"python": "%d.%d.%d" % tuple(sys.version_info[:3])}
+try:
+    from importlib import metadata
+    for name in sys.argv[1:]:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            pass
+except ImportError:
+    pass
+print(json.dumps(found))
+]]
+local OLDEST = '3.11'
+
+local function plugin()
+  health.start('acp: plugin')
+  health.ok('acp.nvim ' .. require('acp.base.version').line())
+end
+
+local function neovim()
+  health.start('acp: Neovim')
+  local version = tostring(vim.version())
+  if vim.fn.has('nvim-0.10') == 1 then
+    health.ok('Neovim ' .. version)
+  else
+    health.error('Neovim ' .. version .. ' is older than 0.10')
+  end
+end
+
+--- Return the packages that the host needs and their minimum versions. A remote agent needs more.
+---@return table<string, string>
+local function needed()
+  local file = require('acp.base.host.python').root() .. '/pyproject.toml'
+  local project = assert(require('acp.base.read_file')(file))
+  local list = project:match('\ndependencies = (%b[])')
+  local agents = require('acp.config').get().agents
+  if require('acp.base.settings.addresses').any(agents) then
+    list = list .. project:match('\nremote = (%b[])')
+  end
+  local found = {}
+  for name, version in list:gsub('(%w)%[[%w,]+%]', '%1'):gmatch('"([%w_-]+)>=([%d.]+)"') do
+    found[name] = version
+  end
+  return found
+end
+
+--- Return the versions of Python and of packages, as found by the interpreter.
+---@param names string[] of packages
+---@return table|nil versions
+---@return string|nil problem
+local function probe(python, names)
+  local argv = vim.list_extend({ python, '-c', PROBE }, names)
+  -- The host's directory: in the current one, Python would import a `json.py` of the project.
+  local opts = { text = true, cwd = require('acp.base.host.python').root() }
+  local ok, job = pcall(vim.system, argv, opts)
+  if not ok then return nil, tostring(job) end
+  local result = job:wait(M.patience_ms)
+  if not result or result.signal == 9 then -- nil if a child process keeps the output open
+    return nil, 'it does not finish'
+  end
+  local good, versions = pcall(vim.json.decode, result.stdout or '')
+  if result.code ~= 0 or not good then
+    local lines = vim.split(vim.trim(result.stderr or ''), '\n')
+    return nil, lines[#lines] ~= '' and lines[#lines] or ('exit code %d'):format(result.code)
+  end
+  return versions
+end
+
+--- Return only the numbers of a version, because `vim.version` rejects `1.0rc1` and `0.6.0.dev1`.
+local function plain(version) return version:match('^%d+%.?%d*%.?%d*') end
+
+--- Report which packages are present, too old or missing.
+---@param versions table<string, string>
+---@param wanted table<string, string>
+local function packages(versions, wanted, advice)
+  local missing = {}
+  for _, name in ipairs(require('acp.base.sorted_keys')(wanted)) do
+    local version = versions[name]
+    if not version then
+      missing[#missing + 1] = name
+    elseif vim.version.lt(plain(version), wanted[name]) then
+      health.error(('%s %s is too old, %s is needed'):format(name, version, wanted[name]), advice)
+    else
+      health.ok(name .. ' ' .. version)
+    end
+  end
+  if #missing > 0 then
+    local verb = #missing > 1 and ' are missing' or ' is missing'
+    health.error(table.concat(missing, ', ') .. verb, advice)
+  end
+end
+
+local function python()
+  health.start('acp: Python')
+  local it, wanted = require('acp.base.host.python'), needed()
+  local path, source = it.find()
+  local advice = { it.way_out() }
+  if it.is_broken() then
+    health.warn(
+      'The .venv is broken: its interpreter is gone',
+      { require('acp.base.messages').run_install }
+    )
+  end
+  if vim.fn.executable(path) == 0 then
+    health.error(('%s cannot be run (from %s)'):format(path, it.name(source)), advice)
+    return
+  end
+  local versions, problem = probe(path, vim.tbl_keys(wanted))
+  if not versions then
+    health.error(('%s does not answer: %s'):format(path, problem), advice)
+    return
+  end
+  local line = ('%s: Python %s (from %s)'):format(path, versions.python, it.name(source))
+  if vim.version.lt(versions.python, OLDEST) then
+    health.error(('%s, but %s is needed'):format(line, OLDEST), advice)
+    return
+  end
+  health.ok(line)
+  packages(versions, wanted, advice)
+end
+
+--- Measure the round trip to the host with a synchronous request.
+---@return number|nil ms nil if the host does not answer
+local function ping()
+  local started = vim.uv.hrtime()
+  local it = require('acp.base.host')
+  local ok, answer = pcall(vim.rpcrequest, it.channel(), it.ping())
+  return ok and answer == 'pong' and (vim.uv.hrtime() - started) / 1e6 or nil
+end
+
+--- Return the last lines of the host's stderr, without lines that only underline others, or nil.
+local function last_lines()
+  local lines = vim.tbl_filter(
+    function(line) return not line:match('^[%s~^]*$') end,
+    require('acp.base.host').stderr()
+  )
+  return #lines > 0 and vim.list_slice(lines, math.max(#lines - 4, 1)) or nil
+end
+
+local function host()
+  health.start('acp: host')
+  local state, it = require('acp.base.state').get(), require('acp.base.host')
+  if not it.running() then
+    local line = 'Not running (' .. state.host .. ')'
+    if state.host == 'failed' then
+      health.error(line, last_lines())
+    else
+      health.info(line .. '. It starts with the first command')
+    end
+  else
+    local ms = ping()
+    if ms then
+      health.ok(('Running, answers in %.2f ms'):format(ms))
+    else
+      health.error('Running, but not answering', last_lines())
+    end
+  end
+end
+
+--- Return why a program cannot be started.
+local function absent(program)
+  if not program:find('[/\\]') then return program .. ' is not on PATH' end
+  local there = vim.uv.fs_stat(program) ~= nil
+  return program .. (there and ' cannot be run' or ' does not exist')
+end
+
+---@param agent acp.AgentConfig
+---@return string program '' if the agent is embedded, or only the host knows its program
+---@return string path '' if the program cannot be started
+local function program_of(agent)
+  local program = vim.fn.expand((agent.command or {})[1] or '')
+  return program, program == '' and '' or vim.fn.exepath(program)
+end
+
+--- Return whether an agent is an unchanged built-in one, which need not be installed.
+---@param agent acp.AgentConfig
+local function is_built_in(name, agent)
+  return vim.deep_equal(agent, require('acp.config').defaults.agents[name])
+end
+
+---@param agent acp.AgentConfig
+---@return boolean available whether its program can probably be started
+local function one_agent(name, agent, chosen)
+  local label = name .. (chosen and ' (for new sessions)' or '')
+  local program, path = program_of(agent)
+  if agent.url then
+    health.ok(('%s: at %s'):format(label, require('acp.base.settings.addresses').shown(agent.url)))
+  elseif program == '' then
+    health.ok(label .. (name == 'tutor' and ': embedded' or ': its command is in agents_file'))
+  elseif path ~= '' then
+    health.ok(('%s: %s'):format(label, path))
+  elseif chosen then
+    local how = agent.install and ('Install it: ' .. agent.install) or 'Install it'
+    local advice = { how .. ', or choose another with :Acp agent' }
+    health.error(('%s: %s'):format(label, absent(program)), advice)
+  else
+    health.warn(('%s: %s'):format(label, absent(program)))
+  end
+  return program == '' or path ~= ''
+end
+
+--- Sort agents: the chosen one, those that can be started, those that the user has configured.
+--- Presets that are not installed are listed separately.
+---@param all table<string, acp.AgentConfig>
+---@param chosen string
+---@return string[] names
+---@return string[] others
+local function by_use(all, chosen)
+  local names, others, rank = {}, {}, {} ---@type string[], string[], table<string, integer>
+  for name, agent in pairs(all) do
+    local program, path = program_of(agent)
+    local there = program == '' or path ~= ''
+    rank[name] = name == chosen and 0 or there and 1 or 2
+    local other = rank[name] == 2 and is_built_in(name, agent)
+    table.insert(other and others or names, name)
+  end
+  table.sort(names, function(a, b) return rank[a] == rank[b] and a < b or rank[a] < rank[b] end)
+  table.sort(others)
+  return names, others
+end
+
+local function agents()
+  health.start('acp: agents')
+  local config = require('acp.config').get()
+  local missing, chosen = {}, require('acp.base.valid_names').agent()
+  local names, others = by_use(config.agents, chosen)
+  for _, name in ipairs(names) do
+    missing[name] = not one_agent(name, config.agents[name], name == chosen)
+  end
+  if #others > 0 then
+    local count = #others == 1 and '1 other' or ('%d others'):format(#others)
+    local list = table.concat(others, ', ')
+    local how = 'Choose one with :Acp agent; this report then says how to install it'
+    health.info(('%s not installed: %s. %s'):format(count, list, how))
+  end
+  local entries, problem = require('acp.config').registry()
+  if problem then
+    health.error('agents_file: ' .. problem)
+  elseif config.agents_file then
+    health.ok(('agents_file: %d agents'):format(#entries))
+  end
+  for name, agent in pairs(require('acp.base.state').get().agents) do
+    if agent.error and not missing[name] then
+      health.warn(('%s: %s: %s'):format(name, agent.status, agent.error))
+    end
+  end
+end
+
+local function options()
+  health.start('acp: options')
+  local mistakes = require('acp.config').mistakes
+  for _, mistake in ipairs(mistakes) do
+    health.error(mistake)
+  end
+  if #mistakes == 0 then health.ok('No mistakes') end
+end
+
+local function git()
+  health.start('acp: git')
+  if vim.fn.executable('git') == 1 then
+    health.ok(vim.fn.exepath('git'))
+  else
+    local advice = { 'Install git. Edits through the editor are reviewed without it, too' }
+    health.warn('git is not installed: no checkpoints, and changes on disk are not seen', advice)
+  end
+end
+
+--- Run all checks.
+---@param reporter table functions as in `vim.health` that take the lines
+function M.run(reporter)
+  health = reporter
+  plugin()
+  neovim()
+  options()
+  python()
+  git()
+  host()
+  agents()
+end
+
+return M

@@ -1,0 +1,6 @@
+--- Report: one redacted file for a bug report.
+---@type acp.Feature
+return {
+  subcommands = { report = { 'a redacted file for a bug report', 'Help', 4 } },
+  frame = { report = { 'report', 'show' } },
+}

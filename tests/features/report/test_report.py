@@ -1,0 +1,72 @@
+"""`:Acp report`: a redacted file for a bug report."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from tests.support.editor import Editor
+
+NAME = "acp://report"
+PRIVATE = "the private plan"
+TOKEN = "sk-ant-" + "api03-" + "Ab1" * 30
+"""Value with the shape of a key."""
+
+
+def report(editor: Editor, file: str = "") -> str:
+    editor.keys(f":Acp report {file}<CR>")
+    editor.wait("vim.fn.bufname() == ...", NAME)
+    return "\n".join(editor.lines(NAME))
+
+
+def test_a_report_has_versions_options_and_the_last_turn_but_no_texts(editor: Editor) -> None:
+    editor.agent("script", env={"API_KEY": TOKEN})
+    options = {"presets": {"p": {"system_prompt": PRIVATE}}, "chat": {"size": 0.5}}
+    editor.setup(options)
+    editor.turn(f"say {PRIVATE} {TOKEN}")
+    text = report(editor)
+    for part in (
+        "## Versions",
+        "acp.nvim 0.1.0",
+        "chat.size = 0.5",
+        f"presets.p.system_prompt = (text, {len(PRIVATE)} bytes)",
+        "agents.script.env.API_KEY = (text, ",
+        "  ok: Neovim ",
+        "script: ready",
+        "-> session/prompt #",
+        "<- session/update agent_message_chunk",
+        "session 1: script, idle, ",
+    ):
+        assert part in text
+    for private in (PRIVATE, TOKEN, str(Path.home())):
+        assert private not in text
+
+
+def test_a_report_is_written_by_the_user_only(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("say hello")
+    report(editor, "bug.md")
+    file = editor.work / "bug.md"
+    assert not file.exists()
+    editor.lua("vim.defer_fn(function() vim.cmd('silent! wall') _G.saved = true end, 1)")
+    editor.wait("_G.saved")
+    assert not file.exists()
+    editor.keys("ggOread twice<Esc>:w<CR>")
+    editor.wait_message("Report written to ")
+    assert file.read_text().startswith("read twice\n# Report about acp.nvim\n")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    editor.keys("ggdd:w<CR>")
+    editor.wait_message("The report is not written: file already exists")
+    editor.keys(":Acp report<CR>")
+    assert editor.lines(NAME)[0] == "# Report about acp.nvim"
+    assert editor.lua("return vim.bo.modified"), "the changed report is still there"
+    editor.keys(":w!<CR>")
+    editor.wait("not vim.bo.modified")
+    assert file.read_text().startswith("# Report about acp.nvim\n")
+
+
+def test_a_report_without_a_host_has_the_part_of_neovim(editor: Editor) -> None:
+    text = report(editor)
+    assert "## Health" in text
+    assert "## Agents" not in text
+    assert not editor.lua("return require('acp.base.host').running()")
