@@ -34,7 +34,7 @@ check-lint: $(DEV)
 	$(PY) -m ruff check $(CODE)
 
 check-types: $(DEV)
-	$(PY) -m mypy -n auto $(CODE)
+	$(PY) -m mypy $(CODE)
 
 check-lua: $(DEV)
 	stylua=$$(.ci/tool stylua) && "$$stylua" --check $(LUA)
