@@ -1,2 +1,2 @@
 --- `:checkhealth acp`.
-return { check = function() require('acp.base.checks').run(vim.health) end }
+return { check = function() require('acp.base.installation.checks').run(vim.health) end }

@@ -161,7 +161,7 @@ def test_an_interpreter_that_never_ends_is_reported(editor: Editor) -> None:
     gate = editor.home / "end"
     path = program(editor.home / "endless", f"while [ ! -e '{gate}' ]; do sleep 0.1; done")
     editor.setup({"python": path})
-    editor.lua("require('acp.base.checks').patience_ms = 200")
+    editor.lua("require('acp.base.installation.checks').patience_ms = 200")
     report = health(editor)
     gate.touch()
     assert f"ERROR {path} does not answer: it does not finish" in report

@@ -64,7 +64,7 @@ local function health()
       end
     end
   end
-  require('acp.base.checks').run({
+  require('acp.base.installation.checks').run({
     start = line(''),
     ok = line('  ok: '),
     info = line('  '),
@@ -79,7 +79,7 @@ local function versions()
   local system, neovim = vim.uv.os_uname(), vim.fn.split(vim.fn.execute('version'), '\n')
   local terminal = vim.env.TERM_PROGRAM or vim.env.TERM or 'unknown'
   return {
-    'acp.nvim ' .. require('acp.base.version').line(),
+    'acp.nvim ' .. require('acp.base.installation.version').line(),
     table.concat(vim.list_slice(neovim, 1, 3), ', '),
     ('%s %s %s'):format(system.sysname, system.release, system.machine),
     ('terminal %s%s'):format(terminal, vim.env.TMUX and ', in tmux' or ''),

@@ -25,7 +25,7 @@ local OLDEST = '3.11'
 
 local function plugin()
   health.start('acp: plugin')
-  health.ok('acp.nvim ' .. require('acp.base.version').line())
+  health.ok('acp.nvim ' .. require('acp.base.installation.version').line())
 end
 
 local function neovim()
