@@ -190,7 +190,7 @@ class Belief(msgspec.Struct, frozen=True):
         removals = [
             Hunk(own.new_start, own.new_end, rows(earlier)[own.start : own.end], own.start)
             for own, _ in self._surviving_hunks(earlier, before)
-            if not _touch(remaining, own.start, own.end)
+            if not _touches(remaining, own.start, own.end)
         ]
         is_same_eol = self.base.eol == before.eol and earlier.eol == after.eol
         eol = earlier.eol if is_same_eol else self.base.eol
@@ -203,11 +203,11 @@ class Belief(msgspec.Struct, frozen=True):
         return [
             (own, _span(typed, own))
             for own in diff(rows(earlier), rows(self.base))
-            if not _touch(typed, own.new_start, own.new_end)
+            if not _touches(typed, own.new_start, own.new_end)
         ]
 
 
-def _touch(hunks: list[Hunk], start: int, end: int) -> bool:
+def _touches(hunks: list[Hunk], start: int, end: int) -> bool:
     """Return whether hunks change one of these old rows, or insert lines between them."""
     return any(
         hunk.start <= start <= hunk.end

@@ -112,11 +112,11 @@ def _rebase(entry: Pending, now: Text) -> Pending | None:
 def _without_edits_of_others(entry: Pending, now: Text, touched: Collection[Hunk]) -> Text:
     """Return the present text, with the agent's version of the lines that both sides changed."""
     edits = diff(keys(entry.live), keys(now))
-    apart = [edit for edit in edits if not any(_touch(edit, hunk) for hunk in touched)]
+    apart = [edit for edit in edits if not any(_touches(edit, hunk) for hunk in touched)]
     return from_keys(apply(keys(entry.live), apart)) or EMPTY
 
 
-def _touch(edit: Hunk, hunk: Hunk) -> bool:
+def _touches(edit: Hunk, hunk: Hunk) -> bool:
     """Return whether an edit of the live text touches a hunk's lines."""
     return edit.start <= hunk.new_end and hunk.new_start <= edit.end
 

@@ -112,7 +112,7 @@ class Ledger:
 
     @property
     def has_unpublished(self) -> bool:
-        """Return whether any writes are not known to other processes."""
+        """Return whether there are writes that other processes do not know."""
         return bool(self._before_unpublished)
 
     def mark_published(self, path: str, entry: Pending | None) -> None:

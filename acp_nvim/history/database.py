@@ -78,7 +78,7 @@ class Database:
     @property
     def is_empty(self) -> bool:
         """Return whether the file has no history in the format of this version."""
-        return self._version() < len(layout.MIGRATIONS)
+        return self._read_version() < len(layout.MIGRATIONS)
 
     def close(self) -> None:
         self.sql.close()
@@ -114,16 +114,17 @@ class Database:
         return int((pages - free) * page)
 
     def _prepare(self) -> None:
-        if self._version() == 0:
+        if self._read_version() == 0:
             self.sql.execute("PRAGMA auto_vacuum = INCREMENTAL")
         self.sql.execute("PRAGMA journal_mode = WAL")
         self.sql.execute("PRAGMA synchronous = NORMAL")
         self.sql.execute(f"PRAGMA cache_size = -{CACHE_KB}")
         self.sql.execute(f"PRAGMA journal_size_limit = {8 << 20}")
-        if self._version() < len(layout.MIGRATIONS):
+        if self._read_version() < len(layout.MIGRATIONS):
             self._migrate()
 
-    def _version(self) -> int:
+    def _read_version(self) -> int:
+        """Return the version of the layout. Raise NewerVersionError."""
         version = int(self.sql.execute("PRAGMA user_version").fetchone()[0])
         if version > len(layout.MIGRATIONS):
             raise NewerVersionError(str(self.path))
@@ -131,7 +132,7 @@ class Database:
 
     def _migrate(self) -> None:
         with self.transaction() as sql:
-            for script in layout.MIGRATIONS[self._version() :]:
+            for script in layout.MIGRATIONS[self._read_version() :]:
                 for statement in script.split(";"):
                     sql.execute(statement)
             sql.execute(f"PRAGMA user_version = {len(layout.MIGRATIONS)}")

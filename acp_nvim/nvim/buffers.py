@@ -192,8 +192,8 @@ def _text(answer: list[Any], expected: Text = EMPTY) -> BufferText:
     """Return the buffer in a snapshot of Lua. If it has no lines, use the expected text."""
     bufnr, tick, flags, encoding, lines = [*answer, None][:5]
     raw = expected
-    if lines is not None or expected.eol != _eol(flags):
-        raw = Text(expected.lines if lines is None else tuple(lines), _eol(flags))
+    if lines is not None or expected.eol != _has_eol(flags):
+        raw = Text(expected.lines if lines is None else tuple(lines), _has_eol(flags))
     return _buffer(bufnr, tick, flags, encoding, raw, clean(raw))
 
 
@@ -201,14 +201,14 @@ def _with_options(known: BufferText, answer: list[Any]) -> BufferText:
     """Return the known buffer with its current options, or the same object if nothing changed."""
     bufnr, tick, flags, encoding = answer[:4]
     raw, text = known.raw, known.text
-    if raw.eol != _eol(flags):
-        raw = Text(raw.lines, _eol(flags))
+    if raw.eol != _has_eol(flags):
+        raw = Text(raw.lines, _has_eol(flags))
         text = clean(raw)
     fresh = _buffer(bufnr, tick, flags, encoding, raw, text)
     return known if fresh == known else fresh
 
 
-def _eol(flags: int) -> bool:
+def _has_eol(flags: int) -> bool:
     return bool(flags & EOL) and not flags & NO_BYTES
 
 

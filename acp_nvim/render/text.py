@@ -27,13 +27,13 @@ _KEYCAPS = frozenset("0123456789#*")
 """Characters of keycap emoji, each followed by U+FE0F and U+20E3."""
 
 
-def _shapes(text: str, at: int) -> bool:
+def _affects_neighbours(text: str, at: int) -> bool:
     """Return whether the joiner at an offset has an effect on its neighbours."""
     joiner, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
     if joiner == "\ufe0f" and before in _KEYCAPS:
         return after == "\u20e3"
     if joiner < "\ufe00" and before >= "\ufe00" and before in _JOINERS:
-        return _is_letter(after) and _shapes(text, at - 1)
+        return _is_letter(after) and _affects_neighbours(text, at - 1)
     return _is_letter(before) and (joiner >= "\ufe00" or _is_letter(after))
 
 
@@ -42,7 +42,7 @@ def _is_letter(character: str) -> bool:
 
 
 def _visible(match: re.Match[str]) -> str:
-    if match.group() in _JOINERS and _shapes(match.string, match.start()):
+    if match.group() in _JOINERS and _affects_neighbours(match.string, match.start()):
         return match.group()
     code = ord(match.group())
     if code < 0x20:

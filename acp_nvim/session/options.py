@@ -117,7 +117,7 @@ def _option_of_models(models: schema.SessionModelState) -> schema.SessionConfigS
     )
 
 
-def of_models(session: Session, option_id: str) -> bool:
+def is_of_models(session: Session, option_id: str) -> bool:
     """Return whether `session/set_model` sets that option."""
     return option_id == MODELS and all(option.id != MODELS for option in session.options)
 
@@ -238,7 +238,7 @@ def check(option: Option, value: Value) -> Value:
 
 def set_value(session: Session, option_id: str, value: Value) -> None:
     """Set the shown value of an option. Nothing is sent to the agent."""
-    if of_models(session, option_id):
+    if is_of_models(session, option_id):
         if session.models is not None:
             session.models = msgspec.structs.replace(session.models, current_model_id=value)
     else:

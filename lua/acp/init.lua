@@ -13,7 +13,7 @@ local function feature(name) return require('acp.features').find('functions', na
 --- Schedule a call of `fn` with a copy of its present arguments, for callers in a fast context
 --- (|api-fast|) such as the callback of a timer.
 ---@param fn fun(...: any)
-local function later(fn, ...)
+local function schedule_call(fn, ...)
   local args = vim.deepcopy(vim.F.pack_len(...))
   vim.schedule(function() fn(vim.F.unpack_len(args)) end)
 end
@@ -31,7 +31,7 @@ function M.setup(opts) module('acp.config').setup(opts) end
 ---@param text_or_blocks string|table[] text, or a list of ACP content blocks
 ---@param opts? acp.PromptOpts
 function M.prompt(text_or_blocks, opts)
-  if vim.in_fast_event() then return later(M.prompt, text_or_blocks, opts) end
+  if vim.in_fast_event() then return schedule_call(M.prompt, text_or_blocks, opts) end
   opts = from_rpc(opts)
   if type(opts) == 'table' then
     opts = vim.iter(pairs(opts)):fold({}, function(options, name, value)
@@ -46,7 +46,7 @@ end
 --- Cancel the running turn of a session.
 ---@param session? integer the current one by default
 function M.cancel(session)
-  if vim.in_fast_event() then return later(M.cancel, session) end
+  if vim.in_fast_event() then return schedule_call(M.cancel, session) end
   session = from_rpc(session)
   if not module('acp.base.args').good('cancel', session) then return end
   feature('cancel')({ bang = false, session = session })
@@ -57,7 +57,7 @@ end
 ---@param choice? string an `optionId`, or 'accept' or 'decline'; nil means cancelled
 ---@param content? table<string, any> form values of an elicitation by name
 function M.answer(id, choice, content)
-  if vim.in_fast_event() then return later(M.answer, id, choice, content) end
+  if vim.in_fast_event() then return schedule_call(M.answer, id, choice, content) end
   choice, content = from_rpc(choice), from_rpc(content)
   if not module('acp.base.args').good('answer', id, choice, content) then return end
   module('acp.base.host').notify('answer', { id = id, choice = choice, content = content })
@@ -91,7 +91,7 @@ return setmetatable(M, {
     local fn = type(name) == 'string' and feature(name)
     if not fn then return nil end
     M[name] = function(...)
-      if vim.in_fast_event() then return later(M[name], ...) end
+      if vim.in_fast_event() then return schedule_call(M[name], ...) end
       local args = vim.F.pack_len(...)
       for i = 1, args.n do
         args[i] = from_rpc(args[i])

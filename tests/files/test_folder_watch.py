@@ -50,7 +50,7 @@ class Watched:
         anyio.run(self.snapshots.scan, [self.root])
 
     def is_quiet(self) -> bool:
-        return self.watch.rest([self.root])
+        return self.watch.has_no_changes([self.root])
 
 
 @pytest.fixture
@@ -183,6 +183,6 @@ def test_an_overflow_of_events_counts_as_a_change(watched: Watched, root: Path) 
 
 
 def test_a_root_without_a_scan_is_unknown(watched: Watched, root: Path) -> None:
-    assert watched.watch.rest([])
-    assert not watched.watch.rest([watched.root, str(root.parent)])
-    assert not watched.watch.rest([str(root / "a")])
+    assert watched.watch.has_no_changes([])
+    assert not watched.watch.has_no_changes([watched.root, str(root.parent)])
+    assert not watched.watch.has_no_changes([str(root / "a")])

@@ -221,7 +221,7 @@ def test_text_of_an_agent_cannot_imitate_a_field() -> None:
 )
 def test_an_address_is_shown_with_its_risks(url: str, safe: bool, words: list[str]) -> None:
     shown = "\n".join(addresses.describe_address(url))
-    assert addresses.safe(url) is safe
+    assert addresses.is_safe(url) is safe
     for word in words:
         assert word in shown
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.session.questions.suspicion import MOST, judge_words, of_line, unclear
+from acp_nvim.session.questions.suspicion import MOST, is_line_unclear, judge_words, of_line
 
 WRAPPED = [
     *(
@@ -129,7 +129,7 @@ def test_words_that_no_shell_reads_are_searched_too() -> None:
 
 def test_a_line_that_is_too_long_to_search_is_suspected() -> None:
     assert of_line(["rm *"], "x" * (MOST + 1)) == "maybe"
-    assert unclear("x" * (MOST + 1))
+    assert is_line_unclear("x" * (MOST + 1))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_line_that_is_too_long_to_search_is_suspected() -> None:
     ],
 )
 def test_a_line_with_a_computed_program_is_unclear(line: str) -> None:
-    assert unclear(line)
+    assert is_line_unclear(line)
 
 
 @pytest.mark.parametrize(
@@ -169,4 +169,4 @@ def test_a_line_with_a_computed_program_is_unclear(line: str) -> None:
     ],
 )
 def test_a_line_with_explicit_programs_is_clear(line: str) -> None:
-    assert not unclear(line)
+    assert not is_line_unclear(line)

@@ -47,7 +47,7 @@ class Reaper:
 
         It is called before a child starts, to keep the child's time without a guard short.
         """
-        if sys.platform == "win32" or self._closed or self._running():
+        if sys.platform == "win32" or self._closed or self._is_running():
             return
         self._discard()
         self._guard = guard.start(self._mark)
@@ -59,7 +59,7 @@ class Reaper:
             raise ValueError(f"process group {pgid} is not a child's own")
         fresh = pgid not in self.groups
         self.groups.add(pgid)
-        if not self._running():
+        if not self._is_running():
             self.start()
         elif fresh:
             self._send_to_guard(f"+ {pgid}\n")
@@ -89,7 +89,7 @@ class Reaper:
                 shell.kill()
                 shell.wait()
 
-    def _running(self) -> bool:
+    def _is_running(self) -> bool:
         return self._guard is not None and self._guard.poll() is None
 
     def _discard(self) -> None:
@@ -110,5 +110,5 @@ class Reaper:
             log.warning("the guard process is gone; the next start brings a new one")
 
     def __repr__(self) -> str:
-        state = "running" if self._running() else "not running"
+        state = "running" if self._is_running() else "not running"
         return f"<Reaper [{state}, {len(self.groups)} groups]>"

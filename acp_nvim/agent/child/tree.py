@@ -125,7 +125,7 @@ class ProcessTree:
 
     def alive(self) -> bool:
         """Return whether any process of the tree runs. Zombies do not count."""
-        return bool(self._live_strays()) or self._group_alive()
+        return bool(self._live_strays()) or self._is_group_alive()
 
     def _is_leader_ours(self) -> bool:
         stat = process_stat(self.leader)
@@ -139,7 +139,7 @@ class ProcessTree:
                 live.add(pid)
         return live
 
-    def _group_alive(self) -> bool:
+    def _is_group_alive(self) -> bool:
         if sys.platform == "win32" or not self._is_leader_ours():
             return False
         if not _send(os.killpg, self.leader, 0):

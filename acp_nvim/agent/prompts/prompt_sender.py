@@ -286,8 +286,8 @@ class PromptSender:
         """Return whether an error means that the session is lost and its prompt should be sent
         again.
 
-        A prompt is never sent again if it was sent twice, if the agent has inserted it by its id,
-        or if it started a tool call.
+        A prompt is not sent again if it was already sent twice, if the agent has inserted it by
+        its id, or if it started a tool call.
         """
         session = self.session
         is_fresh = session.prompted is not None and not sent.is_resent

@@ -137,7 +137,7 @@ class Elicitations:
             case schema.ElicitationUrlMode():
                 kind, details = "url", addresses.describe_address(params.url)
                 options = [_DECLINE, _DISMISS]
-                if addresses.safe(params.url):
+                if addresses.is_safe(params.url):
                     options = [Option("accept", wording.OPTION_OPEN, "allow_once"), *options]
             case _:
                 mode = getattr(params, "mode", "?")

@@ -204,7 +204,7 @@ def _names(text: str) -> Iterator[tuple[int, int]]:
         if at < last:
             continue
         start = at
-        while start > last and at - start < LONGEST_NAME and _in_name(text[start - 1]):
+        while start > last and at - start < LONGEST_NAME and _is_in_name(text[start - 1]):
             start -= 1
         name = _NAME.match(text, at)
         assert name is not None
@@ -212,7 +212,7 @@ def _names(text: str) -> Iterator[tuple[int, int]]:
         yield start, last
 
 
-def _in_name(char: str) -> bool:
+def _is_in_name(char: str) -> bool:
     return char.isalnum() or char in "_.$-"
 
 

@@ -55,7 +55,7 @@ def _accept(host: Host, decision: Decision, content: Any) -> None:
 
 
 def _consent(host: Host, decision: Decision, url: str) -> None:
-    if not addresses.safe(url):
+    if not addresses.is_safe(url):
         host.echo("error", "; ".join(addresses.warnings(url)) or wording.ADDRESS_REFUSED)
     elif decision.resolve(Outcome("accept")):
         host.screen.push("open_url", url)

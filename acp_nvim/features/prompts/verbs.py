@@ -162,7 +162,7 @@ def cancel(host: Host, args: Args) -> None:
     dismissed = not ending and _dismiss(host, conversation)
     ends_login = not (ending or dismissed) and _cancel_login(host)
     is_held = conversation is not None and not (ending or ends_login) and conversation.hold()
-    cleared = bool(args.get("clear")) and conversation is not None and _clear(conversation)
+    cleared = bool(args.get("clear")) and conversation is not None and _clear_queue(conversation)
     if cleared and (already or not ending):
         host.echo("info", wording.QUEUE_CLEARED)
     elif already:
@@ -192,7 +192,7 @@ def _cancel_login(host: Host) -> bool:
     return bool(cancelled)
 
 
-def _clear(conversation: Conversation) -> bool:
+def _clear_queue(conversation: Conversation) -> bool:
     session = conversation.session
     had = bool(session.queue or session.at_agent)
     waiting.replace(session, ())
@@ -218,7 +218,7 @@ def queue(host: Host, args: Args) -> None:
         case "run":
             _call_after_questions(host, conversation.session, None, conversation.run_queue)
         case "clear":
-            _clear(conversation)
+            _clear_queue(conversation)
             host.echo("info", wording.QUEUE_CLEARED)
         case "set":
             _set_queue(conversation, args.get("texts") or [], args.get("shown") or [])

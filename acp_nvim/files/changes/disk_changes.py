@@ -223,12 +223,20 @@ class DiskChanges:
 
     def _is_settled(self, roots: Sequence[str]) -> bool:
         is_scanning = self._lock.locked()
-        return not is_scanning and self._snapshots.has_trees(roots) and self._watch.rest(roots)
+        return (
+            not is_scanning
+            and self._snapshots.has_trees(roots)
+            and self._watch.has_no_changes(roots)
+        )
 
     async def settle(self, roots: Sequence[str]) -> None:
         """Scan after a save while no agent is working, so the next prompt need not wait for it."""
         within = self._snapshots.within(roots)
-        if not self.turns and self._watch.has_all(within) and not self._watch.rest(within):
+        if (
+            not self.turns
+            and self._watch.has_all(within)
+            and not self._watch.has_no_changes(within)
+        ):
             await self.scan(roots)
 
     async def scan(

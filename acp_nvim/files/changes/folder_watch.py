@@ -92,7 +92,7 @@ class FolderWatch:
         """Call `begin` for those roots that are watched."""
         await self.begin([root for root in roots if root in self._watched])
 
-    def rest(self, roots: Iterable[str]) -> bool:
+    def has_no_changes(self, roots: Iterable[str]) -> bool:
         """Return whether nothing has changed below these directories since their last scan."""
         self._read()
         return all(

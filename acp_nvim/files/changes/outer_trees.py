@@ -56,7 +56,7 @@ class OuterTrees:
                 await self._report(outer, turn)
 
     async def _changes(self, outer: str, roots: Sequence[str]) -> list[FileChange]:
-        if self._watch.rest([outer]) or self._snapshots.is_given_up(outer):
+        if self._watch.has_no_changes([outer]) or self._snapshots.is_given_up(outer):
             return []
         if self._snapshots.has_trees([outer]):
             await self._watch.begin([outer])

@@ -130,9 +130,9 @@ class SharedState:
         if not values:
             return values
         trees = self._files.trees.known.items()
-        values |= {(TREE, top): mark for top, mark in trees if _overlap(top, root)}
+        values |= {(TREE, top): mark for top, mark in trees if _overlaps(top, root)}
         heads = self._commits.heads.items()
-        values |= {(HEAD, it): head for it, head in heads if _overlap(it, root)}
+        values |= {(HEAD, it): head for it, head in heads if _overlaps(it, root)}
         numbers = set(_numbers(values.values())) | {
             self._keys.number(name.partition(":")[0])
             for kind, name in values
@@ -361,7 +361,7 @@ def in_order(keys: Iterable[Key]) -> list[Key]:
     return sorted(keys, key=lambda key: key[0] != SESSION)
 
 
-def _overlap(some: str, other: str) -> bool:
+def _overlaps(some: str, other: str) -> bool:
     return some == other or is_below(some, other) or is_below(other, some)
 
 

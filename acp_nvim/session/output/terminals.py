@@ -42,7 +42,7 @@ class Terminals:
         self._shown: dict[str, list[ToolEntry | TerminalEntry]] = {}
         self._transcript = transcript
         self._ended: dict[Terminal, None] = {}
-        """The last `FRESH` to end."""
+        """The terminals that ended last, at most `FRESH`."""
 
     def __iter__(self) -> Iterator[Terminal]:
         """Iterate in order, over a copy."""

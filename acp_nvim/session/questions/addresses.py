@@ -43,7 +43,7 @@ def _loopback(parts: SplitResult) -> str:
     return ""
 
 
-def safe(url: str) -> bool:
+def is_safe(url: str) -> bool:
     """Return whether an address may be opened in a browser: a visible web address with a host."""
     parts = _split(url)
     return (
@@ -76,7 +76,7 @@ def warnings(url: str) -> list[str]:
         found.append(wording.NOT_ENCRYPTED)
     elif parts.scheme != "https":
         found.append(wording.NO_WEB_ADDRESS.format(scheme=parts.scheme or "no scheme"))
-    if not safe(url) and parts.scheme in ("http", "https"):
+    if not is_safe(url) and parts.scheme in ("http", "https"):
         what = "a backslash" if "\\" in url else "characters that can't be seen"
         found.append(wording.ADDRESS_HOLDS.format(what=what))
     return found

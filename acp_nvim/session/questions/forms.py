@@ -75,20 +75,23 @@ def fields(form: schema.ElicitationSchema) -> list[Field]:
     return [_field(name, property_, name in required) for name, property_ in found]
 
 
-def _field(name: str, found: Any, required: bool) -> Field:
-    title, text = given(getattr(found, "title", None)), given(getattr(found, "description", None))
-    kind, choices = _kind(found)
-    default = given(getattr(found, "default", None))
-    return Field(name, kind, found, title or name, text, required, choices, default)
+def _field(name: str, property_: Any, required: bool) -> Field:
+    title, text = (
+        given(getattr(property_, "title", None)),
+        given(getattr(property_, "description", None)),
+    )
+    kind, choices = _kind(property_)
+    default = given(getattr(property_, "default", None))
+    return Field(name, kind, property_, title or name, text, required, choices, default)
 
 
-def _kind(found: Any) -> tuple[Kind, Sequence[Choice]]:
-    match found:
+def _kind(property_: Any) -> tuple[Kind, Sequence[Choice]]:
+    match property_:
         case schema.StringPropertySchema():
-            choices = _choices(given(found.enum), given(found.one_of))
+            choices = _choices(given(property_.enum), given(property_.one_of))
             return ("choice", choices) if choices else ("text", ())
         case schema.MultiSelectPropertySchema():
-            return _items(found.items)
+            return _items(property_.items)
         case schema.IntegerPropertySchema():
             return "integer", ()
         case schema.NumberPropertySchema():

@@ -179,7 +179,7 @@ class _Trial:
 
     def _allows(self, rule: Rule) -> bool:
         """Return whether this rule allows all that is left."""
-        if rule.path is not None and not _all_paths(rule.path, self._case):
+        if rule.path is not None and not _are_all_paths_allowed(rule.path, self._case):
             return False
         if rule.command is None:
             if rule.path is None and self._case.outside:
@@ -276,7 +276,7 @@ class _Trial:
         words, are_all = self._words()
         named = [*case.paths, *(posixpath.normpath(self._place(word)) for word in words)]
         spellings = [one for path in named for one in (path, *case.real.get(path, ()))]
-        if any(_path(patterns, path, fold=True) for path in spellings):
+        if any(_matches_path(patterns, path, fold=True) for path in spellings):
             return True
         if not are_all and case.kind not in TOUCHES_NOTHING:
             self._hidden.add("path")
@@ -332,7 +332,7 @@ class _Trial:
             return True
         if command.argv is not None:
             return suspicion.is_unclear(command.argv)
-        return suspicion.unclear(command.line)
+        return suspicion.is_line_unclear(command.line)
 
 
 def _holds(glob: str, one: Simple) -> bool:
@@ -386,7 +386,7 @@ def _matches_any(patterns: str | list[str] | None, value: str) -> bool:
     return patterns is None or any(fnmatch.fnmatchcase(value, p) for p in _list(patterns))
 
 
-def _all_paths(patterns: str | list[str], case: Case) -> bool:
+def _are_all_paths_allowed(patterns: str | list[str], case: Case) -> bool:
     """Return whether all paths match, as spelled and at their targets."""
     return bool(case.paths) and all(
         _is_allowed(patterns, path, case.roots)
@@ -398,10 +398,10 @@ def _all_paths(patterns: str | list[str], case: Case) -> bool:
 def _is_allowed(patterns: str | list[str], path: str, roots: Sequence[str]) -> bool:
     """Return whether a pattern allows a path. A relative one does in the session's directories."""
     inside = any(path.startswith(root.rstrip("/") + "/") for root in roots)
-    return _path([p for p in _list(patterns) if inside or p.startswith(("/", "~"))], path)
+    return _matches_path([p for p in _list(patterns) if inside or p.startswith(("/", "~"))], path)
 
 
-def _path(patterns: str | list[str], path: str, *, fold: bool = False) -> bool:
+def _matches_path(patterns: str | list[str], path: str, *, fold: bool = False) -> bool:
     """Return whether a path matches. `fold`: ignore case, as some file systems do."""
     written = [one for pattern in _list(patterns) for one in alternatives(pattern)]
     expanded = [str(Path(pattern).expanduser()) for pattern in written]

@@ -73,7 +73,7 @@ def words(line: str) -> set[str]:
     return {word for reading in readings for word in _words(reading)}
 
 
-def unclear(line: str) -> bool:
+def is_line_unclear(line: str) -> bool:
     """Return whether a line computes its commands, or passes them to a shell in a hidden way."""
     plain = command_line.parse(line)
     if plain is not None:
@@ -101,7 +101,7 @@ def _starts_shell(argv: Sequence[str]) -> bool:
     for at, word in enumerate(argv):
         if programs.name(word) in programs.CODE and (word != "." or at == 0 or wrapped):
             script = argv[at + 2] if len(argv) > at + 2 and argv[at + 1] in ("-c", "-lc") else ""
-            if not script or unclear(script):
+            if not script or is_line_unclear(script):
                 return True
     return False
 

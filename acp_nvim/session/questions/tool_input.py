@@ -223,7 +223,7 @@ def _ends(
             yield from read(item)
 
 
-def _all(items: Any, test: Callable[[Any], Any]) -> bool:
+def _are_all(items: Any, test: Callable[[Any], Any]) -> bool:
     """Return whether there are items and those that `_ends` would read pass a test."""
     ends = (*islice(items, MOST), *islice(reversed(items), MOST)) if items else ()
     return bool(ends) and all(test(item) for item in ends)
@@ -250,7 +250,9 @@ def _run(rest: _Table) -> Iterator[Part]:
         if _is_command(rest, key):
             yield from _command(_words(rest, key))
     several = rest.get("commands")
-    if isinstance(several, list) and _all(several, lambda it: isinstance(it, (str, list, dict))):
+    if isinstance(several, list) and _are_all(
+        several, lambda it: isinstance(it, (str, list, dict))
+    ):
         yield from _ends(rest.pop("commands"), len(several), _parts_of_item)
     for key in _FOLDERS:
         if _is_text(rest.get(key)):
@@ -297,10 +299,10 @@ def _parts_of_item(item: Any) -> Iterator[Part]:
 
 def _variables(rest: _Table, key: str) -> Iterator[Part]:
     value = rest.get(key)
-    if isinstance(value, dict) and _all(value.items(), lambda it: _is_plain(it[1])):
+    if isinstance(value, dict) and _are_all(value.items(), lambda it: _is_plain(it[1])):
         del rest[key]
         yield from _ends(value.items(), len(value), lambda it: [Note("with", f"{it[0]}={it[1]}")])
-    elif isinstance(value, list) and _all(value, _is_variable):
+    elif isinstance(value, list) and _are_all(value, _is_variable):
         del rest[key]
         yield from _ends(
             value, len(value), lambda it: [Note("with", f"{it['name']}={it['value']}")]
@@ -339,7 +341,7 @@ def _write(rest: _Table) -> Iterator[Part]:
 
 def is_changes(value: Any) -> TypeGuard[_Table]:
     """Return whether a value maps paths to changes, as in Codex."""
-    return isinstance(value, dict) and _all(value.values(), lambda it: isinstance(it, dict))
+    return isinstance(value, dict) and _are_all(value.values(), lambda it: isinstance(it, dict))
 
 
 def change_parts(item: tuple[str, _Table]) -> Iterator[Part]:
@@ -369,7 +371,7 @@ def _whole_file(verb: str, path: str, content: str) -> Edit:
 
 def _edits(rest: _Table) -> Iterator[Part]:
     several = rest.get("edits")
-    listed = isinstance(several, list) and _all(several, _is_edit)
+    listed = isinstance(several, list) and _are_all(several, _is_edit)
     content = next((key for key in _CONTENTS if isinstance(rest.get(key), str)), None)
     if _is_edit(rest):
         path = _take_path(rest)
@@ -413,9 +415,9 @@ def _places(rest: _Table) -> Iterator[Part]:
         yield Place(path)
     for key in ("paths", "files"):
         value = rest.get(key)
-        if isinstance(value, list) and _all(value, _is_text):
+        if isinstance(value, list) and _are_all(value, _is_text):
             yield from _ends(rest.pop(key), len(value), lambda path: [Place(path)])
-        elif isinstance(value, list) and _all(value, _is_file):
+        elif isinstance(value, list) and _are_all(value, _is_file):
             yield from _ends(rest.pop(key), len(value), lambda file: _parts(file, "", 1))
     for key in _ADDRESSES:
         if _is_text(rest.get(key)):
@@ -428,7 +430,7 @@ def _is_file(value: Any) -> bool:
 
 def _questions(rest: _Table) -> Iterator[Part]:
     several = rest.get("questions")
-    if isinstance(several, list) and _all(several, _asks):
+    if isinstance(several, list) and _are_all(several, _asks):
         yield from _ends(rest.pop("questions"), len(several), _one_question)
     elif _asks(rest) and isinstance(rest.get("options"), list):
         yield _question(rest)
@@ -451,7 +453,7 @@ def _one_question(item: _Table) -> Iterator[Part]:
 def _question(rest: _Table) -> Choice:
     """Return a question. Answers with more than a label and a description stay in the table."""
     options = rest.get("options")
-    if not isinstance(options, list) or len(options) > MOST or not _all(options, _is_answer):
+    if not isinstance(options, list) or len(options) > MOST or not _are_all(options, _is_answer):
         return Choice(rest.pop("question"), ())
     answers = ((it, "") if isinstance(it, str) else _answer(it) for it in rest.pop("options"))
     return Choice(rest.pop("question"), tuple(answers))
@@ -470,7 +472,7 @@ def _answer(option: _Table) -> tuple[str, str]:
 def _tasks(rest: _Table) -> Iterator[Part]:
     for key in _TASKS:
         value = rest.get(key)
-        if isinstance(value, list) and _all(value, lambda it: _task(it) is not None):
+        if isinstance(value, list) and _are_all(value, lambda it: _task(it) is not None):
             yield from _ends(rest.pop(key), len(value), lambda it: [_task(it) or Data(it)])
 
 

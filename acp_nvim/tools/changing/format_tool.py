@@ -85,7 +85,7 @@ class Formats:
     ) -> ToolResult:
         """Ask to run the user's formatters, which are programs or code, and run them."""
 
-        async def formatted() -> Sequence[FileChange]:
+        async def run_formatters() -> Sequence[FileChange]:
             text = (await self._changes.current(path)).text
             if text is None or (rows is not None and rows[1] >= len(text.lines)):
                 raise ToolError("the file has changed meanwhile; try again")
@@ -95,7 +95,7 @@ class Formats:
                 return [FileChange(path, text, after)] if after != text else []
             raise ToolError(f"the formatter took more than {PATIENCE_S:g} s")
 
-        return await self._changes.run(call, title, path, runs, formatted)
+        return await self._changes.run(call, title, path, runs, run_formatters)
 
     async def _by_server(
         self, call: Call, path: str, text: Text, rows: Rows | None, options: Mapping[str, Any]

@@ -17,7 +17,7 @@ local function is(kind)
 end
 
 ---@param name string of the function
-local function wrong(name, what, should, value)
+local function mistake_at(name, what, should, value)
   return require('acp.base.messages').wrong_argument:format(name, what, should, described(value))
 end
 
@@ -53,7 +53,7 @@ local function mistake_in_options(opts)
       local names = require('acp.base.sorted_keys')(options)
       return require('acp.base.text.nearest').message('option of prompt()', tostring(name), names)
     elseif not known[2](value) then
-      return wrong('prompt', name, known[1], value)
+      return mistake_at('prompt', name, known[1], value)
     end
   end
   if opts.session and not is_session(opts.session) then
@@ -85,11 +85,11 @@ end
 ---@return string|nil mistake
 function M.prompt(words, opts)
   if type(words) ~= 'string' and type(words) ~= 'table' then
-    return wrong('prompt', 'the prompt', 'a text or a list of content blocks', words)
+    return mistake_at('prompt', 'the prompt', 'a text or a list of content blocks', words)
   elseif type(words) == 'table' and not vim.islist(words) and not words.type then
     return require('acp.base.messages').wrong_prompt
   elseif opts ~= nil and type(opts) ~= 'table' then
-    return wrong('prompt', 'opts', 'a table', opts)
+    return mistake_at('prompt', 'opts', 'a table', opts)
   end
   return mistake_in_options(opts or {})
 end
@@ -99,7 +99,7 @@ end
 ---@return string|nil mistake
 function M.cancel(session)
   if session ~= nil and type(session) ~= 'number' then
-    return wrong('cancel', 'session', 'a number', session)
+    return mistake_at('cancel', 'session', 'a number', session)
   elseif session and not is_session(session) then
     return require('acp.base.messages').no_such_session:format(session)
   end
@@ -112,11 +112,11 @@ end
 ---@return string|nil mistake
 function M.answer(id, choice, content)
   if type(id) ~= 'string' and type(id) ~= 'number' then
-    return wrong('answer', 'id', "a question's id", id)
+    return mistake_at('answer', 'id', "a question's id", id)
   elseif choice ~= nil and type(choice) ~= 'string' then
-    return wrong('answer', 'choice', 'an optionId, or nil', choice)
+    return mistake_at('answer', 'choice', 'an optionId, or nil', choice)
   elseif content ~= nil and type(content) ~= 'table' then
-    return wrong('answer', 'content', 'a table', content)
+    return mistake_at('answer', 'content', 'a table', content)
   elseif not require('acp.base.host').running() then
     return require('acp.base.messages').no_question:format(id)
   end

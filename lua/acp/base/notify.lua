@@ -29,7 +29,7 @@ local UNSEEN = {
   '\xf3\xa0[\x80-\xbf][\x80-\xbf]',
 }
 
-local function spelled(character) return ('<U+%04X>'):format(vim.fn.char2nr(character)) end
+local function spell_out(character) return ('<U+%04X>'):format(vim.fn.char2nr(character)) end
 
 --- Return `text` on one line. Line breaks become spaces; invisible characters are spelled out.
 ---@return string
@@ -38,7 +38,7 @@ function M.one_line(text)
   -- A string with a NUL would become a Blob in Vim's functions.
   line = line:gsub('%z', '^@'):gsub('%c', vim.fn.strtrans)
   for _, pattern in ipairs(line:find('[\x80-\xff]') and UNSEEN or {}) do
-    line = line:gsub(pattern, spelled)
+    line = line:gsub(pattern, spell_out)
   end
   return line
 end
@@ -121,7 +121,7 @@ local function flush()
   end
 end
 
-local function later(level, message)
+local function notify_later(level, message)
   waiting[#waiting + 1] = { level = level, message = message }
   if #waiting == 1 then
     vim.api.nvim_create_autocmd('ModeChanged', {
@@ -137,7 +137,7 @@ local function put(level, text)
     return -- after an error, Neovim would wait for a key before it exits
   end
   if busy() then
-    later(level, text)
+    notify_later(level, text)
   else
     show(level, text)
   end

@@ -46,7 +46,7 @@ end
 --- edits.
 ---@param all? boolean include workspaces that have only a journal
 ---@return string[] roots
-local function above(path, all)
+local function workspaces_above(path, all)
   local found = {}
   while true do
     local has_data = M.has(path, 'pending') or all and M.has(path, 'journal')
@@ -83,7 +83,7 @@ end
 function M.waiting(bufnr)
   if not uv.fs_stat(directory()) then return {} end
   local path = file_of(bufnr)
-  return path and above(vim.fs.dirname(path)) or {}, path
+  return path and workspaces_above(vim.fs.dirname(path)) or {}, path
 end
 
 --- Open the workspaces of a buffer that the user has entered, to show earlier pending edits.
@@ -98,8 +98,8 @@ function M.ask()
   if uv.fs_stat(directory()) then
     local path = file_of(vim.api.nvim_get_current_buf())
     local cwd = uv.fs_realpath(vim.fn.getcwd())
-    open(path and above(vim.fs.dirname(path), true) or {}, path)
-    open(cwd and above(cwd, true) or {}, path)
+    open(path and workspaces_above(vim.fs.dirname(path), true) or {}, path)
+    open(cwd and workspaces_above(cwd, true) or {}, path)
   end
   return next(opened) ~= nil
 end

@@ -45,7 +45,7 @@ local function in_any_window(windows, test)
 end
 
 --- Convert lines for Vim functions, in which a newline represents a NUL.
-local function raw(lines)
+local function to_vim_lines(lines)
   return vim.tbl_map(function(line) return (line:gsub('%z', '\n')) end, lines)
 end
 
@@ -88,7 +88,7 @@ local function replace_line(bufnr, windows, row, old, new, head, tail)
     local at = api.nvim_win_get_cursor(win)
     if at[1] == row + 1 and at[2] >= last then behind[win] = at[2] + shift end
   end
-  assert(fn.setbufline(bufnr, row + 1, raw({ new })) == 0)
+  assert(fn.setbufline(bufnr, row + 1, to_vim_lines({ new })) == 0)
   for _, mark in ipairs(marks) do
     restore_extmark(bufnr, row, mark, column)
   end
@@ -131,10 +131,12 @@ local function set_lines(bufnr, windows, first, last, lines)
   end
   local both = math.min(last - first, #lines)
   if both > 0 then
-    assert(fn.setbufline(bufnr, first + 1, raw(vim.list_slice(lines, 1, both))) == 0)
+    assert(fn.setbufline(bufnr, first + 1, to_vim_lines(vim.list_slice(lines, 1, both))) == 0)
   end
   if #lines > both then
-    assert(fn.appendbufline(bufnr, first + both, raw(vim.list_slice(lines, both + 1))) == 0)
+    assert(
+      fn.appendbufline(bufnr, first + both, to_vim_lines(vim.list_slice(lines, both + 1))) == 0
+    )
   elseif first + both < last then
     assert(fn.deletebufline(bufnr, first + both + 1, last) == 0)
   end
@@ -151,7 +153,7 @@ local function apply_hunk(bufnr, windows, first, last, lines)
 end
 
 --- Map the line `lnum` to its position after the hunks. Return nil if a hunk contains it.
-local function moved(hunks, lnum)
+local function map_line(hunks, lnum)
   local shift = 0
   for _, hunk in ipairs(hunks) do
     local first, last, lines = unpack(hunk)
@@ -178,7 +180,7 @@ end
 --- Restore the view and cursor of a window. Neovim moves a view whose first line is directly below
 --- a hunk, and does not adjust every cursor.
 local function restore_view(hunks, view)
-  local lnum, top = moved(hunks, view.at[1]), moved(hunks, view.top)
+  local lnum, top = map_line(hunks, view.at[1]), map_line(hunks, view.top)
   local at = api.nvim_win_get_cursor(view.win)
   if lnum and (lnum ~= at[1] or view.at[2] ~= at[2]) then
     api.nvim_win_set_cursor(view.win, { lnum, view.at[2] })

@@ -158,7 +158,7 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
   if ok then
     buffers.part_undo(bufnr)
     save.adopt(bufnr, want.modified)
-    if stamps[bufnr] then -- not the present stamp: the file may have changed again
+    if stamps[bufnr] then -- not the present stamp: the file may have on_file_changed again
       stamps[bufnr], fresh[bufnr], assumed[bufnr] = now, is_fresh, nil
     end
   end
@@ -247,7 +247,7 @@ end
 --- Handle |FileChangedShell| while a turn runs. A clean buffer is read again. If it has unsaved
 --- edits or the user is busy in it, both texts stay until the host has merged them. A path that is
 --- not a regular file or leads elsewhere is not read: opening a pipe would block.
-local function changed(args, real)
+local function on_file_changed(args, real)
   if save.probing then return end
   local clean = not vim.bo[args.buf].modified
   local in_use = require('acp.buffers.user_busy').holds_lines(args.buf)
@@ -272,7 +272,7 @@ local function answer_for(bufnr, read)
   if read and not known then fresh[bufnr] = nil end -- users are slower than a tick
   if read and known and known ~= stamps[bufnr] then request_check(bufnr, true) end
   watch_writes(bufnr)
-  on('FileChangedShell', function(args) changed(args, real) end, { buffer = bufnr })
+  on('FileChangedShell', function(args) on_file_changed(args, real) end, { buffer = bufnr })
   on('FileChangedShellPost', function()
     if not save.probing and not vim.bo[bufnr].modified then
       record_stamp(bufnr)

@@ -190,7 +190,7 @@ local function take_back(bufnr, before)
 end
 
 --- Delete a buffer that was loaded only for this write.
-local function drop(bufnr, fresh)
+local function delete_loaded(bufnr, fresh)
   if fresh then pcall(api.nvim_buf_delete, bufnr, { force = true }) end
 end
 
@@ -198,7 +198,7 @@ local function failed(bufnr, before, outcome, why, fresh)
   if not api.nvim_buf_is_loaded(bufnr) then return { 'failed', why } end
   take_back(bufnr, before)
   local now = snapshot(bufnr)
-  drop(bufnr, fresh and outcome ~= 'busy')
+  delete_loaded(bufnr, fresh and outcome ~= 'busy')
   if outcome == 'moved' then return { 'moved' } end
   return { outcome, why, false, now }
 end
@@ -231,7 +231,7 @@ local function write(bufnr, tick, hunks, want)
     or (want.save == 'auto' and (want.fresh or not options.modified))
   local outcome, why = save.check(bufnr, due, want.synced)
   if outcome then
-    drop(bufnr, want.fresh and outcome ~= 'moved' and outcome ~= 'busy')
+    delete_loaded(bufnr, want.fresh and outcome ~= 'moved' and outcome ~= 'busy')
     return { outcome, why }
   end
   local before = {

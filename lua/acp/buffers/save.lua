@@ -184,7 +184,7 @@ end
 --- W12, W13, E13). Neovim does so after a BufWriteCmd, even one that writes nothing. After an undo
 --- from here the buffer is modified, because the file does not have the older text.
 ---@param modified boolean whether the present text has unsaved edits
-local function touch(bufnr, modified)
+local function mark_in_sync(bufnr, modified)
   vim.bo[bufnr].modified = true -- else 'autoread' would reload it
   if handlers.any(bufnr, 'BufWriteCmd') then
     probe(bufnr, '')
@@ -202,12 +202,12 @@ local function touch(bufnr, modified)
 end
 
 --- Accept a changed file that has the same text.
-function M.same(bufnr) touch(bufnr, vim.bo[bufnr].modified) end
+function M.same(bufnr) mark_in_sync(bufnr, vim.bo[bufnr].modified) end
 
 --- Accept a change of the file that was merged into the buffer. Neovim will not prompt about it.
 ---@param modified boolean whether the buffer has unsaved edits
 function M.adopt(bufnr, modified)
-  touch(bufnr, modified)
+  mark_in_sync(bufnr, modified)
   conflicts[bufnr] = nil
   local stat = not modified and file_of(bufnr) or nil
   record_stamp(bufnr, stat, stat ~= nil and file_stamp.is_fresh(stat))
@@ -217,7 +217,7 @@ end
 --- file.
 ---@param found? boolean called from FileChangedShell
 function M.mark_conflict(bufnr, found)
-  if not found then touch(bufnr, vim.bo[bufnr].modified) end
+  if not found then mark_in_sync(bufnr, vim.bo[bufnr].modified) end
   conflicts[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
 end
 

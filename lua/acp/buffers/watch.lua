@@ -98,7 +98,7 @@ end
 
 --- Report a change of a watched buffer that no region describes. The host reads the buffer before
 --- it uses its text again.
-local function doubt(bufnr)
+local function report_unknown_change(bufnr)
   local watch = watched[bufnr]
   if watch and not watch.held then send('doubted', { path = watch.path }) end
 end
@@ -200,7 +200,7 @@ local function request_refresh()
 end
 
 --- Return whether the file ends with a newline after a save of the buffer.
-local function saved_eol(bufnr)
+local function has_eol_after_save(bufnr)
   local options = vim.bo[bufnr]
   local fixed = options.fixendofline and not options.binary
   return require('acp.buffers.text').ends(bufnr)
@@ -245,7 +245,7 @@ local function on_saved(args)
     report_other_file(other)
   elseif not held and own and (watch or M.at_work(path)) then
     M.flush(args.buf)
-    local saved = { path = path, bufnr = args.buf, eol = saved_eol(args.buf) }
+    local saved = { path = path, bufnr = args.buf, eol = has_eol_after_save(args.buf) }
     local options = vim.bo[args.buf]
     saved.layout = { options.fileencoding, options.bomb, options.fileformat }
     saved.coded = is_coded(args.buf) or nil
@@ -260,7 +260,7 @@ local function on_saved(args)
     send('saved', saved)
   elseif not held and own and path then
     report_saved(path, is_coded(args.buf) or nil, true)
-    end_with_file(args.buf, saved_eol(args.buf))
+    end_with_file(args.buf, has_eol_after_save(args.buf))
   end
   request_refresh()
 end
@@ -281,14 +281,14 @@ on({ 'FileWritePost', 'FileAppendPost' }, function(args)
 end)
 on('BufReadPost', on_read)
 -- The event has no buffer number, but the buffer with the option is current.
-on('OptionSet', function() doubt(api.nvim_get_current_buf()) end, {
+on('OptionSet', function() report_unknown_change(api.nvim_get_current_buf()) end, {
   pattern = { 'binary', 'bomb', 'buftype', 'endofline', 'fileencoding', 'fileformat', 'modified' },
 })
 on({ 'BufReadPost', 'BufNewFile', 'BufFilePost' }, function(args)
   -- Another buffer may have become the file's.
   local path = path_of(args.buf)
   for bufnr, watch in pairs(watched) do
-    if bufnr == args.buf or watch.path == path then doubt(bufnr) end
+    if bufnr == args.buf or watch.path == path then report_unknown_change(bufnr) end
   end
 end)
 on({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, request_refresh)

@@ -160,7 +160,7 @@ end
 ---@param ok boolean
 ---@param err any
 ---@return acp.WriteResult
-local function refused(writing, copy, ok, err)
+local function restore_file(writing, copy, ok, err)
   local why = writing.why or (ok and 'the buffer was not written') or save.reason(err)
   local precreated = copy.new and writing.before ~= nil
   local untouched = precreated and file_stamp.at(writing.name) == writing.before
@@ -174,7 +174,7 @@ end
 --- Save again after an autocommand has undone the change that was just saved.
 ---@param writing acp.Writing
 ---@return acp.WriteResult
-local function undone(writing)
+local function save_again(writing)
   local ok, err = save.run(writing.bufnr, 'silent keepalt keepjumps lockmarks noautocmd write!')
   save.settled(writing.bufnr)
   local why = ok and UNDONE or ('%s; %s'):format(UNDONE, save.reason(err))
@@ -186,12 +186,12 @@ end
 ---@param by_others boolean a user's BufWriteCmd did it
 ---@param autocmds boolean
 ---@return acp.WriteResult
-local function made(writing, by_others, autocmds)
+local function success_of(writing, by_others, autocmds)
   local bufnr, name = writing.bufnr, writing.name
   if is_gone(writing) then
     return { done = true, stamp = file_stamp.at(name), text = writing.text }
   elseif not writing.reread and M.change_of(bufnr) < writing.change then
-    return undone(writing)
+    return save_again(writing)
   end
   local rewritten = autocmds and handlers.rewrote(bufnr)
   if rewritten then save.reread(bufnr) end
@@ -232,9 +232,9 @@ function M.write(bufnr, options)
   if ok then
     ok, err = run(writing, options)
   end
-  if not is_made(writing, ok) then return refused(writing, copy, ok, err) end
+  if not is_made(writing, ok) then return restore_file(writing, copy, ok, err) end
   spare.drop(copy)
-  return made(writing, by_others, options.autocmds)
+  return success_of(writing, by_others, options.autocmds)
 end
 
 return M

@@ -11,7 +11,7 @@ local active ---@type acp.Question|nil
 local watching = false
 
 --- Return whether a dialog may open now without taking keys that were typed for something else.
-local function free()
+local function may_open()
   -- nt: Normal mode in a terminal window
   return vim.api.nvim_get_mode().mode:match('^nt?$') ~= nil and vim.fn.getcmdwintype() == ''
 end
@@ -33,7 +33,7 @@ end
 --- Drop the active question if its picker has closed. Some pickers never call back when they are
 --- closed. If the current window is an ordinary one, no picker is open.
 local function abandon_closed()
-  if active and free() and not require('acp.ui.win').is_float(0) then
+  if active and may_open() and not require('acp.ui.win').is_float(0) then
     local old = active
     active = nil
     old.drop()
@@ -42,7 +42,7 @@ end
 
 advance = function()
   if active or #queue == 0 then return end
-  if not free() then return wait() end
+  if not may_open() then return wait() end
   local question = table.remove(queue, 1)
   active = question
   local function done()

@@ -69,7 +69,7 @@ local function uri(name) return name:match('^%a[%w+.-]*://') and name or 'acp://
 
 --- Replace the text of a buffer. Windows at the end of a log stay at its end.
 ---@param spans? acp.Span[]
-local function refill(bufnr, lines, spans)
+local function replace_text(bufnr, lines, spans)
   local is_log = vim.bo[bufnr].filetype == 'acplog'
   local at_end = vim.tbl_filter(
     function(win) return vim.fn.line('.', win) == vim.fn.line('$', win) end,
@@ -116,7 +116,7 @@ function M.open(name, filetype, lines, spans)
   require('acp.ui.highlights').define()
   local bufnr, created = require('acp.ui.scratch').ensure(uri(name), filetype)
   if created then attach(bufnr, filetype) end
-  refill(bufnr, lines, spans)
+  replace_text(bufnr, lines, spans)
   local opts = place_below(bufnr, winbar(bufnr))
   opts.enter, opts.last = M.waiting(), filetype == 'acplog'
   local list = list_of(uri(name))

@@ -89,7 +89,7 @@ local function exit_summary(code)
   return messages.host_ended:format(reason, edits_part())
 end
 
-local function gone(code)
+local function on_exit_code(code)
   channel = nil
   append_stderr(partial)
   partial = ''
@@ -115,7 +115,7 @@ local function start_own()
     on_stderr = on_stderr,
     -- The callback may run inside a function that queries the job, where a message is an error.
     on_exit = vim.schedule_wrap(function(id, code)
-      if id == channel then gone(code) end
+      if id == channel then on_exit_code(code) end
     end),
   })
   if not ok or job <= 0 then
@@ -212,7 +212,7 @@ local function deliver(verb, args)
   local ok, err = pcall(vim.rpcnotify, channel, 'acp', verb, args or vim.empty_dict())
   if not ok and classic then
     classic, lost, stderr = false, true, { require('acp.base.messages').why_shared_host_gone }
-    gone(0)
+    on_exit_code(0)
     return M.notify(verb, args) -- starts a host of the plugin's own
   elseif not ok then
     local message = require('acp.base.messages').host_refused

@@ -92,7 +92,7 @@ end
 
 ---@param ... acp.Check
 ---@return acp.Check
-local function either(...)
+local function check_either(...)
   local checks = { ... }
   return function(value)
     local wanted = {}
@@ -113,7 +113,7 @@ local function non_empty(value)
 end
 
 --- Ways to notify the user.
-local function ways(value)
+local function check_ways(value)
   local function is_way(way)
     return type(way) == 'function' or vim.tbl_contains({ 'vim', 'osc', 'bell' }, way)
   end
@@ -134,14 +134,14 @@ local agent_fields = {
   command = non_empty,
   url = function(value) return require('acp.base.settings.addresses').url(value) end,
   headers = function(value) return require('acp.base.settings.addresses').headers(value) end,
-  env = map_of(either(text, number(-math.huge))),
+  env = map_of(check_either(text, number(-math.huge))),
   cwd = text,
   auth_method = text,
   mode = text,
   options = map_of(anything),
   mcp_servers = list_of(named),
-  tools = either(flag, texts),
-  system_prompt = either(
+  tools = check_either(flag, texts),
+  system_prompt = check_either(
     text,
     record({ text = text, mode = one_of('append', 'override') }, 'text')
   ),
@@ -154,17 +154,17 @@ local agent_fields = {
 
 local rule_fields = {
   action = one_of('allow', 'deny', 'ask'),
-  kind = either(text, texts),
-  path = either(text, texts),
-  command = either(text, texts),
-  agent = either(text, texts),
+  kind = check_either(text, texts),
+  path = check_either(text, texts),
+  command = check_either(text, texts),
+  agent = check_either(text, texts),
 }
 
 local preset_fields = {
   agent = text,
   model = text,
   mode = text,
-  options = map_of(either(text, flag)),
+  options = map_of(check_either(text, flag)),
   tools = agent_fields.tools,
   rules = list_of(anything),
   system_prompt = agent_fields.system_prompt,
@@ -220,7 +220,7 @@ local checks = {
   ['python'] = text,
   ['mcp_servers'] = list_of(named),
   ['prompts'] = map_of(prompt_entry),
-  ['tools'] = either(flag, texts),
+  ['tools'] = check_either(flag, texts),
   ['tools_ask'] = flag,
   ['meta'] = map_of(anything),
   ['files.outside'] = one_of('ask', 'deny', 'allow'),
@@ -252,8 +252,8 @@ local checks = {
     local is_ref = type(value) == 'string' and value:match('^refs/notes/[%w._/-]*[%w_-]$')
     return not is_ref and one_of('trace', 'notes', 'refs/notes/…')(value) or nil
   end,
-  ['notify'] = ways,
-  ['progress'] = either(flag, list_of(one_of('osc', 'message'))),
+  ['notify'] = check_ways,
+  ['progress'] = check_either(flag, list_of(one_of('osc', 'message'))),
   ['log.level'] = one_of('debug', 'info', 'warn', 'error', 'off'),
   ['log.bytes'] = number(0, true),
   ['log.redact'] = flag,
@@ -284,7 +284,7 @@ end
 
 --- Return a mistake in the combination of an agent's fields, or nil.
 ---@param known acp.AgentConfig|nil the built-in agent of the same name
-local function together(entry, known)
+local function mistake_in_fields(entry, known)
   local messages = require('acp.base.messages')
   if entry.url ~= nil and entry.command ~= nil then return messages.url_or_command end
   local url = entry.url or (known or {}).url
@@ -311,7 +311,7 @@ local function agents(base, value, further, report)
     local required = not (known or further or elsewhere) and { 'command' } or {}
     local path = 'agents.' .. tostring(name)
     local good = entry == false or each_field(entry, agent_fields, required, path, report)
-    local wrong_together = good and entry and together(entry, known)
+    local wrong_together = good and entry and mistake_in_fields(entry, known)
     if entry == false then
       result[name] = nil
     elseif wrong_together then

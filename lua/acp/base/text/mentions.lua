@@ -6,7 +6,7 @@ local paths_of = require('acp.base.paths')
 --- Return the file or directory that a name in a prompt refers to, nil if there is none.
 ---@param name string
 ---@return string|nil path absolute
-local function existing(name, cwd)
+local function existing_path(name, cwd)
   local home = name:match('^~/') and vim.uv.os_homedir()
   for _, try in ipairs({ paths_of.unquoted(name), name }) do
     local path = paths_of.absolute(home and home .. try:sub(2) or try, cwd)
@@ -24,10 +24,10 @@ end
 ---@return string|nil path absolute
 ---@return acp.Lines|nil lines
 local function find_file(name, cwd)
-  local path = existing(name, cwd)
+  local path = existing_path(name, cwd)
   if path then return path end
   local file, first, last = name:match('^(.+):(%d+)%-?(%d*)$')
-  path = file and existing(file, cwd)
+  path = file and existing_path(file, cwd)
   first, last = tonumber(first), tonumber(last) or tonumber(first)
   local is_file = path and vim.fn.isdirectory(path) == 0
   if is_file and first > 0 and first <= last then return path, { first = first, last = last } end
@@ -42,7 +42,7 @@ local MORE_WORDS, LONGEST = 8, 4096
 ---@return string|nil path
 ---@return string name as written; up to the first blank if there is no such file
 ---@return acp.Lines|nil lines
-local function mentioned(rest, cwd)
+local function mentioned_file(rest, cwd)
   local masked = rest:gsub('\\[%p%s]', '\0\0')
   local word ---@type string|nil
   for count = 0, MORE_WORDS do
@@ -72,7 +72,7 @@ local function all_mentions(text, cwd)
   local found = {}
   local masked = (' ' .. text):gsub('\\[%p%s]', '\0\0')
   for at in masked:gmatch('%s()@[^%s{]') do
-    local path, name, lines = mentioned(text:sub(at, at + LONGEST), cwd)
+    local path, name, lines = mentioned_file(text:sub(at, at + LONGEST), cwd)
     found[#found + 1] =
       { path = path, name = name, lines = lines, first = at - 1, last = at - 1 + #name }
   end

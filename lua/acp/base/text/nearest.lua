@@ -74,7 +74,7 @@ local MAX_NAMES, MAX_LENGTH = 6, 60
 --- Return the list of valid names, or `where` if they are too many.
 ---@param names string[]
 ---@param where string|nil
-local function instead(names, where)
+local function valid_names(names, where)
   local list = table.concat(names, ', ')
   if #names > 0 and #names <= MAX_NAMES and #list <= MAX_LENGTH then
     return require('acp.base.messages').part_known:format(list)
@@ -90,7 +90,7 @@ end
 ---@return string
 function M.message(what, word, names, where)
   local hint = M.hint(word, names)
-  hint = hint ~= '' and hint or instead(names, where)
+  hint = hint ~= '' and hint or valid_names(names, where)
   return require('acp.base.messages').unknown:format(what, word, hint)
 end
 

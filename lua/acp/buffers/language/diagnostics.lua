@@ -72,7 +72,7 @@ local function column(bufnr, row, col)
 end
 
 --- Convert a diagnostic to the host's format.
-local function plain(path, bufnr, one)
+local function to_host_format(path, bufnr, one)
   return {
     path = path,
     line = one.lnum + 1,
@@ -88,7 +88,7 @@ end
 --- Return the first diagnostics, ordered by severity and then by file, and the count of each
 --- severity.
 ---@param question acp.DiagnosticsQuestion
-local function all(question)
+local function first_diagnostics(question)
   local items, counts, found = {}, {}, files(question)
   for severity = 1, question.severity do
     for _, file in ipairs(found) do
@@ -99,7 +99,7 @@ local function all(question)
       if count > 0 and #items < question.limit and api.nvim_buf_is_valid(bufnr) then
         local list = uncopied.get(bufnr, { severity = severity })
         for _, one in ipairs(uncopied.first(list, question.limit - #items)) do
-          items[#items + 1] = plain(path, bufnr, one)
+          items[#items + 1] = to_host_format(path, bufnr, one)
         end
       end
       slices.check()
@@ -139,7 +139,7 @@ end
 function M.forget(session) starts[session] = nil end
 
 --- Return the diagnostics of a file that were added, and the present count of each key.
-local function added(file, before, question)
+local function added_diagnostics(file, before, question)
   local found, counts = {}, {}
   local list = api.nvim_buf_is_valid(file[2]) and uncopied.get(file[2]) or {}
   uncopied.each(list, function(one)
@@ -173,7 +173,7 @@ end
 --- Return the diagnostics that a turn has added and removed.
 ---@param question acp.DiagnosticsQuestion
 ---@param start acp.TurnStart
-local function since(question, start)
+local function changes_in_turn(question, start)
   local answer = { items = {}, removed = {}, unknown = {}, added = 0, gone = 0 }
   local seen = {}
   local function note_removed(path, counts)
@@ -185,9 +185,9 @@ local function since(question, start)
   for _, file in ipairs(files(question)) do
     local path, bufnr = file[1], file[2]
     seen[path] = true
-    local new, counts = added(file, start.counts[path] or {}, question)
+    local new, counts = added_diagnostics(file, start.counts[path] or {}, question)
     for _, one in ipairs(uncopied.first(new, question.limit - #answer.items)) do
-      answer.items[#answer.items + 1] = plain(path, bufnr, one)
+      answer.items[#answer.items + 1] = to_host_format(path, bufnr, one)
     end
     answer.added = answer.added + #new
     local unknown = #new > 0 and not start.open[path] and not start.counts[path]
@@ -202,7 +202,7 @@ local function since(question, start)
 end
 
 --- Return the buffers with language servers, updated from their files.
-local function served(question)
+local function buffers_with_servers(question)
   local found = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_is_loaded(bufnr) and #vim.lsp.get_clients({ bufnr = bufnr }) > 0 then
@@ -247,7 +247,9 @@ local function answer(reply, question, bufnrs, wait_ms)
       start.finish = read
       return
     end
-    local function work() return question.turn and since(question, start) or all(question) end
+    local function work()
+      return question.turn and changes_in_turn(question, start) or first_diagnostics(question)
+    end
     reads = slices.run(work, finish)
   end
   local waits = spoken.wait(bufnrs, wait_ms, read)
@@ -266,7 +268,9 @@ end
 ---@return fun()|nil cancel
 function M.read(reply, question)
   spoken.watch()
-  if not question.path then return answer(reply, question, served(question), question.wait_ms) end
+  if not question.path then
+    return answer(reply, question, buffers_with_servers(question), question.wait_ms)
+  end
   local hidden = require('acp.buffers.language.hidden')
   local bufnr, why = hidden.buffer(question.path, question.load and question.session or nil)
   if not bufnr then return reply(nil, why) end

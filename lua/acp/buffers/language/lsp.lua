@@ -112,7 +112,7 @@ end
 --- Return the servers that support a method and work in these directories, by one of their buffers
 --- each.
 ---@return table<integer, vim.lsp.Client[]>
-local function working_in(roots, method)
+local function servers_for(roots, method)
   local found, seen = {}, {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local path = api.nvim_buf_is_loaded(bufnr) and vim.uv.fs_realpath(api.nvim_buf_get_name(bufnr))
@@ -130,7 +130,7 @@ end
 
 ---@param question acp.LspQuestion
 local function ask_all(reply, question)
-  local found = working_in(question.roots, question.method)
+  local found = servers_for(question.roots, question.method)
   if next(found) == nil then
     return reply(
       nil,

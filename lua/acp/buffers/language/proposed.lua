@@ -28,7 +28,7 @@ local timeouts = {} ---@type table<integer, integer> by client
 ---@field text string proposed text
 
 ---@param client vim.lsp.Client
-local function works_on(client, path, filetype)
+local function serves_file(client, path, filetype)
   local root = client.root_dir or (client.config or {}).root_dir
   if root and not vim.startswith(path, (root:gsub('/$', '')) .. '/') then return false end
   return vim.iter(pairs(client.attached_buffers)):any(function(bufnr)
@@ -41,7 +41,7 @@ end
 ---@param client vim.lsp.Client
 ---@param bufnr integer|nil
 ---@return integer|nil
-local function near(client, bufnr)
+local function attached_buffer(client, bufnr)
   if bufnr and client.attached_buffers[bufnr] then return bufnr end
   return (next(client.attached_buffers))
 end
@@ -62,12 +62,12 @@ local function serving(file)
   end
   if #found == 0 and filetype ~= '' then
     found = vim.tbl_filter(
-      function(client) return works_on(client, file.path, filetype) end,
+      function(client) return serves_file(client, file.path, filetype) end,
       vim.lsp.get_clients()
     )
   end
   return vim.tbl_filter(function(client)
-    local at, answers = near(client, bufnr), (timeouts[client.id] or 0) < MAX_TIMEOUTS
+    local at, answers = attached_buffer(client, bufnr), (timeouts[client.id] or 0) < MAX_TIMEOUTS
     return answers and at ~= nil and require('acp.base.compat').lsp_supports(client, OPEN, at)
   end, found),
     bufnr,
@@ -75,7 +75,7 @@ local function serving(file)
 end
 
 --- Convert an LSP diagnostic to the host's format.
-local function plain(one)
+local function to_host_format(one)
   local message = type(one.message) == 'table' and one.message.value or one.message
   return {
     severity = one.severity or 1,
@@ -86,7 +86,7 @@ local function plain(one)
   }
 end
 
-local function plain_all(list) return vim.tbl_map(plain, list) end
+local function plain_all(list) return vim.tbl_map(to_host_format, list) end
 
 --- Return whether the buffer has too many diagnostics to compare.
 local function has_many(bufnr)
@@ -96,7 +96,7 @@ local function has_many(bufnr)
 end
 
 --- Return the present diagnostics of the buffer from all sources, in the host's format.
-local function present(bufnr)
+local function present_diagnostics(bufnr)
   if not bufnr then return {} end
   return vim.tbl_map(function(one)
     local code = one.code ~= nil and tostring(one.code) or nil
@@ -159,7 +159,7 @@ end
 --- Get the diagnostics of both texts, the proposed one last.
 ---@param check acp.ProposalCheck
 ---@param done fun(base?: table[], proposed?: table[])
-local function both(check, done)
+local function compare_texts(check, done)
   local file = check.file
   local function finish(base, proposed)
     hidden.close(check.document)
@@ -191,7 +191,7 @@ function run(check, done)
     interrupted = function() interrupted(check, done) end,
   })
   if not check.document then return done() end
-  both(check, done)
+  compare_texts(check, done)
 end
 
 ---@param check acp.ProposalCheck
@@ -207,7 +207,7 @@ end
 local function checks(file)
   local found, bufnr, filetype = serving(file)
   local created = vim.tbl_map(function(client)
-    local at, language = near(client, bufnr), client.get_language_id
+    local at, language = attached_buffer(client, bufnr), client.get_language_id
     return { ---@type acp.ProposalCheck
       client = client,
       file = file,
@@ -235,7 +235,7 @@ end
 function M.check(reply, file)
   local all, bufnr = checks(file)
   if #all == 0 or has_many(bufnr) then return reply({ opinions = {}, known = {} }) end
-  local left, opinions, known = #all, {}, present(bufnr)
+  local left, opinions, known = #all, {}, present_diagnostics(bufnr)
   local detached
   local function end_all()
     if not detached then return end

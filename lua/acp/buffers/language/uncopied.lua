@@ -6,7 +6,7 @@ local slices = require('acp.base.slices')
 
 local CHUNK = 250
 
-local function same(value) return value end
+local function identity(value) return value end
 
 --- Return Neovim's own diagnostic tables of a buffer. Callers must not change them.
 ---@param bufnr integer
@@ -14,7 +14,7 @@ local function same(value) return value end
 ---@return vim.Diagnostic[]
 function M.get(bufnr, opts)
   local copy = vim.deepcopy
-  rawset(vim, 'deepcopy', same) -- only during the next line, in which no other code runs
+  rawset(vim, 'deepcopy', identity) -- only during the next line, in which no other code runs
   local ok, found = pcall(vim.diagnostic.get, bufnr, opts)
   rawset(vim, 'deepcopy', copy)
   if not ok then error(found, 0) end

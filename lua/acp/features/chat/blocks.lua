@@ -49,7 +49,7 @@ end
 ---@param belongs fun(row: integer): boolean
 ---@return integer? first
 ---@return integer last
-local function around(chat, row, belongs)
+local function block_around(chat, row, belongs)
   local first, last, total = row, row, api.nvim_buf_line_count(chat.bufnr)
   while first > 0 and row - first < LONGEST and belongs(first - 1) do
     first = first - 1
@@ -76,7 +76,7 @@ end
 ---@return acp.Block?
 local function tool_code(chat, row, source)
   local group = group_of(chat, row)
-  local first, last = around(
+  local first, last = block_around(
     chat,
     row,
     function(other) return group_of(chat, other) == group and source_of(chat, other) == source end
@@ -109,7 +109,11 @@ end
 local function code(chat, row)
   local source = source_of(chat, row)
   if source then return tool_code(chat, row, source) end
-  local first, last = around(chat, row, function(other) return group_of(chat, other) == CODE end)
+  local first, last = block_around(
+    chat,
+    row,
+    function(other) return group_of(chat, other) == CODE end
+  )
   if not first or first == 0 then return end
   if group_of(chat, first - 1) ~= FENCE or group_of(chat, last + 1) ~= FENCE then return end
   local fence = api.nvim_buf_get_lines(chat.bufnr, first - 1, first, false)[1]
@@ -129,7 +133,7 @@ end
 
 --- Return the lines of one side of a diff, and the row of each in the block.
 ---@param signs string signs of its lines
-local function side(rows, signs)
+local function lines_of_side(rows, signs)
   local lines, at = {}, {}
   for i, row in ipairs(rows) do
     if signs:find(row.sign, 1, true) then
@@ -188,7 +192,7 @@ end
 ---@return acp.Block?
 local function diff(chat, row)
   local path = path_of(chat, row)
-  local first, last = around(
+  local first, last = block_around(
     chat,
     row,
     function(other) return DIFF[group_of(chat, other)] ~= nil and path_of(chat, other) == path end
@@ -204,8 +208,8 @@ local function diff(chat, row)
     local languages = require('acp.features.chat.languages')
     local filetype = path and languages.of_path(path)
     if filetype then
-      local old, old_at = side(rows, ' -')
-      local new, new_at = side(rows, ' +')
+      local old, old_at = lines_of_side(rows, ' -')
+      local new, new_at = lines_of_side(rows, ' +')
       add_side(found, rows, old_at, languages.colours(old, filetype), ' ')
       add_side(found, rows, new_at, languages.colours(new, filetype))
     end
@@ -219,7 +223,11 @@ end
 ---@param chat acp.Chat
 ---@return acp.Block?
 local function table_(chat, row)
-  local first, last = around(chat, row, function(other) return group_of(chat, other) == TABLE end)
+  local first, last = block_around(
+    chat,
+    row,
+    function(other) return group_of(chat, other) == TABLE end
+  )
   if not first then return end
   local tables = require('acp.features.chat.tables')
   local function pad(_, block, lines) tables.pad(chat, block.first, lines) end
@@ -250,7 +258,7 @@ end
 --- meantime is left alone.
 ---@param chat acp.Chat
 ---@param block acp.Block
-local function work(chat, block)
+local function decorate_block(chat, block)
   local bufnr = chat.bufnr
   if not api.nvim_buf_is_loaded(bufnr) then return end
   local lines = api.nvim_buf_get_lines(bufnr, block.first, block.last + 1, false)
@@ -276,7 +284,7 @@ local function look_at(chat, first, last)
       for other = block.first, block.last do
         chat.colours[other + 1] = NONE
       end
-      add_job(function() work(chat, block) end)
+      add_job(function() decorate_block(chat, block) end)
     end
   end
 end

@@ -47,7 +47,7 @@ end
 
 --- Return the end of a line that matters more than its title: the file and the number of changed
 --- lines.
-local function ending(head)
+local function end_of_line(head)
   local from = head:find(' · [^·]+ %+%d+ %-%d+$') or head:find(' %+%d+ %-%d+$')
   return from and head:sub(from) or ''
 end
@@ -79,7 +79,7 @@ end
 --- Return the chunks of a refused call's line. The title is cut first, then the user's reason.
 ---@param width integer cells
 ---@return { [1]: string, [2]: string? }[]
-local function refused(first, head, reason, width)
+local function draw_refused_line(first, head, reason, width)
   local title = head:sub(1, #head - #reason)
   local room = math.max(width - text_width(reason), math.min(text_width(title), TITLE))
   local chunks = cut_pieces(first, title, 0, room)
@@ -88,12 +88,12 @@ end
 
 ---@param width integer cells
 ---@return { [1]: string, [2]: string? }[]
-local function drawn(first, head, more, width)
+local function draw_first_line(first, head, more, width)
   local refusal = text_width(head) > width and head:match(' · refused: .*$')
-  if refusal then return refused(first, head, refusal, width) end
+  if refusal then return draw_refused_line(first, head, refusal, width) end
   if text_width(head) > width then -- the sign before the title shows the status too
     head = head:match('^(.*) · [%l ]+$') or head
-    local tail = ending(head)
+    local tail = end_of_line(head)
     local fits = text_width(head) <= width or text_width(tail) + TITLE > width
     if tail ~= '' and not fits then return shortened(first, head, tail, width) end
   end
@@ -147,7 +147,7 @@ function M.of(first)
     if count >= MOST then
       cache, count = {}, 0
     end
-    chunks = drawn(first, head, more, width)
+    chunks = draw_first_line(first, head, more, width)
     cache[key], count = chunks, count + 1
   end
   return chunks

@@ -37,7 +37,7 @@ local WHOLE = {
 --- Groups without a highlight: marks of tables, and code, which gets the colours of its language.
 local BARE = { AcpTable = true, AcpToolCode = true }
 
-local function whole(bufnr, row, group)
+local function mark_whole_line(bufnr, row, group)
   api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
     end_row = row + 1,
     end_col = 0,
@@ -113,7 +113,7 @@ local function line(_, _, bufnr, row)
       drawn.blocks = true
       require('acp.features.chat.blocks').seen(drawn, row, row + vim.o.lines)
     end
-    if WHOLE[group] then whole(bufnr, row, WHOLE[group]) end
+    if WHOLE[group] then mark_whole_line(bufnr, row, WHOLE[group]) end
     if last > first and WHOLE[group] ~= group and not BARE[group] then
       set_extmark(bufnr, ns, row, first, options)
     end

@@ -58,7 +58,7 @@ local function measured(chat, first, lines)
 end
 
 --- Return the text width of the narrowest window that shows a buffer.
-local function narrowest(bufnr)
+local function narrowest_width(bufnr)
   local room = math.huge
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     room = math.min(room, require('acp.ui.win').text_columns(win))
@@ -84,7 +84,7 @@ function M.pad(chat, first, lines)
   api.nvim_buf_clear_namespace(chat.bufnr, ns, first, first + #lines)
   if require('acp.ui.conceal').others(chat.bufnr) then return end
   local widest, rows = measured(chat, first, lines)
-  local whole, room = 1, narrowest(chat.bufnr)
+  local whole, room = 1, narrowest_width(chat.bufnr)
   for _, cells in ipairs(widest) do
     whole = whole + cells
   end

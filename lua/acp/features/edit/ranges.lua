@@ -15,7 +15,7 @@ local attached = {} ---@type table<integer, true> buffers
 
 --- Return a row after rows [first, last) were replaced by `count` lines.
 ---@param row integer
-local function moved(row, first, last, count)
+local function map_row(row, first, last, count)
   if row >= last then return row + count - (last - first) end
   return row > first and first + math.min(row - first, count) or row
 end
@@ -28,8 +28,8 @@ local function follow(range, first, last, count)
     return
   end
   local is_below = first >= range.last
-  range.first = moved(range.first, first, last, count)
-  range.last = is_below and range.last or moved(range.last, first, last, count)
+  range.first = map_row(range.first, first, last, count)
+  range.last = is_below and range.last or map_row(range.last, first, last, count)
   range.last = math.max(range.first, range.last)
 end
 

@@ -130,7 +130,7 @@ end)
 -- Following ---------------------------------------------------------------------------------------
 
 --- Return whether a file is in one of these directories, with links resolved.
-local function within(path, roots)
+local function is_within(path, roots)
   local real = vim.uv.fs_realpath(path)
   return vim.iter(roots):any(function(root)
     local own = vim.uv.fs_realpath(root)
@@ -150,7 +150,7 @@ local function can_show(location)
     return false
   end
   local is_allowed = not location.roots or config.files.outside == 'allow'
-  return (is_allowed or within(path, location.roots)) and vim.uv.fs_access(path, 'R') == true
+  return (is_allowed or is_within(path, location.roots)) and vim.uv.fs_access(path, 'R') == true
 end
 
 --- Highlight the line briefly.
@@ -207,7 +207,7 @@ end
 
 local apply
 
-local function later(ms)
+local function follow_later(ms)
   if timer then return end
   timer = vim.defer_fn(function()
     timer = nil
@@ -227,7 +227,7 @@ function apply()
   state.at = place(state.win)
   if not ok and require('acp.buffers.save').is_locked(why) then
     waiting = waiting or location
-    later(SETTLE_MS)
+    follow_later(SETTLE_MS)
   elseif not ok then
     error(why, 0)
   end
@@ -244,7 +244,7 @@ function M.show(session, path, line, roots)
   local file = require('acp.ui.jump').file(path, session)
   local known = type(line) == 'number' and line or nil
   waiting = file and { path = file, line = known, roots = roots } or waiting
-  later(SETTLE_MS)
+  follow_later(SETTLE_MS)
 end
 
 -- The command -------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ function M.stop()
 end
 
 ---@return string|nil why the window cannot follow
-local function unfit(win)
+local function is_unfit(win)
   local messages = require('acp.base.messages')
   if vim.w[win].acp or vim.w[win].acp_review then
     return messages.follow_elsewhere
@@ -302,7 +302,7 @@ function M.toggle()
     end
     return
   end
-  local why = unfit(win)
+  local why = is_unfit(win)
   if followed and (followed.win == win or why) then return resume(followed) end
   if why then
     require('acp.base.notify').error(why)
@@ -317,7 +317,7 @@ function M.begin()
   if begun or followed then return end
   begun = true
   local windows = vim.iter({ api.nvim_get_current_win(), require('acp.ui.win').previous() })
-  local win = windows:find(function(one) return not unfit(one) end)
+  local win = windows:find(function(one) return not is_unfit(one) end)
   if win then start(win) end
 end
 

@@ -5,7 +5,7 @@
 ---@param first integer 1-based
 ---@return { first: integer, last: integer, text: string }[]
 ---@return boolean with_base
-local function found(lines, first)
+local function find_conflicts(lines, first)
   local list, with_base = {}, true
   local start, has_base ---@type integer|nil, boolean
   for i, line in ipairs(lines) do
@@ -39,7 +39,7 @@ return function(prompt, ctx, on_text)
   local first = ctx.range and ctx.range.first or 1
   local last = ctx.range and ctx.range.last or -1
   local lines = vim.api.nvim_buf_get_lines(ctx.bufnr, first - 1, last, false)
-  local conflicts, with_base = found(lines, first)
+  local conflicts, with_base = find_conflicts(lines, first)
   if #conflicts == 0 then
     local message = require('acp.base.messages').no_conflicts
     return require('acp.base.notify').echo('info', message)

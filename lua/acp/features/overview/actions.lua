@@ -7,7 +7,7 @@ local view = require('acp.features.overview.view')
 
 --- Return the session of this Neovim under the cursor. Otherwise say why there is none.
 ---@return acp.OverviewSession|nil
-local function own()
+local function own_session()
   local block = view.at_cursor()
   local session = block and block.session
   if not session then
@@ -22,7 +22,7 @@ end
 --- Return the session under the cursor if it is open in this Neovim. Otherwise say why not.
 ---@return acp.OverviewSession|nil
 local function open_one()
-  local session = own()
+  local session = own_session()
   if not session or session.state ~= 'closed' then return session end
   notify.echo('info', messages.session_over)
 end
@@ -32,7 +32,7 @@ local function host(verb, args) require('acp.base.host').notify(verb, args) end
 
 --- Open the chat of the session. A session of a Neovim that has ended is opened again.
 function M.open()
-  local session = own()
+  local session = own_session()
   if not session then return end
   if session.elsewhere then
     host('reopen', { session = session.n })
@@ -89,7 +89,7 @@ end
 ---@param direction 1|-1
 function M.go(direction) view.go(direction) end
 
---- Look at all sessions again.
+--- Read all sessions again and draw them.
 function M.refresh() view.refresh() end
 
 return M

@@ -106,7 +106,7 @@ local cache = {} ---@type table<integer, acp.OverviewCache> by session
 --- Return a session of this Neovim: the same table as long as it has not changed.
 ---@param session acp.Session
 ---@return acp.OverviewSession
-local function own(n, session)
+local function own_session(n, session)
   local agent = (require('acp.base.state').get().agents[session.agent] or {}).status
   local before = cache[n]
   local is_same = before ~= nil and before.agent == agent
@@ -150,7 +150,7 @@ end
 --- Return a session of another Neovim: the same table as long as its file has not changed.
 ---@param it acp.OtherSession
 ---@return acp.OverviewSession
-local function other(it)
+local function session_elsewhere(it)
   described_others[it] = described_others[it] or describe_other(it)
   return described_others[it]
 end
@@ -188,11 +188,11 @@ function M.all()
   end
   local sessions = require('acp.base.state').get().sessions
   for _, n in ipairs(require('acp.base.sorted_keys')(sessions)) do
-    if is_listed(sessions[n], live) then found[#found + 1] = own(n, sessions[n]) end
+    if is_listed(sessions[n], live) then found[#found + 1] = own_session(n, sessions[n]) end
   end
   local here = workspaces(found)
   for _, it in ipairs(theirs) do
-    if here[checkouts.of(it.cwd).repository] then found[#found + 1] = other(it) end
+    if here[checkouts.of(it.cwd).repository] then found[#found + 1] = session_elsewhere(it) end
   end
   return found
 end

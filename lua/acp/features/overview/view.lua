@@ -44,7 +44,7 @@ local wake ---@type fun()
 
 --- Stop watching, since no window of this tab page shows the overview. Windows of other tab pages
 --- are drawn when the user goes there.
-local function rest()
+local function stop_watching()
   is_awake = false
   if timer then timer:stop() end
   others.rest()
@@ -241,7 +241,7 @@ end
 
 local function draw()
   local bufnr, found = buffer(), windows()
-  if not bufnr or #found == 0 then return rest() end
+  if not bufnr or #found == 0 then return stop_watching() end
   local sessions = require('acp.features.overview.sessions').all()
   if not is_forced and are_same(sessions, drawn) then return end
   is_forced = false
@@ -283,7 +283,7 @@ end
 
 --- Watch and draw everything, since the overview has become visible.
 wake = function()
-  if #windows() == 0 then return rest() end
+  if #windows() == 0 then return stop_watching() end
   if not is_awake then
     is_awake = true
     local on = require('acp.base.autocmds').group('acp.overview')
@@ -299,7 +299,7 @@ end
 --- Forget the text of a buffer that was unloaded.
 local function forget()
   page, drawn = EMPTY, {}
-  rest()
+  stop_watching()
 end
 
 --- Return whether the keys of a permission act at the cursor. A question of another Neovim is

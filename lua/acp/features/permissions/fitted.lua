@@ -17,7 +17,7 @@ local least = require('acp.features.permissions.wrap').least
 
 ---@param count integer
 ---@param how string hint at the key that shows all
-local function between(count, how)
+local function lines_between(count, how)
   return ('… %d line%s between%s'):format(count, count == 1 and '' or 's', how)
 end
 
@@ -69,7 +69,7 @@ local function shorten(lines, spans, width, rows, how)
     if needs[i] > share then
       -- Lines wrap at words, which may take a part of a row more.
       local cells = share * width - math.floor(width / 4)
-      local gap = (' %s … '):format(between(needs[i] - share, how))
+      local gap = (' %s … '):format(lines_between(needs[i] - share, how))
       gap = text_width(gap) * 3 < cells and gap or ' … '
       cells = cells - text_width(gap)
       local head = line:sub(1, fitting(line, math.ceil(cells * 0.6), 1)):gsub('%s+$', '')
@@ -146,7 +146,7 @@ local function fit(lines, spans, width, rows, how, lead)
   local above = math.min(math.max(math.ceil((rows - 1) * 0.6), least_head), rows - 2)
   local head = pieces_of(lines, above, width, 1)
   local tail = pieces_of(lines, rows - 1 - above, width, -1)
-  local gap = between(whole - rows + 1, how)
+  local gap = lines_between(whole - rows + 1, how)
   local fitted = { lines = {}, spans = {} }
   local begins = {} ---@type table<integer, { [1]: integer, [2]: acp.Piece }[]>
   local function add_piece(piece)

@@ -49,10 +49,10 @@ local placed ---@type vim.api.keyset.win_config|nil
 local unannounced ---@type { card: acp.Card, count: integer }|nil new questions
 local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } of the last cut
 
-local function visible() return win ~= nil and vim.api.nvim_win_is_valid(win) end
+local function is_visible() return win ~= nil and vim.api.nvim_win_is_valid(win) end
 
 --- Return whether the cursor is in the float.
-function M.is_current() return visible() and vim.api.nvim_get_current_win() == win end
+function M.is_current() return is_visible() and vim.api.nvim_get_current_win() == win end
 
 ---@return acp.CardRow|nil
 local function row_at_cursor()
@@ -80,7 +80,7 @@ local function sessions()
 end
 
 --- Return the number of questions without a card.
-local function behind()
+local function count_without_card()
   local count = 0
   for _, more in pairs(waiting) do
     count = count + more
@@ -91,7 +91,7 @@ end
 --- Return the card whose title is the title of the float: a single card whose title fits.
 ---@return acp.Card|nil
 local function titled()
-  local card = #cards == 1 and behind() == 0 and cards[1] or nil
+  local card = #cards == 1 and count_without_card() == 0 and cards[1] or nil
   local width = card and text_width(card.title or '') or 0
   return width > 0 and width + 2 <= math.min(WIDTH, extent.widest) and card or nil
 end
@@ -101,7 +101,7 @@ end
 local function in_float() return titled() and { untitled(cards[1]) } or cards end
 
 --- Return the line below the last card.
-local function rest() return ('… and %d more'):format(behind()) end
+local function line_of_rest() return ('… and %d more'):format(count_without_card()) end
 
 --- Return the text of the float: all cards, each with its session if there are several. The middle
 --- of a card is cut if it takes more than `limit` screen rows.
@@ -133,8 +133,8 @@ local function page(limit)
     vim.list_extend(lines, shown.lines)
     rows[#rows + 1] = { first = first, last = #lines - 1, id = card.id }
   end
-  if behind() > 0 then
-    vim.list_extend(lines, { '', rest() })
+  if count_without_card() > 0 then
+    vim.list_extend(lines, { '', line_of_rest() })
     spans[#spans + 1] = { #lines - 1, 0, #lines[#lines], 'AcpMuted' }
   end
   return lines, spans
@@ -158,7 +158,7 @@ end
 local function title()
   local card = titled()
   if card then return (' %s '):format(card.title) end
-  local count = #cards + behind()
+  local count = #cards + count_without_card()
   return count == 1 and ' question ' or (' %d questions '):format(count)
 end
 
@@ -172,7 +172,7 @@ end
 --- Return the greatest height of the float: half of the screen, or more if the first question fits
 --- then, or all of it while the cursor is in the float.
 ---@return integer rows
-local function most()
+local function greatest_height()
   if M.is_current() then return math.max(vim.o.lines, 3) end
   local first = extent.first <= math.floor(vim.o.lines * HIGHEST) and extent.first or 0
   return math.max(math.floor(vim.o.lines * HEIGHT), first, 3)
@@ -180,7 +180,7 @@ end
 
 --- Return the greatest width of the float at its current place.
 local function widest()
-  return require('acp.features.permissions.float_corner').widest(visible() and win or nil)
+  return require('acp.features.permissions.float_corner').widest(is_visible() and win or nil)
 end
 
 --- Measure the size that the lines need. The width is that of the widest line, title or footer.
@@ -201,15 +201,17 @@ local function measure(lines)
     width = math.max(width, text_width(line))
   end
   widen(width)
-  if extent.rows > most() then widen(math.max(width, text_width(footer(extent.rows, room)))) end
+  if extent.rows > greatest_height() then
+    widen(math.max(width, text_width(footer(extent.rows, room))))
+  end
 end
 
 ---@return vim.api.keyset.win_config
 local function placement()
   local inside = M.is_current()
   local elsewhere = not inside and require('acp.features.permissions.in_view').where(cards) or nil
-  local height = math.min(extent.rows, most(), not inside and extent.cut or math.huge)
-  local here = visible() and win or nil
+  local height = math.min(extent.rows, greatest_height(), not inside and extent.cut or math.huge)
+  local here = is_visible() and win or nil
   local corner = require('acp.features.permissions.float_corner')
   local config, nowhere = corner.place(extent.width, height, here)
   config.border = require('acp.ui.win').border()
@@ -281,7 +283,7 @@ end
 
 --- Move the open float to its current placement.
 local function place()
-  if not visible() then return end
+  if not is_visible() then return end
   local config = placement()
   if not vim.deep_equal(config, placed) then
     placed = config
@@ -300,7 +302,7 @@ end
 
 --- Cut the cards to the current size of the float, if that has changed.
 local function fit()
-  if not visible() or placed.hide then return end
+  if not is_visible() or placed.hide then return end
   local inside = M.is_current()
   local limit = placed.height < extent.rows and placed.height or nil
   local now = { rows = limit, width = limit and placed.width, inside = limit and inside or nil }
@@ -326,7 +328,7 @@ local function draw()
   scratch.fill(buffer(), lines, spans, ns)
   fitted = {}
   measure(lines)
-  if visible() then
+  if is_visible() then
     place()
   else
     open()
@@ -361,7 +363,7 @@ local function announce()
   if not now or not vim.iter(cards):any(function(card) return card.id == now.card.id end) then
     return
   end
-  local shown = visible() and not placed.hide
+  local shown = is_visible() and not placed.hide
   require('acp.features.permissions.announcement')(now.card, now.count, shown)
 end
 
@@ -374,16 +376,16 @@ end
 --- Ask the host for the cards of all questions while the cursor is in the float.
 local function ask_for_more()
   local host = require('acp.base.host')
-  if M.is_current() and behind() > 0 and host.running() then
+  if M.is_current() and count_without_card() > 0 and host.running() then
     host.notify('cards', vim.empty_dict())
   end
 end
 
-local function adjust()
+local function adjust_size()
   if #cards == 0 then return end
   follow_cursor()
-  local stale = visible() and extent.widest ~= widest()
-  if stale or not visible() and not dismissed then return redraw() end
+  local stale = is_visible() and extent.widest ~= widest()
+  if stale or not is_visible() and not dismissed then return redraw() end
   place()
   fit()
   paint()
@@ -416,8 +418,8 @@ local function register()
   on('WinEnter', vim.schedule_wrap(ask_for_more))
   local moves = { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' }
   vim.list_extend(moves, { 'InsertEnter', 'InsertLeave' })
-  on(moves, vim.schedule_wrap(adjust))
-  on('User', vim.schedule_wrap(adjust), { pattern = 'AcpReview' })
+  on(moves, vim.schedule_wrap(adjust_size))
+  on('User', vim.schedule_wrap(adjust_size), { pattern = 'AcpReview' })
   require('acp.ui.highlights').define()
 end
 
@@ -458,7 +460,7 @@ end
 ---@return table<integer|string, true>
 local function in_view()
   local found = {}
-  local here = visible() and vim.api.nvim_win_get_tabpage(win) or nil
+  local here = is_visible() and vim.api.nvim_win_get_tabpage(win) or nil
   local hidden = here ~= vim.api.nvim_get_current_tabpage() or placed.hide
   if hidden or require('acp.ui.win').is_covered(win) then return found end
   local first, last = vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1
@@ -497,7 +499,7 @@ end
 
 local function watch()
   if #cards > 0 then
-    seen.watch(on_screen, force, adjust)
+    seen.watch(on_screen, force, adjust_size)
   else
     seen.rest()
   end
@@ -549,23 +551,23 @@ function M.set(n, list, more)
   watch()
   redraw()
   ask_for_more()
-  vim.schedule(adjust)
+  vim.schedule(adjust_size)
 end
 
 --- Set the number of questions without a card of session `n`.
 ---@param more integer
 function M.set_more(n, more)
-  local shown = behind() > 0
+  local shown = count_without_card() > 0
   waiting[n] = more ~= 0 and more or nil
-  if not visible() or shown ~= (behind() > 0) then
+  if not is_visible() or shown ~= (count_without_card() > 0) then
     redraw()
     return
   end
   if shown then
     local last = vim.api.nvim_buf_line_count(buffer()) - 1
-    scratch.replace(buffer(), last, last + 1, { rest() })
+    scratch.replace(buffer(), last, last + 1, { line_of_rest() })
   end
-  adjust()
+  adjust_size()
 end
 
 --- Remove all questions, because the host has ended.
@@ -585,7 +587,7 @@ function M.enter()
   require('acp.ui.window').when_free(function()
     draw()
     vim.api.nvim_set_current_win(win --[[@as integer]])
-    adjust()
+    adjust_size()
   end)
   return true
 end

@@ -52,7 +52,7 @@ end
 --- leave no room.
 ---@param win integer|nil the float
 ---@return acp.Rect|nil
-local function area(win)
+local function largest_free_part(win)
   local first, last = rows()
   local whole = { top = first, bottom = last, left = 1, right = vim.o.columns }
   if vim.api.nvim_get_current_win() == win then return whole end
@@ -147,7 +147,7 @@ end
 ---@param win integer|nil the float, if it is open
 ---@return integer
 function M.widest(win)
-  local part = area(win)
+  local part = largest_free_part(win)
   if not part then return NARROW end
   return part.right - part.left + 1 - BORDER - (part.right == vim.o.columns and BORDER or 0)
 end
@@ -157,7 +157,7 @@ end
 ---@return vim.api.keyset.win_config
 ---@return boolean nowhere whether it would cover the text around the cursor everywhere
 function M.place(width, height, win)
-  local clear, found = clear_area(win), area(win)
+  local clear, found = clear_area(win), largest_free_part(win)
   local part = found or { top = 1, bottom = vim.o.lines, left = 1, right = vim.o.columns }
   local best, most = corner, room(corner, width, clear, part)
   for _, where in ipairs(ORDER) do

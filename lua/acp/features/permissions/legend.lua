@@ -91,7 +91,7 @@ end
 --- Return the keys of these cards that work with the cursor on one.
 ---@param cards acp.Card[]
 ---@return string[]
-local function inside(cards)
+local function keys_on_card(cards)
   local applies, most = { help = true, review = shows_edits(cards) }, 0
   for _, card in ipairs(cards) do
     most = math.max(most, math.min(#(card.options or {}), 9))
@@ -168,7 +168,7 @@ end
 ---@param cards acp.Card[]
 ---@param room integer
 ---@return string
-function M.inside(cards, room) return (' %s '):format(fitting(inside(cards), room - 2)) end
+function M.inside(cards, room) return (' %s '):format(fitting(keys_on_card(cards), room - 2)) end
 
 --- Return the footer of the float with the cursor elsewhere.
 ---@param cards acp.Card[]
@@ -200,7 +200,7 @@ function M.message(card, room) return with_hint(outside({ card }), { card }, roo
 function M.below(id, room)
   local card = known[id]
   if not card then return '' end
-  local keys = id == here and inside({ card }) or {}
+  local keys = id == here and keys_on_card({ card }) or {}
   if #keys > 0 then return fitting(keys, room) end
   if oldest ~= id then return ':Acp permissions' end
   return with_hint(outside({ card }), { card }, room)

@@ -26,11 +26,11 @@ local LEAST_MS = 400
 ---@field typed boolean whether the user typed the `:`; false for mappings and macros
 
 ---@return acp.OnScreen
-local function nothing() return { pending = {}, ids = {} } end
+local function empty_state() return { pending = {}, ids = {} } end
 
-local get_screen, show = nothing, nil ---@type (fun(): acp.OnScreen), (fun())|nil
+local get_screen, show = empty_state, nil ---@type (fun(): acp.OnScreen), (fun())|nil
 local place ---@type fun()
-local last = nothing() ---@type acp.OnScreen
+local last = empty_state() ---@type acp.OnScreen
 local times = {} ---@type table<integer|string, acp.TimeShown> by id
 local entered, executing ---@type acp.CommandLine|nil, acp.CommandLine|nil
 local typed = true -- whether the last key was typed
@@ -134,8 +134,8 @@ end
 
 --- Stop measuring when no question is pending.
 function M.rest()
-  get_screen, show, watching, typed = nothing, nil, false, true
-  last, times = nothing(), {}
+  get_screen, show, watching, typed = empty_state, nil, false, true
+  last, times = empty_state(), {}
   require('acp.base.autocmds').group('acp.seen')
   vim.on_key(nil, keys)
 end

@@ -17,7 +17,7 @@ end
 
 --- Return the state to show: one session that waits for the user is enough.
 ---@return acp.Progress
-local function present()
+local function state_to_show()
   local activity, found = require('acp.ui.activity'), 'none'
   for _, session in pairs(require('acp.base.state').get().sessions) do
     if activity.question_count(session) > 0 then return 'waiting' end
@@ -37,7 +37,7 @@ local last = {} ---@type table<string, acp.Progress> by way
 
 --- Show the present state in each way in which it is not shown.
 local function update()
-  local ways, state = chosen(), present()
+  local ways, state = chosen(), state_to_show()
   for _, way in ipairs(WAYS) do
     local wanted = ways[way] and state or 'none'
     if wanted ~= (last[way] or 'none') then

@@ -8,7 +8,7 @@ local chips = {} ---@type table<integer, acp.Chip[]>
 ---@return string
 function M.label(path) return require('acp.base.paths').shown(path) end
 
-local function changed(n)
+local function on_changed(n)
   require('acp.base.signals').emit('attached', n)
   require('acp.base.signals').emit('draft_changed')
 end
@@ -42,7 +42,7 @@ end
 function M.restore(n, paths, ranges)
   if paths[1] then pending[n] = M.joined(M.list(n), paths) end
   if ranges and ranges[1] then chips[n] = vim.list_extend(M.chips(n), ranges) end
-  changed(n)
+  on_changed(n)
 end
 
 --- Attach files, each once, and ranges to the next prompt. Also the frame operation that attaches
@@ -62,7 +62,7 @@ end
 function M.clear(n)
   if not pending[n] and not chips[n] then return end
   pending[n], chips[n] = nil, nil
-  changed(n)
+  on_changed(n)
 end
 
 --- Let the user choose an attachment to remove.
@@ -90,7 +90,7 @@ function M.manage()
         table.remove(paths, at)
       end
       pending[n], chips[n] = paths, ranges
-      changed(n)
+      on_changed(n)
     end
   )
 end

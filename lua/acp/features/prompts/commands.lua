@@ -49,7 +49,7 @@ function M.send(opts)
 end
 
 --- Return whether a session has a turn or queued prompts to cancel.
-local function at_work(n)
+local function has_work(n)
   local state = require('acp.base.state').get()
   local session = state.sessions[n or state.current] or {}
   return session.status == 'running' or #(session.queue or {}) > 0
@@ -61,7 +61,7 @@ local function cancel(opts)
   if is_plain and require('acp.base.signals').emit('cancel_here') then return end
   local dropped = opts.bang and require('acp.features.prompts.held_prompts').clear()
   local running = require('acp.base.host').running()
-  if dropped and not (running and at_work(opts.session)) then
+  if dropped and not (running and has_work(opts.session)) then
     require('acp.base.notify').echo('info', require('acp.base.messages').queue_emptied)
   elseif running then
     local args = { session = opts.session, clear = opts.bang or false }

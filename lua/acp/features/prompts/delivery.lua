@@ -58,10 +58,11 @@ function M.on_sent(id)
   end
 end
 
---- Return the record of a prompt in the queue of session `n`. The snapshot has its text only.
+--- Return the record of a queued prompt of session `n`, and mark it in `used`. The snapshot has only
+--- the text.
 ---@param used table<integer, true> by number
 ---@return acp.KeptPrompt|nil
-local function known(n, text, used)
+local function take_record(n, text, used)
   for _, sent in ipairs({ false, true }) do
     for _, one in ipairs(confirmed) do
       if one.text == text and (one.sent or false) == sent and not used[one.id] then
@@ -82,7 +83,7 @@ function M.waiting()
   for _, n in ipairs(require('acp.base.sorted_keys')(sessions)) do
     local session = sessions[n]
     for _, text in ipairs(not session.purpose and session.queue or {}) do
-      found[#found + 1] = known(n, text, used)
+      found[#found + 1] = take_record(n, text, used)
     end
   end
   return vim.list_extend(found, unconfirmed)
@@ -143,7 +144,7 @@ end)
 --- needs a new session.
 ---@param args table of the verb `prompt`
 ---@return integer|nil n the session
-local function open_session(args)
+local function existing_session(args)
   local state = require('acp.base.state').get()
   local n = args.session or state.current
   local session = n and not args.new and state.sessions[n]
@@ -173,11 +174,11 @@ end
 ---@param args table of the verb `prompt`
 ---@return boolean sent
 function M.send(n, args)
-  if args.cwd == '' and not open_session(args) and not require('acp.base.places').place() then
+  if args.cwd == '' and not existing_session(args) and not require('acp.base.places').place() then
     return false
   end
   args.delivery = args.delivery or M.reserve()
-  local files, home = package.loaded['acp.buffers.disk_changes'], open_session(args)
+  local files, home = package.loaded['acp.buffers.disk_changes'], existing_session(args)
   args.files = files and home and files.before_prompt(home)
   local sent = require('acp.base.host').notify('prompt', args)
   if args.files then files.after_prompt() end

@@ -32,7 +32,7 @@ end
 
 local owner ---@type string|nil `{pid}.{start}.{machine}` of this Neovim
 
-local function me()
+local function own_name()
   if not owner then
     local _, start = process('self')
     owner = ('%d.%s.%s'):format(vim.fn.getpid(), start or '0', machine)
@@ -63,7 +63,7 @@ function M.directory() return vim.fn.stdpath('state') .. '/acp/drafts' end
 
 --- Return the path of the file where the host lists the prompts that it has sent.
 ---@return string
-function M.sent_path() return ('%s/%s.sent'):format(M.directory(), me()) end
+function M.sent_path() return ('%s/%s.sent'):format(M.directory(), own_name()) end
 
 --- Add that path to the state of earlier hosts for a new host.
 ---@param past acp.Before
@@ -73,7 +73,7 @@ local function workspace(cwd) return require('acp.base.workspaces').digits(cwd) 
 
 --- Return the path of this Neovim's file for a workspace.
 ---@return string
-function M.path(cwd) return ('%s/%s.%s.json'):format(M.directory(), workspace(cwd), me()) end
+function M.path(cwd) return ('%s/%s.%s.json'):format(M.directory(), workspace(cwd), own_name()) end
 
 --- Create the directory if needed, with permissions for the user only.
 function M.prepare()
@@ -146,7 +146,7 @@ end
 ---@param jobs acp.FileJob[]
 ---@param call fun(name: string, ...: any): string|nil, any
 ---@return acp.FileJob[] jobs with the errors
-local function work(jobs, call)
+local function run_jobs(jobs, call)
   for _, job in ipairs(jobs) do
     job.err = (job.text and write or remove)(job, call)
   end
@@ -158,13 +158,13 @@ end
 ---@param jobs acp.FileJob[]
 ---@param finished fun(jobs: acp.FileJob[])
 function M.start(jobs, finished)
-  coroutine.wrap(function() finished(work(jobs, await)) end)()
+  coroutine.wrap(function() finished(run_jobs(jobs, await)) end)()
 end
 
 --- Run jobs synchronously.
 ---@param jobs acp.FileJob[]
 ---@return acp.FileJob[]
-function M.run(jobs) return work(jobs, at_once) end
+function M.run(jobs) return run_jobs(jobs, at_once) end
 
 --- Return the ids of the prompts that a host has sent and that did not come back.
 ---@return table<integer, true>
@@ -188,7 +188,7 @@ end
 ---@param age number seconds
 local function is_gone(whose, age)
   local pid, start, where = whose:match('^(%d+)%.(%d+)%.(.*)$')
-  if whose == me() then
+  if whose == own_name() then
     return false
   elseif where ~= machine then
     return age > ELSEWHERE_S
@@ -209,7 +209,7 @@ end
 --- List the directory: draft files, and all others.
 ---@return acp.DraftName[] files oldest first
 ---@return acp.DraftName[] others
-local function listed()
+local function list_directory()
   local files, others = {}, {}
   for name in vim.fs.dir(M.directory()) do
     local file = parse(name, FULL_NAME)
@@ -303,7 +303,7 @@ local claims = 0
 ---@return string|nil problem
 local function claim(file)
   claims = claims + 1
-  local path = ('%s/%s.%s.%d.json'):format(M.directory(), file.workspace, me(), claims)
+  local path = ('%s/%s.%s.%d.json'):format(M.directory(), file.workspace, own_name(), claims)
   local ok, why, code = uv.fs_rename(M.directory() .. '/' .. file.name, path)
   if ok then return path end
   return nil, code ~= 'ENOENT' and why or nil
@@ -317,7 +317,7 @@ end
 ---@return string|nil newer a file of a newer version
 function M.take(cwd)
   local found, paths, problems, newer = {}, {}, {}, nil
-  local files, others = listed()
+  local files, others = list_directory()
   local hash = workspace(cwd)
   local function take(file)
     local path, problem = claim(file)

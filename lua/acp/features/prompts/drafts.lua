@@ -23,7 +23,7 @@ local is_writing, is_due = false, false -- is_due: whether to write again after 
 local is_waiting = false -- whether the timer for the next write is running
 local is_retrying = false -- whether the timer for a retry is running
 local retry_ms = RETRY_MS
-local is_exiting = false -- whether Neovim is exiting, so that later changes are ignored
+local is_exiting = false -- whether Neovim is exiting, so that save_later changes are ignored
 local first_change, last_change = 0, 0
 local last_problem ---@type string|nil last problem that was shown
 
@@ -200,13 +200,13 @@ end)
 
 local function now() return vim.uv.hrtime() / 1e6 end
 
-local function later(ms)
+local function save_later(ms)
   is_waiting = true
   vim.defer_fn(function()
     is_waiting = false
     local rest = math.min(last_change + PAUSE_MS, first_change + LONGEST_MS) - now()
     if rest > 0 then
-      later(rest)
+      save_later(rest)
     else
       flush()
     end
@@ -219,7 +219,7 @@ function M.changed()
   last_change = now()
   if not is_waiting then
     first_change = last_change
-    later(PAUSE_MS)
+    save_later(PAUSE_MS)
   end
 end
 

@@ -8,7 +8,7 @@ local M = {}
 
 local list = {} ---@type acp.HeldPrompt[]
 
-local function changed() require('acp.base.signals').emit('draft_goes') end
+local function report_change() require('acp.base.signals').emit('draft_goes') end
 
 --- Return the prompts that no session has.
 ---@return acp.HeldPrompt[]
@@ -99,7 +99,7 @@ function M.set(texts)
     end
     return record(cwd, { text = text })
   end, texts)
-  changed()
+  report_change()
 end
 
 --- Drop all prompts. Return false if there are none.
@@ -107,7 +107,7 @@ end
 function M.clear()
   local any = #list > 0
   list = {}
-  if any then changed() end
+  if any then report_change() end
   return any
 end
 

@@ -31,7 +31,7 @@ M.queue = {
 --- Return the paths that exist, and the arguments that name no file.
 ---@return string[] paths
 ---@return string[] missing
-local function existing(args)
+local function split_existing(args)
   local paths, missing = {}, {}
   for _, word in ipairs(args) do
     local path = require('acp.base.paths').typed(word)
@@ -60,7 +60,7 @@ M.attach = {
       attachments.from_clipboard()
       return
     end
-    local paths, missing = existing(args)
+    local paths, missing = split_existing(args)
     if #missing > 0 then
       local siblings = valid_names.files(missing[1]:match('^.*/') or '')
       local mistake = require('acp.base.text.nearest').message('file', missing[1], siblings)

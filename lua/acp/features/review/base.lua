@@ -54,7 +54,7 @@ end
 --- Send a change by a command, `do` or `dp` at once. Typed text is sent when the user leaves Insert
 --- mode.
 ---@param base acp.Base
-local function changed(base)
+local function send_change(base)
   if base.applying or base.scheduled then return end
   base.scheduled = true
   vim.schedule(function()
@@ -69,7 +69,7 @@ local function watch(base)
   api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
       if not bases[bufnr] then return true end
-      changed(base)
+      send_change(base)
     end,
   })
   local on = require('acp.base.autocmds').in_buffer
@@ -113,7 +113,7 @@ function M.put(base, lines, eol)
 end
 
 ---@return acp.Base|nil
-local function of(path)
+local function base_of(path)
   for bufnr, base in pairs(bases) do
     if base.path == path and api.nvim_buf_is_loaded(bufnr) then return base end
   end
@@ -122,7 +122,7 @@ end
 --- Update the base of a file from the host.
 ---@param eol boolean
 function M.set(path, lines, eol)
-  local base = of(path)
+  local base = base_of(path)
   if not base then return end
   if base.scheduled and not is_typing(base) then
     M.flush(base.bufnr) -- newer than the host's text
@@ -142,7 +142,7 @@ end
 ---@param file acp.ReviewFile
 ---@return integer bufnr
 function M.ensure(n, file, filetype)
-  local known = of(file.path)
+  local known = base_of(file.path)
   if known then
     M.set(file.path, file.base, file.base_eol)
     return known.bufnr
@@ -164,7 +164,7 @@ function M.ensure(n, file, filetype)
   bases[bufnr] = base
   watch(base)
   require('acp.ui.scratch').set_filetype(bufnr, filetype)
-  require('acp.ui.keymaps').attach('review', bufnr) -- after the keys of filetype plugins
+  require('acp.ui.keymaps').attach('review', bufnr) -- after the keys base_of filetype plugins
   return bufnr
 end
 

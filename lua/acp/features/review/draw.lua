@@ -54,7 +54,7 @@ end
 
 ---@param old acp.Hunk
 ---@param new acp.Hunk
-local function same(old, new)
+local function is_same(old, new)
   return old.kind == new.kind
     and old.last - old.first == new.last - new.first
     and old.more == new.more
@@ -186,7 +186,7 @@ function M.compare(bufnr, before, hunks, hidden)
     local old = by_row[row]
     local last = old and at[old.id][2]
     local there = old and old.hidden == hidden and last == (end_row(hunk, count) or row)
-    if old and there and same(old.hunk, hunk) then
+    if old and there and is_same(old.hunk, hunk) then
       old.hunk, by_row[row] = hunk, nil
       result[i] = old
     else

@@ -68,7 +68,7 @@ end
 
 --- Go to the first hunk of the next file, or the last one of the previous file.
 ---@param step 1|-1
-local function cross(step, paths)
+local function go_to_next_file(step, paths)
   local inline = require('acp.features.review.inline')
   local bufnr = api.nvim_get_current_buf()
   local here = inline.path(bufnr) or require('acp.base.places').path(bufnr)
@@ -94,7 +94,7 @@ function M.jump(count)
   elseif #others == 0 then
     go(list[(at - 1) % #list + 1])
   else
-    cross(count > 0 and 1 or -1, paths)
+    go_to_next_file(count > 0 and 1 or -1, paths)
   end
 end
 

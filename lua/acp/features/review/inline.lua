@@ -31,7 +31,7 @@ local by_buffer = {} ---@type table<integer, acp.InlineFile>
 local notes_ns = api.nvim_create_namespace('acp.hunks.notes')
 
 --- Return the visible rows of the buffer in each window, as `{first, last}`, inclusive.
-local function visible(bufnr)
+local function visible_rows(bufnr)
   local function rows(win) return { vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1 } end
   return vim.tbl_map(rows, vim.fn.win_findbuf(bufnr))
 end
@@ -56,7 +56,7 @@ local function is_hidden(file) return hidden_in[file.bufnr] or not config.get().
 ---@param file acp.InlineFile
 local function refine_visible(file)
   if not is_hidden(file) then
-    for _, rows in ipairs(visible(file.bufnr)) do
+    for _, rows in ipairs(visible_rows(file.bufnr)) do
       refine(file.bufnr, rows[1], rows[2] + 1)
     end
   end
@@ -108,7 +108,7 @@ end
 ---@return acp.Entry[] later
 local function by_visibility(entries, bufnr)
   if #entries <= AT_ONCE then return entries, {} end
-  local windows = visible(bufnr)
+  local windows = visible_rows(bufnr)
   local now, later = {}, {}
   for _, entry in ipairs(entries) do
     table.insert(on_screen(entry.hunk, windows) and now or later, entry)

@@ -59,7 +59,7 @@ local function page(kind, what, file, lines, modifiable)
 end
 
 ---@param file acp.ReviewFile
-local function left(file) return page('present', 'Current', file, file.base), 'Current' end
+local function left_page(file) return page('present', 'Current', file, file.base), 'Current' end
 
 local namespace = api.nvim_create_namespace('acp.proposal')
 local GROUPS = { 'DiagnosticVirtualTextError', 'DiagnosticVirtualTextWarn' }
@@ -80,7 +80,7 @@ local function mark(file)
 end
 
 ---@param file acp.Proposal
-local function right(file)
+local function right_page(file)
   if not file.bufnr or not api.nvim_buf_is_loaded(file.bufnr) then
     file.bufnr = page('proposal', 'Proposed', file, file.proposal, true)
     local bufnr = file.bufnr
@@ -122,8 +122,8 @@ end
 
 ---@type acp.ReviewSource
 local source = {
-  left = left,
-  right = right,
+  left = left_page,
+  right = right_page,
   hint = function()
     local words = { accept_file = 'allow', reject_file = 'deny', help = 'keys' }
     return require('acp.ui.keymaps').words('review', words), ''

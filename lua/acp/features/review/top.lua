@@ -6,7 +6,7 @@ local M = {}
 local ns = vim.api.nvim_create_namespace('acp.hunks')
 
 --- Return the number of virtual lines above line 1.
-local function above(bufnr)
+local function count_lines_above(bufnr)
   local marks = vim.api.nvim_buf_get_extmarks(bufnr, ns, 0, { 0, 0 }, { details = true })
   for _, mark in ipairs(marks) do
     local details = mark[4]
@@ -27,7 +27,7 @@ end
 
 --- Show the virtual lines in every window that is at the top of the buffer.
 function M.reveal(bufnr)
-  local lines = above(bufnr)
+  local lines = count_lines_above(bufnr)
   if lines > 0 then
     for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
       fill(win, lines)
@@ -40,7 +40,7 @@ local function on_scroll()
   for id, change in pairs(vim.v.event) do
     local win = tonumber(id)
     if win and vim.api.nvim_win_is_valid(win) and change.topline < 0 and change.topfill <= 0 then
-      local lines = above(vim.api.nvim_win_get_buf(win))
+      local lines = count_lines_above(vim.api.nvim_win_get_buf(win))
       if lines > 0 then fill(win, lines) end
     end
   end

@@ -186,7 +186,7 @@ local function encode_result(value)
 end
 
 --- Return the message of an error, without the location that Lua adds to a text.
-local function why(err)
+local function message_of(err)
   if type(err) == 'table' and err.message ~= nil then err = err.message end
   if type(err) == 'table' then err = vim.inspect(err) end
   return (tostring(err):sub(1, MAX_ERROR_BYTES):gsub('^[^\n]-:%d+: ', ''))
@@ -196,17 +196,17 @@ end
 ---@param reply acp.Reply
 ---@param encode fun(value: any): table
 ---@return acp.Reply
-local function once(reply, encode)
+local function reply_once(reply, encode)
   local answered = false
   return function(value, err)
     if answered then return end
     answered = true
     if (value == nil or value == vim.NIL) and err ~= nil and err ~= vim.NIL then
-      return reply(nil, why(err))
+      return reply(nil, message_of(err))
     end
     local ok, result = pcall(encode, value)
     if ok then return reply(result) end
-    reply(nil, why(result))
+    reply(nil, message_of(result))
   end
 end
 
@@ -217,7 +217,7 @@ local function reported_cancel(name, cancel)
   return function()
     local ok, err = pcall(cancel)
     if not ok then
-      local message = require('acp.base.messages').handler_failed:format(name, why(err))
+      local message = require('acp.base.messages').handler_failed:format(name, message_of(err))
       require('acp.base.notify').echo('error', message)
     end
   end
@@ -231,7 +231,7 @@ end
 ---@return fun()|nil cancel
 function M.run(reply, name, arguments, ctx)
   local tool = tools[name]
-  local answer = once(reply, tool and tool.pack and encode_pack_result or encode_result)
+  local answer = reply_once(reply, tool and tool.pack and encode_pack_result or encode_result)
   if not tool then return answer(nil, 'there is no such tool any more') end
   local args = vim.json.decode(arguments, { luanil = { object = true } })
   local ok, result, err = pcall(tool.run, args, ctx)

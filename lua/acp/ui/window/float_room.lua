@@ -24,7 +24,7 @@ end
 --- Return the acp floats below `win` in its column.
 ---@param own vim.api.keyset.win_config
 ---@return integer[]
-local function below(win, own)
+local function floats_below(win, own)
   return vim.tbl_filter(function(other)
     local config = api.nvim_win_get_config(other)
     local in_column = vim.w[other].acp and config.relative == 'editor' and config.col == own.col
@@ -34,7 +34,7 @@ end
 
 local function fit(win)
   local own = api.nvim_win_get_config(win)
-  local lower, given = below(win, own), vim.w[win].acp_given or 0
+  local lower, given = floats_below(win, own), vim.w[win].acp_given or 0
   local edge = own.row + own.height + FRAME
   for _, other in ipairs(lower) do
     local config = api.nvim_win_get_config(other)

@@ -18,13 +18,13 @@ function M.on_opened(win)
 end
 
 ---@param layout acp.Layout
-local function at_side(layout) return layout == 'left' or layout == 'right' end
+local function is_at_side(layout) return layout == 'left' or layout == 'right' end
 
 --- Return whether another window at that side would leave too little room for each. Neovim would
 --- make some of them one column wide.
 ---@param layout acp.Layout
 local function is_crowded(layout)
-  local direction = at_side(layout) and 'row' or 'col'
+  local direction = is_at_side(layout) and 'row' or 'col'
   local windows = vim.fn.winlayout()
   local beside = windows[1] == direction and #windows[2] or 1
   return (beside + 1) * EACH[direction] > (direction == 'row' and vim.o.columns or vim.o.lines)
@@ -90,7 +90,7 @@ end
 function M.for_one(prefix, layout, width, leaving)
   if layout == 'float' then return nil end
   local windows = acp_windows(prefix)
-  local is_tight = at_side(layout) and is_squeezed(windows, width)
+  local is_tight = is_at_side(layout) and is_squeezed(windows, width)
   if not is_tight and not is_crowded(layout) then return nil end
   local ended = vim.iter(windows):find(is_over)
   if ended then return nil, ended end

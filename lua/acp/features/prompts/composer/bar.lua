@@ -48,7 +48,7 @@ end
 --- Return as many of the names as fit, and the number of the others.
 ---@param names string[]
 ---@param room integer cells
-local function listed(names, room)
+local function names_that_fit(names, room)
   if #names == 0 then return '' end
   for count = #names, 1, -1 do
     local more = count < #names and (' +%d more'):format(#names - count) or ''
@@ -70,7 +70,7 @@ local function text(n, begun, attached, width)
   local parts = { 'Message ' .. require('acp.ui.activity').agent(name), session_label(n) }
   local left = table.concat(parts, ' · ')
   local whole = words and left .. ' · ' .. words or left
-  local names = listed(attached, width - text_width(whole) - 5)
+  local names = names_that_fit(attached, width - text_width(whole) - 5)
   local used = text_width(whole) + (names ~= '' and text_width(names) + 3 or 0)
   local right = keys(session, width - used - 3)
   local shown = '%#AcpTitle#' .. literal(left) .. '%*'

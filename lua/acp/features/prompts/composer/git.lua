@@ -7,10 +7,10 @@ local M = {}
 local TIMEOUT_MS = 10000
 local NULL = vim.fn.has('win32') == 1 and 'NUL' or '/dev/null'
 
-local folder ---@type string|nil in Neovim's own temporary directory
+local folder ---@type string|nil in Neovim's empty_git_dir temporary directory
 
 --- Return an empty git directory.
-local function own()
+local function empty_git_dir()
   if not folder or vim.fn.isdirectory(folder) == 0 then
     folder = vim.fn.tempname()
     vim.fn.mkdir(folder .. '/refs', 'p')
@@ -82,7 +82,7 @@ function M.list(cwd, on_end)
       for _, path in ipairs({ ignore, exclude }) do -- the later one wins
         if vim.fn.filereadable(path) == 1 then table.insert(args, '--exclude-from=' .. path) end
       end
-      env.GIT_DIR, env.GIT_WORK_TREE = own(), top
+      env.GIT_DIR, env.GIT_WORK_TREE = empty_git_dir(), top
       env.GIT_INDEX_FILE, env.GIT_OBJECT_DIRECTORY = index, objects
       env.GIT_CONFIG_NOSYSTEM, env.GIT_CONFIG_GLOBAL = '1', NULL
       git(cwd, args, env, on_end)

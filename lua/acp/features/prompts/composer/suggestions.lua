@@ -7,21 +7,21 @@ local known = {} ---@type table<integer, string[]|nil> suggestions at the last d
 
 --- Return the suggestions of a session, if it is idle.
 ---@return string[]
-local function of(n)
+local function suggestions_of(n)
   local session = require('acp.base.state').get().sessions[n]
   return session and session.status == 'idle' and session.suggestions or {}
 end
 
 --- Return whether the suggestions have changed since the composer was drawn.
 ---@return boolean
-function M.changed(n) return not vim.deep_equal(known[n] or {}, of(n)) end
+function M.changed(n) return not vim.deep_equal(known[n] or {}, suggestions_of(n)) end
 
 --- Return the ghost text of an empty composer: the first suggestion and its key, or nil.
 ---@param width integer cells
 ---@return string|nil
 function M.ghost(n, width)
-  local text = of(n)[1]
-  known[n] = of(n)
+  local text = suggestions_of(n)[1]
+  known[n] = suggestions_of(n)
   if not text then return nil end
   local keys = require('acp.ui.keymaps').list(WINDOW)
   local hint = keys[1] and '  ' .. require('acp.ui.key_names').spelled(keys[1].key) or ''
@@ -33,7 +33,7 @@ end
 ---@param written string
 ---@return string|nil
 function M.next(n, written)
-  local list = of(n)
+  local list = suggestions_of(n)
   if written == '' then return list[1] end
   for i, text in ipairs(list) do
     if text == written then return list[i % #list + 1] end

@@ -45,7 +45,7 @@ function M.show_again(n)
 end
 
 --- Return whether two splits are not directly below each other.
-local function apart(upper, lower)
+local function are_apart(upper, lower)
   local above, below = api.nvim_win_get_position(upper), api.nvim_win_get_position(lower)
   return above[2] ~= below[2] or above[1] + api.nvim_win_get_height(upper) + 1 ~= below[1]
 end
@@ -59,7 +59,7 @@ function M.on_opened(n)
   for other in pairs(buffers.chats) do
     local upper, lower = window.showing(buffers.bufnr(other)), window.showing(composer.bufnr(other))
     local both = other ~= n and upper and lower and not floats(upper) and not floats(lower)
-    if both and apart(upper, lower) then composer.join(other) end
+    if both and are_apart(upper, lower) then composer.join(other) end
   end
 end
 

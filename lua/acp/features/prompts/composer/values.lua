@@ -166,13 +166,13 @@ local function buffers_of(items)
   return vim.tbl_filter(function(bufnr) return bufnr > 0 end, bufnrs)
 end
 
-local function none() return {} end
+local function no_values() return {} end
 
 --- Buffers that a variable is made of; the current buffer if it is not listed here.
 ---@type table<string, fun(win: integer): integer[]>
 local sources = {
-  branch = none,
-  buffers = none,
+  branch = no_values,
+  buffers = no_values,
   diff = function()
     return vim.tbl_filter(
       function(bufnr) return vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].modified end,

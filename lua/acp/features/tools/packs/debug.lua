@@ -32,7 +32,7 @@ local function chosen(args)
   error(('there is no debug session %d: nvim_debug_state lists them'):format(id), 0)
 end
 
-local function why(err)
+local function message_of(err)
   local message = type(err) == 'table' and err.message or err
   return ('the debugger refuses: %s'):format(results.line(message, 300))
 end
@@ -40,7 +40,7 @@ end
 --- Return a tool function that sends requests to the debugger. `work(ask)` runs in a coroutine and
 --- returns the result. `ask(session, command, arguments)` yields until the answer.
 ---@param work fun(ask: fun(session: table, command: string, arguments?: table): table): table
-local function asking(work)
+local function with_debugger(work)
   return function(reply)
     local over = false
     local thread
@@ -63,7 +63,7 @@ local function asking(work)
       end)
       now = false
       if not answered then coroutine.yield() end
-      if err then error(why(err), 0) end
+      if err then error(message_of(err), 0) end
       return body or {}
     end
     thread = coroutine.create(function() return work(ask) end)
@@ -106,7 +106,7 @@ end
 local function stack(args, ctx)
   local session, limit = chosen(args), results.limit(args)
   local thread = thread_of(session, args)
-  return asking(function(ask)
+  return with_debugger(function(ask)
     local found = ask(session, 'stackTrace', { threadId = thread, levels = limit + 1 })
     local frames = vim.tbl_map(
       function(frame)
@@ -167,7 +167,7 @@ local function variables(args)
   local reference = results.argument(args, 'reference', 'number')
   local frame = results.argument(args, 'frame', 'number') or (session.current_frame or {}).id
   if not reference and not frame then thread_of(session, args) end
-  return asking(function(ask)
+  return with_debugger(function(ask)
     local found = {}
     if reference then
       found = children(ask, session, reference)

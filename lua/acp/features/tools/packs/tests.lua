@@ -171,7 +171,7 @@ local function report(all, limit, none)
   return found
 end
 
-local function last(args, ctx)
+local function last_results(args, ctx)
   local limit, path = results.limit(args), results.argument(args, 'path', 'string')
   listen()
   local all = tests(ctx.cwd, position(ctx.cwd, path, results.argument(args, 'id', 'string')))
@@ -182,7 +182,7 @@ end
 ---@param adapters table<string, true>
 ---@param at string|nil
 ---@param act fun(args: table) function of neotest
-local function in_each(adapters, at, act)
+local function run_in_each(adapters, at, act)
   for adapter in pairs(adapters) do
     act({ at, suite = at == nil or nil, adapter = adapter })
   end
@@ -212,7 +212,7 @@ local function run_and_wait(reply, args, ctx)
     reply(report(tests(ctx.cwd, at), limit, none))
   end
   local wanted = results.argument(args, 'wait_ms', 'number') or WAIT_MS
-  nio.run(function() in_each(adapters, at, neotest.run.run) end, function(ok, err)
+  nio.run(function() run_in_each(adapters, at, neotest.run.run) end, function(ok, err)
     if not ok and not over then
       over = true
       return reply(nil, err)
@@ -226,7 +226,7 @@ local function run_and_wait(reply, args, ctx)
   return function()
     if over then return end
     over = true
-    nio.run(function() in_each(adapters, at, neotest.run.stop) end)
+    nio.run(function() run_in_each(adapters, at, neotest.run.stop) end)
   end
 end
 
@@ -281,6 +281,6 @@ return {
     description = "Results of the last runs of tests, the user's own included, failures first with "
       .. 'place and message. It runs nothing. Example: {"path": "tests/test_app.py"}',
     schema = results.schema({ path = PATH, id = ID, limit = LIMIT }),
-    run = last,
+    run = last_results,
   },
 }
