@@ -83,13 +83,13 @@ class Store:
         self._hidden = hidden
         self._clock = clock
         self._live: dict[int, _Live] = {}
-        self._settled = set[tuple[int, int]]()
+        self._complete_messaged = set[tuple[int, int]]()
         """Messages that are completed in the current batch."""
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write changes in their order, all or none. Raise `sqlite3.Error`."""
         before = {n: replace(live, held=dict(live.held)) for n, live in self._live.items()}
-        self._settled = {(it.n, it.place) for it in changes if it.__class__ is Completion}
+        self._complete_messaged = {(it.n, it.place) for it in changes if it.__class__ is Completion}
         try:
             with self._database.transaction():
                 self._rows.begin()
@@ -256,7 +256,7 @@ class Store:
             live.late.pop(grow.place, None)
             self._sql.execute("UPDATE entries SET content = NULL WHERE id = ?", (entry,))
             self._sql.execute("DELETE FROM pieces WHERE entry = ?", (entry,))
-        if (grow.n, grow.place) in self._settled:
+        if (grow.n, grow.place) in self._complete_messaged:
             held_text = live.held.pop(grow.place, "")
             live.late.setdefault(grow.place, []).extend([held_text, *grow.parts])
         else:
@@ -290,14 +290,14 @@ class Store:
                 if found is not None and not live.is_deleted:
                     self._append(found[0], self._without_open_secret(live, place, parts))
 
-    def _settle(self, settle: Completion) -> None:
-        live = self._target(settle)
+    def _complete_message(self, completion: Completion) -> None:
+        live = self._target(completion)
         if live is None:
             return
-        found = self._stored_entry(live, settle.place)
+        found = self._stored_entry(live, completion.place)
         if found is None:
             return
-        more = [live.held.pop(settle.place, ""), *live.late.pop(settle.place, ())]
+        more = [live.held.pop(completion.place, ""), *live.late.pop(completion.place, ())]
         self._complete(found[0], live.record, live.directory, [it for it in more if it != ""])
 
     def _complete(self, entry: int, record: int, directory: str, more: Sequence[Part] = ()) -> None:
@@ -481,7 +481,7 @@ _DO: Final[dict[type, Callable[[Store, Any], None]]] = {
     FactsChange: Store._update_facts,
     EntryState: Store._put,
     Extension: Store._grow,
-    Completion: Store._settle,
+    Completion: Store._complete_message,
     Prompted: Store._add_prompt,
     Delete: Store._delete,
     Wrote: Store._wrote,

@@ -71,14 +71,14 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
         case Subagent() | SessionMessage() | PlanDocument():
             return subagents.draw(entry)
         case Past():
-            return _past(entry.lines)
+            return _rows_of_old_chat(entry.lines)
         case Unknown():
             return _unknown(entry)
         case _:
             raise TypeError(f"no rows for {type(entry).__name__}")
 
 
-def _past(lines: Sequence[str]) -> list[Row]:
+def _rows_of_old_chat(lines: Sequence[str]) -> list[Row]:
     """Return the rows of an old chat, with highlighted headings and marked user messages."""
     rows: list[Row] = []
     users = False

@@ -45,7 +45,7 @@ class Stream:
         self.message = message
         self.rows = 0
         self.drawn = 0
-        """Its part of `Transcript.written`: characters, plus one for each block other than text."""
+        """Share of `Transcript.written`: characters, plus one for each block other than text."""
         self.head = head
         self._foot = foot
         self._dim = dim

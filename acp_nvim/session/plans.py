@@ -28,7 +28,7 @@ def update(session: Session, update: schema.PlanUpdate) -> None:
         case schema.PlanItems():
             _set_items(session, plan.plan_id, plan.entries)
         case _:
-            _document(session, plan)
+            _set_document(session, plan)
 
 
 def remove(session: Session, update: schema.PlanRemoved) -> None:
@@ -47,7 +47,7 @@ def _set_items(session: Session, plan_id: str, entries: Sequence[schema.PlanEntr
     _show(session)
 
 
-def _document(session: Session, plan: Any) -> None:
+def _set_document(session: Session, plan: Any) -> None:
     document = session.plans.get(plan.plan_id)
     if not isinstance(document, PlanDocument):
         document = session.plans[plan.plan_id] = PlanDocument(plan.plan_id)

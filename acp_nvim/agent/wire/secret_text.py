@@ -110,7 +110,7 @@ def redact(text: str, mark: str) -> str:
     """Return `text` with a mark in place of secrets recognized by the text around them."""
     lowered = lower(text)
     if "private key" in lowered:
-        text = _pem(text, mark)
+        text = _mark_pem_keys(text, mark)
     if "://" in lowered:
         text = _urls(text, mark)
     if "=" in lowered:
@@ -129,7 +129,7 @@ def lower(text: str) -> str:
     return lowered if len(lowered) == len(text) else text.translate(_LOWER)
 
 
-def _pem(text: str, mark: str) -> str:
+def _mark_pem_keys(text: str, mark: str) -> str:
     """Mark PEM keys up to their end, or as far as the text looks like a key."""
     pieces, at = [], 0
     begins = [*_PEM.finditer(text)]

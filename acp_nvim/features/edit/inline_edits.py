@@ -42,7 +42,7 @@ class InlineEdit(msgspec.Struct, eq=False):
     """One edit, from its command to the end of its turn."""
 
     id: int
-    """Its number in Neovim."""
+    """Number of the edit in Neovim."""
     prompt: Prompt
     conversation: Conversation
     is_own: bool

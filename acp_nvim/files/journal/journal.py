@@ -167,7 +167,7 @@ class JournalFile:
         self._offset = os.fstat(self._reading).st_size
 
     def replace(self, batches: Sequence[bytes]) -> None:
-        """Replace all records atomically, also with respect to a crash."""
+        """Replace all records atomically, even if the process is killed meanwhile."""
         data = join_records(batches)
         private_files.directory(self.folder)
         fresh = self.folder / f"journal.{os.getpid()}.new"

@@ -180,7 +180,7 @@ class Replica:
             return None
 
     def record(self, key: Key, value: Any) -> None:
-        """Record the value in the file."""
+        """Remember the value that the journal now has for a key. None removes it."""
         if value is None:
             self.stored.pop(key, None)
         else:

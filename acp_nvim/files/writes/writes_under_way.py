@@ -161,7 +161,7 @@ class WritesUnderWay:
         return list(self.unrecorded)
 
     def _drop_marks(self) -> None:
-        """Remove the journal's note numbers of processes without notes, with the next record."""
+        """Let the next record remove the note numbers of processes that have no notes."""
         replica = self._replica
         owners = {one.owner for one in self._old_notes}
         for (kind, owner), number in replica.stored.items():

@@ -51,7 +51,7 @@ class Message(Struct, eq=False):
     prompt: int | None = None
     """For a user's message: the prompt's number in the session, as in checkpoints."""
     annotations: Any = None
-    """Annotations of its last text."""
+    """Annotations of the last text."""
     dropped: int = 0
     """Amount of replaced text so far, counted as `Transcript.written` does."""
     recorded: int = 0

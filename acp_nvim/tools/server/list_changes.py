@@ -17,7 +17,7 @@ class ListChanges:
         self._news = anyio.Event()
 
     def count_change(self) -> None:
-        """Count a change."""
+        """Count a change and wake the waiting tasks."""
         self.count += 1
         self._wake()
 

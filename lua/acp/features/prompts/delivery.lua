@@ -58,8 +58,8 @@ function M.on_sent(id)
   end
 end
 
---- Return the record of a queued prompt of session `n`, and mark it in `used`. The snapshot has only
---- the text.
+--- Return the record of a queued prompt of session `n`, and mark it in `used`. The snapshot has
+--- only the text.
 ---@param used table<integer, true> by number
 ---@return acp.KeptPrompt|nil
 local function take_record(n, text, used)

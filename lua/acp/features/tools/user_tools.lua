@@ -95,7 +95,7 @@ end
 ---@param name string
 ---@param schema table|nil
 ---@return string
-local function encoded(name, schema)
+local function encode_schema(name, schema)
   if schema == nil then return '{}' end
   local ok, json = pcall(vim.json.encode, schema)
   if ok and is_deeper(schema, MAX_DEPTH) then
@@ -110,7 +110,7 @@ end
 local function registered(name, spec)
   return {
     description = spec.description,
-    schema = encoded(name, spec.schema),
+    schema = encode_schema(name, spec.schema),
     write = spec.write == true,
     run = spec.run,
   }
