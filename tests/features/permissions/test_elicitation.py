@@ -222,6 +222,7 @@ def test_a_form_is_asked_without_taking_the_focus(editor: Editor) -> None:
     traffic = ask(editor, "elicit_every")
     event = editor.wait_event("AcpElicitation")
     [question] = editor.session()["elicitations"]
+    assert question.pop("since") > 0
     assert question == {"id": event["id"], "mode": "form", "message": "Please tell"}
     assert (event["session"], event["mode"]) == (1, "form")
     editor.wait_screen("Scripted asks: Please tell")

@@ -101,7 +101,7 @@ end
 local function in_float() return titled() and { untitled(cards[1]) } or cards end
 
 --- Return the line below the last card.
-local function line_of_rest() return ('… and %d more'):format(count_without_card()) end
+local function more_line() return ('… and %d more'):format(count_without_card()) end
 
 --- Return the text of the float: all cards, each with its session if there are several. The middle
 --- of a card is cut if it takes more than `limit` screen rows.
@@ -134,7 +134,7 @@ local function page(limit)
     rows[#rows + 1] = { first = first, last = #lines - 1, id = card.id }
   end
   if count_without_card() > 0 then
-    vim.list_extend(lines, { '', line_of_rest() })
+    vim.list_extend(lines, { '', more_line() })
     spans[#spans + 1] = { #lines - 1, 0, #lines[#lines], 'AcpMuted' }
   end
   return lines, spans
@@ -172,7 +172,7 @@ end
 --- Return the greatest height of the float: half of the screen, or more if the first question fits
 --- then, or all of it while the cursor is in the float.
 ---@return integer rows
-local function greatest_height()
+local function max_rows()
   if M.is_current() then return math.max(vim.o.lines, 3) end
   local first = extent.first <= math.floor(vim.o.lines * HIGHEST) and extent.first or 0
   return math.max(math.floor(vim.o.lines * HEIGHT), first, 3)
@@ -201,16 +201,14 @@ local function measure(lines)
     width = math.max(width, text_width(line))
   end
   widen(width)
-  if extent.rows > greatest_height() then
-    widen(math.max(width, text_width(footer(extent.rows, room))))
-  end
+  if extent.rows > max_rows() then widen(math.max(width, text_width(footer(extent.rows, room)))) end
 end
 
 ---@return vim.api.keyset.win_config
 local function placement()
   local inside = M.is_current()
   local elsewhere = not inside and require('acp.features.permissions.in_view').where(cards) or nil
-  local height = math.min(extent.rows, greatest_height(), not inside and extent.cut or math.huge)
+  local height = math.min(extent.rows, max_rows(), not inside and extent.cut or math.huge)
   local here = is_visible() and win or nil
   local corner = require('acp.features.permissions.float_corner')
   local config, nowhere = corner.place(extent.width, height, here)
@@ -565,7 +563,7 @@ function M.set_more(n, more)
   end
   if shown then
     local last = vim.api.nvim_buf_line_count(buffer()) - 1
-    scratch.replace(buffer(), last, last + 1, { line_of_rest() })
+    scratch.replace(buffer(), last, last + 1, { more_line() })
   end
   adjust_size()
 end
