@@ -40,7 +40,7 @@ end
 
 --- Return the packages that the host needs and their minimum versions. A remote agent needs more.
 ---@return table<string, string>
-local function needed()
+local function needed_packages()
   local file = require('acp.base.host.python').root() .. '/pyproject.toml'
   local project = assert(require('acp.base.read_file')(file))
   local list = project:match('\ndependencies = (%b[])')
@@ -78,7 +78,7 @@ local function probe(python, names)
 end
 
 --- Return only the numbers of a version, because `vim.version` rejects `1.0rc1` and `0.6.0.dev1`.
-local function plain(version) return version:match('^%d+%.?%d*%.?%d*') end
+local function numbers_of(version) return version:match('^%d+%.?%d*%.?%d*') end
 
 --- Report which packages are present, too old or missing.
 ---@param versions table<string, string>
@@ -89,7 +89,7 @@ local function packages(versions, wanted, advice)
     local version = versions[name]
     if not version then
       missing[#missing + 1] = name
-    elseif vim.version.lt(plain(version), wanted[name]) then
+    elseif vim.version.lt(numbers_of(version), wanted[name]) then
       health.error(('%s %s is too old, %s is needed'):format(name, version, wanted[name]), advice)
     else
       health.ok(name .. ' ' .. version)
@@ -103,7 +103,7 @@ end
 
 local function python()
   health.start('acp: Python')
-  local it, wanted = require('acp.base.host.python'), needed()
+  local it, wanted = require('acp.base.host.python'), needed_packages()
   local path, source = it.find()
   local advice = { it.way_out() }
   if it.is_broken() then
