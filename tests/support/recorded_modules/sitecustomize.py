@@ -4,10 +4,18 @@ ends.
 Python runs this module at startup if this folder is in PYTHONPATH.
 """
 
-import atexit
 import os
 import sys
 from pathlib import Path
+from typing import NoReturn
+
+_end_process = os._exit
+
+
+def _record_and_exit(status: int) -> NoReturn:
+    Path(os.environ["ACP_TEST_MODULES"]).write_text("\n".join(sys.modules))
+    _end_process(status)
+
 
 if sys.orig_argv[1:3] == ["-m", "acp_nvim"]:
-    atexit.register(lambda: Path(os.environ["ACP_TEST_MODULES"]).write_text("\n".join(sys.modules)))
+    os._exit = _record_and_exit
