@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import subprocess
 from pathlib import Path
 
 from tests.support.editor import Editor
@@ -40,6 +41,31 @@ def test_a_report_has_versions_options_and_the_last_turn_but_no_texts(editor: Ed
         assert part in text
     for private in (PRIVATE, TOKEN, str(Path.home())):
         assert private not in text
+
+
+def test_the_version_has_the_commit_of_a_clone_and_of_a_linked_work_tree(
+    editor: Editor, tmp_path: Path
+) -> None:
+    def git(*arguments: str) -> str:
+        argv = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+        return subprocess.run(argv, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    copy, linked = tmp_path / "copy", tmp_path / "linked"
+    git("init", "-q", "copy")
+    (copy / "pyproject.toml").write_text('\nversion = "1.2"\n')
+    git("-C", "copy", "add", ".")
+    git("-C", "copy", "commit", "-qm", "one")
+    commit = git("-C", "copy", "rev-parse", "--short=8", "HEAD").strip()
+    git("-C", "copy", "worktree", "add", "-q", "../linked")
+    version = "_G.root = ... require('acp.base.host.python').root = function() return _G.root end"
+    version += " return require('acp.base.installation.version').line()"
+    for root in (copy, linked):
+        assert editor.lua(version, str(root)) == f"1.2 ({commit})"
+    git("-C", "copy", "pack-refs", "--all")
+    for root in (copy, linked):
+        assert editor.lua(version, str(root)) == f"1.2 ({commit})"
+    (copy / ".git").rename(tmp_path / "gone")
+    assert editor.lua(version, str(copy)) == "1.2"
 
 
 def test_a_report_is_written_by_the_user_only(editor: Editor) -> None:
