@@ -87,7 +87,8 @@ class Comments:
         """Add the remarks and notes to a prompt of session n.
 
         A prompt that was given as blocks gets them as a block and in its text. It is restored from
-        the text. A slash command gets none.
+        the text. The block begins with a blank line, since some agents join the texts of blocks. A
+        slash command gets none.
         """
         if prompt.text.startswith("/"):
             return
@@ -101,7 +102,7 @@ class Comments:
         self._push("remarked", n, [item.id for item in waiting])
         words = "\n\n".join(paragraphs)
         if prompt.given:
-            prompt.given = [*prompt.given, schema.TextContent(words)]
+            prompt.given = [*prompt.given, schema.TextContent(f"\n\n{words}")]
         prompt.text = f"{prompt.text}\n\n{words}".strip()
         excerpts = [
             Excerpt(item.path, "\n".join(item.lines), item.first, item.last)

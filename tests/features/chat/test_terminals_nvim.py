@@ -377,8 +377,8 @@ def test_killing_the_host_leaves_no_process(editor: Editor) -> None:
 def test_a_terminated_host_ends_its_processes_before_itself(editor: Editor) -> None:
     """Neovim ends its jobs by SIGTERM, possibly before the end of the pipe."""
     start(editor, "sleep 600")
-    (host,) = [p for p in editor.processes() if p.command.endswith("-m acp_nvim")]
-    os.kill(host.pid, signal.SIGTERM)
+    host = editor.lua("return vim.fn.jobpid(require('acp.base.host').channel())")
+    os.kill(host, signal.SIGTERM)
     editor.wait("require('acp').state().host == 'failed'")
     assert [p for p in editor.processes() if "sleep 600" in p.command] == []
     editor.errors_expected = True
