@@ -31,6 +31,11 @@ def let_answer(editor: Editor, method: str) -> None:
     _mark(editor, method).touch()
 
 
+def withhold_answer(editor: Editor, method: str) -> None:
+    """Let the agent answer no later requests until `let_answer`."""
+    _mark(editor, method).unlink()
+
+
 def stalled_name(method: str) -> str:
     """Return the name of the agent that does not answer `method`."""
     return method.rpartition("/")[2]

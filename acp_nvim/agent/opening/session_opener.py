@@ -112,7 +112,7 @@ class SessionOpener:
         try:
             await self._open_at(connection)
         except RequestError as error:
-            if needs_login(error):
+            if needs_login(error) and self.session.status != "closed":
                 return await self.log_in() and await self.ensure_open()
             self.fail(str(error), details(error))
             return False
@@ -133,13 +133,16 @@ class SessionOpener:
     async def _connect(self) -> Connection | None:
         """Return the connection to the session's agent, started if necessary.
 
-        Return None, and report the reason, if there is no connection.
+        Return None if the user has closed the session meanwhile or, with a report, if there is no
+        connection.
         """
         try:
             with self._warnings.if_unanswered("initialize"):
                 connection = await self._agents.get(self.session.agent)
         except UnknownAgent as error:
             self.fail(str(error), ())
+            return None
+        if self.session.status == "closed":
             return None
         self.connection = connection
         if connection.is_alive:

@@ -15,6 +15,7 @@ from tests.support.fake_picker import install_picker, picker_questions
 from tests.support.git import git, repository
 from tests.support.killed_host import kill_both
 from tests.support.lua import lua_chunk
+from tests.support.stalled_agent import let_answer, stalled_agent, withhold_answer
 from tests.support.stored_sessions import ALL
 from tests.support.waiting import until
 
@@ -201,6 +202,24 @@ def test_keys_open_send_cancel_and_close(editor: Editor) -> None:
     agent.wait("session/close")
     editor.keys("q")
     assert not editor.lua("return vim.api.nvim_win_is_valid(...)", win)
+
+
+def test_a_session_that_is_closed_during_a_restart_stays_closed(editor: Editor) -> None:
+    editor.setup({"chat": {"open": False}})
+    let_answer(editor, "initialize")
+    agent = stalled_agent(editor, "initialize", "stores", str(editor.home / "stored.json"))
+    editor.turn("say one")
+    withhold_answer(editor, "initialize")
+    editor.cmd("Acp restart")
+    until(lambda: len(agent.received("initialize")) == 2, what="restart")
+    editor.cmd("Acp overview")
+    to_row(editor, "say one")
+    editor.keys("D")
+    gone(editor, "say one")
+    let_answer(editor, "initialize")
+    editor.wait_event("AcpAgentReady", 2)
+    assert editor.turn("say two")["session"] == 2
+    assert editor.session(1)["status"] == "closed"
 
 
 def test_a_hidden_overview_watches_nothing_and_is_current_when_it_returns(editor: Editor) -> None:
