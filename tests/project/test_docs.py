@@ -88,6 +88,10 @@ def test_the_help_names_only_existing_things(names: dict[str, Any]) -> None:
     strange |= {t for t in told if t.startswith("acp-option-") and t[11:] not in options}
     strange |= {t for t in told if t.startswith("<Plug>(acp-") and t not in names["plugs"]}
     assert not strange
+    page = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"`:Acp (\w+)", page)) <= subcommands
+    sections = re.split(r"^###? ", page, flags=re.MULTILINE)
+    assert not [it for it in sections if it.startswith("`") and "\nShown by `" not in it]
 
 
 def test_the_page_on_frames_lists_every_operation(names: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from acp_nvim import __version__, wording
+from acp_nvim import wording
 from acp_nvim.agent import agent_state
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.opening.mcp import ServerOutcome
@@ -32,11 +32,14 @@ MOST_OF_VALUE: Final = 4000
 """Maximum number of characters of one value in `:Acp info`."""
 
 
-def info(host: Host) -> list[str]:
-    """Return the lines of `:Acp info`: versions, agents, sessions, limits, internal errors."""
+def info(host: Host, version: str) -> list[str]:
+    """Return the lines of `:Acp info`: versions, agents, sessions, limits, internal errors.
+
+    `version` is that of the plugin, with its commit in a clone.
+    """
     editor, python = host.settings().neovim, platform.python_version()
     lines = [
-        f"acp.nvim {__version__}, Neovim {editor}, Python {python}",
+        f"acp.nvim {version}, Neovim {editor}, Python {python}",
         f"  interpreter: {sys.executable}",
         "",
     ]

@@ -41,7 +41,7 @@ def redraw(host: Host, args: Args) -> None:
 
 @verb("info")
 def info(host: Host, args: Args) -> None:
-    host.screen.push("show", "acp://info", "acpinfo", reports.info(host))
+    host.screen.push("show", "acp://info", "acpinfo", reports.info(host, str(args["version"])))
 
 
 @verb("log")

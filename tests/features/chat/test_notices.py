@@ -172,10 +172,12 @@ def test_usage_and_cost_are_in_the_snapshot(editor: Editor) -> None:
     }
 
 
-def test_the_cost_is_in_the_report(editor: Editor) -> None:
+def test_the_report_has_the_version_of_the_plugin_and_the_cost(editor: Editor) -> None:
     send_updates(editor, usage(34000, 200000, cost={"amount": 0.25, "currency": "USD"}))
     editor.cmd("Acp info")
     editor.wait_screen("context: 34000 of 200000 tokens, 0.25 USD so far")
+    version = editor.lua("return require('acp.base.installation.version').line()")
+    assert editor.lines("acp://info")[0].startswith(f"acp.nvim {version}, Neovim ")
 
 
 # ---- session info

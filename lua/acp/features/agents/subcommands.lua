@@ -27,7 +27,9 @@ for _, verb in ipairs({ 'restart', 'stop' }) do
 end
 
 M.info = {
-  run = shown(function() notify('info') end),
+  run = shown(
+    function() notify('info', { version = require('acp.base.installation.version').line() }) end
+  ),
 }
 
 M.log = {
