@@ -5,11 +5,11 @@ PY := .venv/bin/python
 RUN := .venv/.stamp-run
 DEV := .venv/.stamp-dev
 CODE := $(wildcard .ci acp_nvim tests bench rplugin)
-LUA := $(wildcard .ci/try.lua lua plugin build.lua tests/*/lua tests/*/*/lua bench/lua)
+LUA := $(wildcard .ci/*.lua lua plugin build.lua tests/*/lua tests/*/*/lua bench/lua)
 SHELLS := .ci/run .ci/env .ci/nvim .ci/tool .ci/try
 
 .DEFAULT_GOAL := help
-.PHONY: help try test test-neovims check check-format check-lint check-types check-lua check-docs check-shell fmt bench pictures install test-agents clean
+.PHONY: help try test test-neovims test-portable check check-format check-lint check-types check-lua check-docs check-shell fmt bench pictures install test-agents release clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,6 +24,9 @@ test: $(DEV) ## the whole test suite, with a real Neovim, several at a time; ARG
 
 test-neovims: $(DEV) ## the suite on Neovim 0.10, 0.11 and 0.12, which are brought to .cache/neovims (Debian and its like)
 	@$(PY) .ci/neovims.py $(ARGS)
+
+test-portable: $(DEV) ## the suite without the functions that only Linux has, such as /proc and inotify
+	@ACP_TEST_PORTABLE=1 $(PY) .ci/suite.py -n auto --dist worksteal $(ARGS)
 
 check: check-format check-lint check-types check-lua check-docs check-shell ## all checks that must pass before a commit (-k shows all that fail)
 
@@ -59,6 +62,9 @@ pictures: $(DEV) ## draw docs/gallery from real runs; ARGS= names a size, or sto
 
 test-agents: $(DEV) ## tests with real agents against a scripted model server
 	@$(PY) -m pytest -m agents $(ARGS)
+
+release: $(DEV) ## checks, wheel, rockspec, notes and tag of VERSION=; CHECKS= replaces .ci/run
+	@$(PY) .ci/release.py "$(VERSION)" $(CHECKS)
 
 clean: ## remove what the targets above built
 	rm -rf .venv .cache .pytest_cache .hypothesis

@@ -22,6 +22,7 @@ from tests.support.children import Children, Start
 from tests.support.editor import Editor
 from tests.support.exercised import record
 from tests.support.front_without_host import HOST, RECORD_NOTIFY
+from tests.support.portable import IS_PORTABLE, take_away
 from tests.support.terminal_agent import TerminalAgent
 
 HERE = Path(__file__).parent
@@ -33,6 +34,9 @@ settings.load_profile("same")
 
 `make test ARGS=--hypothesis-profile=explore` looks for new ones.
 """
+
+if IS_PORTABLE:
+    take_away()
 
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN

@@ -129,7 +129,7 @@ return {
   no_presets = 'No presets. :help acp-option-presets has an example',
   no_agent = 'No agent is running. :AcpPrompt starts one',
   nothing_to_choose = 'No %s to choose from',
-  choose_agent = 'Agent for new sessions',
+  choose_agent = 'Agent for new sessions (:help acp-agents compares them)',
   log_in_to = 'Log in to %s',
   log_in_below = 'Log in below: %s',
   cannot_start = 'Cannot start %s: %s',

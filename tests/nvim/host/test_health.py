@@ -310,10 +310,16 @@ def test_installation_of_the_chosen_agent_is_described(editor: Editor) -> None:
     assert "Install it: " in report
 
 
-def test_options_are_checked_before_the_parts_that_depend_on_them(editor: Editor) -> None:
+def test_system_and_options_are_checked_before_the_parts_that_depend_on_them(
+    editor: Editor,
+) -> None:
     report = health(editor)
-    heads = [report.index(f"acp: {head}") for head in ("Neovim", "options", "Python", "agents")]
+    names = ("Neovim", "system", "options", "Python", "agents")
+    heads = [report.index(f"acp: {head}") for head in names]
     assert heads == sorted(heads)
+    assert "OK Linux: all tests run on it" in report
+    editor.lua("vim.uv.os_uname = function() return { sysname = 'Darwin' } end")
+    assert "Darwin is not tested itself" in health(editor)
 
 
 def test_usable_agents_are_listed_before_those_not_installed(editor: Editor) -> None:

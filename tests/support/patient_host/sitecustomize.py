@@ -7,7 +7,7 @@ does. On a busy machine it would finish before the scan, and its changes would c
 ones. `edit(env=HURRIED_HOST)` starts an editor without this.
 
 `ACP_TEST_LIMITS`, a JSON object, sets limits of `acp_nvim.files.checkpoints.store`, so that small
-files exceed them.
+files exceed them. `ACP_TEST_PORTABLE` takes away the functions of Linux.
 """
 
 import gc
@@ -15,6 +15,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from runpy import run_path
 
 if sys.orig_argv[1:3] == ["-m", "acp_nvim"]:
     gc.disable()  # as the host does before its imports
@@ -23,6 +24,8 @@ if sys.orig_argv[1:3] == ["-m", "acp_nvim"]:
     from acp_nvim.files.checkpoints import store
 
     workspace.PATIENCE_S = 60.0  # type: ignore[misc]
+    if os.environ.get("ACP_TEST_PORTABLE"):
+        run_path(str(Path(__file__).parent.parent / "portable.py"))["take_away"]()
     for name, value in json.loads(os.environ.get("ACP_TEST_LIMITS", "{}")).items():
         assert hasattr(store, name), name
         setattr(store, name, value)

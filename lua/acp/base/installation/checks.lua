@@ -31,10 +31,27 @@ end
 local function neovim()
   health.start('acp: Neovim')
   local version = tostring(vim.version())
-  if vim.fn.has('nvim-0.10') == 1 then
-    health.ok('Neovim ' .. version)
-  else
+  if vim.fn.has('nvim-0.10') == 0 then
     health.error('Neovim ' .. version .. ' is older than 0.10')
+  elseif vim.fn.has('nvim-0.13') == 1 then
+    health.info('Neovim ' .. version .. ' is not tested. 0.10, 0.11 and 0.12 are')
+  else
+    health.ok('Neovim ' .. version)
+  end
+end
+
+--- Report whether the plugin is tested on this system.
+local function system()
+  health.start('acp: system')
+  local name = vim.uv.os_uname().sysname
+  if name == 'Linux' then
+    health.ok('Linux: all tests run on it')
+  elseif vim.fn.has('win32') == 1 then
+    local advice = { 'Use WSL, which counts as Linux. See :help acp-systems' }
+    health.warn('Windows without WSL is not tested', advice)
+  else
+    local how = 'the tests run on Linux without what only Linux has. See :help acp-systems'
+    health.info(('%s is not tested itself: %s'):format(name, how))
   end
 end
 
@@ -282,6 +299,7 @@ function M.run(reporter)
   health = reporter
   plugin()
   neovim()
+  system()
   options()
   python()
   git()

@@ -1,0 +1,27 @@
+"""Takes away everything that only Linux has, if `ACP_TEST_PORTABLE` is set (`make test-portable`).
+
+The plugin then runs as on macOS or a BSD: without `/proc`, inotify, pidfd and the functions of
+glibc. The tests themselves keep `/proc`, to find processes that outlive a test.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+IS_PORTABLE = bool(os.environ.get("ACP_TEST_PORTABLE"))
+NOWHERE = "/nonexistent/proc"
+
+
+def take_away() -> None:
+    """Take away the functions of Linux from the product in this process."""
+    if hasattr(os, "pidfd_open"):
+        del os.pidfd_open
+    from acp_nvim.agent.child import guard, tree
+    from acp_nvim.files.changes import folder_watch
+    from acp_nvim.nvim import memory
+
+    tree.PROC = Path(NOWHERE)
+    guard.GUARD = guard.GUARD.replace("/proc/", f"{NOWHERE}/")
+    folder_watch.FolderWatch._open = lambda self: False  # type: ignore[method-assign]
+    memory.trim = lambda: None
