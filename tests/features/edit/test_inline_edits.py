@@ -101,6 +101,8 @@ def test_two_edits_in_one_buffer_with_interleaved_writes(editor: Editor, path: P
     orders.traffic.wait("session/prompt", 2)
     wait_marks(editor, (2, 3, "Scripted: make it lazy…"), (6, 7, "Scripted: name it…"))
     editor.wait_screen("Scripted: name it…")
+    editor.lua("vim.api.nvim_buf_set_lines(0, 1, 2, true, { 'line 2' })")  # moves its extmarks
+    wait_marks(editor, (2, 3, "Scripted: make it lazy…"), (6, 7, "Scripted: name it…"))
     state = editor.state()
     assert "current" not in state
     assert [(s["purpose"], s["title"]) for s in state["sessions"]] == [

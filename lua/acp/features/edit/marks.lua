@@ -80,25 +80,30 @@ local function draw_all()
   end
 end
 
-local due = false
+local is_due = false
 
 --- Draw all marks as soon as Neovim allows it.
 local function draw_soon()
-  if due then return end
-  due = true
+  if is_due then return end
+  is_due = true
   vim.schedule(function()
-    due = false
+    is_due = false
     draw_all()
   end)
 end
 
---- Show the marks of a buffer that was read again.
-local function on_read(args)
-  ranges.on_read(args.buf, draw_soon)
+--- Draw the marks of a buffer that has changed. Their extmarks may have left the lines.
+local function redraw(bufnr)
   for _, edit in pairs(edits) do
-    if edit.bufnr == args.buf then edit.drawn = nil end
+    if edit.bufnr == bufnr then edit.drawn = nil end
   end
   draw_soon()
+end
+
+--- Show the marks of a buffer that was read again.
+local function on_read(args)
+  ranges.on_read(args.buf, function() redraw(args.buf) end)
+  redraw(args.buf)
 end
 
 local function forget(bufnr)
@@ -122,7 +127,8 @@ end
 function M.create(bufnr, first, last)
   if next(edits) == nil then watch() end
   local whole, count = first == nil, api.nvim_buf_line_count(bufnr)
-  local range = ranges.create(bufnr, (first or 1) - 1, math.min(last or count, count), draw_soon)
+  local function on_change() redraw(bufnr) end
+  local range = ranges.create(bufnr, (first or 1) - 1, math.min(last or count, count), on_change)
   last_id = last_id + 1
   edits[last_id] = { bufnr = bufnr, range = range, whole = whole }
   return last_id
