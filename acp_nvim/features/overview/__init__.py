@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from acp_nvim.features.overview.shared_sessions import SharedSessions
 
 SHARED: Final = frozenset(
-    ("status", "title", "topic", "permissions", "elicitations", "questions", "edits", "usage")
+    (
+        *("status", "title", "topic", "queue", "edits", "usage"),
+        *("permissions", "elicitations", "questions"),
+    )
 )
 """Names of the state that other Neovims show."""
 DELAY_S: Final = 0.3
@@ -21,7 +24,7 @@ DELAY_S: Final = 0.3
 
 
 class Publisher:
-    """Writes of the file that other Neovims read, some time after a change."""
+    """Writer of the file that other Neovims read. It writes shortly after a change."""
 
     def __init__(self, app: Host) -> None:
         self._app = app

@@ -52,7 +52,7 @@ def file_of(state: str, instance: str) -> Path:
     return Path(state) / "acp" / "neovims" / f"{instance}.json"
 
 
-def shared(session: Session) -> SharedSession:
+def describe(session: Session) -> SharedSession:
     """Describe a session for other Neovims."""
     asked = [decision.since for decision in session.decisions]
     return SharedSession(
@@ -84,7 +84,7 @@ class SharedSessions:
     async def write(self, sessions: Iterable[Session]) -> None:
         """Write the open sessions, if they have changed since the last write."""
         async with self._lock:
-            listed = [shared(it) for it in sessions if it.root is it and it.status != "closed"]
+            listed = [describe(it) for it in sessions if it.root is it and it.status != "closed"]
             data = msgspec.json.encode(_File(self._instance, os.getpid(), listed))
             if not listed:
                 await self._remove()

@@ -23,6 +23,7 @@ Edit = Callable[..., Editor]
 NAME = "acp://overview"
 NEW = "acp: New question: press again"
 WATCHES = lua_chunk(__file__, "overview_watches")
+NEW_HOST = lua_chunk(__file__, "overview_new_host")
 COST = {"used": 10, "size": 100, "cost": {"amount": 0.42, "currency": "USD"}}
 
 
@@ -294,6 +295,10 @@ def test_sessions_of_another_neovim_are_shown_but_not_answered(
         second.cmd("messages clear")
         second.keys(keys)
         second.wait_message(f"Open in another Neovim, process {pid}. Go there")
+    first.prompt("say later")
+    row(second, "1 question, 1 queued")
+    file = files(tmp_path)[0]
+    assert second.lua(NEW_HOST, str(file), file.read_text()) == 1
     first.answer("Acp allow")
     row(second, "idle")
     assert len(agent.answers("session/request_permission")) == 1

@@ -99,19 +99,24 @@ function M.read()
   end
 end
 
+---@param neovim acp.OtherNeovim
+local function is_running(neovim) return is_alive(neovim.host) and is_alive(neovim.pid) end
+
 --- Return the sessions of the Neovims that run. Remove the files of those that have ended.
 ---@return acp.OtherSession[]
 function M.sessions()
-  local found, alive = {}, {}
-  for _, it in ipairs(neovims) do
-    if is_alive(it.host) and is_alive(it.pid) then
-      alive[#alive + 1] = it
+  local found, running = {}, {}
+  for _, known in ipairs(neovims) do
+    -- A new host of that Neovim may have replaced the file.
+    local it = is_running(known) and known or read(known.path)
+    if it and is_running(it) then
+      running[#running + 1] = it
       vim.list_extend(found, it.sessions)
     else
-      uv.fs_unlink(it.path)
+      uv.fs_unlink(known.path)
     end
   end
-  neovims = alive
+  neovims = running
   return found
 end
 
