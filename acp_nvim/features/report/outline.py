@@ -76,7 +76,7 @@ def _head(line: Line) -> str:
     label = "" if message.id is UNSET else f" #{bytes(message.id).decode()}"
     if message.method is not None:
         kind = _kind(message)
-        # An update has no size: it differs, so that no updates would be equal.
+        # Updates are listed without their sizes, which would prevent that equal ones are counted.
         return f"{arrow} {message.method}{label}{kind or ' ' + size(len(line.data))}"
     if message.error is not None:
         code = "" if message.error.code is UNSET else f" {bytes(message.error.code).decode()}"

@@ -1,4 +1,4 @@
-"""Verb about reports."""
+"""Verb of reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def report(host: Host, args: Args) -> None:
         parts[f"Last turn with {name}"] = await to_thread.run_sync(outline, log.messages())
     secrets = [secret for one in connections for secret in one.traffic.secrets]
     lines = [*map(str, args["lines"]), *_with_titles(parts)]
-    host.screen.push("report", _redacted(lines, secrets))
+    host.screen.push("report", _redact(lines, secrets))
 
 
 def _agent(connection: Connection) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _with_titles(parts: dict[str, list[str]]) -> Iterator[str]:
         yield from ("", f"## {title}", "", "```", *(lines or ["none"]), "```")
 
 
-def _redacted(lines: Iterable[str], secrets: Iterable[str]) -> list[str]:
+def _redact(lines: Iterable[str], secrets: Iterable[str]) -> list[str]:
     """Return single lines without secrets, with `~` for the home directory."""
     redactor, home = Redactor(secrets), os.fspath(Path.home())
     flat = (part for line in lines for part in line.split("\n"))

@@ -39,6 +39,7 @@ def test_a_report_has_versions_options_and_the_last_turn_but_no_texts(editor: Ed
         "session 1: script, idle, ",
     ):
         assert part in text
+    assert "progress = " not in text, "it has its default, false"
     for private in (PRIVATE, TOKEN, str(Path.home())):
         assert private not in text
 
@@ -89,6 +90,9 @@ def test_a_report_is_written_by_the_user_only(editor: Editor) -> None:
     editor.keys(":w!<CR>")
     editor.wait("not vim.bo.modified")
     assert file.read_text().startswith("# Report about acp.nvim\n")
+    report(editor, "bug.md/below")
+    editor.keys(":w<CR>")
+    editor.wait_message("The report is not written: not a directory")
 
 
 def test_a_report_without_a_host_has_the_part_of_neovim(editor: Editor) -> None:

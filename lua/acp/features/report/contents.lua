@@ -37,8 +37,9 @@ local function add_options(lines, path, value, default)
     lines[#lines + 1] = ('%s = (%d items)'):format(label, #value)
   elseif type(value) == 'table' then
     for _, key in ipairs(require('acp.base.sorted_keys')(value)) do
-      local known = type(default) == 'table' and default[key] or nil
-      add_options(lines, vim.list_extend({ unpack(path) }, { tostring(key) }), value[key], known)
+      local known = type(default) == 'table' and default or {}
+      local inner = vim.list_extend({ unpack(path) }, { tostring(key) })
+      add_options(lines, inner, value[key], known[key])
     end
   else
     lines[#lines + 1] = ('%s = %s'):format(label, shown(path, value))

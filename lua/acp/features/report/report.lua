@@ -20,7 +20,7 @@ end
 local function write(bufnr)
   local messages, notify = require('acp.base.messages'), require('acp.base.notify')
   local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
-  vim.fn.mkdir(vim.fs.dirname(file), 'p')
+  pcall(vim.fn.mkdir, vim.fs.dirname(file), 'p') -- if this fails, the next line has the reason
   local handle, problem = vim.uv.fs_open(file, vim.v.cmdbang == 1 and 'w' or 'wx', MODE)
   if not handle then return report_problem(problem) end
   local written, why = vim.uv.fs_write(handle, text)
