@@ -34,14 +34,14 @@ Png = tuple[bytes, int, int]
 
 async def png(text: str) -> Png | None:
     """Return the image that a base64 text contains, or None if it cannot be drawn."""
-    data = await to_thread.run_sync(_decoded, text)
+    data = await to_thread.run_sync(_decode, text)
     mime = mime_of("", data[:64]) if data else None
     if mime in _FORMATS:
-        data = await _converted(data, _FORMATS[mime])
-    return _measured(data)
+        data = await _convert(data, _FORMATS[mime])
+    return _with_size(data)
 
 
-def _decoded(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     """Return the bytes, or no bytes if they are too many or the text is not base64."""
     if len(text) * 3 // 4 > IMAGE_BYTES:
         return b""
@@ -51,7 +51,7 @@ def _decoded(text: str) -> bytes:
         return b""
 
 
-def _measured(data: bytes) -> Png | None:
+def _with_size(data: bytes) -> Png | None:
     if len(data) < _HEAD.size:
         return None
     signature, _, chunk, width, height = _HEAD.unpack_from(data)
@@ -59,17 +59,17 @@ def _measured(data: bytes) -> Png | None:
     return (data, width, height) if is_png and 0 < width * height <= PIXELS else None
 
 
-async def _converted(data: bytes, kind: str) -> bytes:
+async def _convert(data: bytes, kind: str) -> bytes:
     """Return the first image of a file as PNG, or no bytes if there is no converter or it fails."""
     path = agent_environment().get("PATH")
     program = shutil.which("magick", path=path) or shutil.which("convert", path=path)
     if program is None:
         return b""
     command = [program, *_LIMITS, f"{kind}:-[0]", "-auto-orient", "-resize", _LARGEST, "png:-"]
-    return await to_thread.run_sync(_output, command, data, abandon_on_cancel=True)
+    return await to_thread.run_sync(_run, command, data, abandon_on_cancel=True)
 
 
-def _output(command: list[str], data: bytes) -> bytes:
+def _run(command: list[str], data: bytes) -> bytes:
     environment = agent_environment()
     try:
         done = subprocess.run(

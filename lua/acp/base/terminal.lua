@@ -16,6 +16,19 @@ local ANSWER_MS = 1000
 ---@field version integer[] numbers in the rest of its name, such as `{ 0, 40, 1 }`
 ---@field send fun(sequence: string) write a sequence to it, through tmux if necessary
 
+--- Return whether a terminal has at least a version. Versions are compared number by number.
+---@param terminal acp.Terminal
+---@param since integer[]|nil nil if no version will do
+---@return boolean
+function M.is_since(terminal, since)
+  if not since then return false end
+  for i, number in ipairs(since) do
+    local own = terminal.version[i] or 0
+    if own ~= number then return own > number end
+  end
+  return true
+end
+
 ---@return boolean
 function M.exists()
   return vim.iter(vim.api.nvim_list_uis()):any(function(ui) return ui.stdout_tty end)

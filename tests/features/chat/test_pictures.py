@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.killed_host import kill_host
 from tests.support.lua import lua_chunk
 from tests.support.outer_terminal import NAME_QUERY, Terminal
 from tests.support.script_lines import update
@@ -75,6 +76,8 @@ def test_a_picture_is_drawn_moved_and_removed(editor: Editor) -> None:
     row = editor.chat().index(next(it for it in editor.chat() if it.startswith("[image")))
     until(lambda: cells() == [row, 5, 20, id_])
     assert sum(PLACEHOLDER in line for line in editor.screen()) == 5
+    editor.cmd("colorscheme default")
+    until(lambda: cells() == [row, 5, 20, id_])
     width = "local win = vim.fn.bufwinid('acp://chat/1') vim.api.nvim_win_set_width(win, 14)"
     room = editor.lua(width + " return require('acp.ui.win').text_columns(win)") - 2
     until(lambda: cells()[1:3] == [int(room / 4 + 0.5), room])
@@ -135,5 +138,10 @@ def test_a_backend_draws_it_and_removes_it(editor: Editor, backend: str) -> None
     drawn = editor.wait("_G.drawn[1]")
     row = editor.chat().index(next(it for it in editor.chat() if it.startswith("[image")))
     assert drawn == {"row": row, "columns": 20, "rows": 5, "is_png": True}
+    kill_host(editor)
+    editor.wait("_G.removed == 1")
+    editor.turn(image(100, 100))
+    drawn = editor.wait("_G.drawn[2]")
+    assert (drawn["columns"], drawn["rows"]) == (10, 5), "not the picture of the last host"
     editor.cmd("bwipeout! acp://chat/1")
-    assert editor.lua("return _G.removed") == 1
+    assert editor.lua("return _G.removed") == 2

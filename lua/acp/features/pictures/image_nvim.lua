@@ -24,11 +24,6 @@ function M.draw(picture, row)
   return image
 end
 
-function M.move(picture, row)
-  M.remove(picture)
-  picture.handle = M.draw(picture, row)
-end
-
 function M.remove(picture) picture.handle:clear() end
 
 return M

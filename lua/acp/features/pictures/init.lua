@@ -4,5 +4,6 @@ return {
   signals = {
     picture_seen = { 'pictures', 'seen' },
     options_changed = { 'pictures', 'refresh', if_loaded = true },
+    host_gone = { 'pictures', 'clear', if_loaded = true },
   },
 }

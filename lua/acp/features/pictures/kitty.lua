@@ -26,18 +26,6 @@ local ATTRIBUTES = '\27[c' -- DA1, which every terminal answers, after the query
 
 local terminal ---@type acp.Terminal|nil
 
----@param found acp.Terminal
----@return boolean
-local function knows_placeholders(found)
-  local since = SINCE[found.name]
-  if not since then return false end
-  for i, number in ipairs(since) do
-    local own = found.version[i] or 0
-    if own ~= number then return own > number end
-  end
-  return true
-end
-
 --- Ask by the query of the protocol. Neovim passes the answer on since 0.12.
 ---@param answer fun(works: boolean)
 local function ask_directly(answer)
@@ -63,7 +51,7 @@ function M.check(answer)
   if vim.fn.has('nvim-0.12') == 1 and not vim.env.TMUX then return ask_directly(answer) end
   module.ask(function(found)
     terminal = found
-    answer(found ~= nil and knows_placeholders(found))
+    answer(found ~= nil and module.is_since(found, SINCE[found.name]))
   end)
 end
 

@@ -31,8 +31,8 @@ local MOST_BYTES = 64 * 1024 * 1024
 ---@class acp.PictureBackend
 ---@field check fun(answer: fun(works: boolean)) find out whether it works here
 ---@field draw fun(picture: acp.Picture, row: integer): any handle
----@field move fun(picture: acp.Picture, row: integer) draw it again, at a row and in a size
 ---@field remove fun(picture: acp.Picture)
+---@field move? fun(picture: acp.Picture, row: integer) change row and size; nil: draw it again
 
 ---@type string[] modules, the best first
 local BACKENDS = { 'neovim', 'snacks', 'image_nvim', 'kitty' }
@@ -102,7 +102,12 @@ local function show(picture)
   local row = row_of(picture)
   if not row or not backend then return end
   picture.size = size_of(picture)
-  if picture.handle then return backend.move(picture, row) end
+  if picture.handle and backend.move then return backend.move(picture, row) end
+  if picture.handle then
+    backend.remove(picture)
+    picture.handle = backend.draw(picture, row)
+    return
+  end
   local ok, handle = pcall(backend.draw, picture, row)
   if not ok or not handle then
     picture.failed = true
@@ -123,6 +128,7 @@ local function fetch(picture, n)
     picture.busy = false
     if not size or not api.nvim_buf_is_valid(picture.bufnr) then
       picture.failed = true
+      vim.uv.fs_unlink(file)
       return
     end
     picture.file, picture.width, picture.height = file, size[1], size[2]
@@ -145,6 +151,9 @@ local function fit()
   end
 end
 
+--- Draw all pictures again.
+local function redraw() vim.iter(drawn):each(show) end
+
 ---@param bufnr integer
 local function forget(bufnr)
   for _, picture in pairs(pictures[bufnr] or {}) do
@@ -153,8 +162,8 @@ local function forget(bufnr)
   pictures[bufnr] = nil
 end
 
---- Remove all pictures.
-local function remove_all()
+--- Remove all pictures. The next host may number its content blocks as the last one did.
+function M.clear()
   for bufnr in pairs(pictures) do
     forget(bufnr)
   end
@@ -167,7 +176,7 @@ function M.refresh()
       api.nvim__redraw({ win = win, valid = false })
     end
   end
-  remove_all()
+  M.clear()
 end
 
 local watch = require('acp.base.once')(function()
@@ -175,7 +184,8 @@ local watch = require('acp.base.once')(function()
   on('WinResized', fit)
   on('BufWipeout', function(args) forget(args.buf) end)
   on('OptionSet', M.refresh, { pattern = 'termguicolors' })
-  on('VimLeavePre', remove_all)
+  on('ColorScheme', redraw) -- it clears the groups of the cells
+  on('VimLeavePre', M.clear)
 end)
 
 local waiting = {} ---@type fun()[] calls for the time when a backend is known
@@ -219,6 +229,7 @@ local function begin(chat, row, where)
   local now = chat.targets[row + 1]
   local is_there = type(now) == 'table' and now.picture and vim.deep_equal(now.where, where)
   if not is_there or not api.nvim_buf_is_loaded(chat.bufnr) then return end
+  if not require('acp.base.host').running() then return end
   watch()
   pictures[chat.bufnr] = pictures[chat.bufnr] or {}
   local key = key_of(where)

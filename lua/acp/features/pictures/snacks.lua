@@ -18,11 +18,6 @@ function M.draw(picture, row)
   })
 end
 
-function M.move(picture, row)
-  M.remove(picture)
-  picture.handle = M.draw(picture, row)
-end
-
 function M.remove(picture) picture.handle:close() end
 
 return M

@@ -2,8 +2,7 @@
 --- notification, so only those get it that are known to support it.
 local M = {}
 
---- First version of a terminal that supports it, by its name. Versions are compared number by
---- number; WezTerm's first one is a date.
+--- First versions that support it, by the name of the terminal. WezTerm's version is a date.
 ---@type table<string, integer[]>
 local SINCE = {
   ghostty = { 1 },
@@ -28,17 +27,6 @@ local AGAIN_MS = 10000
 local wanted, shown = 'none', 'none' ---@type acp.Progress, acp.Progress
 local terminal ---@type acp.Terminal|nil
 local timer ---@type uv.uv_timer_t|nil
-
----@param found acp.Terminal
-local function supports(found)
-  local since = SINCE[found.name]
-  if not since then return false end
-  for i, number in ipairs(since) do
-    local own = found.version[i] or 0
-    if own ~= number then return own > number end
-  end
-  return true
-end
 
 local function send()
   if terminal then
@@ -65,8 +53,9 @@ function M.show(state)
     if shown ~= 'none' then send() end -- at once: Neovim may be about to end
     return repeat_while_shown()
   end
-  require('acp.base.terminal').ask(function(found)
-    terminal = found and supports(found) and found or nil
+  local module = require('acp.base.terminal')
+  module.ask(function(found)
+    terminal = found and module.is_since(found, SINCE[found.name]) and found or nil
     if wanted ~= shown then send() end
     repeat_while_shown()
   end)
