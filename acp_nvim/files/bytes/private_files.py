@@ -43,7 +43,7 @@ def opener(path: str, flags: int) -> int:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a file that does not exist yet. Raises OSError."""
+    """Write a file that does not exist yet. Raise OSError."""
     with open(path, "xb", opener=opener) as file:
         file.write(data)
 
@@ -71,22 +71,11 @@ def change(path: Path, make: Callable[[bytes | None], bytes]) -> None:
         write(path, make(present))
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock file. Raise TimeoutError if another process does not release it."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE)
-    try:
-        until = time.monotonic() + LOCK_S
-        while not _try_lock(handle):
-            if time.monotonic() > until:
-                raise TimeoutError("another process is writing it")
-            time.sleep(RETRY_S)
-        yield
-    finally:
-        os.close(handle)
+def try_lock(handle: int) -> bool:
+    """Lock a file exclusively; return False if another process has locked it.
 
-
-def _try_lock(handle: int) -> bool:
+    Windows has no such locks: each process gets the lock.
+    """
     if sys.platform == "win32":
         return True
     try:
@@ -94,3 +83,18 @@ def _try_lock(handle: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock file. Raise TimeoutError if another process does not release it."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE)
+    try:
+        until = time.monotonic() + LOCK_S
+        while not try_lock(handle):
+            if time.monotonic() > until:
+                raise TimeoutError("another process is writing it")
+            time.sleep(RETRY_S)
+        yield
+    finally:
+        os.close(handle)

@@ -74,13 +74,7 @@ class JournalFile:
             private_files.directory(self.folder)
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
             self._lock = os.open(self.folder / "lock", flags, MODE)
-        if sys.platform == "win32":
-            return True
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+        return private_files.try_lock(self._lock)
 
     def unlock(self) -> None:
         if self._lock >= 0 and sys.platform != "win32":
