@@ -102,8 +102,8 @@ class BufferValue(NamedTuple):
         return self.with_unsaved_writes or self.disk
 
     @property
-    def entry_or_settled(self) -> tuple[Pending | None, Pending | None]:
-        """Return the entry of the buffer as the first two parts of a `FileValue`."""
+    def entry_and_undo_entry(self) -> tuple[Pending | None, Pending | None]:
+        """Return the edits of the buffer as `FileValue` has them: pending, or only for an undo."""
         is_settled = self.buffer is not None and self.buffer.is_settled
         return (None, self.buffer) if is_settled else (self.buffer, None)
 

@@ -235,14 +235,14 @@ class SharedState:
     def restore_buffers(self, replica: Replica) -> list[str]:
         """Continue with the edits that the last host of this Neovim had in unsaved buffers.
 
-        Returns their files. If the edits of such a file have changed since, these count.
+        Return their files. A file whose edits have changed since keeps the newer ones.
         """
         ledger, restored = self._files.ledger, list[str]()
         for (kind, name), value in replica.stored.items():
             path = name.removeprefix(self._own())
             if kind != BUFFER or path == name or value.published != ledger.get(path):
                 continue
-            entry, undo_entry = value.entry_or_settled
+            entry, undo_entry = value.entry_and_undo_entry
             self._install(path, self.file_value(path)._replace(entry=entry, undo_entry=undo_entry))
             ledger.disk_entries.set(path, value.disk, value.with_unsaved_writes)
             restored.append(path)

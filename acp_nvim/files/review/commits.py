@@ -53,7 +53,7 @@ class Commits:
     async def _is_by_agent(self, at: int) -> bool:
         """Return whether an agent may have made the commit of that time, in nanoseconds.
 
-        Waits for the message of its tool call if that may be under way.
+        Wait for the message of its tool call if that may be under way.
         """
         turns, age = self._files.turns, time.time_ns() - at
         if turns.is_working and 0 <= age < HEARD_NS:

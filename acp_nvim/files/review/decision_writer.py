@@ -47,23 +47,23 @@ class DecisionWriter:
             self._files.pending_view.refresh(*before)
             return []
         notes: list[str] = []
-        stays: set[str] = set()
+        unchanged: set[str] = set()
         for step in in_order(steps):
-            if step.path in stays:
+            if step.path in unchanged:
                 self._ledger.reinstate(step.path, step.before, before.get(step.path))
                 continue
-            done, said = await self._try(step, before.get(step.path), kind)
-            notes += said
+            done, step_notes = await self._try(step, before.get(step.path), kind)
+            notes += step_notes
             if not done:
-                stays |= self._other_end(step, entries)
+                unchanged |= self._other_end(step, entries)
                 present = await self._present_text(step)
                 self._ledger.reinstate(step.path, present, before.get(step.path))
         if kind is ChangeKind.DECIDED:
-            notes += await self._not_saved(entries)
+            notes += await self._notes_on_unsaved(entries)
         self._files.pending_view.refresh(*before, *(step.path for step in steps))
         return notes
 
-    async def _not_saved(self, entries: Sequence[Pending]) -> list[str]:
+    async def _notes_on_unsaved(self, entries: Sequence[Pending]) -> list[str]:
         """Name the files that still have, on disk, the text rejected in their unsaved buffers."""
         ledger, limit = self._ledger, self._files.options().message_bytes
         notes: list[str] = []
@@ -106,11 +106,11 @@ class DecisionWriter:
         if step.before is not None:
             return set()
         rejected = {entry.path for entry in entries if entry.origin == step.path}
-        again = self._ledger.get(step.path)
-        if again is None or again.origin is None:
+        restored = self._ledger.get(step.path)
+        if restored is None or restored.origin is None:
             return rejected
         self._ledger.restore(step.path, None, None)
-        return {again.origin}
+        return {restored.origin}
 
     async def _present_text(self, step: Restoration) -> Text | None:
         """Return the present text of a file whose step has failed."""
@@ -122,7 +122,7 @@ class DecisionWriter:
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
         now = self._ledger.get(step.path)
         is_format_changed = now is not None and now.format_change != ""
-        self._part(step, entry)
+        self._keep_unsaved_edits(step, entry)
         if step.before == step.after and not (
             is_format_changed or (entry is not None and entry.format_change)
         ):
@@ -144,7 +144,7 @@ class DecisionWriter:
                 else None
             )
             if is_removed:
-                await self._give_way(step)
+                await self._remove_obstacle(step)
             try:
                 await self._writer.write(step.path, step.before, step.after, whole, agents)
             except (Refused, Refusal):
@@ -152,7 +152,7 @@ class DecisionWriter:
                 raise
             self._files.tracked[step.path].apply(Removed(None))
 
-    def _part(self, step: Restoration, entry: Pending | None) -> None:
+    def _keep_unsaved_edits(self, step: Restoration, entry: Pending | None) -> None:
         """Keep the edits of a file whose buffer has unsaved changes, until it is saved.
 
         A conflict that is decided for the agent's side leaves no such changes.
@@ -172,7 +172,7 @@ class DecisionWriter:
         if on_disk is not None:
             self._ledger.disk_entries.set(path, on_disk)
 
-    async def _give_way(self, step: Restoration) -> None:
+    async def _remove_obstacle(self, step: Restoration) -> None:
         """Remove the obstacle in place of a restored file. Raise Refused."""
         try:
             await to_thread.run_sync(obstacles.displace, self._files.tracked[step.path])
@@ -209,7 +209,7 @@ class DecisionWriter:
 
 
 def _replaces_link(step: Restoration, now: Pending | None) -> bool:
-    """Return whether a file replaces the link again that its reject had restored."""
+    """Return whether a file replaces again the link that its reject had restored."""
     is_new = step.before is None and now is not None and now.base is None
     return is_new and now is not None and now.format_change != ""
 
@@ -219,8 +219,8 @@ def _has_more(left: Pending, now: Pending | None) -> bool:
 
     Changes are compared by the lines that they replace, since the user may have typed in them.
     """
-    return bool(_replaced(left) - _replaced(now))
+    return bool(_replaced_lines(left) - _replaced_lines(now))
 
 
-def _replaced(entry: Pending | None) -> Counter[tuple[str, ...]]:
+def _replaced_lines(entry: Pending | None) -> Counter[tuple[str, ...]]:
     return Counter(map(entry.removed_lines, entry.hunks) if entry else ())

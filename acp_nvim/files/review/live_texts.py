@@ -143,7 +143,7 @@ class LiveTexts:
         if self._user_edits.is_exiting or (is_same and not self._ledger.parked(path)):
             self.restored.discard(path)
             return
-        if self._files.turns.concern(path) and await self._unseen(path):
+        if self._files.turns.concern(path) and await self._has_unscanned_change(path):
             self._user_edits.unsettle(path)
             return
         moved, branch = await to_thread.run_sync(self._files.trees.moved, path)
@@ -168,11 +168,11 @@ class LiveTexts:
         if now is not None and now.is_conflict and not was_apart:
             self._files.view.tell(wording.CHANGED_BY_BOTH.format(file=Path(path).name))
 
-    async def _unseen(self, path: str) -> bool:
+    async def _has_unscanned_change(self, path: str) -> bool:
         """Return whether the file has changed since its last scan, perhaps by an agent."""
-        looked = self._tracked.state(path).last_scan
+        last_scan = self._tracked.state(path).last_scan
         now = await to_thread.run_sync(signature_of, path)
-        return looked != (self._files.turns.round, now)
+        return last_scan != (self._files.turns.round, now)
 
     @asynccontextmanager
     async def as_one_change(self, paths: Iterable[str], kind: ChangeKind) -> AsyncIterator[None]:

@@ -98,14 +98,14 @@ class AgentFiles(Generic[S]):
         Wait for writes that are under way.
         """
         where, why = await self.guard.allow(session, "read", path)
-        text = await self._settled(where)
+        text = await self._text_after_writes(where)
         content = excerpt(text, line, limit)
         whole = line is None and limit is None
         options = self._options()
         unknown = why != "secret" and bool(options.secret)
         if unknown and key_files.is_secret(where, text, content, whole=whole):
             await self.guard.question(session, "read", where, "secret")
-            text = await self._settled(where)
+            text = await self._text_after_writes(where)
             content = excerpt(text, line, limit)
         if len(content) > options.message_bytes:
             raise Refusal("too_large", where.path, f"{len(content)} characters")
@@ -120,7 +120,7 @@ class AgentFiles(Generic[S]):
         This does not count as a read by the agent. Raise Refusal as `read` does.
         """
         where, why = await self.guard.allow(session, "read", path)
-        text = await self._settled(where)
+        text = await self._text_after_writes(where)
         unknown = why != "secret" and bool(self._options().secret)
         if unknown and key_files.is_secret(where, text, str(text), whole=True):
             await self.guard.question(session, "read", where, "secret")
@@ -154,9 +154,10 @@ class AgentFiles(Generic[S]):
 
         def remember(work: AgentWrite, before: Text | None) -> None:
             if knows and (seen is not None or base is None):
-                mind = EMPTY if seen is None else seen
-                made = work.believed if base is None else overlaid(base, mind, work.believed)
-                self._bases.record_write(session.key, where.real, mind, made, work.present)
+                earlier = EMPTY if seen is None else seen
+                after = work.agents_text
+                after = after if base is None else overlaid(base, earlier, after)
+                self._bases.record_write(session.key, where.real, earlier, after, work.present)
             else:
                 self._bases.record_change(where.real, work.present, ChangeKind.TYPED, before)
 
@@ -191,26 +192,26 @@ class AgentFiles(Generic[S]):
                         partial(unread.base, session),
                         base,
                     )
-                    made = await work.run()
+                    completed = await work.run()
                     if remember is None:
                         self._bases.record_write(
-                            session.key, where.real, work.base, work.believed, work.present
+                            session.key, where.real, work.base, work.agents_text, work.present
                         )
                     else:
-                        remember(work, made.before if made else work.present)
-            if made is None or not made.failure:
+                        remember(work, completed.before if completed else work.present)
+            if completed is None or not completed.failure:
                 answer()
-            written = None if made is None else self._enter(session, where.real, made)
+            written = None if completed is None else self._enter(session, where.real, completed)
             self._amends.on_written(session, where.real)
-            if made is not None and made.failure:
-                raise Refusal("failed", where.path, made.failure)
+            if completed is not None and completed.failure:
+                raise Refusal("failed", where.path, completed.failure)
             return written
 
-    def _enter(self, session: S, path: str, made: CompletedWrite) -> WrittenFile:
+    def _enter(self, session: S, path: str, completed: CompletedWrite) -> WrittenFile:
         """Enter a completed write in the ledger and the checkpoints, and show it."""
-        files, before, after = self._files, made.before, made.after
+        files, before, after = self._files, completed.before, completed.after
         agents = self._amends.agent_text(session, path)
-        self._on_location(session, path, made.line)
+        self._on_location(session, path, completed.line)
         turn = files.turns.get(session)
         if turn is not None:
             turn.mentions.add_paths([path])
@@ -218,13 +219,13 @@ class AgentFiles(Generic[S]):
         live = self._buffers.get(path)
         if live is not None and files.ledger.get(path) is None:
             self._tracked[path].apply(UserFormat(live.format))
-        written = made.requested if agents is None or before is None else agents
-        files.ledger.record_agent_write(path, before, written, session.n, saved=made.is_saved)
-        if written is not made.requested:
-            files.ledger.record_user_edit(path, made.requested)
-        if made.requested != after:
-            files.ledger.record_formatting(path, made.requested, after)
-        if made.is_saved:
+        written = completed.requested if agents is None or before is None else agents
+        files.ledger.record_agent_write(path, before, written, session.n, saved=completed.is_saved)
+        if written is not completed.requested:
+            files.ledger.record_user_edit(path, completed.requested)
+        if completed.requested != after:
+            files.ledger.record_formatting(path, completed.requested, after)
+        if completed.is_saved:
             files.ledger.disk_entries.drop(path)
             file_format = format_as_written(after, live.format if live else None)
             self._tracked[path].apply(Holds(after, file_format))
@@ -235,7 +236,7 @@ class AgentFiles(Generic[S]):
         is_amended = agents is not None and agents != after
         return WrittenFile(path, before, after, is_amended)
 
-    async def _settled(self, where: Place) -> Text:
+    async def _text_after_writes(self, where: Place) -> Text:
         """Return the text after all writes that were requested before."""
         file = self._tracked[where.real]
         if file.writers.locked():
@@ -249,7 +250,7 @@ class AgentFiles(Generic[S]):
     async def _holds_key(self, where: Place) -> bool:
         """Return whether the text to be overwritten contains a private key."""
         try:
-            text = await self._settled(where)
+            text = await self._text_after_writes(where)
         except Refusal:  # no such file, or refused by the write for the same reason
             return False
         return key_files.is_secret(where, text, str(text), whole=True)
@@ -268,10 +269,12 @@ class AgentFiles(Generic[S]):
         if missing:
             self._bases.record_change(where.real, None, ChangeKind.REPLACED)
             raise Refusal("missing", where.path, "no such file")
-        self._bases.record_present(where.real, self._present(where, live, text), kind)
+        self._bases.record_present(where.real, self._present_texts(where, live, text), kind)
         return text
 
-    def _present(self, where: Place, live: BufferText | NotLoaded, text: Text) -> Iterator[Text]:
+    def _present_texts(
+        self, where: Place, live: BufferText | NotLoaded, text: Text
+    ) -> Iterator[Text]:
         """Yield the text, and the saved one if it differs."""
         yield text
         if isinstance(live, BufferText) and live.is_modified:

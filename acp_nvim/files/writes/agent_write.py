@@ -76,8 +76,8 @@ class CompletedWrite(msgspec.Struct, frozen=True):
 class AgentWrite:
     """One write; call `run` once.
 
-    Afterwards ``base`` and ``believed`` are the text before and after the write as the agent knows
-    it, and ``present`` is the text in the file.
+    Afterwards ``base`` and ``agents_text`` are the text before and after the write as the agent
+    knows it, and ``present`` is the text in the file.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class AgentWrite:
         """``bases`` has the text that the ``session`` last saw. ``given`` is used as the base
         instead; None: there must be no such file.
         """
-        self.believed = self.base = self.present = content
+        self.agents_text = self.base = self.present = content
         self._buffers = buffers
         self._options = options
         self._where = where
@@ -106,18 +106,18 @@ class AgentWrite:
         self._amend = amend
         self._on_write = on_write
         self._unread = unread
-        self._given = given
-        self._created = False
-        self._fresh = False
+        self._given_base = given
+        self._is_new = False
+        self._is_fresh = False
 
     async def run(self) -> CompletedWrite | None:
         """Make the change. Return None if there is nothing to change."""
         live = await self._buffers.read(self._where)
         if isinstance(live, BufferText):
             self._update_base(live)
-            return await self._into_buffer(live)
+            return await self._write_to_buffer(live)
         stored = disk.read_decoded(self._where, self._limit, live.fileencodings, live.fileformats)
-        self._created = stored is None
+        self._is_new = stored is None
         self._check_given()
         if stored is None:
             self._bases.record_change(self._where.real, None, ChangeKind.REPLACED)
@@ -127,24 +127,26 @@ class AgentWrite:
                 return None
         live = await self._buffers.load(self._where, stored.format if stored else None)
         if isinstance(live, BufferText):
-            self._fresh = True
-            return await self._into_buffer(live)
-        return await self._past_neovim(stored or Decoded(EMPTY, Format()), live)
+            self._is_fresh = True
+            return await self._write_to_buffer(live)
+        return await self._write_to_disk(stored or Decoded(EMPTY, Format()), live)
 
     def _update_base(self, live: BufferText) -> None:
         """Bring the agent's base up to date with the file."""
         if live.is_absent:
-            self._created = True
+            self._is_new = True
             self._bases.record_change(self._where.real, None, ChangeKind.REPLACED)
         else:
-            self._bases.record_present(self._where.real, self._present(live), ChangeKind.TYPED)
+            self._bases.record_present(
+                self._where.real, self._present_texts(live), ChangeKind.TYPED
+            )
         self._check_given()
 
     def _check_given(self) -> None:
         """Refuse to create a file that exists, or to change one that does not."""
-        if self._given is None and not self._created:
+        if self._given_base is None and not self._is_new:
             raise self._refuse("conflict", "there is such a file already")
-        if isinstance(self._given, Text) and self._created:
+        if isinstance(self._given_base, Text) and self._is_new:
             raise self._refuse("conflict", "the file is gone")
 
     @property
@@ -154,28 +156,28 @@ class AgentWrite:
     def _refuse(self, reason: Reason, why: str) -> Refusal:
         return Refusal(reason, self._where.path, why)
 
-    def _merged(self, base: Text, live: Text, file_format: Format) -> Merged:
+    def _merge(self, base: Text, live: Text, file_format: Format) -> Merged:
         """Merge the agent's change to the base into the live text.
 
-        Set `believed` to the agent's text in the form of the buffer.
+        Set `agents_text` to the agent's text in the form of the buffer.
         """
         content = self._content
         if file_format.binary:
             base, content = with_returns(base, live), with_returns(content, live)
         self.base, self.present = base, live
-        self.believed = fit_text(content, base, file_format.dos, file_format.bomb)
-        merged = merge(base, live, self.believed)
+        self.agents_text = fit_text(content, base, file_format.dos, file_format.bomb)
+        merged = merge(base, live, self.agents_text)
         if isinstance(merged, Conflict):
             raise self._refuse("conflict", f"{merged.reason}; read it again")
-        if _has_nothing_of(merged.text, self.believed):
+        if _lacks_all_lines_of(merged.text, self.agents_text):
             raise self._refuse("conflict", GONE)
-        return self._amended(live, merged)
+        return self._with_amendment(live, merged)
 
-    def _amended(self, live: Text, merged: Merged) -> Merged:
+    def _with_amendment(self, live: Text, merged: Merged) -> Merged:
         """Apply the user's changes to the proposal to the merged text.
 
-        The agent does not know of them. Its next write is merged as a change to `believed`, so they
-        stay.
+        The agent does not know of them. Its next write is merged as a change to `agents_text`, so
+        they stay.
         """
         text = self._amend(self._where.real, merged.text)
         same = text == merged.text
@@ -183,25 +185,25 @@ class AgentWrite:
 
     async def _is_change(self, stored: Decoded) -> bool:
         """Return whether the write changes the file as stored."""
-        base = await self._known([stored.text], stored.format) or stored.text
-        merged = self._merged(base, stored.text, stored.format)
+        base = await self._known_base([stored.text], stored.format) or stored.text
+        merged = self._merge(base, stored.text, stored.format)
         return merged.text != stored.text
 
     # ---- through the buffer
 
-    async def _into_buffer(self, live: BufferText) -> CompletedWrite | None:
+    async def _write_to_buffer(self, live: BufferText) -> CompletedWrite | None:
         deadline = anyio.current_time() + PATIENCE_S
         while True:
-            merged = self._merged(await self._base(live), live.text, live.format)
-            if merged.text == live.text and not (self._created or self._must_save(live)):
+            merged = self._merge(await self._base(live), live.text, live.format)
+            if merged.text == live.text and not (self._is_new or self._must_save(live)):
                 return None
             written = await self._attempt(live, merged)
             if written.outcome == "done" and written.live is not None:
-                before = None if self._created else live.text
-                made = self._completed(before, written.live.text, merged)
+                before = None if self._is_new else live.text
+                completed = self._complete(before, written.live.text, merged)
                 return msgspec.structs.replace(
-                    made,
-                    requested=written.requested or made.after,
+                    completed,
+                    requested=written.requested or completed.after,
                     is_saved=written.is_saved or written.requested is None,
                     failure="" if written.is_verified else UNVERIFIED,
                 )
@@ -210,7 +212,7 @@ class AgentWrite:
                 raise self._refuse(reason, written.reason or "the buffer keeps changing")
             if written.outcome == "busy":
                 await anyio.sleep(PAUSE_S)
-            live = await self._again(live)
+            live = await self._reload(live)
 
     def _must_save(self, live: BufferText) -> bool:
         """Return whether the buffer has unsaved changes that have to be saved in any case."""
@@ -218,24 +220,24 @@ class AgentWrite:
 
     async def _base(self, live: BufferText) -> Text:
         """Return the text that the agent has changed."""
-        if self._created and (self._fresh or live.is_absent):
+        if self._is_new and (self._is_fresh or live.is_absent):
             return live.text
-        found = await self._known(self._present(live), live.format)
-        return found or list(self._present(live))[-1]
+        found = await self._known_base(self._present_texts(live), live.format)
+        return found or list(self._present_texts(live))[-1]
 
-    def _present(self, live: BufferText) -> Iterator[Text]:
+    def _present_texts(self, live: BufferText) -> Iterator[Text]:
         """Yield the live text, and the saved one if it differs."""
         yield live.text
-        if live.is_modified and not self._fresh:
+        if live.is_modified and not self._is_fresh:
             yield disk.saved_text(self._where, self._limit, live.format)
 
-    async def _known(self, present: Iterable[Text], file_format: Format) -> Text | None:
+    async def _known_base(self, present: Iterable[Text], file_format: Format) -> Text | None:
         """Return the text that the agent last saw, or that of the start of its turn.
 
         The latter only if the user has saved the file since. None if neither is known.
         """
-        if not isinstance(self._given, UnsetType):
-            return self._given
+        if not isinstance(self._given_base, UnsetType):
+            return self._given_base
         found = self._bases.base_of(self._session, self._where.real, present)
         if found is None:
             found = await self._unread(self._where.real, file_format)
@@ -259,61 +261,63 @@ class AgentWrite:
             is_empty=merged.text == EMPTY,
             save=self._options.save,
             autocmds=self._options.autocmds,
-            is_fresh=self._fresh,
+            is_fresh=self._is_fresh,
             is_synced=live.is_stale,
-            set_modified=self._created,
+            set_modified=self._is_new,
             verify=self._where,
         )
-        self._on_write(None if self._created else live.text, merged.text, merged.hunks)
+        self._on_write(None if self._is_new else live.text, merged.text, merged.hunks)
         written = await self._buffers.write(self._where, live, change)
         if written.outcome not in {"done", "moved", "busy"}:
             raise self._refuse(_REASONS.get(written.outcome, "failed"), written.reason)
         return written
 
-    async def _again(self, live: BufferText) -> BufferText:
+    async def _reload(self, live: BufferText) -> BufferText:
         """Read the buffer again."""
         again = await self._buffers.load(self._where)
         if isinstance(again, NotLoaded):
             raise self._refuse("failed", again.reason or "the buffer is gone")
-        self._fresh = self._fresh and (again.bufnr, again.text) == (live.bufnr, live.text)
-        self._created = self._created and disk.read(self._where, self._limit) is None
+        self._is_fresh = self._is_fresh and (again.bufnr, again.text) == (live.bufnr, live.text)
+        self._is_new = self._is_new and disk.read(self._where, self._limit) is None
         if not again.is_absent:
-            self._bases.record_present(self._where.real, self._present(again), ChangeKind.TYPED)
+            self._bases.record_present(
+                self._where.real, self._present_texts(again), ChangeKind.TYPED
+            )
         return again
 
     # ---- without the buffer
 
-    async def _past_neovim(self, stored: Decoded, closed: NotLoaded) -> CompletedWrite:
+    async def _write_to_disk(self, stored: Decoded, not_loaded: NotLoaded) -> CompletedWrite:
         """Write the file without Neovim, which cannot load it."""
-        if closed.is_name_taken:
-            raise self._refuse("failed", closed.reason)
+        if not_loaded.is_name_taken:
+            raise self._refuse("failed", not_loaded.reason)
         known = None
-        if not self._created:
-            known = await self._known([stored.text], stored.format)
+        if not self._is_new:
+            known = await self._known_base([stored.text], stored.format)
         base = known or stored.text
-        merged = self._merged(base, stored.text, stored.format)
+        merged = self._merge(base, stored.text, stored.format)
         try:
             data = encode(merged.text, stored.format)
         except UnicodeEncodeError as error:
             raise self._refuse("failed", f"cannot be written: {error.reason}") from error
-        self._on_write(None if self._created else stored.text, merged.text, merged.hunks)
+        self._on_write(None if self._is_new else stored.text, merged.text, merged.hunks)
         await to_thread.run_sync(disk.write, self._where, data)
         if disk.read(self._where, None) != data:
             raise self._refuse("failed", "the file does not hold what was written")
-        return self._completed(None if self._created else stored.text, merged.text, merged)
+        return self._complete(None if self._is_new else stored.text, merged.text, merged)
 
-    def _completed(self, before: Text | None, after: Text, merged: Merged) -> CompletedWrite:
+    def _complete(self, before: Text | None, after: Text, merged: Merged) -> CompletedWrite:
         """Return the result. Edits of autocommands count as known to the agent."""
         if after != merged.text:
-            known = merge(merged.text, after, self.believed)
-            self.believed = known.text if isinstance(known, Merged) else self.believed
+            known = merge(merged.text, after, self.agents_text)
+            self.agents_text = known.text if isinstance(known, Merged) else self.agents_text
         self.present = after
-        self.base = EMPTY if self._created else self.base
+        self.base = EMPTY if self._is_new else self.base
         line = merged.hunks[0].new_start + 1 if merged.hunks else 1
         return CompletedWrite(before, after, line, after)
 
 
-def _has_nothing_of(text: Text, written: Text) -> bool:
+def _lacks_all_lines_of(text: Text, written: Text) -> bool:
     """Return whether a text contains none of the written lines, ignoring blank ones."""
     if text == written:
         return False

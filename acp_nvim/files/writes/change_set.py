@@ -123,10 +123,10 @@ class ChangeSets(Generic[S]):
         ``knows`` is as in `AgentFiles.merge_change`. Raise Refusal, with the files in its text
         that could not be restored. A cancellation waits for the end.
         """
-        landed: list[WrittenFile] = []
+        written: list[WrittenFile] = []
         with anyio.CancelScope(shield=True):
-            landed += await self._carry_out(session, changes, knows)
-        return landed
+            written += await self._carry_out(session, changes, knows)
+        return written
 
     async def _carry_out(
         self, session: S, changes: Sequence[FileChange], knows: bool
@@ -135,17 +135,17 @@ class ChangeSets(Generic[S]):
         places = [path for it in changes for path in (it.path, it.origin) if path is not None]
         pending = {path: self._files.ledger.get(path) for path in places}
         done: list[FileChange] = []
-        landed: list[WrittenFile] = []
+        written: list[WrittenFile] = []
         for step in _in_order(changes):
             try:
-                made = await self._make(session, step, knows)
+                written_file = await self._make(session, step, knows)
             except (Refusal, Refused) as error:
-                left = await self._put_back(reversed(done), pending)
-                raise Refusal("failed", step.path, f"{refused_why(error)}{left}") from error
-            if made is not None:
-                landed.append(made)
-                done.append(msgspec.structs.replace(step, after=made.after))
-        return landed
+                unrestored = await self._undo_steps(reversed(done), pending)
+                raise Refusal("failed", step.path, f"{refused_why(error)}{unrestored}") from error
+            if written_file is not None:
+                written.append(written_file)
+                done.append(msgspec.structs.replace(step, after=written_file.after))
+        return written
 
     async def _make(self, session: S, step: FileChange, knows: bool) -> WrittenFile | None:
         if step.origin is not None:
@@ -200,14 +200,14 @@ class ChangeSets(Generic[S]):
 
     # ---- undo
 
-    async def _put_back(
+    async def _undo_steps(
         self, done: Iterable[FileChange], pending: Mapping[str, Pending | None]
     ) -> str:
         """Undo the steps, given in reverse order.
 
         Return the names of the files that stay changed.
         """
-        left: list[str] = []
+        unrestored: list[str] = []
         for step in done:
             paths = [path for path in (step.path, step.origin) if path is not None]
             try:
@@ -215,13 +215,13 @@ class ChangeSets(Generic[S]):
                     self._live.hold(*paths),
                     self._live.as_one_change(paths, ChangeKind.UNDONE),
                 ):
-                    await self._take_back(step, pending)
+                    await self._undo_step(step, pending)
             except (Refusal, Refused) as error:
-                left.append(f"{step.path} ({refused_why(error)})")
+                unrestored.append(f"{step.path} ({refused_why(error)})")
             self._files.pending_view.refresh(*paths)
-        return f"; changed all the same: {', '.join(left)}" if left else ""
+        return f"; changed all the same: {', '.join(unrestored)}" if unrestored else ""
 
-    async def _take_back(self, step: FileChange, pending: Mapping[str, Pending | None]) -> None:
+    async def _undo_step(self, step: FileChange, pending: Mapping[str, Pending | None]) -> None:
         path = step.path
         present = await self._live.sync(path)
         if step.origin is not None:

@@ -79,12 +79,14 @@ class FileWriter:
         """
         place = Place(path, path)
         for _ in range(ATTEMPTS):
-            live, stored = await self._loaded(place)
-            there = await _is_there(path)
+            live, stored = await self._load(place)
+            exists = await _exists(path)
             known = live if isinstance(live, BufferText) else stored
-            present = known.format if known and there else None
-            users = self._files.tracked.state(path).user_format
-            file_format = agents_format or format_to_write(users, present, before, after, whole)
+            present = known.format if known and exists else None
+            user_format = self._files.tracked.state(path).user_format
+            file_format = agents_format or format_to_write(
+                user_format, present, before, after, whole
+            )
             if isinstance(live, NotLoaded):
                 disk_format = file_format or present or Format()
                 await self._put_on_disk(place, before, after, disk_format, live)
@@ -96,7 +98,7 @@ class FileWriter:
                 live = await self._files.buffers.read(place)
                 if isinstance(live, NotLoaded):
                     continue
-            written = await self._write(place, live, after, fresh=stored is not None, there=there)
+            written = await self._write(place, live, after, fresh=stored is not None, exists=exists)
             if written.outcome == "done":
                 if written.requested is not None and written.live is not None:
                     self._files.ledger.record_formatting(path, after, written.live.text)
@@ -118,7 +120,7 @@ class FileWriter:
         except BinaryError:
             return None
 
-    async def _loaded(self, place: Place) -> tuple[BufferText | NotLoaded, Decoded | None]:
+    async def _load(self, place: Place) -> tuple[BufferText | NotLoaded, Decoded | None]:
         """Return the buffer, and the text of the file if it was loaded just now."""
         live = await self._files.buffers.read(place)
         if isinstance(live, BufferText):
@@ -129,7 +131,7 @@ class FileWriter:
         return fresh, stored or Decoded(EMPTY, Format())
 
     async def _write(
-        self, place: Place, live: BufferText, after: Text, fresh: bool, there: bool
+        self, place: Place, live: BufferText, after: Text, fresh: bool, exists: bool
     ) -> WriteResult:
         """Try once. The outcome is ``done``, or ``moved`` if the buffer has changed."""
         options = self._files.options()
@@ -141,11 +143,11 @@ class FileWriter:
             hunks,
             eol=after.eol,
             is_empty=after == EMPTY,
-            save=options.save if there or options.save == "never" else "always",
+            save=options.save if exists or options.save == "never" else "always",
             autocmds=options.autocmds,
             is_fresh=fresh,
             is_synced=live.is_stale,
-            rights=None if there else self._files.tracked.state(place.real).rights,
+            rights=None if exists else self._files.tracked.state(place.real).rights,
         )
         deadline = anyio.current_time() + PATIENCE_S
         written = await self._files.buffers.write(place, live, change)
@@ -157,13 +159,18 @@ class FileWriter:
         return written
 
     async def _put_on_disk(
-        self, place: Place, before: Text | None, after: Text, file_format: Format, closed: NotLoaded
+        self,
+        place: Place,
+        before: Text | None,
+        after: Text,
+        file_format: Format,
+        not_loaded: NotLoaded,
     ) -> None:
         """Write the file without Neovim, which cannot load it."""
-        if closed.is_name_taken:
-            raise Refused(closed.reason)
+        if not_loaded.is_name_taken:
+            raise Refused(not_loaded.reason)
         limit = self._files.options().message_bytes
-        now = disk.read_decoded(place, limit, closed.fileencodings, closed.fileformats)
+        now = disk.read_decoded(place, limit, not_loaded.fileencodings, not_loaded.fileformats)
         if (now.text if now else None) != before:
             raise Refused(wording.WHY_CHANGED)
         try:
@@ -180,7 +187,7 @@ def refused_why(error: Refused | Refusal) -> str:
     return error.why if isinstance(error, Refusal) else str(error)
 
 
-async def _is_there(path: str) -> bool:
+async def _exists(path: str) -> bool:
     try:
         return await to_thread.run_sync(nofollow.info, path) is not None
     except OSError as error:

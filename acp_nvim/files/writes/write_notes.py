@@ -25,9 +25,6 @@ from acp_nvim.files.bytes import private_files
 from acp_nvim.files.journal.journal import NOTES
 from acp_nvim.files.ports import PromptName, SessionInfo
 
-if sys.platform != "win32":
-    import fcntl
-
 MAX_BYTES: Final = 1024 * 1024
 """Maximum size of all notes in the file, in bytes. Further writes are not noted."""
 _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
@@ -86,7 +83,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
         If other lines have changed since, the lines of each hunk and its neighbours must occur
         together exactly once.
         """
-        lines = _encoded(text.lines)
+        lines = _encode_lines(text.lines)
         is_same_size = (len(lines), text.eol) == (self.rows, self.eol)
         if is_same_size and all(hunk.is_at(hunk.row, lines) for hunk in self.hunks):
             return [hunk.row for hunk in self.hunks]
@@ -113,21 +110,21 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
         return Text(tuple(lines), eol) if lines else EMPTY
 
 
-def noted_hunks(before: Text, after: Text, hunks: Sequence[Hunk]) -> list[NotedHunk]:
+def to_noted_hunks(before: Text, after: Text, hunks: Sequence[Hunk]) -> list[NotedHunk]:
     """Convert the hunks between two texts to the form of a note."""
     return [
         NotedHunk(
             hunk.new_start,
-            _encoded(before.lines[hunk.start : hunk.end]),
-            _encoded(hunk.lines),
-            _encoded(after.lines[max(hunk.new_start - 1, 0) : hunk.new_start]),
-            _encoded(after.lines[hunk.new_end : hunk.new_end + 1]),
+            _encode_lines(before.lines[hunk.start : hunk.end]),
+            _encode_lines(hunk.lines),
+            _encode_lines(after.lines[max(hunk.new_start - 1, 0) : hunk.new_start]),
+            _encode_lines(after.lines[hunk.new_end : hunk.new_end + 1]),
         )
         for hunk in hunks
     ]
 
 
-def _encoded(lines: Sequence[str]) -> list[bytes]:
+def _encode_lines(lines: Sequence[str]) -> list[bytes]:
     return [line.encode("utf-8", "surrogateescape") for line in lines]
 
 
@@ -158,7 +155,7 @@ class WriteNotes:
         private_files.directory(self._path.parent)
         while True:
             handle = os.open(self._path, _FLAGS | os.O_CREAT, private_files.FILE)
-            if _lock(handle) and os.fstat(handle).st_nlink:
+            if private_files.try_lock(handle) and os.fstat(handle).st_nlink:
                 self._handle = handle
                 return
             os.close(handle)  # taken over by another process before it was locked
@@ -204,36 +201,25 @@ def old_notes(folder: Path) -> list[OldNotes]:
     if sys.platform == "win32":
         return []
     paths = sorted(folder.glob(f"{NOTES}*"))
-    return [found for path in paths if (found := _taken(path)) is not None]
+    return [found for path in paths if (found := _take_over(path)) is not None]
 
 
-def _taken(path: Path) -> OldNotes | None:
+def _take_over(path: Path) -> OldNotes | None:
     try:
         handle = os.open(path, _FLAGS)
     except FileNotFoundError:
         return None
-    if not _lock(handle) or not os.fstat(handle).st_nlink:
+    if not private_files.try_lock(handle) or not os.fstat(handle).st_nlink:
         os.close(handle)
         return None
     batches, _, _ = read_on(os.pread(handle, os.fstat(handle).st_size, 0))
-    notes = [note for it in batches for note in _decoded(it)]
+    notes = [note for it in batches for note in _decode(it)]
     return OldNotes(path.name.removeprefix(NOTES), notes, path, handle)
 
 
-def _decoded(batch: bytes) -> list[WriteNote]:
+def _decode(batch: bytes) -> list[WriteNote]:
     """Decode the note of a record; return nothing if a newer version has another format."""
     try:
         return [msgspec.msgpack.decode(batch, type=WriteNote)]
     except msgspec.DecodeError:
         return []
-
-
-def _lock(handle: int) -> bool:
-    """Try to lock the file; return whether it worked."""
-    if sys.platform == "win32":
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -25,9 +25,9 @@ from acp_nvim.files.writes.write_notes import (
     OldNotes,
     WriteNote,
     WriteNotes,
-    noted_hunks,
     old_notes,
     path_of,
+    to_noted_hunks,
 )
 
 
@@ -98,7 +98,7 @@ class WritesUnderWay:
             len(after.lines),
             before is not None and before.eol,
             after.eol,
-            noted_hunks(before or EMPTY, after, hunks),
+            to_noted_hunks(before or EMPTY, after, hunks),
             self._files.authors.prompt(session),
         )
         try:
