@@ -47,14 +47,14 @@ end
 function M.apply(ops)
   local started = vim.uv.hrtime()
   local errors = {}
-  local changed = false
+  local has_changed = false
   for _, op in ipairs(ops) do
     local name = op[1]
-    changed = changed or name == 'state' or name == 'calls'
+    has_changed = has_changed or name == 'state' or name == 'calls'
     local ok, err = pcall(functions[name] or resolve(name), unpack(op, 2))
     if not ok then errors[#errors + 1] = ('%s: %s'):format(name, err) end
   end
-  if changed then require('acp.base.state').changed() end
+  if has_changed then require('acp.base.state').changed() end
   return { us = math.floor((vim.uv.hrtime() - started) / 1000), errors = errors }
 end
 

@@ -143,16 +143,16 @@ local function put(level, text)
   end
 end
 
-local put_off = false
+local is_deferring = false
 
 --- Run `fn` and delay its messages until Neovim waits for a key again. A visible message at the
 --- start of Insert mode would block Neovim for three seconds.
 ---@param ... any arguments of `fn`
 ---@return any result
 function M.afterwards(fn, ...)
-  put_off = true
+  is_deferring = true
   local ok, result = pcall(fn, ...)
-  put_off = false
+  is_deferring = false
   if not ok then error(result, 0) end
   return result
 end
@@ -172,8 +172,8 @@ function M.echo(level, message)
     )
     return
   end
-  local later_on = put_off or vim.o.cmdheight == 0
-  local show_line = later_on and vim.schedule_wrap(put) or put
+  local is_delayed = is_deferring or vim.o.cmdheight == 0
+  local show_line = is_delayed and vim.schedule_wrap(put) or put
   show_line(number(level), 'acp: ' .. M.one_line(message))
 end
 

@@ -2,10 +2,10 @@
 ---@param work fun()
 ---@return fun()
 return function(work)
-  local done = false
+  local is_done = false
   return function()
-    if not done then
-      done = true
+    if not is_done then
+      is_done = true
       work()
     end
   end

@@ -85,10 +85,10 @@ end
 --- Remove the oldest tool calls from the list of a session.
 ---@param first integer total number of removed calls afterwards
 local function forget(n, list, first)
-  local out = #list == 0 and first or forgotten[n] or 0
+  local removed = #list == 0 and first or forgotten[n] or 0
   forgotten[n] = first
-  for i = 1, first > out and #list or 0 do
-    list[i] = list[i + first - out]
+  for i = 1, first > removed and #list or 0 do
+    list[i] = list[i + first - removed]
   end
 end
 

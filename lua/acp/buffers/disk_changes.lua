@@ -158,7 +158,7 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
   if ok then
     buffers.part_undo(bufnr)
     save.adopt(bufnr, want.modified)
-    if stamps[bufnr] then -- not the present stamp: the file may have on_file_changed again
+    if stamps[bufnr] then -- not the present stamp: the file may have changed again
       stamps[bufnr], fresh[bufnr], assumed[bufnr] = now, is_fresh, nil
     end
   end

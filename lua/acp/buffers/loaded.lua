@@ -24,8 +24,9 @@ end
 ---@return integer bufnr
 function M.add(path)
   local name = vim.fn.fnamemodify(path, ':.')
-  local odd = name:find('^~') or name:find('^%a[%w+.-]*:[/\\]') -- like a home directory or a URL
-  return vim.fn.bufadd(odd and path or name)
+  -- Such a name would be a home directory or a URL.
+  local is_ambiguous = name:find('^~') or name:find('^%a[%w+.-]*:[/\\]')
+  return vim.fn.bufadd(is_ambiguous and path or name)
 end
 
 return M

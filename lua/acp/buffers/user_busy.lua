@@ -7,17 +7,17 @@ local api, fn = vim.api, vim.fn
 local SELECTION = '^[vVsS\22\19]'
 local COMPLETION = '^[iR]v?c'
 
-local in_block = false -- whether the current insertion goes into a visual block
-local in_search = false -- whether the current command line was started from a selection
+local is_in_block = false -- whether the current insertion goes into a visual block
+local is_in_search = false -- whether the current command line was started from a selection
 
 local on = require('acp.base.autocmds').group('acp.user_busy')
 on('ModeChanged', function()
   local old = vim.v.event.old_mode
   if not old:find('^[ic]') then -- CTRL-R = and completion are part of an insertion
-    in_block = old:find('[\22\19]') ~= nil
+    is_in_block = old:find('[\22\19]') ~= nil
   end
 end, { pattern = '*:i*' })
-on('ModeChanged', function() in_search = vim.v.event.old_mode:find(SELECTION) ~= nil end, {
+on('ModeChanged', function() is_in_search = vim.v.event.old_mode:find(SELECTION) ~= nil end, {
   pattern = '*:c*',
 })
 
@@ -59,7 +59,7 @@ local function operator(mode, hunks)
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local function is_above(hunk) return hunk[1] <= row end
   if mode:find('^i') then
-    return in_block and 'the user inserts text into a block of lines' or nil
+    return is_in_block and 'the user inserts text into a block of lines' or nil
   elseif mode:find('^c') or (mode:find('^no') and vim.iter(hunks):any(is_above)) then
     return 'an operator of the user waits for its motion' -- `/` moves the cursor to a match
   end
@@ -70,7 +70,7 @@ end
 ---@param mode string
 local function selects(mode)
   return mode:find(SELECTION) ~= nil
-    or (mode:find('^c') ~= nil and in_search and fn.getcmdtype() ~= ':')
+    or (mode:find('^c') ~= nil and is_in_search and fn.getcmdtype() ~= ':')
 end
 
 --- Return why the selection blocks these hunks.

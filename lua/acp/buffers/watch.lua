@@ -82,8 +82,8 @@ function M.flush(bufnr, asked)
   local newest, last = watch.newest, watch.change
   mark_known(watch, bufnr)
   -- A long file loses its undo history with a reload ('undoreload').
-  local forgot = args.is_reload and watch.change == 0
-  args.is_undo = watch.change ~= last and watch.change <= newest and not forgot or nil
+  local has_lost_undo = args.is_reload and watch.change == 0
+  args.is_undo = watch.change ~= last and watch.change <= newest and not has_lost_undo or nil
   args.tick = watch.tick
   if args.lines or args.is_reload then send('edited', args) end
 end

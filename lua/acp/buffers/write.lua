@@ -82,21 +82,21 @@ end
 
 --- Record changes and reloads of the buffer until the returned function is called.
 ---@param writing acp.Writing
----@return fun() over
+---@return fun() stop_watching
 local function watch(writing)
-  local over = false
+  local is_over = false
   local function reread()
     writing.edited, writing.reread = true, true
   end
   api.nvim_buf_attach(writing.bufnr, false, {
     on_lines = function()
-      if over then return true end
+      if is_over then return true end
       writing.edited = true
     end,
-    on_reload = function() return over or reread() end,
-    on_detach = function() return over or reread() end, -- by `:edit` in an autocommand
+    on_reload = function() return is_over or reread() end,
+    on_detach = function() return is_over or reread() end, -- by `:edit` in an autocommand
   })
-  return function() over = true end
+  return function() is_over = true end
 end
 
 --- Create an empty file with the rights that it had before it was deleted.
@@ -123,14 +123,14 @@ local function run(writing, options)
   vim.go.writebackup = true -- else a full disk destroys the old file and leaves a partial one
   local prefix = options.autocmds and '' or 'noautocmd '
   local command = ('silent keepalt keepjumps lockmarks %swrite! ++p'):format(prefix)
-  local over = watch(writing)
+  local stop_watching = watch(writing)
   local id = options.autocmds
     and require('acp.base.autocmds').in_buffer(bufnr, 'BufWritePre', function()
       final_check(writing, options.observe)
       writing.reread = false
     end)
   local ok, err = save.run(bufnr, command)
-  over()
+  stop_watching()
   if id then pcall(api.nvim_del_autocmd, id) end
   vim.go.writebackup = backup
   if api.nvim_buf_is_valid(bufnr) then vim.bo[bufnr].fixendofline = fixeol end

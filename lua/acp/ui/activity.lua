@@ -132,9 +132,9 @@ local function status(n, session)
   end
   local reason = session.error and 'error' or session.stop_reason
   if word == 'idle' and reason and turn and turn.took then
-    local took = time(elapsed(turn))
-    if reason == 'end_turn' then return 'done in ' .. took end
-    return ('%s after %s'):format(reason:gsub('_', ' '), took)
+    local duration = time(elapsed(turn))
+    if reason == 'end_turn' then return 'done in ' .. duration end
+    return ('%s after %s'):format(reason:gsub('_', ' '), duration)
   end
   return word
 end

@@ -8,7 +8,7 @@ local M = {}
 
 local queue = {} ---@type acp.Question[]
 local active ---@type acp.Question|nil
-local watching = false
+local is_watching = false
 
 --- Return whether a dialog may open now without taking keys that were typed for something else.
 local function may_open()
@@ -19,12 +19,12 @@ end
 local advance ---@type fun()
 
 local function wait()
-  if watching then return end
-  watching = true
+  if is_watching then return end
+  is_watching = true
   vim.api.nvim_create_autocmd({ 'ModeChanged', 'CmdwinLeave' }, {
     once = true,
     callback = vim.schedule_wrap(function()
-      watching = false
+      is_watching = false
       advance()
     end),
   })
@@ -69,10 +69,10 @@ end
 --- Return a function that sends the answer to the host once, however often a picker calls it.
 ---@return fun(value: any)
 local function answer_once(verb, id, name)
-  local answered = false
+  local is_answered = false
   return function(value)
-    if not answered then
-      answered = true
+    if not is_answered then
+      is_answered = true
       require('acp.base.host').notify(verb, { id = id, [name] = value })
     end
   end

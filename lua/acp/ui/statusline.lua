@@ -33,8 +33,8 @@ local function current_text(short)
   local now = state.get()
   local session = now.current and now.sessions[now.current]
   if not (session and session.agent) then
-    local tells = now.host == 'starting' or now.host == 'failed'
-    return tells and 'acp ' .. now.host or ''
+    local has_news = now.host == 'starting' or now.host == 'failed'
+    return has_news and 'acp ' .. now.host or ''
   end
   local summary = activity.of(now.current, session, state.edits())
   local parts = { summary.status }

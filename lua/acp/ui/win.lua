@@ -129,15 +129,15 @@ local BAR = 2 -- columns of a scroll bar at most
 --- these lines of a window.
 ---@param first integer 1-based
 ---@param last integer
----@param but string
+---@param ignored string
 ---@return boolean
-function M.are_covered(win, first, last, but)
+function M.are_covered(win, first, last, ignored)
   local part = rectangle(win)
   local text = api.nvim_buf_get_lines(api.nvim_win_get_buf(win), last - 1, last, false)[1] or ''
   part.top = vim.fn.screenpos(win, first, 1).row
   part.bottom = vim.fn.screenpos(win, last, math.max(#text, 1)).row
   local function counts(one)
-    return one.columns > BAR and vim.bo[api.nvim_win_get_buf(one.win)].filetype ~= but
+    return one.columns > BAR and vim.bo[api.nvim_win_get_buf(one.win)].filetype ~= ignored
   end
   return vim.iter(overlaps(win, part)):any(counts)
 end

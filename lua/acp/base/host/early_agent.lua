@@ -49,8 +49,8 @@ function M.env(verbs)
     lines[#lines + 1] = line(name .. '=' .. tostring(value))
   end
   local text = table.concat(lines, '\n')
-  local whole = #text < MAX_BYTES and not text:find('\0', 1, true)
-  return whole and { ACP_NVIM_EARLY_AGENT = text } or nil
+  local is_whole = #text < MAX_BYTES and not text:find('\0', 1, true)
+  return is_whole and { ACP_NVIM_EARLY_AGENT = text } or nil
 end
 
 return M

@@ -17,12 +17,12 @@ local ABOUT_BUFFERS = { edited = true, doubted = true, saved = true }
 local channel
 local stderr = {}
 local partial = '' -- an incomplete line of stderr
-local classic = false
-local lost = false -- the shared host has died; Neovim does not start it a second time
+local is_classic = false
+local is_lost = false -- the shared host has died; Neovim does not start it a second time
 --- Verbs queued until the process has started, or nil if no start is under way.
 ---@type { [1]: string, [2]: table|nil }[]|nil
 local waiting
-local given_up = false -- the plugin stopped the host because its channel was closed
+local has_given_up = false -- the plugin stopped the host because its channel was closed
 
 --- Return the last lines that the host wrote to stderr.
 ---@return string[]
@@ -37,7 +37,7 @@ function M.channel() return channel end
 --- Return the name of the request that the health check uses to ping the host. In the shared host
 --- of remote plugins, names are global and need a prefix.
 ---@return string
-function M.ping() return classic and 'acp_ping' or 'ping' end
+function M.ping() return is_classic and 'acp_ping' or 'ping' end
 
 local function append_stderr(line)
   if line ~= '' then stderr[#stderr + 1] = line end
@@ -93,7 +93,7 @@ local function on_exit_code(code)
   channel = nil
   append_stderr(partial)
   partial = ''
-  if given_up and (code < 128 or code == TERMINATED) then
+  if has_given_up and (code < 128 or code == TERMINATED) then
     append_stderr(require('acp.base.messages').why_output_closed)
   end
   local message = exit_summary(code)
@@ -106,7 +106,7 @@ local function start_own()
   if reason then return nil, reason end
   local python = require('acp.base.host.python').find()
   local argv = require('acp.base.host.python').argv(python, '-m', 'acp_nvim')
-  stderr, partial, given_up = {}, '', false
+  stderr, partial, has_given_up = {}, '', false
   local ok, job = pcall(vim.fn.jobstart, argv, {
     rpc = true,
     cwd = require('acp.base.host.python').root(),
@@ -143,7 +143,7 @@ end
 --- Ask the shared host to clean up before Neovim exits. Other plugins use its process too, so it is
 --- not stopped.
 local function leave()
-  if classic and channel and pcall(vim.rpcnotify, channel, 'acp', 'leave', vim.empty_dict()) then
+  if is_classic and channel and pcall(vim.rpcnotify, channel, 'acp', 'leave', vim.empty_dict()) then
     vim.wait(LEAVE_MS, function() return channel == nil end, 5)
   end
 end
@@ -153,7 +153,7 @@ end
 local function start_classic()
   local ok, id = pcall(vim.fn._AcpClassicStart)
   if not ok then return nil, require('acp.base.messages').classic_failed:format(id) end
-  classic = true
+  is_classic = true
   require('acp.base.autocmds').group('acp.host')('VimLeavePre', leave)
   return id
 end
@@ -161,7 +161,7 @@ end
 --- Return whether to use the shared host. The manifest defines the function when it is first
 --- called.
 local function wants_classic()
-  if lost then return false end
+  if is_lost then return false end
   local known = vim.fn.exists('*_AcpClassicStart') == 1
     or vim.fn.exists('#FuncUndefined#_AcpClassicStart') == 1
   return known
@@ -172,7 +172,7 @@ end
 --- Stop a host whose channel is closed although its process may still run, as with a program that
 --- prints a greeting to stdout. The exit handler reports the error.
 local function give_up()
-  given_up = vim.fn.jobwait({ channel }, 0)[1] == -1
+  has_given_up = vim.fn.jobwait({ channel }, 0)[1] == -1
   pcall(vim.fn.jobstop, channel)
 end
 
@@ -183,7 +183,7 @@ local function check_later(id)
     if channel ~= id or require('acp.base.state').get().host ~= 'starting' then return end
     -- Only a use of the channel shows whether Neovim has closed it.
     local ok = pcall(vim.rpcnotify, id, 'acp', 'setup', setup_args())
-    if not ok and not classic then return give_up() end
+    if not ok and not is_classic then return give_up() end
     local message = require('acp.base.messages').host_slow
     require('acp.base.notify').echo('warn', message:format(M.patience_ms / 1000))
   end, M.patience_ms)
@@ -210,8 +210,8 @@ end
 
 local function deliver(verb, args)
   local ok, err = pcall(vim.rpcnotify, channel, 'acp', verb, args or vim.empty_dict())
-  if not ok and classic then
-    classic, lost, stderr = false, true, { require('acp.base.messages').why_shared_host_gone }
+  if not ok and is_classic then
+    is_classic, is_lost, stderr = false, true, { require('acp.base.messages').why_shared_host_gone }
     on_exit_code(0)
     return M.notify(verb, args) -- starts a host of the plugin's own
   elseif not ok then

@@ -188,8 +188,8 @@ end
 --- Return why a program cannot be started.
 local function absent(program)
   if not program:find('[/\\]') then return program .. ' is not on PATH' end
-  local there = vim.uv.fs_stat(program) ~= nil
-  return program .. (there and ' cannot be run' or ' does not exist')
+  local exists = vim.uv.fs_stat(program) ~= nil
+  return program .. (exists and ' cannot be run' or ' does not exist')
 end
 
 ---@param agent acp.AgentConfig
@@ -237,8 +237,8 @@ local function by_use(all, chosen)
   local names, others, rank = {}, {}, {} ---@type string[], string[], table<string, integer>
   for name, agent in pairs(all) do
     local program, path = program_of(agent)
-    local there = program == '' or path ~= ''
-    rank[name] = name == chosen and 0 or there and 1 or 2
+    local is_there = program == '' or path ~= ''
+    rank[name] = name == chosen and 0 or is_there and 1 or 2
     local other = rank[name] == 2 and is_built_in(name, agent)
     table.insert(other and others or names, name)
   end

@@ -33,9 +33,9 @@ end
 ---@return acp.Check
 local function number(low, whole)
   return function(value)
-    local good = type(value) == 'number' and value >= low and value < math.huge
-    good = good and (not whole or value % 1 == 0)
-    return not good and ('a %s of %s or more'):format(whole and 'whole number' or 'number', low)
+    local is_good = type(value) == 'number' and value >= low and value < math.huge
+    is_good = is_good and (not whole or value % 1 == 0)
+    return not is_good and ('a %s of %s or more'):format(whole and 'whole number' or 'number', low)
       or nil
   end
 end
@@ -190,26 +190,26 @@ local function each_field(value, fields, required, path, report)
     report(should_be(path, 'a table of names'))
     return false
   end
-  local good, strange = true, false
+  local is_good, has_unknown = true, false
   for name, item in pairs(value) do
     local at = path .. '.' .. tostring(name)
     local should = fields[name] and fields[name](item)
     if not fields[name] then
       local valid = vim.tbl_map(function(one) return path .. '.' .. one end, sorted_keys(fields))
       report(nearest().message('option', at, valid))
-      good, strange = false, true
+      is_good, has_unknown = false, true
     elseif should then
       report(should_be(at, should))
-      good = false
+      is_good = false
     end
   end
   for _, name in ipairs(required) do
-    if value[name] == nil and not strange then
+    if value[name] == nil and not has_unknown then
       report(should_be(path, ("a table with '%s'"):format(name)))
-      good = false
+      is_good = false
     end
   end
-  return good
+  return is_good
 end
 
 --- Check of each option. `agents`, `keymaps` and `presets` have functions of their own.
@@ -310,13 +310,13 @@ local function agents(base, value, further, report)
     local elsewhere = type(entry) == 'table' and entry.url ~= nil
     local required = not (known or further or elsewhere) and { 'command' } or {}
     local path = 'agents.' .. tostring(name)
-    local good = entry == false or each_field(entry, agent_fields, required, path, report)
-    local wrong_together = good and entry and mistake_in_fields(entry, known)
+    local is_good = entry == false or each_field(entry, agent_fields, required, path, report)
+    local wrong_together = is_good and entry and mistake_in_fields(entry, known)
     if entry == false then
       result[name] = nil
     elseif wrong_together then
       report(wrong_together:format(path))
-    elseif good then
+    elseif is_good then
       if elsewhere and known then
         known = vim.tbl_extend('force', known, {})
         known.command, known.install = nil, nil
@@ -333,12 +333,12 @@ end
 ---@param option string full path of the list
 ---@param report fun(message: string)
 local function rules(list, option, report)
-  local good = true
+  local is_good = true
   for i, item in ipairs(list) do
     local path = ('%s[%d]'):format(option, i)
-    good = each_field(item, rule_fields, { 'action' }, path, report) and good
+    is_good = each_field(item, rule_fields, { 'action' }, path, report) and is_good
   end
-  return good
+  return is_good
 end
 
 --- Return the valid presets. One with a mistake is ignored as a whole, for the reason above.
@@ -354,8 +354,8 @@ local function presets(value, report)
     local path = 'presets.' .. tostring(name)
     local is_name = type(name) == 'string' and name ~= ''
     if not is_name then report(should_be('presets', 'a table of names')) end
-    local good = is_name and each_field(entry, preset_fields, {}, path, report)
-    if good and rules(entry.rules or {}, path .. '.rules', report) then
+    local is_good = is_name and each_field(entry, preset_fields, {}, path, report)
+    if is_good and rules(entry.rules or {}, path .. '.rules', report) then
       result[name] = vim.deepcopy(entry)
     end
   end

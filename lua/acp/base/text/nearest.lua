@@ -14,8 +14,11 @@ local function distance(a, b)
     for j = 1, #b do
       local cost = a:byte(i) == b:byte(j) and 0 or 1
       row[j] = math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + cost)
-      local swapped = i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j)
-      if swapped then row[j] = math.min(row[j], before[j - 2] + 1) end
+      local are_swapped = i > 1
+        and j > 1
+        and a:byte(i) == b:byte(j - 1)
+        and a:byte(i - 1) == b:byte(j)
+      if are_swapped then row[j] = math.min(row[j], before[j - 2] + 1) end
     end
     before, last = last, row
   end

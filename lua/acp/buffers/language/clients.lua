@@ -25,20 +25,20 @@ end
 ---@param done fun(err?: string, result?: any)
 ---@return fun() cancel
 function M.ask(client, method, params, bufnr, limit_ms, done)
-  local id, over, detached, timer
+  local id, is_over, detached, timer
 
   local function stop()
-    over = true
+    is_over = true
     if not timer:is_closing() then timer:close() end
     if detached then pcall(api.nvim_del_autocmd, detached) end
   end
   local function finish(err, result)
-    if over then return end
+    if is_over then return end
     stop()
     done(err and ('%s: %s'):format(client.name, words(err)), result)
   end
   local function send()
-    if over then return end
+    if is_over then return end
     local sent
     sent, id = compat.lsp_request(client, method, params, function(err, result)
       if err and RETRIED[err.code] then return vim.defer_fn(send, RETRY_MS) end
@@ -48,7 +48,7 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
   end
 
   timer = vim.defer_fn(function()
-    if over then return end
+    if is_over then return end
     if id then compat.lsp_cancel(client, id) end
     finish(('gave no answer within %g s'):format(limit_ms / 1000))
   end, limit_ms)
@@ -57,7 +57,7 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
   end)
   send()
   return function()
-    if over then return end
+    if is_over then return end
     stop()
     if id then compat.lsp_cancel(client, id) end
   end
@@ -91,11 +91,11 @@ end
 --- Return why there is no server, for the model.
 local function why_none(bufnr, method)
   local file = vim.fs.basename(api.nvim_buf_get_name(bufnr))
-  local coming, there = starting(bufnr), vim.lsp.get_clients({ bufnr = bufnr })
-  if #coming > 0 then
-    return ('the language server %s is still starting: ask again'):format(names(coming))
-  elseif #there > 0 then
-    return ('%s does not know %s'):format(names(there), method)
+  local pending, attached = starting(bufnr), vim.lsp.get_clients({ bufnr = bufnr })
+  if #pending > 0 then
+    return ('the language server %s is still starting: ask again'):format(names(pending))
+  elseif #attached > 0 then
+    return ('%s does not know %s'):format(names(attached), method)
   end
   return 'no language server for ' .. file
 end
@@ -114,14 +114,14 @@ end
 ---@param done fun()
 ---@return fun() cancel
 function M.settled(clients, wait_ms, done)
-  local over, progress = not vim.iter(clients):any(M.is_busy), nil
-  if over then
+  local is_over, progress = not vim.iter(clients):any(M.is_busy), nil
+  if is_over then
     done()
     return function() end
   end
   local function stop()
-    if over then return false end
-    over = true
+    if is_over then return false end
+    is_over = true
     api.nvim_del_autocmd(progress)
     return true
   end
@@ -151,8 +151,8 @@ end
 ---@return fun() cancel
 function M.wait(bufnr, wait, done)
   local found = M.of(bufnr, wait.method, wait.only)
-  local over = #found > 0 or wait.only ~= nil
-  if over then
+  local is_over = #found > 0 or wait.only ~= nil
+  if is_over then
     local why = #found == 0 and why_none(bufnr, wait.method) or nil
     done(#found > 0 and found or nil, why)
     return function() end
@@ -160,20 +160,20 @@ function M.wait(bufnr, wait, done)
   local attached
 
   local function finish(clients, why)
-    if over then return end
-    over = true
+    if is_over then return end
+    is_over = true
     api.nvim_del_autocmd(attached)
     done(clients, why)
   end
   local function check()
-    if over then return end
+    if is_over then return end
     if not api.nvim_buf_is_loaded(bufnr) then return finish(nil, 'the buffer was closed') end
     found = M.of(bufnr, wait.method)
     if #found > 0 then finish(found) end
   end
   local function give_up()
     check()
-    if not over then finish(nil, why_none(bufnr, wait.method)) end
+    if not is_over then finish(nil, why_none(bufnr, wait.method)) end
   end
 
   attached = api.nvim_create_autocmd('LspAttach', {
@@ -183,12 +183,12 @@ function M.wait(bufnr, wait, done)
   })
   vim.defer_fn(function()
     local more = (wait.starting_ms or 0) - wait.wait_ms
-    if over or more <= 0 or #starting(bufnr) == 0 then return give_up() end
+    if is_over or more <= 0 or #starting(bufnr) == 0 then return give_up() end
     vim.defer_fn(give_up, more)
   end, wait.wait_ms)
   return function()
-    if not over then api.nvim_del_autocmd(attached) end
-    over = true
+    if not is_over then api.nvim_del_autocmd(attached) end
+    is_over = true
   end
 end
 

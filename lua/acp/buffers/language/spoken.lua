@@ -180,13 +180,13 @@ end
 ---@param done fun()
 ---@return fun() cancel
 function M.wait(bufnrs, wait_ms, done)
-  local over, cancels, check = false, {}, nil
+  local is_over, cancels, check = false, {}, nil
   local versions = {} ---@type table<integer, integer>
   for _, bufnr in ipairs(bufnrs) do
     versions[bufnr] = vim.lsp.util.buf_versions[bufnr]
   end
   local function stop()
-    over = true
+    is_over = true
     waiting[check] = nil
     for _, cancel in ipairs(cancels) do
       cancel()
@@ -196,7 +196,7 @@ function M.wait(bufnrs, wait_ms, done)
     return api.nvim_buf_is_loaded(bufnr) and #M.silent(bufnr, versions[bufnr]) > 0
   end
   function check()
-    if over or vim.iter(bufnrs):any(is_outstanding) then return end
+    if is_over or vim.iter(bufnrs):any(is_outstanding) then return end
     stop()
     done()
   end
@@ -205,16 +205,16 @@ function M.wait(bufnrs, wait_ms, done)
     vim.list_extend(cancels, pull(bufnr, math.max(wait_ms, 1)))
   end
   check()
-  if not over then
+  if not is_over then
     vim.defer_fn(function()
-      if over then return end
+      if is_over then return end
       stop()
       if wait_ms >= LONG_MS then count_timeouts(bufnrs) end
       done()
     end, wait_ms)
   end
   return function()
-    if not over then stop() end
+    if not is_over then stop() end
   end
 end
 

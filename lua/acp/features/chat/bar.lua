@@ -12,7 +12,7 @@ local TITLE, TOKENS, MODEL, MODE, COST, CONTEXT = 1, 2, 3, 4, 5, 6 -- parts of t
 local FULL = 85 -- percent of the context above which its use is a warning
 
 local timer ---@type uv.uv_timer_t|nil
-local due = false
+local is_due = false
 
 --- Return the name of the current mode.
 local function mode(modes)
@@ -61,9 +61,9 @@ local function fitting(parts, room, full)
   local used = parts[CONTEXT]
   for _, dropped in ipairs({ TITLE, TOKENS, MODEL, COST, full and MODE or CONTEXT }) do
     local text = joined(parts)
-    local over = api.nvim_strwidth(text) - room
-    if over <= 0 then return text end
-    local left = parts[TITLE] and api.nvim_strwidth(parts[TITLE]) - over or 0
+    local excess = api.nvim_strwidth(text) - room
+    if excess <= 0 then return text end
+    local left = parts[TITLE] and api.nvim_strwidth(parts[TITLE]) - excess or 0
     if left >= LEAST_TITLE then
       parts[TITLE] = notify.cut(parts[TITLE], left)
       return joined(parts)
@@ -123,7 +123,7 @@ end
 
 ---@return boolean busy whether a session that is shown is working
 local function update()
-  local busy = false
+  local is_busy = false
   local shown = require('acp.config').get().chat.bar
   for _, win in ipairs(api.nvim_list_wins()) do
     local n = require('acp.ui.chats').number(api.nvim_win_get_buf(win))
@@ -134,16 +134,16 @@ local function update()
         set(win, 'winbar', value)
       end
       local session = shown and require('acp.base.state').get().sessions[n]
-      busy = busy or session and activity.is_ticking(session) or false
+      is_busy = is_busy or session and activity.is_ticking(session) or false
     end
   end
-  return busy
+  return is_busy
 end
 
 --- Update the winbars and statuslines, once per second while a visible session is working.
 function M.update()
-  local busy, ticks = update(), require('acp.ui.statusline').update()
-  if (busy or ticks) and not timer then
+  local is_busy, ticks = update(), require('acp.ui.statusline').update()
+  if (is_busy or ticks) and not timer then
     timer = vim.defer_fn(function()
       timer = nil
       M.update()
@@ -153,10 +153,10 @@ end
 
 --- Schedule an update, so that several changes at a time cause only one.
 function M.later()
-  if not due then
-    due = true
+  if not is_due then
+    is_due = true
     vim.schedule(function()
-      due = false
+      is_due = false
       M.update()
     end)
   end

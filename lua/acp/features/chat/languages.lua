@@ -121,8 +121,8 @@ local function by_treesitter(lines, lang)
   for capture, node in query:iter_captures(tree:root(), text) do
     local name = query.captures[capture]
     if ids[capture] == nil then
-      local drawn = not PLAIN[name] and name:sub(1, 1) ~= '_'
-      ids[capture] = drawn and api.nvim_get_hl_id_by_name(('@%s.%s'):format(name, lang)) or false
+      local is_drawn = not PLAIN[name] and name:sub(1, 1) ~= '_'
+      ids[capture] = is_drawn and api.nvim_get_hl_id_by_name(('@%s.%s'):format(name, lang)) or false
     end
     if ids[capture] then span(found, lines, node, ids[capture]) end
     slices.check()

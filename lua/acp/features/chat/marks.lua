@@ -186,9 +186,9 @@ end
 ---@param decor {[1]: acp.Look[], [2]: integer[], [3]: any[]} list of looks; pairs of row and index
 --- of look; pairs of row and target
 function M.set(chat, first, decor)
-  local looks, looked, targets = decor[1], decor[2], decor[3]
-  for i = 1, #looked, 2 do
-    chat.looks[first + looked[i] + 1] = looks[looked[i + 1]]
+  local looks, indices, targets = decor[1], decor[2], decor[3]
+  for i = 1, #indices, 2 do
+    chat.looks[first + indices[i] + 1] = looks[indices[i + 1]]
   end
   for i = 1, #targets, 2 do
     chat.targets[first + targets[i] + 1] = targets[i + 1]

@@ -55,17 +55,17 @@ function M.request(id, params, context)
   elseif type(result) ~= 'function' then
     return answer(result, err)
   end
-  local replied = false
+  local is_answered = false
   local started, why = pcall(result, function(later, later_err)
-    if not replied then
-      replied = true
+    if not is_answered then
+      is_answered = true
       local args = answer(later, later_err)
       args.id = id
       require('acp.base.host').notify('extension_reply', args)
     end
   end)
   if not started then
-    replied = true
+    is_answered = true
     return refusal(why)
   end
   return { later = true }

@@ -26,7 +26,7 @@ local followed ---@type acp.Followed|nil
 local waiting ---@type acp.Location|nil last location, not shown yet
 local timer ---@type uv.uv_timer_t|nil
 local typed = false -- whether a key of the user is being processed
-local begun = false -- whether option `follow` has been applied
+local has_begun = false -- whether option `follow` has been applied
 
 -- The label ---------------------------------------------------------------------------------------
 
@@ -260,7 +260,7 @@ function M.stop()
 end
 
 ---@return string|nil why the window cannot follow
-local function is_unfit(win)
+local function obstacle(win)
   local messages = require('acp.base.messages')
   if vim.w[win].acp or vim.w[win].acp_review then
     return messages.follow_elsewhere
@@ -302,7 +302,7 @@ function M.toggle()
     end
     return
   end
-  local why = is_unfit(win)
+  local why = obstacle(win)
   if followed and (followed.win == win or why) then return resume(followed) end
   if why then
     require('acp.base.notify').error(why)
@@ -314,10 +314,10 @@ end
 --- Start to follow at the first prompt, for option `follow`: in the current window, or in the
 --- previous one if the current one cannot follow.
 function M.begin()
-  if begun or followed then return end
-  begun = true
+  if has_begun or followed then return end
+  has_begun = true
   local windows = vim.iter({ api.nvim_get_current_win(), require('acp.ui.win').previous() })
-  local win = windows:find(function(one) return not is_unfit(one) end)
+  local win = windows:find(function(one) return not obstacle(one) end)
   if win then start(win) end
 end
 

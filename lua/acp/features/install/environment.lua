@@ -12,7 +12,7 @@ local messages = dofile(base .. '/messages.lua')
 ---@field argv string[]
 ---@field env? table<string, string>
 
-local busy = false
+local is_running = false
 
 --- Return whether an interpreter works and is recent enough.
 local function usable(path)
@@ -118,13 +118,13 @@ end
 ---@param on_end? fun(problem: string|nil)
 function M.run(on_end)
   local notify = require('acp.base.notify')
-  if busy then
+  if is_running then
     notify.echo('info', messages.install_busy)
     return
   end
   local steps, problem = M.steps()
   local function done(why)
-    busy = false
+    is_running = false
     if why then
       notify.error(why)
     else
@@ -135,7 +135,7 @@ function M.run(on_end)
     if on_end then on_end(why) end
   end
   if problem then return done(messages.install_impossible:format(problem)) end
-  busy = true
+  is_running = true
   run_from(steps, 1, done)
 end
 

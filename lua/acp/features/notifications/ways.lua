@@ -27,6 +27,49 @@ local function call(way, event)
   end
 end
 
+--- Maximum number of cells of a notification.
+local MESSAGE_CELLS = 200
+
+--- Sequence of notifications by the name of a terminal.
+---@type table<string, '9'|'99'|'777'>
+local SEQUENCES = {
+  contour = '777',
+  foot = '777',
+  ghostty = '777',
+  iterm2 = '9',
+  kitty = '99',
+  konsole = '777',
+  rio = '777',
+  wezterm = '777',
+}
+
+---@type table<string, fun(title: string, body: string): string>
+local formats = {
+  ['9'] = function(title, body) return ('\27]9;%s: %s\27\\'):format(title, body) end,
+  ['99'] = function(title, body)
+    local head = ('\27]99;i=acp:d=0:p=title;%s\27\\'):format(title)
+    return head .. ('\27]99;i=acp:p=body;%s\27\\'):format(body)
+  end,
+  ['777'] = function(title, body) return ('\27]777;notify;%s;%s\27\\'):format(title, body) end,
+}
+
+--- Ring the bell of the terminal.
+local function ring_bell()
+  if require('acp.base.terminal').exists() then require('acp.base.compat').to_terminal('\7') end
+end
+
+--- Show a notification of the desktop, if the terminal can.
+---@param message string
+local function notify_desktop(message)
+  local notify = require('acp.base.notify')
+  local title = notify.one_line(vim.fs.basename(vim.fn.getcwd())):gsub(';', ',')
+  message = notify.cut(notify.one_line(message), MESSAGE_CELLS):gsub(';', ',')
+  require('acp.base.terminal').ask(function(terminal)
+    local sequence = terminal and SEQUENCES[terminal.name]
+    if terminal and sequence then terminal.send(formats[sequence](title, message)) end
+  end)
+end
+
 --- Notify the user in each way of the option.
 ---@param event acp.Notification
 ---@param shown? boolean whether Neovim has shown the message
@@ -35,9 +78,9 @@ function M.notify(event, shown)
     if type(way) == 'function' then
       call(way, vim.deepcopy(event))
     elseif way == 'bell' then
-      require('acp.features.notifications.terminal').bell()
+      ring_bell()
     elseif way == 'osc' then
-      require('acp.features.notifications.terminal').notify(event.message)
+      notify_desktop(event.message)
     elseif not shown then
       require('acp.base.notify').echo('info', event.message)
     end

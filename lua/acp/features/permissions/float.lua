@@ -38,9 +38,9 @@ local waiting = {} ---@type table<integer, integer> by session: questions withou
 local arrivals = 0
 local bufnr ---@type integer|nil
 local win ---@type integer|nil
-local dismissed = false
+local is_dismissed = false
 local closed_in ---@type integer|nil tab page in which it has just been closed
-local forced = false -- whether it is shown whatever it covers, since a question was not seen
+local is_forced = false -- whether it is shown whatever it covers, since a question was not seen
 local sorted_for ---@type integer|nil session whose cards come first
 -- Size that the cards need, and rows of the first card down to its options.
 ---@type table<string, integer>
@@ -216,8 +216,8 @@ local function placement()
   config.title = title()
   config.footer = footer(extent.rows - config.height, config.width)
   config.footer_pos = 'right'
-  config.zindex = forced and ABOVE_ALL or 45
-  config.hide = not inside and not forced and (elsewhere ~= nil or nowhere)
+  config.zindex = is_forced and ABOVE_ALL or 45
+  config.hide = not inside and not is_forced and (elsewhere ~= nil or nowhere)
   return config
 end
 
@@ -316,10 +316,10 @@ end
 local function draw()
   if #cards == 0 then
     close()
-    dismissed = false
+    is_dismissed = false
     return
   end
-  if dismissed then return end
+  if is_dismissed then return end
   local before, offset = cursor_in_card()
   extent.widest, extent.cut = widest(), nil
   local lines, spans = page()
@@ -383,7 +383,7 @@ local function adjust_size()
   if #cards == 0 then return end
   follow_cursor()
   local stale = is_visible() and extent.widest ~= widest()
-  if stale or not is_visible() and not dismissed then return redraw() end
+  if stale or not is_visible() and not is_dismissed then return redraw() end
   place()
   fit()
   paint()
@@ -393,7 +393,7 @@ end
 --- tab page does not count as closing the float, which then opens in the tab page entered next.
 local function dismiss()
   closed_in = vim.api.nvim_get_current_tabpage()
-  win, dismissed = nil, true
+  win, is_dismissed = nil, true
   vim.schedule(function() closed_in = nil end)
 end
 
@@ -402,7 +402,7 @@ local function on_window(args)
   if args.event == 'WinClosed' then
     if win and tonumber(args.match) == win then dismiss() end
   elseif args.event == 'TabEnter' and not M.is_current() then
-    dismissed = dismissed and not (closed_in and not vim.api.nvim_tabpage_is_valid(closed_in))
+    is_dismissed = is_dismissed and not (closed_in and not vim.api.nvim_tabpage_is_valid(closed_in))
     close()
     redraw()
   else
@@ -489,8 +489,8 @@ end
 --- Show the float, whatever it covers, until another question arrives. Close it first, because it
 --- may be in another tab page and Neovim 0.10 cannot raise a window.
 local function force()
-  dismissed = false
-  forced = require('acp.base.compat').raises_floats or not M.is_current()
+  is_dismissed = false
+  is_forced = require('acp.base.compat').raises_floats or not M.is_current()
   if not M.is_current() then close() end
   redraw()
 end
@@ -507,13 +507,13 @@ end
 --- been announced.
 ---@param list acp.Card[]
 ---@param order table<integer|string, integer> the cards before
----@param grown integer increase of the questions without a card
-local function count_new(list, order, grown)
+---@param increase integer increase of the questions without a card
+local function count_new(list, order, increase)
   local fresh = 0
   for _, card in ipairs(list) do
     fresh = fresh + (order[card.id] and 0 or 1)
   end
-  return math.max(fresh + grown, 0)
+  return math.max(fresh + increase, 0)
 end
 
 --- Set the pending questions of session `n`, oldest first.
@@ -525,8 +525,8 @@ function M.set(n, list, more)
   local arrived = count_new(list, order, (more or 0) - (waiting[n] or 0))
   waiting[n] = more ~= 0 and more or nil
   if #list == 0 and not next(order) then return end
-  dismissed = dismissed and arrived == 0
-  forced = forced and arrived == 0 and #list > 0
+  is_dismissed = is_dismissed and arrived == 0
+  is_forced = is_forced and arrived == 0 and #list > 0
   cards = vim.tbl_filter(function(card) return card.session ~= n end, cards)
   for _, sent in ipairs(list) do
     local is_new = not order[sent.id]
@@ -581,7 +581,7 @@ end
 ---@return boolean
 function M.enter()
   if #cards == 0 then return false end
-  dismissed = false
+  is_dismissed = false
   require('acp.ui.window').when_free(function()
     draw()
     vim.api.nvim_set_current_win(win --[[@as integer]])

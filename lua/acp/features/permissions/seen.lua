@@ -116,17 +116,17 @@ local function watch_screen()
 end
 
 local keys = vim.api.nvim_create_namespace('acp.seen')
-local watching = false
+local is_watching = false
 
 --- Measure how long questions are on the screen.
----@param how fun(): acp.OnScreen
----@param bring fun() shows hidden cards
+---@param read_screen fun(): acp.OnScreen
+---@param reveal fun() shows hidden cards
 ---@param adjust fun() places the float of questions again, because other floats have changed
-function M.watch(how, bring, adjust)
-  get_screen, show, place = how, bring, adjust
+function M.watch(read_screen, reveal, adjust)
+  get_screen, show, place = read_screen, reveal, adjust
   vim.schedule(update)
-  if watching then return end
-  watching = true
+  if is_watching then return end
+  is_watching = true
   watch_command_lines()
   watch_screen()
   vim.on_key(function(key, as_typed) typed = key == as_typed end, keys)
@@ -134,7 +134,7 @@ end
 
 --- Stop measuring when no question is pending.
 function M.rest()
-  get_screen, show, watching, typed = empty_state, nil, false, true
+  get_screen, show, is_watching, typed = empty_state, nil, false, true
   last, times = empty_state(), {}
   require('acp.base.autocmds').group('acp.seen')
   vim.on_key(nil, keys)
@@ -190,7 +190,7 @@ end
 
 --- Look at the screen again, because a window has drawn other cards.
 function M.on_drawn()
-  if not watching then return end
+  if not is_watching then return end
   update()
   place()
 end

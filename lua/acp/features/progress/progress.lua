@@ -26,12 +26,31 @@ local function state_to_show()
   return found
 end
 
----@type table<acp.Progress, fun(state: acp.Progress)>
+---@type table<string, fun(state: acp.Progress)> by way
 local show = {}
 
 function show.osc(state) require('acp.features.progress.terminal').show(state) end
 
-function show.message(state) require('acp.features.progress.message').show(state) end
+local id ---@type integer|string|nil of the progress message
+
+--- Show a message of Neovim (|progress-message|, 0.12).
+function show.message(state)
+  if vim.fn.has('nvim-0.12') == 0 then return end
+  local has_ended = state == 'none'
+  local messages = require('acp.base.messages')
+  local text = has_ended and messages.progress_ended
+    or state == 'waiting' and messages.progress_waiting
+    or messages.progress_working
+  local shown = vim.api.nvim_echo({ { text } }, false, {
+    kind = 'progress',
+    id = id,
+    source = 'acp.nvim',
+    title = 'acp',
+    status = has_ended and 'success' or 'running',
+    percent = has_ended and 100 or 0, -- required by Neovim's own listener
+  })
+  id = not has_ended and shown or nil
+end
 
 local last = {} ---@type table<string, acp.Progress> by way
 

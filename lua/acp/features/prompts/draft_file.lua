@@ -184,11 +184,11 @@ end
 ---@field age number seconds
 
 --- Return whether the Neovim that owns a file has exited.
----@param whose string owner
+---@param name string of its owner
 ---@param age number seconds
-local function is_gone(whose, age)
-  local pid, start, where = whose:match('^(%d+)%.(%d+)%.(.*)$')
-  if whose == own_name() then
+local function is_gone(name, age)
+  local pid, start, where = name:match('^(%d+)%.(%d+)%.(.*)$')
+  if name == own_name() then
     return false
   elseif where ~= machine then
     return age > ELSEWHERE_S
@@ -198,12 +198,12 @@ end
 
 ---@return acp.DraftName|nil
 local function parse(name, pattern)
-  local hash, whose = name:match(pattern)
+  local hash, name_of_owner = name:match(pattern)
   local stat = hash and uv.fs_stat(M.directory() .. '/' .. name)
   if not stat then return nil end
   local age = os.time() - stat.mtime.sec
-  local gone = is_gone(whose, age)
-  return { name = name, workspace = hash, owner = whose, gone = gone, age = age }
+  local gone = is_gone(name_of_owner, age)
+  return { name = name, workspace = hash, owner = name_of_owner, gone = gone, age = age }
 end
 
 --- List the directory: draft files, and all others.

@@ -23,7 +23,7 @@ local is_writing, is_due = false, false -- is_due: whether to write again after 
 local is_waiting = false -- whether the timer for the next write is running
 local is_retrying = false -- whether the timer for a retry is running
 local retry_ms = RETRY_MS
-local is_exiting = false -- whether Neovim is exiting, so that save_later changes are ignored
+local is_exiting = false -- whether Neovim is exiting, so that later changes are ignored
 local first_change, last_change = 0, 0
 local last_problem ---@type string|nil last problem that was shown
 
@@ -239,13 +239,13 @@ end
 local function by_use(found)
   local list = {}
   for i = #found, 1, -1 do
-    local kept = found[i]
-    table.sort(kept.drafts, function(a, b)
-      local first, second = a.n == kept.current, b.n == kept.current
+    local file = found[i]
+    table.sort(file.drafts, function(a, b)
+      local first, second = a.n == file.current, b.n == file.current
       if first ~= second then return first end
       return (a.n or 0) < (b.n or 0)
     end)
-    vim.list_extend(list, kept.drafts)
+    vim.list_extend(list, file.drafts)
   end
   return list
 end
@@ -270,13 +270,13 @@ end
 local function summary(back, old, waiting, remarks)
   if not back and old + waiting + remarks == 0 then return nil end
   local messages, parts = require('acp.base.messages'), {}
-  local function counted(count, one, many)
+  local function add_count(count, one, many)
     if count > 0 then parts[#parts + 1] = count == 1 and one or many:format(count) end
   end
   if back then parts[1] = messages.part_draft_back end
-  counted(old, messages.part_old_draft, messages.part_old_drafts)
-  counted(waiting, messages.part_prompt_left, messages.part_prompts_left)
-  counted(remarks, messages.part_comment_left, messages.part_comments_left)
+  add_count(old, messages.part_old_draft, messages.part_old_drafts)
+  add_count(waiting, messages.part_prompt_left, messages.part_prompts_left)
+  add_count(remarks, messages.part_comment_left, messages.part_comments_left)
   -- The first part begins the sentence.
   return (table.concat(parts, '; '):gsub('^%l', string.upper))
 end

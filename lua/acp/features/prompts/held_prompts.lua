@@ -105,10 +105,10 @@ end
 --- Drop all prompts. Return false if there are none.
 ---@return boolean
 function M.clear()
-  local any = #list > 0
+  local had_any = #list > 0
   list = {}
-  if any then report_change() end
-  return any
+  if had_any then report_change() end
+  return had_any
 end
 
 --- Send all prompts in a new session.

@@ -109,8 +109,8 @@ end
 local function follow(n, bufnr)
   local on, group = require('acp.base.autocmds').group('acp.queue.' .. bufnr)
   on('User', function()
-    local changed = not vim.deep_equal(shown[bufnr], queue_of(n))
-    if changed and not vim.bo[bufnr].modified then fill(n, bufnr) end
+    local has_changed = not vim.deep_equal(shown[bufnr], queue_of(n))
+    if has_changed and not vim.bo[bufnr].modified then fill(n, bufnr) end
   end, { pattern = 'AcpState' })
   on('BufWipeout', function()
     shown[bufnr] = nil

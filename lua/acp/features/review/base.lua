@@ -164,7 +164,7 @@ function M.ensure(n, file, filetype)
   bases[bufnr] = base
   watch(base)
   require('acp.ui.scratch').set_filetype(bufnr, filetype)
-  require('acp.ui.keymaps').attach('review', bufnr) -- after the keys base_of filetype plugins
+  require('acp.ui.keymaps').attach('review', bufnr) -- after the keys of filetype plugins
   return bufnr
 end
 

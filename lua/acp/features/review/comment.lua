@@ -100,11 +100,11 @@ function M.add_note(n, text) notes[#notes + 1] = { n = n, text = text } end
 function M.on_remarks_sent(n, ids)
   notes = vim.tbl_filter(function(note) return note.n ~= n end, notes)
   waiting = vim.tbl_filter(function(one)
-    local goes = vim.tbl_contains(ids, one.remark.id)
-    if goes and one.bufnr and api.nvim_buf_is_valid(one.bufnr) then
+    local is_sent = vim.tbl_contains(ids, one.remark.id)
+    if is_sent and one.bufnr and api.nvim_buf_is_valid(one.bufnr) then
       api.nvim_buf_del_extmark(one.bufnr, ns, one.mark)
     end
-    return not goes
+    return not is_sent
   end, waiting)
   require('acp.base.signals').emit('draft_goes')
 end

@@ -185,8 +185,8 @@ function M.compare(bufnr, before, hunks, hidden)
     local row = M.row(hunk, count)
     local old = by_row[row]
     local last = old and at[old.id][2]
-    local there = old and old.hidden == hidden and last == (end_row(hunk, count) or row)
-    if old and there and is_same(old.hunk, hunk) then
+    local is_there = old and old.hidden == hidden and last == (end_row(hunk, count) or row)
+    if old and is_there and is_same(old.hunk, hunk) then
       old.hunk, by_row[row] = hunk, nil
       result[i] = old
     else

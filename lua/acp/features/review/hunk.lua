@@ -44,10 +44,10 @@ end
 function M.visit(path, row)
   local position = package.loaded['acp.features.review.position']
   if position and position.visit(path, row) then return end
-  local barred = require('acp.buffers.nofollow').why_not_shown(path)
-  if barred then
+  local why_not = require('acp.buffers.nofollow').why_not_shown(path)
+  if why_not then
     local message = require('acp.base.messages').not_to_open
-    return require('acp.base.notify').echo('warn', message:format(vim.fs.basename(path), barred))
+    return require('acp.base.notify').echo('warn', message:format(vim.fs.basename(path), why_not))
   end
   edit(path)
   go(row)
@@ -137,9 +137,9 @@ end
 ---@param path? string nil if no hunk is left
 ---@param row? integer 0-based
 function M.go_to_next(path, row)
-  local there = api.nvim_get_mode().mode == 'n' and vim.deep_equal(decided_at, place())
+  local is_there = api.nvim_get_mode().mode == 'n' and vim.deep_equal(decided_at, place())
   decided_at = nil
-  if there and path then M.visit(path, row or 0) end
+  if is_there and path then M.visit(path, row or 0) end
 end
 
 return M

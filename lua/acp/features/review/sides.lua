@@ -91,8 +91,8 @@ end
 ---@return string title
 function M.right(file)
   if file.kind == 'deleted' then return page('deleted', file, {}), 'deleted by the agent' end
-  local barred = require('acp.buffers.nofollow').why_not_shown(file.path)
-  if barred then return page('gone', file, {}), barred end
+  local why_not = require('acp.buffers.nofollow').why_not_shown(file.path)
+  if why_not then return page('gone', file, {}), why_not end
   local bufnr = require('acp.buffers.loaded').buffer(file.path)
   if not bufnr then
     bufnr = require('acp.buffers.loaded').add(file.path)

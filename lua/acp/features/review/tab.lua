@@ -45,13 +45,13 @@ local unmarked ---@type integer|nil live buffer whose inline marks are hidden
 local function sync()
   local state = review
   local here = state and api.nvim_get_current_tabpage() == state.tab and state.shown or nil
-  local there = here and api.nvim_get_current_win() == state.live and here or nil
+  local current = here and api.nvim_get_current_win() == state.live and here or nil
   local keys, inline = require('acp.ui.keymaps'), require('acp.features.review.inline')
-  if keyed and keyed ~= there then keys.detach('review', keyed) end
-  if there and keyed ~= there then keys.attach_over('review', there) end
+  if keyed and keyed ~= current then keys.detach('review', keyed) end
+  if current and keyed ~= current then keys.attach_over('review', current) end
   if unmarked and unmarked ~= here then inline.hide(unmarked, false) end
   if here and unmarked ~= here then inline.hide(here, true) end
-  keyed, unmarked = there, here
+  keyed, unmarked = current, here
 end
 
 ---@param state acp.Review
@@ -188,8 +188,8 @@ end
 local function close_windows(state, keep)
   for _, win in pairs({ state.list, state.base, state.live }) do
     local valid = win ~= keep and api.nvim_win_is_valid(win)
-    local alone = #api.nvim_list_tabpages() == 1 and #api.nvim_tabpage_list_wins(0) == 1
-    if valid and not (alone and win == state.live) then require('acp.ui.window').close(win) end
+    local is_alone = #api.nvim_list_tabpages() == 1 and #api.nvim_tabpage_list_wins(0) == 1
+    if valid and not (is_alone and win == state.live) then require('acp.ui.window').close(win) end
   end
   plain_others(state)
 end

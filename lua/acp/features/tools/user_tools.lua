@@ -197,10 +197,10 @@ end
 ---@param encode fun(value: any): table
 ---@return acp.Reply
 local function reply_once(reply, encode)
-  local answered = false
+  local is_answered = false
   return function(value, err)
-    if answered then return end
-    answered = true
+    if is_answered then return end
+    is_answered = true
     if (value == nil or value == vim.NIL) and err ~= nil and err ~= vim.NIL then
       return reply(nil, message_of(err))
     end

@@ -95,8 +95,8 @@ function M.for_one(prefix, layout, width, leaving)
   local ended = vim.iter(windows):find(is_over)
   if ended then return nil, ended end
   for _, win in ipairs(is_tight and windows or {}) do
-    local alone = not has_composer(win, leaving)
-    if alone and api.nvim_win_get_height(win) > 2 * STACKED then return win end
+    local is_alone = not has_composer(win, leaving)
+    if is_alone and api.nvim_win_get_height(win) > 2 * STACKED then return win end
   end
   return nil, vim.iter(windows):find(function(win) return win ~= api.nvim_get_current_win() end)
 end

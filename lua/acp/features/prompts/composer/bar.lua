@@ -24,8 +24,8 @@ end
 ---@return boolean is_error
 local function condition(session, begun)
   if not session then return begun and 'starting' or 'new session', false end
-  local never = session.status == 'failed' or not session.id
-  if session.error and never then return session.error, true end
+  local is_not_open = session.status == 'failed' or not session.id
+  if session.error and is_not_open then return session.error, true end
   if session.status == 'starting' or session.status == 'closed' then
     return session.status, false
   end

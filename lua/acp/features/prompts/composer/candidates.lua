@@ -225,10 +225,10 @@ end
 ---@param fn fun()
 ---@return fun() cancel
 function M.when_known(base, n, fn)
-  local over = false
+  local is_over = false
   local function go()
-    if not over then fn() end
-    over = true
+    if not is_over then fn() end
+    is_over = true
   end
   if M.is_known(base, n) then
     go()
@@ -239,11 +239,11 @@ function M.when_known(base, n, fn)
       pattern = 'AcpState',
       callback = function()
         if M.is_known(base, n) then go() end
-        return over
+        return is_over
       end,
     })
   end
-  return function() over = true end
+  return function() is_over = true end
 end
 
 return M

@@ -7,7 +7,7 @@ local M = {}
 local TIMEOUT_MS = 10000
 local NULL = vim.fn.has('win32') == 1 and 'NUL' or '/dev/null'
 
-local folder ---@type string|nil in Neovim's empty_git_dir temporary directory
+local folder ---@type string|nil in Neovim's own temporary directory
 
 --- Return an empty git directory.
 local function empty_git_dir()

@@ -22,11 +22,11 @@ local function has_completion()
   local ok, native = pcall(function() return vim.o.autocomplete end)
   if ok and native then return true end
   for name, is_on in pairs(ENGINES) do
-    local tested, on = true, false
+    local has_run, on = true, false
     if package.loaded[name] then
-      tested, on = pcall(is_on)
+      has_run, on = pcall(is_on)
     end
-    if not tested or on then return true end
+    if not has_run or on then return true end
   end
   return false
 end

@@ -108,15 +108,15 @@ end
 ---@param wait fun(fn: fun())
 ---@param fn fun()
 local function at_most(limit_ms, wait, fn)
-  local over = false
+  local is_over = false
   local function go()
-    if not over then
-      over = true
+    if not is_over then
+      is_over = true
       fn()
     end
   end
   wait(go)
-  if not over then vim.defer_fn(go, limit_ms) end
+  if not is_over then vim.defer_fn(go, limit_ms) end
 end
 
 ---@alias acp.Respond fun(err?: lsp.ResponseError, result?: any)

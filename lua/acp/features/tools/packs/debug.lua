@@ -42,15 +42,15 @@ end
 ---@param work fun(ask: fun(session: table, command: string, arguments?: table): table): table
 local function with_debugger(work)
   return function(reply)
-    local over = false
+    local is_over = false
     local thread
     local function finish(...)
-      if over then return end
-      over = true
+      if is_over then return end
+      is_over = true
       reply(...)
     end
     local function step(...)
-      if over then return end
+      if is_over then return end
       local ok, result = coroutine.resume(thread, ...)
       if not ok then return finish(nil, result) end
       if coroutine.status(thread) == 'dead' then finish(result) end
@@ -69,7 +69,7 @@ local function with_debugger(work)
     thread = coroutine.create(function() return work(ask) end)
     vim.defer_fn(function() finish(nil, 'the debugger has not answered within 5 s') end, LIMIT_MS)
     step()
-    return function() over = true end
+    return function() is_over = true end
   end
 end
 

@@ -205,16 +205,16 @@ local function run_and_wait(reply, args, ctx)
     known[one.id] = nil
     adapters[one.adapter] = true
   end
-  local limit, over = results.limit(args), false
+  local limit, is_over = results.limit(args), false
   local function finish(none)
-    if over then return end
-    over = true
+    if is_over then return end
+    is_over = true
     reply(report(tests(ctx.cwd, at), limit, none))
   end
   local wanted = results.argument(args, 'wait_ms', 'number') or WAIT_MS
   nio.run(function() run_in_each(adapters, at, neotest.run.run) end, function(ok, err)
-    if not ok and not over then
-      over = true
+    if not ok and not is_over then
+      is_over = true
       return reply(nil, err)
     end
     finish('the run has ended without results: the output of neotest says more')
@@ -224,8 +224,8 @@ local function run_and_wait(reply, args, ctx)
     math.min(wanted, MAX_WAIT_MS)
   )
   return function()
-    if over then return end
-    over = true
+    if is_over then return end
+    is_over = true
     nio.run(function() run_in_each(adapters, at, neotest.run.stop) end)
   end
 end
