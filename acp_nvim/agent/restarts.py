@@ -24,7 +24,7 @@ continue, to limit the load on a server that ends each connection.
 
 
 class Restarts:
-    """Running restarts, at most one per agent. `stop` ends it."""
+    """Running restarts, at most one per agent. `stop` ends one."""
 
     def __init__(self, agents: Agents, served: Callable[[str], list[Conversation]]) -> None:
         """Set up. `served` returns the open sessions of an agent."""

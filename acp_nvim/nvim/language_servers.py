@@ -1,6 +1,6 @@
 """Language servers and loaded files of the user's Neovim, over the bridge.
 
-Implements the ports `LanguageServers` and `Documents` in Lua (`lua/acp/buffers/language/`).
+The ports `LanguageServers` and `Documents` are implemented in Lua (`lua/acp/buffers/language/`).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TALK_S: Final = 60
 BUSY_S: Final = 8
 QUEUED_S: Final = 1.0
-"""Time in seconds: a prompt that arrives sooner after a turn has waited in the queue."""
+"""Time in seconds. A prompt that arrives sooner after a turn has waited in the queue."""
 NAME: Final = "till.py"
 
 Outcome: TypeAlias = Literal["wait", "next", "again"]

@@ -108,9 +108,7 @@ def _number(value: int | UnsetType | None) -> int | None:
 class Access:
     """Questions about paths that are outside of the session, secret, or executed by other programs.
 
-    It has the files that the user allowed for a whole session.
-
-    Allowed files are stored by the resolved path at the time of the answer.
+    A file that the user allows for a whole session is stored by its resolved path at that time.
     """
 
     def __init__(self) -> None:

@@ -319,8 +319,8 @@ async def _answer(response: schema.TerminalOutputResponse) -> schema.TerminalOut
 def _is_shown_by(shown: RequestedCommand, requested: RequestedCommand, session: Session) -> bool:
     """Return whether a permission has shown this command to the user.
 
-    `shown` is the command of the permission. The wanted one may have nothing in addition that
-    changes its effect.
+    `shown` is the command of the permission. `requested` may add nothing to it that changes its
+    effect.
     """
     here = shown.cwd or session.cwd
     return (

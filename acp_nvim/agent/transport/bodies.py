@@ -31,16 +31,16 @@ class Body(NamedTuple):
 
 async def read(response: httpx.Response, limit: int) -> Body:
     """Return a body of at most ``limit`` bytes. Raise TransportError and httpx.HTTPError."""
-    pieces_held: list[bytes] = []
+    read_pieces: list[bytes] = []
     head, size = b"", 0
     async with aclosing(pieces(response)) as body:
         async for piece in body:
-            pieces_held.append(piece)
+            read_pieces.append(piece)
             head += piece[: HEAD - len(head)]
             size += len(piece)
             if size > limit:
                 return Body(head, is_whole=False)
-    return Body(b"".join(pieces_held), is_whole=True)
+    return Body(b"".join(read_pieces), is_whole=True)
 
 
 async def pieces(response: httpx.Response) -> AsyncGenerator[bytes]:

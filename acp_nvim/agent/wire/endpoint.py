@@ -236,24 +236,24 @@ class Endpoint:
 
     def _handle(self, events: list[Event]) -> bool:
         """Handle events in order. Return whether all were notifications."""
-        notify, byte_count = self._handler.on_notification, 0
+        notify, count = self._handler.on_notification, 0
         if self._translation.active:
             events = self._translation.events(events)
         for event in events:
             if self.closed is not None:
                 break
             if type(event) is Updates:
-                byte_count += 1
+                count += 1
                 self._run_guarded(self._handler.on_updates, event.messages, event.size)
             elif type(event) is Notification and event.method != CANCEL:
-                byte_count += 1
+                count += 1
                 try:
                     notify(event.method, event.params)
                 except Exception as error:
                     self._handler.on_error(error)
             else:
                 self._handle_rare(event)
-        return byte_count == len(events)
+        return count == len(events)
 
     def _handle_rare(self, event: Event) -> None:
         match event:

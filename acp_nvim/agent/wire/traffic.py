@@ -283,14 +283,14 @@ class _Cutter:
         return self._cut(data.split(b"\n"))
 
     def _cut(self, pieces: list[bytes]) -> bytes:
-        kept_frames = []
+        lines = []
         for number, piece in enumerate(pieces, 1):
             room = max(LINE_BYTES - self._open, 0)
             self._open += len(piece)
             if number < len(pieces):
                 mark = b"" if self._open <= LINE_BYTES else b" \xe2\x80\xa6[%d bytes]" % self._open
-                kept_frames.append(piece[:room] + mark)
+                lines.append(piece[:room] + mark)
                 self._open = 0
             else:
-                kept_frames.append(piece[:room])
-        return b"\n".join(kept_frames)
+                lines.append(piece[:room])
+        return b"\n".join(lines)

@@ -1,13 +1,65 @@
-"""Agents: state, options, restart, providers."""
+"""Agents: state, options, restart, providers.
+
+The observers publish the state of agents, fail the sessions of one that exits, and reconnect remote
+agents.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
-from acp_nvim.features.agents.agent_events import AgentEvents
+from acp_nvim.agent import agent_state
+from acp_nvim.agent.agents import Agents
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.restarts import Reconnects
+from acp_nvim.host.sessions import Sessions
+from acp_nvim.nvim.screen import Screen
 
 if TYPE_CHECKING:
     from acp_nvim.app import Host
+
+
+class AgentEvents:
+    """Observer of all connections of a host."""
+
+    def __init__(self, agents: Agents, sessions: Sessions, screen: Screen) -> None:
+        self._agents = agents
+        self._sessions = sessions
+        self._screen = screen
+        self._reconnects = Reconnects(agents, sessions.served)
+        self._greeted: WeakSet[Connection] = WeakSet()
+        self._awaited: WeakSet[Connection] = WeakSet()
+        """Connections that failed at the first attempt, which their sessions have reported."""
+
+    def on_changed(self, connection: Connection) -> None:
+        """Publish an agent's state, unless a newer process has replaced this one."""
+        if self._agents.connections.get(connection.name) is connection:
+            self._screen.state(["agents", connection.name], agent_state.snapshot(connection))
+        if connection.unreached_reason and connection.is_first and connection not in self._awaited:
+            self._awaited.add(connection)
+            for conversation in self._sessions.served(connection.name):
+                conversation.on_agent_unreached(connection.unreached_reason)
+        if connection.status == "ready" and connection not in self._greeted:
+            self._greeted.add(connection)
+            self._screen.event("AcpAgentReady", agent=connection.name)
+
+    def on_ended(self, connection: Connection) -> None:
+        """Fail the sessions of an agent that has exited or whose connection broke."""
+        for conversation in self._sessions.conversations.values():
+            conversation.on_agent_ended(connection)
+        self.on_changed(connection)
+        if connection.will_reconnect:
+            self._reconnects.reconnect(connection)
+            return
+        end = connection.exit
+        self._screen.event(
+            "AcpAgentExit",
+            agent=connection.name,
+            code=end.code if end else None,
+            signal=end.signal if end else None,
+            stderr="\n".join(connection.stderr(20)),
+        )
 
 
 def install(app: Host) -> None:

@@ -18,7 +18,7 @@ BETWEEN: Final = " · "
 
 
 class Span(msgspec.Struct, frozen=True):
-    """Rows that a write has changed, 0-based and half-open. No rows: it removed lines there."""
+    """Rows that a write has changed, 0-based and half-open. If empty, it removed lines there."""
 
     start: int
     end: int
@@ -35,12 +35,12 @@ class TitledText(msgspec.Struct, frozen=True):
     lines: tuple[str, ...]
     spans: tuple[Span, ...] = ()
 
-    def changed(self, lines: tuple[str, ...], title: str | None = None) -> TitledText:
+    def after_change(self, lines: tuple[str, ...], title: str | None = None) -> TitledText:
         """Return the text after a change. With a title, the change becomes a span of its own."""
         if lines == self.lines:
             return self
         hunks = diff(self.lines, lines)
-        spans = [_moved(span, hunks) for span in self.spans]
+        spans = [_move_span(span, hunks) for span in self.spans]
         if title is not None:
             spans += [Span(hunk.new_start, hunk.new_end, title) for hunk in hunks]
         return TitledText(lines, tuple(spans[-MAX_SPANS:]))
@@ -83,26 +83,26 @@ class HunkTitles:
         if known is None and title is None:
             return
         lines = () if before is None else rows(before)
-        known = (known or TitledText(lines)).changed(lines)
-        self._files[path] = known.changed(rows(agents), title or "").changed(rows(after))
+        known = (known or TitledText(lines)).after_change(lines)
+        self._files[path] = known.after_change(rows(agents), title or "").after_change(rows(after))
 
     def of(self, entry: Pending) -> Sequence[str]:
         """Return the titles of a file's pending hunks, or nothing if no hunk can have one."""
         known = self._files.get(entry.path)
         if known is None or entry.live is None:
             return ()
-        now = known.changed(rows(entry.live))
+        now = known.after_change(rows(entry.live))
         return [now.title(hunk) for hunk in entry.hunks]
 
 
-def _moved(span: Span, hunks: Sequence[Hunk]) -> Span:
+def _move_span(span: Span, hunks: Sequence[Hunk]) -> Span:
     """Return the span after changes by others."""
-    start = _row(span.start, hunks)
-    end = _row(span.end, [hunk for hunk in hunks if hunk.start < span.end])
+    start = _move_row(span.start, hunks)
+    end = _move_row(span.end, [hunk for hunk in hunks if hunk.start < span.end])
     return Span(start, max(start, end), span.title)
 
 
-def _row(row: int, hunks: Sequence[Hunk]) -> int:
+def _move_row(row: int, hunks: Sequence[Hunk]) -> int:
     """Return the new position of a row."""
     shift = 0
     for hunk in hunks:

@@ -1,14 +1,85 @@
-"""Prompts: sending, attachments, the queue."""
+"""Prompts: sending, attachments, the queue, and observers for the screen and for the files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from acp_nvim.agent.observers import TurnStart
+from acp_nvim.agent.prompts.comments import Comments
 from acp_nvim.features.prompts.sent import SentPrompts
-from acp_nvim.features.prompts.turns import PromptView, TurnFiles
+from acp_nvim.files.changes.turns import real_roots, roots_above
+from acp_nvim.files.workspace import Workspace
+from acp_nvim.nvim.buffers import NvimBuffers
+from acp_nvim.nvim.pace import Pace
+from acp_nvim.nvim.screen import Screen
+from acp_nvim.protocol.text import clean_text
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
     from acp_nvim.app import Host
+
+
+class PromptView(Struct, frozen=True, eq=False):
+    """Observer of all prompts that updates screen and composer."""
+
+    screen: Screen
+    pace: Pace
+    sent: SentPrompts
+    comments: Comments
+
+    def on_awaited(self, session: Session) -> None:
+        """Delay the next frame until the prompt is sent."""
+        self.pace.hold()
+
+    def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
+        """Add the user's comments, and show the prompt as running.
+
+        Neovim keeps a running prompt if the host ends.
+        """
+        self.pace.release()
+        self.sent.on_sent(prompt)
+        self.comments.join(prompt, session.n)
+        if prompt.text or not prompt.given:
+            op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
+            self.screen.push(*op, prompt.delivery)
+
+    def on_prompt_requeued(self, session: Session, prompt: Prompt) -> None:
+        """Note on disk that the prompt was not sent."""
+        self.sent.on_returned(prompt)
+
+    def on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
+        """Put the prompt back into its composer, with its attachments.
+
+        Sessions with a purpose have no composer.
+        """
+        self.sent.on_returned(prompt)
+        if session.purpose is None and (prompt.text or prompt.attachments):
+            self.screen.push("composer", session.n, prompt.text, prompt.files(), prompt.ranges())
+
+    async def on_turn_ended(self, session: Session) -> None:
+        """Stop showing a prompt as running."""
+        self.screen.push("under_way", session.n)
+
+
+class TurnFiles(Struct, frozen=True, eq=False):
+    """Observer of all turns that informs the workspace."""
+
+    workspace: Workspace[Session]
+    buffers: NvimBuffers
+
+    async def on_turn_starting(self, turn: TurnStart) -> None:
+        """Record the contents of the files, and the number of the prompt in its session."""
+        session, prompt = turn.session, turn.prompt
+        if not turn.is_at_agent:
+            roots = real_roots(session)
+            self.buffers.settle(session.n, [*roots, *roots_above(roots)])
+        turn.texts = await self.workspace.begin_turn(
+            session, prompt, clean_text(prompt.text), turn.texts, under_way=turn.is_at_agent
+        )
+        prompt.count_as(self.workspace.prompts.last(session))
 
 
 def install(app: Host) -> None:

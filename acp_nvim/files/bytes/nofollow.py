@@ -254,7 +254,7 @@ def rename(old: str, new: str) -> None:
 
 
 def symlink(path: str, target: bytes) -> None:
-    """Create a symbolic link, in place of a file or link if there is one. Raise OSError."""
+    """Create a symbolic link, or replace a file or link by it. Raise OSError."""
     with spot(path, create=True) as at:
         found = at.info()
         if found is not None and not stat.S_ISLNK(found.st_mode):

@@ -26,7 +26,7 @@ messages (1,024 bytes).
 """
 
 Ask = Callable[[S, Verb, Place, Why], Awaitable[bool]]
-"""Asks the user about a path and a reason; returns whether the agent may use the file."""
+"""Function that asks the user about a path, with a reason, and returns whether it is allowed."""
 
 
 class PathGuard(Generic[S]):

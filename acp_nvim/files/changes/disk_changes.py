@@ -30,11 +30,11 @@ from acp_nvim.files.bytes.file_format import (
     format_change,
     text_of,
 )
-from acp_nvim.files.bytes.known_files import compare_known, read_all, signatures_of
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.change_applier import EMPTY, ChangeApplier
 from acp_nvim.files.changes.folder_watch import FolderWatch
 from acp_nvim.files.changes.git_tree import HeadMove
+from acp_nvim.files.changes.known_files import compare_known, read_all, signatures_of
 from acp_nvim.files.changes.naming import Naming
 from acp_nvim.files.changes.outer_trees import OuterTrees
 from acp_nvim.files.changes.turn_start import TurnStart, TurnStarts, differing

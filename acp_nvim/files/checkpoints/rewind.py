@@ -32,7 +32,7 @@ ANSWERS: Final = (wording.OPTION_RESTORE_TOO, wording.OPTION_KEEP)
 MOST: Final = 2 * 1024 * 1024
 """Maximum number of bytes for a comparison by lines."""
 Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
-"""Asks a question with these answers; returns the index of the chosen one."""
+"""Function that asks a question with these answers, and returns the index of the chosen one."""
 Side = bytes | Text | None
 """A file at one time; None if there was none. A text is that of its buffer."""
 
