@@ -131,7 +131,7 @@ class Host:
         self.proposed = ProposedEdits(self.files, self.live, self.comments)
         self.workspace = self._workspace()
         self.observer = self._observer()
-        self.toolbox = Toolbox(self.observers.tools(), self.notices.on_error)
+        self.toolbox = Toolbox((), self.notices.on_error, late=self.observers.tool_lists)
         self.tools = self._tools()
         self.reaper = Reaper(agent)
         self.early_start = EarlyStart(agent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
@@ -17,7 +17,7 @@ from acp_nvim.nvim.pace import Pace
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.session import Session
-from acp_nvim.tools.server.tool import Tool
+from acp_nvim.tools.server.toolbox import ToolList
 
 Op: TypeAlias = list[Any]
 """Frame operation."""
@@ -37,8 +37,8 @@ class HostObservers(Struct, frozen=True, eq=False):
 
     Each returns the operations to append, and whether it has more for the next frame.
     """
-    tool_lists: list[Callable[[], Iterable[Tool[Any]]]] = field(default_factory=list)
-    """Functions that are called once, when an agent is first offered the editor's tools."""
+    tool_lists: list[ToolList] = field(default_factory=list)
+    """Lists of the editor's tools."""
     on_setup: list[Callable[[dict[str, Any]], None]] = field(default_factory=list)
     """The options are set. Called with the arguments of the verb `setup`."""
     hunk_titles: list[Callable[[Pending], Sequence[str]]] = field(default_factory=list)
@@ -83,11 +83,6 @@ class HostObservers(Struct, frozen=True, eq=False):
     def titles(self, entry: Pending) -> Sequence[str]:
         """Return a title for each hunk of a file, or nothing if no hunk has one."""
         return next(filter(None, (titles(entry) for titles in self.hunk_titles)), ())
-
-    def tools(self) -> Iterator[Tool[Any]]:
-        """Yield the tools of all lists."""
-        for tools in self.tool_lists:
-            yield from tools()
 
 
 class SessionEvents:

@@ -28,15 +28,14 @@ class SessionTools:
         self.changes = ListChanges()
 
     def has_any(self) -> bool:
-        return self._toolbox.has_any(self._enabled)
+        return bool(self._offered().names)
 
     def offer(self) -> None:
         """Register the tools in the session."""
-        self._session.offer_tools(self._offer)
+        self._session.offer_tools(self._offered)
 
-    def _offer(self) -> Offered:
-        tools = self.list_tools()
-        return Offered([it.name for it in tools], {it.name for it in tools if it.writes})
+    def _offered(self) -> Offered:
+        return self._toolbox.offered(self._enabled)
 
     def refresh(self) -> None:
         """Notify session and clients if a change of the toolbox changes this listing."""

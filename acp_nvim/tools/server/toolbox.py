@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import anyio
@@ -12,6 +12,7 @@ import msgspec
 from acp_nvim.files.bytes.refusals import Refusal, one_line
 from acp_nvim.protocol.text import clean, clean_text
 from acp_nvim.session.calls import own_tools
+from acp_nvim.session.calls.tool_use import Offered
 from acp_nvim.session.session import Session
 from acp_nvim.tools.server import arguments as tool_arguments
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
@@ -40,6 +41,14 @@ class UnknownTool(Exception):
     """Call of a tool that does not exist or is not enabled for the session."""
 
 
+class ToolList(msgspec.Struct, frozen=True):
+    """Tools that are imported when an agent lists or calls them."""
+
+    writes: Mapping[str, bool]
+    """Names of the tools in their order, and whether each changes files."""
+    load: Callable[[], Iterable[Tool[Any]]]
+
+
 class Toolbox:
     """Tools in the order of their listing. Each call ends, and is counted."""
 
@@ -48,13 +57,16 @@ class Toolbox:
         tools: Iterable[Tool[Any]],
         fault: Callable[[str, Exception], None],
         clock: Callable[[], float] = time.monotonic,
+        *,
+        late: Sequence[ToolList] = (),
     ) -> None:
-        """``tools`` is iterated once, on first use.
+        """``fault`` is called with the tool's name and an internal error.
 
-        ``fault`` is called with the tool's name and an internal error.
+        ``late`` are lists that are loaded on first use, before the other tools.
         """
-        self._unloaded: Iterable[Tool[Any]] | None = tools
-        self._tools: dict[str, Tool[Any]] = {}
+        self._late = late
+        self._is_loaded = False
+        self._tools = {tool.name: tool for tool in tools}
         self._fault = fault
         self._clock = clock
         self._running: dict[str, set[anyio.CancelScope]] = {}
@@ -69,13 +81,18 @@ class Toolbox:
 
     def load(self) -> None:
         """Load the tools unless they are loaded."""
-        if self._unloaded is not None:
-            unloaded, self._unloaded = self._unloaded, None
-            self._tools = {**{tool.name: tool for tool in unloaded}, **self._tools}
+        if not self._is_loaded:
+            self._is_loaded = True
+            late = {tool.name: tool for tools in self._late for tool in tools.load()}
+            self._tools = {**late, **self._tools}
 
-    def has_any(self, enabled: Enabled) -> bool:
-        """Return whether there are tools for a session with that option."""
-        return (enabled is True and self._unloaded is not None) or bool(self.list_tools(enabled))
+    def offered(self, enabled: Enabled) -> Offered:
+        """Return the names of the tools for a session with that option, without loading them."""
+        late = () if self._is_loaded else self._late
+        writes = {name: it for tools in late for name, it in tools.writes.items()}
+        writes |= {tool.name: tool.writes for tool in self._tools.values()}
+        names = [name for name in writes if enabled is True or (enabled and name in enabled)]
+        return Offered(names, {name for name in names if writes[name]})
 
     def list_tools(self, enabled: Enabled) -> list[Tool[Any]]:
         """Return the tools for a session with that option."""

@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from acp_nvim.agent.opening.session_params import tools_route
+from acp_nvim.features.tools import WRITES
 from acp_nvim.features.tools.tool_list import own_tools
 from acp_nvim.host.editor_tools import RELAY, EditorTools
 from acp_nvim.host.observers import HostObservers
@@ -27,7 +28,7 @@ from acp_nvim.tools.server import arguments
 from acp_nvim.tools.server.door import Door
 from acp_nvim.tools.server.over_acp import McpOverAcp
 from acp_nvim.tools.server.tool import Tool
-from acp_nvim.tools.server.toolbox import Toolbox
+from acp_nvim.tools.server.toolbox import Toolbox, ToolList
 from tests.support.fake_workspace import fake_workspace
 from tests.support.tool_door import ECHO
 from tests.support.waiting import eventually
@@ -52,24 +53,26 @@ async def tools_of(run: Path, patience_s: float) -> AsyncIterator[EditorTools]:
         group.cancel_scope.cancel()
 
 
-async def test_tools_are_loaded_when_their_names_are_needed(tmp_path: Path) -> None:
+def test_tools_are_loaded_when_an_agent_lists_them() -> None:
     loads: list[str] = []
 
     def loaded() -> Iterator[Tool[Any]]:
         loads.append("all")
         yield ECHO
 
-    toolbox = Toolbox(loaded(), no_fault)
+    toolbox = Toolbox((), no_fault, late=[ToolList({"echo": False}, loaded)])
     session = Session(1, "agent", "/")
     assert McpOverAcp(toolbox).admit(session, False) is None
     over_acp = McpOverAcp(toolbox)
     assert over_acp.admit(session, True) is not None
     toolbox.add(msgspec.structs.replace(ECHO, name="mine"))
     over_acp.refresh()
-    assert loads == []
     assert session.tools is not None
     assert session.tools.offered().names == ["echo", "mine"]
     assert McpOverAcp(toolbox).admit(session, ["other"]) is None
+    assert loads == []
+    assert [tool.name for tool in toolbox.list_tools(True)] == ["echo", "mine"]
+    assert [tool.name for tool in toolbox.list_tools(["echo"])] == ["echo"]
     assert loads == ["all"]
 
 
@@ -89,7 +92,7 @@ async def test_every_tool_is_described_and_can_be_called(tmp_path: Path) -> None
         )
         tools = own_tools(host, nobody)
     assert len(tools) > 10
-    assert len({tool.name for tool in tools}) == len(tools)
+    assert [(tool.name, tool.writes) for tool in tools] == list(WRITES.items())
     for tool in tools:
         assert tool.name.startswith("nvim_")
         assert len(tool.title.split()) <= 2
