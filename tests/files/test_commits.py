@@ -6,9 +6,11 @@ import os
 import time
 from pathlib import Path
 
+import anyio
 import pytest
 
 from acp_nvim.edits.text import parse
+from acp_nvim.files.changes.git_tree import HeadMove
 from acp_nvim.session.calls.tool_calls import ToolCall
 from tests.support.fake_workspace import fake_workspace
 from tests.support.git import git, repository
@@ -58,6 +60,51 @@ async def test_a_checkout_of_the_agents_commit_accepts_nothing(tmp_path: Path) -
             git(work, "switch", "-q", "side")
             assert await looked() == {"a.txt": "modified"}
             assert await looked() == {"a.txt": "modified"}
+
+
+async def test_commits_of_agent_and_user_are_told_apart(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        work = workspace.work
+        for name in ("a.txt", "b.txt"):
+            (work / name).write_text("one\ntwo\n")
+        repository(work)
+        await workspace.begin()
+        for name in ("a.txt", "b.txt"):
+            await workspace.write(work / name, "one\nTWO\n")
+        turn, call = workspace.core.tool_calls.turn(workspace.sessions[0]), ToolCall("c1")
+        assert turn is not None
+        workspace.core.tool_calls.on_unnamed(turn, [call])
+        git(work, "commit", "-qm", "the agent's", "a.txt")
+        call.status = "completed"
+        workspace.core.tool_calls.on_unnamed(turn, [call])
+        git(work, "commit", "-qm", "the user's", "b.txt")
+        await workspace.core.refresh(workspace.sessions)
+        assert workspace.pending() == {"a.txt": "modified"}
+
+
+async def test_only_one_check_for_commits_runs_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        (workspace.work / "a.txt").write_text("one\n")
+        repository(workspace.work)
+        snapshots = workspace.core.files.snapshots
+        running, most, ask = 0, 0, snapshots.head_moves
+
+        async def head_moves(root: str, known: str | None) -> tuple[str, list[HeadMove]]:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            found = await ask(root, known)
+            running -= 1
+            return found
+
+        await workspace.turn()
+        monkeypatch.setattr(snapshots, "head_moves", head_moves)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(workspace.core.refresh, workspace.sessions)
+        assert most == 1
 
 
 async def test_a_commit_counts_also_before_a_checkout(tmp_path: Path) -> None:

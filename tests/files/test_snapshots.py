@@ -290,33 +290,41 @@ async def test_a_directory_that_cannot_be_stored_has_a_reason(
     assert len(notices) == 1
 
 
-async def test_the_head_is_compared_only_when_it_moved(snapshots: Snapshots, work: Path) -> None:
+async def test_the_moves_of_head_have_their_contents(snapshots: Snapshots, work: Path) -> None:
     repository(work)
     await snapshots.scan([str(work)])
     path, other, gone = (str(work / name) for name in ("a.txt", "sub/c.txt", "b.txt"))
     untracked = str(work / "untracked.txt")
     paths = [path, other, gone, untracked]
-    first, _, texts = await snapshots.committed(str(work), paths, None)
-    assert texts == {}
+    first, moves = await snapshots.head_moves(str(work), None)
+    assert moves == []
     (work / "a.txt").write_text("A\n")
     (work / "b.txt").unlink()
     git(work, "commit", "-qam", "second")
-    second, at, texts = await snapshots.committed(str(work), paths, first)
-    assert second != first
-    assert abs(at - time.time_ns()) < 10 * 10**9
-    assert texts == {path: b"A\n", gone: None}  # the commit has only these files
-    assert await snapshots.committed(str(work), paths, second) == (second, 0, {})
-    assert (await snapshots.committed(str(work), paths, "1" * 40))[2] == {}
+    git(work, "switch", "-qc", "side")
+    head, moves = await snapshots.head_moves(str(work), first)
+    assert [(move.old, move.new, move.is_commit) for move in moves] == [
+        (first, head, True),
+        (head, head, False),
+    ]
+    assert abs(moves[-1].last - time.time_ns()) < 10 * 10**9
+    committed = await snapshots.committed(str(work), paths, first, head)
+    assert committed == {path: b"A\n", gone: None}  # the commit has only these files
+    assert await snapshots.head_moves(str(work), head) == (head, [])
+    (one,) = (await snapshots.head_moves(str(work), "1" * 40))[1]
+    assert one.is_commit
+    assert await snapshots.committed(str(work), paths, one.old, one.new) == {}
 
 
 async def test_the_first_commit(snapshots: Snapshots, work: Path) -> None:
     git(work, "init", "-q", "-b", "main")
     await snapshots.scan([str(work)])
     path = str(work / "a.txt")
-    assert await snapshots.committed(str(work), [path], None) == ("", 0, {})
+    assert await snapshots.head_moves(str(work), "") == ("", [])
     git(work, "add", "-A")
     git(work, "commit", "-qm", "first")
-    assert (await snapshots.committed(str(work), [path], ""))[2] == {path: b"a\n"}
+    head, (first,) = await snapshots.head_moves(str(work), "")
+    assert await snapshots.committed(str(work), [path], first.old, head) == {path: b"a\n"}
 
 
 def test_git_is_installed() -> None:

@@ -63,9 +63,9 @@ async def test_scans_and_checkpoints_run_nothing(
         ("b.txt", b"b\n"),
         ("new.txt", None),
     }
-    head, _, _ = await kept.committed(str(work), [], None)
-    assert head
-    await kept.committed(str(work), [str(work / "a.txt"), str(work / "lost.txt")], "")
+    head, moves = await kept.head_moves(str(work), "")
+    assert moves
+    await kept.committed(str(work), [str(work / "a.txt"), str(work / "lost.txt")], "", head)
     await kept.loose(roots, [str(work / "other.log")])
     plan = await checkpoints.plan(1, before, kept.trees(roots))
     assert {step.target.path: step.target.data for step in plan.steps} == {

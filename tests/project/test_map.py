@@ -15,6 +15,7 @@ import anyio
 import pytest
 
 from acp_nvim.files.journal import replica
+from tests.support.git import git, repository
 from tests.support.neovims import Neovims
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -173,12 +174,15 @@ async def test_locks_are_taken_in_the_order_of_their_page(
     workspace = await neovims.neovim("one")
     written, changed = workspace.work / "written.txt", workspace.work / "changed.txt"
     changed.write_text("one\n")
+    repository(workspace.work)
     await workspace.begin()
     await workspace.write(written, "one\n")
     changed.write_text("two\n")
     for turn in workspace.core.disk.turns:
         turn.scan.paths.add(str(changed))
     await workspace.end()
+    git(workspace.work, "commit", "-qam", "changed")
+    await workspace.core.refresh(workspace.sessions)
     await workspace.decide("reject")
     await workspace.restore(1)
     await workspace.exchange()

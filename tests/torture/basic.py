@@ -336,6 +336,7 @@ class History(Decisions):
         """Decide everything: accepted text must be the live text, rejected text the base."""
         if self.agent.working:
             self.end()
+        self.note("user saves all")
         self.editor.lua("vim.cmd('silent! wall')")
         self.follow_editor()
         verb = self.rng.choice(["accept", "reject"])

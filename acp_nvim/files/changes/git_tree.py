@@ -17,7 +17,7 @@ import msgspec
 MOVES: Final = 64 << 10
 """Bytes read from the end of a log of HEAD."""
 SECOND_NS: Final = 1_000_000_000
-_LINE: Final = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [-+]\d+(?:\t|$)")
+_LINE: Final = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [-+]\d+(?:\t(.*))?$")
 SHORT: Final = 10
 """Length of an abbreviated commit, the name of a detached HEAD."""
 
@@ -39,6 +39,8 @@ class HeadMove(msgspec.Struct, frozen=True):
     first: int
     last: int
     """The line was written between `first` and `last`, in nanoseconds."""
+    is_commit: bool
+    """Whether its command creates commits. Checkouts and resets create none."""
 
 
 class GitTrees:
@@ -147,8 +149,26 @@ def read_moves(log: Path, since: int) -> list[HeadMove]:
             last = first + SECOND_NS
         if last < since:
             break
-        found.append(HeadMove(parsed[1].decode(), parsed[2].decode(), first, last))
+        is_commit = not (parsed[4] or b"").startswith((b"checkout:", b"reset:"))
+        found.append(HeadMove(_commit(parsed[1]), _commit(parsed[2]), first, last, is_commit))
     return found[::-1]
+
+
+def moves_after(log: Path, commit: str) -> list[HeadMove] | None:
+    """Return the moves since HEAD was last at a commit (empty: at none yet), oldest first.
+
+    Return None if the log does not contain that. This call blocks.
+    """
+    moves = read_moves(log, 0)
+    for at in range(len(moves), 0, -1):
+        if moves[at - 1].new == commit:
+            return moves[at:]
+    return moves if moves and moves[0].old == commit else None
+
+
+def _commit(name: bytes) -> str:
+    """Return the name of a commit; empty for the one before the first."""
+    return name.decode() if name.strip(b"0") else ""
 
 
 def _git_folder(top: str) -> Path:

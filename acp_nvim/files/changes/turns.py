@@ -183,19 +183,25 @@ class Turn:
 
         Each may have started up to ``late`` before it was reported.
         """
-        return any(began - late <= at <= (end or at) for began, end in self.calls.values())
+        return self._had_call_between(at, at, late)
+
+    def _had_call_between(self, first: int, last: int, late: int) -> bool:
+        return any(
+            began - late <= last and (not ended or first <= ended)
+            for began, ended in self.calls.values()
+        )
 
     def may_have_run_git(self, first: int, last: int) -> bool:
         """Return whether its agent may have run git between these times, in nanoseconds."""
         return self.git.may_have_run(self.calls, first, last, HEARD_NS)
 
-    def may_have_committed(self, at: int, late: int) -> bool:
-        """Return whether its agent may have made a commit at that time, in nanoseconds.
+    def may_have_committed(self, first: int, last: int, late: int) -> bool:
+        """Return whether its agent may have made a commit between these times, in nanoseconds.
 
         A script may run git too, so each tool call counts. It may have started up to ``late``
         before it was reported.
         """
-        return self.had_call(at, late) or self.may_have_run_git(at, at)
+        return self._had_call_between(first, last, late) or self.may_have_run_git(first, last)
 
 
 class Turns:
@@ -284,12 +290,14 @@ class Turns:
         """Record that an agent of the previous host may have worked until then, in nanoseconds."""
         self._cut_until = until
 
-    def may_have_committed(self, at: int, late: int) -> bool:
-        """Return whether an agent may have made a commit at that time (ns), perhaps before a crash.
+    def may_have_committed(self, first: int, last: int, late: int) -> bool:
+        """Return whether an agent may have made a commit between these times, in nanoseconds.
 
-        A tool call may have started up to ``late`` before it was reported.
+        It may have been made before a crash. A tool call may have started up to ``late`` before it
+        was reported.
         """
-        return at <= self._cut_until or any(turn.may_have_committed(at, late) for turn in self)
+        is_cut = first <= self._cut_until
+        return is_cut or any(turn.may_have_committed(first, last, late) for turn in self)
 
     @property
     def is_working(self) -> bool:

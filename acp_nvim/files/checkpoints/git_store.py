@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from acp_nvim.files.bytes.disk import changed_at
-from acp_nvim.files.changes.git_tree import MOVES, SECOND_NS, HeadMove, read_moves
+from acp_nvim.files.changes.git_tree import SECOND_NS, HeadMove, moves_after, read_moves
 from acp_nvim.files.checkpoints import left_out, plain_tree, private_git
 from acp_nvim.files.checkpoints.left_out import LeftOut, Marks
 from acp_nvim.files.checkpoints.private_git import ANY, GitError, PrivateGit
@@ -238,31 +238,19 @@ class GitStore:
             return ""
         return private_git.head(self._git.repository, os.environ)
 
-    def moved_at(self) -> int:
-        """Return when HEAD was last moved, in nanoseconds; 0 without a log."""
-        try:
-            return os.stat(self._git.repository.moves).st_mtime_ns  # noqa: PTH116
-        except OSError:
-            return 0
+    def moves_since(self, commit: str) -> list[HeadMove]:
+        """Return the moves of HEAD since it was last at a commit, oldest first.
 
-    def has_committed(self, since: str) -> bool:
-        """Return whether HEAD has moved from the commit ``since`` by commands that create commits.
-
-        Checkouts and resets create none. Also true without a log.
+        If the log of HEAD does not contain that, return one move at the time of its last change.
         """
-        try:
-            with open(self._git.repository.moves, "rb") as log:  # noqa: PTH123
-                log.seek(max(os.fstat(log.fileno()).st_size - MOVES, 0))
-                lines = log.read().splitlines()
-        except OSError:
-            return True
-        for line in reversed(lines):
-            commits, _, act = line.partition(b"\t")
-            if since and commits.split(b" ", 2)[1:2] == [since.encode()]:
-                return False
-            if not act.startswith((b"checkout:", b"reset:")):
-                return True
-        return True
+        head, log = self.head(), Path(self._git.repository.moves)
+        if not head:
+            return []
+        found = moves_after(log, commit)
+        if found is None and head != commit:
+            at = changed_at(str(log))
+            return [HeadMove(commit, head, at, at, is_commit=True)]
+        return found or []
 
     def git_contents(
         self, paths: Sequence[str], since: int, by_agent: Callable[[HeadMove], bool]

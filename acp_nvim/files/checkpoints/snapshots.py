@@ -278,26 +278,23 @@ class Snapshots:
             return UNKNOWN_CONTENT
         return found.get(path, UNKNOWN_CONTENT)
 
-    async def committed(
-        self, root: str, paths: Sequence[str], known: str | None
-    ) -> tuple[str, int, dict[str, bytes | None]]:
-        """Return HEAD's commit, the time of its move (ns, 0: not known), and contents it changed.
-
-        The contents are given only if HEAD differs from ``known`` by more than checkouts.
-        """
+    async def head_moves(self, root: str, known: str | None) -> tuple[str, list[HeadMove]]:
+        """Return the commit of HEAD, and its moves since the commit ``known`` (None: no moves)."""
         store = self._stores.get(root)
         if store is None:
-            return "", 0, {}
+            return "", []
 
-        def ask() -> tuple[str, int, dict[str, bytes | None]]:
-            head = store.head()
-            if not head or known is None or known == head or not paths:
-                return head, 0, {}
-            if not store.has_committed(known):
-                return head, 0, {}
-            return head, store.moved_at(), store.committed(paths, known)
+        def ask() -> tuple[str, list[HeadMove]]:
+            moves = [] if known is None else store.moves_since(known)
+            return moves[-1].new if moves else store.head(), moves
 
         return await to_thread.run_sync(ask)
+
+    async def committed(
+        self, root: str, paths: Sequence[str], old: str, new: str
+    ) -> dict[str, bytes | None]:
+        """Return the contents of these files that differ between two commits, from the new one."""
+        return await to_thread.run_sync(self._stores[root].committed, paths, old, new)
 
     async def git_contents(
         self, roots: Iterable[str], paths: Iterable[str], since: int, by_agent: ByAgent

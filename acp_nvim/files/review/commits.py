@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Final
 
 import anyio
@@ -11,6 +12,7 @@ import msgspec
 
 from acp_nvim.edits.pending import Pending
 from acp_nvim.files.bytes.file_format import BinaryError, format_change, text_of
+from acp_nvim.files.changes.git_tree import HeadMove
 from acp_nvim.files.checkpoints.store import StoreError
 from acp_nvim.files.files import Files
 from acp_nvim.files.review.live_texts import LiveTexts
@@ -28,37 +30,50 @@ class Commits:
         self._snapshots = files.snapshots
         self.heads: dict[str, str] = {}
         """Commits at the last check, by real path."""
+        self._lock = anyio.Lock()
+        """Held during a check. A check that ends late must not bring back an earlier commit."""
 
     async def check(self, roots: Iterable[str]) -> None:
         """Accept the pending hunks that the user has committed since the last check.
 
         ``roots`` are directories (real paths).
         """
-        roots = self._snapshots.within(roots)
-        pending = self._snapshots.by_root(roots, [e.path for e in self._files.ledger.files()])[0]
-        for root in roots:
-            paths, known = pending.get(root, []), self.heads.get(root)
-            try:
-                head, at, texts = await self._snapshots.committed(root, paths, known)
-            except StoreError:
-                continue  # an unborn or broken HEAD has committed nothing
-            self.heads[root] = head or known or ""
-            if texts and await self._is_by_agent(at):
-                continue
-            for path, data in texts.items():
-                async with self._live.hold(path):
-                    await self._live.sync(path)
-                    self._on_commit(path, data)
+        async with self._lock:
+            for root in self._snapshots.within(roots):
+                await self._check_root(root)
 
-    async def _is_by_agent(self, at: int) -> bool:
-        """Return whether an agent may have made the commit of that time, in nanoseconds.
+    async def _check_root(self, root: str) -> None:
+        known, pending = self.heads.get(root), [it.path for it in self._files.ledger.files()]
+        paths = self._snapshots.by_root([root], pending)[0].get(root, [])
+        try:
+            head, moves = await self._snapshots.head_moves(root, known)
+            runs = await self._users_commits(moves) if paths else []
+            found = [await self._snapshots.committed(root, paths, *run) for run in runs]
+        except StoreError:
+            return  # an unborn or broken HEAD has committed nothing
+        self.heads[root] = head or known or ""
+        for path, data in (item for texts in found for item in texts.items()):
+            async with self._live.hold(path):
+                await self._live.sync(path)
+                self._on_commit(path, data)
 
-        Wait for the message of its tool call if that may be under way.
+    async def _users_commits(self, moves: Sequence[HeadMove]) -> list[tuple[str, str]]:
+        """Return the commits before and after each run of the user's moves that made commits.
+
+        Wait for the message of an agent's tool call if that may be under way.
         """
-        turns, age = self._files.turns, time.time_ns() - at
-        if turns.is_working and 0 <= age < HEARD_NS:
+        age = time.time_ns() - moves[-1].last if moves else HEARD_NS
+        if self._files.turns.is_working and 0 <= age < HEARD_NS:
             await anyio.sleep((HEARD_NS - age) / 1e9)
-        return turns.may_have_committed(at, HEARD_NS)
+        runs = [(by_agent, list(run)) for by_agent, run in groupby(moves, self._is_by_agent)]
+        return [
+            (run[0].old, run[-1].new)
+            for by_agent, run in runs
+            if not by_agent and any(move.is_commit for move in run)
+        ]
+
+    def _is_by_agent(self, move: HeadMove) -> bool:
+        return self._files.turns.may_have_committed(move.first, move.last, HEARD_NS)
 
     def _on_commit(self, path: str, data: bytes | None) -> None:
         live = self._files.buffers.get(path)
