@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.ledger import Ledger
@@ -20,6 +21,9 @@ from acp_nvim.files.ports import AgentSession, Authorship, Buffers, FileOptions,
 from acp_nvim.files.review.pending_view import PendingView
 from acp_nvim.files.review.user_edits import UserEdits
 from acp_nvim.tasks import Trigger
+
+if TYPE_CHECKING:
+    from acp_nvim.edits.titles import TitledText
 
 OnWritten = Callable[[AgentSession, str, Text | None, Text, Text], None]
 
@@ -41,6 +45,8 @@ class Files:
         self.tracked = TrackedFiles()
         self.ledger = Ledger()
         """Undecided changes of agents, by real path."""
+        self.titles: dict[str, TitledText] = {}
+        """Titles of agents' changes, by real path."""
         self.bases = AgentBases()
         self.trees = GitTrees()
         self.turns = Turns(buffers.announce)

@@ -116,6 +116,7 @@ def test_the_page_on_the_journal_lists_all_kinds_of_values() -> None:
     known = (replica.META, replica.SESSION, replica.FILE, replica.REJECT, replica.CHECKPOINT)
     assert told == {
         *known,
+        replica.TITLES,
         replica.UNDO,
         replica.HEAD,
         replica.TREE,

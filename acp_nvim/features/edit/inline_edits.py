@@ -110,7 +110,7 @@ class InlineEdits:
         self._edits: dict[int, InlineEdit] = {}
         self._ended: list[Conversation] = []
         """Sessions of edits that are over, to be closed."""
-        self._titles = HunkTitles()
+        self._titles = HunkTitles(host.files.titles)
         host.observers.hunk_titles.append(self._titles.of)
         host.observers.on_frame.append(self._on_frame)
         host.files.authors.on_written.append(self._on_write)

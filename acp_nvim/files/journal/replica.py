@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -29,11 +29,16 @@ from acp_nvim.files.checkpoints.store import MAX_AGE_S
 from acp_nvim.files.journal.journal import JournalFile, News
 from acp_nvim.files.ports import SessionInfo
 
+if TYPE_CHECKING:
+    from acp_nvim.edits.titles import TitledText
+
 VERSION: Final = 1
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Maximum size of a rewritten journal, in bytes. Beyond it, the oldest checkpoints are left out."""
 
 META, SESSION, FILE, REJECT = "meta", "session", "file", "reject"
+TITLES = "titles"
+"""Kind of the titles of a file's changes by inline edits."""
 CHECKPOINT, UNDO, HEAD, TREE = "checkpoint", "undo", "head", "tree"
 WRITES = "writes"
 """Kind of the number of a process's last note (`write_notes.py`) that the values cover."""
@@ -42,7 +47,7 @@ BUFFER = "buffer"
 Neovim uses them.
 """
 
-ALONG: Final = (SESSION, HEAD, TREE, WRITES, BUFFER)
+ALONG: Final = (SESSION, TITLES, HEAD, TREE, WRITES, BUFFER)
 """Kinds that do not cause a write by themselves, since two Neovims may disagree about them for a
 while.
 """
@@ -118,6 +123,14 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True):
     """Name of a text; empty if there is no conflict."""
     rights: Rights | None
     displaced: Special | None = None
+
+
+class TitlesRecord(msgspec.Struct, frozen=True, array_like=True):
+    """Record of a `TitledText`."""
+
+    text: bytes
+    """Name of the text."""
+    spans: list[tuple[int, int, str]]
 
 
 class NewerVersionError(Exception):
@@ -211,6 +224,9 @@ class Replica:
         if kind == BUFFER:
             entries = reader.value(kind, at, list[serialize.Entry | None])
             return None if entries is None else self._buffer(entries)
+        if kind == TITLES:
+            titled = reader.value(kind, at, TitlesRecord)
+            return None if titled is None else self._titles(titled)
         plain = {SESSION: SessionInfo, HEAD: str, TREE: Mark, WRITES: int}.get(kind)
         return None if plain is None else reader.value(kind, at, plain)
 
@@ -219,6 +235,12 @@ class Replica:
             return serialize.pending(self._reader, self._sessions, entry) if entry else None
 
         return BufferValue(*map(one, entries))
+
+    def _titles(self, record: TitlesRecord) -> TitledText:
+        from acp_nvim.edits.titles import Span, TitledText
+
+        text = self._reader.text(record.text)
+        return TitledText(text.lines if text else (), tuple(Span(*it) for it in record.spans))
 
     def _file(self, path: str, found: FileRecord | None) -> FileValue | None:
         if found is None:
@@ -320,6 +342,9 @@ class Replica:
             made = serialize.reject(writer, self._sessions, value)
         elif kind in (CHECKPOINT, UNDO):
             made = snapshots.record(writer, self._sessions, value)
+        elif kind == TITLES:
+            text = writer.text(name, Text(value.lines) if value.lines else None)
+            made = TitlesRecord(text, [(it.start, it.end, it.title) for it in value.spans])
         elif kind == BUFFER:
             made = [it and serialize.entry(writer, self._sessions, it) for it in value]
         writer.set(kind, to_bytes(name), made)

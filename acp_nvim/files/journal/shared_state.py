@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from copy import copy
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,7 @@ from acp_nvim.files.journal.replica import (
     NOTHING,
     REJECT,
     SESSION,
+    TITLES,
     TREE,
     UNDO,
     WRITES,
@@ -40,6 +41,9 @@ from acp_nvim.files.journal.replica import (
 from acp_nvim.files.journal.session_keys import SessionKeys
 from acp_nvim.files.ports import SessionInfo
 from acp_nvim.files.review.commits import Commits
+
+if TYPE_CHECKING:
+    from acp_nvim.edits.titles import TitledText
 
 MOVING: Final = 3
 """Number of a session's latest checkpoints that may still change."""
@@ -116,6 +120,8 @@ class SharedState:
                 value = self._value(path, edits.get(path, FileEdits()))
                 if value != NOTHING:
                     values[FILE, path] = value
+        titles = self._files.titles.items()
+        values |= {(TITLES, it): titled for it, titled in titles if (FILE, it) in values}
         for path in ledger.disk_entries:
             if self.home(path) == root:
                 values[BUFFER, self._own(path)] = BufferValue(
@@ -214,16 +220,14 @@ class SharedState:
         value = replica.value(key)
         if kind == FILE:
             self._take_file(replica, name, value or NOTHING)
+        elif kind == TITLES:
+            self._take_titles(name, value)
         elif kind == REJECT:
             self._take_reject(name, value)
         elif kind in (CHECKPOINT, UNDO):
             self._take_checkpoint(kind, name, value, replica.own.get(key))
-        elif kind == SESSION and value is not None:
-            self._keys.learn(name, value)
-        elif kind == HEAD and value is not None:
-            self._commits.heads.setdefault(name, value)
-        elif kind == TREE and value is not None:
-            self._files.trees.known.setdefault(name, value)
+        elif value is not None:
+            self._take_plain(kind, name, value)
         replica.record(key, value)
         if value is None:
             replica.own.pop(key, None)
@@ -231,6 +235,15 @@ class SharedState:
             replica.own[key] = _copy(value)
         elif kind not in (FILE, WRITES) and (kind != BUFFER or name.startswith(self._own())):
             replica.own[key] = value
+
+    def _take_plain(self, kind: str, name: str, value: Any) -> None:
+        """Take over a value that this process does not change."""
+        if kind == SESSION:
+            self._keys.learn(name, value)
+        elif kind == HEAD:
+            self._commits.heads.setdefault(name, value)
+        elif kind == TREE:
+            self._files.trees.known.setdefault(name, value)
 
     def restore_buffers(self, replica: Replica) -> list[str]:
         """Continue with the edits that the last host of this Neovim had in unsaved buffers.
@@ -282,6 +295,12 @@ class SharedState:
         self._files.ledger.replace_file(path, value.edits)
         if value.formats != self.file_value(path).formats:
             self._files.tracked[path].apply(Received(*value.formats))
+
+    def _take_titles(self, path: str, titled: TitledText | None) -> None:
+        if titled is None:
+            self._files.titles.pop(path, None)
+        else:
+            self._files.titles[path] = titled
 
     def _take_reject(self, name: str, level: list[Reject] | None) -> None:
         ledger = self._files.ledger

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.features.edit.hunk_titles import HunkTitles
+from tests.support.neovims import Neovims
 
 
 class Writer(msgspec.Struct):
@@ -22,7 +25,7 @@ class File:
     def __init__(self, *lines: str) -> None:
         self.text = Text(lines)
         self.ledger = Ledger()
-        self.titles = HunkTitles()
+        self.titles = HunkTitles({})
 
     def write(self, session: int, *lines: str) -> None:
         text = Text(lines)
@@ -89,3 +92,28 @@ def test_a_file_without_inline_edits_has_no_titles() -> None:
     file = File("a", "b")
     file.write(1, "a", "B")
     assert file.titles.of(file.entry()) == ()
+
+
+async def test_titles_outlive_the_host(tmp_path: Path) -> None:
+    started = Neovims(tmp_path)
+    try:
+        first = await started.neovim("first")
+        path = first.work / "a.txt"
+        path.write_text("a\nb\nc\n")
+        titles = HunkTitles(first.core.files.titles)
+        first.core.files.authors.on_written.append(titles.on_write)
+        titles.begin(first.sessions[0].n, "capitals, \udce4")
+        await first.write(path, "a\nB\nc\n")
+        await first.exchange()
+        started.kill(first)
+        second = await started.neovim("second", agents=0)
+        [entry] = second.core.files.ledger.files()
+        titles = HunkTitles(second.core.files.titles)
+        assert titles.of(entry) == ["capitals, ?"]
+        await second.decide("accept")
+        await second.exchange()
+        started.kill(second)
+        third = await started.neovim("third", agents=0)
+        assert not third.core.files.titles
+    finally:
+        started.kill_all()
