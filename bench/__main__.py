@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, history, memory, single, streaming
+from bench import calls, completion, history, memory, single, streaming
 from bench.results import Figure, table, write
 from bench.sides import ROOT, nvim_version
 
@@ -28,6 +28,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
     "calls": calls.calls,
     "many": calls.many,
     "overhead": calls.overhead,
+    "completion": completion.completion,
     "cold": single.cold,
     "imports": single.imports,
     "warm": single.warm,
