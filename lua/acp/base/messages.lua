@@ -27,7 +27,7 @@ return {
   choose_prompt = 'Prompt',
   no_conflicts = 'No conflict markers here',
   prompt_unseen = 'A question shows its text before it is sent',
-  prompt_function = 'Its text is written when you send it',
+  prompt_function = 'A function writes its text',
   prompt_declined = 'Not sent: the prompt %s of the project',
   prompt_failed = "Prompt '%s': %s",
   prompt_result = "Prompt '%s' should return a text or { text = …, preset = … }",

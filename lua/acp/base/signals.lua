@@ -31,6 +31,7 @@
 ---   prompt_wanted (text, opts)               send a prompt
 ---   prompt_written (n, text)                 the user has sent the text of composer n
 ---   prompts_wanted ()                        return the prompts that a composer can insert
+---   prompt_text_wanted (name, done)          call `done` with the text of such a prompt
 ---   lines_chosen (bufnr, first, last)        return a range for `prompt_wanted`; it follows edits
 ---   prompt_context (text)                    return arguments of the verb `prompt` for a text
 ---   prompt_typed (n)                         `:AcpPrompt` has sent a prompt to session n

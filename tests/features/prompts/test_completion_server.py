@@ -42,6 +42,7 @@ def front(edit: Start) -> Editor:
 def open_composer(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.wait(LISTED)
+    front.wait("#vim.lsp.get_clients({ name = 'acp' }) == 1")
 
 
 def items(front: Editor, typed: str) -> list[dict[str, Any]]:
@@ -106,6 +107,15 @@ def test_files_in_use_come_first_and_ignored_ones_only_if_open(front: Editor) ->
     assert labels[:3] == ["@b/unsaved.py", "@b/used.py", "@cache/open"]
     rest = ["@b/old.py", "@.gitignore", "@a.py", "@b/", "@z.py"]
     assert [label for label in labels[3:] if "{" not in label] == rest
+    front.lua(
+        "for _, text in ipairs({ ... }) do"
+        " require('acp.features.prompts.earlier_prompts').add(text) end",
+        "look at @b/old.py:3-4, and @z.py",
+        "no @nowhere.py",
+        "again @b/old.py.",
+    )
+    labels = [item["label"] for item in items(front, "@")]
+    assert labels[:5] == ["@b/unsaved.py", "@b/old.py", "@b/used.py", "@cache/open", "@z.py"]
     assert [item["label"] for item in items(front, "@us")] == ["@b/used.py", "@b/unsaved.py"]
 
 

@@ -277,21 +277,36 @@ def test_the_answer_to_conflicts_is_pending(editor: Editor) -> None:
 def test_a_prompt_completes_in_the_composer(editor: Editor) -> None:
     agent = editor.agent("hello")
     editor.setup({"prompts": {"two": "First {line}\nsecond", "other": "Other"}})
+    editor.lua(FUNCTIONS, editor.options)
     editor.write(".acp/prompts/twofold.md", "Unseen\n")
-    editor.open(editor.write("a.txt", "the line\n"))
+    editor.open(editor.write("a.txt", "the line\n" + CONFLICT))
     editor.cmd("AcpPrompt")
-    editor.keys("Please #two<C-x><C-o>")
+    editor.keys("<Esc><C-w>k")
+    editor.wait("vim.bo.filetype == 'acpchat'")
+    editor.keys("i")  # now the previous window is the chat
+    editor.keys("#tw<C-x><C-o>")
     words = editor.wait(
         "local items = vim.fn.complete_info().items"
         " return #items > 0 and vim.tbl_map(function(it) return it.word end, items)"
     )
-    assert words == ["#two"]
-    editor.keys(" and more")
+    assert words == ["#twice", "#two"]
+    editor.keys("<C-y> ")
+    editor.wait(f"{LINES}[1] == 'Look at a.txt '")
+    editor.errors_expected = True
+    editor.keys("#broken<C-x><C-o> ")
+    editor.wait_screen("Prompt 'broken'")
+    editor.keys("<C-u>#conflicts<C-x><C-o> ")
+    editor.wait(f"{LINES}[1]:find('^Resolve the merge conflicts')")
+    assert "Conflict 1 of 1, lines 3 to 7 of a.txt:" in "\n".join(editor.lua(f"return {LINES}"))
+    editor.keys("<Esc>:%d _<CR>iPlease #two<C-x><C-o> and more")
     text = ["Please First {line}", "second and more"]
-    editor.wait("vim.deep_equal(vim.api.nvim_buf_get_lines(0, 0, -1, false), ...)", text)
+    editor.wait(f"vim.deep_equal({LINES}, ...)", text)
     editor.keys("<C-s>")
     assert texts(agent).startswith("\n".join(text))
     assert "the line" in texts(agent)
+
+
+LINES = "vim.api.nvim_buf_get_lines(0, 0, -1, false)"
 
 
 def test_a_sign_that_is_no_prompt_stays(editor: Editor) -> None:

@@ -105,6 +105,20 @@ function M.all(text, cwd)
   return found
 end
 
+--- Return the names that a text mentions, as paths up to the first blank, without the lines. It is
+--- not checked whether there are such files.
+---@param text string
+---@return string[]
+function M.names(text)
+  local found = {}
+  local masked = (' ' .. text):gsub('\\[%p%s]', '\0\0')
+  for first, last in masked:gmatch('%s()@[^%s{]%S*()') do
+    local name = paths_of.unquoted(text:sub(first, last - 2))
+    found[#found + 1] = name:gsub('[.,:;!?)%]]+$', ''):gsub(':%d+%-?%d*$', '')
+  end
+  return found
+end
+
 --- Return the mention at a column of a line, if it names a file or a directory.
 ---@param col integer 1-based
 ---@return acp.Mention|nil

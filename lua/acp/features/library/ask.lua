@@ -20,8 +20,7 @@ local function fail(message, ...) require('acp.base.notify').error(message:forma
 ---@param range { bufnr: integer, first: integer, last: integer }|nil
 ---@return acp.PromptContext
 local function context(range)
-  local places, win = require('acp.base.places'), vim.api.nvim_get_current_win()
-  if vim.w[win].acp then win = require('acp.ui.win').previous() or win end
+  local places, win = require('acp.base.places'), require('acp.ui.win').work()
   local bufnr = range and range.bufnr or vim.api.nvim_win_get_buf(win)
   local lines = range and places.range(bufnr, range.first, range.last)
   return {
@@ -52,12 +51,14 @@ local function send(prompt, text, preset, lines)
   })
 end
 
---- Call a function of the user, and send its result.
+--- Call a function of the user, and pass on the text that it returns.
 ---@param prompt acp.Prompt
 ---@param ctx acp.PromptContext
-local function from_function(prompt, ctx, lines)
+---@param done fun(text: string, preset?: string)
+local function from_function(prompt, ctx, done)
   local messages = require('acp.base.messages')
-  local ok, made = pcall(prompt.make, ctx)
+  local win = require('acp.ui.win').work()
+  local ok, made = pcall(vim.api.nvim_win_call, win, function() return prompt.make(ctx) end)
   if not ok then return fail(messages.prompt_failed, prompt.name, tostring(made)) end
   if made == nil then return end
   local text = type(made) == 'table' and made.text or made
@@ -65,7 +66,30 @@ local function from_function(prompt, ctx, lines)
   if type(text) ~= 'string' or not text:match('%S') then
     return fail(messages.prompt_result, prompt.name)
   end
-  send(prompt, text, preset, lines)
+  done(text, preset)
+end
+
+--- Write the text of a prompt, unless it is a function that returns none. Without lines, it
+--- contains variables in their place.
+---@param prompt acp.Prompt
+---@param ctx acp.PromptContext
+---@param done fun(text: string, preset?: string)
+local function write(prompt, ctx, done)
+  if prompt.make then
+    from_function(prompt, ctx, done)
+  elseif prompt.module then
+    require('acp.features.library.' .. prompt.module)(prompt, ctx, done)
+  else
+    done(ctx.range and prompt.text or prompts.whole(prompt), prompt.preset)
+  end
+end
+
+--- Write the text of a prompt for a composer.
+---@param name string
+---@param done fun(text: string)
+function M.write(name, done)
+  local prompt = prompts.all()[name]
+  if prompt then write(prompt, context(nil), done) end
 end
 
 --- Send a prompt of the project once the user has agreed to it.
@@ -96,15 +120,10 @@ function M.send(name, range)
   local ctx = context(range)
   local lines = range
     and require('acp.base.signals').emit('lines_chosen', range.bufnr, range.first, range.last)
-  if prompt.make then
-    from_function(prompt, ctx, lines)
-  elseif prompt.module then
-    local write = require('acp.features.library.' .. prompt.module)
-    write(prompt, ctx, function(text) send(prompt, text, nil, lines) end)
-  elseif prompt.file then
+  if prompt.file then
     if require('acp.base.places').place() then from_project(prompt, ctx.cwd, lines) end
   else
-    send(prompt, range and prompt.text or prompts.whole(prompt), prompt.preset, lines)
+    write(prompt, ctx, function(text, preset) send(prompt, text, preset, lines) end)
   end
 end
 

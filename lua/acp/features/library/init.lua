@@ -2,5 +2,8 @@
 ---@type acp.Feature
 return {
   subcommands = { ask = { 'a prompt of the library', 'Talk', 4 } },
-  signals = { prompts_wanted = { 'prompts', 'insertable' } },
+  signals = {
+    prompts_wanted = { 'prompts', 'insertable' },
+    prompt_text_wanted = { 'ask', 'write' },
+  },
 }

@@ -132,16 +132,17 @@ function M.whole(prompt)
   return prompt.about and prompt.text .. '\n\n' .. prompt.about or prompt.text
 end
 
---- Return the prompts whose text can be put into a composer. Those of the project are among them
---- only after the user has agreed to them.
+--- Return the prompts that can be put into a composer, with the texts of their previews. Those of
+--- the project are among them only after the user has agreed to them.
 ---@return { name: string, text: string }[]
 function M.insertable()
   local all, found = M.all(), {}
   for _, name in ipairs(require('acp.base.sorted_keys')(all)) do
     local prompt = all[name]
-    local is_ready = prompt.text and not prompt.module
-    if is_ready and (not prompt.file or M.is_trusted(prompt)) then
-      found[#found + 1] = { name = name, text = M.whole(prompt) }
+    if not prompt.file or M.is_trusted(prompt) then
+      local text = prompt.text and M.whole(prompt)
+      found[#found + 1] =
+        { name = name, text = text or require('acp.base.messages').prompt_function }
     end
   end
   return found

@@ -64,7 +64,7 @@ function M.session_commands(n)
   return session and session.commands or {}
 end
 
---- Return the prompts that can be inserted, by name.
+--- Return the prompts that can be inserted, with the texts of their previews.
 ---@return table<string, string> text by name
 function M.prompt_texts()
   local found = {}

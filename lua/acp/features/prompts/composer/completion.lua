@@ -2,6 +2,7 @@
 local M = {}
 
 local candidates = require('acp.features.prompts.composer.candidates')
+local ns = vim.api.nvim_create_namespace('acp.prompt_names')
 
 --- Return the word at the cursor that can be completed.
 ---@return 'command'|'mention'|'prompt'|nil kind
@@ -13,20 +14,55 @@ local function word()
   return kind, kind and line:sub(col + 1) or ''
 end
 
---- Put the text of a prompt in place of its name before the cursor.
----@param name string|nil word with its `#`
----@return string|nil text
-function M.replace_name(name)
-  local text = name and candidates.prompt_texts()[name:match('^#(.+)$')]
+--- Put a text in place of a word. The cursor goes from the end of the word to that of the text.
+---@param row integer 0-based
+---@param col integer start of the word
+---@param typed string
+---@param text string
+local function replace(bufnr, row, col, typed, text)
+  local lines, stop = vim.split(text, '\n', { plain = true }), col + #typed
+  local is_here = vim.api.nvim_get_current_buf() == bufnr
   local at = vim.api.nvim_win_get_cursor(0)
+  vim.api.nvim_buf_set_text(bufnr, row, col, row, stop, lines)
+  if is_here and at[1] == row + 1 and at[2] == stop then
+    local last = #lines[#lines] + (#lines == 1 and col or 0)
+    vim.api.nvim_win_set_cursor(0, { row + #lines, last })
+  end
+end
+
+--- Return the position of a mark, 0-based, if its text still is the word.
+---@param typed string
+---@return integer|nil row
+---@return integer col
+local function marked(bufnr, mark, typed)
+  local at = vim.api.nvim_buf_get_extmark_by_id(bufnr, ns, mark, { details = true })
+  if not at[1] then return nil, -1 end
+  local row, col, to = at[1], at[2], at[3]
+  local text = vim.api.nvim_buf_get_text(bufnr, row, col, to.end_row, to.end_col, {})
+  return table.concat(text, '\n') == typed and row or nil, col
+end
+
+--- Put the text of a prompt in place of its name before the cursor, when it is written. If the user
+--- has changed the name meanwhile, nothing is put in.
+---@param typed string|nil name with its `#`
+---@param done fun(text: string) called after it was put in
+function M.replace_name(typed, done)
+  local name = typed and typed:match('^#(.+)$')
+  local bufnr, at = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)
   local before = vim.api.nvim_get_current_line():sub(1, at[2])
-  if not text or not vim.endswith(before, name) then return nil end
-  local lines = vim.split(text, '\n', { plain = true })
-  local row, col = at[1] - 1, at[2] - #name
-  vim.api.nvim_buf_set_text(0, row, col, row, at[2], lines)
-  local last = #lines[#lines] + (#lines == 1 and col or 0)
-  vim.api.nvim_win_set_cursor(0, { row + #lines, last })
-  return text
+  if not name or not vim.endswith(before, typed) or not candidates.prompt_texts()[name] then
+    return
+  end
+  local opts = { end_col = at[2], right_gravity = true, end_right_gravity = false }
+  local mark = vim.api.nvim_buf_set_extmark(bufnr, ns, at[1] - 1, at[2] - #typed, opts)
+  require('acp.base.signals').emit('prompt_text_wanted', name, function(text)
+    if not vim.api.nvim_buf_is_loaded(bufnr) then return end
+    local row, col = marked(bufnr, mark, typed)
+    vim.api.nvim_buf_del_extmark(bufnr, ns, mark)
+    if not row then return end
+    replace(bufnr, row, col, typed, text)
+    done(text)
+  end)
 end
 
 --- Insert the rest of an accepted item of the language server. Neovim 0.11 inserts only the text up

@@ -132,27 +132,66 @@ local function buffers()
   return found
 end
 
---- Return the files that the user works with, most important first: unsaved, open, used in earlier
---- Neovims (|v:oldfiles|).
+--- Get the prompts of earlier Neovims, for the next list.
+local load_prompts = require('acp.base.once')(function()
+  require('acp.features.prompts.earlier_prompts').when_whole(function() end)
+end)
+
+local mentioned = {} ---@type table<string, string[]> names in a prompt, by its text
+
+--- Return the names that each earlier prompt mentions, the newest prompt first.
+---@return string[][]
+local function earlier_mentions()
+  local found, texts = {}, {}
+  if require('acp.base.state').get().host == 'running' then load_prompts() end
+  for _, prompt in ipairs(require('acp.features.prompts.earlier_prompts').list()) do
+    local text = prompt.text
+    texts[text] = mentioned[text] or require('acp.base.text.mentions').names(text)
+    found[#found + 1] = texts[text]
+  end
+  mentioned = texts
+  return found
+end
+
+--- Return the files that the user works with: those with unsaved changes, then those that were used
+--- often or lately. The n-th last use counts 1/n, among open files and |v:oldfiles|, and among the
+--- mentions in earlier prompts.
 ---@param list acp.FileList
 ---@return string[] paths relative to `cwd`
 local function recent(list, cwd)
-  local paths, seen = {}, {}
+  local paths, score = {}, {} ---@type string[], table<string, number>
   local root = cwd:gsub('/$', '') .. '/'
-  local function add(path, is_open)
-    local name = vim.startswith(path, root) and path:sub(#root + 1) or ''
-    if name == '' or seen[name] then return end
+  local function add(name, points, is_open)
     -- An open file may be ignored by git, or newer than the list.
-    if not list.known[name] and not (is_open and vim.uv.fs_stat(path)) then return end
-    seen[name] = true
-    paths[#paths + 1] = name
+    local is_there = list.known[name] or is_open and vim.uv.fs_stat(root .. name)
+    if name == '' or not (score[name] or is_there) then return end
+    if not score[name] then paths[#paths + 1] = name end
+    score[name] = (score[name] or 0) + points
   end
-  for _, buffer in ipairs(buffers()) do
-    add(require('acp.base.places').path(buffer.bufnr), true)
+  local function below(path) return vim.startswith(path, root) and path:sub(#root + 1) or '' end
+  local open = buffers()
+  for i, buffer in ipairs(open) do
+    local is_unsaved = buffer.changed == 1
+    local name = below(require('acp.base.places').path(buffer.bufnr))
+    add(name, is_unsaved and math.huge or 1 / i, true)
   end
-  for _, path in ipairs(vim.v.oldfiles) do
-    add(path, false)
+  for i, path in ipairs(vim.v.oldfiles) do
+    local name = below(path)
+    if not score[name] then add(name, 1 / (#open + i), false) end
   end
+  for i, names in ipairs(earlier_mentions()) do
+    for _, name in ipairs(names) do
+      add(name, 1 / i, false)
+    end
+  end
+  local place = {} ---@type table<string, integer> position without the scores
+  for i, name in ipairs(paths) do
+    place[name] = i
+  end
+  table.sort(paths, function(one, other)
+    if score[one] ~= score[other] then return score[one] > score[other] end
+    return place[one] < place[other]
+  end)
   return paths
 end
 

@@ -55,6 +55,18 @@ local function on_typed(n)
   if not has_completion() then completion.when_known(n, show) end
 end
 
+--- Attach the language server to a composer. If Neovim's client is not loaded, which takes some
+--- 30 ms, do it when the window is drawn. The source of nvim-cmp looks for servers only when Insert
+--- mode begins.
+---@param insert fun(name: string)
+local function attach(bufnr, insert)
+  local function now() require('acp.features.prompts.composer.server').attach(bufnr, insert) end
+  if package.loaded['vim.lsp.client'] or package.loaded['cmp_nvim_lsp'] then return now() end
+  vim.defer_fn(function()
+    if vim.api.nvim_buf_is_loaded(bufnr) then now() end
+  end, 0)
+end
+
 --- Watch the completions in a composer, and attach the language server.
 ---@param n integer
 ---@param bufnr integer
@@ -62,8 +74,7 @@ end
 ---@param on_prompt fun(text: string) called after the text of a library prompt was put in
 function M.watch(n, bufnr, on, on_prompt)
   local function insert(name)
-    local text = vim.api.nvim_get_current_buf() == bufnr and completion.replace_name(name)
-    if text then on_prompt(text) end
+    if vim.api.nvim_get_current_buf() == bufnr then completion.replace_name(name, on_prompt) end
   end
   local here = { buffer = bufnr }
   on('TextChangedI', function() on_typed(n) end, here)
@@ -73,11 +84,7 @@ function M.watch(n, bufnr, on, on_prompt)
     insert(completed.word)
   end, here)
   on('CompleteChanged', function() completion.preview(vim.v.event.completed_item) end, here)
-  on(
-    { 'BufWinEnter', 'InsertEnter' },
-    function() require('acp.features.prompts.composer.server').attach(bufnr, insert) end,
-    here
-  )
+  on({ 'BufWinEnter', 'InsertEnter' }, function() attach(bufnr, insert) end, here)
 end
 
 --- End a completion before its text is taken out of a composer. Otherwise blink.cmp takes the empty

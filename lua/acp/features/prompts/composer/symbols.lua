@@ -142,7 +142,7 @@ end
 ---@param query string
 ---@param done fun() called once both are known; at once if they are known already
 function M.look(query, done)
-  local win = require('acp.features.prompts.composer.variables').work_window()
+  local win = require('acp.ui.win').work()
   local bufnr = api.nvim_win_get_buf(win)
   local path = require('acp.base.places').path(bufnr)
   if path == '' then return done() end

@@ -9,18 +9,6 @@ local M = {}
 
 local values = require('acp.features.prompts.composer.values')
 
---- Return the window that the user works in: the current one, or the previous one if the current
---- one is an acp window.
----@return integer winid
-function M.work_window()
-  local win = vim.api.nvim_get_current_win()
-  if vim.w[win].acp then
-    local last = require('acp.ui.win').previous()
-    win = last and not vim.w[last].acp and last or win
-  end
-  return win
-end
-
 --- Return the names of all variables, sorted.
 ---@return string[]
 function M.names() return require('acp.base.sorted_keys')(values.about) end
@@ -70,7 +58,7 @@ function M.used(text)
   local found, seen = {}, {}
   local win ---@type integer|nil
   for _, names in ipairs(references(text)) do
-    win = win or M.work_window()
+    win = win or require('acp.ui.win').work()
     local variable = first(names, win)
     if variable and not seen[variable.name] then
       seen[variable.name] = true
@@ -83,7 +71,7 @@ end
 --- Return the files whose text a variable contains, '' for a buffer without a file.
 ---@param name string
 ---@return string[] paths
-function M.files(name) return values.files(name, M.work_window()) end
+function M.files(name) return values.files(name, require('acp.ui.win').work()) end
 
 ---@class acp.VariableCompletion
 ---@field name string
@@ -113,6 +101,6 @@ end
 ---@param name string
 ---@return string
 ---@return boolean from_host
-function M.value(name) return values.value(name, M.work_window()) end
+function M.value(name) return values.value(name, require('acp.ui.win').work()) end
 
 return M
