@@ -67,8 +67,11 @@ local function text(n, begun, attached, width)
   local name = session and session.agent or require('acp.base.valid_names').agent()
   local words, is_error = condition(session, begun)
   words = words and notify.one_line(words)
-  local parts = { 'Message ' .. require('acp.ui.activity').agent(name), session_label(n) }
-  local left = table.concat(parts, ' · ')
+  local agent, label = require('acp.ui.activity').agent(name), session_label(n)
+  local left = table.concat({ agent, label }, ' · ')
+  local long = 'Message ' .. left
+  local room = width - 2 - (words and text_width(words) + 3 or 0)
+  if is_error or text_width(long) <= room then left = long end
   local whole = words and left .. ' · ' .. words or left
   local names = names_that_fit(attached, width - text_width(whole) - 5)
   local used = text_width(whole) + (names ~= '' and text_width(names) + 3 or 0)
