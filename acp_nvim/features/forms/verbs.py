@@ -8,6 +8,7 @@ from typing import Any
 from acp_nvim import wording
 from acp_nvim.app import Host
 from acp_nvim.features.forms import ReviewedForms
+from acp_nvim.host.questions import pending_question
 from acp_nvim.protocol import schema
 from acp_nvim.render import in_full
 from acp_nvim.render.calls.tools import entry_of
@@ -19,7 +20,7 @@ from acp_nvim.verbs import Args, verb
 @verb("answer_form")
 def answer(host: Host, args: Args) -> None:
     """Answer an elicitation (accept, decline, cancel), or open its form."""
-    decision, choice = _pending(host, args), str(args["choice"])
+    decision, choice = pending_question(host, args), str(args["choice"])
     if decision is None:
         return
     match choice:
@@ -66,18 +67,10 @@ def _summary(problems: list[forms.Problem]) -> str:
     return wording.AND_MORE.format(first=first, count=more) if more else first
 
 
-def _pending(host: Host, args: Args) -> Decision | None:
-    """Return a pending decision by its id, or say that it is over."""
-    found = host.decision(str(args.get("id")))
-    if found is None:
-        host.echo("warn", wording.QUESTION_OVER)
-    return found
-
-
 @verb("open_decision")
 def open_decision(host: Host, args: Args) -> None:
     """Open the form of a card (`<CR>`), or show any other question in full."""
-    decision = _pending(host, args)
+    decision = pending_question(host, args)
     if decision is None:
         return
     if decision.option("open"):
@@ -116,7 +109,7 @@ def _heading_lines(form: schema.ElicitationSchema) -> list[str]:
 @verb("form_write")
 def form_write(host: Host, args: Args) -> None:
     """Check the values of a form. If they are valid, show them for confirmation."""
-    decision = _pending(host, args)
+    decision = pending_question(host, args)
     if decision is None:
         return
     form = forms.fields(decision.request.requested_schema)
@@ -137,7 +130,7 @@ def form_write(host: Host, args: Args) -> None:
 @verb("form_send")
 def form_send(host: Host, args: Args) -> None:
     """Send exactly the values that the user reviewed."""
-    decision = _pending(host, args)
+    decision = pending_question(host, args)
     values = host.part(ReviewedForms).pop(str(args.get("id")), None)
     if decision is not None and values is not None:
         decision.resolve(Outcome("accept", content=values))

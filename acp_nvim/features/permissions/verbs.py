@@ -7,6 +7,7 @@ from pathlib import Path
 from acp_nvim import wording
 from acp_nvim.agent.serving.proposed_edits import has_edits, marks, table
 from acp_nvim.app import Host
+from acp_nvim.host.questions import pending_question
 from acp_nvim.session.questions.decisions import CANCELLED, CHOICE, Decision, Option, Outcome
 from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
@@ -33,23 +34,15 @@ def answer(host: Host, args: Args) -> None:
 @verb("choose")
 def choose(host: Host, args: Args) -> None:
     """Answer the question that the user has seen (`id`) with an option of its card."""
-    decision = asked_decision(host, args)
+    decision = pending_question(host, args)
     if decision is not None:
         _choose(host, decision, str(args["option"]), args)
-
-
-def asked_decision(host: Host, args: Args) -> Decision | None:
-    """Return the question that the user has seen (`id`), or say that it is over."""
-    decision = host.decision(str(args["id"]))
-    if decision is None:
-        host.echo("warn", wording.QUESTION_OVER)
-    return decision
 
 
 @verb("bring")
 def bring(host: Host, args: Args) -> None:
     """Show the card of a waiting question after a key was pressed on its line in the chat."""
-    decision = asked_decision(host, args)
+    decision = pending_question(host, args)
     session = None if decision is None else _session_of(host, decision)
     if decision is not None and session is not None:
         if session.decisions.show(decision):
@@ -153,7 +146,7 @@ def deny(host: Host, args: Args) -> None:
 
 
 def _decide(host: Host, args: Args, kind: str) -> None:
-    decision = asked_decision(host, args)
+    decision = pending_question(host, args)
     if decision is None:
         return
     if args.get("option"):

@@ -1,0 +1,16 @@
+"""Questions that verbs are about."""
+
+from __future__ import annotations
+
+from acp_nvim import wording
+from acp_nvim.app import Host
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.verbs import Args
+
+
+def pending_question(host: Host, args: Args) -> Decision | None:
+    """Return the pending question with the id of a verb, or say that it is over."""
+    found = host.decision(str(args.get("id")))
+    if found is None:
+        host.echo("warn", wording.QUESTION_OVER)
+    return found
