@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +24,22 @@ def work(tmp_path: Path) -> Path:
 
 def opened(work: Path) -> GitStore:
     return GitStore(str(work), work.parent / "home")
+
+
+def test_a_first_scan_starts_few_programs(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them delays the first prompt in a directory."""
+    started: list[str] = []
+
+    class Counted(subprocess.Popen[bytes]):
+        def __init__(self, args: list[str], **options: Any) -> None:
+            started.append(next(it for it in args[1:] if not it.startswith("-") and "=" not in it))
+            super().__init__(args, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", Counted)
+    store = opened(work)
+    assert store.scan().read == [str(work / "a.txt")]
+    assert store.folders() == [str(work)]
+    assert started == ["config", "ls-files", "update-index", "write-tree"]
 
 
 def test_no_file_is_created_in_the_directory(work: Path) -> None:

@@ -15,17 +15,19 @@ from __future__ import annotations
 import os
 import re
 import stat
-import struct
-import tempfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Final
 
 from acp_nvim.files.bytes.disk import changed_at
-from acp_nvim.files.changes.git_tree import SECOND_NS, HeadMove, moves_after, read_moves
+from acp_nvim.files.changes.git_tree import (
+    SECOND_NS,
+    HeadMove,
+    moves_after,
+    read_moves,
+)
 from acp_nvim.files.checkpoints import left_out, plain_tree, private_git
 from acp_nvim.files.checkpoints.left_out import LeftOut, Marks
 from acp_nvim.files.checkpoints.private_git import ANY, GitError, PrivateGit
@@ -72,12 +74,8 @@ class GitStore:
         """
         self._most_new = most_new
         self._root = os.path.realpath(root)
-        try:
-            repository = private_git.find(self._root, os.environ)
-        except GitError:
-            if most_new is not None:
-                raise
-            repository = private_git.placeholder_repository(self._root, os.environ)
+        find = private_git.find_or_placeholder if most_new is None else private_git.find
+        repository = find(self._root, os.environ)
         self._is_plain = repository.is_alone
         self._top = repository.top
         self._resting: dict[str, plain_tree.Signature] | None = None
@@ -97,8 +95,8 @@ class GitStore:
         self._closed: frozenset[str] = frozenset()
         """Directories that git could not read."""
         self._nested: list[str] = []
-        self._links: set[str] | None = None
-        """Paths of submodules, once known."""
+        self._links: set[str] = set()
+        """Paths of submodules in the user's index."""
 
     @property
     def root(self) -> str:
@@ -107,6 +105,7 @@ class GitStore:
     def scan(self, paths: Sequence[str] | None = None) -> Scan:
         """Scan all files, or only these. Raise StoreError."""
         otherwise = [] if self._tree else self._start()
+        held = [] if self._tree else self._held()
         whole = paths is None or not self._tree
         resting = self._signatures() if whole else None
         room = Room()
@@ -118,7 +117,7 @@ class GitStore:
         changes = left_out.news(self.differences(before, self._tree)) if before else []
         missed = [path for path, blob in self._out.items() if blob.is_missed]
         self._resting = resting
-        return Scan(self._tree, changes, missed, list(room.fitting), self._nested)
+        return Scan(self._tree, changes, missed, [*held, *room.fitting], self._nested)
 
     def is_unchanged(self) -> bool:
         """Return whether the next scan would find nothing; only for small plain directories."""
@@ -127,32 +126,27 @@ class GitStore:
     def _signatures(self) -> dict[str, plain_tree.Signature] | None:
         return plain_tree.signatures(self._root, self._own_folder) if self._is_plain else None
 
-    def held(self) -> list[str]:
-        """Return the files (absolute paths) of the present tree. Raise StoreError."""
-        return [self._path(name) for name in self._list_files(["ls-files", "-z"])]
-
     def folders(self) -> list[str]:
         """Return the directories that git visits below the root. Raise StoreError."""
-        command = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"]
-        ignored = {self._path(name).rstrip(os.sep) for name in self._list_files(command)}
+        ignored: set[str] | None = None
         folders = [self._root]
         for path in folders:  # grows during the loop
-            with suppress(OSError), os.scandir(path) as entries:
-                folders += [
-                    entry.path
-                    for entry in entries
-                    if entry.is_dir(follow_symlinks=False)
-                    and entry.name != ".git"
-                    and entry.path not in ignored
-                ]
+            inner = _directories(path)
+            if inner and ignored is None:
+                ignored = self._ignored_directories()
+            folders += [folder for folder in inner if folder not in (ignored or ())]
         return folders
+
+    def _ignored_directories(self) -> set[str]:
+        command = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"]
+        return {self._path(name).rstrip(os.sep) for name in self._list_files(command)}
 
     def skipped(self, paths: Sequence[str]) -> list[str]:
         """Return those of these files (below the root, existing or not) that `scan` skips.
 
         Leave out paths beyond a link, which git rejects and a scan does not visit.
         """
-        inside = self._inside(path for path in paths if not _is_beyond_link(path))
+        inside = self._inside(path for path in paths if not is_beyond_link(path))
         listed = self._run(["ls-files", "-z", "--", *inside], env=_LITERAL) if inside else b""
         listed_paths = {os.fsdecode(name) for name in listed.split(b"\0")}
         asked = b"".join(os.fsencode(name) + b"\0" for name in inside if name not in listed_paths)
@@ -189,9 +183,11 @@ class GitStore:
         folders = {folder for path in paths for folder in Path(self._name(path)).parents}
         if not paths:
             return set()
+        from tempfile import TemporaryDirectory
+
         rules = [str(folder / _RULES) for folder in sorted(folders)]
         listed = self._run(["ls-tree", "-z", "--full-tree", tree, "--", *rules], env=_LITERAL)
-        with tempfile.TemporaryDirectory(dir=self._home) as scratch:
+        with TemporaryDirectory(dir=self._home) as scratch:
             for mode, kind, oid, name in _tree(listed):
                 if kind == "blob" and mode != "120000":
                     place = Path(scratch, name)
@@ -300,6 +296,8 @@ class GitStore:
         first commit); None for files that ``to`` lacks. For a file with a filter, only the content
         on disk is known, and only if git considers it committed.
         """
+        from tempfile import TemporaryDirectory
+
         listed = map(self._name, paths)
         since = since or self._run(["hash-object", "-t", "tree", "--stdin"]).decode().strip()
         try:
@@ -311,7 +309,7 @@ class GitStore:
         blobs = {name: _blob(modes[1], ids[1]) for modes, ids, name in found}
         there = {name: blob for name, blob in blobs.items() if blob}
         contents: dict[str, bytes | None] = dict.fromkeys(blobs.keys() - there.keys())
-        with tempfile.TemporaryDirectory(dir=self._home) as scratch:
+        with TemporaryDirectory(dir=self._home) as scratch:
             filtered = self._git.filtered(list(there))
             index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
             plain = {name: blob for name, blob in there.items() if name not in filtered}
@@ -334,7 +332,7 @@ class GitStore:
         user = Path(self._git.repository.index)
         if self._is_plain or not user.is_file():
             return []
-        count = _entries(user)
+        count = private_git.count_entries(user)
         if count > MAX_INDEX:
             raise LimitError(f"{self._top} has {count} files, the limit is {MAX_INDEX}")
         try:
@@ -347,6 +345,15 @@ class GitStore:
             self._index.unlink(missing_ok=True)
             raise
         return names
+
+    def _held(self) -> list[str]:
+        """Return the files of our index before the first scan, and learn its submodules."""
+        if not self._index.exists():
+            return []
+        staged = (entry.split("\t", 1) for entry in self._list_files(["ls-files", "-s", "-z"]))
+        modes = {name: mode for mode, name in staged}
+        self._links = {name for name, mode in modes.items() if mode.startswith("160000")}
+        return [self._path(name) for name in modes]
 
     def _converted_files(self) -> list[str]:
         """Return files whose blobs in the user's index differ from their bytes by a conversion."""
@@ -468,22 +475,26 @@ class GitStore:
     def _changed_files(self) -> list[str]:
         """Return files that are new or differ from the index, relative to the top."""
         unlisted = plain_tree.special_files(self._root, self._own_folder) if self._is_plain else []
-        differ = ["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all"]
-        new = ["ls-files", "--others", "--exclude-standard", "-z"]
-        with ThreadPoolExecutor(2) as both:  # each walks the whole tree
-            parts = list(both.map(self._list_files, (differ, new)))
-        if self._most_new is not None and len(parts[1]) > self._most_new:
-            raise LimitError(f"git does not know {len(parts[1])} files of {self._top}")
-        names = {name for part in parts for name in part if not name.startswith(self._own)}
-        if self._links is None:
-            staged = (entry.split("\t", 1) for entry in self._list_files(["ls-files", "-s", "-z"]))
-            self._links = {name for mode, name in staged if mode.startswith("160000")}
+        differ, new = self._differing_and_new()
+        if self._most_new is not None and len(new) > self._most_new:
+            raise LimitError(f"git does not know {len(new)} files of {self._top}")
+        names = {name for name in (*differ, *new) if not name.startswith(self._own)}
         inner = {name.rstrip("/") for name in names if name.endswith("/")} | self._links
         self._nested = sorted(
             self._path(name) for name in inner if os.path.lexists(Path(self._top, name, ".git"))
         )
         names.update(map(self._name, unlisted))
         return sorted(name for name in names if not name.endswith("/"))
+
+    def _differing_and_new(self) -> tuple[list[str], list[str]]:
+        """Return the files that differ from the index, and those that it lacks."""
+        differ = ["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all"]
+        new = ["ls-files", "--others", "--exclude-standard", "-z"]
+        if not self._index.exists():
+            return [], self._list_files(new)
+        with ThreadPoolExecutor(2) as both:  # each walks the whole tree
+            differing, lacking = both.map(self._list_files, (differ, new))
+        return differing, lacking
 
     def _list_files(self, args: Sequence[str]) -> list[str]:
         found, warnings = self._git.run_with_warnings([*args, *self._pathspec()], env=_LITERAL)
@@ -520,11 +531,15 @@ class GitStore:
         return self._git.run(args, given, fine=fine, env=env)
 
 
-def _entries(index: Path) -> int:
-    """Return the number of entries of an index, from its header (`gitformat-index`)."""
-    with index.open("rb") as file:
-        header = file.read(12)
-    return struct.unpack(">4sII", header)[2] if len(header) == 12 else 0
+def _directories(path: str) -> list[str]:
+    """Return the directories in a directory, except `.git`."""
+    try:
+        with os.scandir(path) as entries:
+            return [
+                it.path for it in entries if it.is_dir(follow_symlinks=False) and it.name != ".git"
+            ]
+    except OSError:
+        return []
 
 
 def _content(path: Path) -> bytes | None:
@@ -579,9 +594,3 @@ def _tree(listed: bytes) -> Iterable[tuple[str, str, str, str]]:
 def _blob(mode: str, oid: str) -> Blob | None:
     """Return a blob; None for no file, and for a submodule."""
     return None if mode in (_NO_FILE, "160000") else Blob(oid, int(mode, 8))
-
-
-def _is_beyond_link(path: str) -> bool:
-    """Return whether a directory of a path (its root resolved) has become a link."""
-    above = os.path.dirname(path)  # noqa: PTH120
-    return os.path.realpath(above) != above

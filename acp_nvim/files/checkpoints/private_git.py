@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
-import tempfile
 import weakref
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +25,7 @@ import msgspec
 
 from acp_nvim import wording
 from acp_nvim.files.bytes import private_files
+from acp_nvim.files.changes.git_tree import find_top
 from acp_nvim.files.checkpoints.store import OLDER, SKIPPED, StoreError
 
 TIMEOUT_S: Final = 30.0
@@ -139,10 +140,13 @@ def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> 
     )
 
 
-def placeholder_repository(
+def find_or_placeholder(
     directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S
 ) -> Repository:
-    """Return a placeholder for the repository of a directory in none."""
+    """Return the repository of a directory, or a placeholder if it is in none."""
+    if find_top(directory):  # without a `.git`, git need not be asked
+        with suppress(GitError):
+            return find(directory, env, timeout)
     nowhere = environment(env) | {"GIT_DIR": os.devnull}
     options = _options(directory, nowhere, timeout)
     return Repository(
@@ -156,6 +160,13 @@ def placeholder_repository(
         options=options,
         is_alone=True,
     )
+
+
+def count_entries(index: Path) -> int:
+    """Return the number of entries of an index, from its header (`gitformat-index`)."""
+    with index.open("rb") as file:
+        header = file.read(12)
+    return struct.unpack(">4sII", header)[2] if len(header) == 12 else 0
 
 
 def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> str:
@@ -195,7 +206,9 @@ def scratch(repository: Repository, env: Mapping[str, str]) -> Iterator[dict[str
     It has the user's objects and index, and no ref or config. New objects are created in the user's
     object directory.
     """
-    with tempfile.TemporaryDirectory(prefix="acp-git-") as folder:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="acp-git-") as folder:
         private_files.directory(Path(folder) / "refs")
         _put(Path(folder) / "HEAD", b"ref: refs/heads/none\n")
         version = _line("core.repositoryformatversion", "1")
@@ -260,7 +273,8 @@ class PrivateGit:
         private_files.directory(objects)
         # An unpredictable name, since an agent may be able to write to this directory: if the user
         # works in their home directory, it is below the root.
-        self._folder = Path(tempfile.mkdtemp(prefix="git-", dir=home))
+        self._folder = home / f"git-{os.urandom(16).hex()}"
+        self._folder.mkdir(private_files.DIRECTORY)
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._env = environment(env) | {
             "GIT_WORK_TREE": repository.top,

@@ -343,14 +343,13 @@ class Snapshots:
                 paths = [path for path in inside if path not in skipped]
                 if not paths:
                     return [], []
-            is_known_tree = root in self._trees
             scan = store.scan(paths)
             self._trees[root] = scan.tree
             self._nested[root] = scan.nested[:MAX_NESTED]
             self._warn_limits(root, scan)
             changes = [change for change in scan.changes if change.path not in self._single]
             found = self._split(store, changes)
-            self._unusual_rights.learn(scan.read if is_known_tree else store.held())
+            self._unusual_rights.learn(scan.read)
             return found
         except StoreError as error:
             self._give_up(root, error)

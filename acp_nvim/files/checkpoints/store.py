@@ -133,7 +133,7 @@ class Scan(msgspec.Struct, frozen=True):
     changes: list[Change]
     left_out: list[str]
     read: list[str]
-    """Files that differ from the last scan, perhaps only in their mode."""
+    """Files that differ from the last scan, perhaps only in their mode; all in the first scan."""
     nested: list[str] = []
 
 
