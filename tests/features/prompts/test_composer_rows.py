@@ -64,6 +64,13 @@ def test_a_composer_keeps_the_height_that_the_user_sets(front: Editor) -> None:
     front.wait(f"vim.fn.winnr('$') == 3 and {HEIGHT} == 14")
 
 
+def test_a_composer_gets_its_height_back_when_the_screen_grows_again(front: Editor) -> None:
+    front.rpc.request("nvim_ui_try_resize", 40, 10)
+    front.wait(f"vim.o.lines == 10 and {HEIGHT} < 6")
+    front.rpc.request("nvim_ui_try_resize", 120, 40)
+    front.wait(f"vim.o.lines == 40 and {HEIGHT} == 6")
+
+
 def test_a_composer_takes_rows_that_no_other_window_can(front: Editor) -> None:
     front.cmd("wincmd k | quit")
     front.wait(f"{HEIGHT} > 30")

@@ -11,6 +11,7 @@ local floats, splits = require('acp.ui.win').is_float, require('acp.ui.win').spl
 ---@field wanted table<integer, integer> acp window -> rows
 
 local pages = {} ---@type table<integer, acp.Rows> by tab page
+local lines = vim.o.lines -- of the screen
 
 --- Return the parts of the column that contains `win`, including `win`.
 ---@param part any[] a node of |winlayout()|
@@ -35,17 +36,19 @@ local function has_other(win, missing, wanted)
   end)
 end
 
---- Handle new sizes. If the windows are the same as before, the user or the screen has resized
---- them, and the new heights are kept. Otherwise restore the former heights.
+--- Handle new sizes. If windows and screen are the same as before, the user has resized the
+--- windows, and the new heights are kept. Otherwise restore the former heights, as far as there is
+--- room.
 local function on_resized()
   local tab = api.nvim_get_current_tabpage()
   local known = pages[tab] or { windows = '', wanted = {} }
-  local open = splits(tab)
+  local open, resized = splits(tab), vim.o.lines ~= lines
+  lines = vim.o.lines
   local windows, wanted = table.concat(open, ' '), {}
   for _, win in ipairs(open) do
     if vim.w[win].acp and vim.wo[win].winfixheight then
       local rows, before = api.nvim_win_get_height(win), known.wanted[win]
-      local same = windows == known.windows or not before
+      local same = windows == known.windows and not resized or not before
       wanted[win] = same and rows or before
       if not same and rows ~= before and has_other(win, before - rows, before) then
         api.nvim_win_set_height(win, before)
