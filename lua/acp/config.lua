@@ -244,6 +244,12 @@ M.defaults = {
     },
     -- The list of rules.
     rules = { ['d'] = 'remove', ['q'] = 'close', ['g?'] = 'help' },
+    -- A report for a bug.
+    report = {
+      ['<C-s>'] = { 'write', mode = { 'i', 'n' } },
+      ['q'] = 'close',
+      ['g?'] = 'help',
+    },
     -- Plan, info, log and other read-only windows.
     view = {
       ['q'] = 'close',

@@ -155,7 +155,7 @@ return {
   takes_one_argument = ":Acp %s takes at most 1 argument, not '%s'",
   takes_arguments = ":Acp %s takes at most %d arguments, not '%s'",
   takes_no_bang = ':Acp %s takes no !',
-  report_bar = ':w writes %s · read it before you share it',
+  report_bar = 'Read it before you share it · :w writes',
   report_written = 'Report written to %s',
   report_not_written = 'The report is not written: %s. :Acp report takes another file name',
   log_save_needs_file = ':Acp log save needs a file',

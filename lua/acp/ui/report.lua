@@ -33,6 +33,7 @@ local KEYS = { acpcheckpoints = 'checkpoints', acprules = 'rules' }
 --- Words for the keys of the checkpoint list and of the changes shown in its place.
 local LIST = { changes = 'diff', restore = 'restore', undo = 'undo it', help = 'keys' }
 local BACK = { close = 'back to the list', help = 'keys' }
+local RULES = { remove = 'remove', help = 'keys' }
 
 --- Return the buffer name of the checkpoint list that a buffer is or replaces.
 ---@return string|nil name
@@ -41,11 +42,19 @@ local function list_of(name)
   return n and 'acp://checkpoints/' .. n
 end
 
---- Return the winbar of a checkpoint list or of the changes since a checkpoint; nil for other
---- reports.
+---@param title string
+---@param window string
+---@param words table<string, string> by action
+local function bar(title, window, words)
+  local keys = require('acp.ui.win').literal(require('acp.ui.keymaps').words(window, words))
+  return (' %%#AcpTitle#%s%%* %%<%%= %s '):format(title, keys)
+end
+
+--- Return the winbar of a report with keys of its own; nil for others.
 ---@return string|nil
 local function winbar(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
+  if vim.bo[bufnr].filetype == 'acprules' then return bar('Rules', 'rules', RULES) end
   if not list_of(name) then return nil end
   local n, prompt = name:match('^acp://%a+/(%d+)/?(%d*)$')
   local title = prompt == '' and ('Checkpoints · session %s'):format(n)
@@ -54,8 +63,7 @@ local function winbar(bufnr)
   if prompt == '' then
     window, words = 'checkpoints', LIST
   end
-  local keys = require('acp.ui.win').literal(require('acp.ui.keymaps').words(window, words))
-  return (' %%#AcpTitle#%s%%* %%<%%= %s '):format(title, keys)
+  return bar(title, window, words)
 end
 
 local function attach(bufnr, filetype)
@@ -83,10 +91,11 @@ local function replace_text(bufnr, lines, spans)
 end
 
 ---@return acp.OpenOpts
-local function place_below(bufnr, bar)
+local function place_below(bufnr, own_bar)
   local lines = vim.api.nvim_buf_line_count(bufnr)
   local height = math.min(math.max(lines, 3), math.floor(vim.o.lines * 0.5))
-  return { layout = 'bottom', size = height + (bar and 1 or 0), options = { winbar = bar } }
+  local options = { winbar = own_bar, fillchars = 'eob: ' }
+  return { layout = 'bottom', size = height + (own_bar and 1 or 0), options = options }
 end
 
 --- Return the window of this tab page that shows a checkpoint list or the changes since one.

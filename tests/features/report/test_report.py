@@ -78,7 +78,9 @@ def test_a_report_is_written_by_the_user_only(editor: Editor) -> None:
     editor.lua("vim.defer_fn(function() vim.cmd('silent! wall') _G.saved = true end, 1)")
     editor.wait("_G.saved")
     assert not file.exists()
-    editor.keys("ggOread twice<Esc>:w<CR>")
+    editor.keys("ggOread twice<Esc>q")
+    editor.wait_message("Your changes are not applied yet. :w applies them")
+    editor.keys("<C-s>")
     editor.wait_message("Report written to ")
     assert file.read_text().startswith("read twice\n# Report about acp.nvim\n")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -93,6 +95,8 @@ def test_a_report_is_written_by_the_user_only(editor: Editor) -> None:
     report(editor, "bug.md/below")
     editor.keys(":w<CR>")
     editor.wait_message("The report is not written: not a directory")
+    editor.keys("q")
+    editor.wait("vim.fn.bufexists(...) == 0", NAME)
 
 
 def test_a_report_without_a_host_has_the_part_of_neovim(editor: Editor) -> None:

@@ -40,13 +40,14 @@ local function ensure()
   require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
     if not require('acp.buffers.automatic_saves').is_one() then write(bufnr) end
   end)
+  require('acp.ui.keymaps').attach('report', bufnr)
   require('acp.ui.scratch').set_filetype(bufnr, 'markdown')
   return bufnr
 end
 
 local function open(bufnr, enter)
-  local bar = require('acp.base.messages').report_bar:format(vim.fn.fnamemodify(file, ':~'))
-  local options = { winbar = ' ' .. require('acp.ui.win').literal(bar) }
+  local path = require('acp.ui.win').literal(vim.fn.fnamemodify(file, ':~'))
+  local options = { winbar = (' %s %%<%s'):format(require('acp.base.messages').report_bar, path) }
   local where = { layout = 'bottom', size = 0.5, enter = enter, options = options }
   require('acp.ui.window').show(bufnr, where)
 end
