@@ -28,6 +28,8 @@ def test_a_comment_without_text_asks_for_it(changed: Editor) -> None:
     changed.keys("<CR>:Acp comment<CR>")
     changed.keys("better names<CR>")
     changed.wait_screen("» better names")
+    changed.keys(":Acp comment" + " and another" * 12 + " at the end<CR>")
+    changed.wait_screen(" at the end ")
     assert "Acp:" not in changed.messages()
 
 

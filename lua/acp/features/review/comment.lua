@@ -6,6 +6,7 @@ local M = {}
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.comments')
 local loaded = require('acp.buffers.loaded').buffer
+local text_width = require('acp.base.text.width')
 
 ---@class acp.Remark arguments of the verb `comment`
 ---@field id integer
@@ -41,17 +42,44 @@ local function place(here)
   return bufnr, math.min(here.line, api.nvim_buf_line_count(bufnr)) - 1
 end
 
---- Show a remark at the end of a line.
+--- Return the words of a text in lines of at most `width` cells.
+---@param text string
+---@return string[]
+local function wrapped(text, width)
+  local lines = {}
+  for word in text:gmatch('%S+') do
+    local longer = lines[1] and lines[#lines] .. ' ' .. word
+    if longer and text_width(longer) <= width then
+      lines[#lines] = longer
+    else
+      lines[#lines + 1] = lines[1] and '  ' .. word or word
+    end
+  end
+  return lines
+end
+
+--- Return where a remark is shown: at the end of its line, or below it if the window is too narrow.
+---@param text string
+---@return vim.api.keyset.set_extmark
+local function looks(text, bufnr, row)
+  local win = vim.fn.win_findbuf(bufnr)[1]
+  local width = win and require('acp.ui.win').text_columns(win) or vim.o.columns
+  local line = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or ''
+  text = '» ' .. require('acp.base.notify').one_line(text)
+  if text_width(line) + 1 + text_width(text) <= width then
+    return { virt_text = { { text, 'AcpComment' } }, virt_text_pos = 'eol' }
+  end
+  local function chunks(part) return { { part, 'AcpComment' } } end
+  return { virt_lines = vim.tbl_map(chunks, wrapped(text, width)) }
+end
+
+--- Show a remark at a line.
 ---@param one acp.Waiting
 local function show(one, bufnr, row)
   require('acp.ui.highlights').define()
-  one.bufnr = bufnr
-  one.mark = api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
-    virt_text = { { '» ' .. require('acp.base.notify').one_line(one.remark.text), 'AcpComment' } },
-    virt_text_pos = 'eol',
-    invalidate = true,
-    undo_restore = false,
-  })
+  local opts = looks(one.remark.text, bufnr, row)
+  opts.invalidate, opts.undo_restore = true, false
+  one.bufnr, one.mark = bufnr, api.nvim_buf_set_extmark(bufnr, ns, row, 0, opts)
 end
 
 ---@param here { path: string, line: integer, bufnr: integer }
