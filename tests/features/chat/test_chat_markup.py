@@ -22,6 +22,8 @@ def test_emphasis_marks_are_shown_in_the_cursor_line_only(editor: Editor) -> Non
     editor.wait_screen(text)
     bold = "return vim.api.nvim_get_hl(0, { name = 'AcpStrong', link = false }).bold"
     assert editor.lua(bold) is True
+    editor.keys("i")
+    editor.wait_screen("so very bold and leaning here **code**")
 
 
 def test_every_highlight_group_in_use_is_defined() -> None:

@@ -84,9 +84,20 @@ local function ask_again(chat)
   require('acp.base.host').notify('redraw', { session = chat.n })
 end
 
+--- Conceal the marks of the cursor's line again when the user leaves the window. Neovim does not
+--- draw that line if Insert mode begins in the next window.
+local function on_left()
+  local win, row = api.nvim_get_current_win(), api.nvim_win_get_cursor(0)[1] - 1
+  vim.schedule(function()
+    if not api.nvim_win_is_valid(win) or win == api.nvim_get_current_win() then return end
+    api.nvim__redraw({ win = win, range = { row, row + 1 } })
+  end)
+end
+
 local function attach(chat)
   local on = require('acp.base.autocmds').in_buffer
   on(chat.bufnr, 'BufWinEnter', function() set_up(api.nvim_get_current_win(), chat) end)
+  on(chat.bufnr, 'WinLeave', on_left)
   scratch.leave_insert(chat.bufnr)
   scratch.on_read(chat.bufnr, function()
     M.reset(chat.n)
