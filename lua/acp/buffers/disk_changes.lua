@@ -252,7 +252,7 @@ local function on_file_changed(args, real)
   local clean = not vim.bo[args.buf].modified
   local in_use = require('acp.buffers.user_busy').holds_lines(args.buf)
   local stat = uv.fs_stat(api.nvim_buf_get_name(args.buf))
-  local is_file = stat ~= nil and stat.type == 'file' and not nofollow.moved(args.buf, real)
+  local is_file = stat ~= nil and stat.type == 'file' and not nofollow.why_moved(args.buf, real)
   local readable = clean and not in_use and is_file and vim.v.fcs_reason ~= 'deleted'
   vim.v.fcs_choice = readable and 'reload' or ''
   if not clean then save.mark_conflict(args.buf, true) end

@@ -24,11 +24,11 @@ local function serves(bufnr)
 end
 
 --- Return the buffer of exactly that name (or file id). `bufnr(name)` would accept patterns.
-local function named(name) return fn.bufexists(name) == 1 and fn.bufadd(name) or nil end
+local function find_by_name(name) return fn.bufexists(name) == 1 and fn.bufadd(name) or nil end
 
 --- Return the buffer whose name resolves to a path. Neovim compares names and file ids, but an id
 --- is stale once the file was replaced on disk.
-local function resolved(real)
+local function find_by_resolved_name(real)
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
     local other = name == '' or watch.path(bufnr) == name -- a different real path
@@ -41,10 +41,10 @@ local function find(path, real, known)
     return serves(known) and known or nil -- names are unique
   end
   for _, name in ipairs(path == real and { real } or { real, path }) do
-    local bufnr = named(name)
+    local bufnr = find_by_name(name)
     if bufnr and api.nvim_buf_is_loaded(bufnr) and serves(bufnr) then return bufnr end
   end
-  return resolved(real)
+  return find_by_resolved_name(real)
 end
 
 local function snapshot(bufnr, known, stale, absent)
@@ -62,23 +62,25 @@ local function snapshot(bufnr, known, stale, absent)
   return { bufnr, tick, flags, option(bufnr, 'fileencoding'), lines }
 end
 
-local function closed(why, held) return { 0, vim.o.fileencodings, vim.o.fileformats, why, held } end
+local function answer_without_buffer(why, held)
+  return { 0, vim.o.fileencodings, vim.o.fileformats, why, held }
+end
 
 --- Return the buffer of a file. Return nil and an answer without a buffer if there is none, or if
 --- the path or the buffer's name leads elsewhere since the host resolved the path.
 local function serving(path, real, known)
   local moved = nofollow.why(real)
-  if moved then return nil, closed(moved, true) end
+  if moved then return nil, answer_without_buffer(moved, true) end
   local bufnr = find(path, real, known)
-  moved = bufnr and nofollow.name_moved(bufnr, real)
-  if not bufnr or moved then return nil, closed(moved, moved ~= nil) end
+  moved = bufnr and nofollow.why_name_moved(bufnr, real)
+  if not bufnr or moved then return nil, answer_without_buffer(moved, moved ~= nil) end
   return bufnr
 end
 
-local function refreshed(bufnr, real, known)
+local function refresh_and_answer(bufnr, real, known)
   silent_saves.check(bufnr)
   local stale, absent, moved = save.refresh(bufnr)
-  if moved then return closed(moved, true) end
+  if moved then return answer_without_buffer(moved, true) end
   watch.attach(bufnr, real)
   return snapshot(bufnr, known, stale, absent)
 end
@@ -88,7 +90,7 @@ end
 function M.read(path, real, known_bufnr, known_tick)
   local bufnr, none = serving(path, real, known_bufnr)
   if not bufnr then return none end
-  return refreshed(bufnr, real, bufnr == known_bufnr and known_tick or nil)
+  return refresh_and_answer(bufnr, real, bufnr == known_bufnr and known_tick or nil)
 end
 
 --- Return the loaded buffer of a file after updating it from disk, or nil.
@@ -118,16 +120,19 @@ end
 function M.load(path, real, fileencodings)
   local bufnr, none = serving(path, real, 0)
   if bufnr then
-    return refreshed(bufnr, real)
+    return refresh_and_answer(bufnr, real)
   elseif none[4] then
     return none
   end
-  bufnr = named(real)
+  bufnr = find_by_name(real)
   if bufnr and api.nvim_buf_is_loaded(bufnr) then
-    return closed(("a buffer with 'buftype' %s has this name"):format(vim.bo[bufnr].buftype), true)
+    return answer_without_buffer(
+      ("a buffer with 'buftype' %s has this name"):format(vim.bo[bufnr].buftype),
+      true
+    )
   end
   local ok, why = pcall(save.load, real, fileencodings)
-  local loaded = named(real)
+  local loaded = find_by_name(real)
   if ok and loaded and api.nvim_buf_is_loaded(loaded) then
     vim.bo[loaded].buflisted = true
     watch.attach(loaded, real)
@@ -136,7 +141,7 @@ function M.load(path, real, fileencodings)
   if loaded then -- an error in an autocommand may have left it partly read
     pcall(api.nvim_buf_delete, loaded, { force = true, unload = bufnr ~= nil })
   end
-  return closed(ok and 'the buffer does not load' or save.reason(why))
+  return answer_without_buffer(ok and 'the buffer does not load' or save.reason(why))
 end
 
 -- Whether an edit removed the CTRL-Z at the end of a file with CR LF, since it ends a line only.
@@ -194,7 +199,7 @@ local function delete_loaded(bufnr, fresh)
   if fresh then pcall(api.nvim_buf_delete, bufnr, { force = true }) end
 end
 
-local function failed(bufnr, before, outcome, why, fresh)
+local function answer_of_failure(bufnr, before, outcome, why, fresh)
   if not api.nvim_buf_is_loaded(bufnr) then return { 'failed', why } end
   take_back(bufnr, before)
   local now = snapshot(bufnr)
@@ -245,13 +250,13 @@ local function write(bufnr, tick, hunks, want)
   local ok, err = edit(bufnr, hunks, want)
   if not ok then
     local locked = save.is_locked(err) and 'busy' or 'failed'
-    return failed(bufnr, before, locked, save.reason(err), want.fresh)
+    return answer_of_failure(bufnr, before, locked, save.reason(err), want.fresh)
   end
   local result = due and save_as(bufnr, want) or {}
   if result.text then
     return { 'done', '', true, result.text, result.stamp, true }
   elseif due and not result.done then
-    return failed(bufnr, before, result.outcome, result.why, want.fresh)
+    return answer_of_failure(bufnr, before, result.outcome, result.why, want.fresh)
   end
   part_undo(bufnr)
   if want.modified ~= nil then options.modified = want.modified end

@@ -49,7 +49,7 @@ end
 --- Return why a buffer's name leads to another file than a resolved path, or nil if it does not.
 ---@param real string
 ---@return string|nil
-function M.name_moved(bufnr, real)
+function M.why_name_moved(bufnr, real)
   local name = api.nvim_buf_get_name(bufnr)
   if name ~= real and not is_same(name, real) then
     return ("its buffer's name %s leads elsewhere now"):format(vim.fs.basename(name))
@@ -68,7 +68,7 @@ end
 --- resolved its file. The name may be a link to `real`.
 ---@param real string
 ---@return string|nil
-function M.moved(bufnr, real) return M.why(real) or M.name_moved(bufnr, real) end
+function M.why_moved(bufnr, real) return M.why(real) or M.why_name_moved(bufnr, real) end
 
 --- Return whether the file of a buffer can be read by its name. It must be a regular file, and no
 --- part of the name may have become a link since the buffer was created (Neovim resolves
@@ -78,7 +78,7 @@ function M.readable(bufnr)
   local name = api.nvim_buf_get_name(bufnr)
   local real = require('acp.buffers.watch').path(bufnr)
   local stat = uv.fs_stat(name)
-  return stat ~= nil and stat.type == 'file' and not M.moved(bufnr, real or name)
+  return stat ~= nil and stat.type == 'file' and not M.why_moved(bufnr, real or name)
 end
 
 return M

@@ -21,12 +21,12 @@ on('BufWipeout', function(args)
 end)
 
 --- A save by the user resolves a conflict.
-local function saved(bufnr)
+local function on_saved(bufnr)
   if not vim.bo[bufnr].modified then conflicts[bufnr] = nil end
 end
 
-on('BufWritePost', function(args) saved(args.buf) end)
-require('acp.buffers.silent_saves').listen(saved)
+on('BufWritePost', function(args) on_saved(args.buf) end)
+require('acp.buffers.silent_saves').listen(on_saved)
 
 --- Return the message of an error without its location, on one line.
 ---@param err any
@@ -81,7 +81,7 @@ end
 
 --- Run `action` so that it triggers autocommands even if it is called within another autocommand
 --- that waits, such as a formatter's BufWritePre.
-local function nested(action)
+local function run_nested(action)
   local result
   local id = on('User', function() result = { action() } end, { pattern = 'nested', nested = true })
   api.nvim_exec_autocmds('User', { group = group, pattern = 'nested', modeline = false })
@@ -101,7 +101,7 @@ local function probe(bufnr, choice)
   local function check() return M.run(bufnr, 'silent checktime ' .. bufnr) end
   local needed = { user = true, filechangedshell = true }
   local values = { eventignore = require('acp.base.options').ignored_but(needed) }
-  local called, ok, err = with(vim.go, values, nested, check)
+  local called, ok, err = with(vim.go, values, run_nested, check)
   assert(called, ok)
   M.probing = false
   pcall(api.nvim_del_autocmd, id)
@@ -135,7 +135,7 @@ local function reload_inside(bufnr, now, is_fresh, real)
   local lines = api.nvim_buf_get_lines(bufnr, 0, -1, true)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   local ok, err = pcall(reload, bufnr, now, is_fresh)
-  local moved = nofollow.moved(bufnr, real)
+  local moved = nofollow.why_moved(bufnr, real)
   if moved and api.nvim_buf_get_changedtick(bufnr) ~= tick then
     api.nvim_buf_call(bufnr, function() vim.cmd('silent! undo!') end)
     if not vim.deep_equal(api.nvim_buf_get_lines(bufnr, 0, -1, true), lines) then
@@ -193,7 +193,7 @@ local function mark_in_sync(bufnr, modified)
   end
   local id = on('BufWriteCmd', function() vim.bo[bufnr].modified = false end, { buffer = bufnr })
   local function write() return M.run(bufnr, 'silent keepalt lockmarks write!') end
-  local ok = with(vim.go, { eventignore = '' }, nested, write)
+  local ok = with(vim.go, { eventignore = '' }, run_nested, write)
   api.nvim_del_autocmd(id)
   if not ok then -- 'nowrite'
     probe(bufnr, '')
@@ -325,7 +325,7 @@ function M.check(bufnr, due, synced)
   end
   if not options.modifiable then return 'readonly', "the buffer is not 'modifiable'" end
   if not due then return end
-  local moved = nofollow.moved(bufnr, nofollow.real(bufnr))
+  local moved = nofollow.why_moved(bufnr, nofollow.real(bufnr))
   if moved then return 'failed', moved end
   local stat = file_of(bufnr)
   local outcome, why = M.check_file(api.nvim_buf_get_name(bufnr), stat)
@@ -348,7 +348,7 @@ end
 
 --- Forget the stamp and conflict of a buffer that was saved. The next check reads the stamp again,
 --- because the present one may be of a later change.
-function M.settled(bufnr)
+function M.forget_stamp_and_conflict(bufnr)
   read_stamps[bufnr], fresh[bufnr], conflicts[bufnr] = nil, nil, nil
 end
 

@@ -30,7 +30,7 @@ end
 
 --- Return the bytes of a plain buffer in its file, without the end of the last line. Return nil if
 --- a character does not exist in the encoding.
-local function encoded(bufnr, eol)
+local function encode(bufnr, eol)
   local options = vim.bo[bufnr]
   local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, true), eol)
   if options.fileencoding ~= '' and options.fileencoding ~= 'utf-8' then
@@ -54,7 +54,7 @@ function M.rewrote(bufnr)
     return math.abs(stat.size - size) > 3 -- allow for a BOM or the end of the last line
   end
   local eol = ({ dos = '\r\n', mac = '\r' })[vim.bo[bufnr].fileformat] or '\n'
-  local text, found = encoded(bufnr, eol), require('acp.base.read_file')(name)
+  local text, found = encode(bufnr, eol), require('acp.base.read_file')(name)
   return text ~= nil and found ~= nil and found ~= text and found ~= text .. eol
 end
 

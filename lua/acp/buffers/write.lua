@@ -49,7 +49,7 @@ local function saves_of(bufnr) return api.nvim_eval(('undotree(%d).save_last'):f
 ---@return string|nil why
 local function obstacle(writing)
   local bufnr = writing.bufnr
-  local moved = nofollow.moved(bufnr, writing.real)
+  local moved = nofollow.why_moved(bufnr, writing.real)
   if moved then return 'failed', moved end
   local stat = uv.fs_stat(writing.name)
   local outcome, why = save.check_file(writing.name, stat)
@@ -141,7 +141,7 @@ end
 ---@param writing acp.Writing
 local function is_gone(writing)
   return not api.nvim_buf_is_loaded(writing.bufnr)
-    or nofollow.name_moved(writing.bufnr, writing.real) ~= nil
+    or nofollow.why_name_moved(writing.bufnr, writing.real) ~= nil
 end
 
 --- Return whether the file was written, even if a later step failed.
@@ -176,7 +176,7 @@ end
 ---@return acp.WriteResult
 local function save_again(writing)
   local ok, err = save.run(writing.bufnr, 'silent keepalt keepjumps lockmarks noautocmd write!')
-  save.settled(writing.bufnr)
+  save.forget_stamp_and_conflict(writing.bufnr)
   local why = ok and UNDONE or ('%s; %s'):format(UNDONE, save.reason(err))
   return { done = false, outcome = 'failed', why = why }
 end
@@ -195,7 +195,7 @@ local function success_of(writing, by_others, autocmds)
   end
   local rewritten = autocmds and handlers.rewrote(bufnr)
   if rewritten then save.reread(bufnr) end
-  save.settled(bufnr)
+  save.forget_stamp_and_conflict(bufnr)
   local now = file_stamp.at(name)
   local filtered = rewritten
     or vim.bo[bufnr].endoffile

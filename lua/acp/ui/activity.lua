@@ -24,7 +24,7 @@ local function time(ms)
 end
 
 ---@return string|nil such as `2 questions`
-local function counted(count, one, many)
+local function count_with_noun(count, one, many)
   return count > 0 and ('%d %s'):format(count, count == 1 and one or many) or nil
 end
 
@@ -72,7 +72,7 @@ end
 --- Return the number of files that changed during a turn and that the agent has not named.
 ---@param edits acp.Edit[]
 ---@return integer
-local function unnamed(edits)
+local function count_unnamed(edits)
   local seen = {}
   for _, edit in ipairs(edits) do
     if edit.named == false then seen[edit.path] = true end
@@ -152,10 +152,10 @@ end
 function M.of(n, session, edits)
   local waits, asked, counts = M.is_waiting(session), M.question_count(session), {}
   local more = not waits or asked > 1
-  counts[#counts + 1] = more and counted(asked, 'question', 'questions') or nil
-  counts[#counts + 1] = counted(M.hunks(edits), 'to review', 'to review')
-  counts[#counts + 1] = counted(unnamed(edits), 'not named', 'not named')
-  counts[#counts + 1] = counted(#(session.queue or {}), 'queued', 'queued')
+  counts[#counts + 1] = more and count_with_noun(asked, 'question', 'questions') or nil
+  counts[#counts + 1] = count_with_noun(M.hunks(edits), 'to review', 'to review')
+  counts[#counts + 1] = count_with_noun(count_unnamed(edits), 'not named', 'not named')
+  counts[#counts + 1] = count_with_noun(#(session.queue or {}), 'queued', 'queued')
   return {
     agent = M.agent(session.agent),
     status = status(n, session),

@@ -40,7 +40,7 @@ local function rows_of(keys)
 end
 
 --- Join the names of keys. A sequence of digits becomes its first and last: `1…3`.
-local function joined(keys)
+local function join_names(keys)
   local text = table.concat(keys, ' ')
   local digits = #keys > 2 and ('1 2 3 4 5 6 7 8 9'):find(text, 1, true)
   return digits and keys[1] .. '…' .. keys[#keys] or text
@@ -53,10 +53,10 @@ local function page(title, keys)
   local lines, spans = { title }, { { 0, 0, #title, 'AcpTitle' } }
   local rows, width = rows_of(by_rank(keys)), 0
   for _, row in ipairs(rows) do
-    width = math.max(width, text_width(joined(row.keys)))
+    width = math.max(width, text_width(join_names(row.keys)))
   end
   for _, row in ipairs(rows) do
-    local names = joined(row.keys)
+    local names = join_names(row.keys)
     local pad = (' '):rep(width - text_width(names))
     spans[#spans + 1] = { #lines, 2, 2 + #names, 'AcpKey' }
     lines[#lines + 1] = ('  %s%s  %s'):format(names, pad, row.desc)

@@ -15,7 +15,7 @@ local listed, source = {}, nil ---@type table<string, acp.Key[]>, table|nil
 
 ---@param keymaps table|false option `keymaps`
 ---@return acp.Key[]
-local function sorted(keymaps, window)
+local function sorted_keys(keymaps, window)
   local keys, actions = {}, signals.emit('window_actions', window)
   for key, value in pairs(keymaps and keymaps[window] or {}) do
     local action, modes = parts(value)
@@ -35,7 +35,7 @@ function M.list(window)
   if keymaps ~= source then
     listed, source = {}, keymaps
   end
-  listed[window] = listed[window] or sorted(keymaps, window)
+  listed[window] = listed[window] or sorted_keys(keymaps, window)
   return listed[window]
 end
 

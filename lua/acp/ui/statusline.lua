@@ -6,7 +6,7 @@ local activity, state = require('acp.ui.activity'), require('acp.base.state')
 local shown = {} ---@type table<boolean, string> last texts returned, by whether they are short
 
 --- Format a count: 12345 -> '12k'.
-local function rounded(count)
+local function format_count(count)
   if count >= 1e6 then return ('%.1fM'):format(count / 1e6) end
   return count >= 1000 and ('%dk'):format(math.floor(count / 1000 + 0.5)) or tostring(count)
 end
@@ -15,7 +15,8 @@ end
 local function usage(session)
   local reported = session.usage
   if not reported or not reported.used or not reported.size then return nil end
-  return rounded(reported.used) .. (reported.size > 0 and '/' .. rounded(reported.size) or '')
+  return format_count(reported.used)
+    .. (reported.size > 0 and '/' .. format_count(reported.size) or '')
 end
 
 --- Count the pending questions outside session `n`, including those without a session.

@@ -173,7 +173,7 @@ local function compare_texts(check, done)
 end
 
 --- Start again after a request of another part of Neovim has interrupted the check.
-local function interrupted(check, done)
+local function on_interrupted(check, done)
   if check.cancel then check.cancel() end
   check.attempts = check.attempts + 1
   if check.attempts >= ATTEMPTS then return done() end
@@ -188,7 +188,7 @@ function run(check, done)
   local file, client = check.file, check.client
   check.document = hidden.open(client, file.path, check.language, file.base or file.text, {
     on_diagnostics = function() end,
-    interrupted = function() interrupted(check, done) end,
+    interrupted = function() on_interrupted(check, done) end,
   })
   if not check.document then return done() end
   compare_texts(check, done)

@@ -23,7 +23,7 @@ local function mode(modes)
 end
 
 ---@param parts (string|nil)[] with gaps
-local function joined(parts)
+local function join(parts)
   local found = {}
   for i = 1, table.maxn(parts) do
     found[#found + 1] = parts[i]
@@ -60,17 +60,17 @@ end
 local function fitting(parts, room, full)
   local used = parts[CONTEXT]
   for _, dropped in ipairs({ TITLE, TOKENS, MODEL, COST, full and MODE or CONTEXT }) do
-    local text = joined(parts)
+    local text = join(parts)
     local excess = api.nvim_strwidth(text) - room
     if excess <= 0 then return text end
     local left = parts[TITLE] and api.nvim_strwidth(parts[TITLE]) - excess or 0
     if left >= LEAST_TITLE then
       parts[TITLE] = notify.cut(parts[TITLE], left)
-      return joined(parts)
+      return join(parts)
     end
     parts[dropped] = nil
   end
-  for _, text in ipairs({ joined(parts), used or '' }) do
+  for _, text in ipairs({ join(parts), used or '' }) do
     if api.nvim_strwidth(text) <= room then return text end
   end
   return ''
@@ -106,14 +106,14 @@ local function text(n, width)
   local trust = session.trust and (' · trust %s'):format(session.trust) or ''
   local parts = { summary.agent .. preset .. trust, summary.status }
   vim.list_extend(parts, summary.counts)
-  local function is_wide() return api.nvim_strwidth(joined(parts)) > width - 2 end
+  local function is_wide() return api.nvim_strwidth(join(parts)) > width - 2 end
   if is_wide() then
     parts[2] = parts[2]:gsub(' %l+ [%d:]+[ %l]*$', '') -- without the duration
   end
   while #parts > 2 and is_wide() do
     parts[#parts] = nil -- a part is never shortened
   end
-  local room = width - api.nvim_strwidth(joined(parts)) - MARGIN
+  local room = width - api.nvim_strwidth(join(parts)) - MARGIN
   local words = vim.tbl_map(function(part) return literal(notify.one_line(part)) end, parts)
   local group = session.error and 'AcpError' or summary.waits and 'AcpPermission'
   if group then words[2] = ('%%#%s#%s%%*'):format(group, words[2]) end

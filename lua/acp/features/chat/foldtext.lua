@@ -54,7 +54,7 @@ end
 
 --- Return the chunks of a line whose title is cut but whose end is kept.
 ---@param width integer cells
-local function shortened(first, head, tail, width)
+local function shorten(first, head, tail, width)
   local title = head:sub(1, #head - #tail)
   local cut = require('acp.base.notify').cut(title, width - text_width(tail))
   local chunks = pieces(first - 1, cut:sub(1, -1 - #CUT))
@@ -95,7 +95,7 @@ local function draw_first_line(first, head, more, width)
     head = head:match('^(.*) · [%l ]+$') or head
     local tail = end_of_line(head)
     local fits = text_width(head) <= width or text_width(tail) + TITLE > width
-    if tail ~= '' and not fits then return shortened(first, head, tail, width) end
+    if tail ~= '' and not fits then return shorten(first, head, tail, width) end
   end
   local whole = require('acp.base.notify').cut(head .. more, width)
   local is_cut = whole ~= head .. more

@@ -68,7 +68,7 @@ end
 ---@param parser vim.treesitter.LanguageTree
 ---@param text string
 ---@return TSTree?
-local function parsed(parser, text)
+local function parse_in_slices(parser, text)
   if not compat.can_parse_in_slices then
     local trees = #text <= AT_ONCE and parser:parse() or {}
     return trees[1]
@@ -115,7 +115,7 @@ local function by_treesitter(lines, lang)
   load('treesitter ' .. lang)
   local query = vim.treesitter.query.get(lang, 'highlights')
   slices.rest()
-  local tree = query and parsed(vim.treesitter.get_string_parser(text, lang), text)
+  local tree = query and parse_in_slices(vim.treesitter.get_string_parser(text, lang), text)
   if not query or not tree then return end
   local found, ids = {}, {}
   for capture, node in query:iter_captures(tree:root(), text) do

@@ -56,7 +56,7 @@ end
 --- Set 'statuscolumn' if rows of the user arrive, so that they are drawn with the rule.
 ---@param chat acp.Chat
 ---@param looks acp.Look[]
-function M.came(chat, looks)
+function M.show_rule_for(chat, looks)
   if not vim.iter(looks):any(is_user) then return end
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
     due[win] = nil

@@ -193,7 +193,7 @@ function M.set(chat, first, decor)
   for i = 1, #targets, 2 do
     chat.targets[first + targets[i] + 1] = targets[i + 1]
   end
-  margin.came(chat, looks)
+  margin.show_rule_for(chat, looks)
 end
 
 --- Return the highlights of a row.

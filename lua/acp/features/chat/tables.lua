@@ -42,7 +42,7 @@ end
 ---@param chat acp.Chat
 ---@param first integer row
 ---@param lines string[]
-local function measured(chat, first, lines)
+local function measure(chat, first, lines)
   local widest, rows = {}, {}
   for i, line in ipairs(lines) do
     rows[i] = {}
@@ -83,7 +83,7 @@ end
 function M.pad(chat, first, lines)
   api.nvim_buf_clear_namespace(chat.bufnr, ns, first, first + #lines)
   if require('acp.ui.conceal').others(chat.bufnr) then return end
-  local widest, rows = measured(chat, first, lines)
+  local widest, rows = measure(chat, first, lines)
   local whole, room = 1, narrowest_width(chat.bufnr)
   for _, cells in ipairs(widest) do
     whole = whole + cells

@@ -27,7 +27,7 @@ end
 ---@param content string
 ---@return string|nil preset
 ---@return string text
-local function parsed(content)
+local function parse(content)
   local lines = vim.split(content, '\r?\n')
   local last = lines[1] == '---' and vim.fn.index(lines, '---', 1) or -1
   if last < 0 then return nil, vim.trim(content) end
@@ -52,7 +52,7 @@ local function read(file)
   local content = require('acp.base.read_file')(file)
   local is_text = content and not content:find('\0', 1, true)
   if not is_text or not is_utf8(content) then return nil end
-  local preset, text = parsed(content)
+  local preset, text = parse(content)
   if text == '' then return nil end
   local name = vim.fs.basename(file):gsub('%.md$', '')
   return { name = name, text = text, preset = preset, file = file, content = content }

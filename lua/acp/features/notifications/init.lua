@@ -3,6 +3,6 @@
 return {
   signals = {
     host_starts = { 'turns', 'watch' },
-    question_announced = { 'questions', 'announced' },
+    question_announced = { 'questions', 'on_announced' },
   },
 }

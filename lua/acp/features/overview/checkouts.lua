@@ -22,7 +22,7 @@ end
 
 ---@param path string
 ---@param base string directory of a relative path
-local function resolved(path, base)
+local function resolve(path, base)
   return vim.uv.fs_realpath(require('acp.base.paths').absolute(path, base)) or path
 end
 
@@ -30,12 +30,12 @@ end
 ---@return acp.Checkout
 local function checkout(top, is_folder)
   local git = top .. '/.git'
-  if is_folder then return { repository = resolved(git, top), branch = branch(git) } end
+  if is_folder then return { repository = resolve(git, top), branch = branch(git) } end
   local target = vim.trim(read_file(git) or ''):match('^gitdir:%s*(.+)$')
   if not target then return { repository = top } end
-  git = resolved(target, top)
+  git = resolve(target, top)
   local common = vim.trim(read_file(git .. '/commondir') or '')
-  local repository = common ~= '' and resolved(common, git) or git
+  local repository = common ~= '' and resolve(common, git) or git
   local main = common ~= '' and vim.fs.basename(repository) == '.git' and vim.fs.dirname(repository)
   return { repository = repository, branch = branch(git), main = main or nil }
 end

@@ -46,7 +46,7 @@ end
 ---@param count integer
 ---@param noun string singular
 ---@return string
-local function counted(count, noun)
+local function count_with_noun(count, noun)
   local suffix = count == 1 and '' or 's'
   return ('%d %s%s'):format(count, noun, suffix)
 end
@@ -54,7 +54,7 @@ end
 ---@param session acp.OverviewSession
 local function waiting(session)
   local parts = {}
-  if session.questions > 0 then parts[1] = counted(session.questions, 'question') end
+  if session.questions > 0 then parts[1] = count_with_noun(session.questions, 'question') end
   if session.queued > 0 then parts[#parts + 1] = session.queued .. ' queued' end
   return table.concat(parts, ', ')
 end
@@ -64,8 +64,8 @@ end
 local function pending(session, is_short)
   if session.files == 0 then return '' end
   if is_short then return ('%d in %d'):format(session.hunks, session.files) end
-  local hunks = counted(session.hunks, 'hunk')
-  return ('%s in %s'):format(hunks, counted(session.files, 'file'))
+  local hunks = count_with_noun(session.hunks, 'hunk')
+  return ('%s in %s'):format(hunks, count_with_noun(session.files, 'file'))
 end
 
 ---@class acp.OverviewCells
@@ -118,7 +118,7 @@ end
 ---@return acp.OverviewCells[]
 ---@return table<string, integer>
 ---@return integer room of the title
-local function measured(sessions, step, width, now)
+local function measure(sessions, step, width, now)
   local rows, widths = {}, { state = STATE }
   for i, session in ipairs(sessions) do
     rows[i] = cells(session, step, now)
@@ -167,7 +167,7 @@ end
 function M.lines(sessions, width, now)
   local rows, widths, room
   for _, step in ipairs(STEPS) do
-    rows, widths, room = measured(sessions, step, width, now)
+    rows, widths, room = measure(sessions, step, width, now)
     if room >= LEAST_TITLE then break end
   end
   room = math.max(room, 1)

@@ -67,7 +67,7 @@ end
 --- would move the groups whenever the user goes to another window.
 ---@param sessions acp.OverviewSession[]
 ---@return { directory: string, sessions: acp.OverviewSession[] }[]
-local function grouped(sessions)
+local function group_by_directory(sessions)
   local groups, order = {}, {}
   for _, session in ipairs(sessions) do
     if not groups[session.cwd] then
@@ -117,7 +117,7 @@ function M.build(sessions, layout)
   for i, session in ipairs(sessions) do
     by_session[session] = lines[i]
   end
-  for i, group in ipairs(grouped(sessions)) do
+  for i, group in ipairs(group_by_directory(sessions)) do
     if i > 1 then add(page, '') end
     add_heading(page, group.directory, layout.width)
     local pid ---@type integer|nil

@@ -65,7 +65,7 @@ end
 
 ---@param session acp.Session
 ---@return acp.OverviewSession
-local function described(n, session)
+local function describe(n, session)
   local edits = session.edits or {}
   local questions = activity.question_count(session)
   local since, question = oldest(session)
@@ -119,7 +119,7 @@ local function own_session(n, session)
     values[name] = session[name]
   end
   if not before or before.values.status ~= session.status then checkouts.forget() end
-  cache[n] = { values = values, agent = agent, result = described(n, session) }
+  cache[n] = { values = values, agent = agent, result = describe(n, session) }
   return cache[n].result
 end
 

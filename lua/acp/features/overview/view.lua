@@ -91,7 +91,7 @@ local function winbar(width)
 end
 
 --- Set the winbar of a window to keys that fit.
-local function entitle(win)
+local function set_winbar(win)
   local bar = winbar(api.nvim_win_get_width(win))
   if vim.wo[win].winbar ~= bar then win_of.set(win, 'winbar', bar) end
 end
@@ -255,7 +255,7 @@ local function draw()
     restore(win, place)
     if #page.lines < #old.lines then fill(win) end
   end
-  vim.iter(found):each(entitle)
+  vim.iter(found):each(set_winbar)
   if not vim.deep_equal(old.cards, page.cards) then emit('questions_drawn') end
   tick()
 end
@@ -272,7 +272,7 @@ function M.later(force)
   end)
 end
 
---- Look at the other Neovims and the branches again, and draw.
+--- Read the files of the other Neovims and the branches again, and draw the overview.
 function M.refresh()
   others.read()
   require('acp.features.overview.checkouts').forget()
@@ -350,7 +350,7 @@ local function show(bufnr, smods)
     vim.cmd.sbuffer({ args = { bufnr }, mods = { tab = smods.tab } })
     local win = api.nvim_get_current_win()
     require('acp.ui.window').adopt(win, options())
-    require('acp.ui.window.titles').entitle(win)
+    require('acp.ui.window.titles').set_title(win)
     return win
   end
   local is_before = smods.split == 'topleft' or smods.split == 'aboveleft'

@@ -90,7 +90,7 @@ end
 
 --- Return the card whose title is the title of the float: a single card whose title fits.
 ---@return acp.Card|nil
-local function titled()
+local function card_of_title()
   local card = #cards == 1 and count_without_card() == 0 and cards[1] or nil
   local width = card and text_width(card.title or '') or 0
   return width > 0 and width + 2 <= math.min(WIDTH, extent.widest) and card or nil
@@ -98,7 +98,7 @@ end
 
 --- Return the cards as the float shows them.
 ---@return acp.Card[]
-local function in_float() return titled() and { untitled(cards[1]) } or cards end
+local function in_float() return card_of_title() and { untitled(cards[1]) } or cards end
 
 --- Return the line below the last card.
 local function more_line() return ('… and %d more'):format(count_without_card()) end
@@ -156,7 +156,7 @@ local function buffer()
 end
 
 local function title()
-  local card = titled()
+  local card = card_of_title()
   if card then return (' %s '):format(card.title) end
   local count = #cards + count_without_card()
   return count == 1 and ' question ' or (' %d questions '):format(count)
@@ -423,7 +423,7 @@ end
 
 ---@return table<integer|string, integer> order of each known card of session n
 ---@return table<integer|string, string|nil> its title
-local function known(n)
+local function order_and_titles(n)
   local order, titles = {}, {}
   for _, card in ipairs(cards) do
     if card.session == n then
@@ -521,7 +521,7 @@ end
 ---@param more? integer number of questions without a card
 function M.set(n, list, more)
   if arrivals == 0 then register() end
-  local order, titles = known(n)
+  local order, titles = order_and_titles(n)
   local arrived = count_new(list, order, (more or 0) - (waiting[n] or 0))
   waiting[n] = more ~= 0 and more or nil
   if #list == 0 and not next(order) then return end

@@ -34,7 +34,7 @@ end
 --- Return the questions whose cards a window shows as a whole. Without 'wrap' the end of
 --- a long line may be out of view.
 ---@return table<string, true> by id
-local function shown(win)
+local function questions_in_view(win)
   local found = {}
   if not may_show(win) or not vim.wo[win].wrap then return found end
   local cards = api.nvim_win_call(win, function()
@@ -81,12 +81,12 @@ end
 ---@param cards acp.Card[]
 ---@return 'here'|'beside'|nil
 function M.where(cards)
-  local found = shown(api.nvim_get_current_win())
+  local found = questions_in_view(api.nvim_get_current_win())
   local about = whole_subject(cards)
   if about then found[about] = true end
   if all(found, cards) then return 'here' end
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    found = vim.tbl_extend('force', found, shown(win))
+    found = vim.tbl_extend('force', found, questions_in_view(win))
   end
   return all(found, cards) and 'beside' or nil
 end
@@ -98,7 +98,7 @@ function M.ids()
   local found = {}
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     if may_show(win) and not require('acp.ui.win').is_covered(win) then
-      found = vim.tbl_extend('force', found, shown(win))
+      found = vim.tbl_extend('force', found, questions_in_view(win))
     end
   end
   for _, id in pairs({ M.subject(), at_cursor() }) do

@@ -24,7 +24,7 @@ local hinted ---@type integer|string|nil id of the question that showed the hint
 
 --- Return the key that the user has mapped globally to a <Plug> mapping.
 ---@return string|nil
-local function mapped(plug)
+local function key_mapped_to(plug)
   if vim.fn.hasmapto(plug, 'n') == 0 then return nil end
   for _, map in ipairs(vim.api.nvim_get_keymap('n')) do
     if map.rhs == plug then return vim.fn.keytrans(map.lhsraw or map.lhs) end
@@ -36,7 +36,7 @@ local function is_inserting() return vim.api.nvim_get_mode().mode:match('^i') ~=
 
 ---@return acp.Answers
 local function look_up()
-  local allow, deny = mapped('<Plug>(acp-allow)'), mapped('<Plug>(acp-deny)')
+  local allow, deny = key_mapped_to('<Plug>(acp-allow)'), key_mapped_to('<Plug>(acp-deny)')
   answers = {
     allow = allow or ':Acp allow',
     deny = deny or ':Acp deny',

@@ -105,13 +105,13 @@ local function show(n)
 end
 
 ---@return integer|nil win
-local function shown(n)
+local function window_of(n)
   return require('acp.ui.window').showing(require('acp.ui.scratch').find(name_of(n)))
 end
 
 --- Show the plan of session `n`, or close its window.
 function M.toggle(n)
-  local win = shown(n)
+  local win = window_of(n)
   if win then return require('acp.ui.window').close(win) end
   show(n)
 end
@@ -120,14 +120,14 @@ local hidden = {} ---@type table<integer, boolean> plans that were hidden with t
 
 --- Close the plan of session `n`, whose chat is being hidden.
 function M.hide(n)
-  local win = shown(n)
+  local win = window_of(n)
   hidden[n] = win ~= nil
   require('acp.ui.window').close(win)
 end
 
 --- Show the plan of session `n` if it was hidden with its chat.
 function M.show_again(n)
-  if hidden[n] and not shown(n) then show(n) end
+  if hidden[n] and not window_of(n) then show(n) end
 end
 
 return M

@@ -29,7 +29,7 @@ function M.chips(n) return vim.list_slice(chips[n] or {}) end
 ---@param paths string[] changed in place
 ---@param further string[]
 ---@return string[] paths
-function M.joined(paths, further)
+function M.append_new(paths, further)
   for _, path in ipairs(further) do
     if not vim.tbl_contains(paths, path) then paths[#paths + 1] = path end
   end
@@ -40,7 +40,7 @@ end
 ---@param paths string[] absolute
 ---@param ranges? acp.Chip[]
 function M.restore(n, paths, ranges)
-  if paths[1] then pending[n] = M.joined(M.list(n), paths) end
+  if paths[1] then pending[n] = M.append_new(M.list(n), paths) end
   if ranges and ranges[1] then chips[n] = vim.list_extend(M.chips(n), ranges) end
   on_changed(n)
 end
@@ -103,7 +103,7 @@ end
 
 --- Return the text of a file's buffer if it has unsaved changes.
 ---@param path string absolute
-local function unsaved(path)
+local function unsaved_text(path)
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(bufnr)
     local live = vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].modified
@@ -118,9 +118,9 @@ end
 --- changes.
 ---@param paths string[] absolute
 ---@return (string|{ path: string, text: string })[]
-function M.carried(paths)
+function M.with_unsaved_text(paths)
   return vim.tbl_map(function(path)
-    local text = unsaved(path)
+    local text = unsaved_text(path)
     return text and { path = path, text = text } or path
   end, paths)
 end

@@ -39,7 +39,7 @@ end
 --- Return the ranges that a text does not mention.
 ---@param ranges { path: string, first: integer, last: integer }[]
 ---@param text string
-function M.unmentioned(ranges, text)
+function M.without_mentioned(ranges, text)
   if #ranges == 0 or not text:find('@', 1, true) then return ranges end
   local mentioned = require('acp.base.text.mentions').all(text, places.cwd()).ranges
   local function is_mentioned(range)
@@ -53,7 +53,7 @@ end
 --- Create a chip for a range saved by an earlier Neovim.
 ---@param range acp.Range
 ---@return acp.Chip
-function M.fixed(range) return { bufnr = -1, mark = 0, lost = range } end
+function M.from_saved(range) return { bufnr = -1, mark = 0, lost = range } end
 
 --- Return lines of a file: those of its buffer, or of the disk if none is loaded. Return nil if it
 --- has fewer lines.
@@ -88,7 +88,7 @@ end
 function M.of_file(path, first, last)
   local loaded = M.create_all({ { path = path, first = first, last = last } })
   local range = not loaded[1] and M.range(path, first, last)
-  return loaded[1] or range and M.fixed(range) or nil
+  return loaded[1] or range and M.from_saved(range) or nil
 end
 
 --- Return the current range of a chip.

@@ -8,7 +8,7 @@ local mentions_of, places = require('acp.base.text.mentions'), require('acp.base
 ---@param n? integer
 ---@return string[]
 ---@return acp.Chip[]
-local function attached(n)
+local function attachments_of(n)
   local attachments = n and package.loaded['acp.features.prompts.attachments']
   if not attachments then return {}, {} end
   return attachments.list(n), attachments.chips(n)
@@ -24,7 +24,7 @@ end
 ---@param variables acp.Variable[]
 ---@param foreign string[]
 ---@return acp.Untyped|nil
-local function untyped(mentions, variables, foreign, cwd)
+local function find_untyped(mentions, variables, foreign, cwd)
   local variables_of = require('acp.features.prompts.composer.variables')
   local in_foreign, named = {}, {} ---@type table<string, true>, table<string, true>
   for _, text in ipairs(foreign) do
@@ -82,7 +82,7 @@ end
 ---@return table args
 function M.prompt(text, chips, n, more, foreign)
   local cwd = places.cwd()
-  local paths, attached_chips = attached(n)
+  local paths, attached_chips = attachments_of(n)
   local ranges = vim.tbl_map(
     require('acp.features.prompts.chips').resolve,
     vim.list_extend(attached_chips, chips or {})
@@ -93,7 +93,7 @@ function M.prompt(text, chips, n, more, foreign)
   local variables = text:find('{', 1, true)
       and require('acp.features.prompts.composer.variables').used(text)
     or {}
-  local not_typed = foreign and foreign[1] and untyped(mentions, variables, foreign, cwd)
+  local not_typed = foreign and foreign[1] and find_untyped(mentions, variables, foreign, cwd)
   for _, path in ipairs(vim.list_extend(mentions.paths, more or {})) do
     if not vim.tbl_contains(paths, path) then paths[#paths + 1] = path end
   end
@@ -103,7 +103,8 @@ function M.prompt(text, chips, n, more, foreign)
     range = ranges[#ranges],
     ranges = #ranges > 1 and ranges or nil,
     untyped = not_typed or nil,
-    attach = paths[1] and require('acp.features.prompts.attachments').carried(paths) or nil,
+    attach = paths[1] and require('acp.features.prompts.attachments').with_unsaved_text(paths)
+      or nil,
     variables = #variables > 0 and variables or nil,
   }
 end

@@ -33,7 +33,7 @@ end
 ---@param prompt acp.HeldPrompt
 local function args_of(prompt)
   local context = require('acp.features.prompts.context')
-  local chips = vim.tbl_map(require('acp.features.prompts.chips').fixed, prompt.ranges or {})
+  local chips = vim.tbl_map(require('acp.features.prompts.chips').from_saved, prompt.ranges or {})
   local args = context.prompt(prompt.text, chips, nil, prompt.paths, { prompt.text })
   args.cwd, args.delivery = prompt.cwd, prompt.id
   return args

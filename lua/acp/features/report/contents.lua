@@ -12,7 +12,7 @@ local LONGEST_WORD = 24 -- characters of a text that is shown
 --- Return the value of an option without texts of the user: only numbers, switches and single
 --- words, and of a command only its program.
 ---@param path string[] names of the option, outermost first
-local function shown(path, value)
+local function redact(path, value)
   local kind, name = type(value), path[#path]
   local is_private = vim.tbl_contains(path, 'env') or vim.tbl_contains(path, 'headers')
   if kind == 'boolean' or kind == 'number' then return tostring(value) end
@@ -42,7 +42,7 @@ local function add_options(lines, path, value, default)
       add_options(lines, inner, value[key], known[key])
     end
   else
-    lines[#lines + 1] = ('%s = %s'):format(label, shown(path, value))
+    lines[#lines + 1] = ('%s = %s'):format(label, redact(path, value))
   end
 end
 

@@ -24,7 +24,7 @@ local bases = {} ---@type table<integer, acp.Base> by buffer
 local function text(bufnr) return api.nvim_buf_get_lines(bufnr, 0, -1, false) end
 
 ---@param base acp.Base
-local function confirmed(base)
+local function on_confirmed(base)
   local held = base.held
   base.sent, base.held = nil, nil
   if held then M.put(base, held.lines, held.eol) end
@@ -41,7 +41,7 @@ function M.flush(bufnr)
   local args = { path = base.path, lines = lines, eol = base.eol }
   require('acp.base.host').notify('base_written', args)
   vim.defer_fn(function()
-    if base.sent == lines then confirmed(base) end
+    if base.sent == lines then on_confirmed(base) end
   end, CONFIRM_MS)
 end
 
@@ -131,7 +131,7 @@ function M.set(path, lines, eol)
     M.put(base, lines, eol)
   elseif vim.deep_equal(base.sent, #lines > 0 and lines or { '' }) then
     base.held = nil
-    confirmed(base)
+    on_confirmed(base)
   else
     base.held = { lines = lines, eol = eol }
   end

@@ -250,7 +250,7 @@ function M.refine(bufnr, entry, place)
   drop_words(bufnr, entry)
   local old, new = require('acp.base.text.words').hunk(hunk.more and {} or hunk.removed, text)
   tint(bufnr, entry, place)
-  local removed = require('acp.features.review.virtual').coloured(bufnr, hunk, old)
+  local removed = require('acp.features.review.virtual').virtual_lines(bufnr, hunk, old)
   mark(bufnr, entry, removed, place)
   draw_words(bufnr, entry, place[1], new)
   entry.refined, entry.text = true, text

@@ -28,7 +28,7 @@ end
 
 --- Turn diff mode off and restore the user's options.
 function M.plain(win)
-  require('acp.ui.window.titles').untitle(win)
+  require('acp.ui.window.titles').reset_title(win)
   set(win, 'diff', false)
   reset(win, RESET)
 end
@@ -110,8 +110,8 @@ function M.bar(win, title, hint, before)
 end
 
 --- Set the title that the statusline of a window shows instead of an `acp://` name.
-function M.entitle(win, title)
-  if api.nvim_win_is_valid(win) then require('acp.ui.window.titles').entitle(win, title) end
+function M.set_title(win, title)
+  if api.nvim_win_is_valid(win) then require('acp.ui.window.titles').set_title(win, title) end
 end
 
 --- Leave a window to the user, with any buffer that they show in it.

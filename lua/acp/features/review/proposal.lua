@@ -32,7 +32,7 @@ end
 
 --- Return the proposals that the user has edited, by path, or nil if there are none.
 ---@return table<string, string>|nil
-local function amended()
+local function edited_proposals()
   local found = {}
   for _, file in ipairs(open and open.files or {}) do
     local lines = text(file)
@@ -115,7 +115,7 @@ local function decide(verb)
   require('acp.base.host').notify('choose', {
     id = open.id,
     option = choice,
-    amended = verb == 'accept' and amended() or nil,
+    amended = verb == 'accept' and edited_proposals() or nil,
   })
   tab.close()
 end
@@ -141,7 +141,7 @@ local source = {
 --- Return the edited proposals of a permission, for an answer that is given elsewhere.
 ---@param id integer|string
 ---@return table<string, string>|nil
-function M.edited_texts(id) return open and open.id == id and amended() or nil end
+function M.edited_texts(id) return open and open.id == id and edited_proposals() or nil end
 
 --- Return the permission that is open here if this is the current tab page.
 ---@return integer|string|nil id

@@ -119,7 +119,7 @@ end
 --- Return the paths with pending edits that are not among these files.
 ---@param files acp.ReviewFile[]
 ---@return string[]
-function M.unlisted(files)
+function M.paths_not_among(files)
   local listed, found = {}, {}
   for _, file in ipairs(files) do
     listed[file.path] = true

@@ -62,9 +62,9 @@ local function bars(state, left, right)
   local hint_left, hint_right = state.source.hint(file, #state.files)
   panes.bar(state.base, left, hint_left)
   local name = vim.fn.fnamemodify(path, ':t') .. ' · '
-  panes.entitle(state.base, name .. left)
+  panes.set_title(state.base, name .. left)
   if state.shown and vim.startswith(api.nvim_buf_get_name(state.shown), 'acp://') then
-    panes.entitle(state.live, name .. right)
+    panes.set_title(state.live, name .. right)
   end
   local counts = sides.counts(file)
   local words = counts == 'proposed' and { path, right } or { path, counts, right }
@@ -155,7 +155,7 @@ local function refresh()
     require('acp.base.notify').echo('info', require('acp.base.messages').review_done:format(hint))
   end
   state.left = left
-  local others = sides.unlisted(state.files)
+  local others = sides.paths_not_among(state.files)
   if #others > 0 and state.source.more then state.source.more(others) end
   local titles = state.files[state.at].titles
   bars(state, titles[1], titles[2])

@@ -92,7 +92,7 @@ end
 ---@param hunk acp.Hunk
 ---@param words acp.Words
 ---@return acp.Chunk[][]
-function M.coloured(bufnr, hunk, words)
+function M.virtual_lines(bufnr, hunk, words)
   local shown = vim.list_slice(hunk.removed, 1, M.MAX_LINES)
   local lang = language(bufnr)
   -- If the user's query does not match the parser, show the text without colours.

@@ -107,7 +107,7 @@ end
 
 --- Convert a spec to a registered tool.
 ---@param spec acp.ToolSpec|acp.PackTool
-local function registered(name, spec)
+local function to_registered(name, spec)
   return {
     description = spec.description,
     schema = encode_schema(name, spec.schema),
@@ -127,7 +127,7 @@ end
 function M.put(name, spec)
   local mistake = wrong_name(name) or (spec ~= nil and wrong_spec(name, spec) or nil)
   if mistake then error(mistake, 0) end
-  tools[name] = spec and registered(name, spec)
+  tools[name] = spec and to_registered(name, spec)
   send_tools()
 end
 
@@ -136,7 +136,7 @@ end
 function M.offer(pack)
   for name, spec in pairs(pack) do
     local extra = { title = spec.title, executes = spec.executes, pack = true }
-    tools[name] = vim.tbl_extend('error', registered(name, spec), extra)
+    tools[name] = vim.tbl_extend('error', to_registered(name, spec), extra)
   end
   send_tools()
 end

@@ -29,7 +29,7 @@ local GLOBAL = {
 
 --- Return the user's global mappings, by <Plug> name or command in lower case.
 ---@return table<string, string>
-local function mapped()
+local function mapped_keys()
   local found = {}
   for _, map in ipairs(vim.api.nvim_get_keymap('n')) do
     local rhs = map.rhs or ''
@@ -54,7 +54,7 @@ end
 --- Return the keys or commands, by the tutor's names (`acp_nvim/tutor/keys.py`).
 ---@return table<string, string>
 function M.keys()
-  local found, maps = {}, mapped()
+  local found, maps = {}, mapped_keys()
   for name, global in pairs(GLOBAL) do
     local command = global[2]
     found[name] = maps[global[1]] or command and (maps[command:sub(2):lower()] or command)

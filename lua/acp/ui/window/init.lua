@@ -162,7 +162,7 @@ local function set_up(win, bufnr, opts)
   local side = opts.side or vim.list_contains({ 'left', 'right' }, opts.layout or 'right')
   local fixed = { winfixwidth = side, winfixheight = not side and opts.layout ~= 'float' }
   M.adopt(win, vim.tbl_extend('force', fixed, opts.options or {}))
-  require('acp.ui.window.titles').entitle(win)
+  require('acp.ui.window.titles').set_title(win)
   if side then keep_share(win) end
   require('acp.ui.window.placement').on_opened(win)
   if opts.last then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 }) end
@@ -277,7 +277,7 @@ end
 --- Show the alternate or an empty buffer in the last window, which cannot be closed.
 local function release(win, bufnr)
   set(win, 'winfixbuf', false)
-  require('acp.ui.window.titles').untitle(win)
+  require('acp.ui.window.titles').reset_title(win)
   vim.w[win].acp = nil
   local other = vim.fn.bufnr('#')
   if other < 1 or other == bufnr or not vim.bo[other].buflisted then

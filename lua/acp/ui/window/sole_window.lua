@@ -36,7 +36,7 @@ local function on_buffer(bufnr)
   if not vim.w[win].acp or vim.wo[win].winfixbuf or vim.startswith(name, 'acp://') then return end
   if vim.api.nvim_win_get_buf(win) == bufnr then
     vim.w[win].acp = nil
-    require('acp.ui.window.titles').untitle(win)
+    require('acp.ui.window.titles').reset_title(win)
     vim.wo[win].winfixwidth, vim.wo[win].winfixheight = false, false
   end
 end

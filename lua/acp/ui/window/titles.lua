@@ -76,7 +76,7 @@ end
 --- Show a title in the 'statusline' of an acp window in place of the buffer's name, unless the user
 --- has set a 'statusline'.
 ---@param title? string derived from the buffer's name by default
-function M.entitle(win, title)
+function M.set_title(win, title)
   if title then vim.w[win].acp_title = title end
   local default = api.nvim_get_option_info2('statusline', {}).default
   local line = vim.go.statusline == default and with_title(default)
@@ -84,7 +84,7 @@ function M.entitle(win, title)
 end
 
 --- Reset the 'statusline' of a window to the global one.
-function M.untitle(win)
+function M.reset_title(win)
   vim.w[win].acp_title = nil
   local own = api.nvim_get_option_value('statusline', { scope = 'local', win = win })
   if own:find(NAME, 1, true) then set(win, 'statusline', '') end

@@ -34,7 +34,7 @@ end
 ---@param typed string
 ---@return integer|nil row
 ---@return integer col
-local function marked(bufnr, mark, typed)
+local function position_of(bufnr, mark, typed)
   local at = vim.api.nvim_buf_get_extmark_by_id(bufnr, ns, mark, { details = true })
   if not at[1] then return nil, -1 end
   local row, col, to = at[1], at[2], at[3]
@@ -57,7 +57,7 @@ function M.replace_name(typed, done)
   local mark = vim.api.nvim_buf_set_extmark(bufnr, ns, at[1] - 1, at[2] - #typed, opts)
   require('acp.base.signals').emit('prompt_text_wanted', name, function(text)
     if not vim.api.nvim_buf_is_loaded(bufnr) then return end
-    local row, col = marked(bufnr, mark, typed)
+    local row, col = position_of(bufnr, mark, typed)
     vim.api.nvim_buf_del_extmark(bufnr, ns, mark)
     if not row then return end
     replace(bufnr, row, col, typed, text)

@@ -68,13 +68,13 @@ end
 --- Return labels of the context sent with the prompt of composer `n`: mentioned files, attachments,
 --- ranges.
 ---@return string[]
-local function attached(n)
+local function context_labels(n)
   local it = composers[n]
   local text = table.concat(lines_of(it.bufnr), '\n')
   local mentioned = text:find('@', 1, true)
       and require('acp.base.text.mentions').all(text, places.cwd())
     or { paths = {}, ranges = {} }
-  attachments.joined(mentioned.paths, attachments.list(n))
+  attachments.append_new(mentioned.paths, attachments.list(n))
   local found = vim.tbl_map(attachments.label, mentioned.paths)
   vim.list_extend(found, vim.tbl_map(places.label, mentioned.ranges))
   return vim.list_extend(found, chips_of.labels(own_chips(n)))
@@ -84,7 +84,7 @@ end
 function M.decorate(n)
   local it = composers[n]
   if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
-  require('acp.features.prompts.composer.bar').update(n, it.bufnr, it.begun, attached(n))
+  require('acp.features.prompts.composer.bar').update(n, it.bufnr, it.begun, context_labels(n))
   vim.api.nvim_buf_clear_namespace(it.bufnr, ns, 0, -1)
   local below = {}
   local function add(label) below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } } end
@@ -168,7 +168,7 @@ local function on_state()
       if session and session.composer_bufnr ~= it.bufnr then
         state.set_buffer(n, 'composer_bufnr', it.bufnr)
       end
-      require('acp.features.prompts.composer.bar').update(n, it.bufnr, it.begun, attached(n))
+      require('acp.features.prompts.composer.bar').update(n, it.bufnr, it.begun, context_labels(n))
       if suggestions.changed(n) then M.decorate(n) end
     end
   end
@@ -304,7 +304,10 @@ function M.give_back(n, text, paths, ranges)
   local bufnr = M.ensure(n)
   set_text(bufnr, text, not blank(lines_of(bufnr)) and 0 or nil)
   add_foreign(composers[n], text)
-  vim.list_extend(composers[n].chips, chips_of.create_all(chips_of.unmentioned(ranges or {}, text)))
+  vim.list_extend(
+    composers[n].chips,
+    chips_of.create_all(chips_of.without_mentioned(ranges or {}, text))
+  )
   attachments.restore(n, paths or {})
   -- Without a host, the error about the host is the more important message.
   if state.get().host == 'running' and not require('acp.ui.window').showing(bufnr) then
@@ -357,7 +360,7 @@ function M.restore(n, draft)
   if not blank(lines_of(bufnr)) then return false end
   set_text(bufnr, draft.text)
   add_foreign(composers[n], draft.text)
-  vim.list_extend(composers[n].chips, vim.tbl_map(chips_of.fixed, draft.ranges or {}))
+  vim.list_extend(composers[n].chips, vim.tbl_map(chips_of.from_saved, draft.ranges or {}))
   attachments.restore(n, draft.paths or {})
   return true
 end

@@ -31,7 +31,7 @@ local function enclosing_function(bufnr, row, col)
 end
 
 --- Return lines of a buffer below the name of the range.
-local function labelled(bufnr, first, last)
+local function label_and_text(bufnr, first, last)
   local places = require('acp.base.places')
   local range = places.range(bufnr, first, last)
   return places.label(range) .. '\n' .. range.text
@@ -58,11 +58,11 @@ end
 
 function resolve.line(win, bufnr)
   local row = vim.api.nvim_win_get_cursor(win)[1]
-  return labelled(bufnr, row, row)
+  return label_and_text(bufnr, row, row)
 end
 
 function resolve.visible(win, bufnr)
-  return labelled(bufnr, vim.fn.line('w0', win), vim.fn.line('w$', win))
+  return label_and_text(bufnr, vim.fn.line('w0', win), vim.fn.line('w$', win))
 end
 
 function resolve.symbol(win, bufnr)
