@@ -22,6 +22,7 @@ from tests.support.children import Children, Start
 from tests.support.editor import Editor
 from tests.support.exercised import record
 from tests.support.front_without_host import HOST, RECORD_NOTIFY
+from tests.support.host_template import forked_hosts
 from tests.support.portable import IS_PORTABLE, take_away
 from tests.support.terminal_agent import TerminalAgent
 
@@ -79,15 +80,26 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def has_own_host(test: pytest.Item) -> bool:
+    """Return whether hosts start as a user's: in the room about them, and in marked tests.
+
+    The template needs functions that only Linux has.
+    """
+    marked = test.get_closest_marker("own_host") is not None
+    return marked or not hasattr(os, "pidfd_open") or HERE / "nvim/host" in test.path.parents
+
+
 @pytest.fixture
 def edit(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..., Editor]]:
     """Start an editor with the arguments of `Editor` (all but `home`); several are fine."""
     editors: list[Editor] = []
+    forks = tmp_path / "forks"
+    env = {} if has_own_host(request.node) else forked_hosts(forks)
 
     def start(**options: Any) -> Editor:
         home = tmp_path / f"nvim{len(editors)}"
         home.mkdir()
-        editor = Editor(home, **options)
+        editor = Editor(home, **options | {"env": env | dict(options.get("env", {}))})
         editors.append(editor)
         return editor
 

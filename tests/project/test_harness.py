@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +16,7 @@ import pytest
 from tests.agents.loop import SCENARIOS, split
 from tests.support import conformance
 from tests.support.editor import ROOT, Editor
+from tests.support.killed_host import HOST_PID
 from tests.support.rpc import EditorBlocked, EditorError
 from tests.support.traffic import Traffic
 from tests.support.waiting import PATIENCE_S, until
@@ -55,6 +58,32 @@ def test_a_surviving_process_fails_the_test_and_is_killed(edit: Callable[..., Ed
     with pytest.raises(AssertionError, match="sleep 600"):
         editor.close(patience=0.5)
     until(lambda: not editor.processes())
+
+
+JOB_PID = "return vim.fn.jobpid(require('acp.base.host').channel())"
+
+
+def test_a_forked_host_ends_with_the_process_that_it_replaces(editor: Editor) -> None:
+    editor.errors_expected = True
+    editor.agent("script")
+    editor.turn("say one")
+    job, host = editor.lua(JOB_PID), editor.lua(HOST_PID)
+    assert job != host
+    os.kill(job, signal.SIGKILL)
+    editor.wait("require('acp').state().host == 'failed'")
+    until(lambda: not Path(f"/proc/{host}").exists())
+    editor.turn("say two")
+    os.kill(editor.lua(HOST_PID), signal.SIGKILL)
+    editor.wait("require('acp').state().host == 'failed'")
+    codes = [line for line in editor.messages().splitlines() if "exit code 137" in line]
+    assert len(codes) == 2
+
+
+def test_a_host_in_other_circumstances_is_a_process_of_its_own(edit: Callable[..., Editor]) -> None:
+    editor = edit(env={"TZ": "Asia/Tokyo"})
+    editor.agent("script")
+    editor.turn("say one")
+    assert editor.lua(JOB_PID) == editor.lua(HOST_PID)
 
 
 class Client:

@@ -21,9 +21,10 @@ from acp_nvim.files.checkpoints.checkpoints import Checkpoint
 from acp_nvim.files.journal.replica import CHECKPOINT, FILE, UNDO, FileValue, Key, Replica
 from acp_nvim.host import review_view
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
-HOST_PID = "return vim.fn.jobpid(require('acp.base.host').channel())"
+HOST_PID = lua_chunk(__file__, "host_pid")
 """Lua: the process id of the host."""
 
 UNSAVED = """
