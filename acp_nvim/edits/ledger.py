@@ -581,7 +581,8 @@ class Ledger:
         result = merge(step.after, now, step.before)
         if isinstance(result, Conflict):
             return Restoration(step.path, now, now, note=f"{_CHANGED}: {result.reason}")
-        self._add_write(step.path, now, result.text, writers, saved=True)
+        is_saved = step.path not in self.disk_entries
+        self._add_write(step.path, now, result.text, writers, is_saved)
         return Restoration(step.path, now, result.text)
 
 

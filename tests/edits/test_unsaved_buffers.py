@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acp_nvim.edits.hunks import Hunk
+from acp_nvim.edits.ledger import Ledger
 from tests.support.ledger_shorthand import hunks_of, ledger, text
 
 
@@ -34,3 +35,17 @@ def test_a_hunk_that_was_put_into_the_base_is_accepted_in_the_file_too() -> None
     edits.set_base("/f", text("aXcdef"))
     edits.join_disk("/f", text("aXcYe"))
     assert hunks_of(edits, "/f") == [Hunk(3, 4, ("Y",), 3)]
+
+
+@pytest.mark.parametrize(("found", "pending"), [("aXcYeU", 2), ("abcde", 0)])
+def test_a_reject_that_was_undone_in_an_unsaved_buffer_is_not_in_the_file(
+    found: str, pending: int
+) -> None:
+    edits = Ledger()
+    edits.record_agent_write("/f", text("abcdeU"), text("aXcdeU"), saved=False)
+    edits.reject("/f")
+    edits.record_agent_write("/f", text("abcdeU"), text("abcYeU"), saved=False)
+    edits.unreject({"/f": text("abcYeU")})
+    edits.join_disk("/f", text(found))
+    edits.record_user_edit("/f", text(found))
+    assert len(hunks_of(edits, "/f")) == pending
