@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -300,19 +301,23 @@ def _outside(
         following = pending[passed] if passed < len(pending) else None
         before = pending[passed - 1] if passed else None
         inside = following is not None and following.new_start < edit.end
+        lines = edit.lines
         if before is not None and before.new_end == edit.start:
-            inside |= touching or _restores(base, before, edit)
+            inside |= touching
+            lines = lines[_count_restored(base, before, lines) :]
         if following is not None and following.new_start == edit.end:
             inside |= touching
-        if not inside:
+            lines = lines[: len(lines) - _count_restored(base, following, lines, last=True)]
+        if not inside and (lines or edit.end > edit.start):
             start = edit.start + shift
-            moved.append(Hunk(start, edit.end + shift, edit.lines, start))
+            moved.append(Hunk(start, edit.end + shift, lines, start))
     return moved
 
 
-def _restores(base: Sequence[str], removal: Hunk, edit: Hunk) -> bool:
-    """Return whether an edit only restores lines that a hunk removed."""
-    if removal.lines or edit.end > edit.start:
-        return False
-    removed = iter(base[removal.start : removal.end])
-    return all(line in removed for line in edit.lines)
+def _count_restored(
+    base: Sequence[str], removal: Hunk, lines: Sequence[str], *, last: bool = False
+) -> int:
+    """Return how many of the first lines (or the ``last``) are lines that a hunk removed."""
+    step = -1 if last else 1
+    removed = iter(base[removal.start : removal.end][::step] if not removal.lines else ())
+    return sum(1 for _ in takewhile(lambda line: line in removed, lines[::step]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -258,3 +259,19 @@ def test_text_discarded_beside_agent_lines_belongs_to_the_user() -> None:
     here = Pending("/f", text("Xbc"), text("Xbc"), text("Xbc"))
     lines = Hunk(1, 2, ("b",), 1)  # the agent's earlier, and accepted since
     assert here.edited(text("abc"), back=[lines]).hunks == []
+
+
+@pytest.mark.parametrize(
+    ("restored", "base_text"),
+    [
+        ("abcXe", "abcXe"),  # with the next line changed
+        ("aXcde", "aXcde"),  # with the previous line changed
+        ("abcXde", "abcXde"),  # with a new line
+        ("abXe", "abcXe"),  # the line stays removed
+    ],
+)
+def test_a_line_restored_with_its_neighbour_is_no_removal(restored: str, base_text: str) -> None:
+    edits = ledger("abcde", "abde")
+    edits.record_user_edit("/f", text(restored))
+    found = edits.get("/f")
+    assert (restored if found is None else base(edits)) == base_text
