@@ -6,7 +6,6 @@ kept until the host exits.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -14,8 +13,9 @@ import msgspec
 from msgspec import Struct, field
 
 from acp_nvim.agent.settings import AgentSettings
+from acp_nvim.patterns import late
 
-PLACEHOLDER: Final = re.compile(r"\$ENV\{(\w+)\}")
+PLACEHOLDER: Final = late(r"\$ENV\{(\w+)\}")
 
 
 class LoginValues(Struct):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -10,6 +9,7 @@ from acp_nvim.agent.child.pty import AVAILABLE
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic_view import Level
+from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OURS = "acp.nvim"
 """Key of `_meta` for the client's additions to the protocol."""
 
-_SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
+_SECRET = late(r"(?i)key|token|secret|passw|credential|auth")
 
 
 def client_capabilities(settings: Settings, *, starts: bool = True) -> schema.ClientCapabilities:

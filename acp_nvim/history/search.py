@@ -17,6 +17,7 @@ from acp_nvim.edits.text import Text
 from acp_nvim.history import blames
 from acp_nvim.history.database import Database, directory_word, unpack
 from acp_nvim.history.records import decode, text_of
+from acp_nvim.patterns import late
 from acp_nvim.session.transcript.entries import Entry, Message, ToolEntry, Unknown
 
 SESSIONS: Final = 200
@@ -31,8 +32,8 @@ BEGINNING_S: Final = 0.04
 """Time limit of the prefix search, in seconds."""
 AROUND: Final = 5
 """Number of lines shown before a match. Twice as many are shown after it."""
-_WORD: Final = re.compile(r"\w+")
-_UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_WORD: Final = late(r"\w+")
+_UNSPACED: Final = late(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Letters of scripts without spaces. In the index, a run of them is a single word."""
 
 

@@ -11,7 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-_ESCAPE: Final = re.compile(
+from acp_nvim.patterns import late
+
+_ESCAPE: Final = late(
     rb"\\(?:"
     rb"(?P<pair>u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
     rb"|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})"

@@ -6,7 +6,7 @@ Those models appear as a config option here (v1/session-modes, v1/session-config
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
@@ -60,7 +60,7 @@ def _shorter(session: Session, option: schema.SessionConfigSelect) -> schema.Ses
     return msgspec.structs.replace(option, options=list(values))
 
 
-class InForce(NamedTuple):
+class InForce(msgspec.Struct, frozen=True):
     """Current choices in a session at one time."""
 
     mode: str | None

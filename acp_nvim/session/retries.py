@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from acp_nvim import wording
+from acp_nvim.patterns import late
 
-METHODS: Final = re.compile(r"_(?:[\w.-]+/)*(?:retrying|retry)\Z")
-_LIMITED: Final = re.compile(r"\b429\b|rate[ _-]?limit|too many requests", re.IGNORECASE)
+METHODS: Final = late(r"_(?:[\w.-]+/)*(?:retrying|retry)\Z")
+_LIMITED: Final = late(r"\b429\b|rate[ _-]?limit|too many requests", re.IGNORECASE)
 _DEPTH: Final = 3
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import signal
-from typing import NamedTuple, Self
+from typing import Self
+
+from msgspec import Struct
 
 
-class Exit(NamedTuple):
+class Exit(Struct, frozen=True):
     """Exit of a process: `code`, or the name of the `signal` that ended it ('SIGKILL').
 
     The other one is None.

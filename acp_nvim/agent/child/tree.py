@@ -11,7 +11,8 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from acp_nvim.agent.child.guard import CHILD
 from acp_nvim.tasks import true_within
@@ -21,7 +22,7 @@ EXEC_S = 0.1
 """Time within which an exec completes, in seconds. A process without environment then has none."""
 
 
-class ProcessStat(NamedTuple):
+class ProcessStat(Struct, frozen=True):
     """Line of the process table. `birth`, in clock ticks, and `pid` together identify a process."""
 
     pid: int

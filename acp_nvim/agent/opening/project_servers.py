@@ -6,7 +6,6 @@ variable and header, and any other key that an agent may read. Only secret value
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -18,9 +17,10 @@ from acp_nvim.agent.opening.shown_values import (
     shown_value,
     shown_words,
 )
+from acp_nvim.patterns import late
 
 _READ: Final = ("name", "type", "command", "args", "url", "env", "headers", "disabled")
-_PLAIN: Final = re.compile(r"[\w@%+=:,./${}-]+")
+_PLAIN: Final = late(r"[\w@%+=:,./${}-]+")
 
 
 def server_lines(entry: Mapping[str, Any], program: Callable[[], str | None]) -> list[str]:

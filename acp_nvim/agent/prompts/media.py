@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Final, Literal
 
 from acp_nvim import wording
 from acp_nvim.files.bytes.file_format import BinaryError, decode
+from acp_nvim.patterns import late
 from acp_nvim.render.text import size as readable
 from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
 
@@ -98,7 +98,7 @@ _SOURCES: Final = {
 The system's tables map some of these suffixes to other types.
 """
 
-_TEXTUAL: Final = re.compile(r"[/+](json|xml|yaml|toml|sql|javascript|x-sh|x-\w*script)$")
+_TEXTUAL: Final = late(r"[/+](json|xml|yaml|toml|sql|javascript|x-sh|x-\w*script)$")
 
 Say = Callable[[str], None]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,12 +12,13 @@ from msgspec import Struct
 
 from acp_nvim.agent.child.launch import AgentStartError, find_program
 from acp_nvim.agent.opening.shown_values import shown_value
+from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RESOURCE_NOT_FOUND, RequestError
 from acp_nvim.session.output.terminal import Launch
 from acp_nvim.session.questions import requests
 
-_PLAIN_WORD: Final = re.compile(r"[\w@%+=:,./-]+")
+_PLAIN_WORD: Final = late(r"[\w@%+=:,./-]+")
 _FIXED: Final = {"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat"}
 _DROPPED: Final = ("COLUMNS", "LINES")
 """Variables that would contradict the size of the terminal."""

@@ -14,9 +14,10 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import anyio
+from msgspec import Struct
 
 from acp_nvim.agent.child.adopted import adopt
 from acp_nvim.agent.child.early import EarlyAgent
@@ -49,7 +50,7 @@ UNWANTED_S = 0.2
 """Time for each step of ending an unused early agent, in seconds."""
 
 
-class _Running(NamedTuple):
+class _Running(Struct, frozen=True):
     """Started process."""
 
     pid: int

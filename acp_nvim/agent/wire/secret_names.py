@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
+from acp_nvim.patterns import late
+
 Strength = Literal["strong", "weak"] | None
 """Strong: any value is a secret. Weak: only a text that looks like one."""
 
@@ -48,7 +50,7 @@ _KEY_NOT_OF: Final = {
     *("unique", "index", "row", "column", "object", "registry", "host", "dict", "lookup", "pub"),
     *("idempotency", "translation", "i18n", "message", "route", "query", "composite", "natural"),
 }
-_ENDINGS: Final = re.compile(
+_ENDINGS: Final = late(
     r"(?:token|secret|password|passwd|passphrase|apikey|privatekey|accesskey|secretkey"
     r"|accountkey|credentials?|authkey|cookie)$"
 )
@@ -68,7 +70,7 @@ _ABOUT: Final = {
     *("input", "output", "max", "min", "total", "used", "per", "ref", "arn", "santa", "rotation"),
 }
 """Endings of names that describe a secret without containing it."""
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_HUMP: Final = late(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST: Final = 100
 
 

@@ -14,7 +14,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import starmap
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from acp_nvim.agent.wire.redact import Redactor, SecretsOnly
 from acp_nvim.agent.wire.traffic_view import Level, Line, render
@@ -102,7 +104,7 @@ class Traffic:
         return f"<Traffic [{self.level}, {self.size} bytes]>"
 
 
-class _Block(NamedTuple):
+class _Block(Struct, frozen=True):
     """Entries compressed together."""
 
     times: array[float]
@@ -134,7 +136,7 @@ class _Block(NamedTuple):
             at += length
 
 
-class Recorded(NamedTuple):
+class Recorded(Struct, frozen=True):
     """Snapshot of a log's entries."""
 
     parts: list[tuple[list[_Block], list[Entry]]]

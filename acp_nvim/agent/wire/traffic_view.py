@@ -8,7 +8,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -32,7 +32,7 @@ _CUT_SIZE = late(rb"\[(\d+) bytes\]$")
 _ID = late(rb'"id"\s*:\s*(-?\d+|"[^"\\]*")')
 
 
-class Line(NamedTuple):
+class Line(Struct, frozen=True):
     """Transmitted line. `whole` is False if its end has not arrived."""
 
     time: float
@@ -52,7 +52,7 @@ class _Message(Struct):
 _messages = msgspec.json.Decoder(_Message)
 
 
-class _Asked(NamedTuple):
+class _Asked(Struct, frozen=True):
     method: str
     time: float
 

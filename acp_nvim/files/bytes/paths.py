@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.patterns import late
 from acp_nvim.session.questions.globs import alternatives
 
 
@@ -135,7 +136,7 @@ def _alternatives(patterns: list[str], before: str = "") -> re.Pattern[str] | No
     return re.compile(f"/{before}(?:" + "|".join(patterns) + ")", re.IGNORECASE | re.DOTALL)
 
 
-_TOKEN = re.compile(r"(?<![^/])\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
+_TOKEN = late(r"(?<![^/])\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
 _FOLDERS: Final = {"**/": "(?:.*?/)??", "**": ".*?"}
 """Wildcards that match slashes."""
 

@@ -7,17 +7,18 @@ Each of them appends a line to the log of HEAD, so no git has to be started.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from acp_nvim.patterns import late
+
 MOVES: Final = 64 << 10
 """Bytes read from the end of a log of HEAD."""
 SECOND_NS: Final = 1_000_000_000
-_LINE: Final = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [-+]\d+(?:\t(.*))?$")
+_LINE: Final = late(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [-+]\d+(?:\t(.*))?$")
 SHORT: Final = 10
 """Length of an abbreviated commit, the name of a detached HEAD."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from acp_nvim.files.ports import ToolCall
+from acp_nvim.patterns import late
 
 LATE_NS: Final = 2_000_000_000
 """How long a tool call that names git may have run before it is received."""
 
-_GIT: Final = re.compile(r"(?<![\w.-])(?:git|gh|jj|hub|glab)(?![\w.-])")
+_GIT: Final = late(r"(?<![\w.-])(?:git|gh|jj|hub|glab)(?![\w.-])")
 
 
 class GitUse:

@@ -13,18 +13,18 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from acp_nvim.patterns import late
+
 LONGEST: Final = 16_384
 """Maximum number of characters of a text that are parsed."""
 LONGEST_PATH: Final = 4096
 NESTED: Final = 2
 """Depth to which quoted words are parsed as commands of their own."""
-_WORD: Final = re.compile(r"(?:\\.|[^\s;|&<>()`\"'=,:{}\\])+")
-_QUOTED: Final = re.compile(r"\"([^\"]+)\"|'([^']+)'")
-_GLOB: Final = re.compile(r"[*?\[]")
-_PIECES: Final = re.compile(r"[;|&\n()]+")
-_DIRECTORY: Final = re.compile(
-    r"(?:^|[\s;&|(])(?:cd|pushd|-C)\s+(?:\"([^\"]+)\"|'([^']+)'|([^\s;|&)]+))"
-)
+_WORD: Final = late(r"(?:\\.|[^\s;|&<>()`\"'=,:{}\\])+")
+_QUOTED: Final = late(r"\"([^\"]+)\"|'([^']+)'")
+_GLOB: Final = late(r"[*?\[]")
+_PIECES: Final = late(r"[;|&\n()]+")
+_DIRECTORY: Final = late(r"(?:^|[\s;&|(])(?:cd|pushd|-C)\s+(?:\"([^\"]+)\"|'([^']+)'|([^\s;|&)]+))")
 _READERS: Final = frozenset(
     {
         *("ls", "cat", "head", "tail", "less", "more", "grep", "egrep", "fgrep", "rg", "ag", "ack"),
@@ -33,11 +33,11 @@ _READERS: Final = frozenset(
     }
 )
 """Programs that change no file below a folder given as an argument."""
-_WRITING: Final = re.compile(
+_WRITING: Final = late(
     r"\s(?:-exec|-execdir|-delete|-x|-X|checkout|restore|rm|mv|clean|apply|stash|reset|switch)\b"
 )
 """Words with which some of these programs do change files."""
-_SEARCHES: Final = re.compile(r"(?:^|[\s;&|(])(?:find|fd|ls-files|rg|grep)\s")
+_SEARCHES: Final = late(r"(?:^|[\s;&|(])(?:find|fd|ls-files|rg|grep)\s")
 """Programs whose globs match names in all folders."""
 
 

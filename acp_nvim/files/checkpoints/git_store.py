@@ -42,6 +42,7 @@ from acp_nvim.files.checkpoints.store import (
     content,
     is_beyond_link,
 )
+from acp_nvim.patterns import late
 
 ATTEMPTS: Final = 5
 """Number of attempts to add one file that changes while git reads it."""
@@ -57,7 +58,7 @@ _LINE_ENDS: Final = ":(exclude,attr:!text !crlf !eol !ident)"
 """Pathspec that excludes files whose bytes cannot differ from their blob's in length."""
 _RULES: Final = ".gitignore"
 IGNORED: Final = Blob("", 0, "ignored by git")
-_UNREAD: Final = re.compile(rb"^warning: could not open directory '(.*)': ", re.MULTILINE)
+_UNREAD: Final = late(rb"^warning: could not open directory '(.*)': ", re.MULTILINE)
 
 
 class GitStore:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from acp_nvim import wording
+from acp_nvim.patterns import late
 from acp_nvim.render.text import visible
 
-_LOOPBACK: Final = re.compile(r"(?i)(.+\.)?localhost|127(\.\d+){3}|::1")
+_LOOPBACK: Final = late(r"(?i)(.+\.)?localhost|127(\.\d+){3}|::1")
 _PARAMETERS: Final = 100
 """Maximum number of parameters of an address that are examined."""
 

@@ -6,7 +6,6 @@ because a server may know less about such a text than about a file on disk.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
@@ -16,11 +15,12 @@ import msgspec
 from acp_nvim import wording
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text, keys
+from acp_nvim.patterns import late
 
 NAMES: Final = {1: "error", 2: "warning"}
 """Severities that count. Hints and information are about style."""
 
-_WORD: Final = re.compile(r"[^\W\d]\w*")
+_WORD: Final = late(r"[^\W\d]\w*")
 
 
 class Diagnostic(msgspec.Struct, frozen=True):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from acp_nvim.patterns import late
+
 MOST: Final = 256
 """Maximum number of alternatives of one glob. A glob with more is taken literally."""
 
-_BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES: Final = late(r"\{([^{}]*,[^{}]*)\}")
 
 
 @lru_cache(maxsize=256)
