@@ -54,7 +54,7 @@ from acp_nvim.nvim.notices import LimitReports, Notices
 from acp_nvim.nvim.pace import Pace
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.nvim.tool_editor import ToolEditor
-from acp_nvim.nvim.user_options import UserOptions
+from acp_nvim.nvim.user_options import UserOptions, via_words
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
@@ -184,6 +184,7 @@ class Host:
                 reaper=self.reaper,
                 cwd=lambda: self.session_list.cwd,
                 env=agent_environment,
+                via=partial(via_words, self.bridge),
             ),
             services=AgentServices(
                 files=FileRequests(self.workspace.agent_files, self.observers.file_read),

@@ -14,7 +14,7 @@ from acp_nvim.agent.serving.client import Client
 from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
 from acp_nvim.agent.wire.endpoint import Endpoint
-from acp_nvim.agent.wire.ports import FlowControl
+from acp_nvim.agent.wire.ports import FlowControl, PathTranslation
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol.jsonrpc import Peer
 from acp_nvim.protocol.translation import Translation
@@ -37,8 +37,11 @@ class AgentRun:
         flow: FlowControl,
         message_bytes: int,
         stopping: Callable[[], bool],
+        paths: PathTranslation | None = None,
     ) -> None:
-        """``stopping`` returns whether the user has ended the agent."""
+        """``stopping`` returns whether the user has ended the agent. ``paths`` maps the paths of an
+        agent in another place.
+        """
         self.transport = transport
         self.exit: Exit | None = None
         """The exit, if it explains the end of the output."""
@@ -57,6 +60,7 @@ class AgentRun:
             last_words=self._reason,
             noted=lambda note: warnings.count("forgiven", note),
             translation=translation,
+            paths=paths,
         )
         self.agent = Agent(self.endpoint)
 

@@ -55,7 +55,10 @@ def is_agent(options: Settings, name: str) -> bool:
 
 def _start(spec: AgentSettings) -> tuple[object, ...]:
     """Return the settings that require a restart to change."""
-    return spec.command, spec.env, spec.cwd, spec.url, spec.headers, spec.protocol
+    return (
+        (spec.command, spec.env, spec.cwd, spec.url, spec.headers, spec.protocol),
+        (spec.via, spec.host, spec.container, spec.pod, spec.paths),
+    )
 
 
 class Agents:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
@@ -43,6 +43,10 @@ from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session
 
+if TYPE_CHECKING:
+    from acp_nvim.agent.far_place import FarPlace
+    from acp_nvim.agent.wire.path_fields import PathFields
+
 _KILLS = frozenset(("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"))
 """Signals sent by other programs. A crash ends with a different one."""
 
@@ -72,8 +76,11 @@ class Connection:
         self.traffic = Traffic(log.bytes, level(log.level), secrets(around.launch.env(), spec))
         self.tools_names = ToolsNames()
         self.login = AgentLogin(spec, lambda: self.agent, self.warnings, self._notify_changed)
+        self.place: FarPlace | None = None
+        """Place of an agent with option `via`, once it is started there."""
+        self._paths: PathFields | None = None
         self.terminals = AgentTerminals(
-            name, around.settings, around.launch.reaper, self._terminal_env
+            name, around.settings, around.launch.reaper, self._terminal_env, lambda: self.place
         )
         self._around = around
         self._negotiation = Negotiation(self.warnings)
@@ -136,7 +143,8 @@ class Connection:
         It has the agent's mark, which makes daemons end with the agent.
         """
         inherited = self._run.transport.inherited_variables if self._run is not None else {}
-        return {**self._around.launch.env(), **self.spec.env, **inherited}
+        own = {} if self.spec.via else self.spec.env
+        return {**self._around.launch.env(), **own, **inherited}
 
     def preset(self, session: Session) -> PresetSettings:
         """Return the preset of a session, or an empty one."""
@@ -151,7 +159,7 @@ class Connection:
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
         way = session_params.tools_route(capabilities)
         starts = self.agent.starts_servers and is_local(self.spec)
-        reachable = way != "relay" or starts
+        reachable = (way != "relay" or starts) and self.spec.shares_files
         found = session_params.of(
             settings,
             spec,
@@ -276,7 +284,7 @@ class Connection:
         """Run the agent until it ends. Return the version for another start, or None."""
         self._negotiation.begin(version)
         self.warnings.unread.clear()
-        transport = self._new_transport(self._around.settings())
+        transport = await self._new_transport(self._around.settings())
         await (self._attempts.start(transport) if self._attempts else transport.start())
         self._run = run = self._run_over(transport)
         async with anyio.create_task_group() as tasks:
@@ -307,10 +315,13 @@ class Connection:
             self._around.flow,
             self._around.settings().limits.message_bytes,
             stopping=lambda: self.stopping,
+            paths=self._paths,
         )
 
-    def _new_transport(self, settings: Settings) -> AgentTransport:
+    async def _new_transport(self, settings: Settings) -> AgentTransport:
         around, spec = self._around, self.spec
+        if spec.via:
+            return await self._far_transport(settings)
         if self._attempts is not None:
             limit = settings.limits.message_bytes
             return self._attempts.transport_to(
@@ -323,6 +334,15 @@ class Connection:
             kill_s=settings.timeouts.kill_s,
             on_stderr=self._hear_stderr,
         )
+
+    async def _far_transport(self, settings: Settings) -> AgentTransport:
+        """Return the transport through option `via`, and set `place`."""
+        from acp_nvim.agent.elsewhere import far_agent
+        from acp_nvim.agent.wire.path_fields import PathFields
+
+        far = await far_agent(self.name, self.spec, self._around.launch)
+        self.place, self._paths = far.place, PathFields(far.paths)
+        return far.transport(settings.timeouts.kill_s, self._hear_stderr)
 
     def _handshake_error(self) -> TransportError | None:
         """Return why the handshake with a remote agent failed, unless the agent starts again or
@@ -355,7 +375,11 @@ class Connection:
 
     async def _handshake(self, run: AgentRun) -> None:
         transport = run.transport
-        capabilities = client_capabilities(self._around.settings(), starts=self.spec.url is None)
+        capabilities = client_capabilities(
+            self._around.settings(),
+            starts=self.spec.url is None,
+            shares_files=self.spec.shares_files,
+        )
         try:
             await self._negotiation.agree(run.agent, capabilities)
             if self._negotiation.again is not None:

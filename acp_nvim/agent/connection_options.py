@@ -21,13 +21,16 @@ OURS = "acp.nvim"
 _SECRET = late(r"(?i)key|token|secret|passw|credential|auth")
 
 
-def client_capabilities(settings: Settings, *, starts: bool = True) -> schema.ClientCapabilities:
+def client_capabilities(
+    settings: Settings, *, starts: bool = True, shares_files: bool = True
+) -> schema.ClientCapabilities:
     """Return the capabilities of this client (v1/initialization).
 
-    ``starts``: the agent's program is on this machine and can be started for a login.
+    ``starts``: the agent's program can be started for a login. ``shares_files``: the agent's files
+    are files of this machine.
     """
     return schema.ClientCapabilities(
-        fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True),
+        fs=schema.FileSystemCapabilities(read_text_file=shares_files, write_text_file=shares_files),
         terminal=settings.terminal.enabled and AVAILABLE,
         session=schema.ClientSessionCapabilities(
             config_options=schema.SessionConfigOptionsCapabilities(
@@ -69,6 +72,8 @@ def level(wanted: str) -> Level:
 
 def is_local(spec: AgentSettings) -> bool:
     """Return whether an agent runs on this machine, according to its configuration."""
+    if spec.via:
+        return False
     if not spec.url:
         return True
     from acp_nvim.agent.transport.addresses import is_here
@@ -77,8 +82,8 @@ def is_local(spec: AgentSettings) -> bool:
 
 
 def attempts_at(spec: AgentSettings, pauses: Iterator[float] | None) -> Attempts | None:
-    """Return the attempts to connect to a remote agent, or None for a local one."""
-    if not spec.url:
+    """Return the attempts to connect to an agent elsewhere, or None for a local one."""
+    if not spec.is_elsewhere:
         return None
     from acp_nvim.agent.elsewhere import Attempts
 

@@ -1,4 +1,4 @@
-"""Connection to a remote agent: its transport, and the attempts to connect."""
+"""Connection to an agent elsewhere: its transport, and the attempts to connect."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from http.cookiejar import CookieJar
 from typing import Final
 
 import anyio
+from msgspec import Struct
 
 from acp_nvim import wording
+from acp_nvim.agent.far_place import FarPlace
 from acp_nvim.agent.settings import AgentSettings
+from acp_nvim.agent.surroundings import AgentLaunch
 from acp_nvim.agent.transport import addresses
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
+from acp_nvim.agent.transport.far import FarTransport
 from acp_nvim.agent.transport.remote import remote_agent
+from acp_nvim.agent.transport.via import via_of
+from acp_nvim.agent.wire.path_map import PathMap
 from acp_nvim.agent.wire.traffic import Traffic
 
 FIRST_PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
@@ -111,3 +117,38 @@ class Attempts:
     async def _wait(self, seconds: float) -> None:
         with anyio.move_on_after(seconds):
             await self._stopped.wait()
+
+
+class FarAgent(Struct, frozen=True):
+    """Program of an agent in another place, ready to start."""
+
+    place: FarPlace
+    paths: PathMap
+    transport: Callable[[float, Callable[[bytes], None]], FarTransport]
+    """Returns the transport for `timeouts.kill_s` and the receiver of stderr."""
+
+
+async def far_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> FarAgent:
+    """Return the program of an agent with option `via`. Raise TransportError."""
+    words = None
+    if spec.via is True:
+        assert launch.via is not None
+        words = await launch.via(name)
+    here = launch.cwd()
+    via, paths = via_of(spec, words, here), PathMap(name, spec.paths)
+
+    def directory(path: str) -> str:
+        """Return the directory of a command there."""
+        found = paths.folder_there(path)
+        return found if found.startswith("/") else ""
+
+    place = FarPlace(via, spec.env, directory)
+    command = place.agent(spec.command, spec.cwd or (directory(here) if spec.paths else ""))
+
+    def transport(kill_s: float, on_stderr: Callable[[bytes], None]) -> FarTransport:
+        client = launch.transport(
+            command, cwd=here, env=launch.env(), kill_s=kill_s, on_stderr=on_stderr
+        )
+        return FarTransport(client, via, spec.env, paths.set_home, on_stderr)
+
+    return FarAgent(place, paths, transport)

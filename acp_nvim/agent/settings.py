@@ -30,6 +30,13 @@ class AgentSettings(msgspec.Struct, frozen=True):
     command: list[str] = field(default_factory=list)
     url: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
+    via: str | list[str] | bool | None = None
+    """Words before the agent's command, or a name of such words. True is a function in Lua."""
+    host: str | None = None
+    container: str | None = None
+    pod: str | None = None
+    paths: dict[str, str] = field(default_factory=dict)
+    """Directories there by directories here."""
     env: dict[str, str] = field(default_factory=dict)
     cwd: str | None = None
     auth_method: str | None = None
@@ -43,6 +50,16 @@ class AgentSettings(msgspec.Struct, frozen=True):
     title: str | None = None
     install: str | None = None
     store: list[str] = field(default_factory=list)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Return whether the agent is reached over a connection that may break."""
+        return bool(self.url or self.via)
+
+    @property
+    def shares_files(self) -> bool:
+        """Return whether the agent's files are files of this machine."""
+        return not self.via or bool(self.paths)
 
 
 class PresetSettings(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct, field
@@ -34,6 +34,8 @@ class AgentLaunch(Struct, frozen=True, eq=False):
     cwd: Callable[[], str]
     """Working directory of agents without option `cwd`."""
     env: Callable[[], Mapping[str, str]]
+    via: Callable[[str], Awaitable[list[str]]] | None = None
+    """Calls the function of the user in option `via` of the named agent. Raises AgentStartError."""
     cookies: dict[str, CookieJar] = field(default_factory=dict)
     """Cookies of remote agents by address, kept for the next connection."""
 

@@ -80,7 +80,8 @@ class Sessions:
         session.purpose = purpose
         conversation = self._begin(session, origin)
         self._screen.add(session)
-        self._workspace.prepare(session)
+        if session.shares_files:
+            self._workspace.prepare(session)
         if purpose is None:
             self.make_current(session.n)
         return conversation
@@ -118,6 +119,8 @@ class Sessions:
         session.notice("info", wording.OTHER_SESSION)
 
     def _begin(self, session: Session, origin: Origin) -> Conversation:
+        spec = self._settings().agents.get(session.agent)
+        session.shares_files = spec is None or spec.shares_files
         conversation = self.conversations[session.n] = self._converse(session, origin)
         self._list.add(session)
         return conversation

@@ -14,6 +14,7 @@ from acp_nvim.render.calls.tools import Style, entry_of, float_rows
 from acp_nvim.render.document import ENTRY, Document
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
+from acp_nvim.render.text import far_path
 from acp_nvim.session import snapshot
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.output.terminal import Terminal
@@ -195,7 +196,10 @@ class Screen:
                 many.add(event)
                 continue
             many = None
-            if event.name == "AcpLocation":
+            far = far_path(data["path"]) if event.name == "AcpLocation" else None
+            if far is not None:
+                data = {**data, "path": far}
+            elif event.name == "AcpLocation":
                 place = [["location", session.n, data["path"], data.get("line"), session.roots]]
             ops.append(["event", event.name, plain(data)])
         return ops + place

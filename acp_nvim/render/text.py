@@ -12,6 +12,7 @@ from pathlib import Path
 
 from acp_nvim.patterns import late
 
+_FAR = late(r"/[^/]+:/")
 _UNSAFE = late(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
@@ -91,8 +92,20 @@ def path_line(path: str) -> str:
     return visible(path).replace("\n", "^J").replace("\t", "^I")
 
 
+def far_path(path: str) -> str | None:
+    """Return a path of another machine as `name:/path`, or None for other paths.
+
+    Inside the host it is absolute, with the name as its first part. So it is outside of all
+    directories of this machine, and no file has it.
+    """
+    found = _FAR.match(path)
+    return path[1:] if found else None
+
+
 def home_path(path: str) -> str:
     """Return a path on one line, with `~` for the home directory."""
+    if (far := far_path(path)) is not None:
+        return path_line(far)
     home = str(Path.home())
     shown = "~" + path[len(home) :] if path.startswith(home + os.sep) else path
     return path_line(shown)

@@ -105,6 +105,8 @@ class Session:
     """Name of its preset (option `presets`)."""
     purpose: Literal["edit"] | None = None
     """Task for which it was created without a chat window. It is closed when that is done."""
+    shares_files = True
+    """Whether the files of its agent are files of this machine."""
     trust: Literal["edits", "all"] | None = None
     """Permissions that are allowed without a question (`:Acp trust`)."""
     kept_rules: Callable[[], Sequence[Any]] = tuple

@@ -357,6 +357,9 @@ function M.for_host()
     args.agents[name] = map(agent)
     agent.env = agent.env and map(vim.tbl_map(tostring, agent.env))
     agent.headers = agent.headers and map(agent.headers)
+    agent.paths = agent.paths and map(agent.paths)
+    -- The host calls the function by the agent's name.
+    if type(agent.via) == 'function' then agent.via = true end
     agent.meta = agent.meta and map(agent.meta)
     agent.options = agent.options and map(agent.options)
   end

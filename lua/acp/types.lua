@@ -170,6 +170,11 @@
 ---@field command? string[] the program first
 ---@field url? string address of a remote agent, instead of a command
 ---@field headers? table<string, string> HTTP headers for requests to `url`
+---@field via? string|string[]|fun(session: acp.Session): string[] words before its commands
+---@field host? string for `via = 'ssh'`
+---@field container? string for `via = 'docker'` and `'kubectl'`
+---@field pod? string for `via = 'kubectl'`
+---@field paths? table<string, string> directories there by directories here
 ---@field env? table<string, string|number>
 ---@field cwd? string
 ---@field auth_method? string

@@ -33,6 +33,7 @@ async def spawn(
     reaper: Reaper,
     by: Sequence[str] = (),
     streams: int = asyncio.subprocess.PIPE,
+    stdin: int | None = None,
 ) -> asyncio.SubprocessTransport:
     """Start `argv` in its own session, through the program `by` if something must be prepared
     first.
@@ -47,7 +48,7 @@ async def spawn(
             transport, _ = await asyncio.get_running_loop().subprocess_exec(
                 lambda: protocol,
                 *(*by, program, *argv[1:]),
-                stdin=streams,
+                stdin=streams if stdin is None else stdin,
                 stdout=streams,
                 stderr=streams,
                 cwd=cwd,

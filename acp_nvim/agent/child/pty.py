@@ -35,6 +35,7 @@ DRAIN_S: Final = 0.3
 # A session leader without a terminal gets the first one that it opens. `exec` then replaces the
 # shell with the program.
 _OPEN: Final = 'exec "$@" <>"$0" >&0 2>&1'
+_OPEN_OUTPUT: Final = 'exec "$@" >"$0" 2>&1'
 
 
 class PtyProcess:
@@ -76,13 +77,15 @@ class PtyProcess:
         feed: Callable[[bytes], None],
         on_end: Callable[[Exit], None] = lambda _: None,
         kill_s: float = 2,
+        piped: bytes | None = None,
     ) -> Self:
         """Start `argv` (never a shell) in `cwd` with the environment `env` plus the host's mark.
 
         The mark makes its daemons end with the host. `feed` may be called just before this returns.
-        `kill_s` is the time in seconds between SIGTERM and SIGKILL. Raise AgentStartError.
+        `kill_s` is the time in seconds between SIGTERM and SIGKILL. If ``piped`` is not None, stdin
+        is a pipe that begins with these bytes. Raise AgentStartError.
         """
-        device = _Device(feed)
+        device = _Device(feed, piped)
         try:
             transport = await spawn(
                 device,
@@ -90,8 +93,9 @@ class PtyProcess:
                 cwd=cwd,
                 env={CHILD: reaper.mark(), **env},
                 reaper=reaper,
-                by=("/bin/sh", "-c", _OPEN, device.path),
+                by=("/bin/sh", "-c", _OPEN if piped is None else _OPEN_OUTPUT, device.path),
                 streams=asyncio.subprocess.DEVNULL,
+                stdin=device.input,
             )
         except AgentStartError:
             device.close()
@@ -191,7 +195,9 @@ class PtyProcess:
 class _Device(asyncio.SubprocessProtocol):
     """Master side of the pseudo-terminal, and asyncio's events about the process."""
 
-    def __init__(self, feed: Callable[[bytes], None]) -> None:
+    def __init__(self, feed: Callable[[bytes], None], piped: bytes | None = None) -> None:
+        self.input: int | None = None
+        """Read end of the pipe that is the stdin of the process, until it has started."""
         self.exit: Exit | None = None
         self.drained = anyio.Event()
         """Set once no further output can come."""
@@ -204,10 +210,18 @@ class _Device(asyncio.SubprocessProtocol):
         self.path = os.ttyname(self._slave)
         os.set_blocking(self._master, False)
         _set_size(self._master)
+        self._sink = self._master
+        """Descriptor that the user's keys are written to."""
+        if piped is not None:
+            self.input, self._sink = os.pipe()
+            os.set_blocking(self._sink, False)
+            self._unsent += piped
         self._loop.add_reader(self._master, self._read)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
+        self._close_input()
+        self._flush()
 
     def process_exited(self) -> None:
         assert isinstance(self._transport, asyncio.SubprocessTransport)
@@ -226,6 +240,8 @@ class _Device(asyncio.SubprocessProtocol):
     def write(self, data: bytes) -> None:
         if self._master < 0:
             return
+        if self._sink != self._master:  # no terminal translates the keys
+            data = data.replace(b"\r", b"\n")
         self._unsent += data
         self._flush()
 
@@ -237,12 +253,20 @@ class _Device(asyncio.SubprocessProtocol):
 
     def close(self) -> None:
         self.release()
+        self._close_input()
         if self._master >= 0:
             self._loop.remove_reader(self._master)
-            self._loop.remove_writer(self._master)
+            self._loop.remove_writer(self._sink)
+            if self._sink != self._master:
+                os.close(self._sink)
             os.close(self._master)
-            self._master = -1
+            self._master = self._sink = -1
         self.drained.set()
+
+    def _close_input(self) -> None:
+        if self.input is not None:
+            os.close(self.input)
+            self.input = None
 
     def _read(self) -> None:
         pieces, size, open_ = list[bytes](), 0, True
@@ -271,17 +295,19 @@ class _Device(asyncio.SubprocessProtocol):
             self._loop.add_reader(self._master, self._read)
 
     def _flush(self) -> None:
+        if self._master < 0:
+            return
         try:
-            sent = os.write(self._master, self._unsent)
+            sent = os.write(self._sink, self._unsent) if self._unsent else 0
         except BlockingIOError:
             sent = 0
         except OSError:  # the program has ended and cannot read it
             sent = len(self._unsent)
         del self._unsent[:sent]
         if self._unsent:
-            self._loop.add_writer(self._master, self._flush)
+            self._loop.add_writer(self._sink, self._flush)
         else:
-            self._loop.remove_writer(self._master)
+            self._loop.remove_writer(self._sink)
 
 
 def _set_size(device: int) -> None:

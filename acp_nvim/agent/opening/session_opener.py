@@ -197,6 +197,9 @@ class SessionOpener:
         if connection.agent.session_capabilities.options:
             params = structs.replace(params, options=initial.options)
         self._params = params
+        if not (connection.spec.shares_files or self._was_open):
+            text = wording.FILES_WITHHELD.format(agent=connection.title, name=connection.name)
+            self.session.notice("info", text)
         for note in params.notes if not self._was_open else ():
             self.session.notice("info", note)
         for remark in params.remarks if not self.is_lost else ():

@@ -24,7 +24,7 @@ class OwnTurns:
             over = self._over.pop(session.n, None)
             if over is not None:
                 over.set()
-        elif session.n not in self._over:
+        elif session.n not in self._over and session.shares_files:
             over = self._over[session.n] = anyio.Event()
             self._tasks.start_soon(self._follow, session, over)
 

@@ -39,17 +39,22 @@ class Command(Struct, frozen=True):
 
 
 def command_of(
-    params: schema.CreateTerminalRequest, base: Mapping[str, str], session_cwd: str
+    params: schema.CreateTerminalRequest,
+    base: Mapping[str, str],
+    session_cwd: str,
+    *,
+    is_here: bool = True,
 ) -> Command:
     """Return the command to start. `base` is the agent's environment.
 
-    Raise RequestError with `data = {command, reason}` or `{cwd, reason}`.
+    Unless `is_here`, it will run in another place, where nothing can be checked now. Raise
+    RequestError with `data = {command, reason}` or `{cwd, reason}`.
     """
-    cwd = _directory(params.cwd or session_cwd)
+    cwd = _directory(params.cwd or session_cwd, is_here=is_here)
     added = {item.name: item.value for item in params.env or ()}
     env = {k: v for k, v in {**base, **_FIXED}.items() if k not in _DROPPED} | added
     line = shlex.join([params.command, *params.args]) if params.args else params.command
-    argv = _argv(params, cwd, env, base)
+    argv = _argv(params, cwd, env, base, is_here=is_here)
     variables = tuple(added.items())
     beside = ("terminal/create", cwd, variables)
     if argv == [params.command, *(params.args or ())]:
@@ -64,12 +69,12 @@ def command_of(
     return Command(argv, cwd, env, line, command, shown)
 
 
-def _directory(path: str) -> str:
+def _directory(path: str, *, is_here: bool) -> str:
     if not Path(path).is_absolute():
         raise RequestError(
             INVALID_PARAMS, f"cwd is not absolute: {path}", {"cwd": path, "reason": "relative"}
         )
-    if not Path(path).is_dir():
+    if is_here and not Path(path).is_dir():
         raise RequestError(
             RESOURCE_NOT_FOUND,
             f"there is no directory {path}",
@@ -79,19 +84,31 @@ def _directory(path: str) -> str:
 
 
 def _argv(
-    params: schema.CreateTerminalRequest, cwd: str, env: Mapping[str, str], base: Mapping[str, str]
+    params: schema.CreateTerminalRequest,
+    cwd: str,
+    env: Mapping[str, str],
+    base: Mapping[str, str],
+    *,
+    is_here: bool,
 ) -> list[str]:
     """Return the argv. Use a shell only if there are no arguments and the line names no program.
 
     The shell comes from the user's environment (`base`), never from the request.
     """
     argv = [params.command, *(params.args or ())]
+    is_line = not params.args and params.command.strip() and not _is_word(params.command)
+    if not is_here:
+        return ["/bin/sh", "-c", params.command] if is_line else argv
     problem = unstartable(argv, cwd, env)
     if problem is None:
         return argv
-    if params.args or not params.command.strip() or _PLAIN_WORD.fullmatch(params.command):
+    if not is_line:
         raise problem
     return [_shell(base), "-c", params.command]
+
+
+def _is_word(text: str) -> bool:
+    return _PLAIN_WORD.fullmatch(text) is not None
 
 
 def unstartable(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> RequestError | None:

@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -40,6 +40,9 @@ from acp_nvim.session.questions.requests import Command as RequestedCommand
 from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.questions.rules import Case
 from acp_nvim.session.session import Session
+
+if TYPE_CHECKING:
+    from acp_nvim.agent.far_place import FarPlace
 
 OPTIONS: Final = (
     Option("allow_once", wording.OPTION_RUN, "allow_once"),
@@ -72,8 +75,11 @@ class AgentTerminals:
         settings: Callable[[], Settings],
         reaper: Reaper,
         env: Callable[[], Mapping[str, str]],
+        place: Callable[[], FarPlace | None] = lambda: None,
     ) -> None:
-        """`agent` is its name in the configuration, `env` its environment."""
+        """`agent` is its name in the configuration, `env` its environment. `place` returns the
+        place of an agent elsewhere.
+        """
         self.handlers: Mapping[str, Handler] = {
             "terminal/create": self.create,
             "terminal/output": self.output,
@@ -85,6 +91,7 @@ class AgentTerminals:
         self._settings = settings
         self._reaper = reaper
         self._env = env
+        self._place = place
         self._live: dict[str, _Live] = {}
         self._allowed: set[tuple[int, RequestedCommand]] = set()
         self._used: set[str] = set()
@@ -104,7 +111,9 @@ class AgentTerminals:
         if not settings.terminal.enabled:
             reason = {"command": params.command, "reason": "denied"}
             raise RequestError(INVALID_PARAMS, "terminals are turned off", reason)
-        command = command_of(params, self._env(), session.cwd)
+        place = self._place()
+        env = self._env() if place is None else place.env
+        command = command_of(params, env, session.cwd, is_here=place is None)
         limit = settings.terminal.output_limit
         if isinstance(params.output_byte_limit, int):
             limit = min(limit, params.output_byte_limit)
@@ -256,15 +265,7 @@ class AgentTerminals:
             await self._require_permission(session, command, decision)
         terminal = session.terminals.new(ids.new("term-"), command.shown, limit, ours=True)
         try:
-            process = await PtyProcess.start(
-                command.argv,
-                cwd=command.cwd,
-                env=command.env,
-                reaper=self._reaper,
-                feed=terminal.feed,
-                on_end=partial(_end, terminal),
-                kill_s=self._settings().timeouts.kill_s,
-            )
+            process = await self._start(terminal, command)
         except AgentStartError as error:
             data = {"command": command.argv[0], "reason": "failed"}
             raise RequestError(INTERNAL_ERROR, str(error), data) from error
@@ -274,6 +275,31 @@ class AgentTerminals:
         if self._closed or session.status == "closed":
             self.forget(session)
         return schema.CreateTerminalResponse(terminal.id)
+
+    async def _start(self, terminal: Terminal, command: Command) -> PtyProcess:
+        place, on_end = self._place(), partial(_end, terminal)
+        kill_s = self._settings().timeouts.kill_s
+        if place is None:
+            return await PtyProcess.start(
+                command.argv,
+                cwd=command.cwd,
+                env=command.env,
+                reaper=self._reaper,
+                feed=terminal.feed,
+                on_end=on_end,
+                kill_s=kill_s,
+            )
+        there = place.terminal(command, self._reaper.mark(), terminal.feed, on_end)
+        return await PtyProcess.start(
+            there.words,
+            cwd="/",
+            env=self._env(),
+            reaper=self._reaper,
+            feed=there.feed,
+            on_end=there.on_end,
+            kill_s=kill_s,
+            piped=there.stdin,
+        )
 
     async def _require_permission(
         self, session: Session, command: Command, decision: Decision

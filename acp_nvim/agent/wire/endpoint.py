@@ -26,7 +26,7 @@ from acp_nvim.agent.wire.calls import (
     OnResponse,
     OutgoingCall,
 )
-from acp_nvim.agent.wire.ports import FlowControl, Handler
+from acp_nvim.agent.wire.ports import FlowControl, Handler, PathTranslation
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol import codec, errors, numbers, schema
 from acp_nvim.protocol.dialects.dialect import Dialect
@@ -74,7 +74,8 @@ class Endpoint:
 
     `last_words` is awaited at the end of the stream for the reason that ConnectionClosed gives; it
     must be bounded. `noted` receives a line about each tolerated deviation in a result.
-    `translation` converts messages between the peer and the handler.
+    `translation` converts messages between the peer and the handler, after `paths` has mapped their
+    paths.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Endpoint:
         last_words: Callable[[], Awaitable[str]] | None = None,
         noted: Callable[[str], None] = lambda note: None,
         translation: Translation | None = None,
+        paths: PathTranslation | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._flow = flow
@@ -98,6 +100,7 @@ class Endpoint:
         self._last_words = last_words
         self._noted = noted
         self._translation: Translation = translation or Dialect()
+        self._paths = paths
         self.closed: str | None = None
         """Why the connection has ended, or None while it is open."""
         self._unreadable: Counter[str] = Counter()
@@ -169,7 +172,7 @@ class Endpoint:
         call = OutgoingCall(id, method, self._clock(), on_response, session_id, on_inserted)
         self._outgoing[id] = call
         self._last_id = id
-        self._send(line)
+        self._send(line, method)
         return call
 
     async def request(
@@ -196,7 +199,8 @@ class Endpoint:
         if self._translation.is_request_only(method) and self.closed is None:
             self.begin(method, params)
             return
-        self._send(self._peer.notify(*self._translation.translate_outgoing(method, params)))
+        line = self._peer.notify(*self._translation.translate_outgoing(method, params))
+        self._send(line, method)
 
     def cancel(self, call: OutgoingCall) -> None:
         """Send a cancel request. The answer may still come and be valid."""
@@ -216,7 +220,7 @@ class Endpoint:
                 break
             if self._traffic is not None:
                 self._traffic.add("in", data)
-            if self._translation.active:
+            if self._translation.active or self._paths is not None:
                 self._peer.read_no_updates()
             tells = await self._handle_all(self._peer.receive(data))
             self._calm = self._calm + 1 if tells and len(data) <= LITTLE else 0
@@ -237,6 +241,8 @@ class Endpoint:
     def _handle(self, events: list[Event]) -> bool:
         """Handle events in order. Return whether all were notifications."""
         notify, count = self._handler.on_notification, 0
+        if self._paths is not None:
+            events = self._paths.incoming(events)
         if self._translation.active:
             events = self._translation.events(events)
         for event in events:
@@ -382,7 +388,7 @@ class Endpoint:
     def _send_answer(self, call: IncomingCall, line: bytes) -> None:
         call.close()
         del self._incoming[call.id]
-        self._send(line)
+        self._send(line, call.method)
 
     # The end...
 
@@ -409,9 +415,11 @@ class Endpoint:
         for call in calls:
             self._run_guarded(call.finish, None, ConnectionClosed(reason))
 
-    def _send(self, line: bytes) -> None:
+    def _send(self, line: bytes, method: str | None = None) -> None:
         if self.closed is not None:
             return
+        if self._paths is not None and method is not None:
+            line = self._paths.outgoing(line, method)
         if self._traffic is not None:
             self._traffic.add("out", line)
         self._transport.send(line)

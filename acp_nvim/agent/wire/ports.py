@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any, Protocol
 
 from msgspec import Raw
 
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.jsonrpc import Violation
+from acp_nvim.protocol.jsonrpc import Event, Violation
 
 
 class Handler(Protocol):
@@ -43,6 +43,18 @@ class Handler(Protocol):
     def on_error(self, error: Exception) -> None:
         """Handle an unexpected error in a method of this handler or an `on_response`. Never
         raise.
+        """
+
+
+class PathTranslation(Protocol):
+    """Mapping of the paths in all messages (`wire/path_fields.py`)."""
+
+    def incoming(self, events: Iterable[Event]) -> list[Event]:
+        """Return the events with the paths of this machine."""
+
+    def outgoing(self, line: bytes, method: str) -> bytes:
+        """Return an outgoing line with the paths of the peer. ``method`` is the one that it calls
+        or answers.
         """
 
 

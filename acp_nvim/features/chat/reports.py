@@ -67,6 +67,8 @@ def _agent(connection: Connection) -> list[str]:
     if connection.spec.url:
         lines.append(f"  headers: {', '.join(connection.spec.headers) or 'none'}")
     else:
+        if connection.place is not None:
+            lines.append(f"  via: {connection.place.via}")
         lines.append(f"  command: {' '.join(connection.spec.command)}")
     names = ("url", "pid", "protocol", "dialect")
     lines += [f"  {key}: {known[key]}" for key in names if known[key] is not None]

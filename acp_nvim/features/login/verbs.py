@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from acp_nvim import wording
 from acp_nvim.agent.connection import Connection
@@ -149,9 +150,7 @@ async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLog
         return
     host.part(Logins).in_terminal.add(name)
     try:
-        code = await host.asking.ask(
-            "login", {"title": run.title, "cmd": run.command, "env": run.env, "cwd": connection.cwd}
-        )
+        code = await host.asking.ask("login", _login(connection, run))
     finally:
         host.part(Logins).in_terminal.discard(name)
     if code != 0:
@@ -164,6 +163,15 @@ async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLog
         return
     host.echo("info", wording.LOGGED_IN.format(agent=connection.title))
     await host.restart(name)
+
+
+def _login(connection: Connection, run: auth.TerminalLogin) -> dict[str, Any]:
+    place = connection.place
+    if place is None:
+        cwd = connection.cwd
+        return {"title": run.title, "cmd": run.command, "env": run.env, "cwd": cwd}
+    words = place.login(run.command, connection.spec.cwd or "", run.env)
+    return {"title": run.title, "cmd": words, "env": run.env, "cwd": "/"}
 
 
 @verb("login_done")

@@ -73,6 +73,8 @@ class TurnFiles(Struct, frozen=True, eq=False):
     async def on_turn_starting(self, turn: TurnStart) -> None:
         """Record the contents of the files, and the number of the prompt in its session."""
         session, prompt = turn.session, turn.prompt
+        if not session.shares_files:
+            return
         if not turn.is_at_agent:
             roots = real_roots(session)
             self.buffers.settle(session.n, [*roots, *roots_above(roots)])
@@ -80,6 +82,11 @@ class TurnFiles(Struct, frozen=True, eq=False):
             session, prompt, clean_text(prompt.text), turn.texts, under_way=turn.is_at_agent
         )
         prompt.count_as(self.workspace.prompts.last(session))
+
+    async def on_turn_ended(self, session: Session) -> None:
+        """Look for the last changes of the turn."""
+        if session.shares_files:
+            await self.workspace.end_turn(session)
 
 
 def install(app: Host) -> None:
@@ -100,4 +107,4 @@ def install(app: Host) -> None:
     observers.on_prompt_requeued.append(view.on_prompt_requeued)
     observers.on_prompt_returned.append(view.on_prompt_returned)
     observers.on_turn_answered.append(app.workspace.on_turn_answered)
-    observers.on_turn_ended.extend((view.on_turn_ended, app.workspace.end_turn))
+    observers.on_turn_ended.extend((view.on_turn_ended, files.on_turn_ended))

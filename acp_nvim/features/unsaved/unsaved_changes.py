@@ -118,7 +118,8 @@ class UnsavedChanges:
         self._first[session.n] = len(session.tool_calls)
         how = self._options().unsaved
         waits = how == "attach" and not embeds and session.agent not in self._others
-        if how == "ignore" or self._reads_through_editor(session) or waits:
+        is_known = self._reads_through_editor(session) or not session.shares_files
+        if how == "ignore" or is_known or waits:
             return
         found = await self._unsaved_files(session, texts)
         named = [file.name for file in found if file.sent]

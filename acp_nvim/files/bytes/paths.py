@@ -13,6 +13,7 @@ import msgspec
 
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.patterns import late
+from acp_nvim.render.text import far_path
 from acp_nvim.session.questions.globs import alternatives
 
 
@@ -27,6 +28,8 @@ def place(path: str) -> Place:
     """Resolve a path; the file need not exist. Raise Refusal if the path is not absolute."""
     if "\0" in path:
         raise Refusal("missing", path, "a path cannot hold a NUL character")
+    if far_path(path) is not None:
+        raise Refusal("outside", path, "in no directory of agents.*.paths")
     if not os.path.isabs(path):  # noqa: PTH117
         raise Refusal("relative", path, "not an absolute path")
     return Place(path, os.path.realpath(path))

@@ -12,7 +12,7 @@ from typing import Any, Final
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
-from acp_nvim.render.text import display_path, one_line
+from acp_nvim.render.text import display_path, far_path, one_line
 from acp_nvim.session import lists
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import requests
@@ -50,7 +50,11 @@ def subject(entry: ToolEntry, title: str, cwd: str) -> str:
     if call.own or call.user_tool:
         return ""
     if call.kind in FILE_VERBS:
-        missing = [path for path in files(call) if os.path.basename(path) not in title]  # noqa: PTH119
+        missing = [
+            path
+            for path in files(call)
+            if far_path(path) is not None or os.path.basename(path) not in title  # noqa: PTH119
+        ]
         found = [_display(path, cwd) for path in missing]
     else:
         found = [text for text in _texts(entry) if not _contains(title, text)]

@@ -27,7 +27,8 @@ local function agent_of(args)
   local options = require('acp.config').get()
   local name = args.agent and args.agent ~= '' and args.agent or options.agent
   local agent = options.agents[name]
-  return agent and agent.command and #agent.command > 0 and agent or nil
+  local is_here = agent and agent.command and #agent.command > 0 and not agent.via
+  return is_here and agent or nil
 end
 
 --- Return environment variables that name the agent which these verbs will start. Return nil if

@@ -196,7 +196,8 @@ end
 ---@return string program '' if the agent is embedded, or only the host knows its program
 ---@return string path '' if the program cannot be started
 local function program_of(agent)
-  local program = vim.fn.expand((agent.command or {})[1] or '')
+  local command = agent.via and { require('acp.base.settings.via').program(agent) } or agent.command
+  local program = vim.fn.expand((command or {})[1] or '')
   return program, program == '' and '' or vim.fn.exepath(program)
 end
 
@@ -213,6 +214,8 @@ local function one_agent(name, agent, chosen)
   local program, path = program_of(agent)
   if agent.url then
     health.ok(('%s: at %s'):format(label, require('acp.base.settings.addresses').shown(agent.url)))
+  elseif agent.via and (program == '' or path ~= '') then
+    health.ok(('%s: via %s'):format(label, require('acp.base.settings.via').shown(agent)))
   elseif program == '' then
     health.ok(label .. (name == 'tutor' and ': embedded' or ': its command is in agents_file'))
   elseif path ~= '' then

@@ -134,6 +134,11 @@ local agent_fields = {
   command = non_empty,
   url = function(value) return require('acp.base.settings.addresses').url(value) end,
   headers = function(value) return require('acp.base.settings.addresses').headers(value) end,
+  via = function(value) return require('acp.base.settings.via').via(value) end,
+  host = text,
+  container = text,
+  pod = text,
+  paths = function(value) return require('acp.base.settings.via').paths(value) end,
   env = map_of(check_either(text, number(-math.huge))),
   cwd = text,
   auth_method = text,
@@ -290,6 +295,10 @@ local function mistake_in_fields(entry, known)
   local url = entry.url or (known or {}).url
   if entry.headers ~= nil and next(entry.headers) and not url then
     return messages.headers_need_url
+  end
+  if entry.via or entry.paths then
+    local whole = vim.tbl_extend('force', known or {}, entry)
+    return require('acp.base.settings.via').mistake(whole)
   end
 end
 

@@ -20,7 +20,8 @@ function M.choose()
   for _, name in ipairs(require('acp.base.valid_names').agents()) do
     local agent = config.agents[name] or {}
     local command, url = agent.command, agent.url
-    local available = is_installed(command)
+    local program = agent.via and require('acp.base.settings.via').program(agent)
+    local available = is_installed(program and { program } or not agent.via and command or nil)
     local where = url and require('acp.base.settings.addresses').shown(url)
     local text = choices.label(name, where or command and table.concat(command, ' '))
     table.insert(available and here or missing, {

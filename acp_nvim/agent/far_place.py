@@ -1,0 +1,99 @@
+"""Other place in which an agent and its commands run (option `agents.*.via`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.serving.commands import Command
+from acp_nvim.agent.transport import far_guard
+from acp_nvim.agent.transport.via import Via
+
+GRACE_S = 1.0
+"""Time that an agent has to end by itself after the end of its input, in seconds."""
+
+
+class FarCommand(Struct, frozen=True):
+    """Local command whose stdin begins with these bytes, and the receivers of output and end."""
+
+    words: list[str]
+    stdin: bytes
+    feed: Callable[[bytes], None]
+    on_end: Callable[[Exit], None]
+
+
+class FarPlace(Struct, frozen=True):
+    """Way to a place, and the form of directories and commands there."""
+
+    via: Via
+    env: Mapping[str, str]
+    """Environment of the agent there, beside that of a login shell."""
+    directory: Callable[[str], str]
+    """Returns the directory there, or an empty string for the one where the connection begins."""
+
+    def agent(self, words: Sequence[str], directory: str) -> list[str]:
+        """Return the local command that runs the agent there."""
+        return self.via.command(far_guard.command(words, directory, GRACE_S), directory)
+
+    def login(self, words: Sequence[str], directory: str, variables: Iterable[str]) -> list[str]:
+        """Return the local command that runs a program there on the terminal of the user.
+
+        The values of ``variables`` are in the environment of the local command.
+        """
+        boot = 'cd "$1" 2>/dev/null; shift; exec "$@"'
+        login = ["/bin/sh", "-lc", boot, "acp-nvim", directory or ".", *words]
+        return self.via.command(login, directory, tty=True, variables=variables)
+
+    def terminal(
+        self,
+        command: Command,
+        mark: str,
+        feed: Callable[[bytes], None],
+        on_end: Callable[[Exit], None],
+    ) -> FarCommand:
+        """Return the local command that runs a command of the agent there.
+
+        ``mark`` is that of the local process. ``feed`` receives the output.
+        """
+        directory, mark = self.directory(command.cwd), far_guard.mark_of(mark)
+        words = self.via.command(far_guard.command(command.argv, directory, 0), directory)
+        output = _GuardOutput(feed, mark)
+
+        def end(exit: Exit) -> None:
+            output.end()
+            on_end(exit)
+
+        return FarCommand(words, far_guard.environment(command.env, mark), output.feed, end)
+
+
+class _GuardOutput:
+    """Output of a command from the line of the guard on.
+
+    If the command does not start, everything is passed on when it ends.
+    """
+
+    def __init__(self, feed: Callable[[bytes], None], mark: str) -> None:
+        self._feed = feed
+        self._mark = mark.encode() + b" "
+        self._unread: bytes | None = b""
+        """Output before the line, or None after it."""
+
+    def feed(self, data: bytes) -> None:
+        if self._unread is None:
+            self._feed(data)
+            return
+        self._unread += data
+        _, found, rest = self._unread.partition(self._mark + far_guard.READY.encode())
+        _, ended, output = rest.partition(b"\n")
+        if found and ended:
+            self._unread = None
+            if output:
+                self._feed(output)
+
+    def end(self) -> None:
+        """Pass on the reason why the command did not start."""
+        if self._unread:
+            self._feed(self._unread.replace(self._mark, b""))
+        self._unread = None

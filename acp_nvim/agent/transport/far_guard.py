@@ -1,0 +1,136 @@
+"""Shell program that runs a command in another place and ends it with its whole tree.
+
+The client of a connection (`ssh`, `docker exec`) does not end the processes in the other place when
+it is killed. So the command is started there by a small POSIX shell program. It reads the
+environment from stdin, one variable a line up to an empty line, since arguments are public. The
+rest of stdin is the input of the command. At the end of stdin, which is also a broken connection,
+all processes of the command are ended.
+
+Text that a login shell prints precedes the line of the program, which begins with the mark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from acp_nvim.agent.child.guard import CHILD
+
+READY: Final = "ready"
+NO_DIRECTORY: Final = "no directory"
+NO_PROGRAM: Final = "no program"
+"""Beginnings of the line after the mark."""
+
+_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+# PATH is set by the profile of a login shell. The profile must not read stdin.
+_LOGIN: Final = r"""
+case ${SHELL##*/} in bash|zsh|ksh|dash|ash) ;; *) SHELL=/bin/sh ;; esac
+[ -x "$SHELL" ] || SHELL=/bin/sh
+exec "$SHELL" -lc 'exec /bin/sh -c "$0" "$@" <&3 3<&-' "$@" 3<&0 </dev/null
+"""
+
+_RUN: Final = r"""
+while IFS= read -r line && [ -n "$line" ]; do
+  value=$(printf '%b.' "${line#*=}")
+  export "${line%%=*}=${value%.}"
+done
+report() { printf '\n%s %s\n' "$ACP_NVIM_CHILD" "$1"; }
+directory=$1 grace=$2
+shift 2
+if [ -n "$directory" ] && ! cd "$directory" 2>/dev/null; then
+  report "no directory $directory"
+  exit 126
+fi
+if ! command -v "$1" >/dev/null 2>&1; then
+  report "no program $1"
+  exit 127
+fi
+report "ready $HOME	$PWD"
+
+# Processes with the mark. Needs /proc.
+marked() {
+  grep -ls "ACP_NVIM_CHILD=$ACP_NVIM_CHILD" /proc/[0-9]*/environ 2>/dev/null |
+    while IFS=/ read -r _ _ pid _; do echo "$pid"; done
+}
+# Descendants of the two shells below, which wait for them, without the helpers of the caller.
+# Needs ps.
+descendants() {
+  ps -A -o pid= -o ppid= 2>/dev/null | awk -v root=$$ -v own="$own" '
+    { parent[$1] = $2 }
+    END {
+      mine[root] = 1
+      do {
+        more = 0
+        for (p in parent)
+          if (!(p in mine) && (parent[p] in mine) && p != own) { mine[p] = 1; more = 1 }
+      } while (more)
+      for (p in mine) if (p != root && parent[p] != root) print p
+    }'
+}
+send() { for target in $targets; do kill -s "$1" "$target" 2>/dev/null; done; }
+alive() {
+  for target in $targets; do kill -s 0 "$target" 2>/dev/null && return 0; done
+  return 1
+}
+end_all() {
+  targets="$(marked) $(own=$(exec sh -c 'echo "$PPID"'); descendants)"
+  send TERM
+  tries=0
+  while [ $tries -lt 10 ] && alive; do
+    sleep 0.1 2>/dev/null || sleep 1
+    tries=$((tries + 1))
+  done
+  targets="$targets $(marked)"
+  send KILL
+}
+
+exec 4>&1
+{
+  cat
+  case $? in
+    0) exec >/dev/null ;;
+    141) exec >/dev/null; cat || exit ;; # the command has closed its input
+    *) exit ;;
+  esac
+  sleep "$grace" && end_all
+} 2>/dev/null 4>&- | {
+  "$@" >&4 4>&-
+  code=$?
+  end_all
+  exit $code
+}
+"""
+
+
+def command(words: Sequence[str], directory: str, grace_s: float) -> list[str]:
+    """Return the command that runs `words` in a directory of the other place, or where the
+    connection begins if it is empty.
+
+    The command has ``grace_s`` seconds to end by itself after the end of its input.
+    """
+    boot = ["/bin/sh", "-c", _LOGIN, "acp-nvim"]
+    return [*boot, _RUN, "acp-nvim", directory, f"{grace_s:g}", *words]
+
+
+def mark_of(mark: str) -> str:
+    """Return the mark of the processes there. ``mark`` is that of the local process.
+
+    It differs, so that the end of a command does not end the client of the connection too.
+    """
+    return f"{mark}-there"
+
+
+def environment(variables: Mapping[str, str], mark: str) -> bytes:
+    """Return the first lines for stdin. Names that a shell cannot set are left out."""
+    lines = [f"{CHILD}={mark}"]
+    for name, value in variables.items():
+        if _NAME.fullmatch(name) and "\0" not in value:
+            lines.append(f"{name}={_escaped(value)}")
+    return "".join(f"{line}\n" for line in [*lines, ""]).encode("utf-8", "surrogateescape")
+
+
+def _escaped(value: str) -> str:
+    """Return a value on one line for `printf %b`."""
+    return value.replace("\\", "\\0134").replace("\n", "\\0012")

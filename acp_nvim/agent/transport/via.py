@@ -1,0 +1,106 @@
+"""Commands through a program that reaches another place (option `agents.*.via`)."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import Final
+
+from msgspec import Struct
+
+from acp_nvim import wording
+from acp_nvim.agent.settings import AgentSettings
+from acp_nvim.agent.transport.base import TransportError
+
+_CONTAINERS: Final = frozenset(("docker", "podman", "nerdctl", "kubectl"))
+_TTY: Final = {
+    "ssh": {"-t": "", "-tt": ""},
+    "exec": {"-t": "", "--tty": "", "-it": "-i", "-ti": "-i"},
+}
+"""Words that request a terminal, and their replacements."""
+
+
+class Via(Struct, frozen=True):
+    """Words before a command that is run in another place, the program first."""
+
+    words: tuple[str, ...]
+    takes_directory: bool = False
+    """Whether option `-w` sets the directory."""
+
+    @property
+    def program(self) -> str:
+        """Return the name of the program without its directory."""
+        return PurePath(self.words[0]).name
+
+    @property
+    def is_ssh(self) -> bool:
+        return self.program == "ssh"
+
+    def command(
+        self,
+        words: Sequence[str],
+        directory: str = "",
+        *,
+        tty: bool = False,
+        variables: Iterable[str] = (),
+    ) -> list[str]:
+        """Return the local command that runs `words` there.
+
+        ``variables`` are passed on by name, as far as program and server permit.
+        """
+        first, *rest = self._without_tty()
+        if self.is_ssh:
+            # A login may ask for a password. ssh joins the words of the command with spaces.
+            how = ["-t"] if tty else ["-T", "-o", "BatchMode=yes"]
+            how += [word for name in variables for word in ("-o", f"SendEnv={name}")]
+            return [first, *how, *rest, shlex.join(words)]
+        added = ["-t"] if tty and self.program in _CONTAINERS else []
+        if self.takes_directory and directory:
+            added += ["-w", directory]
+        if self.program in _CONTAINERS - {"kubectl"}:
+            added += [word for name in variables for word in ("-e", name)]
+        if added and "exec" in rest:
+            at = rest.index("exec") + 1
+            if rest[at : at + 1] == ["-i"]:
+                at += 1
+            rest[at:at] = added
+        return [first, *rest, *words]
+
+    def _without_tty(self) -> list[str]:
+        kind = "ssh" if self.is_ssh else "exec" if self.program in _CONTAINERS else ""
+        instead = _TTY.get(kind, {})
+        return [word for one in self.words if (word := instead.get(one, one))]
+
+    def __str__(self) -> str:
+        return shlex.join(self.words)
+
+
+def via_of(spec: AgentSettings, words: Sequence[str] | None, folder: str) -> Via:
+    """Return the way to an agent. ``words`` is the result of a function of the user.
+
+    ``folder`` is the workspace of a `devcontainer`. Raise TransportError.
+    """
+    given = spec.via if words is None else list(words)
+    if isinstance(given, list):
+        if not given or not all(given):
+            raise TransportError(wording.WHY_VIA_WORDS, again=False)
+        return Via(tuple(given))
+    if given == "ssh":
+        return Via(("ssh", _needed(spec.host, "host")))
+    if given == "docker":
+        container = _needed(spec.container, "container")
+        return Via(("docker", "exec", "-i", container), takes_directory=True)
+    if given == "kubectl":
+        pod = _needed(spec.pod, "pod")
+        within = ["-c", spec.container] if spec.container else []
+        return Via(("kubectl", "exec", "-i", pod, *within, "--"))
+    if given == "devcontainer":
+        return Via(("devcontainer", "exec", "--workspace-folder", folder))
+    raise TransportError(wording.WHY_VIA_UNKNOWN.format(via=given), again=False)
+
+
+def _needed(value: str | None, option: str) -> str:
+    if not value or value.startswith("-"):
+        raise TransportError(wording.WHY_VIA_NEEDS.format(option=option), again=False)
+    return value

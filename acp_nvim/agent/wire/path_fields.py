@@ -1,0 +1,155 @@
+"""Mapping of the paths in all messages between an endpoint and an agent in another place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Raw
+
+from acp_nvim.agent.wire.path_map import PathMap
+from acp_nvim.protocol import numbers
+from acp_nvim.protocol.jsonrpc import Event, Notification, Request, Response
+
+Kind = Literal["path", "folder", "uri"]
+
+FIELDS: Final[Mapping[str, Kind]] = {
+    "path": "path",
+    "oldPath": "path",
+    "cwd": "folder",
+    "additionalDirectories": "path",
+    "uri": "uri",
+    "workspaceUri": "uri",
+}
+"""Members with a path, in all methods of both protocol versions and in the tools of the editor."""
+INPUT_FIELDS: Final[Mapping[str, Kind]] = {
+    **FIELDS,
+    **dict.fromkeys(
+        (
+            *("file_path", "filePath", "abs_path", "absolute_path", "filename", "target_file"),
+            *("notebook_path", "fileName", "paths", "files", "directory", "workdir"),
+            *("working_directory", "workingDirectory", "working_dir"),
+        ),
+        "path",
+    ),
+}
+"""Members of the raw input of a tool call that rules read as paths."""
+OPAQUE: Final = frozenset(
+    ("_meta", "env", "headers", "mcpServers", "rawOutput", "requestedSchema", "capabilities")
+)
+"""Members that are passed on unchanged: data of agents and users, and servers that run there."""
+_INPUT: Final = "rawInput"
+
+_decoder: Final = msgspec.json.Decoder()
+_members: Final = msgspec.json.Decoder(dict[str, Raw])
+_encoder: Final = msgspec.json.Encoder(enc_hook=numbers.to_json)
+
+
+class PathFields:
+    """Paths in the messages of one connection."""
+
+    def __init__(self, paths: PathMap) -> None:
+        self._paths = paths
+        self._out: Mapping[Kind, Callable[[str], str]] = {
+            "path": paths.there,
+            "folder": paths.folder_there,
+            "uri": paths.uri_there,
+        }
+        self._in: Mapping[Kind, Callable[[str], str]] = {
+            "path": paths.here,
+            "folder": paths.here,
+            "uri": paths.uri_here,
+        }
+
+    def incoming(self, events: Iterable[Event]) -> list[Event]:
+        """Return the events with the paths of this machine. Extensions stay as they are."""
+        return [self._event(event) for event in events]
+
+    def _event(self, event: Event) -> Event:
+        match event:
+            case Request(id, method, params) if _has_paths(method):
+                return Request(id, method, self._raw(params))
+            case Notification(method, params) if _has_paths(method):
+                return Notification(method, self._raw(params))
+            case Response(id, method, result, error) if result is not None and _has_paths(method):
+                return Response(id, method, self._raw(result), error)
+        return event
+
+    def _raw(self, raw: Raw) -> Raw:
+        """Return JSON with mapped paths. Invalid JSON stays, for the reader to refuse."""
+        try:
+            value = _decoder.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return raw
+        mapped = _mapped(value, self._in, FIELDS)
+        return raw if mapped is value else Raw(_encoder.encode(mapped))
+
+    def outgoing(self, line: bytes, method: str) -> bytes:
+        """Return an outgoing message with the paths of the agent. ``method`` is the one that it
+        calls or answers.
+        """
+        if not _has_paths(method):
+            return line
+        message = _members.decode(line)
+        for part in ("params", "result", "error"):
+            if part in message:
+                value = _decoder.decode(message[part])
+                mapped = self._error(value) if part == "error" else self._outgoing(value)
+                message[part] = Raw(_encoder.encode(mapped))
+        return _encoder.encode(message) + b"\n"
+
+    def _outgoing(self, value: Any) -> Any:
+        return _mapped(value, self._out, FIELDS)
+
+    def _error(self, error: Any) -> Any:
+        """Return an error, whose text may name the path in its data."""
+        mapped = self._outgoing(error)
+        data, shown = error.get("data"), mapped.get("data")
+        if isinstance(data, dict) and isinstance(path := data.get("path"), str) and path:
+            text = str(mapped.get("message", "")).replace(path, shown["path"])
+            return {**mapped, "message": text}
+        return mapped
+
+
+def _has_paths(method: str) -> bool:
+    """Return whether the members of a method are those of the protocol."""
+    return not method.startswith("_") and method != "elicitation/create"
+
+
+def _mapped(
+    value: Any, maps: Mapping[Kind, Callable[[str], str]], fields: Mapping[str, Kind]
+) -> Any:
+    """Return a value with all its paths mapped. It is the same object if nothing changes."""
+    if isinstance(value, dict):
+        items = {key: _member(key, item, maps, fields) for key, item in value.items()}
+        return items if any(items[key] is not value[key] for key in value) else value
+    if isinstance(value, list):
+        rows = [_mapped(item, maps, fields) for item in value]
+        return rows if any(a is not b for a, b in zip(rows, value, strict=True)) else value
+    return value
+
+
+def _member(
+    key: str, value: Any, maps: Mapping[Kind, Callable[[str], str]], fields: Mapping[str, Kind]
+) -> Any:
+    if key in OPAQUE:
+        return value
+    if key == _INPUT:
+        return _mapped(value, maps, INPUT_FIELDS)
+    kind = fields.get(key)
+    if kind is None:
+        return _mapped(value, maps, fields)
+    if isinstance(value, str):
+        return _path(value, maps[kind])
+    if isinstance(value, list):
+        return [
+            _path(item, maps[kind]) if isinstance(item, str) else _mapped(item, maps, fields)
+            for item in value
+        ]
+    return _mapped(value, maps, fields)
+
+
+def _path(value: str, change: Callable[[str], str]) -> str:
+    changed = change(value)
+    return value if changed == value else changed

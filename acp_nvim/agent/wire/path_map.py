@@ -1,0 +1,141 @@
+"""Mapping of paths between this machine and the place of an agent (option `agents.*.paths`)."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterable, Mapping
+from typing import Final
+from urllib.parse import quote, unquote
+
+_HERE: Final = "neovim:"
+"""Prefix of a path of this machine that is sent to an agent whose place does not have it.
+
+It makes the path relative, and a URI of no known scheme, so that no other file is meant by it.
+"""
+_FILE: Final = "file://"
+
+
+class PathMap:
+    """Pairs of directories, here and there, and the paths below them in both directions.
+
+    A path of the other place that no pair covers becomes a path that exists nowhere here (see
+    `render.text.far_path`). All guards treat it as outside of the session's directories.
+    """
+
+    def __init__(self, name: str, pairs: Mapping[str, str]) -> None:
+        """Set up. ``name`` is that of the agent. A `~` in a directory there needs `set_home`."""
+        self._far = f"/{name}:/"
+        self._given = dict(pairs)
+        self._home: str | None = None
+        self._there: list[tuple[str, str]] = []
+        """Pairs (here, there) by the length of the directory here, longest first."""
+        self._here: list[tuple[str, str]] = []
+        """Pairs (there, here) by the length of the directory there."""
+        self.directory = ""
+        """Directory there for sessions without pairs, or an empty string."""
+        self._build()
+
+    def set_home(self, home: str, directory: str) -> None:
+        """Set the home directory there, and the directory in which the agent was started."""
+        self._home = home or None
+        self.directory = "" if self._given else directory
+        self._build()
+
+    def _build(self) -> None:
+        pairs = []
+        for here, there in self._given.items():
+            is_below_home = there == "~" or there.startswith("~/")
+            if is_below_home and self._home is None:
+                continue
+            whole = f"{self._home}{there[1:]}" if is_below_home else there
+            pairs.append((_normal(os.path.expanduser(here)), _normal(whole)))  # noqa: PTH111
+        self._there = _longest_first(pairs)
+        self._here = _longest_first((there, here) for here, there in pairs)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._given
+
+    def covers_here(self, path: str) -> bool:
+        """Return whether a path of this machine exists there."""
+        return self._covered_here(path) is not None
+
+    def there(self, path: str) -> str:
+        """Return a path of this machine as the agent knows it. A relative path stays."""
+        if not path.startswith("/"):
+            return path
+        mapped = self._covered_here(path)
+        if mapped is None and path.startswith(self._far):
+            own = _normal(path[len(self._far) - 1 :])
+            mapped = own if _replaced(own, self._here) is None else None
+        return _HERE + path if mapped is None else mapped
+
+    def here(self, path: str) -> str:
+        """Return a path of the agent as this machine knows it. A relative path stays."""
+        if not path.startswith("/"):
+            return path
+        path = _normal(path)
+        mapped = _replaced(path, self._here)
+        return self._far + path[1:] if mapped is None else mapped
+
+    def folder_there(self, path: str) -> str:
+        """Return the directory of a session there. Without pairs it is where the agent runs."""
+        return self.directory or self.there(path)
+
+    def uri_there(self, uri: str) -> str:
+        """Return a URI with the path of a `file:` URI, or a plain path, as the agent knows it."""
+        if uri.startswith("/"):
+            return self.there(uri)
+        path, rest = _file_path(uri)
+        if path is None:
+            return uri
+        mapped = self.there(path)
+        scheme = _FILE if mapped.startswith("/") else _HERE
+        return scheme + quote(mapped.removeprefix(_HERE)) + rest
+
+    def uri_here(self, uri: str) -> str:
+        """Return a URI with the path of a `file:` URI, or a plain path, as it is known here."""
+        if uri.startswith("/"):
+            return self.here(uri)
+        path, rest = _file_path(uri)
+        return uri if path is None else _FILE + quote(self.here(path)) + rest
+
+    def _covered_here(self, path: str) -> str | None:
+        if path.startswith(self._far):
+            return None
+        path = _normal(path)
+        mapped = _replaced(path, self._there)
+        if mapped is not None or not self._there:
+            return mapped
+        # The same file may be known under a name with links.
+        real = [(os.path.realpath(here), there) for here, there in self._there]
+        return _replaced(os.path.realpath(path), _longest_first(real))
+
+
+def _normal(path: str) -> str:
+    """Return an absolute path without `.`, `..`, doubled slashes and a slash at its end."""
+    return "/" + posixpath.normpath(path).lstrip("/")
+
+
+def _longest_first(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return sorted(pairs, key=lambda pair: len(pair[0]), reverse=True)
+
+
+def _replaced(path: str, pairs: Iterable[tuple[str, str]]) -> str | None:
+    """Return a path below the first directory of these pairs that contains it, below the other."""
+    for before, after in pairs:
+        if path == before or path.startswith(before.rstrip("/") + "/"):
+            rest = path[len(before) :].lstrip("/")
+            return posixpath.join(after, rest) if rest else after
+    return None
+
+
+def _file_path(uri: str) -> tuple[str | None, str]:
+    """Return the path of a `file:` URI of the same machine, and its query and fragment."""
+    for start in (_FILE, f"{_FILE}localhost"):
+        if uri.lower().startswith(f"{start}/"):
+            whole = uri[len(start) :]
+            at = min((at for at in map(whole.find, "?#") if at >= 0), default=len(whole))
+            return unquote(whole[:at]), whole[at:]
+    return None, ""

@@ -1,0 +1,129 @@
+"""Commands in another place: the words before them, and the step that failed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.elsewhere import far_agent
+from acp_nvim.agent.settings import AgentSettings
+from acp_nvim.agent.surroundings import AgentLaunch
+from acp_nvim.agent.transport.base import TransportError
+from acp_nvim.agent.transport.stdio import StdioTransport
+from acp_nvim.agent.transport.via import Via, via_of
+from tests.support.other_place import SSHD, sshd
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (
+            {"via": "ssh", "host": "me@box"},
+            "ssh -T -o BatchMode=yes me@box 'echo '\"'\"'a b'\"'\"''",
+        ),
+        ({"via": ["ssh", "-t", "-p", "7", "box"]}, "ssh -T -o BatchMode=yes -p 7 box"),
+        ({"via": "docker", "container": "dev"}, "docker exec -i -w /w dev echo 'a b'"),
+        ({"via": ["docker", "exec", "-it", "dev"]}, "docker exec -i dev echo 'a b'"),
+        ({"via": "kubectl", "pod": "p"}, "kubectl exec -i p -- echo 'a b'"),
+        ({"via": "kubectl", "pod": "p", "container": "c"}, "kubectl exec -i p -c c -- echo"),
+        ({"via": "devcontainer"}, "devcontainer exec --workspace-folder /here echo 'a b'"),
+        ({"via": ["guix", "shell", "--"]}, "guix shell -- echo 'a b'"),
+    ],
+)
+def test_the_words_before_a_command(spec: dict[str, Any], words: str) -> None:
+    via = via_of(AgentSettings(**spec), None, "/here")
+    assert shlex.join(via.command(["echo", "a b"], "/w")).startswith(words)
+
+
+def test_only_a_login_has_a_terminal() -> None:
+    ssh, docker = Via(("ssh", "box")), Via(("docker", "exec", "-i", "dev"))
+    assert ssh.command(["login"], tty=True, variables=["KEY"])[:4] == [
+        *("ssh", "-t", "-o", "SendEnv=KEY"),
+    ]
+    assert docker.command(["login"], tty=True, variables=["KEY"]) == [
+        *("docker", "exec", "-i", "-t", "-e", "KEY", "dev", "login"),
+    ]
+
+
+@pytest.fixture
+async def launch() -> AsyncIterator[AgentLaunch]:
+    reaper = Reaper()
+
+    def transport(command: Any, **options: Any) -> StdioTransport:
+        return StdioTransport(command, reaper=reaper, **options)
+
+    yield AgentLaunch(transport, reaper, cwd=lambda: "/", env=lambda: dict(os.environ))
+    await reaper.aclose()
+
+
+async def failure(launch: AgentLaunch, **spec: Any) -> str:
+    """Return why an agent could not be started."""
+    far = await far_agent("far", AgentSettings(**{"command": ["cat"], **spec}), launch)
+    transport = far.transport(1, lambda data: None)
+    try:
+        with pytest.raises(TransportError) as error:
+            await transport.start()
+    finally:
+        await transport.stop()
+    return str(error.value)
+
+
+async def test_the_failed_step_of_ssh_is_named(tmp_path: Path, launch: AgentLaunch) -> None:
+    if SSHD is None:
+        pytest.skip("there is no sshd here")
+    with sshd(tmp_path / "sshd") as box:
+        words = ["ssh", "-F", str(box.config)]
+        assert "the host is unknown" in await failure(launch, via=[*words, "nowhere.invalid"])
+        refused = await failure(launch, via=["ssh", "-F", str(box.stranger), "box"])
+        assert "the host refuses your key" in refused
+        box_words = [*words, "box"]
+        missing = await failure(launch, via=box_words, command=["no-agent"])
+        assert missing.endswith("box: the program no-agent was not found there")
+        missing = await failure(launch, via=box_words, cwd="/no/folder")
+        assert missing.endswith("box: there is no directory /no/folder there")
+    assert "the host does not answer" in await failure(launch, via=box_words)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Error response from daemon: No such container: dev", "the container is not running"),
+        ("Error response from daemon: container 12ab is not running", "the container is not"),
+        ('OCI runtime exec failed: chdir to cwd ("/w") failed', "the directory does not exist"),
+        ("Cannot connect to the Docker daemon at unix:///x", "the service of the containers"),
+        ("something else", "something else"),
+    ],
+)
+async def test_the_failed_step_of_a_container_is_named(
+    text: str, reason: str, launch: AgentLaunch
+) -> None:
+    words = ["sh", "-c", f"echo {shlex.quote(text)} >&2; exit 126"]
+    assert reason in await failure(launch, via=words)
+
+
+async def test_a_missing_client_is_named(launch: AgentLaunch) -> None:
+    assert "Cannot start no-such-ssh" in await failure(launch, via=["no-such-ssh", "box"])
+
+
+async def test_a_banner_is_a_remark_and_no_message(tmp_path: Path, launch: AgentLaunch) -> None:
+    prefix = tmp_path / "prefix"
+    prefix.write_text('#!/bin/sh\nprintf "Welcome\\nLast login: now"\nexec "$@"\n')
+    prefix.chmod(0o755)
+    remarks: list[bytes] = []
+    spec = AgentSettings(command=["cat"], via=[str(prefix)], cwd=str(tmp_path))
+    far = await far_agent("far", spec, launch)
+    transport = far.transport(1, remarks.append)
+    await transport.start()
+    transport.send(b"hello\n")
+    assert await transport.receive() == b"hello\n"
+    assert b"".join(remarks) == b"Welcome\nLast login: now\n"
+    assert far.place.directory("/anywhere") == str(tmp_path)
+    exit = await transport.stop()
+    assert exit is not None
+    assert exit.code == 0

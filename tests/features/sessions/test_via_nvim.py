@@ -1,0 +1,122 @@
+"""Agents in another place (option `agents.*.via`): in a container, behind a real sshd."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import uuid
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.other_place import SSHD, THERE, container, processes_there, sshd
+from tests.support.pending_edits import edits_by_name, wait_edits
+from tests.support.script_lines import update
+from tests.support.waiting import until
+
+
+def test_a_container_with_another_path_for_the_workspace(editor: Editor) -> None:
+    words = container(editor.work)
+    if words is None:
+        pytest.skip("bwrap does not work here")
+    agent = editor.agent(
+        "script",
+        via=words,
+        paths={str(editor.work): THERE},
+        env={"KEY": "a\nb\\n'c'"},
+        capabilities={"loadSession": True, "sessionCapabilities": {"resume": {}}},
+    )
+    editor.write("a.txt", "one\ntwo\n")
+    where = {"command": "pwd; test -t 0 || printf '%s' \"$KEY\"", "cwd": f"{THERE}/."}
+    far = {"title": "look", "kind": "read", "locations": [{"path": "/etc/hostname"}]}
+    script = (
+        f"read {THERE}/a.txt",
+        f"replace {THERE}/./a.txt two TWO",
+        f'edits_disk {THERE}/new.txt "disk\\n"',
+        f"term_create t1 {json.dumps(where)}",
+        "term_wait t1",
+        "term_output t1",
+        update(sessionUpdate="tool_call", toolCallId="far", status="completed", **far),
+        "read /etc/hostname",
+        "permission",
+    )
+    editor.prompt("\n".join(script))
+    editor.wait_event("AcpPermission")
+    editor.see_question()
+    editor.cmd("Acp allow")
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
+    read, *_, outside = agent.answers("fs/read_text_file")
+    assert read["result"]["content"] == "one\ntwo\n"
+    assert outside["error"]["data"] == {"path": "/etc/hostname", "reason": "outside"}
+    chat = "\n".join(editor.chat())
+    assert "script:/etc/hostname" in chat
+    assert f't1 output {{"output": "{THERE}\\na\\nb\\\\n\'c\'"' in chat
+    wait_edits(editor, a="modified", new="created")
+    assert {name: edit["named"] for name, edit in edits_by_name(editor).items()} == {
+        "a.txt": True,
+        "new.txt": True,
+    }
+    assert str(editor.work) not in agent.path.read_text()
+    editor.cmd("Acp reject all")
+    until(lambda: not (editor.work / "new.txt").exists())
+    assert (editor.work / "a.txt").read_text() == "one\ntwo\n"
+    editor.prompt("slow 1000")
+    agent.wait("session/prompt", 2)
+    editor.cmd("AcpCancel")
+    assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
+    editor.quit()
+
+
+def test_a_host_behind_sshd_that_shares_no_files(editor: Editor) -> None:
+    if SSHD is None:
+        pytest.skip("there is no sshd here")
+    key = f"a secret {uuid.uuid4()}"
+    with sshd(editor.home / "sshd") as box:
+        agent = editor.agent(
+            "script",
+            via=["ssh", "-F", str(box.config), "box"],
+            cwd=str(editor.home),
+            env={"KEY": key},
+            capabilities={"sessionCapabilities": {"resume": {}}},
+        )
+        editor.write("a.txt", "one\n")
+        left = {"command": "sh", "args": ["-c", 'setsid sleep 999 & echo "$KEY" >seen; sleep 999']}
+        script = (
+            f'edits_disk {editor.home}/a.txt "far\\n"',
+            f"read {editor.work}/a.txt",
+            f"term_create t1 {json.dumps(left)}",
+            "slow 1000",
+        )
+        editor.prompt("\n".join(script))
+        until(lambda: _is_there(editor.home / "seen"))
+        assert (editor.home / "seen").read_text() == f"{key}\n"
+        count = len(processes_there(key))
+        editor.cmd("AcpCancel")
+        assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
+        until(lambda: len(processes_there(key)) <= count - 4)  # two shells, two times sleep
+        chat = "\n".join(editor.chat())
+        assert f"· script:{editor.home}/a.txt" in chat
+        assert "has files of its own" in chat
+        assert not editor.session().get("edits")
+        served = agent.received("initialize")[0]["params"]["clientCapabilities"]["fs"]
+        assert served == {"readTextFile": False, "writeTextFile": False}
+        assert agent.received("session/new")[0]["params"]["cwd"] == str(editor.home)
+        for line in subprocess.check_output(["ps", "-A", "-ww", "-o", "args"], text=True).split():
+            assert "secret" not in line
+        # The connection is cut in a turn.
+        editor.prompt("slow 1000")
+        agent.wait("session/prompt", 2)
+        os.kill(editor.state()["agents"]["script"]["pid"], signal.SIGKILL)
+        end = editor.wait_event("AcpTurnEnd", 2)
+        assert end["error"] == "script: the connection ended. Connecting again"
+        agent.wait("session/resume")
+        until(lambda: len(processes_there(key)) < count)
+        editor.quit()
+        until(lambda: not processes_there(key))
+
+
+def _is_there(path: Path) -> bool:
+    return path.exists() and path.read_bytes().endswith(b"\n")
