@@ -39,7 +39,8 @@ description = {{
   labels = {{ 'neovim', 'agent-client-protocol' }},
 }}
 dependencies = {{ 'lua == 5.1' }}
--- The folder of the rock is the plugin, which Neovim gets on 'runtimepath'.
+-- luarocks installs the files of `lua` as modules. The folder of the rock has the rest of the
+-- plugin, and has to be on 'runtimepath'.
 build = {{
   type = 'command',
   install_command = 'cp -R {parts} $(PREFIX)',

@@ -22,10 +22,12 @@ from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.tree import ProcessTree
 from tests.support.children import STUBBORN, Start
+from tests.support.portable import IS_PORTABLE
 from tests.support.processes import MARK, marked
 from tests.support.waiting import PATIENCE_S, eventually, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+ONLY_WITH_PROC = pytest.mark.skipif(IS_PORTABLE, reason="only /proc has the marks of daemons")
 
 
 DAEMON = textwrap.dedent("""
@@ -80,6 +82,7 @@ def test_no_process_survives_a_killed_host(mark: str, number: signal.Signals) ->
     until(lambda: marked(mark) == [], what="all processes of the killed host to end")
 
 
+@ONLY_WITH_PROC
 async def test_a_daemon_ends_with_the_agent_that_started_it(start: Start, mark: str) -> None:
     """Also if the agent exits before its children can be listed."""
     process = await start(DAEMON % "os._exit(3)")
@@ -88,6 +91,7 @@ async def test_a_daemon_ends_with_the_agent_that_started_it(start: Start, mark: 
     assert "sleep" not in " ".join(it.command for it in marked(mark))
 
 
+@ONLY_WITH_PROC
 def test_a_daemon_ends_although_its_agent_was_reaped_early(mark: str) -> None:
     leader = subprocess.Popen(["true"])
     leader.wait()
@@ -99,6 +103,7 @@ def test_a_daemon_ends_although_its_agent_was_reaped_early(mark: str) -> None:
     assert daemon.wait() == -signal.SIGKILL
 
 
+@ONLY_WITH_PROC
 async def test_a_daemon_of_a_terminal_ends_with_the_host(
     reaper: Reaper, mark: str, tmp_path: Path
 ) -> None:
@@ -121,6 +126,7 @@ def sleeper() -> subprocess.Popen[bytes]:
     return subprocess.Popen(["sleep", "600"], start_new_session=True)
 
 
+@ONLY_WITH_PROC
 async def test_a_daemon_is_found_during_its_exec(
     monkeypatch: pytest.MonkeyPatch, mark: str
 ) -> None:

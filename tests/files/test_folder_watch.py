@@ -14,8 +14,11 @@ import pytest
 
 from acp_nvim.files.changes.folder_watch import FolderWatch
 from acp_nvim.files.checkpoints.snapshots import Snapshots
+from tests.support.portable import IS_PORTABLE
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux'")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or IS_PORTABLE, reason="only Linux has inotify"
+)
 
 
 @pytest.fixture(params=["git", "plain"])

@@ -1,15 +1,17 @@
 """Descendants of a child process, and signals to all of them.
 
-A child is the leader of its own session, so its group is signalled first. With `/proc`, processes
-that have left the group (`setsid`, a shell with job control) are found by descent while their
-parents live, by session after that, and daemons that left both by the inherited mark in their
-environment.
+A child is the leader of its own session, so its group is signalled first. Processes that have left
+the group (`setsid`, a shell with job control) are found by descent while their parents live, by
+session after that. With `/proc`, daemons that left both are found by the inherited mark in their
+environment. Without it, the table of processes comes from `ps`.
 """
 
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,8 +24,15 @@ EXEC_S = 0.1
 """Time within which an exec completes, in seconds. A process without environment then has none."""
 
 
+PS_S = 2.0
+"""Longest wait for `ps`, in seconds."""
+
+
 class ProcessStat(Struct, frozen=True):
-    """Line of the process table. `birth`, in clock ticks, and `pid` together identify a process."""
+    """Line of the process table.
+
+    `birth`, in clock ticks or from `ps` in seconds, and `pid` together identify a process.
+    """
 
     pid: int
     parent: int
@@ -34,11 +43,11 @@ class ProcessStat(Struct, frozen=True):
 
 
 def process_stat(pid: int) -> ProcessStat | None:
-    """Parse `/proc/{pid}/stat`. Return None without such a process or without `/proc`."""
+    """Parse `/proc/{pid}/stat`. Return None without such a process."""
     try:
         line = (PROC / str(pid) / "stat").read_bytes()
     except OSError:
-        return None
+        return None if PROC.exists() else next(_from_ps("-p", str(pid)), None)
     # The command in parentheses may contain blanks and parentheses: count from the last one.
     fields = line[line.rfind(b")") + 2 :].split()
     state, (parent, group, session) = fields[0], map(int, fields[1:4])
@@ -46,13 +55,44 @@ def process_stat(pid: int) -> ProcessStat | None:
 
 
 def process_table() -> list[ProcessStat]:
-    """Return all processes visible to this user. Without `/proc` the list is empty."""
+    """Return all processes visible to this user. Without `/proc` and `ps` the list is empty."""
     try:
         names = [path.name for path in PROC.iterdir()]
     except OSError:
-        return []
+        return list(_from_ps("-A"))
     found = (process_stat(int(name)) for name in names if name.isdecimal())
     return [stat for stat in found if stat is not None]
+
+
+def _from_ps(*which: str) -> Iterator[ProcessStat]:
+    """Yield processes as `ps` of any system prints them."""
+    columns = ("pid=", "ppid=", "pgid=", "stat=", "lstart=")
+    argv = ["ps", *which, *(word for name in columns for word in ("-o", name))]
+    try:
+        done = subprocess.run(
+            argv,
+            check=False,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "LC_ALL": "C"},
+            timeout=PS_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return
+    for line in done.stdout.splitlines():
+        pid, parent, group, state, *start = line.split()
+        birth = int(time.mktime(time.strptime(" ".join(start))))
+        yield ProcessStat(
+            int(pid), int(parent), int(group), _session(int(pid)), birth, state[0] in "ZX"
+        )
+
+
+def _session(pid: int) -> int:
+    """Return the session of a process, or 0 if it has ended or the system does not tell."""
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
 
 
 def environment(pid: int) -> list[bytes] | None:

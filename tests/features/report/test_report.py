@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
 import subprocess
 from pathlib import Path
 
-from tests.support.editor import Editor
+from tests.support.editor import ROOT, Editor
 
 NAME = "acp://report"
 PRIVATE = "the private plan"
@@ -67,6 +68,10 @@ def test_the_version_has_the_commit_of_a_clone_and_of_a_linked_work_tree(
         assert editor.lua(version, str(root)) == f"1.2 ({commit})"
     (copy / ".git").rename(tmp_path / "gone")
     assert editor.lua(version, str(copy)) == "1.2"
+    module = tmp_path / "share/lua/5.1/acp/base/host/python.lua"  # as luarocks installs it
+    module.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "lua/acp/base/host/python.lua", module)
+    assert editor.lua("return dofile(...).root()", str(module)) == str(ROOT)
 
 
 def test_a_report_is_written_by_the_user_only(editor: Editor) -> None:
