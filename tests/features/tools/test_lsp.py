@@ -284,15 +284,20 @@ def test_a_swap_file_of_another_editor_causes_no_prompt(
     other.cmd("set nomodified")
 
 
-def test_a_request_does_not_wait_for_text_typed_after_it(front: Editor) -> None:
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_request_does_not_wait_for_text_typed_after_it(front: Editor, is_running: bool) -> None:
     """Otherwise continuous typing would delay it to its timeout. A server has published diagnostics
     of one change once those of the next one arrive.
     """
     front.write("a.txt", "one\n")
+    watch = "require('acp.buffers.language.spoken').watch()"
+    if not is_running:
+        front.lua(watch)
+        assert front.lua("return package.loaded['vim.lsp']") is None
     serve(front, behind=True)
     bufnr = front.open("a.txt")
     wait_attached(front, "a.txt")
-    front.lua("require('acp.buffers.language.spoken').watch()")
+    front.lua(watch)
     change = "vim.api.nvim_buf_set_lines(..., 0, 0, true, { 'typed' })"
     front.lua(change, bufnr)
     front.lua(

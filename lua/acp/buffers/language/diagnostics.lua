@@ -3,7 +3,7 @@
 --- start of the turn.
 local M = {}
 
-local api, diagnostic = vim.api, vim.diagnostic
+local api = vim.api
 local slices, spoken = require('acp.base.slices'), require('acp.buffers.language.spoken')
 local uncopied = require('acp.buffers.language.uncopied')
 
@@ -45,7 +45,7 @@ end
 local function files(question)
   local found = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
-    local counts = api.nvim_buf_is_valid(bufnr) and diagnostic.count(bufnr) or {}
+    local counts = api.nvim_buf_is_valid(bufnr) and vim.diagnostic.count(bufnr) or {}
     if next(counts) ~= nil then
       local path = path_of(bufnr)
       local wanted = path and (question.path == path or not question.path)
@@ -277,7 +277,7 @@ function M.read(reply, question)
   local began, cancel = vim.uv.now(), nil
   local wait = { method = 'textDocument/publishDiagnostics', wait_ms = question.wait_ms }
   local stop = require('acp.buffers.language.clients').wait(bufnr, wait, function(_, none)
-    local has_diagnostics = next(diagnostic.count(bufnr)) ~= nil
+    local has_diagnostics = next(vim.diagnostic.count(bufnr)) ~= nil
     if none and not has_diagnostics then return reply(nil, none) end
     local left = math.max(question.wait_ms - (vim.uv.now() - began), 0)
     cancel = answer(reply, question, { bufnr }, left)

@@ -59,6 +59,7 @@ end
 --- the server that is publishing if none was.
 ---@param bufnr integer
 function M.changed(bufnr)
+  if not package.loaded['vim.lsp'] then return end
   local spaces = hidden[bufnr] or {}
   hidden[bufnr] = nil
   for _, client in ipairs(vim.lsp.get_clients({ bufnr = bufnr })) do
@@ -69,7 +70,20 @@ function M.changed(bufnr)
   vim.schedule(check_waiting)
 end
 
+--- Watch the diagnostics that Neovim receives.
+local hook = require('acp.base.once')(function()
+  note_versions()
+  -- `hide` receives the namespace, even if it has no diagnostics any more.
+  rawset(vim.diagnostic.handlers, 'acp/spoken', {
+    hide = function(namespace, bufnr)
+      hidden[bufnr] = hidden[bufnr] or {}
+      hidden[bufnr][namespace] = true
+    end,
+  })
+end)
+
 local function on_notify(args)
+  hook()
   local document = (args.data.params or {}).textDocument
   local changed = args.data.method == 'textDocument/didOpen'
     or args.data.method == 'textDocument/didChange'
@@ -82,9 +96,9 @@ local function has_diagnostics(client)
   return next(vim.diagnostic.count(nil, { namespace = namespace })) ~= nil or nil
 end
 
---- Start watching. A server that is already running is assumed to have published its diagnostics,
---- unless it has none and is busy.
-local watch = require('acp.base.once')(function()
+--- Record the running servers. Each is assumed to have published its diagnostics, unless it has
+--- none and is busy.
+local function record_running()
   for _, client in ipairs(vim.lsp.get_clients()) do
     ever[client.id] = has_diagnostics(client)
     assumed[client.id] = not ever[client.id] or nil
@@ -93,7 +107,14 @@ local watch = require('acp.base.once')(function()
       set(published, client.id, bufnr, vim.lsp.util.buf_versions[bufnr])
     end
   end
-  note_versions()
+end
+
+--- Start watching. Until Neovim has loaded `vim.lsp`, which takes 10 ms, no server runs.
+local watch = require('acp.base.once')(function()
+  if package.loaded['vim.lsp'] then
+    record_running()
+    hook()
+  end
   local on = require('acp.base.autocmds').group('acp.spoken')
   on('LspNotify', on_notify)
   -- A command, because a function would receive a copy of all diagnostics.
@@ -107,13 +128,6 @@ local watch = require('acp.base.once')(function()
     set(published, args.data.client_id, args.buf, nil)
     vim.schedule(check_waiting)
   end)
-  -- `hide` receives the namespace, even if it has no diagnostics any more.
-  rawset(vim.diagnostic.handlers, 'acp/spoken', {
-    hide = function(namespace, bufnr)
-      hidden[bufnr] = hidden[bufnr] or {}
-      hidden[bufnr][namespace] = true
-    end,
-  })
 end)
 
 --- Start watching the diagnostics of servers.

@@ -13,6 +13,7 @@ local function identity(value) return value end
 ---@param opts? vim.diagnostic.GetOpts
 ---@return vim.Diagnostic[]
 function M.get(bufnr, opts)
+  if not package.loaded['vim.diagnostic'] then return {} end
   local copy = vim.deepcopy
   rawset(vim, 'deepcopy', identity) -- only during the next line, in which no other code runs
   local ok, found = pcall(vim.diagnostic.get, bufnr, opts)
