@@ -88,6 +88,7 @@ FEATURES: Final = (
     "sessions",
     "terminals",
     "trust",
+    "worktrees",
 )
 """Folders of `acp_nvim/features`. Observers are called in this order."""
 P = TypeVar("P")
@@ -213,6 +214,7 @@ class Host:
                 self.conversation_observers,
                 origin,
             ),
+            self.observers.session_added,
         )
 
     def _frames(self) -> Frames:

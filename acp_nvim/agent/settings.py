@@ -168,6 +168,13 @@ class HistorySettings(msgspec.Struct, frozen=True):
     bytes: int = 256 * MIB
 
 
+class WorktreeSettings(msgspec.Struct, frozen=True):
+    """Options `worktrees.*`: the directory of worktrees, and a command that sets one up."""
+
+    dir: str | None = None
+    setup: str | list[str] | None = None
+
+
 class Limits(msgspec.Struct, frozen=True):
     """Options `limits.*`, in bytes."""
 
@@ -207,6 +214,7 @@ class Settings(msgspec.Struct, frozen=True):
     blame: bool = False
     blame_export: str = "trace"
     history: HistorySettings = field(default_factory=HistorySettings)
+    worktrees: WorktreeSettings = field(default_factory=WorktreeSettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = field(default_factory=Limits)
     timeouts: Timeouts = field(default_factory=Timeouts)

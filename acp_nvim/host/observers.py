@@ -59,6 +59,8 @@ class HostObservers(Struct, frozen=True, eq=False):
 
     Called with the id of the stored session at its agent, and its key in the journal.
     """
+    on_session_added: list[Callable[[Session], None]] = field(default_factory=list)
+    """A session is new here, or restored."""
     on_closing: list[Callable[[], None]] = field(default_factory=list)
     """Neovim has ended. Agents are ended next."""
     on_exit: list[Callable[[], Coroutine[Any, Any, None]]] = field(default_factory=list)
@@ -79,6 +81,10 @@ class HostObservers(Struct, frozen=True, eq=False):
     def file_read(self, session: Session, path: str) -> None:
         """Report that the agent of a session reads a file through the editor."""
         notify(self.on_file_read, session, path)
+
+    def session_added(self, session: Session) -> None:
+        """Report a session that is new here, or restored."""
+        notify(self.on_session_added, session)
 
     def titles(self, entry: Pending) -> Sequence[str]:
         """Return a title for each hunk of a file, or nothing if no hunk has one."""

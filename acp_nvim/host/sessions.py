@@ -37,7 +37,9 @@ class Sessions:
         observer: SessionObserver,
         settings: Callable[[], Settings],
         converse: Converse,
+        on_added: Callable[[Session], None],
     ) -> None:
+        """``on_added`` is called with each new or restored session."""
         self.conversations: dict[int, Conversation] = {}
         self.index: IndexFile | None = None
         """Index of the sessions that can be reopened, None before `open_index`."""
@@ -48,6 +50,7 @@ class Sessions:
         self._observer = observer
         self._settings = settings
         self._converse = converse
+        self._on_added = on_added
 
     @property
     def current(self) -> int | None:
@@ -80,6 +83,7 @@ class Sessions:
         session.purpose = purpose
         conversation = self._begin(session, origin)
         self._screen.add(session)
+        self._on_added(session)
         if session.shares_files:
             self._workspace.prepare(session)
         if purpose is None:
@@ -103,6 +107,7 @@ class Sessions:
         self._list.reach(session.n + 1)
         self._begin(session, origin)
         self._screen.add(session, past)
+        self._on_added(session)
 
     def closed(
         self, agent: str, cwd: str, title: str, directories: Sequence[str] = (), n: int = 0

@@ -16,6 +16,7 @@ FROM_THE_START = (
         "purpose",
         "topic",
         "trust",
+        "worktree",
         "permissions",
         "elicitations",
         "questions",

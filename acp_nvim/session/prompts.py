@@ -147,6 +147,15 @@ class Prompt(Struct, eq=False):
         """Set its number in the session."""
         self.number = number
 
+    def move_files(self, moved: Callable[[str], str]) -> None:
+        """Replace the paths of its attached files and lines by those that `moved` returns."""
+        self.attachments = [
+            item
+            if isinstance(item, Variable) or (isinstance(item, Excerpt) and item.is_no_file)
+            else msgspec.structs.replace(item, path=moved(item.path))
+            for item in self.attachments
+        ]
+
     async def complete(self) -> None:
         """Resolve late attachments, once, at the moment of sending."""
         late, self.late = self.late, None

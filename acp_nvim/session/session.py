@@ -8,7 +8,7 @@ Turns are in `turns`, the application of messages is in `updates` and `call_upda
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
 from msgspec import UNSET
@@ -103,6 +103,8 @@ class Session:
     """First prompt, which stands in for a title."""
     preset: str | None = None
     """Name of its preset (option `presets`)."""
+    worktree: Mapping[str, str] | None = None
+    """Path and branch of its git worktree, if it has one (`:Acp new!`)."""
     purpose: Literal["edit"] | None = None
     """Task for which it was created without a chat window. It is closed when that is done."""
     shares_files = True
@@ -267,6 +269,11 @@ class Session:
             self.edits = edits
             if not silent:
                 self.change("edits")
+
+    def set_worktree(self, worktree: Mapping[str, str] | None) -> None:
+        """Set path and branch of its git worktree, None when that is removed."""
+        self.worktree = worktree
+        self.change("worktree")
 
     def keep_rules(self, rules: Callable[[], Sequence[Any]]) -> None:
         """Set the function that returns the rules that the user has kept for the project."""

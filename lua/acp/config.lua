@@ -261,6 +261,8 @@ M.defaults = {
     terminal = { ['q'] = 'close', ['<C-c>'] = 'stop', ['g?'] = 'help' },
   },
   history = { enabled = true, days = 90, bytes = 256 * 1024 * 1024 },
+  -- `dir` is a directory for worktrees, `setup` a command that runs in each new one.
+  worktrees = {},
   log = { level = 'info', bytes = 8 * 1024 * 1024, redact = true },
   limits = {
     message_bytes = 64 * 1024 * 1024,
@@ -275,7 +277,7 @@ for i = 1, 9 do
 end
 
 --- Options whose default is nil.
-M.optional = { 'agents_file', 'python' }
+M.optional = { 'agents_file', 'python', 'worktrees.dir', 'worktrees.setup' }
 
 --- Mistakes in the last `setup()`, one line each.
 ---@type string[]
@@ -364,6 +366,7 @@ function M.for_host()
     agent.options = agent.options and map(agent.options)
   end
   args.agents, args.meta = map(args.agents), map(args.meta)
+  args.worktrees = map(args.worktrees)
   args.stdpath = {}
   for _, what in ipairs({ 'cache', 'data', 'log', 'run', 'state' }) do
     args.stdpath[what] = vim.fn.stdpath(what)

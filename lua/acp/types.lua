@@ -67,6 +67,7 @@
 ---@field agent string
 ---@field preset? string
 ---@field purpose? 'edit' task for which it was created without a chat window
+---@field worktree? { path: string, branch: string } its git worktree (`:Acp new!`)
 ---@field trust? 'edits'|'all' permissions that are allowed without a question
 ---@field title? string
 ---@field topic? string beginning of the first prompt
@@ -230,6 +231,7 @@
 ---@field notify boolean|acp.NotifyWay|acp.NotifyWay[]
 ---@field progress boolean|('osc'|'message')[]
 ---@field keymaps table<string, table<string, acp.KeyConfig>|string|boolean>|false
+---@field worktrees { dir?: string, setup?: string|string[] }
 ---@field log { level: string, bytes: integer, redact: boolean }
 ---@field limits { message_bytes: integer, pending_bytes: integer, tool_output_bytes: integer }
 ---@field timeouts { cancel_s: number, kill_s: number, silent_s: number }

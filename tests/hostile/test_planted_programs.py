@@ -7,9 +7,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from acp_nvim.agent.prompts import git_changes
+from acp_nvim.features.worktrees import worktree_git
+from acp_nvim.features.worktrees.records import Worktree
 from acp_nvim.files.bytes.roots import name as store_name
 from acp_nvim.files.checkpoints.checkpoints import Checkpoints
 from acp_nvim.files.checkpoints.snapshots import Snapshots
@@ -153,3 +156,32 @@ def test_the_list_of_files_fetches_nothing(edit: Callable[..., Editor], tmp_path
         )
         assert ("sub/c.txt" in files) == (name != "sparse-lazy")
         assert garden.ran() == []
+
+
+@pytest.mark.parametrize("plants", [NVIM, ["hooks", "worktree-config"]], ids=["most", "hooks"])
+def test_worktrees_run_nothing(
+    tmp_path: Path, plants: list[str], careless: Callable[[Garden], None]
+) -> None:
+    """Make one, name its branch, compare its files, land them, and remove it."""
+    garden = Garden(tmp_path / "work", [name for name in plants if name not in LAZY])
+    own = "git -c core.hooksPath=/dev/null -c commit.gpgsign=false"
+    garden.shell(f"{own} add .gitattributes; {own} commit -qm attributes")
+    for name in PLANTS:
+        garden.has_run(name)
+    garden.plant_in_work_tree()
+    careless(garden)
+    work, path = str(garden.work), str(tmp_path / "there")
+    repository, commit = worktree_git.find(work, os.environ)
+    filtered = worktree_git.add(repository, commit, path, "acp/new", os.environ)
+    made = Worktree("there", path, work, "acp/new", commit)
+    garden.plant_in_work_tree()
+    made = msgspec.structs.replace(made, branch=worktree_git.rename_branch(made, "x", os.environ))
+    (Path(path) / "a.txt").write_text("changed\n")
+    found = worktree_git.result(made, os.environ)
+    assert [it.path for it in found.changes if it.path == "a.txt"] == ["a.txt"]
+    worktree_git.record_landed(made, found.base, found.changes, os.environ)
+    assert worktree_git.result(made, os.environ).changes == []
+    assert worktree_git.left_behind(repository, commit, os.environ)
+    assert worktree_git.remove(made, os.environ)
+    assert garden.ran() == []
+    assert filtered == (4 if "smudge" in plants else 0)

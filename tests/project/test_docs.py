@@ -32,6 +32,8 @@ def tags() -> set[str]:
 def leaves(table: dict[str, Any], prefix: str = "") -> Iterator[str]:
     """Yield the dotted names of all options in a table of defaults."""
     for name, value in table.items():
+        if name == "worktrees":
+            continue  # its options are nil
         if isinstance(value, dict) and value and name not in OPEN:
             yield from leaves(value, f"{prefix}{name}.")
         else:

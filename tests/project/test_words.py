@@ -25,7 +25,7 @@ COLUMNS = 80
 PART = re.compile(r"(why|part)_", re.IGNORECASE)
 LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 PLACE = re.compile(r"%\w|\{\w*(?:![a-z])?(?::[^}]*)?\}")
-COMMAND = re.compile(r":[A-Z]\w+!|takes no !|#!")
+COMMAND = re.compile(r":[A-Z]\w+(?: \w+)?!|takes no !|#!")
 
 
 def lua_messages() -> dict[str, str]:
@@ -94,7 +94,7 @@ NO_WAY_OUT = {
     **dict.fromkeys(("WHY_EXIT_CODE", "TURN_CUT"), "part of a line that names one"),
     **dict.fromkeys(("not_saved", "not_to_open", "opens_not", "drafts_not_kept"), QUOTES),
     **dict.fromkeys(("cannot_start", "could_not_open", "dialog_failed", "handler_failed"), QUOTES),
-    "host_refused": QUOTES,
+    **dict.fromkeys(("host_refused", "NOT_LANDED", "NO_WORKTREE_MADE", "SETUP_FAILED"), QUOTES),
     **dict.fromkeys(("NO_QUESTION", "QUESTION_OVER"), "it is over"),
     **dict.fromkeys(("NO_LOGOUT", "SESSIONS_LATE", "SESSION_WITHOUT_ACTIONS"), "up to the agent"),
     "NO_PROVIDERS": "up to the agent",

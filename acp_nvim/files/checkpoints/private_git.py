@@ -29,6 +29,10 @@ from acp_nvim.files.changes.git_tree import find_top
 from acp_nvim.files.checkpoints.store import OLDER, SKIPPED, StoreError
 
 TIMEOUT_S: Final = 30.0
+PRIVATE: Final = 0o077
+"""The umask of git: only the user may read its files."""
+USERS: Final = -1
+"""The umask of the user, for files in a work tree."""
 ANY: Final = range(256)
 _FLAGS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0"})
 _STAT: Final = {
@@ -336,9 +340,12 @@ class PrivateGit:
         fine: Container[int] = (0,),
         env: Mapping[str, str] | None = None,
         converting: bool = False,
+        umask: int = PRIVATE,
     ) -> bytes:
         """Run git at the top of the work tree; return its output. Raise StoreError."""
-        return self.run_with_warnings(args, given, fine=fine, env=env, converting=converting)[0]
+        return self.run_with_warnings(
+            args, given, fine=fine, env=env, converting=converting, umask=umask
+        )[0]
 
     def run_with_warnings(
         self,
@@ -348,12 +355,13 @@ class PrivateGit:
         fine: Container[int] = (0,),
         env: Mapping[str, str] | None = None,
         converting: bool = False,
+        umask: int = PRIVATE,
     ) -> tuple[bytes, bytes]:
         """Run git; return its output and its warnings."""
         folder = self._converting if converting else self._plain
         env = {**self._env, "GIT_DIR": str(folder), **(env or {})}
         try:
-            done = _run_process(args, self.repository.top, env, given, fine, self._timeout)
+            done = _run_process(args, self.repository.top, env, given, fine, self._timeout, umask)
         except GitError:
             raise
         except StoreError:  # killed: its lock would block the next one
@@ -382,9 +390,10 @@ def call(
     given: bytes = b"",
     fine: Container[int] = (0,),
     timeout: float = TIMEOUT_S,
+    umask: int = PRIVATE,
 ) -> bytes:
     """Return the output of git. Raise StoreError if it does not run, GitError if it fails."""
-    return _run_process(args, cwd, env, given, fine, timeout).stdout
+    return _run_process(args, cwd, env, given, fine, timeout, umask).stdout
 
 
 def _run_process(
@@ -394,6 +403,7 @@ def _run_process(
     given: bytes,
     fine: Container[int],
     timeout: float,
+    umask: int,
 ) -> subprocess.CompletedProcess[bytes]:
     name = next(arg for arg in args if not arg.startswith("-") and "=" not in arg)
     try:
@@ -405,7 +415,7 @@ def _run_process(
             capture_output=True,
             timeout=timeout,
             check=False,
-            umask=0o077,
+            umask=umask,
         )
     except FileNotFoundError as error:
         if error.filename == cwd:

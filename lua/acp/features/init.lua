@@ -38,6 +38,7 @@ local NAMES = {
   'tools',
   'trust',
   'tutor',
+  'worktrees',
 }
 
 ---@class acp.Feature

@@ -70,14 +70,18 @@ def test_rows_have_all_columns_in_groups_by_directory_and_worktree(editor: Edito
     path = editor.write("a.txt", "one\ntwo\nthree\n")
     repository(editor.work)
     git(editor.work, "worktree", "add", "-q", "../fix", "-b", "acp/fix")
+    (editor.home / "another").mkdir()
     editor.setup({"chat": {"open": False}, "presets": {"fast": {"agent": "script"}}})
     editor.agent("script")
     editor.turn(f'{usage()}\nwrite {path} "ONE\\ntwo\\nTHREE\\n"')
     editor.cmd("lcd ../fix")
     editor.lua("require('acp').prompt('wait_for_cancel', { new = true })")
     editor.wait("(require('acp').state().sessions[2] or {}).status == 'running'")
-    editor.cmd("lcd -")
+    editor.cmd("lcd ../another")
+    editor.lua("require('acp').prompt('say third', { new = true })")
+    editor.cmd("lcd ../work")
     editor.cmd("Acp overview")
+    row(editor, "third")
     first = row(editor, "update")
     assert re.search(r" ○ idle <1m +1  Scripted +update .*2 hunks in 1 file +\$0\.42$", first)
     second = row(editor, "wait_for_cancel")
@@ -85,14 +89,15 @@ def test_rows_have_all_columns_in_groups_by_directory_and_worktree(editor: Edito
     lines = editor.lines(NAME)
     assert lines.index("~/work  main") < lines.index(first)
     assert lines.index("~/fix  acp/fix  worktree of ~/work") < lines.index(second)
+    assert lines.index(second) < lines.index("~/another")  # worktrees follow their repository
     assert editor.lua("return vim.bo.filetype") == "acpoverview"
     editor.lua("vim.o.columns = 50")
     until(lambda: all(len(line) <= 50 for line in editor.lines(NAME)), what="narrow rows")
     assert re.search(r"^ ○ idle <1m +1  Scri.*  update .*…", row(editor, "idle"))
     editor.lua("vim.o.columns = 36")
     assert re.search(r"^ ○ idle <1m +1  update .*…$", row(editor, r"1  update"))
-    editor.cmd("AcpCancel")
-    editor.wait_event("AcpTurnEnd", 2)
+    editor.lua("require('acp').cancel(2)")
+    editor.wait_event("AcpTurnEnd", 3)
 
 
 def test_a_question_is_answered_there_only_after_it_was_seen(editor: Editor) -> None:

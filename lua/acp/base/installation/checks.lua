@@ -296,6 +296,22 @@ local function git()
   end
 end
 
+--- Report the worktrees that have not landed.
+local function worktrees()
+  local folder = vim.fn.stdpath('data') .. '/acp/worktrees'
+  local found = {} ---@type string[]
+  for _, file in ipairs(vim.fn.glob(folder .. '/*.json', true, true)) do
+    local text = require('acp.base.read_file')(file)
+    local ok, record = pcall(vim.json.decode, text or '')
+    local path = ok and type(record) == 'table' and record.path
+    if path and vim.uv.fs_stat(path) then found[#found + 1] = vim.fn.fnamemodify(path, ':~') end
+  end
+  if #found > 0 then
+    local count = #found == 1 and '1 worktree waits' or ('%d worktrees wait'):format(#found)
+    health.info(('%s for :Acp land: %s'):format(count, table.concat(found, ', ')))
+  end
+end
+
 --- Run all checks.
 ---@param reporter table functions as in `vim.health` that take the lines
 function M.run(reporter)
@@ -306,6 +322,7 @@ function M.run(reporter)
   options()
   python()
   git()
+  worktrees()
   host()
   agents()
 end

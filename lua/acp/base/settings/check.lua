@@ -259,6 +259,8 @@ local checks = {
   end,
   ['notify'] = check_ways,
   ['progress'] = check_either(flag, list_of(one_of('osc', 'message'))),
+  ['worktrees.dir'] = text,
+  ['worktrees.setup'] = check_either(text, non_empty),
   ['log.level'] = one_of('debug', 'info', 'warn', 'error', 'off'),
   ['log.bytes'] = number(0, true),
   ['log.redact'] = flag,

@@ -63,6 +63,14 @@ local function add_question(page, id, width, rows)
   page.cards[id] = { first, #page.lines - 1 }
 end
 
+--- Return the key by which directories are sorted: worktrees come after their repository.
+---@param directory string
+---@return string
+local function place(directory)
+  local main = checkouts.of(directory).main
+  return main and (main .. '\1' .. directory) or directory
+end
+
 --- Return the sessions by directory, those of the global current directory first. That of a window
 --- would move the groups whenever the user goes to another window.
 ---@param sessions acp.OverviewSession[]
@@ -77,9 +85,14 @@ local function group_by_directory(sessions)
     table.insert(groups[session.cwd], session)
   end
   local cwd = vim.fn.getcwd(-1, -1)
+  local here = checkouts.of(cwd)
+  local function rank(directory)
+    local is_same = checkouts.of(directory).repository == here.repository
+    return directory == cwd and 0 or is_same and 1 or 2
+  end
   table.sort(order, function(a, b)
-    if (a == cwd) ~= (b == cwd) then return a == cwd end
-    return a < b
+    if rank(a) ~= rank(b) then return rank(a) < rank(b) end
+    return place(a) < place(b)
   end)
   local function group(directory) return { directory = directory, sessions = groups[directory] } end
   return vim.tbl_map(group, order)

@@ -20,11 +20,13 @@ end
 ---@type table<string, acp.Subcommand>
 local M = {}
 
-M.new = subcommand.one_of('agents_and_presets', 'agent or preset', function(args)
+M.new = subcommand.one_of('agents_and_presets', 'agent or preset', function(args, opts)
   local cwd = require('acp.base.places').place()
   if not cwd then return end
-  notify('new', { name = args[1], cwd = cwd, instead = require('acp.ui.current').here() })
+  local verb = opts.bang and 'new_worktree' or 'new'
+  notify(verb, { name = args[1], cwd = cwd, instead = require('acp.ui.current').here() })
 end)
+M.new.bang = true
 
 --- Actions of `:Acp sessions`. Not every agent supports all of them.
 local ACTIONS = vim.split('open load resume fork rename close delete archive unarchive', ' ')

@@ -1,0 +1,258 @@
+"""Landing: the changes of a worktree become pending edits of the user's tree.
+
+Each is merged into the live text by the common ancestor, like a write of an agent. A worktree goes
+when all its changes have landed or were refused, and the landed ones are decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.agent.serving.answering import decision_id, wait
+from acp_nvim.features.worktrees import steps, worktree_git
+from acp_nvim.features.worktrees.records import Worktree
+from acp_nvim.features.worktrees.steps import Step
+from acp_nvim.features.worktrees.worktree_git import Change
+from acp_nvim.features.worktrees.worktrees import NAMED, Worktrees
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.checkpoints.store import StoreError, names
+from acp_nvim.files.writes.file_writer import Refused, refused_why
+from acp_nvim.render.text import home_path
+from acp_nvim.session.questions.decisions import Decision, Option
+from acp_nvim.session.session import Session
+
+if TYPE_CHECKING:
+    from acp_nvim.app import Host
+
+OPTIONS: Final = (
+    Option("allow_once", wording.OPTION_LAND, "allow_once"),
+    Option("reject_once", wording.OPTION_LEAVE_BEHIND, "reject_once"),
+)
+
+
+class Landing:
+    """Landings of all worktrees of a host."""
+
+    def __init__(self, host: Host, worktrees: Worktrees) -> None:
+        self._host = host
+        self._worktrees = worktrees
+        self._undecided: dict[str, Worktree] = {}
+        """Worktrees that go when their landed files are decided, by id."""
+        self._busy: set[str] = set()
+        """Ids of worktrees that are being landed or removed."""
+
+    async def land(self, worktree: Worktree, session: Session) -> None:
+        """Land the changes of a worktree as pending edits of a session, and show the review."""
+        if worktree.id in self._busy or not await self._is_quiet(worktree):
+            return
+        self._busy.add(worktree.id)
+        is_whole = False
+        try:
+            is_whole = await self._land(worktree, session)
+        except StoreError as error:
+            self._host.echo("error", wording.NOT_LANDED.format(reason=error))
+        finally:
+            self._busy.discard(worktree.id)
+        if is_whole:
+            await self._remove_if_done(worktree.id)
+
+    def _is_working(self, worktree: Worktree) -> bool:
+        sessions = [it.session for it in self._worktrees.sessions(worktree)]
+        return any(it.is_running or it.own_turn or it.queue for it in sessions)
+
+    async def _is_quiet(self, worktree: Worktree) -> bool:
+        """Return whether no session works in a worktree and all text is saved; else say why not."""
+        host = self._host
+        for conversation in self._worktrees.sessions(worktree):
+            session = conversation.session
+            if session.is_running or session.own_turn or session.queue:
+                host.echo("warn", wording.NOT_LANDED_BUSY.format(session=session.n))
+                return False
+        unsaved = [path for path in await host.buffers.unsaved() if worktree.contains(path)]
+        if unsaved:
+            files = names(sorted(unsaved), worktree.path, NAMED)
+            host.echo("warn", wording.NOT_LANDED_UNSAVED.format(files=files))
+        return not unsaved
+
+    async def _land(self, worktree: Worktree, session: Session) -> bool:
+        """Land all changes that can land. Return whether none is left."""
+        host = self._host
+        await host.workspace.catch_up()
+        host.workspace.open(worktree.tree)
+        await host.workspace.sync_all()
+        env = self._worktrees.env
+        found = await to_thread.run_sync(worktree_git.result, worktree, env)
+        planned = steps.steps(found.changes, worktree.tree, host.options.files())
+        allowed = await self._ask(session, planned)
+        done: list[Change] = []
+        landed: list[str] = []
+        for step in planned:
+            why = step.blocked
+            if not why and step.questions and allowed is None:
+                why = wording.WHY_UNANSWERED
+            why = why or await self._take(session, step, allowed is True)
+            if why:
+                why = why.removesuffix("; try again")
+                line = wording.NOT_LANDED_FILE.format(file=step.change.path, reason=why)
+                session.notice("warning", line)
+                host.echo("warn", line)
+                continue
+            done.append(step.change)
+            if host.workspace.files.ledger.get(step.path) is not None:
+                landed.append(step.path)
+        if done:
+            await to_thread.run_sync(worktree_git.record_landed, worktree, found.base, done, env)
+            await self._accept_there(worktree, done)
+        waiting = [path for path in worktree.waiting if path not in landed] + landed
+        worktree = msgspec.structs.replace(worktree, waiting=waiting)
+        self._worktrees.records.save(worktree)
+        self._watch(worktree)
+        self._report(worktree, session, landed)
+        return len(done) == len(planned)
+
+    def _report(self, worktree: Worktree, session: Session, landed: Sequence[str]) -> None:
+        host = self._host
+        if landed:
+            listed = names(landed, worktree.tree, NAMED)
+            tree = home_path(worktree.tree)
+            session.notice("info", wording.LANDED.format(tree=tree, files=listed))
+            host.run("review", {"path": landed[0]})
+        elif self._pending(worktree):
+            host.echo("info", wording.NOTHING_TO_LAND)
+
+    async def _ask(self, session: Session, planned: Sequence[Step]) -> bool | None:
+        """Return the answer about files that need one; None: the question was dismissed."""
+        asked = [step for step in planned if step.questions and not step.blocked]
+        if not asked:
+            return True
+        decision = Decision(
+            *(decision_id(), "consent", wording.LAND_ALSO, "edit"),
+            options=OPTIONS,
+            details=[step.line() for step in asked],
+        )
+        session.ask(decision)
+        session.event("AcpNotice", severity="info", title=wording.LAND_ALSO)
+        option = (await wait(decision)).option
+        return None if option is None else option.kind == "allow_once"
+
+    async def _take(self, session: Session, step: Step, allowed: bool) -> str:
+        """Put one file into the user's tree. Return why that failed, or an empty text.
+
+        Guarded files need permission. Without it, the others land without their executable bit.
+        """
+        if step.is_guarded and not allowed:
+            return ""
+        try:
+            if step.text is None:
+                buffer = self._host.workspace.files.buffers.get(step.path)
+                if buffer is not None and buffer.is_modified:
+                    raise Refusal("conflict", step.path, wording.WHY_UNSAVED_HERE)
+                await to_thread.run_sync(steps.copy, step)
+            else:
+                change_sets = self._host.workspace.change_sets
+                if (await change_sets.live_text(step.path)).text != step.text.after:
+                    await change_sets.carry_out(session, [step.text], knows=False)
+            if step.executable is not None and (allowed or step.change.before is None):
+                await to_thread.run_sync(steps.set_executable, step.path, step.executable)
+        except (Refusal, Refused) as error:
+            return refused_why(error)
+        return ""
+
+    async def _accept_there(self, worktree: Worktree, done: Iterable[Change]) -> None:
+        """Accept the pending edits of landed files in the worktree, which are pending here now."""
+        ledger = self._host.workspace.files.ledger
+        paths = [str(Path(worktree.path, change.path)) for change in done]
+        entries = [entry for path in paths if (entry := ledger.get(path)) is not None]
+        if entries:
+            await self._host.workspace.review.files("accept", entries)
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def _pending(self, worktree: Worktree) -> list[str]:
+        """Return the landed files that the user has not decided yet."""
+        ledger = self._host.workspace.files.ledger
+        return [path for path in worktree.waiting if ledger.get(path) is not None]
+
+    def _watch(self, worktree: Worktree) -> None:
+        if not self._undecided:
+            self._host.observers.on_frame.append(self.on_frame)
+        self._undecided[worktree.id] = worktree
+
+    def _unwatch(self, worktree: Worktree) -> None:
+        if self._undecided.pop(worktree.id, None) is not None and not self._undecided:
+            self._host.observers.on_frame.remove(self.on_frame)
+
+    def on_frame(self) -> None:
+        """Remove the worktrees whose landed files are decided."""
+        for worktree in list(self._undecided.values()):
+            is_idle = worktree.id not in self._busy and not self._is_working(worktree)
+            if is_idle and not self._pending(worktree):
+                self._unwatch(worktree)
+                self._host.tasks.start_soon(self._remove_if_done, worktree.id)
+
+    async def _remove_if_done(self, id: str) -> None:
+        """Remove a worktree if nothing in it is left."""
+        worktree = self._worktrees.records.get(id)
+        if worktree is None or id in self._busy or self._is_working(worktree):
+            return
+        if self._pending(worktree):
+            return
+        self._busy.add(id)
+        self._unwatch(worktree)
+        try:
+            await self._remove_unless_more(worktree)
+        except StoreError as error:
+            self._host.echo("warn", self._stays(worktree, error))
+        finally:
+            self._busy.discard(id)
+
+    async def _remove_unless_more(self, worktree: Worktree) -> None:
+        found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
+        unsaved = await self._host.buffers.unsaved()
+        if found.changes or any(map(worktree.contains, unsaved)):
+            self._host.echo("info", self._stays(worktree, wording.WHY_MORE_THERE))
+        else:
+            await self._worktrees.remove(worktree)
+
+    def _stays(self, worktree: Worktree, why: object) -> str:
+        return wording.WORKTREE_STAYS.format(branch=worktree.branch, reason=why)
+
+    async def on_closed(self, session: Session) -> None:
+        """Remove the worktree of a closed session if nothing was changed in it."""
+        worktree = self._worktrees.records.of(session.cwd)
+        if worktree is None or worktree.waiting or worktree.id in self._busy:
+            return
+        try:
+            found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
+        except StoreError:
+            return  # its directory is no longer a worktree, so it is left alone
+        if not found.changes:
+            await self._remove_if_done(worktree.id)
+
+    async def drop(self, worktree: Worktree) -> None:
+        """Remove a worktree with everything that has not landed, after a question."""
+        if worktree.id in self._busy or not await self._is_quiet(worktree):
+            return
+        host = self._host
+        self._busy.add(worktree.id)
+        try:
+            found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
+            paths = [str(Path(worktree.tree, change.path)) for change in found.changes]
+            files = names(paths, worktree.tree, NAMED) if paths else wording.PART_NOTHING_LEFT
+            question = wording.DROP_WORKTREE.format(branch=worktree.branch, files=files)
+            answers = (wording.OPTION_REMOVE, wording.OPTION_KEEP_WORKTREE)
+            if await host.choose(question, answers, "worktree") != 0:
+                host.echo("info", wording.WORKTREE_KEPT)
+                return
+            self._unwatch(worktree)
+            await self._worktrees.remove(worktree)
+        except StoreError as error:
+            host.echo("warn", self._stays(worktree, error))
+        finally:
+            self._busy.discard(worktree.id)

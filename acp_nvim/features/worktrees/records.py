@@ -1,0 +1,98 @@
+"""Records of worktrees in `stdpath('data')/acp/worktrees`, one file each, for all Neovims."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from acp_nvim.files.bytes import private_files
+from acp_nvim.files.bytes.paths import is_below
+
+
+class Worktree(msgspec.Struct, frozen=True):
+    """A worktree of a session. Paths are absolute, with links resolved."""
+
+    id: str
+    path: str
+    tree: str
+    """Top of the user's work tree, into which it lands."""
+    branch: str
+    base: str
+    """Commit from which it was made."""
+    agent: str = ""
+    title: str = ""
+    waiting: list[str] = []
+    """Files of the user's tree that have landed and were pending then."""
+
+    def contains(self, path: str) -> bool:
+        """Return whether a path is the worktree or in it, judged by its spelling."""
+        return path == self.path or is_below(path, self.path)
+
+
+class Records:
+    """Stored worktrees. Other Neovims may add and remove some at any time."""
+
+    def __init__(self, data: Callable[[], Path | None]) -> None:
+        """``data`` returns `stdpath('data')/acp`, or None before it is known."""
+        self._data = data
+
+    def folder(self) -> Path | None:
+        """Return the directory of the records, or None before it is known."""
+        data = self._data()
+        return data / "worktrees" if data is not None else None
+
+    def all(self) -> list[Worktree]:
+        """Return the worktrees whose directories exist, in the order of their ids."""
+        folder = self.folder()
+        files = sorted(folder.glob("*.json")) if folder is not None and folder.is_dir() else ()
+        found = [worktree for file in files if (worktree := _read(file)) is not None]
+        return [worktree for worktree in found if Path(worktree.path).is_dir()]
+
+    def get(self, id: str) -> Worktree | None:
+        folder = self.folder()
+        return _read(folder / f"{id}.json") if folder is not None else None
+
+    def of(self, directory: str) -> Worktree | None:
+        """Return the worktree that contains a directory."""
+        return next((it for it in self.all() if it.contains(directory)), None)
+
+    def reserve(self, name: str, place: Path) -> str:
+        """Return an id that begins with a name, unused in ``place`` and by all other processes.
+
+        Raise OSError.
+        """
+        folder = self.folder()
+        if folder is None:
+            raise OSError("stdpath('data') is not known")
+        private_files.directory(folder)
+        for number in itertools.count(1):
+            id = f"{name}-{number}"
+            if not os.path.lexists(place / id):
+                with suppress(FileExistsError):
+                    private_files.write_new(folder / f"{id}.json", b"")
+                    return id
+        raise AssertionError
+
+    def save(self, worktree: Worktree) -> None:
+        """Replace the record of a worktree. Raise OSError."""
+        folder = self.folder()
+        if folder is not None:
+            private_files.write(folder / f"{worktree.id}.json", msgspec.json.encode(worktree))
+
+    def forget(self, id: str) -> None:
+        folder = self.folder()
+        if folder is not None:
+            (folder / f"{id}.json").unlink(missing_ok=True)
+
+
+def _read(file: Path) -> Worktree | None:
+    """Return a record, or None if it is missing, reserved only, or of a later release."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Worktree)
+    except (OSError, msgspec.DecodeError):
+        return None

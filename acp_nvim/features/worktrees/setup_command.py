@@ -1,0 +1,99 @@
+"""The user's command that sets up a worktree (option `worktrees.setup`)."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import anyio
+
+from acp_nvim import wording
+from acp_nvim.agent.child.launch import AgentStartError
+from acp_nvim.agent.child.pty import PtyProcess
+from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.serving.consent import Project, QuestionTexts
+from acp_nvim.session import ids
+from acp_nvim.session.output.terminal import Launch
+from acp_nvim.session.questions.decisions import Option
+from acp_nvim.session.session import Session
+
+TEXTS: Final = QuestionTexts(
+    wording.ASK_SETUP,
+    (
+        Option("allow_once", wording.OPTION_SET_UP, "allow_once"),
+        Option("allow_always", wording.OPTION_SET_UP_ALWAYS, "allow_always"),
+        Option("reject_once", wording.OPTION_NO_SETUP, "reject_once"),
+        Option("reject_always", wording.OPTION_NEVER_SET_UP, "reject_always"),
+    ),
+)
+OUTPUT: Final = 1 << 20
+"""Stored bytes of the output."""
+
+
+def line_of(command: str | Sequence[str]) -> str:
+    """Return the command as a line of a shell."""
+    return command if isinstance(command, str) else shlex.join(command)
+
+
+def question(command: str | Sequence[str], tree: str, folder: str) -> Project:
+    """Return the subject of the question whether a command may run in a folder.
+
+    An answer is kept for the command and the repository with the top ``tree``.
+    """
+    line = line_of(command)
+    digest = hashlib.sha256(repr(command).encode()).hexdigest()
+    where = wording.PART_IN_FOLDER.format(folder=folder)
+    return Project(tree, digest, (), (line, where), line)
+
+
+class Setup:
+    """The command of one worktree, from the question to its end."""
+
+    def __init__(
+        self, session: Session, reaper: Reaper, env: Mapping[str, str], kill_s: Callable[[], float]
+    ) -> None:
+        self._session = session
+        self._reaper = reaper
+        self._env = env
+        self._kill_s = kill_s
+        self._process: PtyProcess | None = None
+        self.over = anyio.Event()
+        """Set when the command has ended, or does not run at all."""
+
+    async def run(self, command: str | Sequence[str]) -> None:
+        """Run the command in the session's directory, with its output in the chat."""
+        try:
+            await self._run(command)
+        finally:
+            self.over.set()
+
+    async def _run(self, command: str | Sequence[str]) -> None:
+        session, line = self._session, line_of(command)
+        argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+        terminal = session.terminals.new(ids.new("term-"), Launch(line), OUTPUT, ours=True)
+        try:
+            self._process = await PtyProcess.start(
+                argv,
+                cwd=session.cwd,
+                env=self._env,
+                reaper=self._reaper,
+                feed=terminal.feed,
+                on_end=lambda end: terminal.end(end.code, end.signal),
+                kill_s=self._kill_s(),
+            )
+        except AgentStartError as error:
+            session.notice("error", wording.SETUP_FAILED.format(reason=error))
+            return
+        session.terminals.add(terminal)
+        end = await self._process.wait()
+        if end.code == 0:
+            session.notice("info", wording.SET_UP)
+        else:
+            session.notice("error", wording.SETUP_FAILED.format(reason=end))
+
+    def stop(self) -> None:
+        """End the command, if it runs."""
+        if self._process is not None:
+            self._process.begin_stop()

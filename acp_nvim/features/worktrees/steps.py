@@ -1,0 +1,162 @@
+"""Steps that put the changed files of a worktree into the user's tree.
+
+A change of a text becomes a pending edit. Any other change, such as that of a binary file, is
+copied as a whole after a question, and only onto a file that the user has not changed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.edits.text import Text
+from acp_nvim.features.worktrees.worktree_git import LINK, NESTED, PROGRAM, Change, File
+from acp_nvim.files.bytes import disk, nofollow
+from acp_nvim.files.bytes.file_format import BinaryError, Format, decode, encodable
+from acp_nvim.files.bytes.guard import Globs, by_name
+from acp_nvim.files.bytes.nofollow import Rights
+from acp_nvim.files.bytes.paths import Place
+from acp_nvim.files.bytes.refusals import Refusal, one_line
+from acp_nvim.files.writes.change_set import FileChange
+
+_EXECUTE: Final = 0o111
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A change of one file, with its path in the user's tree."""
+
+    path: str
+    change: Change
+    text: FileChange | None = None
+    """The change of its text. None: the file is copied as a whole."""
+    executable: bool | None = None
+    """Whether the file becomes executable. None: that does not change."""
+    questions: list[str] = []
+    """Reasons to ask the user before."""
+    is_guarded: bool = False
+    """Whether nothing of it may land without an answer."""
+    blocked: str = ""
+    """Why it cannot land."""
+
+    def line(self) -> str:
+        """Return the line of the question about this file."""
+        return f"{one_line(self.change.path)}: {', '.join(self.questions)}"
+
+
+def steps(changes: Iterable[Change], tree: str, globs: Globs) -> list[Step]:
+    """Return the steps for a user's tree. ``globs`` are the options of guarded files."""
+    return [_step(change, os.path.join(tree, change.path), globs) for change in changes]  # noqa: PTH118
+
+
+def _step(change: Change, path: str, globs: Globs) -> Step:
+    before, after = change.before, change.after
+    if any(file is not None and file.mode == NESTED for file in (before, after)):
+        return Step(path, change, blocked=wording.WHY_NESTED)
+    texts, whole = _texts(before, after)
+    executable = _executable(before, after)
+    questions = list(_guards(change, path, globs))
+    is_guarded = bool(questions or whole)
+    questions += [whole] if whole else []
+    if executable is not None and before is not None:
+        questions.append(wording.PART_PROGRAM if executable else wording.PART_NO_PROGRAM)
+    text = None if whole else FileChange(path, *texts)
+    return Step(path, change, text, executable, questions, is_guarded)
+
+
+def _texts(before: File | None, after: File | None) -> tuple[tuple[Text | None, Text | None], str]:
+    """Return both texts, and why the file must be copied as a whole, or an empty text."""
+    if after is not None and after.mode == LINK:
+        return (None, None), wording.PART_LINK.format(target=one_line(os.fsdecode(after.data)))
+    old, new = _text(before), _text(after)
+    if (old is None) != (before is None) or (new is None) != (after is None):
+        return (None, None), wording.PART_BINARY if after is not None else wording.PART_DELETED
+    if new is not None and after is not None:
+        if old is None and encodable(new, Format()) != after.data:
+            return (None, None), wording.PART_FORMAT
+        if old == new and before is not None and before.data != after.data:
+            return (None, None), wording.PART_FORMAT
+    return (old, new), ""
+
+
+def _text(file: File | None) -> Text | None:
+    """Return the text of a regular file in UTF-8, otherwise None."""
+    if file is None or file.mode == LINK:
+        return None
+    try:
+        file.data.decode()
+        return decode(file.data).text
+    except (UnicodeDecodeError, BinaryError):
+        return None
+
+
+def _executable(before: File | None, after: File | None) -> bool | None:
+    if after is None or after.mode == LINK:
+        return None
+    was = before is not None and before.mode == PROGRAM
+    return None if was == (after.mode == PROGRAM) else after.mode == PROGRAM
+
+
+def _guards(change: Change, path: str, globs: Globs) -> Iterator[str]:
+    guarded = by_name(Place(path, path), change.path, "write", globs)
+    if guarded is not None:
+        yield wording.PART_EXECUTED if guarded == "executed" else wording.PART_SECRET
+
+
+# -- on disk: these functions block and raise Refusal --------------------------------------------
+
+
+def copy(step: Step) -> None:
+    """Copy the whole file, if the user's one is the same as before the change."""
+    before, after, path = step.change.before, step.change.after, step.path
+    try:
+        present = _present(path)
+        if _is_same(present, after):
+            return
+        if not _is_same(present, before):
+            raise Refusal("conflict", path, wording.WHY_DIFFERS)
+        is_link = present is not None and present.mode == LINK
+        if after is None or (is_link and after.mode != LINK):
+            with nofollow.spot(path) as at:
+                at.unlink()
+        if after is not None and after.mode == LINK:
+            nofollow.symlink(path, after.data)
+        elif after is not None:
+            disk.write(Place(path, path), after.data)
+    except OSError as error:
+        raise Refusal("failed", path, error.strerror or str(error)) from error
+
+
+def set_executable(path: str, executable: bool) -> None:
+    """Set the executable bits of those who may read a file, or clear all."""
+    try:
+        info = nofollow.info(path)
+        if info is None:
+            return
+        mode = stat.S_IMODE(info.st_mode)
+        mode = mode | (mode & 0o444) >> 2 if executable else mode & ~_EXECUTE
+        nofollow.set_rights(path, Rights(mode, info.st_uid, info.st_gid))
+    except OSError as error:
+        raise Refusal("failed", path, error.strerror or str(error)) from error
+
+
+def _present(path: str) -> File | None:
+    """Return a file as it is. Raise OSError if it is neither a regular file nor a link."""
+    info = nofollow.info(path)
+    if info is None:
+        return None
+    if stat.S_ISLNK(info.st_mode):
+        with nofollow.spot(path) as at:
+            return File(LINK, "", os.fsencode(os.readlink(at.name, dir_fd=at.folder)))
+    return File("", "", nofollow.read(path) or b"")
+
+
+def _is_same(present: File | None, file: File | None) -> bool:
+    """Return whether a present file has this kind and content, whatever its permission bits."""
+    if present is None or file is None:
+        return present is file
+    return (present.mode == LINK) == (file.mode == LINK) and present.data == file.data

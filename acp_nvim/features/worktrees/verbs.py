@@ -1,0 +1,85 @@
+"""Verbs about worktrees: make one with its session, land it, drop it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from acp_nvim import wording
+from acp_nvim.agent.opening.origin import NEW
+from acp_nvim.features.worktrees import parts
+from acp_nvim.features.worktrees.records import Worktree
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.checkpoints.store import StoreError
+from acp_nvim.session.session import Session
+from acp_nvim.verbs import Args, verb
+
+if TYPE_CHECKING:
+    from acp_nvim.app import Host
+
+
+@verb("new_worktree")
+async def new_worktree(host: Host, args: Args) -> None:
+    """Open a new session of an agent or a preset in a new worktree.
+
+    Its chat replaces that of session `instead`.
+    """
+    worktrees, cwd = parts(host)[0], str(args["cwd"])
+    try:
+        made = await worktrees.make(cwd)
+    except (StoreError, OSError) as error:
+        host.echo("error", wording.NO_WORKTREE_MADE.format(reason=error))
+        return
+    conversation = host.sessions.named(made.cwd, args.get("name"))
+    host.session_list.work_in(cwd)  # agents are started in directories that stay
+    replaced = [int(args["instead"])] if "instead" in args else []
+    host.screen.push("open_chat", conversation.session.n, *replaced)
+    worktrees.begin(conversation.session, made)
+    conversation.open()
+
+
+@verb("land")
+async def land(host: Host, args: Args) -> None:
+    """Land a worktree or drop it: that of a session, of the current one, or a chosen one."""
+    n = args.get("session")
+    worktree = await _worktree(host, n, str(args["cwd"]))
+    if worktree is None:
+        return
+    landing = parts(host)[1]
+    if args.get("drop"):
+        await landing.drop(worktree)
+    else:
+        await landing.land(worktree, _session(host, worktree, n))
+
+
+async def _worktree(host: Host, n: int | None, cwd: str) -> Worktree | None:
+    records = parts(host)[0].records
+    conversation = host.sessions.conversation(n)
+    found = None if conversation is None else records.of(conversation.session.cwd)
+    if found is not None or n is not None:
+        if found is None:
+            host.echo("info", wording.NO_WORKTREE_OF.format(session=n))
+        return found
+    tree = roots.root_of(cwd)
+    left = [worktree for worktree in records.all() if worktree.tree == tree]
+    if not left:
+        host.echo("info", wording.NO_WORKTREE)
+        return None
+    items = [f"{worktree.branch}  {worktree.title}" for worktree in left]
+    at = 0 if len(left) == 1 else await host.choose(wording.CHOOSE_WORKTREE, items, "worktree")
+    return None if at is None else left[at]
+
+
+def _session(host: Host, worktree: Worktree, n: int | None) -> Session:
+    """Return the session whose edits the landed files are. Add a closed one if there is none."""
+    here = [
+        it.session
+        for it in host.sessions.conversations.values()
+        if worktree.contains(it.session.cwd) and n in (None, it.session.n)
+    ]
+    if here:
+        return max(here, key=lambda session: (session.status != "closed", session.n))
+    cwd = worktree.path + os.sep
+    session = host.sessions.closed(worktree.agent, cwd.rstrip(os.sep), worktree.title)
+    host.sessions.add(session, NEW, None)
+    return session

@@ -1,0 +1,319 @@
+"""Git for worktrees of sessions, without any program that the repository names.
+
+In the user's repository only `worktree add --no-checkout`, `worktree remove`, `branch -m` and
+`update-ref` run, without hooks and fsmonitor. Files are checked out, and read back, by git in a
+private git directory (`files/checkpoints/private_git.py`), which has no filters.
+
+All functions block. They raise `StoreError`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.features.worktrees.records import Worktree
+from acp_nvim.files.checkpoints import private_git
+from acp_nvim.files.checkpoints.private_git import (
+    CAREFUL,
+    USERS,
+    GitError,
+    PrivateGit,
+    Repository,
+    call,
+)
+from acp_nvim.files.checkpoints.store import StoreError
+
+PREFIX: Final = "acp/"
+"""Beginning of the names of branches."""
+LANDED: Final = "refs/worktree/acp/landed"
+"""Ref in the worktree: a tree with the files as they last landed or were refused.
+
+It goes with the worktree. Git keeps the objects of such refs.
+"""
+LONG_S: Final = 600.0
+"""Longest time for git to check out or read all files."""
+WORDS: Final = 40
+"""Longest name of a branch in characters, without the prefix."""
+LINK: Final = "120000"
+"""Mode of a symbolic link."""
+PROGRAM: Final = "100755"
+"""Mode of an executable file."""
+NESTED: Final = "160000"
+"""Mode of a repository within the repository."""
+_CHECKOUT: Final = (
+    *("-c", "core.sparseCheckout=false"),
+    *("-c", "core.protectNTFS=true", "-c", "core.protectHFS=true"),
+)
+
+
+class File(msgspec.Struct, frozen=True):
+    """A file in a tree of git."""
+
+    mode: str
+    id: str
+    data: bytes
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A file that the worktree changed. None: no such file. The path is relative to the top."""
+
+    path: str
+    before: File | None
+    after: File | None
+
+
+class Result(msgspec.Struct, frozen=True):
+    """Changes of a worktree that have neither landed nor been refused."""
+
+    base: str
+    """Tree with which the files were compared."""
+    changes: Sequence[Change]
+
+
+# -- creation -------------------------------------------------------------------------------------
+
+
+def find(directory: str, env: Mapping[str, str]) -> tuple[Repository, str]:
+    """Return the repository of a directory, and the commit of its HEAD."""
+    try:
+        repository = private_git.find(directory, env)
+    except GitError as error:
+        raise GitError(wording.WHY_NO_REPOSITORY) from error
+    commit = private_git.head(repository, env)
+    if not commit:
+        raise GitError(wording.WHY_NO_COMMIT)
+    return repository, commit
+
+
+def free_branch(repository: Repository, title: str, env: Mapping[str, str]) -> str:
+    """Return the unused name of a branch for a title, such as `acp/fix-the-parser-2`."""
+    words = "".join(c if c.isalnum() else " " for c in title.lower()).split()
+    short = words[:1]
+    for word in words[1:]:
+        if len("-".join([*short, word])) > WORDS:
+            break
+        short.append(word)
+    name = PREFIX + ("-".join(short)[:WORDS] or "session")
+    list_refs = [*CAREFUL, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/acp"]
+    listed = call(list_refs, repository.top, private_git.environment(env))
+    used = {line.casefold() for line in os.fsdecode(listed).split("\n")}
+    number, free = 1, name
+    while free.casefold() in used:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def add(repository: Repository, commit: str, path: str, branch: str, env: Mapping[str, str]) -> int:
+    """Make a worktree at an unused path, with a new branch at a commit.
+
+    Return the number of files that have a filter of git's, which are there as git stores them.
+    """
+    own = private_git.environment(env)
+    make = ["worktree", "add", "--no-checkout", "--no-track", "-b", branch, "--", path, commit]
+    call([*CAREFUL, *make], repository.top, own, timeout=LONG_S, umask=USERS)
+    with _private(private_git.find(path, env), env) as git:
+        index = {"GIT_INDEX_FILE": git.repository.index}
+        check_out = [*_CHECKOUT, "read-tree", "--reset", "-u", commit]
+        git.run(check_out, env=index, converting=True, umask=USERS)
+        names = git.run(["ls-files", "-z"], env=index).split(b"\0")
+        return len(git.filtered([os.fsdecode(name) for name in names if name]))
+
+
+def left_behind(repository: Repository, commit: str, env: Mapping[str, str]) -> list[str]:
+    """Return the files whose changes are not committed, relative to the top, untracked ones too."""
+    with _private(repository, env) as git:
+        git.copy_index()
+        git.run(["update-index", "-q", "--refresh"], fine=private_git.ANY, converting=True)
+        compare = ["diff-index", "--name-only", "-z", "--ignore-submodules=all", commit]
+        found = git.run(compare, converting=True)
+        found += git.run(["ls-files", "-z", "--others", "--exclude-standard"], converting=True)
+    return sorted(os.fsdecode(name) for name in found.split(b"\0") if name)
+
+
+def rename_branch(worktree: Worktree, title: str, env: Mapping[str, str]) -> str:
+    """Name the branch after a title, if HEAD is still on it. Return its name."""
+    own = private_git.environment(env)
+    if _branch(worktree.path, own) != worktree.branch:
+        return worktree.branch
+    name = free_branch(private_git.find(worktree.path, env), title, env)
+    call([*CAREFUL, "branch", "-m", worktree.branch, name], worktree.path, own)
+    return name
+
+
+def _branch(path: str, own: Mapping[str, str]) -> str:
+    """Return the branch of HEAD, or an empty text if HEAD is detached."""
+    ask = [*CAREFUL, "symbolic-ref", "--quiet", "--short", "HEAD"]
+    return os.fsdecode(call(ask, path, own, fine=(0, 1))).strip()
+
+
+# -- the result -----------------------------------------------------------------------------------
+
+
+def result(worktree: Worktree, env: Mapping[str, str]) -> Result:
+    """Compare the files of a worktree, untracked ones too, with those that have landed.
+
+    Before anything has landed they are compared with the common ancestor of both HEADs. Commits on
+    the branch therefore count like other changes. Ignored files are left out.
+    """
+    repository = _repository(worktree, env)
+    with _private(repository, env) as git:
+        base = _landed(worktree, env) or _ancestor(worktree, repository, git, env)
+        git.copy_index()
+        stored = {"GIT_OBJECT_DIRECTORY": repository.objects}
+        git.run(["add", "--all"], env=stored, converting=True)
+        tree = git.run(["write-tree"], env=stored).decode().strip()
+        compare = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", base, tree]
+        parts = os.fsdecode(git.run(compare, env=stored)).split("\0")
+        rows = [
+            (path, meta[1:].split(" ")) for meta, path in zip(parts[::2], parts[1::2], strict=False)
+        ]
+        ids = {
+            name
+            for _, (old, new, before, after, _) in rows
+            for mode, name in ((old, before), (new, after))
+            if int(mode, 8) and mode != NESTED
+        }
+        data = _contents(git, sorted(ids), stored)
+    changes = [
+        Change(path, _file(old, before, data), _file(new, after, data))
+        for path, (old, new, before, after, _) in rows
+    ]
+    return Result(base, changes)
+
+
+def _file(mode: str, id: str, data: Mapping[str, bytes]) -> File | None:
+    return File(mode, id, data.get(id, b"")) if int(mode, 8) else None
+
+
+def _contents(git: PrivateGit, ids: Sequence[str], env: Mapping[str, str]) -> dict[str, bytes]:
+    output = git.run(["cat-file", "--batch"], "".join(f"{id}\n" for id in ids).encode(), env=env)
+    found: dict[str, bytes] = {}
+    for id in ids:
+        line, _, output = output.partition(b"\n")
+        size = int(line.split()[-1])
+        found[id], output = output[:size], output[size + 1 :]
+    return found
+
+
+def record_landed(
+    worktree: Worktree, base: str, changes: Sequence[Change], env: Mapping[str, str]
+) -> None:
+    """Record that these changes to the tree ``base`` have landed or were refused."""
+    repository = _repository(worktree, env)
+    with _private(repository, env) as git:
+        stored = {"GIT_OBJECT_DIRECTORY": repository.objects}
+        git.run(["read-tree", base], env=stored)
+        none = "0" * len(base)
+        rows = [
+            f"{it.after.mode} {it.after.id}\t{it.path}" if it.after else f"0 {none}\t{it.path}"
+            for it in sorted(changes, key=lambda it: it.after is not None)  # deletions first
+        ]
+        given = "".join(f"{row}\0" for row in rows)
+        update = ["update-index", "--add", "--replace", "-z", "--index-info"]
+        git.run(update, os.fsencode(given), env=stored)
+        tree = git.run(["write-tree"], env=stored).decode().strip()
+    call([*CAREFUL, "update-ref", LANDED, tree], worktree.path, private_git.environment(env))
+
+
+def _landed(worktree: Worktree, env: Mapping[str, str]) -> str:
+    """Return the tree of `LANDED`, or an empty text."""
+    ask = [*CAREFUL, "rev-parse", "--verify", "--quiet", LANDED]
+    own = private_git.environment(env)
+    return call(ask, worktree.path, own, fine=(0, 1)).decode().strip()
+
+
+def _ancestor(
+    worktree: Worktree, repository: Repository, git: PrivateGit, env: Mapping[str, str]
+) -> str:
+    """Return the tree of the common ancestor of the worktree and the user's tree."""
+    users = private_git.head(private_git.find(worktree.tree, env), env)
+    theirs = private_git.head(repository, env)
+    found = git.run(["merge-base", users, theirs], fine=(0, 1)) if users and theirs else b""
+    commit = found.decode().strip() or worktree.base
+    return git.run(["rev-parse", "--verify", f"{commit}^{{tree}}"]).decode().strip()
+
+
+# -- removal --------------------------------------------------------------------------------------
+
+
+def remove(worktree: Worktree, env: Mapping[str, str]) -> bool:
+    """Remove a worktree with all its files, and its branch. Return whether the branch is gone.
+
+    The branch stays if it has commits that are not in HEAD of the worktree, since another branch
+    was checked out there.
+    """
+    repository = _repository(worktree, env)
+    own = private_git.environment(env)
+    admin = Path(repository.index).parent
+    if (admin / "locked").exists():
+        raise GitError(wording.WHY_LOCKED)
+    commit = private_git.head(repository, env)
+    tip = _tip(worktree, own)
+    with _private(repository, env) as git:
+        is_contained = bool(tip) and _contains(git, commit, tip)
+    _remove_files(worktree, own)
+    if is_contained:
+        drop = ["update-ref", "-d", f"refs/heads/{worktree.branch}", tip]
+        call([*CAREFUL, *drop], worktree.tree, own)
+    return is_contained or not tip
+
+
+def _remove_files(worktree: Worktree, own: Mapping[str, str]) -> None:
+    """Remove the directory of a worktree, and git's data about it.
+
+    The directory is first moved, so a link in its place is never followed.
+    """
+    rubbish = tempfile.mkdtemp(prefix=".removed-", dir=Path(worktree.path).parent)
+    moved = Path(rubbish, "files")
+    try:
+        Path(worktree.path).rename(moved)
+        try:
+            forget = ["worktree", "remove", "--force", "--", worktree.path]
+            call([*CAREFUL, *forget], worktree.tree, own)
+        except StoreError:
+            moved.rename(worktree.path)
+            raise
+    except OSError as error:
+        raise StoreError(f"{worktree.path}: {error.strerror}") from error
+    shutil.rmtree(rubbish, ignore_errors=True)
+
+
+def _tip(worktree: Worktree, own: Mapping[str, str]) -> str:
+    """Return the commit of the worktree's branch, or an empty text if there is no such branch."""
+    ask = [*CAREFUL, "rev-parse", "--verify", "--quiet", f"refs/heads/{worktree.branch}"]
+    return call(ask, worktree.path, own, fine=(0, 1)).decode().strip()
+
+
+def _contains(git: PrivateGit, commit: str, earlier: str) -> bool:
+    """Return whether a commit is another one or a descendant of it."""
+    if not commit:
+        return False
+    return git.run(["merge-base", commit, earlier], fine=(0, 1)).decode().strip() == earlier
+
+
+def _repository(worktree: Worktree, env: Mapping[str, str]) -> Repository:
+    """Return the repository of a worktree, if its directory is still the one that was made."""
+    path = worktree.path
+    if os.path.realpath(path) == path and Path(path, ".git").is_file():
+        found = private_git.find(path, env)
+        admin = Path(found.index).parent
+        if found.top == path and admin.parent.name == "worktrees":
+            return found
+    raise GitError(wording.WHY_NO_WORKTREE)
+
+
+@contextmanager
+def _private(repository: Repository, env: Mapping[str, str]) -> Iterator[PrivateGit]:
+    """Yield git in a private directory, with an index of its own."""
+    with tempfile.TemporaryDirectory(prefix="acp-") as home:
+        yield PrivateGit(repository, Path(home), env, Path(home, "index"), LONG_S)

@@ -1,0 +1,220 @@
+"""Worktrees of the sessions of a host: make one, set it up, name its branch, remove it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.agent.observers import TurnStart
+from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.agent.serving.consent import Consent
+from acp_nvim.features.worktrees import setup_command, worktree_git
+from acp_nvim.features.worktrees.records import Records, Worktree
+from acp_nvim.features.worktrees.setup_command import Setup
+from acp_nvim.files.bytes.paths import is_below
+from acp_nvim.files.checkpoints.store import StoreError, names
+from acp_nvim.nvim.environment import agent_environment
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.render.text import home_path
+from acp_nvim.session import index
+from acp_nvim.session.session import Session
+
+if TYPE_CHECKING:
+    from acp_nvim.app import Host
+
+SLOW_S: Final = 1.0
+"""A worktree that takes longer than this is announced."""
+NAMED: Final = 5
+"""Number of files named in a line."""
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A new worktree."""
+
+    worktree: Worktree
+    cwd: str
+    """Directory of its session: the same one of the repository as the user's."""
+    left: Sequence[str]
+    """Files whose changes are not committed or not saved, relative to the top."""
+    filtered: int
+    """Number of files with a filter of git's."""
+
+
+class Worktrees:
+    """Worktrees of a host's sessions."""
+
+    def __init__(self, host: Host) -> None:
+        self.records = Records(host.options.data)
+        self.env: Mapping[str, str] = agent_environment()
+        self._host = host
+        self._consent = Consent(
+            host.problem, lambda: host.options.data_file("setup.json"), setup_command.TEXTS
+        )
+        self._setups: dict[int, Setup] = {}
+        """Setups that are asked about or running, by session number."""
+
+    def sessions(self, worktree: Worktree) -> list[Conversation]:
+        """Return the open sessions in a worktree."""
+        found = self._host.sessions.conversations.values()
+        here = (it for it in found if worktree.contains(it.session.cwd))
+        return [it for it in here if it.session.status != "closed"]
+
+    # -- a new one --------------------------------------------------------------------------------
+
+    async def make(self, cwd: str) -> Made:
+        """Make a worktree of the repository of a directory. Raise StoreError or OSError."""
+        with self._host.tasks.if_slow(
+            SLOW_S, lambda: self._host.echo("info", wording.WORKTREE_SLOW)
+        ):
+            made = await to_thread.run_sync(self._make, cwd)
+        unsaved = await self._host.buffers.unsaved()
+        tree = made.worktree.tree
+        below = {path[len(tree) + 1 :] for path in unsaved if is_below(path, tree)}
+        return msgspec.structs.replace(made, left=sorted({*made.left, *below}))
+
+    def _make(self, cwd: str) -> Made:
+        cwd = os.path.realpath(cwd)
+        repository, commit = worktree_git.find(cwd, self.env)
+        tree = os.path.realpath(repository.top)
+        place = self._place(tree)
+        id = self.records.reserve(Path(tree).name or "root", place)
+        path = str(place / id)
+        try:
+            branch = worktree_git.free_branch(repository, "new", self.env)
+            worktree = Worktree(id, path, tree, branch, commit)
+            filtered = worktree_git.add(repository, commit, path, branch, self.env)
+            self.records.save(worktree)
+        except BaseException:
+            self.records.forget(id)
+            raise
+        directory = Path(path, os.path.relpath(cwd, tree))
+        directory.mkdir(parents=True, exist_ok=True)
+        left = worktree_git.left_behind(repository, commit, self.env)
+        return Made(worktree, os.path.normpath(directory), left, filtered)
+
+    def _place(self, tree: str) -> Path:
+        """Return the directory for worktrees of the repository at ``tree``. Raise OSError."""
+        option = self._host.settings().worktrees.dir
+        place = Path(tree, Path(option).expanduser()) if option else self.records.folder()
+        if place is None:
+            raise OSError("stdpath('data') is not known")
+        place.mkdir(parents=True, exist_ok=True)
+        return Path(os.path.realpath(place))
+
+    def begin(self, session: Session, made: Made) -> None:
+        """Describe a new worktree in the chat of its session, and ask about the setup."""
+        worktree = made.worktree
+        self.records.save(msgspec.structs.replace(worktree, agent=session.agent))
+        session.notice("info", wording.WORKTREE_MADE.format(path=home_path(worktree.path)))
+        if made.left:
+            left = names([str(Path(worktree.tree, it)) for it in made.left], worktree.tree, NAMED)
+            session.notice("warning", wording.WORKTREE_WITHOUT.format(files=left))
+        if made.filtered:
+            session.notice("warning", wording.WORKTREE_FILTERED.format(count=made.filtered))
+        command = self._host.settings().worktrees.setup
+        if command:
+            self._set_up(session, worktree, command)
+
+    def show(self, session: Session) -> None:
+        """Set the worktree of a session, if its directory is in one."""
+        worktree = self.records.of(session.cwd)
+        if worktree is not None:
+            session.set_worktree({"path": worktree.path, "branch": worktree.branch})
+
+    # -- the setup --------------------------------------------------------------------------------
+
+    def _set_up(self, session: Session, worktree: Worktree, command: str | Sequence[str]) -> None:
+        host = self._host
+        kill_s = lambda: host.settings().timeouts.kill_s  # noqa: E731
+        setup = self._setups[session.n] = Setup(session, host.reaper, self.env, kill_s)
+
+        def on_answer(allowed: bool | None) -> None:
+            if allowed:
+                host.tasks.start_soon(setup.run, command)
+            else:
+                setup.over.set()
+
+        subject = setup_command.question(command, worktree.tree, session.cwd)
+        known = self._consent.answer(subject)
+        if known is None:
+            self._consent.ask(session, subject, on_answer)
+        else:
+            on_answer(known)
+
+    def on_left(self, session: Session) -> None:
+        """End the setup of a closed session."""
+        setup = self._setups.pop(session.n, None)
+        if setup is not None and session.status == "closed":
+            setup.stop()
+            setup.over.set()
+
+    # -- the first prompt -------------------------------------------------------------------------
+
+    async def on_turn_starting(self, turn: TurnStart) -> None:
+        """Wait for the setup, name the branch, and attach the worktree's own files."""
+        session = turn.session
+        setup = self._setups.get(session.n)
+        if setup is not None:
+            await setup.over.wait()
+            self._setups.pop(session.n, None)
+        worktree = self.records.of(session.cwd)
+        if worktree is None:
+            return
+        if not worktree.title:
+            await self._name(session, worktree, turn.prompt.text or turn.prompt.label)
+        turn.prompt.move_files(partial(_counterpart, worktree))
+
+    async def _name(self, session: Session, worktree: Worktree, text: str) -> None:
+        title = index.title(text)
+        try:
+            branch = await to_thread.run_sync(worktree_git.rename_branch, worktree, title, self.env)
+        except StoreError as error:
+            session.notice(
+                "warning", wording.BRANCH_NOT_NAMED.format(branch=worktree.branch, reason=error)
+            )
+            branch = worktree.branch
+        else:
+            session.notice("info", wording.WORKTREE_BRANCH.format(branch=branch))
+        self.records.save(msgspec.structs.replace(worktree, branch=branch, title=title or branch))
+        self.show(session)
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    async def remove(self, worktree: Worktree) -> None:
+        """Close the sessions of a worktree, and remove it with all its files. Raise StoreError."""
+        host = self._host
+        for conversation in self.sessions(worktree):
+            try:
+                await conversation.close()
+            except RequestError as error:
+                host.problem(str(error))
+            host.sessions.leave(conversation.session.n)
+        ledger, review = host.workspace.files.ledger, host.workspace.review
+        pending = [entry for entry in ledger.files() if worktree.contains(entry.path)]
+        if pending:
+            await review.files("accept", pending)
+        is_whole = await to_thread.run_sync(worktree_git.remove, worktree, self.env)
+        self.records.forget(worktree.id)
+        host.screen.push("worktree_gone", worktree.path)
+        rest = "" if is_whole else wording.PART_BRANCH_STAYS
+        line = wording.WORKTREE_GONE.format(branch=worktree.branch) + rest
+        host.echo("info", line)
+        for conversation in host.sessions.conversations.values():
+            if worktree.contains(conversation.session.cwd):
+                conversation.session.set_worktree(None)
+                conversation.session.notice("info", line)
+
+
+def _counterpart(worktree: Worktree, path: str) -> str:
+    """Return the file of the worktree for one of the user's tree, if there is one."""
+    if not is_below(path, worktree.tree) or worktree.contains(path):
+        return path
+    found = Path(worktree.path, os.path.relpath(path, worktree.tree))
+    return str(found) if found.exists() else path

@@ -1,0 +1,204 @@
+"""Worktrees made, compared and removed by git, without Neovim."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.features.worktrees import worktree_git
+from acp_nvim.features.worktrees.records import Worktree
+from acp_nvim.features.worktrees.worktree_git import Change
+from acp_nvim.files.checkpoints.store import StoreError
+from tests.support.git import git, repository
+
+ENV = os.environ
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A repository with a first commit."""
+    work = tmp_path / "work"
+    (work / "sub").mkdir(parents=True)
+    (work / "a.txt").write_text("one\ntwo\n")
+    (work / "sub" / "b.txt").write_text("b\n")
+    (work / "run.sh").write_text("#!/bin/sh\n")
+    (work / "link").symlink_to("a.txt")
+    (work / ".gitignore").write_text("*.log\n")
+    repository(work)
+    return work
+
+
+def make(tree: Path, title: str = "new") -> Worktree:
+    path = str(tree.parent / "there")
+    found, commit = worktree_git.find(str(tree), ENV)
+    branch = worktree_git.free_branch(found, title, ENV)
+    worktree_git.add(found, commit, path, branch, ENV)
+    return Worktree("there", path, str(tree), branch, commit)
+
+
+def both(change: Change) -> tuple[tuple[str, bytes] | None, tuple[str, bytes] | None]:
+    """Return mode and content of both sides of a change."""
+    before, after = change.before, change.after
+    return (
+        (before.mode, before.data) if before else None,
+        (after.mode, after.data) if after else None,
+    )
+
+
+def changed(worktree: Worktree) -> dict[str, Change]:
+    return {it.path: it for it in worktree_git.result(worktree, ENV).changes}
+
+
+def test_a_new_worktree_has_the_files_of_the_commit_and_is_clean(tree: Path) -> None:
+    (tree / "a.txt").write_text("mine\n")
+    worktree = make(tree)
+    there = Path(worktree.path)
+    assert (there / "a.txt").read_text() == "one\ntwo\n"
+    assert (there / "link").readlink() == Path("a.txt")
+    assert git(there, "status", "--porcelain") == ""
+    assert git(there, "branch", "--show-current") == "acp/new\n"
+    assert (there / "a.txt").stat().st_mode == (tree / "sub/b.txt").stat().st_mode
+    assert worktree_git.result(worktree, ENV).changes == []
+    assert git(tree, "branch", "--show-current") == "main\n"
+
+
+@pytest.mark.parametrize(
+    ("title", "branch"),
+    [
+        ("Fix the parser, please!", "acp/fix-the-parser-please"),
+        ("--upload-pack=evil ../x.lock", "acp/upload-pack-evil-x-lock"),
+        ("ÄÖ 日本", "acp/äö-日本"),
+        ("?!", "acp/session"),
+        ("x" * 90, "acp/" + "x" * 40),
+        ("taken", "acp/taken-2"),
+    ],
+)
+def test_a_branch_is_named_after_a_title(tree: Path, title: str, branch: str) -> None:
+    git(tree, "branch", "acp/Taken")
+    worktree = make(tree)
+    assert worktree_git.rename_branch(worktree, title, ENV) == branch
+    assert git(Path(worktree.path), "branch", "--show-current") == f"{branch}\n"
+
+
+def test_another_branch_is_not_renamed(tree: Path) -> None:
+    worktree = make(tree)
+    git(Path(worktree.path), "checkout", "-q", "-b", "own")
+    assert worktree_git.rename_branch(worktree, "title", ENV) == "acp/new"
+    assert "acp/new" in git(tree, "branch", "--list", "acp/*")
+
+
+def test_all_kinds_of_changes_are_found_committed_or_not(tree: Path) -> None:
+    worktree = make(tree)
+    there = Path(worktree.path)
+    (there / "a.txt").write_text("one\n2\n")
+    git(there, "commit", "-qam", "change")
+    (there / "sub/b.txt").unlink()
+    (there / "new.bin").write_bytes(b"\0\1")
+    (there / "-x").write_text("x\n")
+    (there / "out.log").write_text("ignored\n")
+    (there / "link").unlink()
+    (there / "link").symlink_to("run.sh")
+    (there / "run.sh").chmod(0o755)
+    found = changed(worktree)
+    assert found.keys() == {"a.txt", "sub/b.txt", "new.bin", "-x", "link", "run.sh"}
+    plain, program = "100644", "100755"
+    assert both(found["a.txt"]) == ((plain, b"one\ntwo\n"), (plain, b"one\n2\n"))
+    assert both(found["sub/b.txt"]) == ((plain, b"b\n"), None)
+    assert both(found["new.bin"]) == (None, (plain, b"\0\1"))
+    assert both(found["link"]) == (("120000", b"a.txt"), ("120000", b"run.sh"))
+    assert both(found["run.sh"]) == ((plain, b"#!/bin/sh\n"), (program, b"#!/bin/sh\n"))
+
+
+def test_what_has_landed_is_not_found_again(tree: Path) -> None:
+    worktree = make(tree)
+    there = Path(worktree.path)
+    for name in ("a.txt", "c.txt"):
+        (there / name).write_text("changed\n")
+    (there / "sub/b.txt").unlink()
+    found = worktree_git.result(worktree, ENV)
+    landed = [it for it in found.changes if it.path != "c.txt"]
+    worktree_git.record_landed(worktree, found.base, landed, ENV)
+    assert changed(worktree).keys() == {"c.txt"}
+    (there / "a.txt").write_text("again\n")
+    git(there, "commit", "-qam", "again")
+    again = changed(worktree)
+    assert again.keys() == {"a.txt", "c.txt"}
+    assert both(again["a.txt"])[0] == ("100644", b"changed\n")
+
+
+def test_changes_are_compared_with_the_common_ancestor(tree: Path) -> None:
+    worktree = make(tree)
+    (tree / "sub/b.txt").write_text("newer\n")
+    git(tree, "commit", "-qam", "newer")
+    there = Path(worktree.path)
+    (there / "a.txt").write_text("changed\n")
+    git(there, "commit", "-qam", "change")
+    git(there, "merge", "-q", "-m", "merge", "main")
+    assert changed(worktree).keys() == {"a.txt"}
+
+
+def test_a_removed_worktree_leaves_neither_files_nor_branch(tree: Path) -> None:
+    worktree = make(tree)
+    there = Path(worktree.path)
+    (there / "a.txt").write_text("changed\n")
+    git(there, "commit", "-qam", "change")
+    assert worktree_git.remove(worktree, ENV)
+    assert not there.exists()
+    assert git(tree, "worktree", "list").count("\n") == 1
+    assert git(tree, "branch", "--list", "acp/*") == ""
+    assert not list(tree.parent.glob(".removed-*"))
+
+
+def test_a_branch_with_commits_of_its_own_stays(tree: Path) -> None:
+    worktree = make(tree)
+    there = Path(worktree.path)
+    (there / "a.txt").write_text("changed\n")
+    git(there, "commit", "-qam", "change")
+    git(there, "checkout", "-q", "--detach", "main")
+    assert not worktree_git.remove(worktree, ENV)
+    assert git(tree, "branch", "--list", "acp/*").strip() == "acp/new"
+
+
+def test_a_link_in_place_of_a_worktree_is_not_followed(tree: Path, tmp_path: Path) -> None:
+    worktree = make(tree)
+    there = Path(worktree.path)
+    shutil.copytree(there, tmp_path / "precious")
+    shutil.rmtree(there)
+    there.symlink_to(tmp_path / "precious")
+    for function in (worktree_git.remove, worktree_git.result):
+        with pytest.raises(StoreError):
+            function(worktree, ENV)
+    assert (tmp_path / "precious/a.txt").exists()
+
+
+def test_a_locked_worktree_stays(tree: Path) -> None:
+    worktree = make(tree)
+    git(tree, "worktree", "lock", worktree.path)
+    with pytest.raises(StoreError, match="locked"):
+        worktree_git.remove(worktree, ENV)
+    assert (Path(worktree.path) / "a.txt").exists()
+
+
+def test_without_a_commit_or_a_work_tree_there_is_a_reason(tmp_path: Path) -> None:
+    empty, bare = tmp_path / "empty", tmp_path / "bare"
+    for folder, options in ((empty, []), (bare, ["--bare"])):
+        folder.mkdir()
+        git(folder, "init", "-q", *options)
+    for folder, reason in ((tmp_path, "work tree"), (empty, "no commit"), (bare, "work tree")):
+        with pytest.raises(StoreError, match=reason):
+            worktree_git.find(str(folder), ENV)
+    with pytest.raises(StoreError, match="not installed"):
+        worktree_git.find(str(empty), {"PATH": str(tmp_path)})
+
+
+def test_changes_left_behind_are_named(tree: Path) -> None:
+    found, commit = worktree_git.find(str(tree), ENV)
+    assert worktree_git.left_behind(found, commit, ENV) == []
+    (tree / "a.txt").write_text("mine\n")
+    (tree / "sub/new.txt").write_text("new\n")
+    (tree / "out.log").write_text("ignored\n")
+    git(tree, "rm", "-q", "run.sh")
+    assert worktree_git.left_behind(found, commit, ENV) == ["a.txt", "run.sh", "sub/new.txt"]

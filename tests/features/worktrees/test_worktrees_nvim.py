@@ -1,0 +1,156 @@
+"""Sessions in worktrees of their own, and their results in the user's tree."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.editor import Editor
+from tests.support.fake_picker import pick
+from tests.support.git import git, repository
+from tests.support.killed_host import kill_both
+from tests.support.waiting import until
+
+Edit = Callable[..., Editor]
+
+
+def start(editor: Editor, scenario: str = "script") -> None:
+    """Make the project a repository, in which a new session gets a worktree."""
+    editor.write("a.txt", "one\ntwo\nthree\nfour\nfive\n")
+    editor.write("b.txt", "b\n")
+    editor.write("sub/c.txt", "c\nd\ne\n")
+    repository(editor.work)
+    editor.agent(scenario)
+
+
+def worktree(editor: Editor, n: int = 1) -> Path:
+    """Wait for the worktree of a session, and return its path."""
+    return Path(editor.wait("require('acp').state().sessions[...].worktree.path", n))
+
+
+def gone(editor: Editor, path: Path) -> None:
+    """Wait until a worktree and all branches of worktrees are gone."""
+    until(lambda: not path.exists(), what=f"{path} is gone")
+    until(lambda: not git(editor.work, "branch", "--list", "acp/*"), what="no branch")
+    assert git(editor.work, "worktree", "list").count("\n") == 1
+
+
+def test_a_result_lands_in_the_review_and_the_worktree_goes(editor: Editor) -> None:
+    start(editor)
+    editor.write("b.txt", "mine\n")
+    editor.cmd("cd sub")
+    editor.cmd("Acp new!")
+    path = worktree(editor)
+    assert editor.session()["cwd"] == str(path / "sub")
+    editor.wait_screen("Not committed, so not in it: b.txt")
+    commit = "git add .; git -c user.name=A -c user.email=a@example.org commit -qm x"
+    editor.turn(f'runs "cd {path}; rm b.txt; echo new >new.sh; chmod +x new.sh; {commit}"')
+    editor.turn(f'write {path}/sub/c.txt "C\\nd\\ne\\n"')
+    assert editor.session()["worktree"]["branch"].startswith("acp/runs-cd-")
+    assert (editor.work / "sub/c.txt").read_text() == "c\nd\ne\n"
+    editor.open("sub/c.txt")
+    editor.keys("Gobelow<Esc>")  # unsaved text of the user
+    editor.cmd("Acp land")
+    editor.wait_message("b.txt has not landed (it has changed)")
+    editor.wait("vim.fn.tabpagenr('$') == 2")  # the review
+    listed = [it["path"] for it in editor.session()["edits"]]
+    here = [str(editor.work / "new.sh"), str(editor.work / "sub/c.txt")]
+    assert sorted(listed) == sorted([str(path / "b.txt"), *here])
+    assert editor.lines(str(editor.work / "sub/c.txt")) == ["C", "d", "e", "below"]
+    assert os.access(editor.work / "new.sh", os.X_OK)
+    editor.cmd("Acp accept all")
+    editor.wait_message("stays: it has more changes")
+    editor.write("b.txt", "b\n")
+    editor.cmd("Acp land")
+    editor.wait("not vim.uv.fs_stat(...)", str(editor.work / "b.txt"))
+    editor.cmd("Acp accept all")
+    gone(editor, path)
+    assert editor.session(1)["status"] == "closed"
+    assert (editor.work / "new.sh").read_text() == "new\n"
+
+
+def test_the_setup_runs_after_consent_and_the_first_prompt_waits(editor: Editor) -> None:
+    start(editor, "echo")
+    editor.setup({"worktrees": {"setup": "cat a.txt >set-up; test -e fail && exit 3"}})
+    editor.cmd("Acp new! echo")
+    path = worktree(editor)
+    editor.prompt("hello")
+    editor.see_question()
+    card = "\n".join(editor.screen())
+    assert "cat a.txt >set-up; test -e fail" in card
+    assert not (path / "set-up").exists()
+    editor.cmd("Acp allow allow_always")
+    editor.wait_event("AcpTurnEnd")
+    assert (path / "set-up").read_text() == (editor.work / "a.txt").read_text()
+    chat = "\n".join(editor.chat())
+    assert chat.index("The setup of the worktree failed: exit code 1") < chat.rindex("hello")
+    editor.cmd("Acp new!")  # asked once for the repository
+    second = worktree(editor, 2)
+    until((second / "set-up").exists, what="the second setup")
+    assert editor.session(1)["worktree"]["branch"] == "acp/hello"
+    editor.cmd(f"AcpPrompt @{editor.work}/b.txt look")
+    editor.wait_event("AcpTurnEnd", 2)
+    (_, prompt) = editor.traffic[0].received("session/prompt")
+    assert (second / "b.txt").as_uri() in json.dumps(prompt)
+
+
+def test_a_killed_neovim_loses_no_worktree(edit: Edit, tmp_path: Path) -> None:
+    env = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    first = edit(env=env)
+    start(first)
+    first.cmd("Acp new!")
+    path = worktree(first)
+    shell = f"cd {path}; echo B >b.txt; head -c 1 /dev/zero >x.bin; ln -s b.txt link"
+    first.turn(f"runs {json.dumps(shell)}")
+    assert (path / "x.bin").exists()
+    kill_both(first)
+    second = edit(env=env, work=first.work)
+    second.agent("script")
+    second.cmd("checkhealth acp")
+    second.wait_screen("1 worktree waits for :Acp land")
+    second.cmd("enew")
+    second.cmd("Acp land")
+    second.see_question()
+    card = "\n".join(second.screen())
+    assert "x.bin: not a text file" in card
+    assert "link: a symbolic link to b.txt" in card
+    second.cmd("Acp allow")
+    second.wait("#require('acp').state().sessions[1].edits == 1")
+    assert (second.work / "x.bin").read_bytes() == b"\0"
+    assert (second.work / "link").is_symlink()
+    assert path.exists()
+    second.cmd("Acp reject all")
+    gone(second, path)
+    assert (second.work / "b.txt").read_text() == "b\n"
+
+
+def test_what_has_not_landed_goes_only_after_a_question(picker: Editor) -> None:
+    editor = picker
+    editor.cmd("Acp new!")
+    editor.wait_message("No worktree: this directory is in no git work tree")
+    start(editor, "wait_for_cancel")
+    editor.cmd("Acp land")
+    editor.wait_message("No worktree to land")
+    editor.cmd("Acp new!")
+    path = worktree(editor)
+    editor.prompt("go")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    (path / "b.txt").write_text("B\n")
+    editor.cmd("Acp land")
+    editor.wait_message("Session 1 is working. :Acp land when its turn has ended")
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+    pick(editor, "Acp land!", "Keep it")
+    editor.wait_message("The worktree stays")
+    pick(editor, "Acp sessions close", "go")
+    editor.wait("require('acp').state().sessions[1].status == 'closed'")
+    assert path.exists()
+    (asked,) = pick(editor, "Acp land! 1", "Remove it")
+    assert "b.txt" in asked["prompt"]
+    gone(editor, path)
+    editor.cmd("Acp new!")
+    empty = worktree(editor, 2)
+    pick(editor, "Acp sessions close", "session 2")
+    gone(editor, empty)
