@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FENCE: Final = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 """Beginning of a code block."""
+MARKUP: Final = re.compile(r"\*\*|`|^#+ ")
+"""Marks of Markdown that a message leaves out."""
 TITLE: Final = 40
 """Longest instruction in a message, in characters."""
 STOPPED: Final = {
@@ -266,7 +268,7 @@ class InlineEdits:
             message = wording.EDIT_ANSWERED if edit.is_own else wording.EDIT_ANSWERED_HERE
             return Outcome(message.format(edit=name), keeps_session=True)
         if answers:
-            answer = one_line(answers[-1].strip().partition("\n")[0])
+            answer = one_line(MARKUP.sub("", answers[-1].strip().partition("\n")[0]))
             return Outcome(wording.EDIT_WITHOUT_CHANGE.format(edit=name, answer=answer))
         return Outcome(wording.EDIT_NOTHING.format(edit=name))
 

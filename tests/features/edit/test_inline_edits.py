@@ -318,6 +318,11 @@ def test_an_answer_as_text_changes_nothing_and_keeps_the_session(
     assert session["status"] == "idle"
     assert "two" in editor.chat(1)
     assert orders.traffic.received("session/close") == []
+    editor.keys(":2,3Acp edit more<CR>")
+    orders.traffic.wait("session/prompt", 2)
+    orders.give("s2", "say", "## I **cannot** do `that`")
+    orders.give("s2", "end")
+    editor.wait_message("Nothing changed: more: I cannot do that")
 
 
 def test_an_edit_in_the_current_session_waits_for_its_turn(editor: Editor, path: Path) -> None:
