@@ -69,12 +69,18 @@ local KEYS = {
 }
 local TITLE = 'Sessions'
 
---- Return the keys up to a rank.
+--- Return whether a question of this Neovim can be answered here.
+local function asks()
+  return vim.iter(drawn):any(function(session) return session.question ~= nil end)
+end
+
+--- Return the keys up to a rank, those of a question only if there is one.
 ---@param most integer
 local function keys_up_to(most)
-  local parts = {}
+  local parts, has_question = {}, asks()
   for _, it in ipairs(KEYS) do
-    local part = it[4] <= most and require('acp.ui.keymaps').words(it[1], { [it[2]] = it[3] }) or ''
+    local wanted = it[4] <= most and (it[1] ~= 'permission' or has_question)
+    local part = wanted and require('acp.ui.keymaps').words(it[1], { [it[2]] = it[3] }) or ''
     parts[#parts + 1] = part ~= '' and part or nil
   end
   return table.concat(parts, ' · ')
