@@ -14,9 +14,14 @@ from tests.support.editor import ROOT
 GALLERY = ROOT / "docs/gallery"
 
 
+def _directory() -> tempfile.TemporaryDirectory[str]:
+    """Return a directory to which the host may write for a moment after Neovim has ended."""
+    return tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+
+
 def draw(size: tuple[int, int], theme: Theme, into: Path) -> None:
     """Draw all scenes at one size in one theme."""
-    with tempfile.TemporaryDirectory() as home, run(home, os.environ["PATH"], size, theme) as it:
+    with _directory() as home, run(home, os.environ["PATH"], size, theme) as it:
         for name, shown in scenes(it):
             file = into / f"{name}-{size[0]}x{size[1]}-{theme.name}.svg"
             file.write_text(still(shown), encoding="utf-8")
@@ -25,7 +30,7 @@ def draw(size: tuple[int, int], theme: Theme, into: Path) -> None:
 def draw_story(into: Path) -> None:
     """Draw the moving picture of the README."""
     path, theme = os.environ["PATH"], THEMES[0]
-    with tempfile.TemporaryDirectory() as home, run(home, path, STORY_SIZE, theme) as it:
+    with _directory() as home, run(home, path, STORY_SIZE, theme) as it:
         shown = list(story(it))
     (into / "story.svg").write_text(film(shown), encoding="utf-8")
 

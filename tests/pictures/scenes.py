@@ -100,10 +100,12 @@ def scenes(run: Run) -> Iterator[tuple[str, Picture]]:
     run.command("Acp review", "base")
     yield "review", run.picture()
     run.command("tabclose")
-    run.command("Acp")
+    run.command("AcpPrompt! /edit README.md", "waiting")
+    run.command("Acp overview", "1 question")
     yield "overview", run.picture()
-    run.leave()
-    run.command("Acp accept all")  # otherwise `make try` starts again because of pending edits
+    run.command("Acp deny")
+    run.type("q\x17t")
+    run.command("Acp accept file")  # otherwise `make try` starts again because of pending edits
     run.pending(0)
 
 
