@@ -50,8 +50,6 @@ PATIENCE_S: Final = 5.0
 A longer one counts as a refusal, because a cancel may be queued behind the message.
 """
 NOT_TAKEN: Final = "cancelled before the server took it"
-READ_AHEAD: Final = 1 << 20
-"""Number of unread bytes above which streams are not read."""
 BLANKS: Final = b" " * (64 << 10)
 
 
@@ -82,7 +80,6 @@ class HttpTransport:
         self._address = address
         self._url = address.url
         self._inbox = ByteQueue()
-        self._room = asyncio.Event()
         self._outbox = Outbox()
         self._lost: TransportError | None = None
         self._connection: str | None = None
@@ -120,8 +117,6 @@ class HttpTransport:
     async def receive(self) -> bytes:
         """Return the next messages. Raise TransportError at the end."""
         data = await self._inbox.get()
-        if self._inbox.size < READ_AHEAD:
-            self._room.set()
         if not data and self._lost is not None:
             raise self._lost
         return data
@@ -353,9 +348,7 @@ class HttpTransport:
             if asked is not None:  # its history arrives on that other stream
                 await self._streams.of(asked).quiet()
         (self._put if event.is_whole else self._put_too_long)(event.data)
-        while self._inbox.size >= READ_AHEAD and not self._inbox.ended:
-            self._room.clear()
-            await self._room.wait()
+        await self._inbox.wait_for_room()
 
     def _mark_accepted(self, session: str | None) -> None:
         """Mark the session's prompts as accepted: the agent is working, whatever the POST

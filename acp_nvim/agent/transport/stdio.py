@@ -27,14 +27,10 @@ from acp_nvim.agent.child.launch import AgentStartError, find_program, spawn
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.stderr import StderrRing
 from acp_nvim.agent.child.tree import ProcessTree
-from acp_nvim.agent.transport.stream import AT_ONCE, ByteQueue
+from acp_nvim.agent.transport.stream import AT_ONCE, READ_AHEAD, ByteQueue
 from acp_nvim.tasks import true_within
 
 STDIN, STDOUT, STDERR = 0, 1, 2
-READ_AHEAD = 1 << 20
-"""Number of unread bytes of stdout above which reading stops. The full pipe then blocks the
-agent.
-"""
 JOINED = 64
 """Maximum number of messages joined in one write. The agent reads while more are produced."""
 LAST_WORDS = 4 << 20

@@ -11,6 +11,8 @@ AT_ONCE = 64 << 10
 """Number of bytes after which `ByteQueue.get` stops adding pieces: enough for one loop
 iteration.
 """
+READ_AHEAD = 1 << 20
+"""Number of unread bytes above which nothing more is read from a peer, which then has to wait."""
 LAST_S = 0.5
 """Time that `Outbox.flush` waits for unsent messages, in seconds."""
 
@@ -46,6 +48,7 @@ class ByteQueue:
         self.ended = False
         self._chunks: deque[bytes] = deque()
         self._news: asyncio.Future[None] | None = None
+        self._room = asyncio.Event()
 
     def put(self, data: bytes) -> None:
         """Append `data`. After `end` it is dropped."""
@@ -59,6 +62,13 @@ class ByteQueue:
         """Mark the end: `get` returns `b''` once the queue is empty."""
         self.ended = True
         self._wake()
+        self._room.set()
+
+    async def wait_for_room(self) -> None:
+        """Wait while `READ_AHEAD` bytes or more are unread, until the end at most."""
+        while self.size >= READ_AHEAD and not self.ended:
+            self._room.clear()
+            await self._room.wait()
 
     async def get(self) -> bytes:
         """Return queued bytes, oldest first, about `AT_ONCE` of them, or `b''` at the end.
@@ -76,6 +86,8 @@ class ByteQueue:
         if self._chunks and len(data) < AT_ONCE:
             data = self._join(data)
         self.size -= len(data)
+        if self.size < READ_AHEAD:
+            self._room.set()
         return data
 
     def _join(self, data: bytes) -> bytes:

@@ -42,8 +42,6 @@ PONG_S: Final = 20.0
 """Time for the answer to a ping while no other data arrives, in seconds."""
 CLOSE_S: Final = 0.5
 """Time for each step of closing, in seconds. Neovim gives its host two seconds in all."""
-READ_AHEAD: Final = 1 << 20
-"""Number of unread bytes above which the network is not read."""
 
 _SILENT: Final = logging.getLogger("acp_nvim.websocket")
 """Disabled logger for the library, which would log headers."""
@@ -60,7 +58,6 @@ class WebSocketTransport:
         self._outbox = Outbox()
         self._tasks: list[asyncio.Task[None]] = []
         self._inbox = ByteQueue()
-        self._room = asyncio.Event()
         self._lost: TransportError | None = None
         self._silent = False
         self._waits_since: float | None = None
@@ -113,8 +110,6 @@ class WebSocketTransport:
     async def receive(self) -> bytes:
         """Return the next bytes of the messages. Raise TransportError at the end."""
         data = await self._inbox.get()
-        if self._inbox.size < READ_AHEAD:
-            self._room.set()
         if not data and self._lost is not None:
             raise self._lost
         return data
@@ -143,9 +138,7 @@ class WebSocketTransport:
             if isinstance(piece, str):
                 # In JSON, line ends can only be white space.
                 self._inbox.put(piece.replace("\r", " ").replace("\n", " ").encode())
-            while self._inbox.size >= READ_AHEAD and not self._inbox.ended:
-                self._room.clear()
-                await self._room.wait()
+            await self._inbox.wait_for_room()
             self._waits_since = time.monotonic()
         if is_text:
             self._inbox.put(b"\n")
