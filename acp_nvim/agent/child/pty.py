@@ -27,6 +27,8 @@ COLUMNS: Final = 160
 It is wide because agents read the output, and programs cut lines at the edge.
 """
 PIECE: Final = 1 << 16
+INTERRUPT: Final = b"\x03"
+"""CTRL-C as a key."""
 PAUSE_S: Final = 0.004
 """Pause after reading `PIECE` bytes at once, in seconds. It leaves time for other work."""
 DRAIN_S: Final = 0.3
@@ -122,8 +124,12 @@ class PtyProcess:
 
     def write(self, data: bytes) -> None:
         """Send keys that the user types. They are dropped once the command has ended."""
-        if self._device.exit is None:
+        if self._device.exit is not None:
+            return
+        if self._device.has_terminal or INTERRUPT not in data:
             self._device.write(data)
+        else:  # no terminal turns the key into a signal
+            self.begin_stop()
 
     async def stop(self) -> None:
         """End the command and all it has started: SIGTERM, then SIGKILL after `kill_s`.
@@ -218,6 +224,11 @@ class _Device(asyncio.SubprocessProtocol):
             self._unsent += piped
         self._loop.add_reader(self._master, self._read)
 
+    @property
+    def has_terminal(self) -> bool:
+        """Return whether stdin of the process is the terminal, not a pipe."""
+        return self._sink == self._master
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
         self._close_input()
@@ -240,7 +251,7 @@ class _Device(asyncio.SubprocessProtocol):
     def write(self, data: bytes) -> None:
         if self._master < 0:
             return
-        if self._sink != self._master:  # no terminal translates the keys
+        if not self.has_terminal:  # no terminal translates the keys
             data = data.replace(b"\r", b"\n")
         self._unsent += data
         self._flush()

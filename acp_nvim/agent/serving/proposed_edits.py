@@ -32,7 +32,7 @@ from acp_nvim.files.writes.file_writer import FileWriter, Refused
 from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.fence import fence_text
 from acp_nvim.render.rows import ends
-from acp_nvim.render.text import path_line, visible
+from acp_nvim.render.text import far_path, path_line, visible
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import effects
 from acp_nvim.session.questions.decisions import Decision
@@ -133,6 +133,8 @@ class ProposedEdits:
         del self._shown[decision]
 
     async def _proposal(self, session: Session, path: str, changes: list[Change]) -> Proposal:
+        if far_path(path) is not None:
+            return pieces(path, changes)
         try:
             live = await self._live.text(path)
             known = [self._files.bases.last_seen(session.key, path), await self._saved_text(path)]

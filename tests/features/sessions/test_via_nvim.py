@@ -17,6 +17,15 @@ from tests.support.pending_edits import edits_by_name, wait_edits
 from tests.support.script_lines import update
 from tests.support.waiting import until
 
+FUNCTION = """
+local options, words = ...
+options.agents.script.via = function(session)
+  assert(session.agent == 'script' and session.cwd == vim.fn.getcwd())
+  return words
+end
+require('acp').setup(options)
+"""
+
 
 def test_a_container_with_another_path_for_the_workspace(editor: Editor) -> None:
     words = container(editor.work)
@@ -24,14 +33,18 @@ def test_a_container_with_another_path_for_the_workspace(editor: Editor) -> None
         pytest.skip("bwrap does not work here")
     agent = editor.agent(
         "script",
-        via=words,
+        via="docker",
+        container="replaced by a function below",
         paths={str(editor.work): THERE},
         env={"KEY": "a\nb\\n'c'"},
         capabilities={"loadSession": True, "sessionCapabilities": {"resume": {}}},
     )
+    editor.lua(FUNCTION, editor.options, words)
     editor.write("a.txt", "one\ntwo\n")
     where = {"command": "pwd; test -t 0 || printf '%s' \"$KEY\"", "cwd": f"{THERE}/."}
     far = {"title": "look", "kind": "read", "locations": [{"path": "/etc/hostname"}]}
+    diff = {"type": "diff", "path": "/etc/x", "oldText": "old\n", "newText": "new\n"}
+    asked = {"title": "Change it", "kind": "edit", "content": [diff]}
     script = (
         f"read {THERE}/a.txt",
         f"replace {THERE}/./a.txt two TWO",
@@ -41,11 +54,12 @@ def test_a_container_with_another_path_for_the_workspace(editor: Editor) -> None
         "term_output t1",
         update(sessionUpdate="tool_call", toolCallId="far", status="completed", **far),
         "read /etc/hostname",
-        "permission",
+        f"asks_about p1 {json.dumps(asked)}",
     )
     editor.prompt("\n".join(script))
     editor.wait_event("AcpPermission")
     editor.see_question()
+    assert any("script:/etc/x" in row for row in editor.screen())
     editor.cmd("Acp allow")
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
     read, *_, outside = agent.answers("fs/read_text_file")
