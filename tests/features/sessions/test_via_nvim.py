@@ -12,19 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.lua import lua_chunk
 from tests.support.other_place import SSHD, THERE, container, processes_there, sshd
 from tests.support.pending_edits import edits_by_name, wait_edits
 from tests.support.script_lines import update
 from tests.support.waiting import until
-
-FUNCTION = """
-local options, words = ...
-options.agents.script.via = function(session)
-  assert(session.agent == 'script' and session.cwd == vim.fn.getcwd())
-  return words
-end
-require('acp').setup(options)
-"""
 
 
 def test_a_container_with_another_path_for_the_workspace(editor: Editor) -> None:
@@ -39,7 +31,7 @@ def test_a_container_with_another_path_for_the_workspace(editor: Editor) -> None
         env={"KEY": "a\nb\\n'c'"},
         capabilities={"loadSession": True, "sessionCapabilities": {"resume": {}}},
     )
-    editor.lua(FUNCTION, editor.options, words)
+    editor.lua(lua_chunk(__file__, "via_function"), editor.options, words)
     editor.write("a.txt", "one\ntwo\n")
     where = {"command": "pwd; test -t 0 || printf '%s' \"$KEY\"", "cwd": f"{THERE}/."}
     far = {"title": "look", "kind": "read", "locations": [{"path": "/etc/hostname"}]}

@@ -124,10 +124,16 @@ def test_an_agent_elsewhere_is_shown_without_secrets_and_needs_more_packages(
 ) -> None:
     before = health(editor)
     assert "websockets" not in before
-    url = "wss://me:pa55@far.example/acp?token=t0ken"
-    editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
+    url = "wss://me:pa55@127.0.0.1:9/acp?token=t0ken"
+    editor.agent("script", name="near", via=["env"])
+    near = editor.options["agents"]["near"]
+    editor.setup({"agent": "far", "agents": {"far": {"url": url}, "near": near}})
     report = health(editor)
-    assert "far (for new sessions): at wss://far.example/acp\n" in report
+    assert "WARNING far: cannot reach wss://127.0.0.1:9/acp: Connection refused" in report
+    assert "OK near: reached, Scripted 1 answers after " in report
+    assert "pa55" not in report
+    assert "t0ken" not in report
+    assert "far (for new sessions): at wss://127.0.0.1:9/acp\n" in report
     assert all(f"OK {name} " in report for name in ("websockets", "httpx", "h2", "certifi"))
 
 

@@ -1,0 +1,128 @@
+"""`python -m acp_nvim.features.agents.reach`: attempts to reach agents, for `:checkhealth acp`.
+
+Stdin has the options as for the verb `setup`. Stdout gets one object: for each agent with a `via`
+or a `url`, whether it answers and a line about it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import anyio
+import msgspec
+
+from acp_nvim import wording
+from acp_nvim.agent.agent_env import AgentVariables
+from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.connection_options import client_capabilities
+from acp_nvim.agent.elsewhere import Attempts, far_agent
+from acp_nvim.agent.settings import AgentSettings, Settings, decode
+from acp_nvim.agent.surroundings import AgentLaunch
+from acp_nvim.agent.transport.base import AgentTransport, TransportError
+from acp_nvim.agent.transport.stdio import StdioTransport
+from acp_nvim.agent.wire.traffic import Traffic
+from acp_nvim.nvim.environment import agent_environment
+from acp_nvim.protocol import codec, schema
+from acp_nvim.protocol.errors import RemoteProtocolError
+from acp_nvim.protocol.jsonrpc import Peer, Response
+
+PATIENCE_S = 8.0
+"""Time for one agent, in seconds."""
+
+
+class Reached(msgspec.Struct):
+    """Outcome for one agent."""
+
+    ok: bool
+    text: str
+
+
+async def reach_all(options: Settings) -> dict[str, Reached]:
+    """Try all agents elsewhere at the same time."""
+    found: dict[str, Reached] = {}
+    reaper = Reaper()
+    launch = AgentLaunch(
+        transport=partial(StdioTransport, reaper=reaper),
+        reaper=reaper,
+        cwd=lambda: str(Path.cwd()),
+        env=agent_environment,
+    )
+
+    async def one(name: str, spec: AgentSettings) -> None:
+        found[name] = await _reach(name, spec, options, launch)
+
+    async with anyio.create_task_group() as group:
+        for name, spec in options.agents.items():
+            if spec.is_elsewhere:
+                expanded = AgentVariables().expand(name, spec, agent_environment())
+                group.start_soon(one, name, expanded.spec)
+    await reaper.aclose()
+    return found
+
+
+async def _reach(name: str, spec: AgentSettings, options: Settings, launch: AgentLaunch) -> Reached:
+    began, transport = time.monotonic(), None
+    try:
+        with anyio.fail_after(PATIENCE_S):
+            transport = await _transport(name, spec, options, launch)
+            await transport.start()
+            line = await _introduction(transport, options, 2 if spec.protocol == 2 else 1)
+    except TimeoutError:
+        return Reached(ok=False, text=wording.WHY_REACH_SLOW.format(seconds=PATIENCE_S))
+    except (TransportError, RemoteProtocolError) as error:
+        return Reached(ok=False, text=str(error))
+    finally:
+        if transport is not None:
+            with anyio.CancelScope(shield=True):
+                await transport.stop()
+    return Reached(ok=True, text=line.format(seconds=time.monotonic() - began))
+
+
+async def _transport(
+    name: str, spec: AgentSettings, options: Settings, launch: AgentLaunch
+) -> AgentTransport:
+    if spec.via:
+        far = await far_agent(name, spec, launch)
+        ignore: Callable[[bytes], None] = lambda data: None  # noqa: E731
+        return far.transport(1, ignore)
+    limit = options.limits.message_bytes
+    return Attempts(None).transport_to(spec, {}, launch.env(), limit, Traffic(0, "off", []))
+
+
+async def _introduction(transport: AgentTransport, options: Settings, version: int) -> str:
+    """Return a line about the agent's answer to `initialize`. Raise TransportError."""
+    peer = Peer()
+    request = schema.InitializeRequest(
+        protocol_version=version, client_capabilities=client_capabilities(options)
+    )
+    transport.send(peer.request("initialize", request)[1])
+    while data := await transport.receive():
+        for event in peer.receive(data):
+            if isinstance(event, Response):
+                return _line(event)
+    raise transport.lost or TransportError(wording.WHY_CONNECTION_ENDED)
+
+
+def _line(response: Response) -> str:
+    if response.result is None:
+        reason = response.error.message if response.error else ""
+        raise TransportError(wording.WHY_REACH_REFUSED.format(reason=reason), again=False)
+    known = codec.decode_result("initialize", response.result, [])
+    info = known.agent_info or None
+    name = f"{info.title or info.name} {info.version or ''}".strip() if info else "the agent"
+    return wording.PART_REACHED.format(
+        name=name.replace("{", "(").replace("}", ")"), seconds="{seconds:.1f}"
+    )
+
+
+def main() -> None:
+    options = decode(msgspec.json.decode(sys.stdin.buffer.read()))
+    sys.stdout.buffer.write(msgspec.json.encode(anyio.run(reach_all, options)))
+
+
+if __name__ == "__main__":
+    main()
