@@ -64,15 +64,23 @@ def test_every_action_has_a_default_key(
 LOADED = lua_chunk(__file__, "loaded_declarations")
 
 
-def test_the_host_is_started_before_the_declarations_of_other_features_are_loaded(
-    edit: Callable[..., Editor],
-) -> None:
-    """They would delay the first prompt by a third."""
+LATER = {
+    "acp.features.permissions.float",
+    "acp.features.plan.view",
+    "acp.features.prompts.composer",
+    "vim.lsp",
+}
+"""Modules that hold the editor for a millisecond or more while they are loaded."""
+
+
+def test_a_first_turn_loads_only_the_modules_it_needs(edit: Callable[..., Editor]) -> None:
     editor = edit(screen=None)
     editor.lua(LOADED)
-    editor.cmd("AcpPrompt hello")
-    editor.wait("_G.at_start")
+    editor.agent("hello")
+    editor.turn("hello")
+    # The declarations of other features would delay the first prompt by a third.
     assert editor.lua("return _G.at_start") == ["prompts"]
+    assert LATER.isdisjoint(editor.lua("return vim.tbl_keys(package.loaded)"))
 
 
 def test_setup_loads_no_declaration_and_no_text_of_a_mistake(edit: Callable[..., Editor]) -> None:

@@ -44,7 +44,7 @@ local NAMES = {
 ---@class acp.Feature
 ---@field subcommands? table<string, acp.MenuEntry> subcommands, which are in `subcommands.lua`
 ---@field windows? string[] windows of option `keymaps`, whose actions are in `keys.lua`
----@field frame? table<string, acp.Target> frame operations
+---@field frame? table<string, acp.Target|function> frame operations
 ---@field signals? table<string, acp.Target|function> listeners (`acp.base.signals`)
 ---@field functions? table<string, acp.Target> functions of `require('acp')`
 ---@field commands? table<string, acp.Target> commands of their own, beside `:Acp`

@@ -17,7 +17,10 @@ return {
   },
   windows = { 'permission' },
   frame = {
-    cards = { 'float', 'set' },
+    cards = function(n, cards, more)
+      local float = 'acp.features.permissions.float'
+      if #cards > 0 or package.loaded[float] then require(float).set(n, cards, more) end
+    end,
     cards_more = { 'float', 'set_more' },
   },
   signals = {

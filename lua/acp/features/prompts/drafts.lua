@@ -56,8 +56,10 @@ local function collect()
     found[cwd] = found[cwd] or { cwd = cwd, drafts = {}, queue = {}, earlier = {}, remarks = {} }
     return found[cwd]
   end
-  for _, draft in ipairs(require('acp.features.prompts.composer').contents()) do
-    table.insert(of(place(draft.n)).drafts, draft)
+  if package.loaded['acp.features.prompts.attachments'] then -- by composers, and by files for one
+    for _, draft in ipairs(require('acp.features.prompts.composer').contents()) do
+      table.insert(of(place(draft.n)).drafts, draft)
+    end
   end
   for _, prompt in ipairs(require('acp.features.prompts.delivery').waiting()) do
     table.insert(of(place(prompt.n)).queue, prompt)

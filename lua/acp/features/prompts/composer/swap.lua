@@ -53,8 +53,10 @@ end
 --- Move composers after chat `n` was opened: its own below it, and those of other chats that the
 --- new window has separated from their composers.
 function M.on_opened(n)
+  local composer = package.loaded['acp.features.prompts.composer']
+  if not composer then return end -- there are no composers yet
   local buffers, window = require('acp.ui.chats'), require('acp.ui.window')
-  local composer, floats = require('acp.features.prompts.composer'), require('acp.ui.win').is_float
+  local floats = require('acp.ui.win').is_float
   composer.join(n)
   for other in pairs(buffers.chats) do
     local upper, lower = window.showing(buffers.bufnr(other)), window.showing(composer.bufnr(other))
