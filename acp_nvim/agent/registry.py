@@ -22,6 +22,8 @@ from acp_nvim.agent.settings import AgentSettings, Settings
 Which = Callable[[str], str | None]
 """Finds a program on PATH (`shutil.which`)."""
 
+MATRIX = "protocol-matrix.json"
+"""Name of the registry's protocol matrix, beside `agents_file`."""
 RUNNERS = {
     "npx": "install Node.js, which brings npx",
     "uvx": "install uv, which brings uvx",
@@ -58,14 +60,34 @@ class Distribution(msgspec.Struct, frozen=True):
     binary: dict[str, Binary] | None = None
 
 
+class Preview(msgspec.Struct, frozen=True):
+    """Unstable release of an agent."""
+
+    version: str = ""
+    distribution: Distribution = field(default_factory=Distribution)
+
+
 class Entry(msgspec.Struct, frozen=True):
     """Agent of the registry."""
 
     id: str
     name: str = ""
+    version: str = ""
     website: str | None = None
     repository: str | None = None
     distribution: Distribution = field(default_factory=Distribution)
+    preview: Preview | None = None
+
+
+class _Probe(msgspec.Struct, frozen=True, rename="camel"):
+    """Row of the registry's protocol matrix."""
+
+    id: str
+    protocol_version: int | None = None
+
+
+class _Matrix(msgspec.Struct, frozen=True):
+    agents: list[_Probe]
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -93,10 +115,29 @@ def read(path: str | Path) -> dict[str, Entry]:
     return entries
 
 
-def settings(path: str | Path, name: str, which: Which = shutil.which) -> AgentSettings | None:
-    """Return the settings of the agent with that id, or None. Raise `RegistryError`."""
+def settings(
+    path: str | Path, name: str, which: Which = shutil.which, channel: str | None = None
+) -> AgentSettings | None:
+    """Return the settings of the agent with that id, or None. Raise `RegistryError`.
+
+    In the channel `preview` they are those of its unstable release, if there is one.
+    """
     entry = read(path).get(name)
-    return None if entry is None else of_entry(entry, which)
+    if entry is None:
+        return None
+    if channel == "preview" and entry.preview is not None:
+        entry = msgspec.structs.replace(entry, distribution=entry.preview.distribution)
+    found = of_entry(entry, which)
+    return msgspec.structs.replace(found, protocol=_protocol(Path(path).with_name(MATRIX), name))
+
+
+def _protocol(matrix: Path, name: str) -> int | None:
+    """Return the version of the protocol in which an agent answered the registry, or None."""
+    try:
+        probes = msgspec.json.decode(matrix.read_bytes(), type=_Matrix).agents
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return next((it.protocol_version for it in probes if it.id == name), None)
 
 
 def of_entry(
@@ -169,7 +210,7 @@ def lookup(options: Settings, name: str, which: Which = shutil.which) -> AgentSe
     given = options.agents.get(name)
     if options.agents_file is None or (given is not None and (given.command or given.url)):
         return given
-    base = settings(options.agents_file, name, which)
+    base = settings(options.agents_file, name, which, given.channel if given else None)
     return given if base is None else merge_settings(base, given)
 
 

@@ -46,6 +46,7 @@ class AgentSettings(msgspec.Struct, frozen=True):
     tools: bool | list[str] | None = None
     system_prompt: str | SystemPromptSettings | None = None
     protocol: int | str | None = None
+    channel: Literal["stable", "preview"] | None = None
     meta: dict[str, Any] = field(default_factory=dict)
     title: str | None = None
     install: str | None = None

@@ -186,6 +186,7 @@
 ---@field system_prompt? string|{ text: string, mode?: 'append'|'override' }
 ---@field meta? table<string, any> `_meta` of its sessions
 ---@field protocol? 1|2
+---@field channel? 'stable'|'preview' release of an agent of `agents_file`
 ---@field title? string display name until the agent sends its own
 ---@field install? string installation command or address, shown if the program is missing
 ---@field store? string[] globs of the agent's internal files

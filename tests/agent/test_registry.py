@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from acp_nvim.agent import registry
@@ -34,6 +35,7 @@ AGENTS: list[dict[str, Any]] = [
         "id": "binary-agent",
         "name": "Binary Agent",
         "website": "https://example.com",
+        "version": "7.0.0",
         "distribution": {
             "binary": {
                 name: {
@@ -89,6 +91,39 @@ def test_an_installed_program_is_preferred_to_a_download(path: Path) -> None:
     assert registry.of_entry(entry, which("npx", "both"), "linux-x86_64").command == ["both"]
     fetched = registry.of_entry(entry, which("npx"), "linux-x86_64")
     assert fetched.command == ["npx", "--yes", "--package", "both", "both-acp"]
+
+
+def test_a_preview_is_taken_in_its_channel_only(path: Path) -> None:
+    for channel, command in (
+        (None, ["npx", "--yes", "--package", "both", "both-acp"]),
+        ("preview", ["npx", "--yes", "both@next"]),
+    ):
+        agents = {"both": msgspec.convert({"channel": channel}, AgentSettings)}
+        found = lookup(Settings(agents=agents, agents_file=str(path)), "both", which("npx"))
+        assert found is not None
+        assert found.command == command
+    node = registry.settings(path, "node-agent", which("npx"), "preview")  # has no preview
+    assert node is not None
+    assert "@a/node@1.2.3" in node.command
+
+
+def test_the_protocol_matrix_gives_the_version_unless_the_user_does(path: Path) -> None:
+    rows = [{"id": "node-agent", "protocolVersion": 2}, {"id": "both", "protocolVersion": None}]
+    matrix = path.with_name(registry.MATRIX)
+    matrix.write_text(json.dumps({"date": "2026-11-01", "agents": rows}))
+    for own, protocol in ((None, 2), (1, 1)):
+        agents = {"node-agent": AgentSettings(protocol=own)}
+        found = lookup(Settings(agents=agents, agents_file=str(path)), "node-agent")
+        assert found is not None
+        assert found.protocol == protocol
+    for name in ("both", "python-agent"):
+        found = registry.settings(path, name)
+        assert found is not None
+        assert found.protocol is None
+    matrix.write_text("{")
+    found = registry.settings(path, "node-agent")
+    assert found is not None
+    assert found.protocol is None
 
 
 @pytest.mark.parametrize(
@@ -180,6 +215,10 @@ def test_an_agent_of_the_file_can_be_used(editor: Editor, path: Path) -> None:
     assert {"binary-agent", "node-agent", "claude"} <= set(names)
     assert editor.turn("x")["stop_reason"] == "end_turn"
     assert editor.session()["agent"] == "binary-agent"
+    version = editor.state()["agents"]["binary-agent"]["info"]["version"]
+    editor.cmd("checkhealth acp")
+    report = editor.wait("table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
+    assert f"binary-agent: {version} runs, agents_file has 7.0.0" in report
 
 
 def test_a_missing_binary_has_an_installation_hint(editor: Editor, path: Path) -> None:

@@ -7,6 +7,7 @@ glibc. The tests themselves keep `/proc`, to find processes that outlive a test.
 from __future__ import annotations
 
 import os
+from asyncio import unix_events
 from pathlib import Path
 
 IS_PORTABLE = bool(os.environ.get("ACP_TEST_PORTABLE"))
@@ -15,8 +16,8 @@ NOWHERE = "/nonexistent/proc"
 
 def take_away() -> None:
     """Take away the functions of Linux from the product in this process."""
-    if hasattr(os, "pidfd_open"):
-        del os.pidfd_open
+    if hasattr(unix_events, "can_use_pidfd"):
+        unix_events.can_use_pidfd = lambda: False
     from acp_nvim.agent.child import guard, tree
     from acp_nvim.files.changes import folder_watch
     from acp_nvim.nvim import memory

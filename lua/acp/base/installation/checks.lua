@@ -269,6 +269,7 @@ local function agents()
     health.error('agents_file: ' .. problem)
   elseif config.agents_file then
     health.ok(('agents_file: %d agents'):format(#entries))
+    vim.iter(require('acp.base.installation.updates').lines()):each(health.info)
   end
   for name, agent in pairs(require('acp.base.state').get().agents) do
     if agent.error and not missing[name] then

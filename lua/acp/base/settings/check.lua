@@ -152,6 +152,7 @@ local agent_fields = {
   ),
   meta = map_of(anything),
   protocol = one_of(1, 2),
+  channel = one_of('stable', 'preview'),
   title = text,
   install = text,
   store = texts,
