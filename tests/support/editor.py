@@ -415,7 +415,12 @@ def has_parser(editor: Editor, language: str) -> bool:
     return bool(editor.lua("return require('acp.base.compat').has_parser(...)", language))
 
 
+def serves_during_substitution(editor: Editor) -> bool:
+    """Return whether Neovim serves requests while `:s///c` waits for a key."""
+    return bool(editor.lua("return vim.fn.has('nvim-0.11') == 1"))
+
+
 def skip_if_substitution_blocks(editor: Editor) -> None:
     """Skip a test on a Neovim that serves no requests while `:s///c` waits for a key."""
-    if not editor.lua("return vim.fn.has('nvim-0.11') == 1"):
+    if not serves_during_substitution(editor):
         pytest.skip("Neovim 0.10 answers nobody while a substitution asks")

@@ -34,9 +34,9 @@ class StepwiseAgent:
         return f"{self.editor.home}/{self._name}{self._turns}"
 
     @classmethod
-    def at_work(cls, editor: Editor) -> StepwiseAgent:
+    def at_work(cls, editor: Editor, name: str = "turn") -> StepwiseAgent:
         """Begin a turn and wait until the agent has its prompt."""
-        orders = cls(editor)
+        orders = cls(editor, name)
         earlier = len(orders.traffic.received("session/prompt"))
         orders.begin()
         orders.traffic.wait("session/prompt", earlier + 1)

@@ -47,7 +47,7 @@ def test_exit_with_a_name_writes_that_file(composer: Editor) -> None:
     assert composer.lua(f"return {COMPOSERS}") == 0
     assert (composer.work / "kept.md").read_text() == "say hi\n"
     assert composer.lines("acp://composer/1") == ["say hi"]
-    assert not composer.traffic[-1].pids()
+    assert not composer.traffic[-1].prompts()
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_other_keys_do_not_send(composer: Editor, keys: str) -> None:
     composer.cmd("AcpPrompt")
     assert composer.lines("acp://composer/1") == ["say hi"]
     assert composer.lua("return vim.bo[vim.fn.bufnr('acp://composer/1')].modified") is False
-    assert not composer.traffic[-1].pids()
+    assert not composer.traffic[-1].prompts()
 
 
 def test_an_empty_composer_is_closed(composer: Editor) -> None:

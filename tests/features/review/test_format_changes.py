@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import case
 from tests.support.editor import Editor
 from tests.support.git import git, repository
 from tests.support.pending_edits import edits_by_name, reject_all, wait_edits
@@ -63,39 +64,92 @@ class ChangedFile:
         until(lambda: self.path.read_bytes() == wanted)
 
 
+class ChangedFiles:
+    """A file for each format change, which an agent has changed in a turn."""
+
+    def __init__(self, editor: Editor, opened: bool) -> None:
+        self.editor = editor
+        self.names = {f"{number}.txt": note for number, note in enumerate(CHANGES)}
+        self.before = {name: CHANGES[note][0] for name, note in self.names.items()}
+        self.after = {name: CHANGES[note][1] for name, note in self.names.items()}
+        for name, data in self.before.items():
+            editor.write(name, data)
+            (editor.home / name).write_bytes(self.after[name])
+        repository(editor.work)
+        editor.agent("script")
+        editor.turn("say hello")
+        for name in self.names if opened else ():
+            editor.open(name)
+        self.agent = StepwiseAgent(editor)
+        self.agent.begin()
+        self.put()
+
+    def put(self) -> None:
+        """Let the agent change the files."""
+        words = (f"cat {self.editor.home}/{name} > {name}" for name in self.names)
+        self.agent.ask("runs", "; ".join(words))
+        self.wait_notes()
+
+    def end_turn(self) -> None:
+        self.agent.end()
+        path = str(self.editor.work / "0.txt")
+        self.editor.wait("not require('acp.buffers.watch').at_work(...)", path)
+
+    def wait_notes(self) -> None:
+        """Wait until each change is pending."""
+
+        def notes() -> dict[str, str]:
+            found = edits_by_name(self.editor)
+            return {name: str(edit.get("note")) for name, edit in found.items()}
+
+        until(lambda: notes() == self.names, what=repr(self.names))
+
+    def decide(self, command: str, wanted: dict[str, bytes]) -> None:
+        """Decide, and wait until nothing is pending and the files have these bytes."""
+        self.editor.cmd(f"Acp {command}")
+        wait_edits(self.editor)
+        self.wait_bytes(wanted)
+
+    def wait_bytes(self, wanted: dict[str, bytes]) -> None:
+        work = self.editor.work
+        until(lambda: {name: (work / name).read_bytes() for name in wanted} == wanted)
+
+
 @pytest.mark.parametrize("opened", [True, False])
 @pytest.mark.parametrize("ended", [True, False])
-@pytest.mark.parametrize("note", list(CHANGES))
-def test_a_format_change_is_rejected_unrejected_and_accepted(
-    editor: Editor, note: str, ended: bool, opened: bool
+def test_format_changes_are_rejected_unrejected_and_accepted(
+    editor: Editor, ended: bool, opened: bool
 ) -> None:
-    before, after = CHANGES[note]
-    changed = ChangedFile(editor, before, after, opened)
-    assert changed.pending()["note"] == note
+    changed = ChangedFiles(editor, opened)
     if ended:
         changed.end_turn()
-    changed.decide("reject all", before)
+    changed.decide("reject all", changed.before)
     editor.cmd("Acp unreject")
-    assert changed.pending()["note"] == note
-    until(lambda: changed.path.read_bytes() == after)
-    changed.decide("accept all", after)
+    changed.wait_notes()
+    changed.wait_bytes(changed.after)
+    changed.decide("accept all", changed.after)
     if not ended:
         changed.end_turn()
     assert edits_by_name(editor) == {}
-    assert changed.path.read_bytes() == after
+    changed.wait_bytes(changed.after)
 
 
-@pytest.mark.parametrize("note", list(CHANGES))
-def test_a_format_change_is_shown_like_hunks(editor: Editor, note: str) -> None:
-    changed = ChangedFile(editor, *CHANGES[note], opened=True)
+def test_format_changes_are_shown_like_hunks(editor: Editor) -> None:
+    changed = ChangedFiles(editor, opened=True)
     changed.end_turn()
-    editor.wait_screen(note)
     editor.cmd("Acp edits")
-    editor.wait("#vim.fn.getqflist() > 0")
-    assert editor.lua("return vim.fn.getqflist()[1].text") == note
+    editor.wait("#vim.fn.getqflist() >= ...", len(CHANGES))
+    texts = editor.lua("return vim.tbl_map(function(it) return it.text end, vim.fn.getqflist())")
+    assert [text for text in texts if text in CHANGES] == list(CHANGES)
     editor.cmd("cclose")
-    editor.cmd("Acp review")
-    editor.wait_screen(f"a.txt · +{changed.pending()['added']} -{changed.pending()['removed']}, ")
+    for name, note in changed.names.items():
+        with case(note):
+            editor.open(name)
+            editor.wait_screen(note)
+            editor.cmd(f"Acp review {name}")
+            edit = edits_by_name(editor)[name]
+            editor.wait_screen(f" · +{edit['added']} -{edit['removed']}, {note}")
+            editor.cmd("tabclose")
 
 
 def test_the_buffer_has_the_format_of_its_file(editor: Editor) -> None:
@@ -304,19 +358,13 @@ def test_a_buffer_that_shows_carriage_returns_keeps_them(editor: Editor) -> None
 
 
 @pytest.mark.parametrize("opened", [True, False])
-@pytest.mark.parametrize("note", list(CHANGES))
-def test_a_rejected_change_that_is_made_again_is_pending(
-    editor: Editor, note: str, opened: bool
-) -> None:
+def test_rejected_changes_that_are_made_again_are_pending(editor: Editor, opened: bool) -> None:
     """The bytes are exactly those from before the reject."""
-    before, after = CHANGES[note]
-    changed = ChangedFile(editor, before, after, opened)
-    changed.pending()
-    changed.decide("reject all", before)
-    changed.put(after)
-    assert changed.pending()["note"] == note
+    changed = ChangedFiles(editor, opened)
+    changed.decide("reject all", changed.before)
+    changed.put()
     changed.end_turn()
-    changed.decide("reject all", before)
+    changed.decide("reject all", changed.before)
 
 
 @pytest.mark.parametrize("note", ["line ends: unix → dos", "BOM added"])

@@ -6,13 +6,16 @@ Nothing is lost, and the edits of each are a separate undo step.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from acp_nvim.protocol.errors import RequestError
 from tests.support.agent_files_nvim import AgentFilesInNvim
-from tests.support.editor import Editor, skip_if_substitution_blocks
+from tests.support.cases import case
+from tests.support.editor import Editor, serves_during_substitution
 from tests.support.lua import lua_chunk
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
@@ -38,6 +41,22 @@ def project(editor: Editor) -> Editor:
     return editor
 
 
+@contextmanager
+def text_of_case(project: Editor, *values: object) -> Iterator[None]:
+    """Run a case on the text of the file, which the user restores at its end.
+
+    The agent reads it then, because its writes are merged with the text that it read last.
+    """
+    with case(*values):
+        yield
+        project.keys("<Esc>")
+        project.cmd("Acp accept all")
+        project.wait("#require('acp').state().sessions[1].edits == 0")
+        project.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, ...)", LINES.splitlines())
+        project.cmd("silent write")
+        project.turn(f"read {project.work}/a.txt")
+
+
 def change(route: str, path: Path) -> str:
     """Let the agent insert two lines above line 2."""
     if route == "fs":
@@ -54,92 +73,112 @@ def lines(editor: Editor) -> list[str]:
     return editor.lines(str(editor.work / "a.txt"))
 
 
+def wait_lines(editor: Editor, wanted: list[str]) -> None:
+    until(lambda: lines(editor) == wanted, what=repr(wanted))
+
+
 def turn(editor: Editor, route: str) -> None:
     editor.turn(change(route, editor.work / "a.txt"))
 
 
+Case = tuple[str, str, list[str]]
+"""Keys before the agent's edit, keys after it, and the resulting lines."""
+
+NOT_DISTURBED: list[Case] = [
+    ("ggV", "d", expected()[1:]),
+    ("5Gji", "x<Esc>", expected(changed={6: "xline 6"})),
+    ("5G0R", "LI<Esc>", expected(changed={5: "LIne 5"})),
+    ('5G"a', "dd", expected(deleted=(5,))),
+    ("5G:s/line/LINE", "<CR>", expected(changed={5: "LINE 5"})),
+]
+OPERATORS: list[Case] = [
+    ("5Gd", "d", expected(deleted=(5,))),
+    ("5Gc", "cx<Esc>", expected(changed={5: "x"})),
+    ("5G>", "j", expected(changed={5: "\tline 5", 6: "\tline 6"})),
+    ("5Gi<C-o>d", "d<Esc>", expected(deleted=(5,))),
+    ("5G0<C-v>jI", "x<Esc>", expected(changed={5: "xline 5", 6: "xline 6"})),
+    ("5G<C-v>j$A", "x<Esc>", expected(changed={5: "line 5x", 6: "line 6x"})),
+    ("5G0<C-v>jlc", "x<Esc>", expected(changed={5: "xne 5", 6: "xne 6"})),
+    ("5G0c<C-v>j", "x<Esc>", expected(changed={5: "xine 5", 6: "xine 6"})),
+    ("5Gvj", "d", expected(deleted=(5,), changed={6: "ine 6"})),
+    ("5GVj", "d", expected(deleted=(5, 6))),
+    ("5G<C-v>j", "d", expected(changed={5: "ine 5", 6: "ine 6"})),
+    ("5G<C-v>j$", "Ax<Esc>", expected(changed={5: "line 5x", 6: "line 6x"})),
+    ("5G0gh<C-o>e", "word", expected(changed={5: "word 5"})),
+    ("6GVk", "d", expected(deleted=(5, 6))),
+    ("ggVj", "y", expected()),
+    ("5G0<C-v>jIx<C-r>=1<CR>", "<Esc>", expected(changed={5: "x1line 5", 6: "x1line 6"})),
+    ("5G0<C-v>jIli<C-n><C-e>", "x<Esc>", expected(changed={5: "lixline 5", 6: "lixline 6"})),
+]
+COMMAND_LINES: list[Case] = [
+    (":5,6s/line/LINE/c<CR>", "yy", expected(changed={5: "LINE 5", 6: "LINE 6"})),
+    (":10,11d", "<CR>", expected(deleted=(10, 11))),
+    (":10", ",11d<CR>", expected(deleted=(10, 11))),
+    ("5G:.,+1d", "<CR>", expected(deleted=(5, 6))),
+    (":/line 5/,6d", "<CR>", expected(deleted=(5, 6))),
+    (":silent! 10d", "<CR>", expected(deleted=(10,))),
+    (":echo 1 | 10d", "<CR>", expected(deleted=(10,))),
+    ("5G:normal 10G", "dd<CR>", expected(deleted=(10,))),
+    ("5G:m", "6<CR>", expected(changed={5: "line 6", 6: "line 5"})),
+    ("5G:d|t5", "<CR>", expected(deleted=(5,), changed={6: "line 6\nline 6"})),
+    (":g/line 5/t 5", "<CR>", expected(changed={5: "line 5\nline 5"})),
+    (":call deletebufline('%', 10)", "<CR>", expected(deleted=(10,))),
+    ("q:i10,11d", "<CR>", expected(deleted=(10, 11))),
+    (":10,11<C-f>", "ad<CR>", expected(deleted=(10, 11))),
+    (":10,11<C-r>='d'", "<CR><CR>", expected(deleted=(10, 11))),
+]
+SEARCHES_AND_INSERTS: list[Case] = [
+    ("5GV/line 7", "<CR>d", expected(deleted=(5, 6, 7))),
+    ("5Gd/line 7", "<CR>", expected(deleted=(5, 6))),
+    ("5Gi<C-r>=1+1", "<CR><Esc>", expected(changed={5: "2line 5"})),
+    ("5G/line 8", "<Esc>x", expected(changed={5: "ine 5"})),
+    ("5G?line 3", "<CR>x", expected(changed={3: "ine 3"})),
+    (f"5Go<C-r>={COMPLETES}<CR>", "<C-n><Esc>", expected(changed={5: "line 5\nfood"})),
+    (f"5Go<C-r>={COMPLETES}<CR>", "<Esc>", expected(changed={5: "line 5\nfoo"})),
+    ("5Goli<C-x><C-n>", "<C-e>x<Esc>", expected(changed={5: "line 5\nlix"})),
+    ("5G0Rli<C-x><C-n>", "<C-e>x<Esc>", expected(changed={5: "lixe 5"})),
+]
+
+
 @pytest.mark.parametrize("route", WAYS)
-@pytest.mark.parametrize(
-    ("begin", "rest", "then"),
-    [
-        ("ggV", "d", expected()[1:]),
-        ("5Gji", "x<Esc>", expected(changed={6: "xline 6"})),
-        ("5G0R", "LI<Esc>", expected(changed={5: "LIne 5"})),
-        ('5G"a', "dd", expected(deleted=(5,))),
-        ("5G:s/line/LINE", "<CR>", expected(changed={5: "LINE 5"})),
-    ],
-)
-def test_a_command_in_progress_is_not_disturbed(
-    project: Editor, route: str, begin: str, rest: str, then: list[str]
-) -> None:
-    project.keys(begin)
-    turn(project, route)
-    until(lambda: lines(project) == expected())
-    project.keys(rest + "<Esc>")
-    project.wait("vim.fn.mode(1) == 'n'")
-    until(lambda: lines(project) == then, what=repr(then))
+def test_a_command_in_progress_is_not_disturbed(project: Editor, route: str) -> None:
+    for begin, rest, then in NOT_DISTURBED:
+        with text_of_case(project, begin, rest):
+            project.keys(begin)
+            turn(project, route)
+            until(lambda: lines(project) == expected())
+            project.keys(rest + "<Esc>")
+            project.wait("vim.fn.mode(1) == 'n'")
+            wait_lines(project, then)
 
 
 @pytest.mark.parametrize("route", WAYS)
 @pytest.mark.parametrize(
-    ("begin", "rest", "then"),
-    [
-        ("5Gd", "d", expected(deleted=(5,))),
-        ("5Gc", "cx<Esc>", expected(changed={5: "x"})),
-        ("5G>", "j", expected(changed={5: "\tline 5", 6: "\tline 6"})),
-        ("5Gi<C-o>d", "d<Esc>", expected(deleted=(5,))),
-        (":5,6s/line/LINE/c<CR>", "yy", expected(changed={5: "LINE 5", 6: "LINE 6"})),
-        ("5G0<C-v>jI", "x<Esc>", expected(changed={5: "xline 5", 6: "xline 6"})),
-        ("5G<C-v>j$A", "x<Esc>", expected(changed={5: "line 5x", 6: "line 6x"})),
-        ("5G0<C-v>jlc", "x<Esc>", expected(changed={5: "xne 5", 6: "xne 6"})),
-        ("5G0c<C-v>j", "x<Esc>", expected(changed={5: "xine 5", 6: "xine 6"})),
-        ("5Gvj", "d", expected(deleted=(5,), changed={6: "ine 6"})),
-        ("5GVj", "d", expected(deleted=(5, 6))),
-        ("5G<C-v>j", "d", expected(changed={5: "ine 5", 6: "ine 6"})),
-        ("5G<C-v>j$", "Ax<Esc>", expected(changed={5: "line 5x", 6: "line 6x"})),
-        ("5G0gh<C-o>e", "word", expected(changed={5: "word 5"})),
-        ("6GVk", "d", expected(deleted=(5, 6))),
-        ("ggVj", "y", expected()),
-        ("5GV/line 7", "<CR>d", expected(deleted=(5, 6, 7))),
-        ("5G0<C-v>jIx<C-r>=1<CR>", "<Esc>", expected(changed={5: "x1line 5", 6: "x1line 6"})),
-        ("5G0<C-v>jIli<C-n><C-e>", "x<Esc>", expected(changed={5: "lixline 5", 6: "lixline 6"})),
-        ("5Gd/line 7", "<CR>", expected(deleted=(5, 6))),
-        (":10,11d", "<CR>", expected(deleted=(10, 11))),
-        (":10", ",11d<CR>", expected(deleted=(10, 11))),
-        ("5G:.,+1d", "<CR>", expected(deleted=(5, 6))),
-        (":/line 5/,6d", "<CR>", expected(deleted=(5, 6))),
-        (":silent! 10d", "<CR>", expected(deleted=(10,))),
-        (":echo 1 | 10d", "<CR>", expected(deleted=(10,))),
-        ("5G:normal 10G", "dd<CR>", expected(deleted=(10,))),
-        ("5G:m", "6<CR>", expected(changed={5: "line 6", 6: "line 5"})),
-        ("5G:d|t5", "<CR>", expected(deleted=(5,), changed={6: "line 6\nline 6"})),
-        (":g/line 5/t 5", "<CR>", expected(changed={5: "line 5\nline 5"})),
-        (":call deletebufline('%', 10)", "<CR>", expected(deleted=(10,))),
-        ("q:i10,11d", "<CR>", expected(deleted=(10, 11))),
-        (":10,11<C-f>", "ad<CR>", expected(deleted=(10, 11))),
-        (":10,11<C-r>='d'", "<CR><CR>", expected(deleted=(10, 11))),
-        ("5Gi<C-r>=1+1", "<CR><Esc>", expected(changed={5: "2line 5"})),
-        ("5G/line 8", "<Esc>x", expected(changed={5: "ine 5"})),
-        ("5G?line 3", "<CR>x", expected(changed={3: "ine 3"})),
-        (f"5Go<C-r>={COMPLETES}<CR>", "<C-n><Esc>", expected(changed={5: "line 5\nfood"})),
-        (f"5Go<C-r>={COMPLETES}<CR>", "<Esc>", expected(changed={5: "line 5\nfoo"})),
-        ("5Goli<C-x><C-n>", "<C-e>x<Esc>", expected(changed={5: "line 5\nlix"})),
-        ("5G0Rli<C-x><C-n>", "<C-e>x<Esc>", expected(changed={5: "lixe 5"})),
-    ],
+    "cases",
+    [OPERATORS, COMMAND_LINES, SEARCHES_AND_INSERTS],
+    ids=["operators", "command lines", "searches and inserts"],
 )
 def test_a_command_by_line_numbers_finishes_first(
-    project: Editor, route: str, begin: str, rest: str, then: list[str]
+    project: Editor, route: str, cases: list[Case]
 ) -> None:
-    if begin.endswith("c<CR>"):
-        skip_if_substitution_blocks(project)
-    project.keys(begin)
     project.lua(TRIED)
+    for begin, rest, then in cases:
+        if not begin.endswith("c<CR>") or serves_during_substitution(project):
+            with text_of_case(project, begin, rest):
+                finishes_first(project, route, begin, rest, then)
+
+
+def finishes_first(project: Editor, route: str, begin: str, rest: str, then: list[str]) -> None:
+    """Change the file while the keys of a command are typed."""
+    turns = len(project.events("AcpTurnEnd"))
+    project.keys(begin)
+    project.lua("_G.tried = nil")
     project.prompt(change(route, project.work / "a.txt"))
     project.wait("_G.tried")
     assert ADDED[0] not in lines(project)
     project.keys(rest)
     until(lambda: lines(project) == then, what=repr(then))
-    project.wait_event("AcpTurnEnd", 2)
+    project.wait_event("AcpTurnEnd", turns + 1)
     project.wait("#require('acp').state().sessions[1].edits == 1")
     project.cmd("Acp reject all")
     project.wait("#require('acp').state().sessions[1].edits == 0")
@@ -149,13 +188,21 @@ def test_a_command_by_line_numbers_finishes_first(
 
 
 @pytest.mark.parametrize("route", WAYS)
-@pytest.mark.parametrize(("keys", "waits"), [("5GVj", False), ("2GVj", True), ("GVgg", True)])
-def test_a_selection_keeps_its_lines(project: Editor, route: str, keys: str, waits: bool) -> None:
+def test_a_selection_keeps_its_lines(project: Editor, route: str) -> None:
     """A hunk that moves no line is applied at once."""
+    project.lua(TRIED)
+    for keys, waits in [("5GVj", False), ("2GVj", True), ("GVgg", True)]:
+        with text_of_case(project, keys):
+            keeps_its_lines(project, route, keys, waits)
+
+
+def keeps_its_lines(project: Editor, route: str, keys: str, waits: bool) -> None:
+    """Change line 2 while lines are selected."""
+    turns = len(project.events("AcpTurnEnd"))
     path = project.work / "a.txt"
     text = LINES.replace("line 2\n", "LINE 2\n")
     project.keys(keys)
-    project.lua(TRIED)
+    project.lua("_G.tried = nil")
     if route == "fs":
         project.prompt(f"write {path} {json.dumps(text)}")
     else:
@@ -167,6 +214,7 @@ def test_a_selection_keeps_its_lines(project: Editor, route: str, keys: str, wai
     until(lambda: lines(project) == text.splitlines())
     assert project.lua("return vim.fn.mode()") == ("n" if waits else "V")
     project.keys("<Esc>")
+    project.wait_event("AcpTurnEnd", turns + 1)
 
 
 def test_a_write_into_a_lasting_selection_is_refused(
@@ -189,32 +237,35 @@ def test_a_write_into_a_lasting_selection_is_refused(
 
 
 @pytest.mark.parametrize("route", WAYS)
-@pytest.mark.parametrize(
-    ("begin", "rest", "then"),
-    [
+def test_keys_of_an_incomplete_command_are_not_disturbed(project: Editor, route: str) -> None:
+    """Neovim serves no requests meanwhile."""
+    path = project.work / "a.txt"
+    cases: list[Case] = [
         ("5G2", "dd", expected(deleted=(5, 6))),
         ("5Gd2", "d", expected(deleted=(5, 6))),
         ("5Gr", "L", expected(changed={5: "Line 5"})),
-    ],
-)
-def test_keys_of_an_incomplete_command_are_not_disturbed(
-    project: Editor, route: str, begin: str, rest: str, then: list[str]
-) -> None:
-    """Neovim serves no requests meanwhile."""
-    agent = StepwiseAgent.at_work(project)
-    path = project.work / "a.txt"
+    ]
+    for begin, rest, then in cases:
+        with text_of_case(project, begin, rest):
+            agent = StepwiseAgent.at_work(project, begin)
+            project.keys(begin)
+            change_meanwhile(agent, route, path)
+            assert project.rpc.mode()["blocking"]
+            project.keys(rest)
+            wait_lines(project, then)
+            agent.end()
+
+
+def change_meanwhile(agent: StepwiseAgent, route: str, path: Path) -> None:
+    """Let the agent insert two lines in a turn that has begun."""
     changed = LINES.replace("line 2\n", TWO)
-    project.keys(begin)
     if route == "fs":
+        before = len(agent.traffic.sent("fs/write_text_file"))
         agent.order("write", str(path), changed)
-        until(lambda: agent.traffic.sent("fs/write_text_file"))
+        until(lambda: len(agent.traffic.sent("fs/write_text_file")) > before)
     else:
         agent.order("runs", f"sed -i '2i new 1\\nnew 2' {path}")
         until(lambda: path.read_text() == changed)
-    assert project.rpc.mode()["blocking"]
-    project.keys(rest)
-    until(lambda: lines(project) == then, what=repr(then))
-    agent.end()
 
 
 @pytest.mark.parametrize("route", WAYS)
