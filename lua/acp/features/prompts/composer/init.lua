@@ -536,7 +536,9 @@ function M.open(opts)
   end
   local emit = require('acp.base.signals').emit
   local back = require('acp.base.notify').afterwards(emit, 'composer_opens', n)
-  require('acp.features.prompts.composer.files').warm(places.cwd())
+  local cwd = places.cwd()
+  -- The start of git takes longer than everything else here: do it when the window is drawn.
+  vim.defer_fn(function() require('acp.features.prompts.composer.files').warm(cwd) end, 0)
   begin(n, it)
   local window = require('acp.ui.window')
   window.when_free(function()
