@@ -105,12 +105,23 @@ class DiskEntries:
         self._change(path, lambda stored: stored.accepted(stored.hunks_in(text)))
 
     def record_agent_write(
-        self, path: str, before: Text, after: Text, writers: frozenset[int]
+        self,
+        path: str,
+        before: Text,
+        after: Text,
+        writers: frozenset[int],
+        on_disk: tuple[Text, Text] | None,
     ) -> None:
-        """Add an agent's write to the file, which was merged into its unsaved buffer."""
-        for entries in (self._entries, self._with_unsaved):
-            if path in entries:
-                entries[path] = _with_write(entries[path], path, before, after, writers)
+        """Add an agent's write to the file, which changed its unsaved buffer too.
+
+        ``on_disk`` are the file's texts before and after, if they are not those of the buffer.
+        """
+        texts = on_disk or (before, after)
+        if path in self._entries:
+            self._entries[path] = _with_write(self._entries[path], path, *texts, writers)
+        if path in self._with_unsaved:
+            known = self._with_unsaved[path]
+            self._with_unsaved[path] = _with_write(known, path, before, after, writers)
 
     def record_unsaved_write(
         self, entry: Pending | None, path: str, before: Text, after: Text, writers: frozenset[int]
@@ -157,7 +168,7 @@ def _distance(some: Text | None, other: Text | None) -> int:
 def _with_write(
     entry: Pending | None, path: str, before: Text, after: Text, writers: frozenset[int]
 ) -> Pending:
-    """Return the entry with an agent's change of the buffer from ``before`` to ``after``."""
+    """Return the entry with an agent's change from ``before`` to ``after``."""
     entry = entry or Pending(path, before, before, before)
     live = before if entry.live is None else overlaid(before, entry.live, after)
     return msgspec.structs.replace(entry, live=live, written=live, writers=entry.writers | writers)

@@ -230,14 +230,24 @@ class Ledger:
         session: int = 0,
         *,
         saved: bool = True,
+        on_disk: tuple[Text, Text] | None = None,
     ) -> None:
         """Enter an agent's change of ``before`` (the live text, None: no file) to ``after``.
 
-        A write that is not ``saved`` is only in the buffer.
+        A write that is not ``saved`` is only in the buffer. A change on disk that was merged into
+        unsaved changes has the file's texts before and after ``on_disk``. It is pending if the user
+        discards the unsaved changes.
         """
         if before is None:
             self._split_move(path)
-        self._add_write(path, before, after, frozenset({session}), saved)
+        writers = frozenset({session})
+        if on_disk is not None:
+            self.split_from_disk(path)
+            if path not in self.disk_entries:
+                self.disk_entries.set(path, None)
+        self._add_write(path, before, after, writers, saved, on_disk)
+        if on_disk is not None:
+            self._undo_history.add(Pending(path, *on_disk, on_disk[1], writers=writers))
 
     def set_named(self, path: str, named: bool) -> None:
         """Record whether the agent has named the file that it changed."""
@@ -245,13 +255,6 @@ class Ledger:
         if entry is not None and entry.is_named != named:
             self._files[path] = msgspec.structs.replace(entry, is_named=named)
         self.disk_entries.set_named(path, named)
-
-    def record_disk_write(self, path: str, before: Text, after: Text, session: int = 0) -> None:
-        """Record an agent's write to disk while the buffer has unsaved edits.
-
-        If the user discards those, the agent's edit is pending.
-        """
-        self._undo_history.add(Pending(path, before, after, after, writers=frozenset({session})))
 
     def tracked_entry(self, path: str) -> Pending | None:
         """Return the entry of a file with pending hunks, or with hunks that an undo may restore."""
@@ -480,13 +483,19 @@ class Ledger:
     # Helpers
 
     def _add_write(
-        self, path: str, before: Text | None, after: Text, writers: frozenset[int], saved: bool
+        self,
+        path: str,
+        before: Text | None,
+        after: Text,
+        writers: frozenset[int],
+        saved: bool,
+        on_disk: tuple[Text, Text] | None = None,
     ) -> None:
         known = self._sync(path, before)
         entry = known or Pending(path, before, before, before)
         self._before_unpublished.setdefault(path, entry)
         if before is not None and saved:
-            self.disk_entries.record_agent_write(path, before, after, writers)
+            self.disk_entries.record_agent_write(path, before, after, writers, on_disk)
         elif before is not None:
             self.disk_entries.record_unsaved_write(known, path, before, after, writers)
         changed = msgspec.structs.replace(

@@ -49,3 +49,13 @@ def test_a_reject_that_was_undone_in_an_unsaved_buffer_is_not_in_the_file(
     edits.join_disk("/f", text(found))
     edits.record_user_edit("/f", text(found))
     assert len(hunks_of(edits, "/f")) == pending
+
+
+def test_changes_on_disk_beside_unsaved_text_are_those_of_the_file() -> None:
+    edits = Ledger()
+    edits.record_agent_write("/f", text("Ubcd"), text("UbcX"), on_disk=(text("abcd"), text("abcX")))
+    edits.reject("/f")
+    on_disk = text("abcX"), text("YabcX")
+    edits.record_agent_write("/f", text("Ubcd"), text("YUbcd"), on_disk=on_disk)
+    edits.join_disk("/f", text("YabcX"))
+    assert hunks_of(edits, "/f") == [Hunk(0, 0, ("Y",), 0), Hunk(3, 4, ("X",), 4)]

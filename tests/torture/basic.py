@@ -58,9 +58,8 @@ class History(Decisions):
             self.settle({path: live}, {path: new})
             self.resolve(path)
         else:
-            self.ledger.record_agent_write(path, live, merged.text, self.n)
-            if merged.text != new and old is not None:
-                self.ledger.record_disk_write(path, old, new, self.n)
+            on_disk = None if merged.text == new or old is None else (old, new)
+            self.ledger.record_agent_write(path, live, merged.text, self.n, on_disk=on_disk)
             self.settle({path: merged.text}, {path: new})
 
     def remember(self, path: str) -> None:
@@ -206,14 +205,16 @@ class History(Decisions):
         lines[theirs] = agent
         both = Text(tuple(lines), eol)
         merged = Text(both.lines, edited.eol)
-        self.ledger.record_user_edit(path, edited)
-        self.ledger.record_agent_write(path, edited, merged, self.n)
-        self.ledger.record_user_edit(path, both)  # a later save has ended the last line
-        only = list(disk.lines)
-        only[theirs] = agent
+        lines = list(disk.lines)
+        lines[theirs] = agent
+        only = Text(tuple(lines), disk.eol)
         if not save:
-            self.ledger.record_disk_write(path, disk, Text(tuple(only), disk.eol), self.n)
-        self.settle({path: both}, {path: both if save else Text(tuple(only), disk.eol)})
+            self.ledger.split_from_disk(path)
+        self.ledger.record_user_edit(path, edited)
+        on_disk = None if save else (disk, only)
+        self.ledger.record_agent_write(path, edited, merged, self.n, on_disk=on_disk)
+        self.ledger.record_user_edit(path, both)  # a later save has ended the last line
+        self.settle({path: both}, {path: both if save else only})
 
     def ends(self, path: str) -> bool:
         """Return whether a save ends the last line.

@@ -195,11 +195,12 @@ async def enter(files: Files, change: EnteredChange) -> str:
             files.ledger.disk_entries.drop(path)
     elif await to_thread.run_sync(signature_of, path) != change.signature:
         return "moved"
-    _record(files, change, base, text)
+    on_disk = None
+    if text != change.after and start is not None and change.after is not None:
+        on_disk = start, change.after
+    _record(files, change, base, text, on_disk)
     if text is not None:
         await _enter_format(files, change, text)
-    if text != change.after and start is not None and change.after is not None:
-        files.ledger.record_disk_write(path, start, change.after, change.session.n)
     _announce(files, change)
     return "done"
 
@@ -240,6 +241,7 @@ def _catch_up(files: Files, change: EnteredChange, live: BufferText) -> EnteredC
     if shown is None or shown in (change.before, change.after):
         return change
     _record(files, change, change.before, shown)
+    files.ledger.split_from_disk(change.path)
     files.ledger.record_user_edit(change.path, live.text)
     file.apply(Holds(shown, None))
     return msgspec.structs.replace(change, before=shown)
@@ -255,6 +257,8 @@ async def _enter_read(files: Files, change: EnteredChange, live: BufferText, aft
         return outcome
     files.tracked[path].apply(ConflictOver())
     _record(files, change, change.before, after)
+    if live.text != after:
+        files.ledger.split_from_disk(path)
     files.ledger.record_user_edit(path, live.text)
     await _enter_format(files, change, live.text)
     _announce(files, change)
@@ -268,7 +272,13 @@ def _announce(files: Files, change: EnteredChange) -> None:
         files.pending_view.announce(change.session, change.path, change.kind, "disk")
 
 
-def _record(files: Files, change: EnteredChange, base: Text | None, text: Text | None) -> None:
+def _record(
+    files: Files,
+    change: EnteredChange,
+    base: Text | None,
+    text: Text | None,
+    on_disk: tuple[Text, Text] | None = None,
+) -> None:
     ledger, n = files.ledger, change.session.n
     files.bases.record_change(change.path, text, ChangeKind.REPLACED)
     turn = files.turns.get(change.session)
@@ -279,7 +289,7 @@ def _record(files: Files, change: EnteredChange, base: Text | None, text: Text |
     if text is None and base is not None:
         ledger.record_agent_deletion(change.path, base, n)
     elif text is not None:
-        ledger.record_agent_write(change.path, base, text, n)
+        ledger.record_agent_write(change.path, base, text, n, on_disk=on_disk)
         _replace_link(files, change)
         files.authors.on_write(change.session, change.path, base, text, text)
 
