@@ -106,17 +106,20 @@ class DiskEntries:
 
     def record_agent_write(
         self,
+        entry: Pending | None,
         path: str,
         before: Text,
         after: Text,
         writers: frozenset[int],
         on_disk: tuple[Text, Text] | None,
     ) -> None:
-        """Add an agent's write to the file, which changed its unsaved buffer too.
+        """Add an agent's write to the file, whose buffer had this ``entry`` before.
 
-        ``on_disk`` are the file's texts before and after, if they are not those of the buffer.
+        ``on_disk`` are the file's texts before and after, if the buffer has unsaved changes.
         """
         texts = on_disk or (before, after)
+        if on_disk is not None:
+            self._entries.setdefault(path, None if entry and entry.is_conflict else entry)
         if path in self._entries:
             self._entries[path] = _with_write(self._entries[path], path, *texts, writers)
         if path in self._with_unsaved:

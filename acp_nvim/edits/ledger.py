@@ -234,17 +234,12 @@ class Ledger:
     ) -> None:
         """Enter an agent's change of ``before`` (the live text, None: no file) to ``after``.
 
-        A write that is not ``saved`` is only in the buffer. A change on disk that was merged into
-        unsaved changes has the file's texts before and after ``on_disk``. It is pending if the user
-        discards the unsaved changes.
+        A write that is not ``saved`` is only in the buffer. ``on_disk`` are the file's texts before
+        and after a change on disk that was merged into unsaved changes.
         """
         if before is None:
             self._split_move(path)
         writers = frozenset({session})
-        if on_disk is not None:
-            self.split_from_disk(path)
-            if path not in self.disk_entries:
-                self.disk_entries.set(path, None)
         self._add_write(path, before, after, writers, saved, on_disk)
         if on_disk is not None:
             self._undo_history.add(Pending(path, *on_disk, on_disk[1], writers=writers))
@@ -495,7 +490,7 @@ class Ledger:
         entry = known or Pending(path, before, before, before)
         self._before_unpublished.setdefault(path, entry)
         if before is not None and saved:
-            self.disk_entries.record_agent_write(path, before, after, writers, on_disk)
+            self.disk_entries.record_agent_write(known, path, before, after, writers, on_disk)
         elif before is not None:
             self.disk_entries.record_unsaved_write(known, path, before, after, writers)
         changed = msgspec.structs.replace(

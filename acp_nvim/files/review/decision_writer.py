@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anyio import to_thread
+from msgspec.structs import replace
 
 from acp_nvim import wording
 from acp_nvim.edits.agent_bases import ChangeKind
@@ -16,7 +17,7 @@ from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import Removed
 from acp_nvim.files.bytes import disk, nofollow, obstacles
 from acp_nvim.files.bytes.disk import read_signed
-from acp_nvim.files.bytes.file_format import BinaryError, text_of
+from acp_nvim.files.bytes.file_format import BinaryError, Format, text_of
 from acp_nvim.files.bytes.obstacles import Blocked, in_order
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
@@ -72,14 +73,23 @@ class DecisionWriter:
             if live is None or entry.path not in ledger.disk_entries:
                 continue
             place = Place(entry.path, entry.path)
+            file_format = self._format_on_disk(entry.path, live.format)
             try:
-                text = await to_thread.run_sync(disk.saved_text, place, limit, live.format)
+                text = await to_thread.run_sync(disk.saved_text, place, limit, file_format)
             except Refusal:
                 continue  # the file is no longer text
             left, now = ledger.disk_entries.sync_with_disk(entry.path, text), ledger.get(entry.path)
             if left and (entry.is_conflict or _has_more(left, now)):
                 notes.append(wording.NOT_SAVED_YET.format(file=Path(entry.path).name))
         return notes
+
+    def _format_on_disk(self, path: str, buffer: Format) -> Format:
+        """Return the format of a file whose buffer will be saved in another one after a reject."""
+        known = self._ledger.disk_entries.get(path)
+        agents = self._files.tracked.state(path).agent_format
+        if known is None or not known.format_change or agents is None:
+            return buffer
+        return replace(buffer, dos=agents.dos, mac=agents.mac, bomb=agents.bomb)
 
     async def _try(
         self, step: Restoration, entry: Pending | None, kind: ChangeKind
@@ -219,7 +229,8 @@ def _has_more(left: Pending, now: Pending | None) -> bool:
 
     Changes are compared by the lines that they replace, since the user may have typed in them.
     """
-    return bool(_replaced_lines(left) - _replaced_lines(now))
+    is_format_left = left.format_change != "" and (now is None or not now.format_change)
+    return is_format_left or bool(_replaced_lines(left) - _replaced_lines(now))
 
 
 def _replaced_lines(entry: Pending | None) -> Counter[tuple[str, ...]]:

@@ -181,6 +181,7 @@ def test_lines_and_line_ends_change_at_once(editor: Editor, opened: bool) -> Non
 
 
 def test_unsaved_text_is_saved_in_the_new_format(editor: Editor) -> None:
+    """A format that was rejected in discarded text is pending again."""
     changed = ChangedFile(editor, UNIX, UNIX, opened=True)
     editor.cmd("call setline(3, 'mine')")
     changed.put(DOS)
@@ -188,6 +189,12 @@ def test_unsaved_text_is_saved_in_the_new_format(editor: Editor) -> None:
     changed.end_turn()
     editor.cmd("silent write")
     assert changed.path.read_bytes() == DOS.replace(b"three", b"mine")
+    editor.cmd("call setline(3, 'other')")
+    reject_all(editor)
+    editor.wait_message("a.txt: rejected in the buffer, not saved yet")
+    editor.wait("vim.bo.fileformat == 'unix'")
+    editor.cmd("silent edit!")
+    assert changed.pending()["note"] == "line ends: unix → dos"
     changed.decide("reject all", UNIX.replace(b"three", b"mine"))
 
 
