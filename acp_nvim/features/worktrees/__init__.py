@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 def install(app: Host) -> None:
     app.verbs.add("acp_nvim.features.worktrees.verbs", "new_worktree", "land")
+    app.verbs.add(
+        "acp_nvim.features.worktrees.race", "race", "race_compare", "race_take", "race_end"
+    )
     app.observers.on_session_added.append(partial(_on_session_added, app))
     app.conversation_observers.on_turn_starting.append(partial(_on_turn_starting, app))
     app.conversation_observers.on_agent_left.append(partial(_on_agent_left, app))

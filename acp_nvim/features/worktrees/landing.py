@@ -92,6 +92,7 @@ class Landing:
         allowed = await self._ask(session, planned)
         done: list[Change] = []
         landed: list[str] = []
+        failed: list[Step] = []
         for step in planned:
             why = step.blocked
             if not why and step.questions and allowed is None:
@@ -102,6 +103,7 @@ class Landing:
                 line = wording.NOT_LANDED_FILE.format(file=step.change.path, reason=why)
                 session.notice("warning", line)
                 host.echo("warn", line)
+                failed.append(step)
                 continue
             done.append(step.change)
             if host.workspace.files.ledger.get(step.path) is not None:
@@ -114,7 +116,9 @@ class Landing:
         self._worktrees.records.save(worktree)
         self._watch(worktree)
         self._report(worktree, session, landed)
-        return len(done) == len(planned)
+        if failed and not landed:
+            self._compare(worktree, failed)
+        return not failed
 
     def _report(self, worktree: Worktree, session: Session, landed: Sequence[str]) -> None:
         host = self._host
@@ -125,6 +129,16 @@ class Landing:
             host.run("review", {"path": landed[0]})
         elif self._pending(worktree):
             host.echo("info", wording.NOTHING_TO_LAND)
+
+    def _compare(self, worktree: Worktree, failed: Iterable[Step]) -> None:
+        """Show both versions of the texts that have not landed, in diff mode."""
+        files = [
+            {"path": step.path, "others": [other(worktree, step.change)]}
+            for step in failed
+            if step.text is not None and not step.is_guarded
+        ]
+        if files:
+            self._host.screen.push("worktrees_compare", files)
 
     async def _ask(self, session: Session, planned: Sequence[Step]) -> bool | None:
         """Return the answer about files that need one; None: the question was dismissed."""
@@ -235,24 +249,39 @@ class Landing:
         if not found.changes:
             await self._remove_if_done(worktree.id)
 
-    async def drop(self, worktree: Worktree) -> None:
-        """Remove a worktree with everything that has not landed, after a question."""
-        if worktree.id in self._busy or not await self._is_quiet(worktree):
-            return
-        host = self._host
-        self._busy.add(worktree.id)
-        try:
-            found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
-            paths = [str(Path(worktree.tree, change.path)) for change in found.changes]
-            files = names(paths, worktree.tree, NAMED) if paths else wording.PART_NOTHING_LEFT
-            question = wording.DROP_WORKTREE.format(branch=worktree.branch, files=files)
-            answers = (wording.OPTION_REMOVE, wording.OPTION_KEEP_WORKTREE)
-            if await host.choose(question, answers, "worktree") != 0:
-                host.echo("info", wording.WORKTREE_KEPT)
+    async def drop(self, worktrees: Sequence[Worktree]) -> None:
+        """Remove worktrees with everything that has not landed, after a question."""
+        host, ids = self._host, {worktree.id for worktree in worktrees}
+        for worktree in worktrees:
+            if worktree.id in self._busy or not await self._is_quiet(worktree):
                 return
-            self._unwatch(worktree)
-            await self._worktrees.remove(worktree)
+        self._busy |= ids
+        try:
+            if await self._may_drop(worktrees):
+                for worktree in worktrees:
+                    self._unwatch(worktree)
+                    await self._worktrees.remove(worktree)
+            else:
+                host.echo("info", wording.WORKTREE_KEPT)
         except StoreError as error:
-            host.echo("warn", self._stays(worktree, error))
+            host.echo("warn", wording.NOT_REMOVED.format(reason=error))
         finally:
-            self._busy.discard(worktree.id)
+            self._busy -= ids
+
+    async def _may_drop(self, worktrees: Sequence[Worktree]) -> bool:
+        paths: list[str] = []
+        for worktree in worktrees:
+            found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
+            paths += [str(Path(worktree.path, change.path)) for change in found.changes]
+        tops = [str(Path(worktree.path).parent) for worktree in worktrees]
+        files = names(paths, tops[0], NAMED) if paths else wording.PART_NOTHING_LEFT
+        branches = ", ".join(worktree.branch for worktree in worktrees)
+        question = wording.DROP_WORKTREE.format(branch=branches, files=files)
+        answers = (wording.OPTION_REMOVE, wording.OPTION_KEEP_WORKTREE)
+        return await self._host.choose(question, answers, "worktree") == 0
+
+
+def other(worktree: Worktree, change: Change) -> dict[str, str]:
+    """Return a file of a worktree for the operation `worktrees_compare`."""
+    label = " ".join(filter(None, (worktree.agent, worktree.branch)))
+    return {"label": label, "path": str(Path(worktree.path, change.path))}

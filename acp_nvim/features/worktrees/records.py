@@ -25,6 +25,8 @@ class Worktree(msgspec.Struct, frozen=True):
     base: str
     """Commit from which it was made."""
     agent: str = ""
+    race: int = 0
+    """Time at which its race began, in seconds since 1970; 0 if it is in none."""
     title: str = ""
     waiting: list[str] = []
     """Files of the user's tree that have landed and were pending then."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 import anyio
@@ -62,10 +62,16 @@ class Setup:
         self.over = anyio.Event()
         """Set when the command has ended, or does not run at all."""
 
-    async def run(self, command: str | Sequence[str]) -> None:
-        """Run the command in the session's directory, with its output in the chat."""
+    async def run(
+        self, command: str | Sequence[str], on_end: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Run the command in the session's directory, with its output in the chat.
+
+        Prompts wait until ``on_end`` is done, too.
+        """
         try:
             await self._run(command)
+            await on_end()
         finally:
             self.over.set()
 

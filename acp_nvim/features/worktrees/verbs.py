@@ -47,9 +47,9 @@ async def land(host: Host, args: Args) -> None:
         return
     landing = parts(host)[1]
     if args.get("drop"):
-        await landing.drop(worktree)
+        await landing.drop([worktree])
     else:
-        await landing.land(worktree, _session(host, worktree, n))
+        await landing.land(worktree, session_of(host, worktree, n))
 
 
 async def _worktree(host: Host, n: int | None, cwd: str) -> Worktree | None:
@@ -70,7 +70,7 @@ async def _worktree(host: Host, n: int | None, cwd: str) -> Worktree | None:
     return None if at is None else left[at]
 
 
-def _session(host: Host, worktree: Worktree, n: int | None) -> Session:
+def session_of(host: Host, worktree: Worktree, n: int | None = None) -> Session:
     """Return the session whose edits the landed files are. Add a closed one if there is none."""
     here = [
         it.session

@@ -108,10 +108,10 @@ class Worktrees:
         place.mkdir(parents=True, exist_ok=True)
         return Path(os.path.realpath(place))
 
-    def begin(self, session: Session, made: Made) -> None:
+    def begin(self, session: Session, made: Made, race: int = 0) -> None:
         """Describe a new worktree in the chat of its session, and ask about the setup."""
         worktree = made.worktree
-        self.records.save(msgspec.structs.replace(worktree, agent=session.agent))
+        self.records.save(msgspec.structs.replace(worktree, agent=session.agent, race=race))
         session.notice("info", wording.WORKTREE_MADE.format(path=home_path(worktree.path)))
         if made.left:
             left = names([str(Path(worktree.tree, it)) for it in made.left], worktree.tree, NAMED)
@@ -137,7 +137,7 @@ class Worktrees:
 
         def on_answer(allowed: bool | None) -> None:
             if allowed:
-                host.tasks.start_soon(setup.run, command)
+                host.tasks.start_soon(setup.run, command, partial(self._leave_out, worktree))
             else:
                 setup.over.set()
 
@@ -147,6 +147,15 @@ class Worktrees:
             self._consent.ask(session, subject, on_answer)
         else:
             on_answer(known)
+
+    async def _leave_out(self, worktree: Worktree) -> None:
+        """Leave the present changes, which are those of the setup, out of the result."""
+
+        def record() -> None:
+            found = worktree_git.result(worktree, self.env)
+            worktree_git.record_landed(worktree, found.base, found.changes, self.env)
+
+        await to_thread.run_sync(record)
 
     def on_left(self, session: Session) -> None:
         """End the setup of a closed session."""

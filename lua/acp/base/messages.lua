@@ -37,6 +37,10 @@ return {
   progress_waiting = 'The agent waits for you',
   progress_ended = 'The turn has ended',
 
+  -- Worktrees
+  race_needs = 'Name agents and a prompt: :Acp race claude codex -- {prompt}',
+  part_compared = 'dp takes · ]f next file · q closes',
+
   -- The queue
   queue_empty = 'The queue is empty',
   queue_emptied = 'The queue is empty now',

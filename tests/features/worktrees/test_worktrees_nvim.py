@@ -7,10 +7,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.support.editor import Editor
 from tests.support.fake_picker import pick
 from tests.support.git import git, repository
 from tests.support.killed_host import kill_both
+from tests.support.rpc import EditorError
 from tests.support.waiting import until
 
 Edit = Callable[..., Editor]
@@ -84,12 +87,14 @@ def test_the_setup_runs_after_consent_and_the_first_prompt_waits(editor: Editor)
     editor.cmd("Acp allow allow_always")
     editor.wait_event("AcpTurnEnd")
     assert (path / "set-up").read_text() == (editor.work / "a.txt").read_text()
+    assert editor.session(1)["worktree"]["branch"] == "acp/hello"
     chat = "\n".join(editor.chat())
     assert chat.index("The setup of the worktree failed: exit code 1") < chat.rindex("hello")
+    editor.cmd("Acp land")  # files of the setup are no result
+    gone(editor, path)
     editor.cmd("Acp new!")  # asked once for the repository
     second = worktree(editor, 2)
     until((second / "set-up").exists, what="the second setup")
-    assert editor.session(1)["worktree"]["branch"] == "acp/hello"
     editor.cmd(f"AcpPrompt @{editor.work}/b.txt look")
     editor.wait_event("AcpTurnEnd", 2)
     (_, prompt) = editor.traffic[0].received("session/prompt")
@@ -154,3 +159,42 @@ def test_what_has_not_landed_goes_only_after_a_question(picker: Editor) -> None:
     empty = worktree(editor, 2)
     pick(editor, "Acp sessions close", "session 2")
     gone(editor, empty)
+
+
+def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
+    editor = picker
+    start(editor)
+    for command in ("Acp race script nobody -- x", "Acp race script", "Acp race -- x"):
+        with pytest.raises(EditorError):
+            editor.cmd(command)
+    names = ("one", "two", "three")
+    for name in names:
+        editor.agent("echo", name=name)
+    editor.cmd("Acp race one two three -- change the file")
+    editor.wait_event("AcpTurnEnd", 3)
+    paths = [worktree(editor, n) for n in (1, 2, 3)]
+    for path, name in zip(paths, names, strict=True):
+        file = path / "a.txt"
+        file.write_text(file.read_text().replace(name, name.upper()))
+    third = paths[2] / "a.txt"
+    third.write_text(third.read_text().replace("one", "uno"))  # the line of another racer
+    editor.cmd("Acp race")
+    editor.wait("vim.fn.tabpagenr('$') == 2 and vim.fn.winnr('$') == 4")
+    assert editor.lua("return vim.wo.diff")
+    editor.keys("ggdp")
+    editor.cmd("wincmd l")
+    editor.keys("2Gdp")
+    taken = ["ONE", "TWO", "three", "four", "five"]
+    file = editor.work / "a.txt"
+    editor.wait("vim.deep_equal(vim.fn.readfile((...)), select(2, ...))", str(file), taken)
+    editor.cmd("wincmd l")
+    editor.keys("ggdp")
+    taken[0] = "uno"
+    editor.wait("vim.deep_equal(vim.fn.readfile((...)), select(2, ...))", str(file), taken)
+    assert editor.lines(str(file)) == taken
+    pick(editor, "Acp race!", "Remove it")
+    for path in paths:
+        gone(editor, path)
+    editor.cmd("Acp accept all")
+    editor.wait_message("Accepted 1 hunk in a.txt")
+    assert (editor.work / "a.txt").read_text().splitlines() == taken

@@ -12,8 +12,61 @@ local function numbers()
   return found
 end
 
+--- Return the agents and presets before `--`, and the prompt after it; nil if there is no prompt.
+---@param rest string
+---@return string[] names
+---@return string|nil prompt
+local function racers(rest)
+  local before, prompt = (rest .. ' '):match('^(.-)%s*%-%-%s+(.-)%s*$')
+  return vim.split(before or rest, '%s+', { trimempty = true }), prompt
+end
+
+--- Return the first name that is no agent and no preset, as an error.
+---@param names string[]
+---@return string|nil
+local function mistake(names)
+  local valid = require('acp.base.valid_names').agents_and_presets()
+  for _, name in ipairs(names) do
+    if not vim.tbl_contains(valid, name) then
+      return require('acp.base.text.nearest').message('agent or preset', name, valid)
+    end
+  end
+end
+
+---@param rest string
+---@param cwd string
+local function race(rest, cwd)
+  local names, prompt = racers(rest)
+  local wrong = mistake(names)
+  if wrong then return require('acp.base.notify').error(wrong) end
+  if not prompt or prompt == '' or #names == 0 then
+    return require('acp.base.notify').error(require('acp.base.messages').race_needs)
+  end
+  local args = require('acp.base.signals').emit('prompt_context', prompt)
+  subcommand.notify('race', vim.tbl_extend('force', args, { names = names, cwd = cwd }))
+end
+
 ---@type table<string, acp.Subcommand>
 return {
+  race = {
+    max = -1,
+    bang = true,
+    values = function(args)
+      if vim.tbl_contains(args, '--') then return {} end
+      return vim.list_extend({ '--' }, require('acp.base.valid_names').agents_and_presets())
+    end,
+    run = function(_, opts)
+      local cwd = require('acp.base.places').place()
+      if not cwd then return end
+      if opts.bang then
+        subcommand.notify('race_end', { cwd = cwd })
+      elseif not opts.rest:match('%S') then
+        subcommand.notify('race_compare', { cwd = cwd })
+      else
+        race(opts.rest, cwd)
+      end
+    end,
+  },
   land = {
     max = 1,
     nouns = { 'session' },

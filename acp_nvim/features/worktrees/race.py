@@ -1,0 +1,165 @@
+"""Race: one prompt for several agents or presets, each in a worktree of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from anyio import to_thread
+
+from acp_nvim import wording
+from acp_nvim.edits.hunks import Hunk, apply, diff
+from acp_nvim.edits.text import from_lines, rows
+from acp_nvim.features.worktrees import parts, steps, worktree_git
+from acp_nvim.features.worktrees.landing import other
+from acp_nvim.features.worktrees.records import Worktree
+from acp_nvim.features.worktrees.verbs import session_of
+from acp_nvim.files.bytes import roots
+from acp_nvim.files.bytes.refusals import Refusal
+from acp_nvim.files.checkpoints.store import StoreError
+from acp_nvim.files.writes.change_set import FileChange
+from acp_nvim.host.prompting import is_empty, prompt_of, submit
+from acp_nvim.session.session import Session
+from acp_nvim.verbs import Args, verb
+
+if TYPE_CHECKING:
+    from acp_nvim.app import Host
+
+
+Compare = Callable[[Sequence[str], Sequence[str]], list[Hunk]]
+"""Function that returns the hunks between the lines of two texts."""
+
+
+@verb("race")
+async def race(host: Host, args: Args) -> None:
+    """Send a prompt to new sessions of several agents or presets, each in a worktree."""
+    worktrees, cwd = parts(host)[0], str(args["cwd"])
+    if is_empty(prompt_of(host, args)):
+        host.echo("info", wording.PROMPT_EMPTY)
+        return
+    began = int(time.time())
+    for name in args["names"]:
+        try:
+            made = await worktrees.make(cwd)
+        except (StoreError, OSError) as error:
+            host.echo("error", wording.NO_WORKTREE_MADE.format(reason=error))
+            return
+        conversation = host.sessions.named(made.cwd, str(name))
+        host.session_list.work_in(cwd)
+        worktrees.begin(conversation.session, made, began)
+        submit(host, conversation, prompt_of(host, args))
+    host.echo("info", wording.RACING.format(names=", ".join(args["names"])))
+
+
+@verb("race_compare")
+async def compare(host: Host, args: Args) -> None:
+    """Show the changed files of the last race beside the user's, in diff mode."""
+    files: dict[str, list[dict[str, str]]] = {}
+    for worktree in _last(host, str(args["cwd"])):
+        try:
+            found = await to_thread.run_sync(worktree_git.result, worktree, parts(host)[0].env)
+        except StoreError as error:
+            host.echo("warn", wording.WORKTREE_STAYS.format(branch=worktree.branch, reason=error))
+            continue
+        for change in found.changes:
+            path = str(Path(worktree.tree, change.path))
+            files.setdefault(path, []).append(other(worktree, change))
+    if files:
+        listed = [{"path": path, "others": others} for path, others in sorted(files.items())]
+        host.screen.push("worktrees_compare", listed)
+    else:
+        host.echo("info", wording.NOTHING_TO_COMPARE)
+
+
+@verb("race_take")
+async def take(host: Host, args: Args) -> None:
+    """Merge hunks of a file in a worktree into the user's file, as pending edits.
+
+    They are those of the lines `first` to `last` of the worktree's file, 1-based.
+    """
+    worktrees = parts(host)[0]
+    worktree = worktrees.records.of(str(args["other"]))
+    if worktree is None:
+        return
+    path, first, last = str(args["path"]), int(args["first"]) - 1, int(args["last"])
+    try:
+        found = await to_thread.run_sync(worktree_git.result, worktree, worktrees.env)
+        planned = steps.steps(found.changes, worktree.tree, host.options.files())
+        step = next((it for it in planned if it.path == path), None)
+        change = None if step is None or step.is_guarded else step.text
+        if change is None:
+            host.echo("info", wording.NOT_BY_HUNK)
+            return
+        host.workspace.open(worktree.tree)
+        await _take(host, session_of(host, worktree), change, first, last)
+    except (StoreError, Refusal) as error:
+        host.echo("warn", wording.NOT_TAKEN.format(reason=error))
+
+
+async def _take(host: Host, session: Session, change: FileChange, first: int, last: int) -> None:
+    """Merge the hunks. If the user has changed the same lines, replace these lines alone."""
+    change_sets = host.workspace.change_sets
+    try:
+        wanted = partial_change(change, diff, first, last)
+        await change_sets.carry_out(session, [wanted], knows=False)
+    except Refusal as error:
+        live = (await change_sets.live_text(change.path)).text
+        if error.reason not in ("conflict", "failed") or live is None or change.after is None:
+            raise
+        present = msgspec.structs.replace(change, before=live)
+        wanted = partial_change(present, line_hunks, first, last)
+        await change_sets.carry_out(session, [wanted], knows=False)
+
+
+def partial_change(change: FileChange, compare: Compare, first: int, last: int) -> FileChange:
+    """Return the part of a change that touches these rows of the text after it."""
+    before, after = change.before, change.after
+    if before is None or after is None:
+        return change
+    base = rows(before)
+    hunks = compare(base, rows(after))
+    chosen = [hunk for hunk in hunks if _touches(hunk, first, last)]
+    if chosen == hunks:
+        return change
+    return msgspec.structs.replace(change, after=from_lines(apply(base, chosen), before.eol))
+
+
+def line_hunks(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
+    """Return the hunks of a diff. One that keeps the number of lines is split into its lines."""
+    found: list[Hunk] = []
+    for hunk in diff(old, new):
+        if hunk.end - hunk.start != len(hunk.lines):
+            found.append(hunk)
+            continue
+        for at, line in enumerate(hunk.lines):
+            row = hunk.start + at
+            found.append(Hunk(row, row + 1, (line,), hunk.new_start + at))
+    return found
+
+
+def _touches(hunk: Hunk, first: int, last: int) -> bool:
+    """Return whether a hunk touches rows of the new text; a removal touches both its neighbours."""
+    if hunk.lines:
+        return hunk.new_start < last and hunk.new_end > first
+    return first <= hunk.new_start <= last
+
+
+@verb("race_end")
+async def end(host: Host, args: Args) -> None:
+    """Remove the worktrees of the last race with everything that was not taken."""
+    left = _last(host, str(args["cwd"]))
+    if left:
+        await parts(host)[1].drop(left)
+    else:
+        host.echo("info", wording.NOTHING_TO_COMPARE)
+
+
+def _last(host: Host, cwd: str) -> list[Worktree]:
+    """Return the worktrees of the last race in the repository of a directory."""
+    tree = roots.root_of(cwd)
+    found = [it for it in parts(host)[0].records.all() if it.tree == tree and it.race]
+    last = max((worktree.race for worktree in found), default=0)
+    return [worktree for worktree in found if worktree.race == last]

@@ -1,0 +1,102 @@
+--- Files of worktrees beside the user's, in diff mode, in a tab page of their own.
+local M = {}
+
+local api = vim.api
+local messages = require('acp.base.messages')
+
+---@class acp.ComparedFile
+---@field path string of the user's file
+---@field others { label: string, path: string }[] the same file in worktrees
+
+--- Create a buffer with the text of a file; it is empty if there is no such file.
+---@param path string
+---@return integer
+local function copy(path)
+  local bufnr = api.nvim_create_buf(false, true)
+  local text = require('acp.base.read_file')(path) or ''
+  api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split((text:gsub('\n$', '')), '\n'))
+  vim.bo[bufnr].filetype = vim.filetype.match({ filename = path, buf = bufnr }) or ''
+  vim.bo[bufnr].bufhidden, vim.bo[bufnr].modifiable = 'wipe', false
+  return bufnr
+end
+
+--- Turn on diff mode without the change of 'scrollopt' that `:diffthis` makes.
+local function enable_diff(win)
+  local before = vim.o.scrollopt
+  api.nvim_win_call(win, function() vim.cmd.diffthis() end)
+  vim.o.scrollopt = before
+end
+
+--- Set the winbar of a window. Hints are cut first.
+---@param win integer
+---@param text string
+---@param hints? string
+local function title(win, text, hints)
+  local literal = require('acp.ui.win').literal
+  local bar = (' %s%%<%s'):format(literal(text), literal(hints and ' · ' .. hints or ''))
+  require('acp.ui.win').set(win, 'winbar', bar)
+end
+
+local show ---@type fun(tab: integer, files: acp.ComparedFile[], at: integer)
+
+--- Map the keys in the copy of a file.
+---@param bufnr integer
+---@param path string of the user's file
+---@param other string path of the same file in a worktree
+---@param go fun(step: integer)
+local function map(bufnr, path, other, go)
+  local function take(first, last)
+    local args = { path = path, other = other, first = first, last = last }
+    require('acp.base.host').notify('race_take', args)
+  end
+  local function key(mode, lhs, rhs, desc)
+    vim.keymap.set(mode, lhs, rhs, { buffer = bufnr, desc = 'ACP: ' .. desc, nowait = true })
+  end
+  key('n', 'dp', function() take(vim.fn.line('.'), vim.fn.line('.')) end, 'take the hunk')
+  key('x', 'dp', function()
+    local first, last = vim.fn.line('v'), vim.fn.line('.')
+    take(math.min(first, last), math.max(first, last))
+  end, 'take the hunks')
+  key('n', ']f', function() go(1) end, 'next file')
+  key('n', '[f', function() go(-1) end, 'previous file')
+  key('n', 'q', function() vim.cmd.tabclose() end, 'close')
+end
+
+function show(tab, files, at)
+  local file = files[at]
+  local wins = api.nvim_tabpage_list_wins(tab)
+  for i = 2, #wins do
+    api.nvim_win_close(wins[i], true)
+  end
+  api.nvim_set_current_win(wins[1])
+  vim.cmd.diffoff()
+  vim.cmd.edit({ vim.fn.fnameescape(file.path), mods = { silent = true } })
+  local count = ('%d/%d '):format(at, #files)
+  title(wins[1], count .. require('acp.base.paths').shown(file.path))
+  local function go(step)
+    local to = (at - 1 + step) % #files + 1
+    if to ~= at then show(tab, files, to) end
+  end
+  local first ---@type integer|nil
+  for _, other in ipairs(file.others) do
+    local bufnr = copy(other.path)
+    local last = api.nvim_tabpage_list_wins(tab)
+    local win = api.nvim_open_win(bufnr, false, { split = 'right', win = last[#last] })
+    first = first or win
+    title(win, other.label, messages.part_compared)
+    map(bufnr, file.path, other.path, go)
+    enable_diff(win)
+  end
+  enable_diff(wins[1])
+  vim.cmd.wincmd('=')
+  if first then api.nvim_set_current_win(first) end
+end
+
+--- Frame operation: show these files in a new tab page.
+---@param files acp.ComparedFile[]
+function M.open(files)
+  vim.cmd.tabnew()
+  show(api.nvim_get_current_tabpage(), files, 1)
+end
+
+return M
