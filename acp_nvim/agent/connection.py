@@ -41,6 +41,7 @@ from acp_nvim.agent.transport.base import (
 from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
 from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
@@ -150,8 +151,18 @@ class Connection:
         """Return the preset of a session, or an empty one."""
         return self._around.settings().preset(session.preset)
 
+    def covers(self, directory: str) -> bool:
+        """Return whether a directory exists in the place of the agent."""
+        return self.place is None or self.place.covers(directory)
+
     def session_params(self, session: Session) -> SessionParams:
-        """Return the parameters for opening a session. Their secrets stay out of the log."""
+        """Return the parameters for opening a session. Their secrets stay out of the log.
+
+        Raise RequestError if the session's directory does not exist in the place of the agent.
+        """
+        if not self.covers(session.cwd):
+            text = wording.WHY_NOT_COVERED.format(agent=self.name, folder=session.cwd)
+            raise RequestError(INVALID_PARAMS, text)
         settings, around = self._around.settings(), self._around
         env = {**around.launch.env(), **self.spec.env}
         spec = with_preset(self.spec, self.preset(session))

@@ -142,7 +142,9 @@ async def far_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> FarA
         found = paths.folder_there(path)
         return found if found.startswith("/") else ""
 
-    place = FarPlace(via, spec.env, directory)
+    place = FarPlace(
+        via, spec.env, directory, lambda path: paths.is_empty or paths.covers_here(path)
+    )
     command = place.agent(spec.command, spec.cwd or (directory(here) if spec.paths else ""))
 
     def transport(kill_s: float, on_stderr: Callable[[bytes], None]) -> FarTransport:

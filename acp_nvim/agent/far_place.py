@@ -32,6 +32,8 @@ class FarPlace(Struct, frozen=True):
     """Environment of the agent there, beside that of a login shell."""
     directory: Callable[[str], str]
     """Returns the directory there, or an empty string for the one where the connection begins."""
+    covers: Callable[[str], bool]
+    """Returns whether a directory of a session exists there."""
 
     def agent(self, words: Sequence[str], directory: str) -> list[str]:
         """Return the local command that runs the agent there."""

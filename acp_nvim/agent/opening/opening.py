@@ -67,6 +67,11 @@ class Opening:
         self._router = connection.router
         self._watched = watched
 
+    @property
+    def _directories(self) -> list[str]:
+        """Return the additional directories that exist in the place of the agent."""
+        return [one for one in self._session.directories if self._connection.covers(one)]
+
     # -- the first time ---------------------------------------------------------------------------
 
     async def first(self) -> Any:
@@ -149,7 +154,7 @@ class Opening:
         with self._watched("session/fork"):
             result = await self._ask(
                 lambda params: self._agent.fork_session(
-                    self._origin.id, session.cwd, params, session.directories, meta
+                    self._origin.id, session.cwd, params, self._directories, meta
                 )
             )
         session_id = result.session_id
@@ -245,7 +250,7 @@ class Opening:
         with self._watched("session/new"), self._router.naming(session) as on_response:
             result = await self._ask(
                 lambda params: self._agent.new_session(
-                    session.cwd, params, session.directories, on_response
+                    session.cwd, params, self._directories, on_response
                 )
             )
         self._set_id(result.session_id)
@@ -255,7 +260,7 @@ class Opening:
         def request(params: SessionParams) -> Awaitable[Any]:
             session = self._session
             return self._agent.load_session(
-                session_id, session.cwd, params, session.directories, on_response
+                session_id, session.cwd, params, self._directories, on_response
             )
 
         return await self._open("session/load", session_id, request, replays=True)
@@ -264,7 +269,7 @@ class Opening:
         def request(params: SessionParams) -> Awaitable[Any]:
             session = self._session
             return self._agent.resume_session(
-                session_id, session.cwd, params, session.directories, on_response
+                session_id, session.cwd, params, self._directories, on_response
             )
 
         return await self._open("session/resume", session_id, request)

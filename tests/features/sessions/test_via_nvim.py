@@ -8,6 +8,7 @@ import signal
 import subprocess
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,3 +127,23 @@ def test_a_host_behind_sshd_that_shares_no_files(editor: Editor) -> None:
 
 def _is_there(path: Path) -> bool:
     return path.exists() and path.read_bytes().endswith(b"\n")
+
+
+def test_only_directories_that_the_place_has_are_sent(editor: Editor) -> None:
+    editor.errors_expected = True
+    roots: dict[str, Any] = {"sessionCapabilities": {"additionalDirectories": {}}}
+    agent = editor.agent("script", via=["env"], paths={"/else": THERE}, capabilities=roots)
+    editor.prompt("say hello")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
+    error = f"agents.script.paths does not have the directory {editor.work}"
+    assert editor.session()["error"] == error
+    paths = {str(editor.work): str(editor.work)}
+    files = {"directories": ["/etc", "sub"]}
+    editor.setup({"agents": {"script": {"paths": paths}}, "files": files})
+    editor.cmd("Acp restart")
+    editor.cmd("Acp new")
+    assert editor.turn("say hello")["stop_reason"] == "end_turn"
+    sent = [one["params"] for one in agent.received("session/new")]  # of both sessions
+    assert {one["cwd"] for one in sent} == {str(editor.work)}
+    more = [one["additionalDirectories"] for one in sent if "additionalDirectories" in one]
+    assert more == [[str(editor.work / "sub")]]
