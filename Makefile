@@ -60,8 +60,9 @@ bench: $(DEV) ## the benchmark: one table, and bench/results.json
 pictures: $(DEV) ## draw docs/gallery from real runs; ARGS= names a size, or story
 	@$(PY) -m tests.pictures $(ARGS)
 
-test-agents: $(DEV) ## tests with real agents against a scripted model server
+test-agents: $(DEV) ## tests with real agents and a scripted model, and docs/agents.md; AGENTS= names some for the page
 	@$(PY) -m pytest -m agents $(ARGS)
+	@$(PY) -m tests.real.matrix $(AGENTS)
 
 release: $(DEV) ## checks, wheel, rockspec, notes and tag of VERSION=; CHECKS= replaces .ci/run
 	@$(PY) .ci/release.py "$(VERSION)" $(CHECKS)

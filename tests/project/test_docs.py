@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.real import agents_page
 from tests.support.editor import ROOT, Editor
 from tests.support.lua import lua_chunk
 from tests.torture.__main__ import kinds
@@ -94,6 +95,19 @@ def test_the_help_names_only_existing_things(names: dict[str, Any]) -> None:
     assert set(re.findall(r"`:Acp (\w+)", page)) <= subcommands
     sections = re.split(r"^###? ", page, flags=re.MULTILINE)
     assert not [it for it in sections if it.startswith("`") and "\nShown by `" not in it]
+
+
+def test_the_page_on_agents_is_not_older_than_the_presets(names: dict[str, Any]) -> None:
+    """`make test-agents` writes the page. A preset is tried, or listed with the reason."""
+    results = json.loads((ROOT / "tests/data/agents.json").read_text(encoding="utf-8"))
+    page = (ROOT / "docs/agents.md").read_text(encoding="utf-8")
+    assert page == agents_page.page(results)
+    presets = {
+        name: it.get("command") for name, it in json.loads(names["defaults"])["agents"].items()
+    }
+    tried = {it["preset"]: it["command"] for it in results.values() if it["preset"]}
+    assert {name: presets.get(name) for name in tried} == tried
+    assert tried.keys() | agents_page.UNTRIED.keys() == presets.keys()
 
 
 def test_the_page_on_frames_lists_every_operation(names: dict[str, Any]) -> None:
