@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Generic, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -33,10 +34,12 @@ from acp_nvim.files.ports import (
 )
 from acp_nvim.files.review.commits import Commits
 from acp_nvim.files.review.live_texts import LiveTexts
-from acp_nvim.files.review.review import Review
 from acp_nvim.files.writes.agent_files import AgentFiles, Amendments, OnLocation
-from acp_nvim.files.writes.change_set import ChangeSets
 from acp_nvim.tasks import Tasks
+
+if TYPE_CHECKING:
+    from acp_nvim.files.review.review import Review
+    from acp_nvim.files.writes.change_set import ChangeSets
 
 PATIENCE_S: Final = 0.05
 """Time that a prompt waits for the scan before it, in seconds."""
@@ -83,12 +86,24 @@ class Workspace(Generic[S]):
         self.early_scans = EarlyScans(files.turns, self.disk.scan_before, tasks)
         self.prompts = PromptCheckpoints(files)
         self.persistence = Persistence(files, live, self.prompts, self.commits, tasks, others)
-        self.review = Review(files, live, self.disk.before_use, self.persistence.claim)
         self.agent_files = AgentFiles(files, self.disk, self.persistence, amends, ask, on_location)
-        self.change_sets = ChangeSets(files, live, self.agent_files, self.disk.before_write)
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
         """Checkpoints of the running turns, by session number."""
         tasks.start_soon(live.run, self.disk.before_use)
+
+    @cached_property
+    def review(self) -> Review:
+        """Return the user's decisions. Their modules are imported with the first one."""
+        from acp_nvim.files.review.review import Review
+
+        return Review(self.files, self.live, self.disk.before_use, self.persistence.claim)
+
+    @cached_property
+    def change_sets(self) -> ChangeSets[S]:
+        """Return the changes of several files at once. Their module is imported with the first."""
+        from acp_nvim.files.writes.change_set import ChangeSets
+
+        return ChangeSets(self.files, self.live, self.agent_files, self.disk.before_write)
 
     # ---- events
 

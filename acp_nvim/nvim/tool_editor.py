@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
 from acp_nvim.files.bytes.paths import below
 from acp_nvim.nvim.bridge import NvimError
 from acp_nvim.session.session import Session
-from acp_nvim.tools.ports import Diagnostics, OpenBuffer, Quickfix, QuickfixItem
 from acp_nvim.tools.server.tool import ToolError
+
+if TYPE_CHECKING:
+    from acp_nvim.tools.ports import Diagnostics, OpenBuffer, Quickfix, QuickfixItem
 
 ROOM: Final = "acp.features.tools."
 DIAGNOSTICS: Final = "acp.buffers.language.diagnostics"
@@ -85,12 +87,18 @@ class ToolEditor:
             found = await self._calls.call(DIAGNOSTICS, "read", question)
         except NvimError as error:
             raise ToolError(str(error)) from error
+        from acp_nvim.tools.ports import Diagnostics
+
         return msgspec.convert(found, Diagnostics)
 
     async def buffers(self) -> list[OpenBuffer]:
+        from acp_nvim.tools.ports import OpenBuffer
+
         return msgspec.convert(await self._call("open_buffers", "list"), list[OpenBuffer])
 
     async def quickfix(self) -> Quickfix:
+        from acp_nvim.tools.ports import Quickfix
+
         return msgspec.convert(await self._call("quickfix", "read"), Quickfix)
 
     async def set_quickfix(self, items: Sequence[QuickfixItem], title: str) -> None:

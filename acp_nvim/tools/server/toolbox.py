@@ -14,7 +14,6 @@ from acp_nvim.protocol.text import clean, clean_text
 from acp_nvim.session.calls import own_tools
 from acp_nvim.session.calls.tool_use import Offered
 from acp_nvim.session.session import Session
-from acp_nvim.tools.server import arguments as tool_arguments
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 Enabled = bool | Sequence[str]
@@ -154,6 +153,8 @@ class Toolbox:
     async def _run_timed(
         self, tool: Tool[Any], call: Call, arguments: msgspec.Raw | bytes | None
     ) -> Outcome:
+        from acp_nvim.tools.server import arguments as tool_arguments
+
         try:
             given = tool_arguments.read(tool.arguments, arguments)
             with anyio.move_on_after(tool.timeout_s):

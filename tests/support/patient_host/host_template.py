@@ -29,6 +29,7 @@ OF_FIRST_TURN = (
     "features.tools.tool_permissions",
     "files.checkpoints.git_store",
     "files.checkpoints.plain_tree",
+    "files.review.review",
     "files.writes.writes_under_way",
     "history.bounds",
     "history.recorder",
