@@ -75,7 +75,7 @@ def test_an_update_without_a_visible_change_keeps_the_id(fields: dict[str, Any])
 def test_the_old_text_that_the_plugin_adds_to_a_diff_keeps_the_id() -> None:
     session, decision = asked(DIFF)
     call = session.tool_calls.by_id["c"]
-    call.was("/w/a.txt", "old\n")
+    call.set_old_text("/w/a.txt", "old\n")
     call_updates.show(session, call)
     update_call(session, content=[DIFF])
     assert decision.id == "first"

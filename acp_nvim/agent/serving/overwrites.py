@@ -43,7 +43,7 @@ class Overwrites:
             except Refusal:
                 continue  # no text: it has no lines to count
             if text is not None and not call.is_finished and not _is_written(call, path, str(text)):
-                call.was(path, str(text))
+                call.set_old_text(path, str(text))
         call_updates.show(session, call)
 
 

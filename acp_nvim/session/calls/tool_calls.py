@@ -62,7 +62,7 @@ class ToolCall(Struct, eq=False):
         """Return whether the agent, or the end of the turn, closed the call."""
         return self.status in FINISHED
 
-    def was(self, path: str, text: str) -> None:
+    def set_old_text(self, path: str, text: str) -> None:
         """Set the previous text of a file whose diff has no old text."""
         self.before = {**(self.before or {}), path: text}
         self.content = with_old(self.content, self.before)

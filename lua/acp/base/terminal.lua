@@ -81,7 +81,7 @@ local function unchanged(sequence) return sequence end
 --- Return the terminal that a response to `NAME_QUERY` names.
 ---@param response string
 ---@return acp.Terminal|nil
-function M.named(response)
+function M.name_in(response)
   local name = response:match('^\27P>|(.*)')
   return name and described(name, unchanged) or nil
 end
@@ -110,7 +110,7 @@ function M.ask(fn)
   if not M.exists() then return fn(nil) end
   local found ---@type acp.Terminal|nil
   M.query(M.NAME_QUERY, function(response)
-    found = M.named(response)
+    found = M.name_in(response)
     return found ~= nil
   end, function()
     if found and found.name == 'tmux' and vim.env.TMUX_PANE then return ask_tmux(fn) end

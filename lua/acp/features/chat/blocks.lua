@@ -86,7 +86,7 @@ local function tool_code(chat, row, source)
     local languages = require('acp.features.chat.languages')
     local target = chat.targets[block.first + 1]
     local is_path = type(target) == 'table' and target.path
-    local filetype = is_path and languages.of_path(source) or languages.named(source)
+    local filetype = is_path and languages.of_path(source) or languages.of_fence(source)
     if not filetype then return end
     local cols, texts = {}, {}
     for i, line in ipairs(lines) do
@@ -119,7 +119,7 @@ local function code(chat, row)
   local fence = api.nvim_buf_get_lines(chat.bufnr, first - 1, first, false)[1]
   local function colours(_, _, lines)
     local languages = require('acp.features.chat.languages')
-    local filetype = languages.named(fence:match('^%s*[`~]*(.*)'))
+    local filetype = languages.of_fence(fence:match('^%s*[`~]*(.*)'))
     return filetype and languages.colours(lines, filetype)
   end
   return { first = first, last = last, done = colours }
@@ -306,7 +306,7 @@ local due = {} ---@type table<acp.Chat, true>
 ---@param chat acp.Chat
 ---@param first integer row
 ---@param last integer row
-function M.seen(chat, first, last)
+function M.on_drawn(chat, first, last)
   if due[chat] then return end
   for row = first, last do
     local group = not chat.colours[row + 1] and group_of(chat, row)

@@ -30,7 +30,7 @@ local known = {} ---@type table<string, string> filetype by name; empty: none
 --- Return the filetype for the info string of a fence.
 ---@param name string
 ---@return string? filetype
-function M.named(name)
+function M.of_fence(name)
   local word = name:match('^%s*{?%.?([%w+#_-]+)')
   if not word then return end
   word = word:lower()

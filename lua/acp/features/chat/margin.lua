@@ -39,7 +39,7 @@ end
 
 --- Schedule a change of the margin if needed. Called while a window draws these rows of a chat.
 ---@param chat acp.Chat
-function M.seen(chat, win, first, last)
+function M.on_drawn(chat, win, first, last)
   local now = api.nvim_get_option_value('statuscolumn', { win = win, scope = 'local' })
   local wanted = has_rule(chat, first, last) and BEFORE or ''
   if now == wanted or due[win] then return end

@@ -111,7 +111,7 @@ local function line(_, _, bufnr, row)
     options.end_col, options.hl_group = last, groups[group]
     if (WHOLE[group] or BARE[group]) and not drawn.blocks then
       drawn.blocks = true
-      require('acp.features.chat.blocks').seen(drawn, row, row + vim.o.lines)
+      require('acp.features.chat.blocks').on_drawn(drawn, row, row + vim.o.lines)
     end
     if WHOLE[group] then mark_whole_line(bufnr, row, WHOLE[group]) end
     if last > first and WHOLE[group] ~= group and not BARE[group] then
@@ -142,8 +142,8 @@ api.nvim_set_decoration_provider(ns, {
         chat.others = true
         vim.schedule(function() require('acp.features.chat.tables').leave(chat) end)
       end
-      if chat.blocks then require('acp.features.chat.blocks').seen(chat, first, last) end
-      margin.seen(chat, win, first, last)
+      if chat.blocks then require('acp.features.chat.blocks').on_drawn(chat, first, last) end
+      margin.on_drawn(chat, win, first, last)
     end
     return chat ~= nil
   end,

@@ -2,7 +2,7 @@
 ---@type acp.Feature
 return {
   signals = {
-    picture_seen = { 'pictures', 'seen' },
+    picture_seen = { 'pictures', 'on_drawn' },
     options_changed = { 'pictures', 'refresh', if_loaded = true },
     host_gone = { 'pictures', 'clear', if_loaded = true },
   },

@@ -32,7 +32,7 @@ local function ask_directly(answer)
   local has_graphics, named = false, nil ---@type boolean, acp.Terminal|nil
   local module = require('acp.base.terminal')
   local function on_response(response)
-    named = module.named(response) or named
+    named = module.name_in(response) or named
     has_graphics = has_graphics or response:match('^\27_Gi=31;OK') ~= nil
     return response:match('^\27%[%?[%d;]*c') ~= nil
   end

@@ -252,7 +252,7 @@ end
 ---@param chat acp.Chat
 ---@param row integer
 ---@param where table position of the content block
-function M.seen(chat, row, where)
+function M.on_drawn(chat, row, where)
   if backend == false or not require('acp.config').get().chat.images then return end
   local picture = (pictures[chat.bufnr] or {})[key_of(where)]
   if picture and (picture.failed or row_of(picture) == row) then return end

@@ -33,7 +33,7 @@ local function find_untyped(mentions, variables, foreign, cwd)
     for _, path in ipairs(vim.list_extend(paths, found.paths)) do
       in_foreign[path] = true
     end
-    named = vim.tbl_extend('keep', named, variables_of.named(text))
+    named = vim.tbl_extend('keep', named, variables_of.names_in(text))
   end
   local not_typed = {
     files = vim.tbl_filter(function(path) return in_foreign[path] end, mentions.paths),
@@ -91,7 +91,7 @@ function M.prompt(text, chips, n, more, foreign)
   add_mentioned(ranges, mentions)
   if mentions.missing[1] then say_missing(mentions.missing) end
   local variables = text:find('{', 1, true)
-      and require('acp.features.prompts.composer.variables').used(text)
+      and require('acp.features.prompts.composer.variables').variables_in(text)
     or {}
   local not_typed = foreign and foreign[1] and find_untyped(mentions, variables, foreign, cwd)
   for _, path in ipairs(vim.list_extend(mentions.paths, more or {})) do

@@ -30,7 +30,7 @@ end
 --- Return the names of the variables that a text refers to.
 ---@param text string
 ---@return table<string, true>
-function M.named(text)
+function M.names_in(text)
   local found = {}
   for _, names in ipairs(references(text)) do
     for _, name in ipairs(names) do
@@ -54,7 +54,7 @@ end
 --- Return the variables in a text, each once and in the text's order, without empty ones.
 ---@param text string
 ---@return acp.Variable[]
-function M.used(text)
+function M.variables_in(text)
   local found, seen = {}, {}
   local win ---@type integer|nil
   for _, names in ipairs(references(text)) do
