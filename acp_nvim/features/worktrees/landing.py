@@ -114,7 +114,8 @@ class Landing:
         waiting = [path for path in worktree.waiting if path not in landed] + landed
         worktree = msgspec.structs.replace(worktree, waiting=waiting)
         self._worktrees.records.save(worktree)
-        self._watch(worktree)
+        if self._pending(worktree):
+            self._watch(worktree)
         self._report(worktree, session, landed)
         if failed and not landed:
             self._compare(worktree, failed)
