@@ -114,7 +114,6 @@ def test_a_word_without_a_near_match_is_refused(front: Editor, command: str, mes
         ("Acp queue run", "queue", {"action": "run"}),
         ("Acp restore 2", "restore", {"n": 2}),
         ("Acp log", "log", {}),
-        ("Acp info", "info", {}),
         ("AcpCancel!", "cancel", {"clear": True}),
         ("Acp cancel", "cancel", {"clear": False}),
         ("Acp agent claude", "agent", {"name": "claude"}),
@@ -128,6 +127,13 @@ def test_subcommands_become_verbs(
     assert last(front) == [verb, arguments]
 
 
+def test_info_sends_the_version_of_the_plugin(front: Editor) -> None:
+    front.cmd("Acp info")
+    verb, arguments = last(front)
+    assert verb == "info"
+    assert re.fullmatch(r"\d+\.\d+\.\d+( \([0-9a-f]{8}\))?", arguments["version"])
+
+
 def test_an_id_of_several_words_is_sent_unchanged(front: Editor) -> None:
     option = {"id": 'yes, "go" on', "name": "Yes", "kind": "allow_once"}
     session(front, permissions=[{**permission("p1"), "options": [option]}])
@@ -138,7 +144,7 @@ def test_an_id_of_several_words_is_sent_unchanged(front: Editor) -> None:
 
 def test_an_empty_table_of_arguments_arrives_as_a_map(front: Editor) -> None:
     """msgpack would encode it as a list."""
-    front.cmd("Acp info")
+    front.cmd("Acp log")
     assert front.lua("return vim.mpack.encode(_G.sent[1][2]) == '\\128'")
 
 
