@@ -25,6 +25,8 @@ PHRASES = re.compile(rf"\b(?:{'|'.join(map(re.escape, (*STIFF, *CLAUSES)))})\b",
 def prose(path: Path) -> Iterator[str]:
     """Yield the docstrings and comments of a file, or all of a page."""
     text = path.read_text(encoding="utf-8")
+    if not PHRASES.search(re.sub(r"[\s#-]+", " ", text)):  # parsing takes most of the time
+        return
     if path.suffix == ".md":
         yield text
         return

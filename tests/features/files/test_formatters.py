@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
+from tests.support.cases import case
 from tests.support.editor import Editor
 from tests.support.formatters import FORMATTERS, LINES
 from tests.support.git import repository
@@ -72,52 +75,60 @@ def test_text_that_the_user_saves_during_a_turn_is_theirs(
     assert edits_by_name(project) == {}
 
 
-@pytest.mark.parametrize("verb", ["accept", "reject"])
-@pytest.mark.parametrize("ended", [False, True])
-def test_formatting_of_the_agents_lines_is_part_of_its_hunks(
-    project: Editor, agent: StepwiseAgent, verb: str, ended: bool
-) -> None:
+VERBS_AND_ENDS = [(verb, ended) for verb in ("accept", "reject") for ended in (False, True)]
+"""Decisions, and whether the turn has ended before."""
+
+
+@contextmanager
+def new_turn(project: Editor, verb: str, ended: bool) -> Iterator[StepwiseAgent]:
+    """Decide in the block, in or after a new turn, and restore the text as the user at its end."""
+    with case(verb, ended):
+        agent = StepwiseAgent.at_work(project, f"{verb}-{ended}")
+        yield agent
+        if not ended:
+            end_turn(project, agent)
+        assert edits_by_name(project) == {}
+        project.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, ...)", LINES.splitlines())
+        project.cmd("noautocmd silent write")
+        project.turn(f"read {project.work}/a.txt")
+
+
+def test_formatting_of_the_agents_lines_is_part_of_its_hunks(project: Editor) -> None:
     """Formatting elsewhere belongs to neither side."""
     path = str(project.work / "a.txt")
-    agent.ask("replace", path, "line 12\n", "twelve  all\n")
-    wait_text(project, lines(l12="twelve all"))
-    save_line(project, 17, "mine  too")
-    wait_text(project, lines(l12="twelve all", l17="mine too"))
-    agent.ask("replace", path, "line 2\n", "two  all\n")
-    wait_text(project, lines(l2="two all", l12="twelve all", l17="mine too"))
-    if ended:
-        end_turn(project, agent)
-    project.wait("require('acp').state().sessions[1].edits[1].hunks == 2")
-    project.cmd(f"Acp {verb} all")
-    wait_edits(project)
-    formatted = {"l2": "two all", "l12": "twelve all"} if verb == "accept" else {}
-    wait_text(project, lines(l17="mine too", **formatted))
-    if not ended:
-        end_turn(project, agent)
-    assert edits_by_name(project) == {}
+    for verb, ended in VERBS_AND_ENDS:
+        with new_turn(project, verb, ended) as agent:
+            agent.ask("replace", path, "line 12\n", "twelve  all\n")
+            wait_text(project, lines(l12="twelve all"))
+            save_line(project, 17, "mine  too")
+            wait_text(project, lines(l12="twelve all", l17="mine too"))
+            agent.ask("replace", path, "line 2\n", "two  all\n")
+            wait_text(project, lines(l2="two all", l12="twelve all", l17="mine too"))
+            if ended:
+                end_turn(project, agent)
+            project.wait("require('acp').state().sessions[1].edits[1].hunks == 2")
+            project.cmd(f"Acp {verb} all")
+            wait_edits(project)
+            formatted = {"l2": "two all", "l12": "twelve all"} if verb == "accept" else {}
+            wait_text(project, lines(l17="mine too", **formatted))
 
 
-@pytest.mark.parametrize("verb", ["accept", "reject"])
-@pytest.mark.parametrize("ended", [False, True])
-def test_a_change_on_disk_is_formatted_by_the_next_save(
-    project: Editor, agent: StepwiseAgent, verb: str, ended: bool
-) -> None:
+def test_a_change_on_disk_is_formatted_by_the_next_save(project: Editor) -> None:
     """Nothing is saved, so nothing is formatted, until the user saves or rejects."""
-    agent.ask("runs", "sed -i 's/^line 12$/twelve  all/' a.txt")
-    wait_edits(project, a="modified")
-    project.wait("vim.fn.getline(12) == 'twelve  all'")
-    save_line(project, 17, "mine  too")
-    wait_text(project, lines(l12="twelve all", l17="mine too"))
-    if ended:
-        end_turn(project, agent)
-    project.wait("require('acp').state().sessions[1].edits[1].hunks == 1")
-    project.cmd(f"Acp {verb} all")
-    wait_edits(project)
-    formatted = {"l12": "twelve all"} if verb == "accept" else {}
-    wait_text(project, lines(l17="mine too", **formatted))
-    if not ended:
-        end_turn(project, agent)
-    assert edits_by_name(project) == {}
+    for verb, ended in VERBS_AND_ENDS:
+        with new_turn(project, verb, ended) as agent:
+            agent.ask("runs", "sed -i 's/^line 12$/twelve  all/' a.txt")
+            wait_edits(project, a="modified")
+            project.wait("vim.fn.getline(12) == 'twelve  all'")
+            save_line(project, 17, "mine  too")
+            wait_text(project, lines(l12="twelve all", l17="mine too"))
+            if ended:
+                end_turn(project, agent)
+            project.wait("require('acp').state().sessions[1].edits[1].hunks == 1")
+            project.cmd(f"Acp {verb} all")
+            wait_edits(project)
+            formatted = {"l12": "twelve all"} if verb == "accept" else {}
+            wait_text(project, lines(l17="mine too", **formatted))
 
 
 def test_a_reject_that_is_formatted_can_be_undone(project: Editor, agent: StepwiseAgent) -> None:
