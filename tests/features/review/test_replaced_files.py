@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 import pytest
 
+from tests.support.cases import case
 from tests.support.checkpoints import run
 from tests.support.editor import Editor
 from tests.support.fake_picker import install_picker, picker_questions
@@ -14,8 +14,6 @@ from tests.support.git import repository
 from tests.support.killed_host import kill_host_once_written
 from tests.support.replaced_files import PLACES, TEXT, make, replaced, tree
 from tests.support.waiting import until
-
-Replaced = Callable[[str], dict[str, str]]
 
 
 @pytest.fixture(params=["git", "plain"])
@@ -39,62 +37,66 @@ def wait_pending(editor: Editor, expected: dict[str, str]) -> None:
     until(lambda: edits(editor) == expected, what=f"{expected} pending")
 
 
-@pytest.fixture
-def opened(project: Editor) -> Replaced:
-    """Return a function that makes the agent replace the file in a window and returns the old
-    tree.
-    """
-
-    def replace(kind: str) -> dict[str, str]:
-        project.open("f.txt")
-        before = tree(project.work)
-        run(project, f"rm f.txt; {PLACES[kind]}")
-        wait_pending(project, replaced(kind))
-        return before
-
-    return replace
+def replace_opened(project: Editor, kind: str) -> dict[str, str]:
+    """Let the agent replace the file in a window, and return the tree before."""
+    project.open("f.txt")
+    before = tree(project.work)
+    run(project, f"rm f.txt; {PLACES[kind]}")
+    wait_pending(project, replaced(kind))
+    return before
 
 
-@pytest.mark.parametrize("kind", PLACES)
-def test_a_reject_restores_the_file_and_can_be_undone(
-    project: Editor, opened: Replaced, kind: str
-) -> None:
-    before = opened(kind)
-    after = tree(project.work)
-    project.cmd("Acp reject all")
-    wait_pending(project, {})
-    assert tree(project.work) == before
-    project.cmd("Acp unreject")
-    until(lambda: "f.txt" in edits(project))
-    if kind in ("folder", "deep folder"):
-        assert not (project.work / "f.txt").exists()
-    else:
-        until(lambda: tree(project.work) == after)
+def check_unblocked(project: Editor) -> None:
     project.cmd("checktime")
     assert not project.rpc.mode()["blocking"]
 
 
-@pytest.mark.parametrize("kind", PLACES)
-def test_a_restore_restores_the_file_and_can_be_undone(
-    project: Editor, opened: Replaced, kind: str
-) -> None:
-    before = opened(kind)
-    after = tree(project.work)
-    count = 3 if kind == "full folder" else 1
-    files = f"{count} file{'s' if count > 1 else ''} changed"
-    project.cmd("Acp restore 1")
-    project.wait_message(f"Files restored to before prompt 1: {files}")
-    assert tree(project.work) == before
-    wait_pending(project, {})
-    project.cmd("Acp restore")
-    project.wait_message(f"The restore was undone: {files}")
-    if kind not in ("folder", "deep folder"):
-        assert {k: v for k, v in tree(project.work).items() if v != "folder"} == {
-            k: v for k, v in after.items() if v != "folder"
-        }
-    assert picker_questions(project) == []
-    project.cmd("checktime")
-    assert not project.rpc.mode()["blocking"]
+def test_a_reject_restores_the_file_and_can_be_undone(project: Editor) -> None:
+    for kind in PLACES:
+        with case(kind):
+            before = replace_opened(project, kind)
+            after = tree(project.work)
+            project.cmd("Acp reject all")
+            wait_pending(project, {})
+            assert tree(project.work) == before
+            project.cmd("Acp unreject")
+            until(lambda: "f.txt" in edits(project))
+            # An empty folder is no content: the file is only removed.
+            removed = {name: value for name, value in before.items() if name != "f.txt"}
+            wait_tree(project, removed if kind in ("folder", "deep folder") else after)
+            check_unblocked(project)
+            project.cmd("Acp reject all")
+            wait_pending(project, {})
+            wait_tree(project, before)
+
+
+def wait_tree(project: Editor, wanted: dict[str, str]) -> None:
+    until(lambda: tree(project.work) == wanted, what=repr(wanted))
+
+
+def test_a_restore_restores_the_file_and_can_be_undone(project: Editor) -> None:
+    for number, kind in enumerate(PLACES, 1):
+        with case(kind):
+            before = replace_opened(project, kind)
+            after = tree(project.work)
+            count = 3 if kind == "full folder" else 1
+            files = f"{count} file{'s' if count > 1 else ''} changed"
+            project.cmd("messages clear")
+            project.cmd(f"Acp restore {number}")
+            project.wait_message(f"Files restored to before prompt {number}: {files}")
+            assert tree(project.work) == before
+            wait_pending(project, {})
+            project.cmd("Acp restore")
+            project.wait_message(f"The restore was undone: {files}")
+            if kind not in ("folder", "deep folder"):
+                assert {k: v for k, v in tree(project.work).items() if v != "folder"} == {
+                    k: v for k, v in after.items() if v != "folder"
+                }
+            assert picker_questions(project) == []
+            check_unblocked(project)
+            project.cmd("Acp reject all")
+            wait_pending(project, {})
+            wait_tree(project, before)
 
 
 @pytest.mark.parametrize("command", ["reject all", "restore 1"])
