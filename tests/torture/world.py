@@ -65,6 +65,8 @@ class World:
         self.marked: dict[str, list[list[Any]]] = {}
         self.words = 0
         self.layouts: dict[str, Format] = {}
+        self.write_times: dict[str, int] = {}
+        """Times of the files' last writes at the end of the last step."""
         for n, path in enumerate(self.paths):
             self.make(n, path)
         repository(editor.work)
@@ -168,6 +170,12 @@ class World:
             until(lambda: not problem())
         except AssertionError as error:
             raise AssertionError(problem()) from error
+        self.write_times = {path: self.written_at(path) for path in self.paths}
+
+    @staticmethod
+    def written_at(path: str) -> int:
+        """Return the time of a file's last write, in nanoseconds; 0 if there is no file."""
+        return Path(path).stat().st_mtime_ns if Path(path).exists() else 0
 
     @staticmethod
     def differs(found: Text | None, wanted: Text | None) -> object:
@@ -195,6 +203,8 @@ class World:
         """Enter in the model whether a buffer has unsaved edits, before its text is entered."""
         if not self.clean(path):
             self.ledger.split_from_disk(path)
+        elif self.write_times.get(path) != self.written_at(path):
+            self.ledger.disk_entries.drop(path)  # saved
         elif path in self.ledger.disk_entries:
             self.ledger.join_disk(path, self.live(path))
 
