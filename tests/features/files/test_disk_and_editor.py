@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.support.cases import case
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
 from tests.support.pending_edits import LINES, edits_by_name, reject_all, wait_count, wait_edits
@@ -184,38 +185,49 @@ def test_an_undo_after_a_save_that_added_a_newline_leaves_nothing_pending(projec
     agent.end()
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (None, "a\r\nb\r\n"),
-        (None, "a\0b\n"),
-        (None, "a\rb\n"),
-        (None, ""),
-        (None, "\ufeffa\n"),
-        (None, "\ufeff"),
-        (None, "\ufeffa\r\nb\r\n"),
-        (None, "\ufeff\ufeffa\n"),
-        ("a\nb\n", "a\r\nB\r\n"),
-        ("a\nb\n", "\ufeffa\nB\n"),
-        ("a\nb\n", "\ufeffa\nb\n"),
-    ],
-)
-def test_a_write_is_one_event(editor: Editor, old: str | None, new: str) -> None:
-    path = str(editor.work / "a.txt")
-    if old is not None:
-        editor.write("a.txt", old)
+WRITES = [
+    (None, "a\r\nb\r\n"),
+    (None, "a\0b\n"),
+    (None, "a\rb\n"),
+    (None, ""),
+    (None, "\ufeffa\n"),
+    (None, "\ufeff"),
+    (None, "\ufeffa\r\nb\r\n"),
+    (None, "\ufeff\ufeffa\n"),
+    ("a\nb\n", "a\r\nB\r\n"),
+    ("a\nb\n", "\ufeffa\nB\n"),
+    ("a\nb\n", "\ufeffa\nb\n"),
+]
+"""Texts of a file before and after a write, None for a new file."""
+
+
+def test_a_write_is_one_event(editor: Editor) -> None:
+    files = {f"{number}.txt": texts for number, texts in enumerate(WRITES)}
+    for name, (old, _) in files.items():
+        if old is not None:
+            editor.write(name, old)
     editor.agent("script")
     agent = StepwiseAgent.at_work(editor)
-    agent.ask("write", path, json.dumps(new))
-    agent.ask("runs", "true")
+    for name, (_, new) in files.items():
+        agent.ask("write", str(editor.work / name), json.dumps(new))
+        agent.ask("runs", "true")
     agent.end()
-    editor.wait("not require('acp.buffers.watch').at_work(...)", path)
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "0.txt"))
     editor.turn("hello")  # all events up to the end of this turn have arrived
-    kind = "modified" if old else "created"
-    expected = {"session": 1, "path": path, "kind": kind, "source": "fs", "conflict": False}
-    assert [event["data"] for event in editor.events("AcpEdit")] == [expected]
-    assert (editor.work / "a.txt").read_bytes() == new.encode()
-    assert edits_by_name(editor)["a.txt"]["kind"] == kind
+    events = [event["data"] for event in editor.events("AcpEdit")]
+    assert [event["path"] for event in events] == [str(editor.work / name) for name in files]
+    for event, (name, (old, new)) in zip(events, files.items(), strict=True):
+        with case(old, new):
+            kind = "modified" if old else "created"
+            assert event == {
+                "session": 1,
+                "path": str(editor.work / name),
+                "kind": kind,
+                "source": "fs",
+                "conflict": False,
+            }
+            assert (editor.work / name).read_bytes() == new.encode()
+            assert edits_by_name(editor)[name]["kind"] == kind
 
 
 def test_a_bom_that_the_agent_writes_and_removes_is_reported_each_time(
