@@ -93,6 +93,16 @@ def reads_call(agent: Agent, path: str, way: str) -> None:
 
 
 @scenario
+def edits_call(agent: Agent, path: str) -> None:
+    """Add a line to PATH in a tool call of kind edit, read and written through the editor."""
+    id = f"edit {next(COUNT)}"
+    announced(agent, id, "edit", f"Edit {path}", [path])
+    text = agent.ask("fs/read_text_file", {"path": path})["result"]["content"]
+    agent.ask("fs/write_text_file", {"path": path, "content": f"{text}added\n"})
+    agent.update(update_of("tool_call_update", toolCallId=id, status="completed"))
+
+
+@scenario
 def until_there(agent: Agent, path: str, seconds: str = "20") -> None:
     """Wait without output until a file exists, or for a cancel."""
     agent.note("waiting")

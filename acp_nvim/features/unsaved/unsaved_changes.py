@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
@@ -74,18 +74,22 @@ class UnsavedChanges:
 
     def on_file_read(self, session: Session, path: str) -> None:
         """Record that the agent reads a file through the editor, with its unsaved text."""
-        self._readers.add(session.agent)
         self._seen.setdefault(session.root.n, set()).add(os.path.realpath(path))
 
     async def on_turn_ended(self, session: Session) -> None:
-        """Determine at the end of a turn whether the agent reads files on disk.
+        """Determine at the end of a turn how the agent reads files.
 
-        It does if a tool call has read a file that it has not read through the editor.
+        It reads files on disk if a tool call has read a file that it has not read through the
+        editor. It reads through the editor if it has read a file there that it did not edit: an
+        edit may read the file to replace a part of it.
         """
         first, seen = self._first.get(session.n, 0), self._seen.pop(session.n, set())
         calls = [session.tool_calls.at(index) for index in range(first, len(session.tool_calls))]
         self._first[session.n] = len(session.tool_calls)
-        if any(_reads_past_editor(session, call, seen) for call in calls):
+        completed = [call for call in calls if call.status == "completed"]
+        if seen - set(_named(session, calls, "edit")):
+            self._readers.add(session.agent)
+        if _has_file(set(_named(session, completed, "read")) - seen):
             self._disk_readers.add(session.agent)
         if not self._reads_through_editor(session):
             self._others.add(session.agent)
@@ -174,11 +178,15 @@ class UnsavedChanges:
         self._joined.pop(session.n, None)
 
 
-def _reads_past_editor(session: Session, call: ToolCall, seen: Container[str]) -> bool:
-    """Return whether a tool call has read a file that the agent has not read through the editor."""
-    if call.kind != "read" or call.status != "completed" or own_tool(call, session.tools):
-        return False
-    return any(path not in seen and os.path.isfile(path) for path in named_files(call, session.cwd))  # noqa: PTH113
+def _named(session: Session, calls: Sequence[ToolCall], kind: str) -> Iterator[str]:
+    """Yield the files that the agent's own tool calls of a kind name."""
+    for call in calls:
+        if call.kind == kind and not own_tool(call, session.tools):
+            yield from named_files(call, session.cwd)
+
+
+def _has_file(paths: Iterable[str]) -> bool:
+    return any(map(os.path.isfile, paths))
 
 
 def _has_diff(prompt: Prompt) -> bool:

@@ -98,6 +98,18 @@ def test_an_agent_that_reads_both_ways_gets_the_changes(editor: Editor, agent: A
     assert "+ONE" in "".join(sent_texts(editor, agent, "say more"))
 
 
+def test_an_agent_that_reads_through_the_editor_only_to_edit_gets_the_changes(
+    editor: Editor, agent: Any
+) -> None:
+    other = editor.write("b.txt", LINES)
+    editor.turn(f"reads_call {other} disk\nedits_call {other}")
+    change(editor, 2, "THREE")
+    assert "+THREE" in "".join(sent_texts(editor, agent, "say one"))
+    editor.turn(f"reads_call {editor.work / 'a.txt'} editor\nedits_call {other}")
+    change(editor, 0, "ONE")
+    assert sent_texts(editor, agent, "say two") == []
+
+
 def test_calls_that_read_through_the_editor_are_no_reads_on_disk(
     editor: Editor, agent: Any
 ) -> None:
