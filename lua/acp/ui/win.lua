@@ -55,6 +55,13 @@ function M.previous()
   return win ~= 0 and win or nil
 end
 
+--- Return whether a window is neither one of the plugin nor the preview beside a completion menu,
+--- which is a float that takes no focus or a preview window.
+local function is_users(win)
+  if vim.w[win].acp or vim.wo[win].previewwindow then return false end
+  return api.nvim_win_get_config(win).focusable
+end
+
 --- Return the window that the user works in: the current one, the previous one, or the one whose
 --- buffer was used last. It is a window of the plugin only if the tab page has no other.
 ---@return integer
@@ -62,13 +69,11 @@ function M.work()
   local current = api.nvim_get_current_win()
   if not vim.w[current].acp then return current end
   local previous = M.previous()
-  -- The preview beside a completion menu is a float that takes no focus.
-  local takes_focus = previous and api.nvim_win_get_config(previous).focusable
-  if takes_focus and not vim.w[previous].acp then return previous end
+  if previous and is_users(previous) then return previous end
   local best, last = current, -1
   for _, win in ipairs(M.splits(0)) do
     local used = vim.fn.getbufinfo(api.nvim_win_get_buf(win))[1].lastused
-    if not vim.w[win].acp and used > last then
+    if is_users(win) and used > last then
       best, last = win, used
     end
   end

@@ -94,7 +94,7 @@ def test_the_keys_of_the_prefix_have_names(editor: Editor) -> None:
 @pytest.fixture
 def repository(editor: Editor) -> Editor:
     """Return an editor in a git repository, in a file with a change that is not committed."""
-    path = editor.write("a.lua", "".join(f"local v{n} = {n}\n" for n in range(1, 31)))
+    path = editor.write("a.txt", "".join(f"local v{n} = {n}\n" for n in range(1, 31)))
     make_repository(editor.work)
     path.write_text(path.read_text().replace("v3 = 3", "v3 = 30"))
     return editor
@@ -118,7 +118,7 @@ def test_hunks_of_an_agent_are_drawn_over_those_of_git(repository: Editor, name:
     )
     editor.cmd("nmap ]h <Cmd>let g:user_key = 1<CR>")
     editor.agent("script")
-    path = editor.work / "a.lua"
+    path = editor.work / "a.txt"
     editor.open(path)
     until(lambda: signs(editor) == "3~")
     editor.turn(f"replace {path} 'local v20 = 20' 'local v20 = 21'")
