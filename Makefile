@@ -9,7 +9,7 @@ LUA := $(wildcard .ci/*.lua lua plugin build.lua tests/*/lua tests/*/*/lua bench
 SHELLS := .ci/run .ci/env .ci/nvim .ci/tool .ci/try
 
 .DEFAULT_GOAL := help
-.PHONY: help try test test-neovims test-portable check check-format check-lint check-types check-lua check-docs check-shell fmt bench pictures install test-agents release clean
+.PHONY: help try test test-own-hosts test-neovims test-portable check check-format check-lint check-types check-lua check-docs check-shell fmt bench pictures install test-agents release clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,6 +21,9 @@ try: $(RUN) ## open Neovim on a small sample project with the embedded agent; NV
 
 test: $(DEV) ## the whole test suite, with a real Neovim, several at a time; ARGS= goes to pytest
 	@$(PY) .ci/suite.py -n auto --dist worksteal --durations=10 --durations-min=5 $(ARGS)
+
+test-own-hosts: $(DEV) ## the suite without the template of hosts: each is started as a user's
+	@ACP_TEST_OWN_HOSTS=1 $(PY) .ci/suite.py -n auto --dist worksteal $(ARGS)
 
 test-neovims: $(DEV) ## the suite on Neovim 0.10, 0.11 and 0.12, which are brought to .cache/neovims (Debian and its like)
 	@$(PY) .ci/neovims.py $(ARGS)

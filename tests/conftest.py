@@ -81,11 +81,12 @@ def pytest_collection_finish() -> None:
 
 
 def has_own_host(test: pytest.Item) -> bool:
-    """Return whether hosts start as a user's: in the room about them, and in marked tests.
+    """Return whether hosts start as a user's: in the room about them, in marked tests, and in all
+    tests if `ACP_TEST_OWN_HOSTS` is set.
 
     The template needs functions that only Linux has.
     """
-    marked = test.get_closest_marker("own_host") is not None
+    marked = test.get_closest_marker("own_host") is not None or "ACP_TEST_OWN_HOSTS" in os.environ
     return marked or not hasattr(os, "pidfd_open") or HERE / "nvim/host" in test.path.parents
 
 

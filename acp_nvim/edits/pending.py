@@ -249,7 +249,7 @@ class Reject(msgspec.Struct, frozen=True):
 
 
 class ParkedEdits(msgspec.Struct, frozen=True):
-    """Edits that the file lacks since git or another program replaced its text."""
+    """Edits that a file lost when git or another program replaced its text."""
 
     entry: Pending
     branch: str

@@ -80,7 +80,10 @@ class NotLoaded(msgspec.Struct, frozen=True):
     reason: str = ""
     """Why it could not be loaded; empty if that was not tried."""
     is_name_taken: bool = False
-    """Whether a buffer that is not a file's has this name. The file must not be written then."""
+    """Whether a buffer that holds no file has this name, or the path leads elsewhere now.
+
+    The file must not be written then.
+    """
 
 
 class BufferEdit(msgspec.Struct, frozen=True):

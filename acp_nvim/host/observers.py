@@ -42,9 +42,9 @@ class HostObservers(Struct, frozen=True, eq=False):
     on_setup: list[Callable[[dict[str, Any]], None]] = field(default_factory=list)
     """The options are set. Called with the arguments of the verb `setup`."""
     hunk_titles: list[Callable[[Pending], Sequence[str]]] = field(default_factory=list)
-    """Functions that return a title for each pending hunk of a file, or nothing.
+    """Functions that return the titles of a file's pending hunks.
 
-    A hunk without a title has an empty one.
+    The sequence is empty if they know none, else it has a text for each hunk, which may be empty.
     """
     on_file_read: list[Callable[[Session, str], None]] = field(default_factory=list)
     """The agent of a session reads a file through the editor."""

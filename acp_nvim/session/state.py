@@ -12,7 +12,7 @@ from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.session import Session
 
 ALL: Final = sys.maxsize
-"""Any amount of text."""
+"""Value of `drawn` for all changes, whether their text is drawn or not."""
 
 
 def take_changes(session: Session, drawn: int = ALL) -> list[tuple[list[str | int], Any]]:

@@ -1,4 +1,4 @@
-"""Keys of the user in the tutor's texts."""
+"""The user's keys, filled into the texts of the tutor."""
 
 from __future__ import annotations
 

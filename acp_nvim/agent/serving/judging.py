@@ -46,7 +46,9 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
 
 
 def _complete_case(case: Case, session: Session, settings: Settings) -> Case:
-    """Return the case completed from the file system."""
+    """Return the case with all that only the file system tells: targets of links, commands that
+    leave the session, and files that no rule for ordinary edits allows.
+    """
     written = [
         path
         for command in case.commands
@@ -58,7 +60,7 @@ def _complete_case(case: Case, session: Session, settings: Settings) -> Case:
         roots=session.roots,
         real={path: _spellings(path, session.roots) for path in [*case.paths, *written]},
         away=any(leaves_session(command, session) for command in case.commands),
-        guarded=[path for path in written if _is_guarded(path, session, settings)],
+        guarded=[path for path in written if _is_outside_or_guarded(path, session, settings)],
         outside=_outside(case.paths, session, settings),
     )
 
@@ -114,7 +116,7 @@ def _is_inside(path: str, session: Session) -> bool:
     return below(_real(path), session.roots) is not None
 
 
-def _is_guarded(path: str, session: Session, settings: Settings) -> bool:
+def _is_outside_or_guarded(path: str, session: Session, settings: Settings) -> bool:
     """Return whether a file is outside the session or always requires a question.
 
     No rule for ordinary edits allows such a file.

@@ -1,7 +1,7 @@
 """Images as PNG, which all terminals with graphics read.
 
-Other formats are converted by ImageMagick if it is installed. Only formats that their first bytes
-prove are passed to it, each by its own name, because ImageMagick runs other programs for some.
+Other formats are converted by ImageMagick if it is installed. It gets only data whose first bytes
+are those of a known format, and the name of that format, because it runs other programs for some.
 """
 
 from __future__ import annotations

@@ -100,11 +100,11 @@ def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[C
             found.pop(path, None)
         else:
             found[path] = Change(path, before, after)
-    return [_add_hidden_blobs(found[path], old, new) for path in sorted(found)]
+    return [_mark_unknown_sides(found[path], old, new) for path in sorted(found)]
 
 
-def _add_hidden_blobs(change: Change, old: LeftOut, new: LeftOut) -> Change:
-    """Add blobs to a change for the sides that are in unreadable directories."""
+def _mark_unknown_sides(change: Change, old: LeftOut, new: LeftOut) -> Change:
+    """Return the change, with a mark in place of each blob that lies in an unreadable directory."""
     path, before, after = change.path, change.before, change.after
     if (before is None and old.hides(path)) or (after is None and new.hides(path)):
         return Change(path, before or old.get(path), after or new.get(path))

@@ -355,7 +355,7 @@ def _put_unchanged(place: Place, target: Target, rights: Rights | None, judged: 
 
 
 def _put(place: Place, target: Target, rights: Rights | None) -> bool:
-    """Write the target; return False if nothing changes. A restored file gets ``rights``.
+    """Write or delete the file, and return whether that changed it. A new file gets ``rights``.
 
     Raise Blocked, Refusal, or OSError as `spot` does.
     """

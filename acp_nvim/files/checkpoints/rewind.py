@@ -211,7 +211,9 @@ class Rewind:
 def _files_not_asked_about(
     choice: Choice, spared: AbstractSet[str], agreed: Mapping[str, Content]
 ) -> list[str]:
-    """Return the files that both changed and whose present state the user was not asked about."""
+    """Return the files that user and agent changed, but for those that the user was asked about in
+    their present state.
+    """
     return [
         path
         for path in choice.shared

@@ -48,7 +48,7 @@ MAX_NAMES: Final = 5
 
 
 UNKNOWN: Final = "?"
-"""Mark of an unknown content."""
+"""Mark of a file whose content is not known."""
 
 
 SOCKET, DEVICE = "a socket", "a device"

@@ -203,7 +203,11 @@ class SharedState:
         return f"{self._keys.instance}:{path}"
 
     def _name(self, value: Any, name: str = "") -> str:
-        """Return the name of a value without one of its own, the same in all processes."""
+        """Return the name of a reject or checkpoint in the journal.
+
+        The first call gives the value its name: ``name`` if another process has made it, else a
+        unique one.
+        """
         known = self._named.get(id(value))
         if known is None or known[0] is not value:
             self._count += 1

@@ -141,7 +141,10 @@ _BLOCKS: Final = (
 
 
 def reshape_member(members: list[Any], value: Any) -> Any:
-    """Return a union member in its proper form, if it is a bare content block or a bare string."""
+    """Return a union member in its proper form, or unchanged if it has that.
+
+    It may be a bare content block, a bare string, or an object of a version 2 draft without `type`.
+    """
     if s.Content in members and isinstance(value, dict) and value.get("type") in _BLOCKS:
         return {"type": "content", "content": value}
     if s.TextContent in members and isinstance(value, str):

@@ -133,7 +133,10 @@ def _exit(entry: ToolEntry) -> str:
 
 
 def _reason(call: ToolCall) -> str:
-    """Return the agent's reason for a failure if it is short. That of a command is its output."""
+    """Return the agent's reason for a failure on one line, or an empty text.
+
+    The text of a failed command is its output and not a reason.
+    """
     raw = call.raw_output
     if isinstance(raw, Mapping) and isinstance(error := raw.get("error"), str):
         return one_line(error, _REASON)

@@ -10,14 +10,14 @@ local signals = require('acp.base.signals')
 ---@field action string
 ---@field desc string
 
---- Cached keys by window, and the option's value that they are from.
+--- Cached keys by kind of window, and the option's value that they are from.
 local listed, source = {}, nil ---@type table<string, acp.Key[]>, table|nil
 
 ---@param keymaps table|false option `keymaps`
 ---@return acp.Key[]
-local function sorted_keys(keymaps, window)
-  local keys, actions = {}, signals.emit('window_actions', window)
-  for key, value in pairs(keymaps and keymaps[window] or {}) do
+local function sorted_keys(keymaps, kind)
+  local keys, actions = {}, signals.emit('window_actions', kind)
+  for key, value in pairs(keymaps and keymaps[kind] or {}) do
     local action, modes = parts(value)
     if action and actions[action] then -- the feature of an action may have been removed
       local desc = actions[action][1]
@@ -28,23 +28,25 @@ local function sorted_keys(keymaps, window)
   return keys
 end
 
---- Return the keys of a window, sorted by their descriptions. Callers must not change the list.
+--- Return the keys of a kind of window, sorted by their descriptions. Callers must not change the
+--- list.
 ---@return acp.Key[]
-function M.list(window)
+function M.list(kind)
   local keymaps = require('acp.config').get().keymaps
   if keymaps ~= source then
     listed, source = {}, keymaps
   end
-  listed[window] = listed[window] or sorted_keys(keymaps, window)
-  return listed[window]
+  listed[kind] = listed[kind] or sorted_keys(keymaps, kind)
+  return listed[kind]
 end
 
---- Return the keys of a window with short descriptions, for its winbar: `<C-s> apply · g? keys`.
+--- Return the keys of a kind of window with short descriptions, for the winbar:
+--- `<C-s> apply · g? keys`.
 ---@param words table<string, string> by action
 ---@return string
-function M.words(window, words)
+function M.words(kind, words)
   local key_names, keys = require('acp.ui.key_names'), {} ---@type table<string, string> by action
-  for _, key in ipairs(M.list(window)) do
+  for _, key in ipairs(M.list(kind)) do
     if words[key.action] then
       keys[key.action] = keys[key.action] or key_names.spelled(key.key) .. ' ' .. words[key.action]
     end
@@ -94,24 +96,24 @@ function M.on_card()
   return vim.tbl_filter(function(key) return not left_out[key.action] end, M.list('permission'))
 end
 
---- Run an action of a window as if its key had been pressed in the current buffer.
+--- Run an action of a kind of window as if its key had been pressed in the current buffer.
 ---@param action string
 ---@param n? integer session
-function M.run(window, action, n)
-  signals.emit('key_pressed', window, action, vim.api.nvim_get_current_buf(), n)
+function M.run(kind, action, n)
+  signals.emit('key_pressed', kind, action, vim.api.nvim_get_current_buf(), n)
 end
 
 --- Run a key with its usual meaning, including the user's own mapping. Remove the keys, feed the
 --- key and set the keys again afterwards; fed keys are processed before scheduled functions.
 ---@param key acp.Key
 ---@param on fun(bufnr: integer): boolean|nil
-local function pass_on(window, bufnr, key, on)
-  M.detach(window, bufnr)
+local function pass_on(kind, bufnr, key, on)
+  M.detach(kind, bufnr)
   local count = vim.v.count > 0 and vim.v.count or ''
   vim.api.nvim_feedkeys(count .. vim.keycode(key.key), 'mi', false)
   vim.schedule(function()
     if vim.api.nvim_buf_is_loaded(bufnr) and on(bufnr) ~= nil then
-      M.attach_over(window, bufnr, on)
+      M.attach_over(kind, bufnr, on)
     end
   end)
 end
@@ -121,20 +123,20 @@ end
 ---@param on_card? fun(): any whether the cursor is on a pending permission; if given, the keys of
 ---  permissions are set as well
 ---@param on? fun(bufnr: integer): boolean|nil see `attach_over`
-function M.attach(window, bufnr, n, on_card, on)
-  M.detach(window, bufnr)
+function M.attach(kind, bufnr, n, on_card, on)
+  M.detach(kind, bufnr)
   local it = { n = n, on_card = on_card, on = on, keys = {} }
   attached[bufnr] = attached[bufnr] or {}
-  attached[bufnr][window] = it
+  attached[bufnr][kind] = it
   local function note(key)
     for _, mode in ipairs(key.modes) do
       table.insert(it.keys, { mode = mode, key = key.key, desc = 'acp: ' .. key.desc })
     end
   end
-  for _, key in ipairs(M.list(window)) do
+  for _, key in ipairs(M.list(kind)) do
     local function act()
-      if on and not on(bufnr) then return pass_on(window, bufnr, key, on) end
-      signals.emit('key_pressed', window, key.action, bufnr, n)
+      if on and not on(bufnr) then return pass_on(kind, bufnr, key, on) end
+      signals.emit('key_pressed', kind, key.action, bufnr, n)
     end
     set_key(bufnr, key.modes, key, { callback = act, silent = true })
     note(key)
@@ -154,17 +156,20 @@ local function buffer_mapping(bufnr, key)
   return map.buffer == 1 and map or nil
 end
 
---- Set the keys in a buffer of the user. `detach` restores the user's mappings of these keys.
+--- Set the keys of a kind of window in a buffer of the user, over the user's own mappings, which
+--- `detach` restores.
+---@param kind string as in option 'keymaps'
+---@param bufnr integer
 ---@param on? fun(bufnr: integer): boolean|nil whether the keys act at the cursor; if false, they
 ---  keep their usual meaning; nil removes them
-function M.attach_over(window, bufnr, on)
-  local it = (attached[bufnr] or {})[window]
+function M.attach_over(kind, bufnr, on)
+  local it = (attached[bufnr] or {})[kind]
   if it and it.keys[1] and not buffer_mapping(bufnr, it.keys[1]) then
-    attached[bufnr][window] = nil -- `:bdelete` has removed all mappings
+    attached[bufnr][kind] = nil -- `:bdelete` has removed all mappings
   end
-  M.detach(window, bufnr)
+  M.detach(kind, bufnr)
   local kept = {}
-  for _, key in ipairs(M.list(window)) do
+  for _, key in ipairs(M.list(kind)) do
     for _, mode in ipairs(key.modes) do
       local map = buffer_mapping(bufnr, { mode = mode, key = key.key })
       if map and not (map.desc or ''):match('^acp: ') then
@@ -172,16 +177,16 @@ function M.attach_over(window, bufnr, on)
       end
     end
   end
-  M.attach(window, bufnr, nil, nil, on)
-  attached[bufnr][window].kept = kept
+  M.attach(kind, bufnr, nil, nil, on)
+  attached[bufnr][kind].kept = kept
 end
 
 --- Remove the keys of a kind of window from a buffer and restore the user's mappings. A key that
 --- the user has mapped in the meantime keeps that mapping.
-function M.detach(window, bufnr)
-  local it = (attached[bufnr] or {})[window]
+function M.detach(kind, bufnr)
+  local it = (attached[bufnr] or {})[kind]
   if not it then return end
-  attached[bufnr][window] = nil
+  attached[bufnr][kind] = nil
   if it.kept and not vim.api.nvim_buf_is_loaded(bufnr) then return end
   for _, key in ipairs(it.keys) do
     local map = buffer_mapping(bufnr, key)
@@ -200,11 +205,11 @@ function M.refresh()
     if not vim.api.nvim_buf_is_valid(bufnr) then
       attached[bufnr] = nil
     else
-      for window, it in pairs(windows_of) do
+      for kind, it in pairs(windows_of) do
         if it.kept then
-          M.attach_over(window, bufnr, it.on)
+          M.attach_over(kind, bufnr, it.on)
         else
-          M.attach(window, bufnr, it.n, it.on_card)
+          M.attach(kind, bufnr, it.n, it.on_card)
         end
       end
     end

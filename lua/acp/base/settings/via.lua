@@ -1,4 +1,5 @@
---- Options `agents.*.via` and `agents.*.paths`: agents behind another program.
+--- Options `agents.*.via` and `agents.*.paths`: agents that are reached through
+--- another program, such as ssh or docker.
 local M = {}
 
 local ways = { 'ssh', 'devcontainer', 'docker', 'kubectl' }

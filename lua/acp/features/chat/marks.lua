@@ -95,9 +95,11 @@ local function legend(bufnr, row, id)
   })
 end
 
+--- Draw one row of a chat: its colours, and what conceals its Markdown. Neovim calls this for each
+--- visible row in each redraw, so it has to be fast, and its extmarks last until the next one.
 ---@param _ 'line'
 ---@param _ integer window
-local function line(_, _, bufnr, row)
+local function draw_row(_, _, bufnr, row)
   local look, target = drawn.looks[row + 1], drawn.targets[row + 1]
   if type(target) == 'table' and target.legend then legend(bufnr, row, target.decision) end
   if type(target) == 'table' and target.picture then
@@ -118,7 +120,9 @@ local function line(_, _, bufnr, row)
       set_extmark(bufnr, ns, row, first, options)
     end
     if last > first and concealment.has(group) then
-      local wanted = not drawn_by_other or concealment.is_inline(group) and look[3] ~= 'AcpTable'
+      -- Another plugin conceals blocks and tables itself. A table begins with its own group.
+      local is_in_table = look[3] == 'AcpTable'
+      local wanted = not drawn_by_other or concealment.is_inline(group) and not is_in_table
       if wanted then concealment.draw(bufnr, ns, row, group, first, last, level(row)) end
     end
     if group == 'AcpUser' then time(bufnr, row) end
@@ -148,7 +152,7 @@ api.nvim_set_decoration_provider(ns, {
     return chat ~= nil
   end,
   on_end = function() window = 0 end,
-  on_line = line,
+  on_line = draw_row,
 })
 
 --- Draw a chat's rows from now on.

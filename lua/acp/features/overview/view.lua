@@ -74,7 +74,7 @@ local function asks()
   return vim.iter(drawn):any(function(session) return session.question ~= nil end)
 end
 
---- Return the keys up to a rank, those of a question only if there is one.
+--- Return the words for the keys up to a rank. Keys of questions are left out if there is none.
 ---@param most integer
 local function keys_up_to(most)
   local parts, has_question = {}, asks()

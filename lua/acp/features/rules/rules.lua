@@ -15,11 +15,11 @@ function M.remove()
   notify('forget_rule', { line = line, cwd = cwd() })
 end
 
---- Offer a rule for the action of a question that the user allows always.
+--- Offer a rule for an action that the user has chosen to always allow.
 ---@param id integer|string
 ---@param alone boolean whether the agent has no option for that
 ---@param amended any text to which the user changed the edits of the question
----@return boolean
+---@return true the signal is handled
 function M.offer(id, alone, amended)
   notify('offer_rule', { id = id, alone = alone, amended = amended })
   return true

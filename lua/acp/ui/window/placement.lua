@@ -44,7 +44,7 @@ local function acp_windows(prefix)
 end
 
 --- Return whether another window would leave too little room for the user's windows.
----@param windows integer[] acp windows at that side
+---@param windows integer[] the plugin's windows
 ---@param width integer|nil width of the new window
 local function is_squeezed(windows, width)
   local columns, left = {}, vim.o.columns - (width or 0)
