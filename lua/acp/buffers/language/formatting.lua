@@ -42,7 +42,10 @@ local function by_expression(bufnr, question)
   local lines = api.nvim_buf_get_lines(scratch, 0, -1, false)
   expressions[scratch] = nil
   api.nvim_buf_delete(scratch, { force = true })
-  if not ok then error(('formatexpr: %s'):format(tostring(err):gsub('^[^\n]-:%d+: ', '')), 0) end
+  if not ok then
+    local why = tostring(err):gsub('^[^\n]-:%d+: ', ''):match('^[^\n]*') -- without a traceback
+    error('formatexpr: ' .. why, 0)
+  end
   return lines
 end
 

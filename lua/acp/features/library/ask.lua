@@ -58,7 +58,11 @@ end
 local function from_function(prompt, ctx, done)
   local messages = require('acp.base.messages')
   local win = require('acp.ui.win').work()
-  local ok, made = pcall(vim.api.nvim_win_call, win, function() return prompt.make(ctx) end)
+  local ok, made ---@type boolean, any
+  -- The error of a call inside of nvim_win_call() would have a traceback.
+  vim.api.nvim_win_call(win, function()
+    ok, made = pcall(prompt.make, ctx)
+  end)
   if not ok then return fail(messages.prompt_failed, prompt.name, tostring(made)) end
   if made == nil then return end
   local text = type(made) == 'table' and made.text or made
