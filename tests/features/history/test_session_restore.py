@@ -8,6 +8,7 @@ from tests.support.editor import Editor
 from tests.support.fake_picker import install_picker
 from tests.support.killed_host import kill_host
 from tests.support.stored_sessions import MODES, storing_agent
+from tests.support.waiting import until
 
 IDLE = "require('acp').state().sessions[1].status == 'idle'"
 
@@ -130,7 +131,7 @@ def test_the_whole_chat_can_be_drawn_again(picker: Editor) -> None:
     before = picker.chat(1)
     picker.cmd("bwipeout acp://chat/1")
     picker.turn("say three")
-    assert picker.chat(1)[: len(before)] == before
+    until(lambda: picker.chat(1)[: len(before)] == before, what="the whole chat")
 
 
 def test_the_host_may_die_twice(picker: Editor) -> None:

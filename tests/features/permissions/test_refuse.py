@@ -255,7 +255,7 @@ def test_a_reason_is_inserted_into_the_turn_of_an_agent_that_offers_it(editor: E
     assert outcomes(traffic) == ["reject"]
     editor.wait_event("AcpTurnEnd")
     assert traffic.prompts() == ["ask"]
-    assert queue(editor) == []
+    until(lambda: queue(editor) == [], what="an empty queue")
     assert any("use the helper" in line for line in editor.chat(1))
 
 

@@ -69,6 +69,9 @@ def test_a_composer_gets_its_height_back_when_the_screen_grows_again(front: Edit
     front.wait(f"vim.o.lines == 10 and {HEIGHT} < 6")
     front.rpc.request("nvim_ui_try_resize", 120, 40)
     front.wait(f"vim.o.lines == 40 and {HEIGHT} == 6")
+    for columns, rows in ((40, 10), (120, 40)):  # one after the other, without a redraw between
+        front.rpc.send("nvim_ui_try_resize", columns, rows)
+    front.wait(f"vim.o.lines == 40 and {HEIGHT} == 6")
 
 
 def test_a_composer_takes_rows_that_no_other_window_can(front: Editor) -> None:

@@ -97,6 +97,8 @@ def test_a_report_is_written_by_the_user_only(editor: Editor) -> None:
     editor.keys(":w!<CR>")
     editor.wait("not vim.bo.modified")
     assert file.read_text().startswith("# Report about acp.nvim\n")
+    editor.keys("q")
+    editor.wait("vim.fn.bufexists(...) == 0", NAME)
     report(editor, "bug.md/below")
     editor.keys(":w<CR>")
     editor.wait_message("The report is not written: not a directory")

@@ -11,7 +11,6 @@ local floats, splits = require('acp.ui.win').is_float, require('acp.ui.win').spl
 ---@field wanted table<integer, integer> acp window -> rows
 
 local pages = {} ---@type table<integer, acp.Rows> by tab page
-local lines = vim.o.lines -- of the screen
 
 --- Return the parts of the column that contains `win`, including `win`.
 ---@param part any[] a node of |winlayout()|
@@ -42,13 +41,12 @@ end
 local function on_resized()
   local tab = api.nvim_get_current_tabpage()
   local known = pages[tab] or { windows = '', wanted = {} }
-  local open, resized = splits(tab), vim.o.lines ~= lines
-  lines = vim.o.lines
+  local open = splits(tab)
   local windows, wanted = table.concat(open, ' '), {}
   for _, win in ipairs(open) do
     if vim.w[win].acp and vim.wo[win].winfixheight then
       local rows, before = api.nvim_win_get_height(win), known.wanted[win]
-      local same = windows == known.windows and not resized or not before
+      local same = windows == known.windows or not before
       wanted[win] = same and rows or before
       if not same and rows ~= before and has_other(win, before - rows, before) then
         api.nvim_win_set_height(win, before)
@@ -64,8 +62,16 @@ local function on_closed(win)
   if page and not floats(win) then page.windows = '' end
 end
 
+--- Restore the heights with the next `WinResized`: two changes of the screen may cause only one.
+local function on_screen_resized()
+  for _, page in pairs(pages) do
+    page.windows = ''
+  end
+end
+
 local watch = require('acp.base.once')(function()
   local on = require('acp.base.autocmds').group('acp.rows')
+  on('VimResized', on_screen_resized)
   on('WinResized', on_resized)
   on('WinClosed', function(args)
     on_closed(tonumber(args.match) --[[@as integer]])
