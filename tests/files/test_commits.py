@@ -138,6 +138,7 @@ async def test_a_commit_is_the_agents_although_its_call_is_received_late(
         repository(work)
         await workspace.begin()
         await workspace.write(path, "one\nTWO\n")
+        await workspace.core.refresh(workspace.sessions)  # nothing else looks at HEAD below
         git(work, "commit", "-qam", "x")
         then = time.time() - seconds
         os.utime(work / ".git/logs/HEAD", (then, then))

@@ -125,6 +125,13 @@ class Editor:
         except EditorBlocked:
             return
 
+    def press_ctrl_c(self) -> None:
+        """Press CTRL-C as any other key.
+
+        Neovim takes a typed one as an interrupt, past all mappings, if it runs Lua code then.
+        """
+        self.lua("vim.api.nvim_feedkeys('\\3', 'mt', false)")
+
     def setup(self, options: Mapping[str, Any]) -> None:
         """Call `require('acp').setup` with all options given to this editor so far."""
         self.options = merged(self.options, options)

@@ -64,14 +64,6 @@ def wait_ended(editor: Editor) -> dict[str, Any]:
     return found
 
 
-def press_ctrl_c(editor: Editor) -> None:
-    """Press CTRL-C as any other key.
-
-    Neovim would take it as an interrupt, past all mappings, if it ran Lua code at that moment.
-    """
-    editor.lua("vim.api.nvim_feedkeys('\\3', 'mt', false)")
-
-
 @pytest.fixture(autouse=True)
 def script(editor: Editor) -> None:
     """Return an editor whose agent runs the lines of each prompt."""
@@ -272,10 +264,10 @@ def test_ctrl_c_in_the_buffer_ends_the_command(editor: Editor) -> None:
     start(editor, "echo up; sleep 600")
     name = open_terminal(editor)
     editor.wait(HAS, name, "up")
-    press_ctrl_c(editor)
+    editor.press_ctrl_c()
     assert wait_ended(editor)["signal"] == "SIGTERM"
     editor.wait(HAS, name, "[SIGTERM]")
-    press_ctrl_c(editor)
+    editor.press_ctrl_c()
     editor.wait_message("Nothing is running")
     editor.cmd("close")
     assert open_terminal(editor) == name
@@ -294,7 +286,7 @@ def test_the_picker_lists_all_terminals_and_opens_the_chosen_one(editor: Editor)
     editor.keys("g?")
     editor.wait_screen("stop the command in the terminal")
     editor.keys("q")
-    press_ctrl_c(editor)
+    editor.press_ctrl_c()
     assert wait_ended(editor)["signal"] == "SIGTERM"
 
 

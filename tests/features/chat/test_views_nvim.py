@@ -87,7 +87,7 @@ def test_keys_are_commands_in_a_view_that_is_entered_from_insert_mode(
     editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", name)
     editor.wait("vim.api.nvim_get_mode().mode == 'n'")
     if name == "acp://chat/1":
-        editor.keys("<C-c>")
+        editor.press_ctrl_c()
         assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
 
 
