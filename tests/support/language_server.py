@@ -7,6 +7,7 @@ Tests start it in their Neovim with `served_language.serve`. The script changes 
     capabilities  merged over its own; null removes one
     answers       {method: result}, instead of its own results
     errors        {method: {code, message}}
+    cancels       [method]: it answers the first request as cancelled (LSP 3.17, RequestCancelled)
     never         [method]: requests that get no answer
     dead          [method]: requests at which it exits
     hold          {method: path}: answered once the file exists; also "publish"
@@ -133,7 +134,10 @@ class Server:
         method, params = message["method"], message.get("params") or {}
         if method in self.script.get("never", ()):
             return
-        if method in self.script.get("errors", {}):
+        if method in self.script.get("cancels", ()):
+            self.script["cancels"].remove(method)
+            self.send({"id": message["id"], "error": {"code": -32800, "message": "cancelled"}})
+        elif method in self.script.get("errors", {}):
             self.send({"id": message["id"], "error": self.script["errors"][method]})
         elif method in self.script.get("answers", {}):
             self.send({"id": message["id"], "result": self.script["answers"][method]})

@@ -204,6 +204,15 @@ def test_diagnostics_can_be_pulled(editor: Editor, caller: Caller) -> None:
     assert text == "b.txt:1:1 error: bad [words E1]"
 
 
+def test_a_request_that_was_cancelled_is_sent_again(editor: Editor, caller: Caller) -> None:
+    """Neovim cancels pending requests of a method when it sends its own, and drops the answer."""
+    editor.write("b.txt", "error: bad\n")
+    serve(editor, publish=False, cancels=["textDocument/diagnostic", "textDocument/hover"])
+    text = caller.text("diagnostics", path="b.txt", wait_ms=20_000)
+    assert text == "b.txt:1:1 error: bad [words E1]"
+    assert "def one" in caller.text("hover", path="a.txt", line=1, symbol="one")
+
+
 def test_many_diagnostics_are_cut(editor: Editor, caller: Caller) -> None:
     serve(editor, many=10_000)
     found = caller.call("diagnostics", path="a.txt", wait_ms=30_000, limit=3)

@@ -16,7 +16,8 @@ local function words(err)
 end
 
 --- Send a request to one server. `done(err, result)` is called once, unless the returned function
---- cancels the request before.
+--- cancels the request before. Neovim cancels all requests of a method when it sends its own, and
+--- drops the answer: then the request is sent again.
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param params table
@@ -25,12 +26,15 @@ end
 ---@param done fun(err?: string, result?: any)
 ---@return fun() cancel
 function M.ask(client, method, params, bufnr, limit_ms, done)
-  local id, is_over, detached, timer
+  local id, is_over, timer
+  local autocmds = {} ---@type integer[]
 
   local function stop()
     is_over = true
     if not timer:is_closing() then timer:close() end
-    if detached then pcall(api.nvim_del_autocmd, detached) end
+    for _, autocmd in ipairs(autocmds) do
+      pcall(api.nvim_del_autocmd, autocmd)
+    end
   end
   local function finish(err, result)
     if is_over then return end
@@ -41,6 +45,7 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
     if is_over then return end
     local sent
     sent, id = compat.lsp_request(client, method, params, function(err, result)
+      id = nil
       if err and RETRIED[err.code] then return vim.defer_fn(send, RETRY_MS) end
       finish(err, result)
     end, bufnr)
@@ -52,8 +57,18 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
     if id then compat.lsp_cancel(client, id) end
     finish(('gave no answer within %g s'):format(limit_ms / 1000))
   end, limit_ms)
-  detached = require('acp.base.autocmds').in_buffer(bufnr, 'LspDetach', function(args)
-    if args.data.client_id == client.id then finish('has stopped') end
+  local function on(event, callback)
+    local function handle(args)
+      if args.data.client_id == client.id then callback(args.data) end
+    end
+    table.insert(autocmds, require('acp.base.autocmds').in_buffer(bufnr, event, handle))
+  end
+  on('LspDetach', function() finish('has stopped') end)
+  on('LspRequest', function(data)
+    if data.request_id ~= id or data.request.type ~= 'complete' then return end
+    vim.schedule(function()
+      if id == data.request_id then vim.defer_fn(send, RETRY_MS) end
+    end)
   end)
   send()
   return function()
