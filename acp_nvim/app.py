@@ -58,8 +58,8 @@ from acp_nvim.nvim.user_options import UserOptions, via_words
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.tools.server.door import Door
 from acp_nvim.tools.server.over_acp import McpOverAcp
+from acp_nvim.tools.server.tool_socket import ToolSocket
 from acp_nvim.tools.server.toolbox import Toolbox
 from acp_nvim.verbs import Args, Verbs
 
@@ -172,8 +172,10 @@ class Host:
         return SessionEvents(self.screen, self.pace, watch, own_turns, overwrites)
 
     def _tools(self) -> EditorTools:
-        door = Door(self.toolbox, self.tasks, lambda: self.settings().stdpath.get("run"))
-        return EditorTools(self.toolbox, door, McpOverAcp(self.toolbox), self.tasks)
+        tool_socket = ToolSocket(
+            self.toolbox, self.tasks, lambda: self.settings().stdpath.get("run")
+        )
+        return EditorTools(self.toolbox, tool_socket, McpOverAcp(self.toolbox), self.tasks)
 
     def _surroundings(self) -> Surroundings[Connection]:
         return Surroundings(

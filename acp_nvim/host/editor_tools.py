@@ -21,8 +21,8 @@ from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools.server import relay
-from acp_nvim.tools.server.door import Door, Entrance
 from acp_nvim.tools.server.over_acp import McpOverAcp
+from acp_nvim.tools.server.tool_socket import SocketAccess, ToolSocket
 from acp_nvim.tools.server.toolbox import Toolbox
 
 PATIENCE_S: Final = 30.0
@@ -38,13 +38,13 @@ class EditorTools:
     def __init__(
         self,
         toolbox: Toolbox,
-        door: Door,
+        tool_socket: ToolSocket,
         over_acp: McpOverAcp,
         tasks: Tasks,
         patience_s: float = PATIENCE_S,
     ) -> None:
         self._toolbox = toolbox
-        self._door = door
+        self._socket = tool_socket
         self._over_acp = over_acp
         self.message = over_acp.message
         self._tasks = tasks
@@ -63,13 +63,13 @@ class EditorTools:
             id = self._over_acp.admit(session, wanted)
             return None if id is None else OwnServer(schema.McpServerAcp(OWN, id), [id])
         try:
-            entrance = self._door.admit(session, wanted)
+            access = self._socket.admit(session, wanted)
         except OSError as error:
             session.notice("warning", wording.TOOLS_NOT_OFFERED.format(reason=error))
             return None
-        if entrance is None:
+        if access is None:
             return None
-        return OwnServer(_relay_server(entrance), [entrance.token])
+        return OwnServer(_relay_server(access), [access.token])
 
     def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
         """Check some time after the first prompt whether the agent has connected."""
@@ -89,27 +89,27 @@ class EditorTools:
 
     def refresh(self) -> None:
         """Announce changed tools to the sessions that have some."""
-        self._door.refresh()
+        self._socket.refresh()
         self._over_acp.refresh()
 
     def withdraw(self, session: Session) -> None:
         """Withdraw the tools from a session."""
-        self._door.withdraw(session)
+        self._socket.withdraw(session)
         self._over_acp.withdraw(session)
 
     def close(self) -> None:
         """Close all connections."""
-        self._door.close()
+        self._socket.close()
 
     def lines(self) -> Iterator[str]:
         """Yield the line of `:Acp info` about refused clients, if there are any."""
-        if self._door.refused:
-            counts = ", ".join(f"{n} {kind}" for kind, n in sorted(self._door.refused.items()))
+        if self._socket.refused:
+            counts = ", ".join(f"{n} {kind}" for kind, n in sorted(self._socket.refused.items()))
             yield f"editor's tools, refused: {counts}"
 
 
-def _relay_server(entrance: Entrance) -> schema.McpServerStdio:
-    variables = {"ACP_NVIM_SOCKET": entrance.address, "ACP_NVIM_TOKEN": entrance.token}
+def _relay_server(access: SocketAccess) -> schema.McpServerStdio:
+    variables = {"ACP_NVIM_SOCKET": access.address, "ACP_NVIM_TOKEN": access.token}
     env = [schema.EnvVariable(name, value) for name, value in variables.items()]
     return schema.McpServerStdio(OWN, sys.executable, ["-I", "-S", RELAY], env)
 

@@ -15,7 +15,7 @@ from acp_nvim.files.bytes.paths import below
 from acp_nvim.nvim.async_calls import AsyncCalls
 from acp_nvim.nvim.bridge import Bridge, NvimError
 from acp_nvim.session.session import Session
-from acp_nvim.tools.changing.change_ports import Document, Formatted, Formatters
+from acp_nvim.tools.changing.change_ports import Document, FormattedText, Formatters
 from acp_nvim.tools.ports import Answer, Position
 from acp_nvim.tools.server.tool import ToolError
 
@@ -83,17 +83,17 @@ class NvimDocuments:
 
     async def format(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
-    ) -> Formatted:
+    ) -> FormattedText:
         question = _to_format(session, path, lines, rows)
         found = await _result(self._calls.call(DOCUMENTS, "format", question))
-        return msgspec.convert(found, Formatted)
+        return msgspec.convert(found, FormattedText)
 
     async def format_by_options(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
-    ) -> Formatted:
+    ) -> FormattedText:
         question = _to_format(session, path, lines, rows)
         found = await _result(self._calls.call(FORMATTING, "by_options", question))
-        return msgspec.convert(found, Formatted)
+        return msgspec.convert(found, FormattedText)
 
     async def run(
         self, session: Session, client: int, path: str, command: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Files for tools: live texts behind the guard, and names as agents know them."""
+"""Files for tools: live texts behind the guard, and paths as agents write them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ToolFiles:
         self._files = files
         self._buffers = buffers
         self._options = options
-        self.lists = files.guard.may_list
+        self.may_list = files.guard.may_list
 
     async def read(self, session: Session, path: str) -> tuple[Place, Text]:
         """Return a file that an agent names, absolute or relative, and its live text.
@@ -117,7 +117,7 @@ def absolute(session: Session, path: str) -> str:
     return os.path.join(session.cwd, path)  # noqa: PTH118
 
 
-def name(session: Session, real: str) -> str:
+def display_path(session: Session, real: str) -> str:
     """Return a resolved path for the agent: relative if it is inside the session's directory."""
     root = os.path.realpath(session.cwd)
     inside = real.startswith(root.rstrip(os.sep) + os.sep)

@@ -84,14 +84,15 @@ class Diagnostics(msgspec.Struct, frozen=True):
     items: list[Diagnostic]
     silent: list[str]
     """Servers without diagnostics for the last change."""
-    served: bool
-    """Whether a server was attached."""
+    has_server: bool
+    """Whether a server is attached to the file."""
     counts: dict[str, int] = {}
     """Number of diagnostics by severity."""
     removed: list[Diagnostic] = []
-    added: int = 0
-    gone: int = 0
-    """Numbers of added (``added``) and removed (``gone``) diagnostics of a turn."""
+    added_count: int = 0
+    """Number of diagnostics that a turn has added, also of those beyond the limit."""
+    removed_count: int = 0
+    """Number of diagnostics that a turn has removed."""
     unknown: list[str] = []
     """Files that were not open when the turn began. All their diagnostics count as added."""
 

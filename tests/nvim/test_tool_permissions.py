@@ -19,7 +19,7 @@ from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.questions.proposals import changes_of
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import ToolEntry
-from acp_nvim.tools.changing.change_ports import Proposed, Run
+from acp_nvim.tools.changing.change_ports import ProposedChanges, Run
 
 OLD, NEW = parse("one\ntwo\n"), parse("one\n2\n")
 
@@ -41,7 +41,7 @@ class ToolSession:
     async def make(self, *changes: FileChange, fails: str = "", **more: Any) -> str:
         """Ask for changes and make them; return `made` or the reason of the refusal."""
         made = () if "runs" in more else changes or [change("/work/a")]
-        proposed = Proposed("Do it", made, **more)
+        proposed = ProposedChanges("Do it", made, **more)
         async with self.permissions.ask(self.session, proposed) as refused:
             if fails:
                 raise ValueError(fails)
@@ -265,7 +265,7 @@ async def test_the_card_shows_reason_and_files() -> None:
 
 async def test_a_change_that_is_not_known_yet_names_its_file() -> None:
     tool = ToolSession({"action": "deny", "path": "a"})
-    proposed = Proposed("Run it", path="/work/a")
+    proposed = ProposedChanges("Run it", path="/work/a")
     async with tool.permissions.ask(tool.session, proposed) as refused:
         assert refused == "a rule of the user refuses"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.kit import INSTALLED
-from tests.support.tool_door import ECHO, RELAY, open_door
+from tests.support.served_tools import ECHO, RELAY, serve_tools
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(240)]
 
@@ -60,13 +60,13 @@ async def run_program(programs: Path, *argv: str, folder: Path) -> tuple[int, st
 async def test_the_inspector_lists_and_calls_through_the_relay(
     programs: Path, tmp_path: Path, era: str
 ) -> None:
-    async with open_door(tmp_path, [ECHO]) as house:
-        env = [it for name, value in house.env().items() for it in ("-e", f"{name}={value}")]
+    async with serve_tools(tmp_path, [ECHO]) as served:
+        env = [it for name, value in served.env().items() for it in ("-e", f"{name}={value}")]
         relay = [sys.executable, "-I", "-S", RELAY]
         await inspect_tools(programs, tmp_path, *env, "--protocol-era", era, *relay)
-        assert house.session.tools is not None
-        assert house.session.tools.calls == 1
-        assert not house.door.refused
+        assert served.session.tools is not None
+        assert served.session.tools.calls == 1
+        assert not served.socket.refused
 
 
 async def inspect_tools(programs: Path, folder: Path, *target: str) -> None:

@@ -20,7 +20,12 @@ from acp_nvim.edits.text import parse
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.session.session import Session
-from acp_nvim.tools.changing.change_ports import Document, Formatted, Formatters, Proposed
+from acp_nvim.tools.changing.change_ports import (
+    Document,
+    FormattedText,
+    Formatters,
+    ProposedChanges,
+)
 from acp_nvim.tools.changing.changes import Changes
 from acp_nvim.tools.changing.writing import writing_tools as all_tools
 from acp_nvim.tools.ports import Answer
@@ -76,7 +81,7 @@ class FakeDocuments:
         self.strange: set[str] = set()
         self.said: list[Any] = []
         self.formatters_of_user = Formatters({"tabSize": 8, "insertSpaces": True})
-        self.formatted = Formatted()
+        self.formatted = FormattedText()
         self.runs = 0
         """Number of runs of formatters."""
         self.command: Callable[[Mapping[str, Any]], Sequence[Any]] = lambda _: ()
@@ -97,14 +102,14 @@ class FakeDocuments:
 
     async def format(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
-    ) -> Formatted:
+    ) -> FormattedText:
         del session, path, lines, rows
         self.runs += 1
         return self.formatted
 
     async def format_by_options(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
-    ) -> Formatted:
+    ) -> FormattedText:
         del session, path, lines, rows
         self.runs += 1
         return self.formatted
@@ -124,11 +129,11 @@ class FakePermissions:
     def __init__(self) -> None:
         self.refusal = ""
         self.forbids = ""
-        self.proposed: list[Proposed] = []
+        self.proposed: list[ProposedChanges] = []
         self.meanwhile: Callable[[], Any] = lambda: None
 
     @asynccontextmanager
-    async def ask(self, session: Session, proposed: Proposed) -> AsyncIterator[str]:
+    async def ask(self, session: Session, proposed: ProposedChanges) -> AsyncIterator[str]:
         del session
         self.proposed.append(proposed)
         self.meanwhile()

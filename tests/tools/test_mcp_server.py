@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from acp_nvim import __version__
 from acp_nvim.session.session import Session
 from acp_nvim.tools.server import mcp_methods
-from acp_nvim.tools.server.mcp_server import LINE_BYTES, VIOLATIONS, McpServer
+from acp_nvim.tools.server.mcp_server import LINE_BYTES, MAX_VIOLATIONS, McpServer
 from acp_nvim.tools.server.session_tools import SessionTools
 from acp_nvim.tools.server.toolbox import Toolbox
-from tests.support.tool_door import ECHO, Waits
+from tests.support.served_tools import ECHO, Waits
 
 Json = dict[str, Any]
 MODERN = {
@@ -269,12 +269,12 @@ async def test_a_long_line_is_refused_and_later_ones_are_served(client: Client) 
 
 
 async def test_a_client_that_sends_garbage_is_disconnected(client: Client) -> None:
-    for _ in range(VIOLATIONS):
+    for _ in range(MAX_VIOLATIONS):
         client.server.receive(b"garbage\n")
-    assert not client.server.is_hopeless
+    assert not client.server.has_too_many_faults
     assert await client.ask("ping") == {"result": {}}
     client.server.receive(b"garbage\n")
-    assert client.server.is_hopeless
+    assert client.server.has_too_many_faults
 
 
 IDS = st.integers(-3, 3) | st.sampled_from(["a", "1"])

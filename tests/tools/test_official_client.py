@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ToolsListChanged
 from mcp.types import TextContent, ToolListChangedNotification
 
-from tests.support.tool_door import ECHO, RELAY, House, Waits, open_door
+from tests.support.served_tools import ECHO, RELAY, ServedTools, Waits, serve_tools
 
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
 
@@ -23,10 +23,10 @@ MODES = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28
 OTHER = msgspec.structs.replace(ECHO, name="other")
 
 
-def official(house: House, mode: str, **options: Any) -> Client:
+def official(served: ServedTools, mode: str, **options: Any) -> Client:
     """Return the official client, which starts its own relay."""
     argv = ["-I", "-S", RELAY]
-    program = StdioServerParameters(command=sys.executable, args=argv, env=dict(house.env()))
+    program = StdioServerParameters(command=sys.executable, args=argv, env=dict(served.env()))
     return Client(stdio_client(program), mode=mode, **options)
 
 
@@ -37,7 +37,7 @@ async def test_the_official_client_lists_and_calls_tools(tmp_path: Path, mode: s
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append(message)
 
-    async with open_door(tmp_path, [ECHO]) as house, official(house, mode) as client:
+    async with serve_tools(tmp_path, [ECHO]) as served, official(served, mode) as client:
         assert client.protocol_version == MODES[mode]
         # if the client has asked for them
         assert bool(client.instructions) == (mode != "2026-07-28")
@@ -64,26 +64,26 @@ async def test_the_official_client_gets_changes_of_tools_after_a_handshake(tmp_p
         heard.set()
 
     async with (
-        open_door(tmp_path, [ECHO]) as house,
-        official(house, "legacy", message_handler=hear) as client,
+        serve_tools(tmp_path, [ECHO]) as served,
+        official(served, "legacy", message_handler=hear) as client,
     ):
         tools = client.server_capabilities.tools
         assert tools
         assert tools.list_changed
         await client.list_tools()
-        house.put(OTHER)
+        served.put(OTHER)
         await heard.wait()
         assert len((await client.list_tools()).tools) == 2
 
 
 async def test_the_official_client_gets_changes_of_tools_by_subscription(tmp_path: Path) -> None:
     async with (
-        open_door(tmp_path, [ECHO]) as house,
-        official(house, "2026-07-28") as client,
+        serve_tools(tmp_path, [ECHO]) as served,
+        official(served, "2026-07-28") as client,
         client.listen(tools_list_changed=True) as news,
     ):
         assert news.honored.tools_list_changed
-        house.put(OTHER)
+        served.put(OTHER)
         assert isinstance(await anext(news), ToolsListChanged)
         assert len((await client.list_tools()).tools) == 2
 
@@ -91,7 +91,7 @@ async def test_the_official_client_gets_changes_of_tools_by_subscription(tmp_pat
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_official_client_cancels_a_call(tmp_path: Path, mode: str) -> None:
     wait = Waits()
-    async with open_door(tmp_path, [wait.tool, ECHO]) as house, official(house, mode) as client:
+    async with serve_tools(tmp_path, [wait.tool, ECHO]) as served, official(served, mode) as client:
         async with anyio.create_task_group() as group:
             group.start_soon(client.call_tool, "wait", {"text": ""})
             await wait.began.wait()
@@ -103,10 +103,10 @@ async def test_the_official_client_cancels_a_call(tmp_path: Path, mode: str) -> 
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_official_client_is_refused_with_a_wrong_token(tmp_path: Path, mode: str) -> None:
-    async with open_door(tmp_path, [ECHO]) as house:
-        stranger = House(house.door, house.toolbox, [])
-        stranger.entrance = type(house.entrance)(house.entrance.address, "guessed")
+    async with serve_tools(tmp_path, [ECHO]) as served:
+        stranger = ServedTools(served.socket, served.toolbox, [])
+        stranger.access = type(served.access)(served.access.address, "guessed")
         with pytest.raises((MCPError, ExceptionGroup)):
             async with official(stranger, mode) as client:
                 await client.list_tools()
-        assert house.door.refused["wrong token"] == 1
+        assert served.socket.refused["wrong token"] == 1

@@ -13,7 +13,7 @@ from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.session import Session
 from acp_nvim.tools.server.over_acp import McpOverAcp
 from acp_nvim.tools.server.toolbox import Toolbox
-from tests.support.tool_door import ECHO, Waits
+from tests.support.served_tools import ECHO, Waits
 from tests.support.waiting import eventually
 
 META = {

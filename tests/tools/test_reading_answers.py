@@ -15,7 +15,7 @@ from acp_nvim.tools.asking.navigation import Navigation
 from acp_nvim.tools.asking.symbols import SymbolsArguments, SymbolTools
 from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.ports import Answer, Diagnostic, Diagnostics
-from acp_nvim.tools.server.fields import At
+from acp_nvim.tools.server.fields import PositionArguments
 from acp_nvim.tools.server.tool import Call, ToolError
 from tests.support.agent_files import FakeBuffers
 from tests.support.file_requests import Recorder, Requests
@@ -128,7 +128,7 @@ async def test_no_diagnostics_are_reported_as_such(project: Project) -> None:
 )
 async def test_a_hover_of_any_kind(project: Project, contents: Any, text: str) -> None:
     servers: Any = Servers({"contents": contents}, {"contents": contents}, None)
-    at = At(path="a.py", line=1, symbol="one")
+    at = PositionArguments(path="a.py", line=1, symbol="one")
     assert (await Navigation(servers, project.files).hover(project.call, at)).text == text
 
 

@@ -13,8 +13,14 @@ from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.session.calls.tool_use import ToolUse
 from acp_nvim.session.session import Session
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
-from acp_nvim.tools.server.toolbox import AT_ONCE, TEXT_CHARACTERS, Outcome, Toolbox, UnknownTool
-from tests.support.tool_door import ECHO, Waits
+from acp_nvim.tools.server.toolbox import (
+    MAX_RUNNING,
+    TEXT_CHARACTERS,
+    Outcome,
+    Toolbox,
+    UnknownTool,
+)
+from tests.support.served_tools import ECHO, Waits
 
 
 class Nothing(Struct, frozen=True):
@@ -163,7 +169,7 @@ async def test_the_number_of_concurrent_calls_is_limited() -> None:
     box = Toolbox([wait.tool, ECHO], no_fault)
     session = a_session()
     calls = [
-        asyncio.create_task(box.call(session, "wait", b'{"text": ""}')) for _ in range(AT_ONCE)
+        asyncio.create_task(box.call(session, "wait", b'{"text": ""}')) for _ in range(MAX_RUNNING)
     ]
     await wait.began.wait()
     outcome = await box.call(session, "echo", b'{"text": ""}')

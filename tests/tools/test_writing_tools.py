@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from acp_nvim.tools.changing.change_ports import Formatted, Formatters, Run
+from acp_nvim.tools.changing.change_ports import FormattedText, Formatters, Run
 from acp_nvim.tools.changing.edit_tool import nearest
 from tests.support.writing_tools import WritingTools, writing_tools
 
@@ -422,7 +422,7 @@ async def test_the_users_formatters_are_preferred_to_the_server(tmp_path: Path) 
     async with writing_tools(tmp_path) as tools:
         tools.write("a", "a \nb \n")
         tools.documents.formatters_of_user = Formatters({}, ["black", "isort"])
-        tools.documents.formatted = Formatted(["a", "b"])
+        tools.documents.formatted = FormattedText(["a", "b"])
         tools.user.refusal = "the user refused"
         assert await tools.call("nvim_format", path="a") == "error: the user refused"
         assert tools.documents.runs == 0, "no formatter runs before the answer"
@@ -437,7 +437,7 @@ async def test_formatters_without_ranges_change_only_the_given_lines(tmp_path: P
     async with writing_tools(tmp_path) as tools:
         tools.write("a", "a \n-\nb \n-\nc \n")
         tools.documents.formatters_of_user = Formatters({}, ["black"])
-        tools.documents.formatted = Formatted(["a", "-", "b", "-", "c"])
+        tools.documents.formatted = FormattedText(["a", "-", "b", "-", "c"])
         await tools.call("nvim_format", path="a", line=3)
         assert tools.disk("a") == "a \n-\nb\n-\nc \n"
 
@@ -461,6 +461,6 @@ async def test_the_server_formats_without_a_formatter(tmp_path: Path) -> None:
         )
         assert [it.runs for it in tools.user.proposed] == [None]
         tools.documents.formatters_of_user = Formatters({}, option="equalprg:fmt -w 60")
-        tools.documents.formatted = Formatted(["a!", "b!"])
+        tools.documents.formatted = FormattedText(["a!", "b!"])
         assert await tools.call("nvim_format", path="a") == "edited a: +2 -2, pending review"
         assert tools.user.proposed[-1].runs == Run(["equalprg:fmt -w 60"])

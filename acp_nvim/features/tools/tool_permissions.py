@@ -36,7 +36,7 @@ from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.questions.requests import Command
 from acp_nvim.session.questions.rules import Action, Case
 from acp_nvim.session.session import Session
-from acp_nvim.tools.changing.change_ports import Proposed, Run
+from acp_nvim.tools.changing.change_ports import ProposedChanges, Run
 
 OPTIONS: Final = (
     schema.PermissionOption("allow_once", wording.OPTION_ALLOW, "allow_once"),
@@ -76,7 +76,7 @@ class ToolPermissions:
         self._allowed: set[tuple[int, str]] = set()
 
     @asynccontextmanager
-    async def ask(self, session: Session, proposed: Proposed) -> AsyncIterator[str]:
+    async def ask(self, session: Session, proposed: ProposedChanges) -> AsyncIterator[str]:
         call = call_updates.upsert(session, _call(session, proposed))
         if proposed.runs is not None:
             verdict = self._run_action(session, call, proposed.runs)
@@ -258,7 +258,7 @@ def _use(name: str, arguments: Mapping[str, Any], *, executes: bool) -> schema.T
     )
 
 
-def _call(session: Session, proposed: Proposed) -> schema.ToolCall:
+def _call(session: Session, proposed: ProposedChanges) -> schema.ToolCall:
     if proposed.runs is not None:
         return _run(proposed, proposed.runs)
     return schema.ToolCall(
@@ -273,7 +273,7 @@ def _call(session: Session, proposed: Proposed) -> schema.ToolCall:
     )
 
 
-def _run(proposed: Proposed, runs: Run) -> schema.ToolCall:
+def _run(proposed: ProposedChanges, runs: Run) -> schema.ToolCall:
     return schema.ToolCall(
         _id(),
         proposed.title,
@@ -299,7 +299,7 @@ def _diffs(changes: Sequence[FileChange]) -> Iterator[schema.Diff]:
             yield schema.Diff(it.path, str(it.after), None if it.before is None else str(it.before))
 
 
-def _locations(proposed: Proposed) -> Iterator[schema.ToolCallLocation]:
+def _locations(proposed: ProposedChanges) -> Iterator[schema.ToolCallLocation]:
     for it in proposed.changes:
         hunks = diff(keys(it.before), keys(it.after)) if it.after is not None else ()
         yield schema.ToolCallLocation(it.path, hunks[0].new_start + 1 if hunks else 1)

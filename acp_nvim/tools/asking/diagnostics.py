@@ -58,7 +58,7 @@ class DiagnosticsTool:
         )
         if (
             real is None
-            and not diagnostics.served
+            and not diagnostics.has_server
             and not (diagnostics.items or diagnostics.removed)
         ):
             raise ToolError("no language server runs here: name the path of a file")
@@ -71,61 +71,81 @@ class DiagnosticsTool:
         real: str | None,
         diagnostics: Diagnostics,
     ) -> ToolResult:
-        items = [one for one in diagnostics.items if self._is_allowed(session, one, real)]
-        removed = [one for one in diagnostics.removed if self._is_allowed(session, one, real)]
+        items = [
+            diagnostic
+            for diagnostic in diagnostics.items
+            if self._is_allowed(session, diagnostic, real)
+        ]
+        removed = [
+            diagnostic
+            for diagnostic in diagnostics.removed
+            if self._is_allowed(session, diagnostic, real)
+        ]
         turn = args.since == "turn"
         lines = (
-            _turn(session, diagnostics, items, removed)
+            _turn_lines(session, diagnostics, items, removed)
             if turn
-            else _all(session, diagnostics, items)
+            else _all_lines(session, diagnostics, items)
         )
         structured = {
-            "diagnostics": [_plain(session, one) for one in items],
-            "more": (diagnostics.added if turn else sum(diagnostics.counts.values()))
+            "diagnostics": [_diagnostic_table(session, diagnostic) for diagnostic in items],
+            "more": (diagnostics.added_count if turn else sum(diagnostics.counts.values()))
             - len(diagnostics.items),
         }
         if turn:
-            structured["removed"] = [_plain(session, one) for one in removed]
+            structured["removed"] = [
+                _diagnostic_table(session, diagnostic) for diagnostic in removed
+            ]
         summary = _summary(session, diagnostics, real, turn)
         return ToolResult(
             "\n".join([*lines, *_notes(session, diagnostics)]), structured, summary, real
         )
 
-    def _is_allowed(self, session: Session, one: Diagnostic, asked: str | None) -> bool:
+    def _is_allowed(self, session: Session, diagnostic: Diagnostic, asked: str | None) -> bool:
         """Return whether the agent may see a file's diagnostics, which quote the file."""
-        return one.path == asked or self._files.lists(session, one.path)
+        return diagnostic.path == asked or self._files.may_list(session, diagnostic.path)
 
 
-def _plain(session: Session, one: Diagnostic) -> dict[str, Any]:
-    diagnostics = msgspec.structs.asdict(one) | {"path": files.name(session, one.path)}
+def _diagnostic_table(session: Session, diagnostic: Diagnostic) -> dict[str, Any]:
+    diagnostics = msgspec.structs.asdict(diagnostic) | {
+        "path": files.display_path(session, diagnostic.path)
+    }
     return {key: value for key, value in diagnostics.items() if value is not None}
 
 
-def _words(one: Diagnostic) -> str:
-    origin = " ".join(filter(None, (one.source, one.code)))
-    return f"{one.severity}: {files.cut_line(one.message)}" + (f" [{origin}]" if origin else "")
+def _diagnostic_text(diagnostic: Diagnostic) -> str:
+    origin = " ".join(filter(None, (diagnostic.source, diagnostic.code)))
+    return f"{diagnostic.severity}: {files.cut_line(diagnostic.message)}" + (
+        f" [{origin}]" if origin else ""
+    )
 
 
-def _line(session: Session, one: Diagnostic) -> str:
-    return f"{files.name(session, one.path)}:{one.line}:{one.column} {_words(one)}"
+def _diagnostic_line(session: Session, diagnostic: Diagnostic) -> str:
+    place = f"{files.display_path(session, diagnostic.path)}:{diagnostic.line}:{diagnostic.column}"
+    return f"{place} {_diagnostic_text(diagnostic)}"
 
 
-def _all(session: Session, diagnostics: Diagnostics, items: Sequence[Diagnostic]) -> list[str]:
+def _all_lines(
+    session: Session, diagnostics: Diagnostics, items: Sequence[Diagnostic]
+) -> list[str]:
     more = sum(diagnostics.counts.values()) - len(diagnostics.items)
-    lines = [_line(session, one) for one in items]
+    lines = [_diagnostic_line(session, diagnostic) for diagnostic in items]
     return [*lines, *more_line(more)] or ["nothing is wrong, as far as is known"]
 
 
-def _turn(
+def _turn_lines(
     session: Session,
     diagnostics: Diagnostics,
     items: Sequence[Diagnostic],
     removed: Sequence[Diagnostic],
 ) -> list[str]:
-    lines = [f"+ {_line(session, one)}" for one in items]
-    lines += more_line(diagnostics.added - len(diagnostics.items))
-    lines += [f"- {files.name(session, one.path)} {_words(one)}" for one in removed]
-    lines += more_line(diagnostics.gone - len(diagnostics.removed))
+    lines = [f"+ {_diagnostic_line(session, diagnostic)}" for diagnostic in items]
+    lines += more_line(diagnostics.added_count - len(diagnostics.items))
+    lines += [
+        f"- {files.display_path(session, diagnostic.path)} {_diagnostic_text(diagnostic)}"
+        for diagnostic in removed
+    ]
+    lines += more_line(diagnostics.removed_count - len(diagnostics.removed))
     return lines or ["this turn has added and removed nothing"]
 
 
@@ -136,15 +156,15 @@ def _notes(session: Session, diagnostics: Diagnostics) -> list[str]:
         who = ", ".join(diagnostics.silent)
         notes.append(f"({who} has not answered for the last change yet: some may be of before)")
     if diagnostics.unknown:
-        names = ", ".join(files.name(session, path) for path in diagnostics.unknown)
+        names = ", ".join(files.display_path(session, path) for path in diagnostics.unknown)
         notes.append(f"(not open when the turn began, so all of theirs are listed: {names})")
     return notes
 
 
 def _summary(session: Session, diagnostics: Diagnostics, real: str | None, turn: bool) -> str:
-    where = "" if real is None else f" in {files.name(session, real)}"
+    where = "" if real is None else f" in {files.display_path(session, real)}"
     if turn:
-        return f"{diagnostics.added} added, {diagnostics.gone} removed{where}"
+        return f"{diagnostics.added_count} added, {diagnostics.removed_count} removed{where}"
     counts = [
         count_with_noun(diagnostics.counts[name], name)
         for name in SEVERITIES

@@ -13,16 +13,16 @@ from acp_nvim.session.session import Session
 from acp_nvim.tools import files
 from acp_nvim.tools.asking.places import (
     Spot,
+    checked_answer,
     listing,
     locations,
     position,
-    readable,
     result,
     spot,
 )
 from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.ports import Answer, LanguageServers, Position
-from acp_nvim.tools.server.fields import At, Listed
+from acp_nvim.tools.server.fields import PlaceListArguments, PositionArguments
 from acp_nvim.tools.server.tool import Call, Tool, ToolResult
 
 METHODS = {
@@ -33,7 +33,7 @@ METHODS = {
 }
 
 
-class DefinitionArguments(Listed, kw_only=True, forbid_unknown_fields=True):
+class DefinitionArguments(PlaceListArguments, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_definition`."""
 
     target: Annotated[
@@ -42,7 +42,7 @@ class DefinitionArguments(Listed, kw_only=True, forbid_unknown_fields=True):
     ] = "definition"
 
 
-class CallsArguments(Listed, kw_only=True, forbid_unknown_fields=True):
+class CallsArguments(PlaceListArguments, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_calls`."""
 
     direction: Annotated[
@@ -51,9 +51,9 @@ class CallsArguments(Listed, kw_only=True, forbid_unknown_fields=True):
 
 
 class Subject(Struct, frozen=True):
-    """Subject of a request: a file, its text, and the position in it."""
+    """File, its text, and the position in it that a request is about."""
 
-    where: Place
+    place: Place
     text: Text
     at: Position
 
@@ -70,23 +70,23 @@ class Navigation:
         subject, answers = await self._ask(call.session, args, METHODS[args.target])
         return await self._places(call.session, subject, args, locations(answers), args.target)
 
-    async def references(self, call: Call, args: Listed) -> ToolResult:
+    async def references(self, call: Call, args: PlaceListArguments) -> ToolResult:
         """Return the uses of a name."""
         context = {"context": {"includeDeclaration": True}}
         subject, answers = await self._ask(call.session, args, "textDocument/references", context)
         spots = sorted(locations(answers), key=lambda one: (one.path, one.row, one.character))
         return await self._places(call.session, subject, args, spots, "reference")
 
-    async def hover(self, call: Call, args: At) -> ToolResult:
+    async def hover(self, call: Call, args: PositionArguments) -> ToolResult:
         """Return the hover text of a name."""
         subject, answers = await self._ask(call.session, args, "textDocument/hover")
-        where, at = subject.where, subject.at
+        place, at = subject.place, subject.at
         texts = [_hover_text(answer.result) for answer in answers if answer.result]
         text = "\n\n".join(dict.fromkeys(filter(None, texts)))
-        name = files.name(call.session, where.real)
-        none = f"nothing is known of what stands at {name}:{at.row + 1}:{at.column + 1}"
-        shown: dict[str, Any] = {"path": where.real, "line": args.line}
-        return ToolResult(text or none, {"text": text}, _subject_of(args), **shown)
+        name = files.display_path(call.session, place.real)
+        empty_text = f"nothing is known of what stands at {name}:{at.row + 1}:{at.column + 1}"
+        shown: dict[str, Any] = {"path": place.real, "line": args.line}
+        return ToolResult(text or empty_text, {"text": text}, _asked_name(args), **shown)
 
     async def calls(self, call: Call, args: CallsArguments) -> ToolResult:
         """Return the callers of a function, or the functions it calls."""
@@ -94,18 +94,18 @@ class Navigation:
         spots: list[Spot] = []
         for answer in answers:
             for item in answer.result or ():
-                spots += await self._call_spots(subject.where, answer, item, args.direction)
+                spots += await self._call_spots(subject.place, answer, item, args.direction)
         return await self._places(call.session, subject, args, spots, "call")
 
     async def _call_spots(
-        self, where: Place, answer: Answer, item: dict[str, Any], direction: str
+        self, place: Place, answer: Answer, item: dict[str, Any], direction: str
     ) -> list[Spot]:
         method = "incomingCalls" if direction == "in" else "outgoingCalls"
         found = await self._servers.resolve(
-            answer.client, where.real, f"callHierarchy/{method}", {"item": item}
+            answer.client, place.real, f"callHierarchy/{method}", {"item": item}
         )
         spots: list[Spot] = []
-        with readable(answer.name):
+        with checked_answer(answer.name):
             for one in found or ():
                 other = one["from" if direction == "in" else "to"]
                 uri, name = (other if direction == "in" else item)["uri"], other["name"]
@@ -117,30 +117,37 @@ class Navigation:
     async def _ask(
         self,
         session: Session,
-        args: At,
+        args: PositionArguments,
         method: str,
         params: dict[str, Any] | None = None,
     ) -> tuple[Subject, Sequence[Answer]]:
-        where, text = await self._files.read(session, args.path)
-        at = self._position(session, where, text, args)
-        answers = await self._servers.ask(session, where.real, method, params or {}, at=at)
-        return Subject(where, text, at), answers
+        place, text = await self._files.read(session, args.path)
+        at = self._position(session, place, text, args)
+        answers = await self._servers.ask(session, place.real, method, params or {}, at=at)
+        return Subject(place, text, at), answers
 
-    def _position(self, session: Session, where: Place, text: Text, args: At) -> Position:
-        name = files.name(session, where.real)
+    def _position(
+        self, session: Session, place: Place, text: Text, args: PositionArguments
+    ) -> Position:
+        name = files.display_path(session, place.real)
         return position(text, name, args.line, args.symbol, args.column)
 
     async def _places(
-        self, session: Session, subject: Subject, args: Listed, spots: Sequence[Spot], thing: str
+        self,
+        session: Session,
+        subject: Subject,
+        args: PlaceListArguments,
+        spots: Sequence[Spot],
+        noun: str,
     ) -> ToolResult:
-        where = subject.where
-        sources = self._files.sources(session, {where.real: subject.text})
+        place = subject.place
+        sources = self._files.sources(session, {place.real: subject.text})
         found = await listing(session, sources, spots, args.limit)
-        none = f"no {thing} of {_subject_of(args)} is known"
-        return result(found, none, thing, _subject_of(args), path=where.real, line=args.line)
+        empty_text = f"no {noun} of {_asked_name(args)} is known"
+        return result(found, empty_text, noun, _asked_name(args), path=place.real, line=args.line)
 
 
-def _subject_of(args: At) -> str:
+def _asked_name(args: PositionArguments) -> str:
     return args.symbol or f"{args.path}:{args.line}"
 
 
@@ -178,7 +185,7 @@ def navigation_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[An
             "Every use of a name in the project, by the language server: use it before you change "
             "or remove something, rather than grep, which misses and invents uses. "
             'Example: {"path": "app.py", "line": 12, "symbol": "load_config"}',
-            Listed,
+            PlaceListArguments,
             tools.references,
             timeout_s=None,
         ),
@@ -188,7 +195,7 @@ def navigation_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[An
             "Type, signature and documentation of a name, by the language server: quicker than "
             "reading the file or library that defines it. "
             'Example: {"path": "app.py", "line": 12, "symbol": "load_config"}',
-            At,
+            PositionArguments,
             tools.hover,
             timeout_s=None,
         ),

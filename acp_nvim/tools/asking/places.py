@@ -23,7 +23,7 @@ from acp_nvim.tools.server.tool import ToolError, ToolResult
 class Spot(msgspec.Struct, frozen=True):
     """Place in a language server's coordinates.
 
-    ``path`` is a resolved path, or a URI that is not a file's.
+    ``path`` is a resolved path, or a URI of another scheme than `file:`.
     """
 
     path: str
@@ -33,7 +33,7 @@ class Spot(msgspec.Struct, frozen=True):
     note: str = ""
     """Text before the line's text: the kind and name of a symbol."""
     extra: tuple[tuple[str, Any], ...] = ()
-    """Additional keys of its structured form."""
+    """Additional keys and values for the structured result."""
 
 
 # -- arguments of agents --------------------------------------------------------------------------
@@ -42,41 +42,41 @@ class Spot(msgspec.Struct, frozen=True):
 def position(text: Text, name: str, line: int, symbol: str | None, column: int | None) -> Position:
     """Return the position of a symbol or column on a 1-based line.
 
-    Raise ToolError with the text of the line.
+    Raise ToolError, which quotes the line, if it is not there.
     """
     if line > len(text.lines):
         raise ToolError(f"{name} has {len(text.lines)} lines, there is no line {line}")
     content = text.lines[line - 1]
     if symbol is not None and symbol.strip():
-        return Position(line - 1, _symbol(text, name, line, symbol.strip()))
+        return Position(line - 1, _symbol_column(text, name, line, symbol.strip()))
     if column is None:
         raise ToolError(
-            f"give `symbol` (text on line {line}) or `column`: {_holds(name, line, content)}"
+            f"give `symbol` (text on line {line}) or `column`: {_line_quote(name, line, content)}"
         )
     if column > len(content) + 1:
-        raise ToolError(f"column {column} is past the end: {_holds(name, line, content)}")
+        raise ToolError(f"column {column} is past the end: {_line_quote(name, line, content)}")
     return Position(line - 1, column - 1)
 
 
-def _symbol(text: Text, name: str, line: int, symbol: str) -> int:
-    column = _column(text.lines[line - 1], symbol)
+def _symbol_column(text: Text, name: str, line: int, symbol: str) -> int:
+    column = _find_symbol(text.lines[line - 1], symbol)
     if column is not None:
         return column
-    rows = [row for row, one in enumerate(text.lines) if _column(one, symbol) is not None]
+    rows = [row for row, one in enumerate(text.lines) if _find_symbol(one, symbol) is not None]
     nearest = min(rows, key=lambda row: abs(row - line + 1), default=None)
     other = "" if nearest is None else f" ({symbol!r} is on line {nearest + 1})"
     raise ToolError(
-        f"{symbol!r} is not on that line: {_holds(name, line, text.lines[line - 1])}{other}"
+        f"{symbol!r} is not on that line: {_line_quote(name, line, text.lines[line - 1])}{other}"
     )
 
 
-def _holds(name: str, line: int, content: str) -> str:
+def _line_quote(name: str, line: int, content: str) -> str:
     cut = files.cut_line(content)
     return f"{name}:{line} holds {cut!r}" if cut else f"{name}:{line} is empty"
 
 
-def _column(content: str, symbol: str) -> int | None:
-    """Return the column of a symbol's last word, of a whole word if there is one."""
+def _find_symbol(content: str, symbol: str) -> int | None:
+    """Return the 0-based column of a symbol's last word, preferably of a whole-word match."""
     whole = re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", content)
     start = whole.start() if whole else content.find(symbol)
     if start < 0:
@@ -107,7 +107,7 @@ def locations(answers: Sequence[Answer]) -> list[Spot]:
     for answer in answers:
         results = answer.result if isinstance(answer.result, list) else [answer.result]
         for one in filter(None, results):
-            with readable(answer.name):
+            with checked_answer(answer.name):
                 span = one.get("targetSelectionRange") or one.get("targetRange") or one["range"]
                 uri = one.get("targetUri") or one["uri"]
                 found[spot(uri, span, answer.encoding)] = None
@@ -115,7 +115,7 @@ def locations(answers: Sequence[Answer]) -> list[Spot]:
 
 
 @contextmanager
-def readable(server: str) -> Iterator[None]:
+def checked_answer(server: str) -> Iterator[None]:
     """Raise ToolError if an answer of a server does not have the form that LSP requires."""
     try:
         yield
@@ -127,7 +127,7 @@ def readable(server: str) -> Iterator[None]:
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """Some of the places as text. ``more`` is the number left out."""
+    """Places as text and as data. ``more`` is the number of places left out."""
 
     lines: list[str]
     places: list[dict[str, Any]]
@@ -158,7 +158,7 @@ async def _place_table(session: Session, sources: Sources, one: Spot) -> dict[st
     line = await sources.line(one.path, one.row) if local else None
     column = one.character if line is None else to_column(line, one.character, one.encoding)
     return {
-        "path": files.name(session, one.path) if local else one.path,
+        "path": files.display_path(session, one.path) if local else one.path,
         "line": one.row + 1,
         "column": column + 1,
         "text": "" if line is None else files.cut_line(line),
@@ -167,7 +167,7 @@ async def _place_table(session: Session, sources: Sources, one: Spot) -> dict[st
 
 
 def more_line(more: int) -> list[str]:
-    """Return the last line of a list that was cut."""
+    """Return the line that counts the items left out, if there are any."""
     return [f"… {more} more"] if more else []
 
 
@@ -176,10 +176,15 @@ def count_with_noun(count: int, one: str, many: str = "") -> str:
     return f"{count} {one}" if count == 1 else f"{count} {many or one + 's'}"
 
 
-def result(listing: Listing, none: str, thing: str, about: str = "", **shown: Any) -> ToolResult:
-    """Return a list of places as the result of a call. ``none`` is the text if it is empty."""
+def result(
+    listing: Listing, empty_text: str, noun: str, about: str = "", **shown: Any
+) -> ToolResult:
+    """Return a list of places as the result of a call.
+
+    ``empty_text`` is the text if there are none. ``shown`` are further fields of `ToolResult`.
+    """
     total = len(listing.places) + listing.more
-    text = "\n".join([*listing.lines, *more_line(listing.more)]) or none
+    text = "\n".join([*listing.lines, *more_line(listing.more)]) or empty_text
     structured = {"places": listing.places, "more": listing.more}
-    summary = count_with_noun(total, thing) + (f" of {about}" if about else "")
+    summary = count_with_noun(total, noun) + (f" of {about}" if about else "")
     return ToolResult(text, structured, summary, **shown)

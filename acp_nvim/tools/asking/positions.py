@@ -1,8 +1,8 @@
 """Columns of a line in the encodings of language servers (LSP 3.17, positionEncodings).
 
 A column here counts characters (code points) from 0. A server counts bytes ("utf-8"), UTF-16 code
-units ("utf-16") or code points ("utf-32") from 0. A position past the end means the end, as LSP
-requires. A position inside a character means its start.
+units ("utf-16") or code points ("utf-32") from 0. A position past the end of the line means its
+end, as LSP requires. A position inside a character means the start of the character.
 """
 
 from __future__ import annotations

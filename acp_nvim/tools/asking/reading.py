@@ -18,11 +18,13 @@ def reading_tools(
     servers: LanguageServers, editor: Editor, files: ToolFiles, searcher: Searcher
 ) -> list[Tool[Any]]:
     """Return the tools in the order of the list."""
+    buffers, quickfix, show = view_tools(editor, files)
     return [
         *diagnostics_tools(editor, files),
         *symbol_tools(servers, files),
         *navigation_tools(servers, files),
-        *view_tools(editor, files)[:1],
+        buffers,
         *search_tools(files, searcher),
-        *view_tools(editor, files)[1:],
+        quickfix,
+        show,
     ]

@@ -42,11 +42,11 @@ class Match(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class SearchResult(msgspec.Struct):
-    """Matches of a search so far."""
+    """Matches that a search has found so far."""
 
     matches: list[Match]
     complete: bool
-    """Whether the search reached its end."""
+    """Whether the search has reached its end."""
 
     def begin(self) -> None:
         """Mark the start of another search program."""
@@ -77,7 +77,7 @@ class Query(msgspec.Struct, frozen=True):
 
 
 class Searcher(Protocol):
-    """Search in files and texts by other processes (`searcher.ProgramSearcher`)."""
+    """Search of files and texts in other processes (`searcher.ProgramSearcher`)."""
 
     async def search(self, query: Query) -> SearchResult:
         """Return matching lines within a time limit. Raise ToolError."""
@@ -107,12 +107,12 @@ class SearchTool:
         except re.error as error:
             raise ToolError(f"not a regular expression: {error}") from error
         found = await self._searcher.search(query)
-        matches = sorted({one for one in found.matches if is_searched(one.path)})
+        matches = sorted({match for match in found.matches if is_searched(match.path)})
         return await self._result(session, sources, args, SearchResult(matches, found.complete))
 
     def _is_searched(self, session: Session, real: str, glob: str | None) -> bool:
         inside = below(real, session.roots)
-        if inside is None or not self._files.lists(session, real):
+        if inside is None or not self._files.may_list(session, real):
             return False
         return glob is None or matches(Place(real, real), inside, [glob])
 
@@ -120,28 +120,27 @@ class SearchTool:
         self, session: Session, sources: Sources, args: SearchArguments, result: SearchResult
     ) -> ToolResult:
         places: list[dict[str, Any]] = []
-        passed = 0
-        for one in result.matches:
+        examined = 0
+        for match in result.matches:
             if len(places) == args.limit:
                 break
-            passed += 1
-            if (
-                await sources.text(one.path) is not None
-            ):  # else secret by another name or by its content
-                places.append(_place(session, one))
-        more = len(result.matches) - passed
+            examined += 1
+            # A file may also be secret by its content, or by another name.
+            if await sources.text(match.path) is not None:
+                places.append(_place_table(session, match))
+        more = len(result.matches) - examined
         lines = [f"{it['path']}:{it['line']}:{it['column']} {it['text']}" for it in places]
-        lines += _end(args, len(places), more, result.complete)
+        lines += _last_lines(args, len(places), more, result.complete)
         structured = {"places": places, "more": more, "complete": result.complete}
         return ToolResult("\n".join(lines), structured, count_with_noun(len(places) + more, "line"))
 
 
-def _place(session: Session, one: Match) -> dict[str, Any]:
-    path, text = files.name(session, one.path), files.cut_line(one.text)
-    return {"path": path, "line": one.line, "column": one.column, "text": text}
+def _place_table(session: Session, match: Match) -> dict[str, Any]:
+    path, text = files.display_path(session, match.path), files.cut_line(match.text)
+    return {"path": path, "line": match.line, "column": match.column, "text": text}
 
 
-def _end(args: SearchArguments, shown: int, more: int, complete: bool) -> list[str]:
+def _last_lines(args: SearchArguments, shown: int, more: int, complete: bool) -> list[str]:
     if not complete:
         return [f"… at least {more} more: the search was cut short, narrow it by path"]
     return more_line(more) if shown or more else [f"no line has {args.pattern!r}"]

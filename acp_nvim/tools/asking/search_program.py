@@ -1,7 +1,7 @@
 """Search for lines in files, as a program that needs only the standard library.
 
-An expression may take forever. In a separate process it blocks nothing, and the process can be
-killed. The job is one line of JSON on stdin:
+A regular expression may take forever. In a separate process it does not block the host, and the
+process can be killed. The job is one line of JSON on stdin:
 
 pattern      a regular expression of Python
 ignore_case
@@ -47,7 +47,7 @@ def walk_files(root: str) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in sorted(names))  # noqa: PTH118
 
 
-def content(path: str) -> str:
+def read_text(path: str) -> str:
     """Return the text of a file. It is empty for links, pipes and binary files."""
     try:
         found = os.lstat(path)
@@ -60,7 +60,7 @@ def content(path: str) -> str:
     return "" if b"\0" in data[:BINARY_HEAD] else data.decode("utf-8-sig", "replace")
 
 
-def texts(job: Job) -> Iterator[tuple[str, str]]:
+def texts_to_search(job: Job) -> Iterator[tuple[str, str]]:
     """Yield path and text of each file to search, each file once."""
     yield from job["texts"].items()
     seen = set(job["texts"])
@@ -68,13 +68,13 @@ def texts(job: Job) -> Iterator[tuple[str, str]]:
     for path in (path for paths in files for path in paths):
         if path not in seen:
             seen.add(path)
-            yield path, content(path)
+            yield path, read_text(path)
 
 
 def run(job: Job) -> None:
     """Print the matches of a job."""
     pattern = re.compile(job["pattern"], re.IGNORECASE if job["ignore_case"] else 0)
-    for path, text in texts(job):
+    for path, text in texts_to_search(job):
         for number, line in enumerate(text.split("\n"), 1):
             line = line.removesuffix("\r")
             found = pattern.search(line)

@@ -24,8 +24,8 @@ from acp_nvim.files.checkpoints.store import StoreError
 from acp_nvim.tools.asking import search_program
 from acp_nvim.tools.asking.search import Match, Query, SearchResult
 
-LIMIT_S: Final = 8.0
-MOST: Final = 5000
+TIME_LIMIT_S: Final = 8.0
+MAX_MATCHES: Final = 5000
 """Number of matches after which the search ends."""
 MAX_LINE: Final = 32 * 1024 * 1024
 """Maximum number of bytes in one line of a program's output."""
@@ -40,7 +40,7 @@ class ProgramSearcher:
     """`Searcher` that runs programs."""
 
     def __init__(
-        self, find_ripgrep: Callable[[], str | None] = ripgrep, limit_s: float = LIMIT_S
+        self, find_ripgrep: Callable[[], str | None] = ripgrep, limit_s: float = TIME_LIMIT_S
     ) -> None:
         self._find_ripgrep = find_ripgrep
         self._limit_s = limit_s
@@ -60,10 +60,9 @@ class ProgramSearcher:
         if query.texts:
             await _search_in_process(query, result, disk=False)
         result.begin()
-        await _read(_ripgrep(program, query), b"", _parse_ripgrep, result, query)
-        if (
-            not result.complete and len(result.matches) < MOST
-        ):  # ripgrep does not support the expression
+        await _run_program(_ripgrep(program, query), b"", _parse_ripgrep, result, query)
+        if not result.complete and len(result.matches) < MAX_MATCHES:
+            # ripgrep does not support the expression
             await _search_in_process(query, result, disk=True)
 
 
@@ -78,7 +77,7 @@ async def _search_in_process(query: Query, result: SearchResult, *, disk: bool) 
         "roots": roots,
     }
     argv = [sys.executable, "-I", "-S", search_program.__file__]
-    await _read(argv, json.dumps(job).encode() + b"\n", _parse_own, result, query)
+    await _run_program(argv, json.dumps(job).encode() + b"\n", _parse_own, result, query)
 
 
 def _list_with_git(query: Query) -> tuple[list[str], list[str]]:
@@ -124,14 +123,14 @@ def _parse_ripgrep(line: bytes, result: SearchResult, query: Query) -> None:
             result.matches.append(Match(path, data["line_number"], column, text))
 
 
-async def _read(
+async def _run_program(
     argv: Sequence[str],
     job: bytes,
     parse: Callable[[bytes, SearchResult, Query], None],
     result: SearchResult,
     query: Query,
 ) -> None:
-    """Run a program and parse its lines. Kill it if cancelled or after enough matches."""
+    """Run a program and parse its lines. Kill it on cancellation or after enough matches."""
     pipe, cwd = subprocess.PIPE, str(Path(query.roots[0]))
     async with await anyio.open_process(
         argv, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, cwd=cwd
@@ -145,7 +144,7 @@ async def _read(
 
         lines = BufferedByteReceiveStream(process.stdout)
         try:
-            while len(result.matches) < MOST:
+            while len(result.matches) < MAX_MATCHES:
                 parse(await lines.receive_until(b"\n", MAX_LINE), result, query)
         except anyio.IncompleteRead:
             return

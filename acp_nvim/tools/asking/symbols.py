@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from acp_nvim.session.session import Session
-from acp_nvim.tools.asking.places import Spot, listing, readable, result, spot
+from acp_nvim.tools.asking.places import Spot, checked_answer, listing, result, spot
 from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.ports import Answer, Encoding, LanguageServers
 from acp_nvim.tools.server.fields import Limit, Path
@@ -59,7 +59,7 @@ class SymbolTools:
         where = await self._files.allow(session, path)
         answers = await self._servers.ask(session, where.real, "textDocument/documentSymbol", {})
         best = max(answers, key=lambda answer: len(answer.result or ()))
-        with readable(best.name):
+        with checked_answer(best.name):
             walked = list(_walk(best.result or (), where.real, best.encoding))
         spots = [one for kind, one in walked if kind in kinds]
         return await self._list_symbols(
@@ -74,20 +74,20 @@ class SymbolTools:
         query = {"query": args.query}
         answers = await self._servers.ask(session, real, "workspace/symbol", query)
         spots = [one for kind, one in _workspace_symbols(answers) if kind in kinds]
-        none = f"no symbol with {args.query!r} in its name"
-        return await self._list_symbols(session, args, spots, none, real)
+        empty_text = f"no symbol with {args.query!r} in its name"
+        return await self._list_symbols(session, args, spots, empty_text, real)
 
     async def _list_symbols(
         self,
         session: Session,
         args: SymbolsArguments,
         spots: Sequence[Spot],
-        none: str,
+        empty_text: str,
         real: str | None,
     ) -> ToolResult:
         found = await listing(session, self._files.sources(session), spots, args.limit)
         about = args.path or args.query or ""
-        return result(found, none, "symbol", about, path=real)
+        return result(found, empty_text, "symbol", about, path=real)
 
 
 def _kinds(names: Sequence[str]) -> Collection[int]:
@@ -130,7 +130,7 @@ def _workspace_symbols(answers: Sequence[Answer]) -> Iterator[tuple[int, Spot]]:
     start = {"start": {"line": 0, "character": 0}}
     for answer in answers:
         for symbol in answer.result or ():
-            with readable(answer.name):
+            with checked_answer(answer.name):
                 where = symbol["location"]
                 span, container = where.get("range", start), symbol.get("containerName") or ""
                 found = _spot(symbol, where["uri"], span, answer.encoding, container)

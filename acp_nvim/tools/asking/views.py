@@ -66,29 +66,31 @@ class ViewTools:
         """Return the open files of the session's directories."""
         session = call.session
         every = await self._editor.buffers()
-        found = [one for one in every if self._files.lists(session, one.path)]
-        lines = [_line(session, one) for one in found[: args.limit]]
+        found = [one for one in every if self._files.may_list(session, one.path)]
+        lines = [_buffer_line(session, one) for one in found[: args.limit]]
         lines += more_line(len(found) - len(lines))
         if len(found) < len(every):
             lines.append(f"({len(every) - len(found)} outside of the session's directories)")
-        structured = {"buffers": [_plain(session, one) for one in found[: args.limit]]}
+        structured = {"buffers": [_buffer_table(session, one) for one in found[: args.limit]]}
         text = "\n".join(lines) or "no file is open"
         return ToolResult(text, structured, count_with_noun(len(found), "file"))
 
     async def quickfix(self, call: Call, args: QuickfixArguments) -> ToolResult:
         """Return the quickfix list, or replace it."""
         if args.items is not None:
-            return await self._set(call.session, args.items, args.title or call.session.agent)
+            return await self._set_quickfix(
+                call.session, args.items, args.title or call.session.agent
+            )
         session, found = call.session, await self._editor.quickfix()
-        items = [one for one in found.items if self._files.lists(session, one.path)]
-        places = [_place(session, one) for one in items[: args.limit]]
+        items = [one for one in found.items if self._files.may_list(session, one.path)]
+        places = [_place_table(session, one) for one in items[: args.limit]]
         lines = [f"{it['path']}:{it['line']}:{it['column']} {it['text']}".rstrip() for it in places]
         more = len(items) - len(places)
         text = "\n".join([*lines, *more_line(more)]) or "the quickfix list is empty"
         structured = {"title": found.title, "places": places, "more": more}
         return ToolResult(text, structured, count_with_noun(len(items), "place"))
 
-    async def _set(self, session: Session, items: list[Item], title: str) -> ToolResult:
+    async def _set_quickfix(self, session: Session, items: list[Item], title: str) -> ToolResult:
         given = [
             QuickfixItem(
                 place(files.absolute(session, one.path)).real,
@@ -102,7 +104,7 @@ class ViewTools:
         count = count_with_noun(len(given), "place")
         structured = {
             "title": files.cut_line(title),
-            "places": [_place(session, it) for it in given],
+            "places": [_place_table(session, it) for it in given],
         }
         return ToolResult(f"the user has {count} in the quickfix list now", structured, count)
 
@@ -110,7 +112,7 @@ class ViewTools:
         """Highlight lines for the user."""
         session, last = call.session, args.end_line or args.line
         where, text = await self._files.read(session, args.path)
-        name = files.name(session, where.real)
+        name = files.display_path(session, where.real)
         if last < args.line:
             raise ToolError(f"end_line {last} is before line {args.line}")
         if last > len(text.lines):
@@ -118,10 +120,10 @@ class ViewTools:
         label = files.cut_line(args.text.replace("\n", " "))[:TEXT_WIDTH]
         await self._editor.show(session, where.real, args.line, last, label)
         shown = Range(args.line, last)
-        return _result_for(name, where, shown, label)
+        return _shown_result(name, where, shown, label)
 
 
-def _result_for(name: str, where: Place, shown: Range, label: str) -> ToolResult:
+def _shown_result(name: str, where: Place, shown: Range, label: str) -> ToolResult:
     first, last = shown.line, shown.end_line
     lines = str(first) if last == first else f"{first}-{last}"
     text = f"{name}:{lines} is marked for the user until your next turn"
@@ -129,9 +131,9 @@ def _result_for(name: str, where: Place, shown: Range, label: str) -> ToolResult
     return ToolResult(text, structured, f"{name}:{lines}", where.real, first)
 
 
-def _plain(session: Session, one: OpenBuffer) -> dict[str, Any]:
+def _buffer_table(session: Session, one: OpenBuffer) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(one)
-    found["path"] = files.name(session, one.path)
+    found["path"] = files.display_path(session, one.path)
     places = {key: found.pop(key) for key in ("cursor", "visible", "selection")}
     shown = {key: _without_none(value) for key, value in places.items() if value is not None}
     return found | shown
@@ -141,22 +143,22 @@ def _without_none(table: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in table.items() if value is not None}
 
 
-def _place(session: Session, one: QuickfixItem) -> dict[str, Any]:
-    path, column = files.name(session, one.path), one.column or 1
+def _place_table(session: Session, one: QuickfixItem) -> dict[str, Any]:
+    path, column = files.display_path(session, one.path), one.column or 1
     return {"path": path, "line": one.line, "column": column, "text": files.cut_line(one.text)}
 
 
-def _line(session: Session, one: OpenBuffer) -> str:
-    facts = [files.name(session, one.path)]
-    facts += ["current"] if one.current else []
-    facts += ["modified"] if one.modified else []
-    facts += [f"cursor {one.cursor.line}:{one.cursor.column}"] if one.cursor else []
-    facts += [f"visible {_lines(one.visible)}"] if one.visible else []
-    facts += [f"selected {_lines(one.selection)}"] if one.selection else []
-    return facts[0] + (f" ({', '.join(facts[1:])})" if len(facts) > 1 else "")
+def _buffer_line(session: Session, one: OpenBuffer) -> str:
+    parts = [files.display_path(session, one.path)]
+    parts += ["current"] if one.current else []
+    parts += ["modified"] if one.modified else []
+    parts += [f"cursor {one.cursor.line}:{one.cursor.column}"] if one.cursor else []
+    parts += [f"visible {_range_text(one.visible)}"] if one.visible else []
+    parts += [f"selected {_range_text(one.selection)}"] if one.selection else []
+    return parts[0] + (f" ({', '.join(parts[1:])})" if len(parts) > 1 else "")
 
 
-def _lines(one: Range) -> str:
+def _range_text(one: Range) -> str:
     first = f"{one.line}:{one.column}" if one.column else str(one.line)
     last = f"{one.end_line}:{one.end_column}" if one.end_column else str(one.end_line)
     return f"{first}-{last}"

@@ -14,14 +14,15 @@ from msgspec import Meta
 from acp_nvim.edits.text import Text
 from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.tools.changing.change_ports import Documents, Run
-from acp_nvim.tools.changing.changes import Changes, display_path, real_path, row_of
+from acp_nvim.tools.changing.changes import Changes, real_path, row_of
 from acp_nvim.tools.changing.server_edits import Loaded, ServerEdit, ServerEdits
+from acp_nvim.tools.files import display_path
 from acp_nvim.tools.ports import Answer, LanguageServers, Position
 from acp_nvim.tools.server.fields import Line, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
-LISTED: Final = 100
-MOST_OFFERS: Final = 2000
+MAX_LISTED: Final = 100
+MAX_OFFERS: Final = 2000
 """Maximum number of stored code actions of all sessions. The oldest are dropped first."""
 CHANGED: Final = "the file has changed since these code actions were listed; list them again"
 
@@ -97,7 +98,7 @@ class CodeActions:
         self._offers: OrderedDict[str, Offer] = OrderedDict()
         self._numbers = itertools.count(1)
         self._command = anyio.Lock()
-        """Lock for one command at a time, so that the edits a server sends can be attributed."""
+        """Held while a server runs a command, so that its edits are attributed to that command."""
 
     async def list(self, call: Call, arguments: ActionsArguments) -> ToolResult:
         """List the code actions of some lines."""
@@ -119,16 +120,16 @@ class CodeActions:
             session, path, "textDocument/codeAction", {"context": context}, at=at
         )
         found = [
-            self._find_offer(Offer(session.key, path, text, loaded, answer, action))
+            self._store_offer(Offer(session.key, path, text, loaded, answer, action))
             for answer in answers
             for action in _enabled_actions(answer.result, arguments.only)
         ]
         return _list_offers(path, found)
 
-    def _find_offer(self, offer: Offer) -> tuple[str, Offer]:
+    def _store_offer(self, offer: Offer) -> tuple[str, Offer]:
         id = f"a{next(self._numbers)}"
         self._offers[id] = offer
-        if len(self._offers) > MOST_OFFERS:
+        if len(self._offers) > MAX_OFFERS:
             self._offers.popitem(last=False)
         return id, offer
 
@@ -142,10 +143,12 @@ class CodeActions:
         offer = await self._resolve(call, offer)
         if offer.action.get("edit"):
             edit = ServerEdit(offer.answer.client, offer.answer.encoding, offer.action["edit"])
-            found = await self._edits.computed(edit, offer.loaded)
+            found = await self._edits.compute_changes(edit, offer.loaded)
             if found is None:
                 raise ToolError(CHANGED)
-            return _without_command(offer, await self._changes.make(call, offer.title, found))
+            return _without_command(
+                offer, await self._changes.ask_and_make(call, offer.title, found)
+            )
         if offer.command is None:
             raise ToolError(f"{offer.title}: the language server says nothing of what it changes")
         return await self._run(call, offer, offer.command)
@@ -176,7 +179,7 @@ class CodeActions:
             async with self._command:
                 before = await self._documents.loaded()
                 edits = await self._documents.run(
-                    call.session, offer.answer.client, offer.path, _bare(command)
+                    call.session, offer.answer.client, offer.path, _command_params(command)
                 )
             if not edits:
                 return []
@@ -184,7 +187,7 @@ class CodeActions:
                 problem = f"{offer.title}: the command gave {len(edits)} edits, and one is wanted"
                 raise ToolError(problem)
             edit = ServerEdit(offer.answer.client, offer.answer.encoding, edits[0])
-            found = await self._edits.computed(edit, before)
+            found = await self._edits.compute_changes(edit, before)
             if found is None:
                 raise ToolError(CHANGED)
             return found
@@ -192,10 +195,10 @@ class CodeActions:
         server, name = offer.answer.name, str(command.get("command"))
         details = {"server": server, "arguments": command.get("arguments") or []}
         runs = Run([f"lsp:{server}:{name}"], details)
-        return await self._changes.run(call, offer.title, offer.path, runs, work)
+        return await self._changes.ask_and_run(call, offer.title, offer.path, runs, work)
 
 
-def _bare(command: Mapping[str, Any]) -> dict[str, Any]:
+def _command_params(command: Mapping[str, Any]) -> dict[str, Any]:
     return {key: command[key] for key in ("command", "arguments") if key in command}
 
 
@@ -217,18 +220,18 @@ def _list_offers(path: str, offers: Sequence[tuple[str, Offer]]) -> ToolResult:
             "kind": str(offer.action.get("kind") or ""),
             "server": offer.answer.name,
         }
-        for id, offer in offers[:LISTED]
+        for id, offer in offers[:MAX_LISTED]
     ]
     lines = [" ".join(filter(None, (it["id"], it["kind"], it["title"]))) for it in actions]
-    if len(offers) > LISTED:
-        lines.append(f"... and {len(offers) - LISTED} more: name a kind by `only`")
+    if len(offers) > MAX_LISTED:
+        lines.append(f"... and {len(offers) - MAX_LISTED} more: name a kind by `only`")
     text = "\n".join(lines) or "no code actions there"
     count = f"{len(offers)} action{'' if len(offers) == 1 else 's'}"
     return ToolResult(text, {"actions": actions}, summary=count, path=path)
 
 
 def _without_command(offer: Offer, result: ToolResult) -> ToolResult:
-    """Add to the answer that the command of the action was not run."""
+    """Return the result with a note that the action's command was not run, if it has one."""
     if offer.command is None:
         return result
     name = offer.command.get("command")

@@ -14,7 +14,7 @@ from acp_nvim.session.session import Session
 
 
 class Run(msgspec.Struct, frozen=True):
-    """Commands to ask the user about, as permission rules name them.
+    """Commands for which the user is asked, as permission rules name them.
 
     The names are `lsp:{server}:{command}` and `conform:{formatter}`. ``details`` are for the card.
     """
@@ -23,7 +23,7 @@ class Run(msgspec.Struct, frozen=True):
     details: Mapping[str, Any] = {}
 
 
-class Proposed(msgspec.Struct, frozen=True):
+class ProposedChanges(msgspec.Struct, frozen=True):
     """File changes to ask the user about, with a title."""
 
     title: str
@@ -41,7 +41,7 @@ class Proposed(msgspec.Struct, frozen=True):
 class Permissions(Protocol):
     """Questions to the user about changes, in the form of permission requests."""
 
-    def ask(self, session: Session, proposed: Proposed) -> AbstractAsyncContextManager[str]:
+    def ask(self, session: Session, proposed: ProposedChanges) -> AbstractAsyncContextManager[str]:
         """Apply the user's rules, then ask if necessary.
 
         Yield the reason of a refusal. If it is empty, the body makes the changes. An error in the
@@ -55,9 +55,9 @@ class Permissions(Protocol):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """Loaded file: its changedtick, its LSP version, and Neovim's ids of its language servers.
+    """Loaded file: its changedtick, its LSP version, and Neovim's ids of its language clients.
 
-    The version is the last one sent to servers, or None without servers.
+    The version is the last one sent to servers, or None if there are none.
     """
 
     tick: int
@@ -77,11 +77,11 @@ class Formatters(msgspec.Struct, frozen=True):
     option: str = ""
 
 
-class Formatted(msgspec.Struct, frozen=True):
+class FormattedText(msgspec.Struct, frozen=True):
     """Text formatted by the user's formatters.
 
-    ``lines`` is None if the formatters no longer exist. ``ranged``: they changed only the requested
-    range.
+    ``lines`` is None if the formatters no longer exist. ``ranged`` is true if they changed only the
+    requested range.
     """
 
     lines: Sequence[str] | None = None
@@ -106,13 +106,13 @@ class Documents(Protocol):
 
     async def format(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
-    ) -> Formatted:
+    ) -> FormattedText:
         """Format a text of the file with the user's formatters. Raise ToolError."""
         ...
 
     async def format_by_options(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
-    ) -> Formatted:
+    ) -> FormattedText:
         """Format a text with 'formatexpr' or 'equalprg' of the file. Raise ToolError."""
         ...
 

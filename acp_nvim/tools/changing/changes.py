@@ -1,13 +1,11 @@
-"""File changes of tools: ask with diffs, merge into the live texts, add pending hunks.
+"""File changes of tools: ask the user with diffs, merge into the live texts, add pending hunks.
 
-All tools change files through this module. A call changes either all of its files or none.
+All tools change files through this module. A call changes all of its files or none.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from acp_nvim.edits.hunks import diff
@@ -16,23 +14,13 @@ from acp_nvim.files.bytes.paths import place
 from acp_nvim.files.writes.agent_files import AgentFiles, WrittenFile
 from acp_nvim.files.writes.change_set import ChangeSets, FileChange, LiveText
 from acp_nvim.session.session import Session
-from acp_nvim.tools.changing.change_ports import Permissions, Proposed, Run
+from acp_nvim.tools.changing.change_ports import Permissions, ProposedChanges, Run
+from acp_nvim.tools.files import absolute, display_path
 from acp_nvim.tools.server.tool import Call, ToolError, ToolResult
 
-LISTED: Final = 100
+MAX_LISTED: Final = 100
 """Number of files that an answer names. The others are counted."""
 AMENDED: Final = "the user changed your edit before they allowed it, so read the file again"
-
-
-def absolute(session: Session, path: str) -> str:
-    """Return the absolute path of an argument, which may be relative to the session's directory."""
-    return os.path.join(session.cwd, path)  # noqa: PTH118
-
-
-def display_path(session: Session, path: str) -> str:
-    """Return a real path for answers: relative if it is inside the session's directory."""
-    root, found = Path(os.path.realpath(session.cwd)), Path(path)
-    return str(found.relative_to(root)) if found.is_relative_to(root) else path
 
 
 def row_of(name: str, text: Text, line: int) -> int:
@@ -74,12 +62,13 @@ class Changes:
         """Return whether an answer may quote a file (real path) without a question."""
         return await self._files.guard.may_show(session, path)
 
-    async def make(
+    async def ask_and_make(
         self, call: Call, title: str, changes: Sequence[FileChange], *, knows: bool = False
     ) -> ToolResult:
-        """Ask for the changes and make them. ``knows``: the texts come from the agent itself.
+        """Ask the user to allow the changes and make them.
 
-        Raise ToolError if the user refuses, Refusal if a file may not or cannot be changed.
+        ``knows`` is true if the agent itself wrote the new texts. Raise ToolError if the user
+        refuses, Refusal if a file may not or cannot be changed.
         """
         wanted = [it for it in changes if it.before != it.after or it.origin is not None]
         if not wanted:
@@ -87,14 +76,14 @@ class Changes:
         session = call.session
         guarded = await self._guarded_files(session, wanted)
         await self._change_sets.check(wanted)
-        proposed = Proposed(title, wanted, guarded, agent_call=call.agent_call)
+        proposed = ProposedChanges(title, wanted, guarded, agent_call=call.agent_call)
         async with self._permissions.ask(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
             written = await self._change_sets.carry_out(session, wanted, knows=knows)
         return _result(session, wanted, written)
 
-    async def run(
+    async def ask_and_run(
         self,
         call: Call,
         title: str,
@@ -102,14 +91,15 @@ class Changes:
         runs: Run,
         work: Callable[[], Awaitable[Sequence[FileChange]]],
     ) -> ToolResult:
-        """Ask for commands that compute changes of a file (real path), run them, make the changes.
+        """Ask the user to allow commands, run them, and make the changes that they compute.
 
-        A file that always requires a question or that a rule denies is refused.
+        ``path`` is the real path of the affected file. Raise ToolError if the changes include a
+        file that always requires a question or that a rule denies.
         """
         session = call.session
         found: list[FileChange] = []
         written: list[WrittenFile] = []
-        proposed = Proposed(title, path=path, runs=runs, agent_call=call.agent_call)
+        proposed = ProposedChanges(title, path=path, runs=runs, agent_call=call.agent_call)
         async with self._permissions.ask(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
@@ -149,18 +139,21 @@ def _result(
     session: Session, wanted: Sequence[FileChange], written: Sequence[WrittenFile]
 ) -> ToolResult:
     origins = {it.path: it.origin for it in wanted if it.origin is not None}
-    done: dict[str, list[WrittenFile]] = {}
+    written_by_path: dict[str, list[WrittenFile]] = {}
     for one in written:
-        done.setdefault(one.path, []).append(one)
-    files = [_file(session, path, its, origins.get(path)) for path, its in done.items()]
-    lines = [_line(one) for one in files[:LISTED]]
-    if len(files) > LISTED:
-        lines.append(f"... and {len(files) - LISTED} files more")
+        written_by_path.setdefault(one.path, []).append(one)
+    files = [
+        _file_table(session, path, parts, origins.get(path))
+        for path, parts in written_by_path.items()
+    ]
+    lines = [_file_line(one) for one in files[:MAX_LISTED]]
+    if len(files) > MAX_LISTED:
+        lines.append(f"... and {len(files) - MAX_LISTED} files more")
     text = "\n".join(lines) or "nothing to change: the files are like that already"
-    return ToolResult(text, {"files": files[:LISTED]}, summary=_summary(files))
+    return ToolResult(text, {"files": files[:MAX_LISTED]}, summary=_summary(files))
 
 
-def _file(
+def _file_table(
     session: Session, path: str, written: Sequence[WrittenFile], origin: str | None
 ) -> dict[str, Any]:
     before, after = written[0].before, written[-1].after
@@ -179,7 +172,7 @@ def _file(
     return found
 
 
-def _line(one: Mapping[str, Any]) -> str:
+def _file_line(one: Mapping[str, Any]) -> str:
     origin = f" from {one['from']}" if "from" in one else ""
     counts = f": +{one['added']} -{one['removed']}" if one["added"] or one["removed"] else ""
     amended = f"; {AMENDED}" if "amended" in one else ""

@@ -11,18 +11,19 @@ from msgspec import Meta
 from acp_nvim.edits.text import EMPTY, parse
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.writes.change_set import FileChange
-from acp_nvim.tools.changing.changes import Changes, display_path, real_path
+from acp_nvim.tools.changing.changes import Changes, real_path
+from acp_nvim.tools.files import display_path
 from acp_nvim.tools.server.fields import Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
-SHOWN: Final = 200
+MAX_QUOTED: Final = 200
 """Maximum number of characters of a line that an error quotes."""
-COMPARED: Final = 20_000
+MAX_COMPARED: Final = 20_000
 """Maximum number of lines that are searched for the most similar one."""
 
 
 class Replacement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Text and its replacement."""
+    """Replacement of a text by another."""
 
     old: Annotated[
         str,
@@ -58,13 +59,13 @@ def edit_tool(changes: Changes) -> Tool[EditArguments]:
         session = call.session
         path = real_path(session, arguments.path)
         name = display_path(session, path)
-        before = await _content(changes, call, arguments)
+        before = await _live_content(changes, call, arguments)
         after = before or ""
         for edit in arguments.edits:
             after = replace_once(name, after, edit, is_new=before is None)
         change = FileChange(path, None if before is None else parse(before), parse(after))
         title = f"Create {name}" if before is None else f"Edit {name}"
-        return await changes.make(call, title, [change], knows=True)
+        return await changes.ask_and_make(call, title, [change], knows=True)
 
     return Tool(
         name="nvim_edit",
@@ -77,7 +78,7 @@ def edit_tool(changes: Changes) -> Tool[EditArguments]:
     )
 
 
-async def _content(changes: Changes, call: Call, arguments: EditArguments) -> str | None:
+async def _live_content(changes: Changes, call: Call, arguments: EditArguments) -> str | None:
     """Return the live text, or None if the file is missing and the first edit creates it."""
     try:
         return str(await changes.read(call.session, arguments.path))
@@ -132,14 +133,14 @@ def nearest(content: str, old: str) -> str:
     from difflib import SequenceMatcher  # needed only for a text that is missing
 
     matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(wanted[:SHOWN])
+    matcher.set_seq2(wanted[:MAX_QUOTED])
     best, row, found = 0.0, 0, ""
-    for number, line in enumerate(content.split("\n")[:COMPARED], 1):
-        matcher.set_seq1(line.strip()[:SHOWN])
+    for number, line in enumerate(content.split("\n")[:MAX_COMPARED], 1):
+        matcher.set_seq1(line.strip()[:MAX_QUOTED])
         if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best:
             ratio = matcher.ratio()
             if ratio > best:
                 best, row, found = ratio, number, line
     if not row:
         return "no line is like it"
-    return f"the nearest is line {row}: {found[:SHOWN]}"
+    return f"the nearest is line {row}: {found[:MAX_QUOTED]}"

@@ -13,19 +13,20 @@ from acp_nvim.edits.hunks import apply, diff
 from acp_nvim.edits.text import Text, from_lines
 from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.session.session import Session
-from acp_nvim.tools.changing.change_ports import Documents, Formatted, Run
-from acp_nvim.tools.changing.changes import Changes, display_path, real_path, row_of
+from acp_nvim.tools.changing.change_ports import Documents, FormattedText, Run
+from acp_nvim.tools.changing.changes import Changes, real_path, row_of
 from acp_nvim.tools.changing.workspace_edit import apply as apply_edits
 from acp_nvim.tools.changing.workspace_edit import text_edits
+from acp_nvim.tools.files import display_path
 from acp_nvim.tools.ports import LanguageServers, Position
 from acp_nvim.tools.server.fields import Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
-PATIENCE_S: Final = 10.0
+TIME_LIMIT_S: Final = 10.0
 """Time limit of the user's formatters, in seconds."""
 Rows = tuple[int, int]
 """First and last row, 0-based."""
-Work = Callable[[Session, str, Sequence[str], Rows | None], Awaitable[Formatted]]
+Work = Callable[[Session, str, Sequence[str], Rows | None], Awaitable[FormattedText]]
 """Function that formats the lines of a file for a session."""
 
 
@@ -51,7 +52,7 @@ DESCRIPTION: Final = (
 )
 
 
-class Formats:
+class FormatTool:
     """Tool that formats texts. It changes no buffer before the user agrees."""
 
     def __init__(self, servers: LanguageServers, documents: Documents, changes: Changes) -> None:
@@ -70,17 +71,19 @@ class Formats:
         formatters = await self._documents.formatters(session, path)
         if formatters.conform:
             runs = Run([f"conform:{it}" for it in formatters.conform])
-            return await self._run(call, title, path, runs, rows, self._documents.format)
+            return await self._ask_and_format(call, title, path, runs, rows, self._documents.format)
         try:
-            after = await self._by_server(call, path, text, rows, formatters.options)
+            after = await self._format_with_server(call, path, text, rows, formatters.options)
         except ToolError as error:
             if not formatters.option:
                 raise ToolError(f"no formatter for this file: {error}") from error
             runs = Run([formatters.option])
-            return await self._run(call, title, path, runs, rows, self._documents.format_by_options)
-        return await self._changes.make(call, title, [FileChange(path, text, after)])
+            return await self._ask_and_format(
+                call, title, path, runs, rows, self._documents.format_by_options
+            )
+        return await self._changes.ask_and_make(call, title, [FileChange(path, text, after)])
 
-    async def _run(
+    async def _ask_and_format(
         self, call: Call, title: str, path: str, runs: Run, rows: Rows | None, work: Work
     ) -> ToolResult:
         """Ask to run the user's formatters, which are programs or code, and run them."""
@@ -89,15 +92,15 @@ class Formats:
             text = (await self._changes.current(path)).text
             if text is None or (rows is not None and rows[1] >= len(text.lines)):
                 raise ToolError("the file has changed meanwhile; try again")
-            with anyio.move_on_after(PATIENCE_S):
+            with anyio.move_on_after(TIME_LIMIT_S):
                 found = await work(call.session, path, text.lines, rows)
-                after = _by_formatters(text, found, rows)
+                after = _merge_formatted(text, found, rows)
                 return [FileChange(path, text, after)] if after != text else []
-            raise ToolError(f"the formatter took more than {PATIENCE_S:g} s")
+            raise ToolError(f"the formatter took more than {TIME_LIMIT_S:g} s")
 
-        return await self._changes.run(call, title, path, runs, run_formatters)
+        return await self._changes.ask_and_run(call, title, path, runs, run_formatters)
 
-    async def _by_server(
+    async def _format_with_server(
         self, call: Call, path: str, text: Text, rows: Rows | None, options: Mapping[str, Any]
     ) -> Text:
         method = "textDocument/formatting"
@@ -123,8 +126,11 @@ def _rows(name: str, text: Text, arguments: FormatArguments) -> Rows | None:
     return first, last
 
 
-def _by_formatters(text: Text, formatted: Formatted, rows: Rows | None) -> Text:
-    """Return the formatted text. For formatters without ranges, apply only hunks in these rows."""
+def _merge_formatted(text: Text, formatted: FormattedText, rows: Rows | None) -> Text:
+    """Return the formatted text. If the formatters ignored the range, keep only hunks in ``rows``.
+
+    Without ``rows``, return the whole formatted text.
+    """
     lines = text.lines if formatted.lines is None else formatted.lines
     if rows is None or formatted.ranged:
         return from_lines(lines, text.eol)
@@ -144,7 +150,7 @@ def format_tool(
         title="Format",
         description=DESCRIPTION,
         arguments=FormatArguments,
-        run=Formats(servers, documents, changes).run,
+        run=FormatTool(servers, documents, changes).run,
         writes=True,
         timeout_s=None,
     )

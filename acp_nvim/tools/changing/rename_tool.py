@@ -10,13 +10,14 @@ from msgspec import Meta
 
 from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.tools.asking.places import position
-from acp_nvim.tools.changing.changes import Changes, display_path, real_path
+from acp_nvim.tools.changing.changes import Changes, real_path
 from acp_nvim.tools.changing.server_edits import ServerEdit, ServerEdits, places
+from acp_nvim.tools.files import display_path
 from acp_nvim.tools.ports import LanguageServers, Position
 from acp_nvim.tools.server.fields import Line, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
-LISTED: Final = 100
+MAX_LISTED: Final = 100
 """Number of places that a dry run names."""
 PREPARE: Final = "textDocument/prepareRename"
 
@@ -42,7 +43,7 @@ DESCRIPTION: Final = (
 )
 
 
-class Renames:
+class RenameTool:
     """Renames by the language servers of a file."""
 
     def __init__(self, servers: LanguageServers, edits: ServerEdits, changes: Changes) -> None:
@@ -65,7 +66,7 @@ class Renames:
             ]
             return _list_changed_lines(call, changes, guarded)
         title = f"Rename {arguments.symbol} to {arguments.new_name}"
-        return await self._changes.make(call, title, changes)
+        return await self._changes.ask_and_make(call, title, changes)
 
     async def _ask(self, call: Call, path: str, arguments: RenameArguments) -> ServerEdit:
         session, name = call.session, display_path(call.session, path)
@@ -101,12 +102,12 @@ def _list_changed_lines(
 ) -> ToolResult:
     """Return the changed lines. Lines of guarded files have no text."""
     found = places(call.session, changes, guarded)
-    lines = [f"{it['path']}:{it['line']} {it['text'].strip()}" for it in found[:LISTED]]
-    if len(found) > LISTED:
-        lines.append(f"... and {len(found) - LISTED} lines more")
+    lines = [f"{it['path']}:{it['line']} {it['text'].strip()}" for it in found[:MAX_LISTED]]
+    if len(found) > MAX_LISTED:
+        lines.append(f"... and {len(found) - MAX_LISTED} lines more")
     files = len({it.path for it in changes})
     lines.insert(0, f"{len(found)} lines in {files} files would change; nothing is changed yet")
-    return ToolResult("\n".join(lines), {"places": found[:LISTED]}, summary=f"{files} files")
+    return ToolResult("\n".join(lines), {"places": found[:MAX_LISTED]}, summary=f"{files} files")
 
 
 def rename_tool(
@@ -117,7 +118,7 @@ def rename_tool(
         title="Rename",
         description=DESCRIPTION,
         arguments=RenameArguments,
-        run=Renames(servers, edits, changes).run,
+        run=RenameTool(servers, edits, changes).run,
         writes=True,
         timeout_s=None,
     )

@@ -17,8 +17,9 @@ from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.session.session import Session
 from acp_nvim.tools.changing.change_ports import Document, Documents
-from acp_nvim.tools.changing.changes import Changes, display_path
+from acp_nvim.tools.changing.changes import Changes
 from acp_nvim.tools.changing.workspace_edit import Result, carry_out, operations, paths_of
+from acp_nvim.tools.files import display_path
 from acp_nvim.tools.ports import Encoding
 from acp_nvim.tools.server.tool import ToolError
 
@@ -50,12 +51,12 @@ class ServerEdits:
         for _ in range(ATTEMPTS):
             before = await self._documents.loaded()
             given = await ask()
-            found = await self.computed(given, before)
+            found = await self.compute_changes(given, before)
             if found is not None:
                 return found
         raise ToolError("the user is typing in these files, so no edit fits them; try again")
 
-    async def computed(self, given: ServerEdit, before: Loaded) -> list[FileChange] | None:
+    async def compute_changes(self, given: ServerEdit, before: Loaded) -> list[FileChange] | None:
         """Return the changes of an edit requested when the loaded files were `before`.
 
         Return None if one of its files has changed since. Raise ToolError, Refusal.
@@ -66,8 +67,8 @@ class ServerEdits:
         files: dict[str, Text | None] = {}
         for path in paths:
             known = path in now and given.client in now[path].clients
-            seen = await self._changes.current(path, saved=path in now and not known)
-            files[path] = seen.text
+            live = await self._changes.current(path, saved=path in now and not known)
+            files[path] = live.text
         after = await self._documents.loaded()
         if any(_has_changed(before.get(path), after.get(path)) for path in paths):
             return None
@@ -86,15 +87,15 @@ def _has_changed(before: Document | None, after: Document | None) -> bool:
 
 
 def _file_changes(files: Mapping[str, Text | None], result: Result) -> list[FileChange]:
-    left = set(result.moved.values())
-    if any(result.texts.get(path) is not None for path in left):
+    origins = set(result.moved.values())
+    if any(result.texts.get(path) is not None for path in origins):
         raise ToolError("a file is moved and another one takes its place, which cannot be done")
     found: list[FileChange] = []
     for path, text in result.texts.items():
         if path in result.moved:
             origin = result.moved[path]
             found.append(FileChange(path, files[origin], text, origin))
-        elif path not in left:
+        elif path not in origins:
             found.append(FileChange(path, files[path], text))
     return found
 

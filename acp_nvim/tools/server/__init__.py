@@ -1,1 +1,1 @@
-"""MCP server of the tools: door, relay, methods."""
+"""MCP server of the tools: socket, relay, methods."""

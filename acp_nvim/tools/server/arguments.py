@@ -76,9 +76,9 @@ def _without_null(schema: Json) -> Json:
 
 
 def read(arguments: type[A], raw: msgspec.Raw | bytes | None) -> A:
-    """Decode the arguments of a call. Absent and null ones are an empty object.
+    """Decode the arguments of a call. Absent and null arguments are an empty object.
 
-    An optional member may be null. Raise `ToolError`, whose line names the wrong member.
+    An optional member may be null. Raise `ToolError`, which names the wrong member.
     """
     given = _object(raw)
     if arguments is AnyArguments:
@@ -105,7 +105,7 @@ def _object(raw: msgspec.Raw | bytes | None) -> Json:
 
 
 def _unknown(schema: Json, value: Any, where: str) -> list[str]:
-    """Return a line for each name that the schema does not know."""
+    """Return an error line for each argument that the schema does not have."""
     if isinstance(value, list) and "items" in schema:
         each = enumerate(value)
         return [it for at, v in each for it in _unknown(schema["items"], v, f"{where}[{at}]")]
@@ -122,7 +122,7 @@ def _unknown(schema: Json, value: Any, where: str) -> list[str]:
 
 
 def _message(problem: str, schema: Json) -> str:
-    """Return msgspec's message after the name of the argument."""
+    """Return the name of the argument, followed by msgspec's message."""
     found = _PLACE.match(problem)
     what, where = (found["what"], found["where"]) if found else (problem, "")
     if missing := _MISSING.match(what):

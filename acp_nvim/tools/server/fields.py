@@ -25,7 +25,7 @@ WaitMs = Annotated[
 ]
 
 
-class At(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class PositionArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Place in a file."""
 
     path: Path
@@ -34,7 +34,7 @@ class At(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     column: Column = None
 
 
-class Listed(At, kw_only=True, forbid_unknown_fields=True):
-    """Place, and the number of results wanted."""
+class PlaceListArguments(PositionArguments, kw_only=True, forbid_unknown_fields=True):
+    """Place in a file, and the maximum number of results."""
 
     limit: Limit = 100

@@ -6,15 +6,15 @@ import anyio
 
 
 class ListChanges:
-    """Number of changes of a list. Several changes between two waits count as one event."""
+    """Number of changes of a list. Several changes between two waits wake a task once."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.over = False
+        self.is_closed = False
         """Whether the list has ended and no change follows."""
         self.waiting = 0
         """Number of waiting tasks."""
-        self._news = anyio.Event()
+        self._next_change = anyio.Event()
 
     def count_change(self) -> None:
         """Count a change and wake the waiting tasks."""
@@ -23,19 +23,19 @@ class ListChanges:
 
     def close(self) -> None:
         """Mark the end of the list."""
-        self.over = True
+        self.is_closed = True
         self._wake()
 
     def _wake(self) -> None:
-        news, self._news = self._news, anyio.Event()
-        news.set()
+        event, self._next_change = self._next_change, anyio.Event()
+        event.set()
 
     async def after(self, seen: int) -> bool:
-        """Wait for more than ``seen`` changes. Return False at the end of the list."""
+        """Wait until there are more than ``seen`` changes. Return False if the list has ended."""
         self.waiting += 1
         try:
-            while self.count <= seen and not self.over:
-                await self._news.wait()
+            while self.count <= seen and not self.is_closed:
+                await self._next_change.wait()
         finally:
             self.waiting -= 1
-        return not self.over
+        return not self.is_closed

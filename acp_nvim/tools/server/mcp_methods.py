@@ -43,7 +43,7 @@ class Tools(Protocol):
 
     @property
     def changes(self) -> ListChanges:
-        """Return the changes of the list."""
+        """Return the counter of changes of the tool list."""
         ...
 
     def list_tools(self) -> list[Tool[Any]]: ...
@@ -192,7 +192,7 @@ def _call_result(outcome: Outcome) -> mcp.CallToolResult:
 
 
 def _fit_to_era(result: msgspec.Struct | None, method: str, *, modern: bool) -> Json:
-    """Return the result in the format of its era."""
+    """Return the result in the format of the request's era."""
     shaped: Json = {} if result is None else msgspec.to_builtins(result)
     if modern:
         shaped["resultType"] = "complete"

@@ -19,7 +19,7 @@ from acp_nvim.tools.server import mcp_types as mcp
 from acp_nvim.tools.server.mcp_methods import Subscription, Tools, Work
 
 LINE_BYTES: Final = 10 << 20
-VIOLATIONS: Final = 100
+MAX_VIOLATIONS: Final = 100
 """Number of faults after which a client is disconnected."""
 
 
@@ -34,13 +34,13 @@ class McpServer:
         tools: Tools,
         send: Callable[[bytes], None],
         start: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
-        violated: Callable[[str], None] = lambda kind: None,
+        on_violation: Callable[[str], None] = lambda kind: None,
     ) -> None:
-        """``violated`` is called with the kind of each fault of the client."""
+        """``on_violation`` is called with the kind of each fault of the client."""
         self._tools = tools
         self._send = send
         self._start = start
-        self._violated = violated
+        self._on_violation = on_violation
         self._peer = Peer(LINE_BYTES)
         self._calls: dict[Id, anyio.CancelScope] = {}
         self._subscriptions: dict[Id, anyio.CancelScope] = {}
@@ -49,9 +49,9 @@ class McpServer:
         self._violations = 0
 
     @property
-    def is_hopeless(self) -> bool:
-        """Return whether the client has exceeded the number of faults."""
-        return self._violations > VIOLATIONS
+    def has_too_many_faults(self) -> bool:
+        """Return whether the client must be disconnected."""
+        return self._violations > MAX_VIOLATIONS
 
     async def idle(self) -> None:
         """Wait until no call is running. Subscriptions may continue."""
@@ -71,8 +71,8 @@ class McpServer:
 
     def _fault(self, violation: Violation) -> None:
         self._violations += 1
-        self._violated(violation.kind)
-        if violation.reply is not None and not self.is_hopeless:
+        self._on_violation(violation.kind)
+        if violation.reply is not None and not self.has_too_many_faults:
             self._send(violation.reply)
 
     def _on_notification(self, note: Notification) -> None:
@@ -103,18 +103,18 @@ class McpServer:
             self._refuse(id, error)
             return
         if isinstance(found, Work):
-            self._begin(id, found)
+            self._start_work(id, found)
         else:
             self._send(self._peer.respond(id, found))
 
-    def _begin(self, id: Id, work: Work) -> None:
+    def _start_work(self, id: Id, work: Work) -> None:
         """Start the work. Register it before its task runs, because a cancel may follow at once."""
         running = self._subscriptions if isinstance(work, Subscription) else self._calls
         scope = running[id] = anyio.CancelScope()
 
         async def run() -> None:
             with scope:
-                await self._work(running, id, work)
+                await self._run_work(running, id, work)
             if running.pop(id, None):
                 self._peer.respond(id, None)  # sent nowhere: the client has cancelled the request
             if not self._calls:
@@ -122,7 +122,7 @@ class McpServer:
 
         self._start(run)
 
-    async def _work(self, running: dict[Id, anyio.CancelScope], id: Id, work: Work) -> None:
+    async def _run_work(self, running: dict[Id, anyio.CancelScope], id: Id, work: Work) -> None:
         try:
             result = await work.run()
         except RequestError as error:

@@ -22,11 +22,11 @@ SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 UNSUPPORTED_VERSION: Final = -32022
 
 
-class Wire(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
+class Message(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
     """Message type with camel case names. Unset members are not sent."""
 
 
-class Implementation(Wire, frozen=True):
+class Implementation(Message, frozen=True):
     """Name and version of a client or server."""
 
     name: str
@@ -34,26 +34,26 @@ class Implementation(Wire, frozen=True):
     title: str | UnsetType = UNSET
 
 
-class InitializeParams(Wire, frozen=True):
+class InitializeParams(Message, frozen=True):
     """Params of `initialize`. Other members are ignored."""
 
     protocol_version: str
 
 
-class CallToolParams(Wire, frozen=True):
+class CallToolParams(Message, frozen=True):
     """Params of `tools/call`."""
 
     name: str
     arguments: msgspec.Raw | UnsetType = UNSET
 
 
-class CancelledParams(Wire, frozen=True):
+class CancelledParams(Message, frozen=True):
     """Params of `notifications/cancelled`."""
 
     request_id: int | str
 
 
-class ProgressParams(Wire, frozen=True):
+class ProgressParams(Message, frozen=True):
     """Params of `notifications/progress`. ``progress`` counts up, and the message describes it."""
 
     progress_token: int | str
@@ -61,32 +61,32 @@ class ProgressParams(Wire, frozen=True):
     message: str
 
 
-class SubscriptionFilter(Wire, frozen=True):
+class SubscriptionFilter(Message, frozen=True):
     """Changes to which a client subscribes. This server has no other kinds."""
 
     tools_list_changed: bool | UnsetType | None = UNSET
 
 
-class ListenParams(Wire, frozen=True):
+class ListenParams(Message, frozen=True):
     """Params of `subscriptions/listen`."""
 
     notifications: SubscriptionFilter
 
 
-class AcknowledgedParams(Wire, frozen=True):
+class AcknowledgedParams(Message, frozen=True):
     """Params of `notifications/subscriptions/acknowledged`: the accepted changes."""
 
     notifications: SubscriptionFilter
     meta: dict[str, Any] = msgspec.field(name="_meta")
 
 
-class ChangedParams(Wire, frozen=True):
+class ChangedParams(Message, frozen=True):
     """Params of `notifications/tools/list_changed`. ``meta`` may name a subscription."""
 
     meta: dict[str, Any] | UnsetType = msgspec.field(default=UNSET, name="_meta")
 
 
-class ToolAnnotations(Wire, frozen=True, omit_defaults=False):
+class ToolAnnotations(Message, frozen=True, omit_defaults=False):
     """Effects of a tool. All are sent, because the defaults of the protocol are the worst case."""
 
     title: str
@@ -96,7 +96,7 @@ class ToolAnnotations(Wire, frozen=True, omit_defaults=False):
     open_world_hint: bool | UnsetType = UNSET
 
 
-class ToolInfo(Wire, frozen=True):
+class ToolInfo(Message, frozen=True):
     """Tool in the result of `tools/list`."""
 
     name: str
@@ -106,13 +106,13 @@ class ToolInfo(Wire, frozen=True):
     annotations: ToolAnnotations
 
 
-class TextContent(Wire, frozen=True, tag_field="type", tag="text"):
+class TextContent(Message, frozen=True, tag_field="type", tag="text"):
     """Text of a result."""
 
     text: str
 
 
-class CallToolResult(Wire, frozen=True):
+class CallToolResult(Message, frozen=True):
     """Result of `tools/call`."""
 
     content: list[TextContent]
@@ -120,25 +120,25 @@ class CallToolResult(Wire, frozen=True):
     is_error: bool | UnsetType = UNSET
 
 
-class ListToolsResult(Wire, frozen=True):
+class ListToolsResult(Message, frozen=True):
     """Result of `tools/list`, all on one page."""
 
     tools: list[ToolInfo]
 
 
-class ToolsCapability(Wire, frozen=True):
+class ToolsCapability(Message, frozen=True):
     """Capabilities for tools beyond listing and calling them."""
 
     list_changed: bool
 
 
-class ServerCapabilities(Wire, frozen=True):
+class ServerCapabilities(Message, frozen=True):
     """Capabilities of the server: only tools."""
 
     tools: ToolsCapability
 
 
-class InitializeResult(Wire, frozen=True):
+class InitializeResult(Message, frozen=True):
     """Result of `initialize`."""
 
     protocol_version: str
@@ -147,7 +147,7 @@ class InitializeResult(Wire, frozen=True):
     instructions: str
 
 
-class DiscoverResult(Wire, frozen=True):
+class DiscoverResult(Message, frozen=True):
     """Result of `server/discover`."""
 
     supported_versions: list[str]
@@ -155,7 +155,7 @@ class DiscoverResult(Wire, frozen=True):
     instructions: str
 
 
-class UnsupportedVersion(Wire, frozen=True):
+class UnsupportedVersion(Message, frozen=True):
     """Data of the error `UNSUPPORTED_VERSION`."""
 
     supported: list[str]

@@ -13,8 +13,8 @@ import time
 # `socket` would import enum, selectors and more, which takes over half of the start-up time.
 from _socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
 
-PIECE = 65536
-REST_S = 2.0
+CHUNK_BYTES = 65536
+DRAIN_S = 2.0
 """Seconds to wait for remaining responses after the agent has closed its end."""
 
 
@@ -24,21 +24,21 @@ class Direction:
     def __init__(self, source: int, sink: int) -> None:
         self.source = source
         self.sink = sink
-        self.held = b""
+        self.pending = b""
         self.ended = False
 
     def read(self) -> None:
         """Read the available bytes, or note the end of the stream."""
-        self.held = os.read(self.source, PIECE)
-        self.ended = not self.held
+        self.pending = os.read(self.source, CHUNK_BYTES)
+        self.ended = not self.pending
 
     def write(self) -> None:
         """Write as many bytes as the sink accepts."""
-        self.held = self.held[os.write(self.sink, self.held) :]
+        self.pending = self.pending[os.write(self.sink, self.pending) :]
 
 
 def pump(server: socket) -> None:
-    """Copy bytes in both directions until the server ends or the agent no longer reads."""
+    """Copy bytes in both directions until the server closes or the agent no longer reads."""
     number = server.fileno()
     requests, responses = Direction(0, number), Direction(number, 1)
     server.setblocking(False)
@@ -47,16 +47,16 @@ def pump(server: socket) -> None:
     deadline = None
     while not responses.ended:
         if requests.ended and not closed:
-            closed, deadline = True, time.monotonic() + REST_S
+            closed, deadline = True, time.monotonic() + DRAIN_S
             server.shutdown(SHUT_WR)
-        ready = wait(requests, responses, deadline)
+        ready = wait_until_ready(requests, responses, deadline)
         if ready is None:
             return
-        step(responses, ready)
-        step(requests, ready)
+        transfer(responses, ready)
+        transfer(requests, ready)
 
 
-def wait(
+def wait_until_ready(
     requests: Direction, responses: Direction, deadline: "float | None"
 ) -> "dict[int, int] | None":
     """Wait for descriptors that can be read or written.
@@ -66,25 +66,25 @@ def wait(
     poll = select.poll()
     wanted = {requests.source: 0, requests.sink: 0, responses.sink: 0}
     for direction in (requests, responses):
-        if direction.held:
+        if direction.pending:
             wanted[direction.sink] |= select.POLLOUT
         elif not direction.ended:
             wanted[direction.source] |= select.POLLIN
     for number, events in wanted.items():
         if events or number == responses.sink:  # poll reports its hangup in any case
             poll.register(number, events)
-    left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
-    ready = dict(poll.poll(left))
+    timeout_ms = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
+    ready = dict(poll.poll(timeout_ms))
     is_closed = ready.get(responses.sink, 0) & (select.POLLERR | select.POLLHUP)
     return ready if ready and not is_closed else None
 
 
-def step(direction: Direction, ready: "dict[int, int]") -> None:
-    """Read or write one piece, if possible."""
-    if direction.held and ready.get(direction.sink, 0) & ~select.POLLIN:
+def transfer(direction: Direction, ready: "dict[int, int]") -> None:
+    """Read or write one chunk, if possible."""
+    if direction.pending and ready.get(direction.sink, 0) & ~select.POLLIN:
         direction.write()
     elif (
-        not direction.held
+        not direction.pending
         and not direction.ended
         and ready.get(direction.source, 0) & ~select.POLLOUT
     ):

@@ -21,7 +21,7 @@ Enabled = bool | Sequence[str]
 
 TEXT_CHARACTERS: Final = 1 << 20
 """Maximum length of a result's text. A longer text is cut, longer structured data is left out."""
-AT_ONCE: Final = 64
+MAX_RUNNING: Final = 64
 """Maximum number of running calls of one session."""
 
 _CONTROL: Final = dict.fromkeys(
@@ -30,7 +30,7 @@ _CONTROL: Final = dict.fromkeys(
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """Result of a call for the agent, or in its text the reason of a failure."""
+    """Result of a call for the agent. The text of a failed one is the reason."""
 
     result: ToolResult
     failed: bool = False
@@ -49,7 +49,7 @@ class ToolList(msgspec.Struct, frozen=True):
 
 
 class Toolbox:
-    """Tools in the order of their listing. Each call ends, and is counted."""
+    """Tools in the order of their listing. Each call is limited in time and counted."""
 
     def __init__(
         self,
@@ -138,8 +138,8 @@ class Toolbox:
     ) -> Outcome:
         """Run a tool as one of its session's calls, which can be cancelled together."""
         running = self._running.setdefault(call.session.key, set())
-        if len(running) >= AT_ONCE:
-            return _failure(f"{AT_ONCE} calls are running; wait for one of them to end")
+        if len(running) >= MAX_RUNNING:
+            return _failure(f"{MAX_RUNNING} calls are running; wait for one of them to end")
         with anyio.CancelScope() as scope:
             running.add(scope)
             try:
@@ -156,9 +156,9 @@ class Toolbox:
         from acp_nvim.tools.server import arguments as tool_arguments
 
         try:
-            given = tool_arguments.read(tool.arguments, arguments)
+            decoded = tool_arguments.read(tool.arguments, arguments)
             with anyio.move_on_after(tool.timeout_s):
-                return Outcome(_presentable(await tool.run(call, given)))
+                return Outcome(_presentable(await tool.run(call, decoded)))
             return _failure(f"{tool.name} took more than {tool.timeout_s:g} s")
         except (ToolError, Refusal) as error:
             return _failure(str(error))
@@ -174,8 +174,8 @@ class Toolbox:
         session.change("tools")
 
 
-def _failure(why: str) -> Outcome:
-    return Outcome(ToolResult(one_line(" ".join(clean_text(why).split()))[:2000]), failed=True)
+def _failure(reason: str) -> Outcome:
+    return Outcome(ToolResult(one_line(" ".join(clean_text(reason).split()))[:2000]), failed=True)
 
 
 def _presentable(result: ToolResult) -> ToolResult:

@@ -25,12 +25,12 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Line
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools.server import arguments
-from acp_nvim.tools.server.door import Door
 from acp_nvim.tools.server.over_acp import McpOverAcp
 from acp_nvim.tools.server.tool import Tool
+from acp_nvim.tools.server.tool_socket import ToolSocket
 from acp_nvim.tools.server.toolbox import Toolbox, ToolList
 from tests.support.fake_workspace import fake_workspace
-from tests.support.tool_door import ECHO
+from tests.support.served_tools import ECHO
 from tests.support.waiting import eventually
 
 PLAIN = {"ignore_case"}
@@ -46,8 +46,8 @@ async def tools_of(run: Path, patience_s: float) -> AsyncIterator[EditorTools]:
     async with anyio.create_task_group() as group:
         tasks = Tasks(group, no_fault)
         toolbox = Toolbox([ECHO], no_fault)
-        door = Door(toolbox, tasks, lambda: str(run))
-        tools = EditorTools(toolbox, door, McpOverAcp(toolbox), tasks, patience_s)
+        tool_socket = ToolSocket(toolbox, tasks, lambda: str(run))
+        tools = EditorTools(toolbox, tool_socket, McpOverAcp(toolbox), tasks, patience_s)
         yield tools
         tools.close()
         group.cancel_scope.cancel()
@@ -158,10 +158,10 @@ async def test_a_session_without_tools_has_no_timer(tmp_path: Path) -> None:
 async def test_a_socket_that_cannot_be_made_is_reported_and_does_not_block(
     tmp_path: Path, monkeypatch: Any
 ) -> None:
-    def full(door: Door) -> Path:
+    def full(tool_socket: ToolSocket) -> Path:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Door, "_directory", full)
+    monkeypatch.setattr(ToolSocket, "_directory", full)
     session = Session(1, "agent", "/")
     async with tools_of(tmp_path, 0) as tools:
         assert tools.offer(session, True, "relay") is None

@@ -174,13 +174,13 @@ end
 ---@param question acp.DiagnosticsQuestion
 ---@param start acp.TurnStart
 local function changes_in_turn(question, start)
-  local answer = { items = {}, removed = {}, unknown = {}, added = 0, gone = 0 }
+  local answer = { items = {}, removed = {}, unknown = {}, added_count = 0, removed_count = 0 }
   local seen = {}
   local function note_removed(path, counts)
-    local gone = removed(path, start.counts[path] or {}, counts, question)
+    local old = removed(path, start.counts[path] or {}, counts, question)
     local room = math.max(question.limit - #answer.removed, 0)
-    vim.list_extend(answer.removed, gone, 1, math.min(#gone, room))
-    answer.gone = answer.gone + #gone
+    vim.list_extend(answer.removed, old, 1, math.min(#old, room))
+    answer.removed_count = answer.removed_count + #old
   end
   for _, file in ipairs(files(question)) do
     local path, bufnr = file[1], file[2]
@@ -189,7 +189,7 @@ local function changes_in_turn(question, start)
     for _, one in ipairs(uncopied.first(new, question.limit - #answer.items)) do
       answer.items[#answer.items + 1] = to_host_format(path, bufnr, one)
     end
-    answer.added = answer.added + #new
+    answer.added_count = answer.added_count + #new
     local unknown = #new > 0 and not start.open[path] and not start.counts[path]
     if unknown then answer.unknown[#answer.unknown + 1] = path end
     note_removed(path, counts)
@@ -233,9 +233,9 @@ local function answer(reply, question, bufnrs, wait_ms)
   local function finish(result, err)
     if not err then
       result.silent = names(bufnrs)
-      result.served = vim
-        .iter(bufnrs)
-        :any(function(bufnr) return #vim.lsp.get_clients({ bufnr = bufnr }) > 0 end)
+      result.has_server = vim.iter(bufnrs):any(
+        function(bufnr) return #vim.lsp.get_clients({ bufnr = bufnr }) > 0 end
+      )
     end
     reply(result, err)
   end
@@ -260,9 +260,9 @@ local function answer(reply, question, bufnrs, wait_ms)
 end
 
 --- Read diagnostics. The reply has `items`, `counts` by severity, `silent` (servers without
---- diagnostics for the last change) and `served` (whether there is a server). With `turn`, `items`
---- are the added ones and `removed` the removed ones, `added` and `gone` are their numbers, and
---- `unknown` has the files that were not open at the start of the turn.
+--- diagnostics for the last change) and `has_server` (whether a server is attached). With `turn`,
+--- `items` are the added ones and `removed` the removed ones, `added_count` and `removed_count` are
+--- their numbers, and `unknown` has the files that were not open at the start of the turn.
 ---@param reply acp.Reply
 ---@param question acp.DiagnosticsQuestion
 ---@return fun()|nil cancel

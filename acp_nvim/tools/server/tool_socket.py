@@ -30,30 +30,30 @@ from acp_nvim.tools.server.toolbox import Enabled, Toolbox
 TOKEN_S: Final = 5.0
 """Time for a client to send its token, in seconds."""
 TOKEN_BYTES: Final = 256
-CONNECTIONS: Final = 8
+MAX_CONNECTIONS: Final = 8
 """Maximum number of connections of one session. Some agents connect twice."""
-STRANGERS: Final = 64
+MAX_UNAUTHENTICATED: Final = 64
 """Maximum number of clients that have not sent a token yet."""
 PATH_BYTES: Final = 100
 """Maximum length of the socket's path. The system's limit is 108 bytes on Linux, 104 on macOS."""
-REST_S: Final = 1.0
+DRAIN_S: Final = 1.0
 """Seconds that calls may still run after their client has closed its sending end."""
 NAME_BYTES: Final = 28
 """Maximum length of a socket's name, including its slash."""
-PIECE: Final = 1 << 16
+CHUNK_BYTES: Final = 1 << 16
 BACKLOG_BYTES: Final = 16 << 20
 """Number of bytes of unread answers above which a client's requests are not read."""
 
 
-class Entrance(msgspec.Struct, frozen=True):
-    """Address of the socket, and the token of a session."""
+class SocketAccess(msgspec.Struct, frozen=True):
+    """Address of the socket, and the token that a session's relay sends."""
 
     address: str
     token: str
 
 
 class Grant:
-    """Tools that a token opens, and its connections."""
+    """Access of one session to its tools: the token, and the connections that use it."""
 
     def __init__(self, session: Session, tools: SessionTools) -> None:
         self.session = session
@@ -69,24 +69,26 @@ class Grant:
             self.session.change("tools")
 
 
-class Door:
+class ToolSocket:
     """Socket of the relays. It listens from the first session with tools until `close`."""
 
-    def __init__(self, toolbox: Toolbox, tasks: Tasks, run: Callable[[], str | None]) -> None:
-        """``run`` returns the user's directory for sockets, or None."""
+    def __init__(
+        self, toolbox: Toolbox, tasks: Tasks, runtime_dir: Callable[[], str | None]
+    ) -> None:
+        """``runtime_dir`` returns the user's directory for sockets, or None."""
         self.refused: Counter[str] = Counter()
         """Refused clients, and faults of accepted ones, by kind."""
         self._toolbox = toolbox
         self._grants: dict[str, Grant] = {}
         self._tasks = tasks
-        self._run = run
+        self._runtime_dir = runtime_dir
         self._socket: socket.socket | None = None
         self._path: Path | None = None
         self._own_directory: Path | None = None
-        self._strangers = 0
-        self._ends = anyio.CancelScope()
+        self._unauthenticated = 0
+        self._scope = anyio.CancelScope()
 
-    def admit(self, session: Session, enabled: Enabled) -> Entrance | None:
+    def admit(self, session: Session, enabled: Enabled) -> SocketAccess | None:
         """Give a session a new token. Its earlier one becomes invalid.
 
         Return None if the session has no tools. Raise OSError.
@@ -98,7 +100,7 @@ class Door:
         address = self._listen()
         grant = self._grants[session.key] = Grant(session, tools)
         tools.offer()
-        return Entrance(address, grant.token)
+        return SocketAccess(address, grant.token)
 
     def refresh(self) -> None:
         """Notify sessions, and clients that listen, of changed tools."""
@@ -117,7 +119,7 @@ class Door:
         """End all connections and remove the socket."""
         for grant in list(self._grants.values()):
             self.withdraw(grant.session)
-        self._ends.cancel()
+        self._scope.cancel()
         self._socket = None
         if self._path is not None:
             self._path.unlink(missing_ok=True)
@@ -138,16 +140,16 @@ class Door:
             path.chmod(private_files.FILE)
             listener.listen()
             self._socket = listener
-            self._ends = anyio.CancelScope()
-            self._tasks.start_soon(self._accept, listener, self._ends)
+            self._scope = anyio.CancelScope()
+            self._tasks.start_soon(self._accept, listener, self._scope)
         return str(self._path)
 
     def _directory(self) -> Path:
         """Return a private directory: the first suitable one of the usual ones.
 
-        If there is none, create one that is removed with the door.
+        If there is none, create one that is removed with the socket.
         """
-        run = self._run()
+        run = self._runtime_dir()
         if run is not None and _is_usable(usual := Path(run) / "acp.nvim"):
             return usual
         import tempfile  # not needed if the first one is suitable
@@ -155,26 +157,26 @@ class Door:
         temporary = Path(tempfile.gettempdir())
         if _is_usable(usual := temporary / f"acp.nvim-{os.getuid()}"):
             return usual
-        short = len(os.fsencode(temporary)) + 2 * NAME_BYTES < PATH_BYTES
-        made = tempfile.mkdtemp(prefix="acp-", dir=temporary if short else "/tmp")
-        self._own_directory = Path(made)
+        is_short = len(os.fsencode(temporary)) + 2 * NAME_BYTES < PATH_BYTES
+        created = tempfile.mkdtemp(prefix="acp-", dir=temporary if is_short else "/tmp")
+        self._own_directory = Path(created)
         return self._own_directory
 
-    async def _accept(self, listener: socket.socket, ends: anyio.CancelScope) -> None:
+    async def _accept(self, listener: socket.socket, scope: anyio.CancelScope) -> None:
         loop = asyncio.get_running_loop()
-        with ends, listener:
+        with scope, listener:
             while True:
                 client, _ = await loop.sock_accept(listener)
-                if self._strangers >= STRANGERS or not _is_ours(client):
+                if self._unauthenticated >= MAX_UNAUTHENTICATED or not _is_ours(client):
                     self.refused["stranger"] += 1
                     client.close()
                 else:
-                    self._strangers += 1
-                    self._tasks.start_soon(self._welcome, client, ends)
+                    self._unauthenticated += 1
+                    self._tasks.start_soon(self._serve_client, client, scope)
 
     # -- a client ---------------------------------------------------------------------------------
 
-    async def _welcome(self, client: socket.socket, ends: anyio.CancelScope) -> None:
+    async def _serve_client(self, client: socket.socket, scope: anyio.CancelScope) -> None:
         """Serve one client as long as it and its session last."""
         client.setblocking(False)
         reader, writer = await asyncio.open_unix_connection(sock=client)
@@ -182,8 +184,8 @@ class Door:
             try:
                 grant, rest = await self._identify(reader)
             finally:
-                self._strangers -= 1
-            if grant is not None and not ends.cancel_called:
+                self._unauthenticated -= 1
+            if grant is not None and not scope.cancel_called:
                 with anyio.CancelScope() as scope:
                     grant.connections.add(scope)
                     grant.set_connected(len(grant.connections))
@@ -200,10 +202,10 @@ class Door:
         data = b""
         with anyio.move_on_after(TOKEN_S), suppress(ConnectionError):
             while b"\n" not in data and len(data) <= TOKEN_BYTES:
-                piece = await reader.read(PIECE)
-                if not piece:
+                chunk = await reader.read(CHUNK_BYTES)
+                if not chunk:
                     break
-                data += piece
+                data += chunk
         token, newline, rest = data.partition(b"\n")
         if not newline or len(token) > TOKEN_BYTES:
             self.refused["no token"] += 1
@@ -211,7 +213,7 @@ class Door:
         found = self._grant_of(token)
         if found is None:
             self.refused["wrong token"] += 1
-        elif len(found.connections) >= CONNECTIONS:
+        elif len(found.connections) >= MAX_CONNECTIONS:
             self.refused["too many connections"] += 1
             found = None
         return found, rest
@@ -235,9 +237,9 @@ class Door:
                 while True:
                     await writer.drain()
                     server.receive(data)
-                    if server.is_hopeless or not (data := await reader.read(PIECE)):
+                    if server.has_too_many_faults or not (data := await reader.read(CHUNK_BYTES)):
                         break
-                with anyio.move_on_after(REST_S):
+                with anyio.move_on_after(DRAIN_S):
                     await server.idle()
                     writer.close()
                     await writer.wait_closed()
@@ -264,7 +266,7 @@ def _start(group: TaskGroup, call: Callable[[], Coroutine[Any, Any, None]]) -> N
 
 
 def _is_ours(client: socket.socket) -> bool:
-    """Return whether the user owns the process at the other end. Assume so if unknown."""
+    """Return whether the user owns the client's process. Assume so if the system cannot say."""
     credentials = getattr(socket, "SO_PEERCRED", None)
     if credentials is None:
         return True
@@ -275,15 +277,15 @@ def _is_ours(client: socket.socket) -> bool:
 
 
 def _is_usable(path: Path) -> bool:
-    """Return whether sockets may be in this directory. Remove those of killed hosts."""
-    usable = len(os.fsencode(path)) + NAME_BYTES < PATH_BYTES and _is_private(path)
-    if usable:
-        _sweep(path)
-    return usable
+    """Return whether sockets can be created in this directory. Remove those of killed hosts."""
+    is_usable = len(os.fsencode(path)) + NAME_BYTES < PATH_BYTES and _is_private(path)
+    if is_usable:
+        _remove_dead_sockets(path)
+    return is_usable
 
 
 def _is_private(path: Path) -> bool:
-    """Return whether this is a directory of the user's own, created if necessary.
+    """Return whether the user owns this directory. Create it if necessary.
 
     A link is refused: others may have placed it in a shared directory.
     """
@@ -295,7 +297,7 @@ def _is_private(path: Path) -> bool:
         return False
 
 
-def _sweep(directory: Path) -> None:
+def _remove_dead_sockets(directory: Path) -> None:
     """Remove sockets whose host was killed."""
     for path in directory.glob("*.sock"):
         if _is_alive(path.name.partition("-")[0]):

@@ -1,9 +1,9 @@
-"""Tool server (`Door`) without Neovim, and relays that connect to it.
+"""Tool server (`ToolSocket`) without Neovim, and relays that connect to it.
 
 Example:
 
-    async with open_door(tmp_path, [echo]) as house:
-        relay = await house.relay()
+    async with serve_tools(tmp_path, [echo]) as served:
+        relay = await served.relay()
         await relay.ask("tools/list")
 """
 
@@ -23,8 +23,8 @@ from msgspec import Meta, Struct
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools.server import relay
-from acp_nvim.tools.server.door import Door, Entrance
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
+from acp_nvim.tools.server.tool_socket import SocketAccess, ToolSocket
 from acp_nvim.tools.server.toolbox import Enabled, Toolbox
 
 Json = dict[str, Any]
@@ -106,34 +106,34 @@ class Relay:
         return await self.process.wait()
 
 
-class House:
+class ServedTools:
     """A door, its toolbox, and a session with access."""
 
-    def __init__(self, door: Door, toolbox: Toolbox, faults: list[str]) -> None:
-        self.door = door
+    def __init__(self, socket: ToolSocket, toolbox: Toolbox, faults: list[str]) -> None:
+        self.socket = socket
         self.toolbox = toolbox
         self.faults = faults
         self.session = Session(1, "agent", "/")
-        self.entrance: Entrance
+        self.access: SocketAccess
         self._relays: list[Relay] = []
 
-    def admit(self, enabled: Enabled = True) -> Entrance:
+    def admit(self, enabled: Enabled = True) -> SocketAccess:
         """Give the session access again."""
-        entrance = self.door.admit(self.session, enabled)
-        assert entrance is not None
-        self.entrance = entrance
-        return entrance
+        access = self.socket.admit(self.session, enabled)
+        assert access is not None
+        self.access = access
+        return access
 
     def put(self, tool: Tool[Any]) -> None:
         """Add a tool."""
         self.toolbox.add(tool)
-        self.door.refresh()
+        self.socket.refresh()
 
     def env(self) -> Mapping[str, str]:
         """Return the environment of a relay for the session."""
         return {
-            "ACP_NVIM_SOCKET": self.entrance.address,
-            "ACP_NVIM_TOKEN": self.entrance.token,
+            "ACP_NVIM_SOCKET": self.access.address,
+            "ACP_NVIM_TOKEN": self.access.token,
         }
 
     async def relay(self, **env: str) -> Relay:
@@ -148,7 +148,7 @@ class House:
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect a client without a relay."""
-        return await asyncio.open_unix_connection(self.entrance.address)
+        return await asyncio.open_unix_connection(self.access.address)
 
     async def close(self) -> None:
         """End the remaining relays."""
@@ -159,7 +159,7 @@ class House:
 
 
 @asynccontextmanager
-async def open_door(run: Path, tools: Iterable[Tool[Any]]) -> AsyncIterator[House]:
+async def serve_tools(run: Path, tools: Iterable[Tool[Any]]) -> AsyncIterator[ServedTools]:
     """Yield a door whose socket is below ``run``, with a session that has these tools."""
     faults: list[str] = []
 
@@ -168,12 +168,12 @@ async def open_door(run: Path, tools: Iterable[Tool[Any]]) -> AsyncIterator[Hous
 
     async with anyio.create_task_group() as group:
         toolbox = Toolbox(tools, fault)
-        door = Door(toolbox, Tasks(group, fault), lambda: str(run))
-        house = House(door, toolbox, faults)
-        house.admit()
+        socket = ToolSocket(toolbox, Tasks(group, fault), lambda: str(run))
+        served = ServedTools(socket, toolbox, faults)
+        served.admit()
         try:
-            yield house
+            yield served
         finally:
-            await house.close()
-            door.close()
+            await served.close()
+            socket.close()
             group.cancel_scope.cancel()
