@@ -344,6 +344,22 @@ async def test_a_hunk_left_in_another_unsaved_buffer_is_pending_there(started: N
     assert pending_by_path(other.neovim) == {"a.txt": ("modified", False, HUNKS)}
 
 
+async def test_another_neovim_shows_an_unsaved_write_once_it_is_saved(started: Neovims) -> None:
+    at, other = Typed(await started.neovim("first")), await started.neovim("other", agents=0)
+    at.path.write_text(OLD)
+    at.neovim.neovim.open(str(at.path))
+    at.type()
+    await at.neovim.write(at.path, TWO + "mine\n")
+    for neovim in (at.neovim, other):
+        await neovim.exchange()
+    assert at.path.read_text() == OLD
+    assert pending_by_path(other) == {}
+    at.neovim.neovim.save(str(at.path))
+    await at.settle()
+    await other.core.sync_all()
+    assert pending_by_path(other) == {"a.txt": ("modified", False, HUNKS)}
+
+
 async def test_later_writes_of_the_agent_into_the_buffer_survive_the_host(
     started: Neovims,
 ) -> None:

@@ -74,10 +74,8 @@ class LiveTexts:
             self._view.flush()
 
     async def sync_all(self, scan: Callable[[str], Awaitable[None]]) -> None:
-        """Bring all entries up to date with their files, including parked ones."""
-        paths = list(
-            dict.fromkeys((*(it.path for it in self._ledger.files()), *self._ledger.parked()))
-        )
+        """Bring all entries up to date with their files."""
+        paths = list(self._ledger.all_edits())
         trees = self._files.trees.read(paths)
         with self._view.together():
             for path in paths:
