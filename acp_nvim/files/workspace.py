@@ -15,7 +15,7 @@ from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import NeovimRead, SavedIdle
 from acp_nvim.files.bytes import disk
 from acp_nvim.files.bytes.disk import GRAIN_NS, signature_of
-from acp_nvim.files.bytes.path_guard import Ask
+from acp_nvim.files.bytes.guard import Ask
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.changes.disk_changes import DiskChanges

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers import buffer_state
-from acp_nvim.files.buffers.buffer_state import News
-from acp_nvim.files.buffers.tracked_file import TrackedFiles
+from acp_nvim.files.buffers.buffer_state import BufferState, News
+from acp_nvim.files.buffers.tracked_file import TrackedFile, TrackedFiles
 from acp_nvim.files.bytes.disk import settled_signature, signature_of
 from acp_nvim.files.bytes.file_format import Format
 from acp_nvim.files.bytes.paths import Place
@@ -59,8 +59,9 @@ class BufferCache:
             return state.text
         signature = settled_signature(place.real)
         known = None if state.is_stale else state.text
-        live = self._store_read(place.real, await self._inner.read(place, known))
+        answer = await self._inner.read(place, known)
         file = self._files[place.real]
+        live = self._store_read(file, answer)
         file.set_buffer(buffer_state.after_refresh(file.buffer, state, signature))
         return live
 
@@ -82,7 +83,8 @@ class BufferCache:
         return state.text
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | NotLoaded:
-        return self._store_read(place.real, await self._inner.load(place, file_format))
+        answer = await self._inner.load(place, file_format)
+        return self._store_read(self._files[place.real], answer)
 
     async def peek(self, path: str) -> BufferText | NotLoaded:
         """Return the buffer without reloading it from its file."""
@@ -97,14 +99,19 @@ class BufferCache:
         Also return the file's signature at the editor's last read or write.
         """
         live, signature = await self._inner.glance(Place(path, path))
-        return self._store_read(path, live), signature
+        return self._store_read(self._files[path], live), signature
 
-    def _store_read(self, path: str, live: BufferText | NotLoaded) -> BufferText | NotLoaded:
-        file = self._files[path]
+    def _store_read(
+        self, file: TrackedFile, live: BufferText | NotLoaded
+    ) -> BufferText | NotLoaded:
         state, live, news = buffer_state.after_read(file.buffer, live)
-        file.set_buffer(state)
-        self._notify(path, news)
+        self._update(file, state, news)
         return live
+
+    def _update(self, file: TrackedFile, state: BufferState, news: Sequence[News]) -> None:
+        file.set_buffer(state)
+        for one in news:
+            self._listener(file.path, one)
 
     @contextmanager
     def trust_at(self, path: str, tick: int | None) -> Iterator[bool]:
@@ -140,7 +147,7 @@ class BufferCache:
         elif file.buffer.text is None:  # unloaded meanwhile
             return replace(written, requested=None)
         elif written.live is not None:
-            self.record(place.real, written.live)
+            _record(file, written.live)
         return written
 
     async def follow_disk(
@@ -154,7 +161,7 @@ class BufferCache:
         hunks = restore_raw(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         written = await self._inner.follow_disk(live, hunks, after, modified, signature)
         if written.live is not None:
-            self.record(path, written.live)
+            _record(self._files[path], written.live)
         return written.reason if written.outcome == "failed" else written.outcome
 
     async def unsaved(self) -> dict[str, Text]:
@@ -168,8 +175,9 @@ class BufferCache:
 
     async def set_format(self, path: str, live: BufferText, file_format: Format) -> None:
         await self._inner.set_format(live, file_format)
-        if self.get(path) is live:
-            self.record(path, replace(live, format=file_format))
+        file = self._files[path]
+        if file.buffer.text is live:
+            _record(file, replace(live, format=file_format))
 
     async def vacate(self, path: str, live: BufferText) -> None:
         """Empty the buffer of a deleted file, and unload it unless a window shows it.
@@ -182,12 +190,6 @@ class BufferCache:
             file.set_buffer(replace(file.buffer, text=None))
         await self.read(Place(path, path))
 
-    def record(self, path: str, live: BufferText) -> None:
-        """Record the buffer after a change by this plugin."""
-        file = self._files[path]
-        vouched = None if file.buffer.vouched is None else live.tick
-        file.set_buffer(replace(file.buffer, text=live, vouched=vouched))
-
     # ---- events of Neovim
 
     def on_doubt(self, path: str) -> None:
@@ -199,9 +201,10 @@ class BufferCache:
         """Record a change of a watched buffer (`buffer_state.after_edit`)."""
         file = self._files[edit.path]
         state, news = buffer_state.after_edit(file.buffer, edit)
-        file.set_buffer(state)
-        self._notify(edit.path, news)
+        self._update(file, state, news)
 
-    def _notify(self, path: str, news: Sequence[News]) -> None:
-        for one in news:
-            self._listener(path, one)
+
+def _record(file: TrackedFile, live: BufferText) -> None:
+    """Record the buffer after a change by this plugin."""
+    vouched = None if file.buffer.vouched is None else live.tick
+    file.set_buffer(replace(file.buffer, text=live, vouched=vouched))

@@ -1,7 +1,8 @@
-"""Files for which an agent needs the user's permission.
+"""Files for which an agent needs the user's permission, and the question about them.
 
 A file is guarded by its name (options `files.secret` and `files.executed`), by another name of the
-same file (a hard link), or by its content (`key_files`).
+same file (a hard link), or by its content (`key_files`). Files outside of the session's directories
+need a permission too.
 """
 
 from __future__ import annotations
@@ -9,18 +10,29 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Generic, Literal, Protocol, TypeVar
 
 from anyio import to_thread
 
-from acp_nvim.files.bytes.paths import Place, below, matches
+from acp_nvim.files.bytes.paths import Place, below, matches, place
+from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.checkpoints.store import SKIPPED
+from acp_nvim.files.ports import AgentSession, FileOptions
+
+S = TypeVar("S", bound=AgentSession)
 
 Verb = Literal["read", "write"]
 Guarded = Literal["secret", "executed"]
+Why = Guarded | Literal["outside"]
+Ask = Callable[[S, Verb, Place, Why], Awaitable[bool]]
+"""Function that asks the user about a path, with a reason, and returns whether it is allowed."""
 
+PATH_BYTES: Final = 1000
+"""Longest path that is served. Neovim exits when it writes a file whose name fills its line for
+messages (1,024 bytes).
+"""
 READING: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 """Kinds of tool calls that write no file (v1/tool-calls#kinds)."""
 MAX_ENTRIES: Final = 50_000
@@ -29,6 +41,11 @@ MAX_NAMED: Final = 100
 """Maximum number of files that a question names."""
 _STORED: Final = frozenset({"objects", "logs", "refs", "lfs"})
 """Folders in a git directory that contain no guarded files."""
+_ABOUT: Final[dict[Why, str]] = {
+    "outside": "outside of the session's directories",
+    "secret": "a secret file",
+    "executed": "a file that other programs run",
+}
 
 
 class Globs(Protocol):
@@ -61,15 +78,13 @@ def is_guarded(kind: str, paths: Iterable[str], roots: Sequence[str], globs: Glo
     return any(by_name(where, below(where.real, roots), verb, globs) for where in places)
 
 
-def reasons(
-    kind: str, paths: Sequence[str], roots: Sequence[str], globs: Globs
-) -> dict[str, Guarded | Literal["outside"]]:
+def reasons(kind: str, paths: Sequence[str], roots: Sequence[str], globs: Globs) -> dict[str, Why]:
     """Return the files that need a question, guarded or outside of the session's directories.
 
     ``paths`` are absolute. Only the first `MAX_NAMED` are examined.
     """
     verb: Verb = "read" if kind in READING else "write"
-    found: dict[str, Guarded | Literal["outside"]] = {}
+    found: dict[str, Why] = {}
     for path in [path for path in paths if "\0" not in path][:MAX_NAMED]:
         where = Place(path, os.path.realpath(path))
         inside = below(where.real, roots)
@@ -140,3 +155,68 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
             return list(found)
     except OSError:
         return []
+
+
+# -- question --------------------------------------------------------------------------------------
+
+
+class PathGuard(Generic[S]):
+    """Guard of every path by which agents reach files."""
+
+    def __init__(self, options: Callable[[], FileOptions], ask: Ask[S]) -> None:
+        """``options`` is called for each request."""
+        self._options = options
+        self._ask = ask
+
+    async def allow(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
+        """Resolve the path, and ask the user if necessary. Raise Refusal.
+
+        Return the place, and the reason of the question if there was one.
+        """
+        where, why = await self.reason_to_ask(session, verb, path)
+        if why is not None:
+            await self.question(session, verb, where, why)
+        return where, why
+
+    async def reason_to_ask(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
+        """Return the resolved path, and the reason to ask the user, if any.
+
+        Raise Refusal if an option forbids the access, or the path would crash Neovim.
+        """
+        where = place(path)
+        if len(os.fsencode(where.real)) > PATH_BYTES:
+            raise Refusal("failed", path, f"the path is longer than {PATH_BYTES} bytes")
+        options, roots = self._options(), session.roots
+        inside = below(where.real, roots)
+        if inside is None and options.outside == "deny":
+            raise Refusal("outside", path, "outside of the session's directories")
+        why: Why | None = by_name(where, inside, verb, options)
+        why = why or await guarded_by_link(where, roots, verb, options)
+        if why is None and inside is None and options.outside == "ask":
+            why = "outside"
+        return where, why
+
+    async def question(self, session: S, verb: Verb, where: Place, why: Why) -> None:
+        """Ask the user. Raise Refusal if they do not allow it."""
+        if not await self._ask(session, verb, where, why):
+            what = f"the user did not allow to {verb} {_ABOUT[why]}"
+            raise Refusal("denied", where.path, what)
+        if place(where.path).real != where.real:
+            raise Refusal("failed", where.path, "leads elsewhere since the user was asked about it")
+
+    async def may_show(self, session: S, real: str) -> bool:
+        """Return whether an answer may contain lines of the file without a question."""
+        if not self.may_list(session, real):
+            return False
+        where = Place(real, real)
+        return await guarded_by_link(where, session.roots, "read", self._options()) is None
+
+    def may_list(self, session: S, real: str) -> bool:
+        """Return whether an answer may name the file without a question.
+
+        Only the path is checked.
+        """
+        options, inside = self._options(), below(real, session.roots)
+        if inside is None and options.outside != "allow":
+            return False
+        return by_name(Place(real, real), inside, "read", options) is None

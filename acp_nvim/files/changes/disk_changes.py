@@ -19,12 +19,13 @@ from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import (
     CaughtUp,
     Compared,
+    FileState,
     Forgotten,
     SavedIdle,
     Scanned,
 )
 from acp_nvim.files.buffers.turn_texts import ReadTexts, UnreadFiles
-from acp_nvim.files.bytes.disk import changed_at
+from acp_nvim.files.bytes.disk import bytes_of, changed_at, is_settled, read_signed, signature_of
 from acp_nvim.files.bytes.file_format import (
     BinaryError,
     format_change,
@@ -34,7 +35,6 @@ from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.change_applier import EMPTY, ChangeApplier
 from acp_nvim.files.changes.folder_watch import FolderWatch
 from acp_nvim.files.changes.git_tree import HeadMove
-from acp_nvim.files.changes.known_files import compare_known, read_all, signatures_of
 from acp_nvim.files.changes.naming import Naming
 from acp_nvim.files.changes.outer_trees import OuterTrees
 from acp_nvim.files.changes.turn_start import TurnStart, TurnStarts, differing
@@ -96,7 +96,7 @@ class DiskChanges:
         saved = sorted(file.path for file in idle if turn.concerns(file.path))
         for path in saved:
             self._tracked[path].apply(SavedIdle(False))
-        found = await to_thread.run_sync(read_all, saved) if saved else {}
+        found = await to_thread.run_sync(_read_all, saved) if saved else {}
         for path, (data, signature) in found.items():
             state = self._tracked.state(path)
             if state.disk is not UNSET and state.saved != signature:
@@ -248,13 +248,13 @@ class DiskChanges:
         """
         if paths is not None and not paths:
             return set()
+        signatures: dict[str, str | None] = {}
         async with self._lock:
             if paths is None:
                 begin = self._watch.begin if watch else self._watch.again
                 await begin(self._snapshots.within(roots))
-            signatures: dict[str, str | None] = {}
-            if paths is not None:
-                signatures = await to_thread.run_sync(signatures_of, paths)
+            else:
+                signatures = await to_thread.run_sync(_signatures_of, paths)
             turns = self.turns.round
             rest: list[Change] = []
             changes = await self._snapshots.scan(roots, paths, rest)
@@ -316,7 +316,7 @@ class DiskChanges:
         states = {path: state for path, state in known.items() if path not in found}
         if not states:
             return []
-        changes, signatures = await to_thread.run_sync(compare_known, states)
+        changes, signatures = await to_thread.run_sync(_compare_known, states)
         for path, signature in signatures.items():
             if self._tracked.state(path).disk is states[path].disk:
                 self._tracked[path].apply(Compared(signature))
@@ -361,3 +361,46 @@ class DiskChanges:
     def _postponed_files(self) -> list[str]:
         """Return the files with changes that could not be applied yet."""
         return [it.path for it in self._tracked if it.state.postponed is not None]
+
+
+# -- comparison with known states, in a worker thread ----------------------------------------------
+
+
+def _read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:
+    """Return contents and signatures of files. Unreadable files are left out."""
+    found: dict[str, tuple[bytes | None, str | None]] = {}
+    for path in paths:
+        with suppress(OSError):
+            found[path] = read_signed(path)
+    return found
+
+
+def _compare_known(
+    known: Mapping[str, FileState],
+) -> tuple[list[FileChange], dict[str, str | None]]:
+    """Return the files that differ from their known contents, and the signatures of all files read.
+
+    The signature of a file that has changed just now is left out: the next change may not alter it.
+    """
+    changes: list[FileChange] = []
+    found: dict[str, str | None] = {}
+    for path, state in known.items():
+        signature = signature_of(path)
+        if state.compared == signature:
+            continue
+        settled = is_settled(path, signature)
+        try:
+            data = bytes_of(path)
+        except OSError:
+            continue
+        if settled:
+            found[path] = signature
+        before = state.disk_bytes()
+        if data != before:
+            changes.append(FileChange(path, before, data))
+    return changes, found
+
+
+def _signatures_of(paths: Sequence[str]) -> dict[str, str | None]:
+    """Return the signature of each file; None for one that does not exist."""
+    return {path: signature_of(path) for path in paths}

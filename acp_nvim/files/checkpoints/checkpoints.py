@@ -198,6 +198,11 @@ class Checkpoints:
             if made:
                 made[-1].touched.setdefault(path, before)
 
+    def record_write(self, path: str, before: Text | None, after: Text | None) -> None:
+        """Record a change of a file by an agent through the editor."""
+        self.on_touch(path, before)
+        self.record(path, before, after)
+
     def record(self, path: str, before: Content, after: Content, agent: bool = True) -> None:
         """Record a change of a file by an agent, or by a decision or restore of the user."""
         if any(self._made.values()):

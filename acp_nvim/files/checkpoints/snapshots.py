@@ -158,7 +158,7 @@ class Snapshots:
                         found, left = await self._run_locked(root, self._scan, None)
                         changes, others = [*changes, *found], [*others, *left]
                 done.update(fresh)
-        else:
+        elif roots:
             for root, inside in self.by_root(roots, paths)[0].items():
                 found, left = await self._run_locked(root, self._scan, inside)
                 changes, others = [*changes, *found], [*others, *left]

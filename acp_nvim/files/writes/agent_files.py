@@ -12,15 +12,13 @@ from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from acp_nvim.edits.agent_bases import ChangeKind
-from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text, parse
-from acp_nvim.files.buffers.tracked_file import Holds, UserFormat
+from acp_nvim.files.buffers.tracked_file import Holds, TrackedFile, UserFormat
 from acp_nvim.files.bytes import disk, key_files
 from acp_nvim.files.bytes.file_format import format_as_written
-from acp_nvim.files.bytes.path_guard import Ask, PathGuard
+from acp_nvim.files.bytes.guard import Ask, PathGuard
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.bytes.text_fit import excerpt
@@ -28,7 +26,7 @@ from acp_nvim.files.changes.disk_changes import DiskChanges
 from acp_nvim.files.files import Files
 from acp_nvim.files.journal.persistence import Persistence
 from acp_nvim.files.ports import AgentSession, BufferText, NotLoaded
-from acp_nvim.files.writes.agent_write import AgentWrite, CompletedWrite
+from acp_nvim.files.writes.agent_write import AgentWrite, AllowedChange, CompletedWrite
 
 S = TypeVar("S", bound=AgentSession)
 S_contra = TypeVar("S_contra", contravariant=True)
@@ -80,7 +78,6 @@ class AgentFiles(Generic[S]):
         on_location: OnLocation[S],
     ) -> None:
         self._files = files
-        self._tracked = files.tracked
         self._buffers = files.buffers
         self._bases = files.bases
         self._options = files.options
@@ -140,7 +137,7 @@ class AgentFiles(Generic[S]):
             raise Refusal("directory", where.path, "names a directory")
         if why != "secret" and self._options().secret and await self._holds_key(where):
             await self.guard.question(session, "write", where, "secret")
-        await self._write(session, where, parse(content), UNSET, answer)
+        await self._write(session, where, parse(content), answer=answer)
 
     async def merge_change(
         self, session: S, where: Place, base: Text | None, text: Text, *, knows: bool
@@ -151,74 +148,52 @@ class AgentFiles(Generic[S]):
         change, whatever it last read of the file. Otherwise it counts like a change by the user.
         """
         seen = self._bases.last_seen(session.key, where.real)
-
-        def remember(work: AgentWrite, before: Text | None) -> None:
-            if knows and (seen is not None or base is None):
-                earlier = EMPTY if seen is None else seen
-                after = work.agents_text
-                after = after if base is None else overlaid(base, earlier, after)
-                self._bases.record_write(session.key, where.real, earlier, after, work.present)
-            else:
-                self._bases.record_change(where.real, work.present, ChangeKind.TYPED, before)
-
-        return await self._write(session, where, text, base, lambda: None, remember)
+        return await self._write(session, where, text, AllowedChange(base, seen, knows))
 
     async def _write(
         self,
         session: S,
         where: Place,
         content: Text,
-        base: Text | UnsetType | None,
-        answer: Callable[[], None],
-        remember: Callable[[AgentWrite, Text | None], None] | None = None,
+        allowed: AllowedChange | None = None,
+        answer: Callable[[], None] = lambda: None,
     ) -> WrittenFile | None:
-        file = self._tracked[where.real]
+        file = self._files.tracked[where.real]
         unread = self._disk_changes.unread
         with self._persistence.note_write(session, where.real) as on_write:
             async with file.writers:  # the last request wins
                 await unread.ready(where.real)
                 await self._disk_changes.before_write(where.real)
                 async with file.lock:
-                    amend = partial(self._amends.apply, session)
-                    work = AgentWrite(
-                        self._buffers,
-                        self._options(),
+                    completed = await AgentWrite(
+                        self._files,
+                        session.key,
                         where,
                         content,
-                        self._bases,
-                        session.key,
-                        amend,
+                        partial(self._amends.apply, session),
                         on_write,
                         partial(unread.base, session),
-                        base,
-                    )
-                    completed = await work.run()
-                    if remember is None:
-                        self._bases.record_write(
-                            session.key, where.real, work.base, work.agents_text, work.present
-                        )
-                    else:
-                        remember(work, completed.before if completed else work.present)
+                        allowed,
+                    ).run()
             if completed is None or not completed.failure:
                 answer()
-            written = None if completed is None else self._enter(session, where.real, completed)
+            written = None if completed is None else self._enter(session, file, completed)
             self._amends.on_written(session, where.real)
             if completed is not None and completed.failure:
                 raise Refusal("failed", where.path, completed.failure)
             return written
 
-    def _enter(self, session: S, path: str, completed: CompletedWrite) -> WrittenFile:
+    def _enter(self, session: S, file: TrackedFile, completed: CompletedWrite) -> WrittenFile:
         """Enter a completed write in the ledger and the checkpoints, and show it."""
-        files, before, after = self._files, completed.before, completed.after
+        files, path, before, after = self._files, file.path, completed.before, completed.after
         agents = self._amends.agent_text(session, path)
         self._on_location(session, path, completed.line)
         turn = files.turns.get(session)
         if turn is not None:
             turn.mentions.add_paths([path])
-        files.checkpoints.on_touch(path, before)
-        live = self._buffers.get(path)
+        live = file.buffer.text
         if live is not None and files.ledger.get(path) is None:
-            self._tracked[path].apply(UserFormat(live.format))
+            file.apply(UserFormat(live.format))
         written = completed.requested if agents is None or before is None else agents
         files.ledger.record_agent_write(path, before, written, session.n, saved=completed.is_saved)
         if written is not completed.requested:
@@ -228,8 +203,8 @@ class AgentFiles(Generic[S]):
         if completed.is_saved:
             files.ledger.disk_entries.drop(path)
             file_format = format_as_written(after, live.format if live else None)
-            self._tracked[path].apply(Holds(after, file_format))
-        files.checkpoints.record(path, before, after if agents is None else agents)
+            file.apply(Holds(after, file_format))
+        files.checkpoints.record_write(path, before, after if agents is None else agents)
         files.authors.on_write(session, path, before, agents or after, after)
         kind = "created" if before is None else "modified"
         files.pending_view.announce(session, path, kind, "fs")
@@ -238,7 +213,7 @@ class AgentFiles(Generic[S]):
 
     async def _text_after_writes(self, where: Place) -> Text:
         """Return the text after all writes that were requested before."""
-        file = self._tracked[where.real]
+        file = self._files.tracked[where.real]
         if file.writers.locked():
             async with file.writers, file.lock:
                 return await self._text(where)

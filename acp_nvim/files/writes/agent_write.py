@@ -13,19 +13,18 @@ from typing import Final
 import anyio
 import msgspec
 from anyio import to_thread
-from msgspec import UNSET, UnsetType
 
-from acp_nvim.edits.agent_bases import AgentBases, ChangeKind, Stale
+from acp_nvim.edits.agent_bases import ChangeKind, Stale
 from acp_nvim.edits.hunks import Hunk, diff
-from acp_nvim.edits.merge import Conflict, Merged, merge
+from acp_nvim.edits.merge import Conflict, Merged, merge, overlaid
 from acp_nvim.edits.text import EMPTY, Text, rows
-from acp_nvim.files.buffers.buffer_cache import BufferCache
 from acp_nvim.files.bytes import disk
 from acp_nvim.files.bytes.file_format import Decoded, Format, encode
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Reason, Refusal
 from acp_nvim.files.bytes.text_fit import fit_text, restore_raw, unencodable, with_returns
-from acp_nvim.files.ports import BufferChange, BufferText, FileOptions, NotLoaded, WriteResult
+from acp_nvim.files.files import Files
+from acp_nvim.files.ports import BufferChange, BufferText, NotLoaded, WriteResult
 
 PATIENCE_S: Final = 10.0
 """Time for which a write is retried while the buffer keeps changing or allows no edit, in seconds.
@@ -73,52 +72,80 @@ class CompletedWrite(msgspec.Struct, frozen=True):
     """Why the file does not contain the text although it was saved."""
 
 
-class AgentWrite:
-    """One write; call `run` once.
+class AllowedChange(msgspec.Struct, frozen=True):
+    """Change that the user has allowed, made to a base of its own."""
 
-    Afterwards ``base`` and ``agents_text`` are the text before and after the write as the agent
-    knows it, and ``present`` is the text in the file.
-    """
+    base: Text | None
+    """None: there must be no such file."""
+    seen: Text | None
+    """Text that the agent last saw."""
+    is_known: bool
+    """Whether the agent is taken to know this change. Otherwise it counts like one by the user."""
+
+
+class AgentWrite:
+    """One write; call `run` once."""
 
     def __init__(
         self,
-        buffers: BufferCache,
-        options: FileOptions,
+        files: Files,
+        session: str,
         where: Place,
         content: Text,
-        bases: AgentBases,
-        session: str,
         amend: ApplyAmendment,
         on_write: OnWrite,
         unread: Unread,
-        given: Text | UnsetType | None = UNSET,
+        allowed: AllowedChange | None = None,
     ) -> None:
-        """``bases`` has the text that the ``session`` last saw. ``given`` is used as the base
-        instead; None: there must be no such file.
+        """``session`` is the key of the session. ``allowed`` is set for a change by the user's
+        permission.
         """
-        self.agents_text = self.base = self.present = content
-        self._buffers = buffers
-        self._options = options
+        self._buffers = files.buffers
+        self._bases = files.bases
+        self._options = files.options()
+        self._session = session
         self._where = where
         self._content = content
-        self._bases = bases
-        self._session = session
         self._amend = amend
         self._on_write = on_write
         self._unread = unread
-        self._given_base = given
+        self._allowed = allowed
+        self._base = self._agents_text = self._present = content
+        """Text before and after the write as the agent knows it, and the text in the file."""
         self._is_new = False
         self._is_fresh = False
 
     async def run(self) -> CompletedWrite | None:
-        """Make the change. Return None if there is nothing to change."""
+        """Make the change, and record it as known to the agent.
+
+        Return None if there is nothing to change.
+        """
+        completed = await self._make()
+        path, allowed, agents = self._where.real, self._allowed, self._agents_text
+        if allowed is None:
+            self._bases.record_write(self._session, path, self._base, agents, self._present)
+        elif allowed.is_known and (allowed.seen is not None or allowed.base is None):
+            earlier = EMPTY if allowed.seen is None else allowed.seen
+            after = agents if allowed.base is None else overlaid(allowed.base, earlier, agents)
+            self._bases.record_write(self._session, path, earlier, after, self._present)
+        else:
+            before = completed.before if completed else self._present
+            self._bases.record_change(path, self._present, ChangeKind.TYPED, before)
+        return completed
+
+    async def _make(self) -> CompletedWrite | None:
         live = await self._buffers.read(self._where)
         if isinstance(live, BufferText):
-            self._update_base(live)
+            self._is_new = live.is_absent
+            if self._is_new:
+                self._bases.record_change(self._where.real, None, ChangeKind.REPLACED)
+            else:
+                self._record_present(live)
+            self._check_allowed()
             return await self._write_to_buffer(live)
         stored = disk.read_decoded(self._where, self._limit, live.fileencodings, live.fileformats)
         self._is_new = stored is None
-        self._check_given()
+        self._check_allowed()
         if stored is None:
             self._bases.record_change(self._where.real, None, ChangeKind.REPLACED)
         else:
@@ -131,22 +158,17 @@ class AgentWrite:
             return await self._write_to_buffer(live)
         return await self._write_to_disk(stored or Decoded(EMPTY, Format()), live)
 
-    def _update_base(self, live: BufferText) -> None:
+    def _record_present(self, live: BufferText) -> None:
         """Bring the agent's base up to date with the file."""
-        if live.is_absent:
-            self._is_new = True
-            self._bases.record_change(self._where.real, None, ChangeKind.REPLACED)
-        else:
-            self._bases.record_present(
-                self._where.real, self._present_texts(live), ChangeKind.TYPED
-            )
-        self._check_given()
+        self._bases.record_present(self._where.real, self._present_texts(live), ChangeKind.TYPED)
 
-    def _check_given(self) -> None:
+    def _check_allowed(self) -> None:
         """Refuse to create a file that exists, or to change one that does not."""
-        if self._given_base is None and not self._is_new:
+        if self._allowed is None:
+            return
+        if self._allowed.base is None and not self._is_new:
             raise self._refuse("conflict", "there is such a file already")
-        if isinstance(self._given_base, Text) and self._is_new:
+        if self._allowed.base is not None and self._is_new:
             raise self._refuse("conflict", "the file is gone")
 
     @property
@@ -159,26 +181,19 @@ class AgentWrite:
     def _merge(self, base: Text, live: Text, file_format: Format) -> Merged:
         """Merge the agent's change to the base into the live text.
 
-        Set `agents_text` to the agent's text in the form of the buffer.
+        The user's changes to the proposal are applied too. The agent does not know of them. Its
+        next write is merged as a change to `_agents_text`, so they stay.
         """
         content = self._content
         if file_format.binary:
             base, content = with_returns(base, live), with_returns(content, live)
-        self.base, self.present = base, live
-        self.agents_text = fit_text(content, base, file_format.dos, file_format.bomb)
-        merged = merge(base, live, self.agents_text)
+        self._base, self._present = base, live
+        self._agents_text = fit_text(content, base, file_format.dos, file_format.bomb)
+        merged = merge(base, live, self._agents_text)
         if isinstance(merged, Conflict):
             raise self._refuse("conflict", f"{merged.reason}; read it again")
-        if _lacks_all_lines_of(merged.text, self.agents_text):
+        if _lacks_all_lines_of(merged.text, self._agents_text):
             raise self._refuse("conflict", GONE)
-        return self._with_amendment(live, merged)
-
-    def _with_amendment(self, live: Text, merged: Merged) -> Merged:
-        """Apply the user's changes to the proposal to the merged text.
-
-        The agent does not know of them. Its next write is merged as a change to `agents_text`, so
-        they stay.
-        """
         text = self._amend(self._where.real, merged.text)
         same = text == merged.text
         return merged if same else Merged(diff(live.lines, text.lines), text)
@@ -194,7 +209,7 @@ class AgentWrite:
     async def _write_to_buffer(self, live: BufferText) -> CompletedWrite | None:
         deadline = anyio.current_time() + PATIENCE_S
         while True:
-            merged = self._merge(await self._base(live), live.text, live.format)
+            merged = self._merge(await self._base_for(live), live.text, live.format)
             if merged.text == live.text and not (self._is_new or self._must_save(live)):
                 return None
             written = await self._attempt(live, merged)
@@ -218,7 +233,7 @@ class AgentWrite:
         """Return whether the buffer has unsaved changes that have to be saved in any case."""
         return live.is_modified and self._options.save == "always"
 
-    async def _base(self, live: BufferText) -> Text:
+    async def _base_for(self, live: BufferText) -> Text:
         """Return the text that the agent has changed."""
         if self._is_new and (self._is_fresh or live.is_absent):
             return live.text
@@ -236,8 +251,8 @@ class AgentWrite:
 
         The latter only if the user has saved the file since. None if neither is known.
         """
-        if not isinstance(self._given_base, UnsetType):
-            return self._given_base
+        if self._allowed is not None:
+            return self._allowed.base
         found = self._bases.base_of(self._session, self._where.real, present)
         if found is None:
             found = await self._unread(self._where.real, file_format)
@@ -280,9 +295,7 @@ class AgentWrite:
         self._is_fresh = self._is_fresh and (again.bufnr, again.text) == (live.bufnr, live.text)
         self._is_new = self._is_new and disk.read(self._where, self._limit) is None
         if not again.is_absent:
-            self._bases.record_present(
-                self._where.real, self._present_texts(again), ChangeKind.TYPED
-            )
+            self._record_present(again)
         return again
 
     # ---- without the buffer
@@ -309,10 +322,10 @@ class AgentWrite:
     def _complete(self, before: Text | None, after: Text, merged: Merged) -> CompletedWrite:
         """Return the result. Edits of autocommands count as known to the agent."""
         if after != merged.text:
-            known = merge(merged.text, after, self.agents_text)
-            self.agents_text = known.text if isinstance(known, Merged) else self.agents_text
-        self.present = after
-        self.base = EMPTY if self._is_new else self.base
+            known = merge(merged.text, after, self._agents_text)
+            self._agents_text = known.text if isinstance(known, Merged) else self._agents_text
+        self._present = after
+        self._base = EMPTY if self._is_new else self._base
         line = merged.hunks[0].new_start + 1 if merged.hunks else 1
         return CompletedWrite(before, after, line, after)
 

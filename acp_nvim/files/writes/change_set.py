@@ -165,8 +165,7 @@ class ChangeSets(Generic[S]):
             assert before is not None
             await self._writer.remove(path)
             self._files.bases.record_change(path, None, ChangeKind.REPLACED)
-            self._files.checkpoints.on_touch(path, before)
-            self._files.checkpoints.record(path, before, None)
+            self._files.checkpoints.record_write(path, before, None)
             self._files.ledger.record_agent_deletion(path, before, session.n)
             self._files.pending_view.announce(session, path, "deleted", "fs")
 
@@ -177,8 +176,7 @@ class ChangeSets(Generic[S]):
             await self._rename(old, new, before)
             self._files.bases.record_change(old, None, ChangeKind.REPLACED)
             for path, was, text in ((old, before, None), (new, None, before)):
-                self._files.checkpoints.on_touch(path, was)
-                self._files.checkpoints.record(path, was, text)
+                self._files.checkpoints.record_write(path, was, text)
             self._files.ledger.record_agent_move(old, new, before, session.n)
             self._files.authors.on_move(session, old, new)
             with self._files.pending_view.together():

@@ -110,18 +110,16 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
         return Text(tuple(lines), eol) if lines else EMPTY
 
 
-def to_noted_hunks(before: Text, after: Text, hunks: Sequence[Hunk]) -> list[NotedHunk]:
-    """Convert the hunks between two texts to the form of a note."""
-    return [
-        NotedHunk(
-            hunk.new_start,
-            _encode_lines(before.lines[hunk.start : hunk.end]),
-            _encode_lines(hunk.lines),
-            _encode_lines(after.lines[max(hunk.new_start - 1, 0) : hunk.new_start]),
-            _encode_lines(after.lines[hunk.new_end : hunk.new_end + 1]),
-        )
-        for hunk in hunks
-    ]
+def noted_hunk(before: Text, after: Text, hunk: Hunk) -> NotedHunk:
+    """Return a hunk between two texts in the form of a note."""
+    first, last = hunk.new_start, hunk.new_end
+    return NotedHunk(
+        first,
+        _encode_lines(before.lines[hunk.start : hunk.end]),
+        _encode_lines(hunk.lines),
+        _encode_lines(after.lines[max(first - 1, 0) : first]),
+        _encode_lines(after.lines[last : last + 1]),
+    )
 
 
 def _encode_lines(lines: Sequence[str]) -> list[bytes]:

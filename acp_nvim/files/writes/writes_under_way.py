@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 from acp_nvim.edits.hunks import Hunk
@@ -25,9 +26,9 @@ from acp_nvim.files.writes.write_notes import (
     OldNotes,
     WriteNote,
     WriteNotes,
+    noted_hunk,
     old_notes,
     path_of,
-    to_noted_hunks,
 )
 
 
@@ -71,13 +72,8 @@ class WritesUnderWay:
         """Note a write; at the end of the context it is in the ledger, or was not made."""
         first = self._notes.number + 1
         self._under_way.append(first)
-
-        def on_write(before: Text | None, after: Text, hunks: Sequence[Hunk]) -> None:
-            if hunks:
-                self._note(session, path, before, after, hunks)
-
         try:
-            yield on_write
+            yield partial(self._note, session, path)
         finally:
             self._under_way.remove(first)
 
@@ -89,6 +85,8 @@ class WritesUnderWay:
         after: Text,
         hunks: Sequence[Hunk],
     ) -> None:
+        if not hunks:
+            return
         note = WriteNote(
             self._notes.number + 1,
             self._keys.key(session.n),
@@ -98,7 +96,7 @@ class WritesUnderWay:
             len(after.lines),
             before is not None and before.eol,
             after.eol,
-            to_noted_hunks(before or EMPTY, after, hunks),
+            [noted_hunk(before or EMPTY, after, hunk) for hunk in hunks],
             self._files.authors.prompt(session),
         )
         try:
@@ -197,8 +195,7 @@ class WritesUnderWay:
         files.ledger.record_agent_write(path, before, after, n)
         if prompt is not None:
             files.authors.on_adopt(prompt, path, before, after)
-        files.checkpoints.on_touch(path, before)
-        files.checkpoints.record(path, before, after)
+        files.checkpoints.record_write(path, before, after)
         files.pending_view.refresh(path)
 
     def _contained_writes(
