@@ -25,7 +25,7 @@ async def preset(host: Host, args: Args) -> None:
     conversation = host.sessions.conversation(args.get("session"))
     if conversation is None or conversation.session.status == "closed":
         conversation = host.sessions.new(args["cwd"], preset=name)
-        host.screen.push("open_chat", conversation.session.n)
+        host.screen.push("open_chat", conversation.session.n, args.get("instead"))
         conversation.open()
         return
     session = conversation.session

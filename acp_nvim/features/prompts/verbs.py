@@ -97,7 +97,7 @@ def _send(host: Host, args: Args, sent: Prompt) -> None:
     else:
         submit(host, conversation, sent)
     if host.settings().chat.open:
-        host.screen.push("open_chat", conversation.session.n)
+        host.screen.push("open_chat", conversation.session.n, args.get("instead"))
 
 
 def _send_now(host: Host, conversation: Conversation, sent: Prompt) -> None:

@@ -18,8 +18,7 @@ from acp_nvim.verbs import Args, verb
 def new(host: Host, args: Args) -> None:
     """Open a new session of an agent or a preset. Its chat replaces that of session `instead`."""
     conversation = host.sessions.named(args["cwd"], args.get("name"))
-    replaced = [int(args["instead"])] if "instead" in args else []
-    host.screen.push("open_chat", conversation.session.n, *replaced)
+    host.screen.push("open_chat", conversation.session.n, args.get("instead"))
     conversation.open()
 
 

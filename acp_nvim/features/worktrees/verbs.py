@@ -32,8 +32,7 @@ async def new_worktree(host: Host, args: Args) -> None:
         return
     conversation = host.sessions.named(made.cwd, args.get("name"))
     host.session_list.work_in(cwd)  # agents are started in directories that stay
-    replaced = [int(args["instead"])] if "instead" in args else []
-    host.screen.push("open_chat", conversation.session.n, *replaced)
+    host.screen.push("open_chat", conversation.session.n, args.get("instead"))
     worktrees.begin(conversation.session, made)
     conversation.open()
 

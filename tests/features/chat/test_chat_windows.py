@@ -114,6 +114,34 @@ def test_a_new_session_replaces_the_one_that_the_user_is_in(chat: Editor, where:
     assert chat.lines("acp://composer/1") == ["half a prompt"]
 
 
+@pytest.mark.parametrize("command", ["AcpPrompt! say more", "AcpPrompt!", "Acp new"])
+def test_a_new_session_from_the_code_takes_the_place_of_the_chat(chat: Editor, command: str) -> None:
+    chat.keys(f":{command}<CR>")
+    chat.wait("vim.fn.bufwinid('acp://chat/2') > 0")
+    assert shown(chat)[:2] == ["a.txt", "acp://chat/2"]
+    chat.keys("<Esc>" * (command == "AcpPrompt!"))
+
+    # A window that the user opened for a chat is theirs.
+    chat.cmd("wincmd t | belowright sbuffer acp://chat/1")
+    chat.keys(":Acp new<CR>")
+    chat.wait("vim.fn.bufwinid('acp://chat/3') > 0")
+    assert shown(chat)[:3] == ["a.txt", "acp://chat/1", "acp://chat/3"]
+
+
+@pytest.mark.parametrize("where", ["composer", "chat"])
+def test_a_prompt_to_a_new_session_replaces_the_one_that_the_user_is_in(
+    chat: Editor, where: str
+) -> None:
+    chat.keys(":AcpPrompt<CR>")
+    chat.wait("vim.fn.mode() == 'i'")
+    chat.keys("half a prompt<Esc>" + ("<C-w>k" if where == "chat" else ""))
+    chat.wait("vim.bo.filetype == ...", f"acp{where}")
+    chat.keys(":AcpPrompt! say more<CR>")
+    chat.wait("vim.fn.bufwinid('acp://chat/2') > 0")
+    assert shown(chat) == ["a.txt", "acp://chat/2", "acp://composer/2"]
+    assert chat.lines("acp://composer/1") == ["half a prompt"]
+
+
 WRAPPED = "say Wrapped " + " ".join(f"{'x' * n} till.py :Acp /skip" for n in range(1, 30))
 
 
@@ -141,7 +169,7 @@ def test_words_are_not_torn_unless_the_user_wants_it(
 
 def test_an_empty_chat_names_the_keys_that_begin(chat: Editor) -> None:
     chat.keys(":Acp new<CR>")
-    chat.wait_screen("a writes a prompt · g? lists all keys")
+    chat.wait_screen("i writes a prompt · g? lists all keys")
     chat.turn("say hello")
     chat.wait_screen("hello")
     assert not any("writes a prompt" in row for row in chat.screen())

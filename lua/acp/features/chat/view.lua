@@ -297,12 +297,13 @@ function M.follow(n)
 end
 
 --- Frame operation and API: show the chat of n unless a window shows it. The focus does not move.
----@param instead? integer session whose chat it replaces in its window
+---@param instead? integer session whose chat it replaces in a window of the plugin
 function M.open(n, instead)
   local bufnr = M.create(n)
   if #vim.fn.win_findbuf(bufnr) > 0 then return end
   local old = instead and chats[instead]
-  show(bufnr, old and vim.fn.win_findbuf(old.bufnr)[1])
+  local own = vim.iter(old and vim.fn.win_findbuf(old.bufnr) or {})
+  show(bufnr, own:find(function(win) return vim.w[win].acp end))
 end
 
 --- Show the chat above the composer of n, which the user opens. The session may not exist yet.

@@ -3,7 +3,8 @@ local subcommand = require('acp.ui.subcommand')
 
 local function apply(name)
   local cwd = require('acp.base.places').place()
-  if cwd then subcommand.notify('preset', { name = name, cwd = cwd }) end
+  local instead = require('acp.ui.current').here()
+  if cwd then subcommand.notify('preset', { name = name, cwd = cwd, instead = instead }) end
 end
 
 --- Return a summary of a preset: agent, model, mode, and the numbers of options and rules.

@@ -24,6 +24,7 @@ local function prompt(opts)
   local n = require('acp.base.state').default_session()
   local args = context.prompt(opts.args, chips, n)
   args.new = new
+  args.instead = new and require('acp.ui.current').here()
   args.now = opts.now
   require('acp.features.prompts.earlier_prompts').add(opts.args)
   require('acp.features.prompts.delivery').prompt(n, args)

@@ -1,5 +1,5 @@
 --- Placement of another acp window: beside the user's windows if they keep enough room, otherwise
---- in a column of acp windows, otherwise in place of one of them.
+--- below the chat that the user is in, otherwise in place of an acp window.
 local M = {}
 
 local api = vim.api
@@ -57,15 +57,10 @@ local function is_squeezed(windows, width)
   return #windows > 0 and left < math.min(OWN, math.floor(vim.o.columns / 2))
 end
 
---- Return whether a chat has its composer below it, so that no other chat may go between or below
---- them. A composer with the cursor does not count unless the user is about to leave it.
----@param leaving boolean whether the user is about to leave the composer
-local function has_composer(win, leaving)
-  local n = name_in(win):match('^acp://chat/(%d+)$')
-  local lower = vim
-    .iter(acp_windows('acp://composer/'))
-    :find(function(one) return name_in(one) == 'acp://composer/' .. (n or '') end)
-  return lower ~= nil and (leaving or lower ~= api.nvim_get_current_win())
+--- Return whether the user is in a chat or its composer.
+local function has_cursor(win)
+  local here, n = api.nvim_get_current_win(), name_in(win):match('^acp://chat/(%d+)$')
+  return win == here or n ~= nil and name_in(here) == 'acp://composer/' .. n
 end
 
 local OVER = { closed = true, failed = true }
@@ -77,10 +72,9 @@ local function is_over(win)
   return session ~= nil and OVER[session.status] and win ~= api.nvim_get_current_win()
 end
 
---- Return the place for another window. `above` is the acp window to open it below, if there is too
---- little room at the side. `taken` is the acp window to reuse: the chat of a session that has
---- ended, or, if there is no room at all, the oldest one that is not current. Both are nil if there
---- is enough room.
+--- Return the place for another window. `above` is the acp window to open it below, the chat that
+--- the user is in. `taken` is the acp window to reuse: the chat of a session that has ended, else
+--- the chat that the user leaves, else the oldest one. Both are nil if there is room at the side.
 ---@param prefix string name prefix of the windows to reuse
 ---@param layout acp.Layout
 ---@param width integer|nil
@@ -94,10 +88,9 @@ function M.for_one(prefix, layout, width, leaving)
   if not is_tight and not is_crowded(layout) then return nil end
   local ended = vim.iter(windows):find(is_over)
   if ended then return nil, ended end
-  for _, win in ipairs(is_tight and windows or {}) do
-    local is_alone = not has_composer(win, leaving)
-    if is_alone and api.nvim_win_get_height(win) > 2 * STACKED then return win end
-  end
+  local own = vim.iter(windows):find(has_cursor)
+  if leaving then return nil, own or windows[1] end
+  if own and is_tight and api.nvim_win_get_height(own) > 2 * STACKED then return own end
   return nil, vim.iter(windows):find(function(win) return win ~= api.nvim_get_current_win() end)
 end
 
