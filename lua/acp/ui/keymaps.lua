@@ -41,14 +41,15 @@ function M.list(kind)
 end
 
 --- Return the keys of a kind of window with short descriptions, for the winbar:
---- `<C-s> apply · g? keys`.
+--- `<C-s> apply · g? keys`. The key `a`, which reads as an article, gives way to another one.
 ---@param words table<string, string> by action
 ---@return string
 function M.words(kind, words)
   local key_names, keys = require('acp.ui.key_names'), {} ---@type table<string, string> by action
   for _, key in ipairs(M.list(kind)) do
-    if words[key.action] then
-      keys[key.action] = keys[key.action] or key_names.spelled(key.key) .. ' ' .. words[key.action]
+    local word, other = words[key.action], keys[key.action]
+    if word and (not other or other == 'a ' .. word) then
+      keys[key.action] = key_names.spelled(key.key) .. ' ' .. word
     end
   end
   local actions_of = vim.tbl_keys(keys)

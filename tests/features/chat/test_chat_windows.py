@@ -115,7 +115,9 @@ def test_a_new_session_replaces_the_one_that_the_user_is_in(chat: Editor, where:
 
 
 @pytest.mark.parametrize("command", ["AcpPrompt! say more", "AcpPrompt!", "Acp new"])
-def test_a_new_session_from_the_code_takes_the_place_of_the_chat(chat: Editor, command: str) -> None:
+def test_a_new_session_from_the_code_takes_the_place_of_the_chat(
+    chat: Editor, command: str
+) -> None:
     chat.keys(f":{command}<CR>")
     chat.wait("vim.fn.bufwinid('acp://chat/2') > 0")
     assert shown(chat)[:2] == ["a.txt", "acp://chat/2"]

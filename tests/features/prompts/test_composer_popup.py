@@ -97,6 +97,13 @@ def test_files_pop_up_after_an_at_sign_that_starts_a_word(front: Editor) -> None
     type_one_by_one(front, "al")
     front.keys("<C-n>")
     assert composer(front) == ["me@ @alpha.py"]
+    # Keys that come together fire one event.
+    front.keys("<CR>see @al")
+    front.wait("not (" + SHOWN + ")")
+    front.keys(", @al")
+    front.wait(SHOWN)
+    front.keys("<C-n>")
+    assert composer(front) == ["me@ @alpha.py", "see @al, @alpha.py"]
 
 
 @pytest.mark.parametrize(

@@ -91,13 +91,15 @@ local function if_still_here(wait, fn)
   end)
 end
 
---- Return whether the cursor is just behind a `/`, `@`, `{` or `#` that starts a word.
+--- Return whether the cursor is behind a word that starts with `/`, `@`, `{` or `#` and has just
+--- been begun. Neovim fires |TextChangedI| once for several keys that come together.
+---@param before string|nil the line at the last event; nil: only a single sign counts
 ---@return boolean
-function M.is_at_start()
+function M.is_new(before)
   local kind, base = word()
-  if not kind or #base ~= 1 then return false end
-  local col = vim.api.nvim_win_get_cursor(0)[2]
-  return col == 1 or vim.api.nvim_get_current_line():sub(col - 1, col - 1):match('%s') ~= nil
+  local line, col = vim.api.nvim_get_current_line(), vim.api.nvim_win_get_cursor(0)[2] - #base
+  if not kind or col > 0 and not line:sub(col, col):match('%s') then return false end
+  return #base == 1 or before ~= nil and before:sub(col + 1, col + 1) ~= base:sub(1, 1)
 end
 
 --- Return whether there is a completion at the cursor.

@@ -49,22 +49,44 @@ local function show()
   vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false)
 end
 
+---@class acp.SeenLine
+---@field row integer
+---@field text string
+
+---@return acp.SeenLine
+local function current_line()
+  return { row = vim.api.nvim_win_get_cursor(0)[1], text = vim.api.nvim_get_current_line() }
+end
+
 --- Open the menu if the text just typed in composer `n` starts a completion.
-local function on_typed(n)
-  if not completion.is_at_start() or not require('acp.config').get().composer.popup then return end
+---@param before acp.SeenLine the line of the cursor at the last event
+local function on_typed(n, before)
+  local text = before.row == vim.api.nvim_win_get_cursor(0)[1] and before.text or nil
+  if not completion.is_new(text) or not require('acp.config').get().composer.popup then return end
   if not has_completion() then completion.when_known(n, show) end
 end
 
---- Attach the language server to a composer. If Neovim's client is not loaded, which takes some
---- 30 ms, do it when the window is drawn. The source of nvim-cmp looks for servers only when Insert
---- mode begins.
+--- Modules of Neovim's client, which are loaded one by one.
+local CLIENT = { 'protocol', 'util', '_changetracking', 'log', 'rpc', 'client' }
+
+--- Attach the language server to a composer. If Neovim's client is not loaded, which takes 10 to 30
+--- ms, load it after the window is drawn, and handle keys meanwhile. The source of nvim-cmp looks
+--- for servers only when Insert mode begins.
 ---@param insert fun(name: string)
 local function attach(bufnr, insert)
   local function now() require('acp.features.prompts.composer.server').attach(bufnr, insert) end
   if package.loaded['vim.lsp.client'] or package.loaded['cmp_nvim_lsp'] then return now() end
-  vim.defer_fn(function()
+  local slices = require('acp.base.slices')
+  slices.run(function()
+    slices.rest()
+    for _, name in ipairs(CLIENT) do
+      pcall(require, 'vim.lsp.' .. name) -- the modules differ between versions of Neovim
+      slices.rest()
+    end
+    require('acp.features.prompts.composer.server')
+    slices.rest()
     if vim.api.nvim_buf_is_loaded(bufnr) then now() end
-  end, 0)
+  end)
 end
 
 --- Watch the completions in a composer, and attach the language server.
@@ -76,8 +98,13 @@ function M.watch(n, bufnr, on, on_prompt)
   local function insert(name)
     if vim.api.nvim_get_current_buf() == bufnr then completion.replace_name(name, on_prompt) end
   end
-  local here = { buffer = bufnr }
-  on('TextChangedI', function() on_typed(n) end, here)
+  local here, seen = { buffer = bufnr }, { row = 0, text = '' }
+  on('TextChangedI', function()
+    local before = seen
+    seen = current_line()
+    on_typed(n, before)
+  end, here)
+  on('InsertEnter', function() seen = current_line() end, here)
   on('CompleteDone', function()
     local completed = vim.v.completed_item
     if type(completed.user_data) == 'table' then completion.add_rest(completed) end
