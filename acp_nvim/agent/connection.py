@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,6 +30,7 @@ from acp_nvim.agent.opening.session_params import SessionParams, ToolsNames
 from acp_nvim.agent.serving.client import Client
 from acp_nvim.agent.serving.elicitations import Elicitations
 from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.serving.servers import OwnServer, Route
 from acp_nvim.agent.serving.session_router import SessionRouter
 from acp_nvim.agent.serving.terminals import AgentTerminals
 from acp_nvim.agent.settings import AgentSettings, PresetSettings, Settings, with_preset
@@ -45,8 +46,8 @@ from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
 from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
+    from acp_nvim.agent.elsewhere import FarAgent
     from acp_nvim.agent.far_place import FarPlace
-    from acp_nvim.agent.wire.path_fields import PathFields
 
 _KILLS = frozenset(("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"))
 """Signals sent by other programs. A crash ends with a different one."""
@@ -77,9 +78,8 @@ class Connection:
         self.traffic = Traffic(log.bytes, level(log.level), secrets(around.launch.env(), spec))
         self.tools_names = ToolsNames()
         self.login = AgentLogin(spec, lambda: self.agent, self.warnings, self._notify_changed)
-        self.place: FarPlace | None = None
-        """Place of an agent with option `via`, once it is started there."""
-        self._paths: PathFields | None = None
+        self._far: FarAgent | None = None
+        """Program of an agent with option `via`, once it is started."""
         self.terminals = AgentTerminals(
             name, around.settings, around.launch.reaper, self._terminal_env, lambda: self.place
         )
@@ -147,6 +147,11 @@ class Connection:
         own = {} if self.spec.via else self.spec.env
         return {**self._around.launch.env(), **own, **inherited}
 
+    @property
+    def place(self) -> FarPlace | None:
+        """Return the place of an agent with option `via`, once it is started there."""
+        return self._far.place if self._far is not None else None
+
     def preset(self, session: Session) -> PresetSettings:
         """Return the preset of a session, or an empty one."""
         return self._around.settings().preset(session.preset)
@@ -169,7 +174,7 @@ class Connection:
         wanted = settings.tools if spec.tools is None else spec.tools
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
         way = session_params.tools_route(capabilities)
-        starts = self.agent.starts_servers and is_local(self.spec)
+        starts = self.agent.starts_servers and (is_local(self.spec) or self._far is not None)
         reachable = (way != "relay" or starts) and self.spec.shares_files
         found = session_params.of(
             settings,
@@ -178,11 +183,27 @@ class Connection:
             self.agent.capabilities,
             env,
             around.services.consent.answer,
-            partial(around.services.tools.offer, session, wanted if reachable else False, way),
+            partial(self._offer_tools, session, wanted if reachable else False, way),
             starts_servers=self.agent.starts_servers,
         )
         self.traffic.hide(found.secrets)
         return found.with_tools_named(self.tools_names.next()) if found.tools else found
+
+    def _offer_tools(
+        self, session: Session, wanted: bool | Sequence[str], route: Route
+    ) -> OwnServer | None:
+        own = self._around.services.tools.offer(session, wanted, route)
+        if own is None or self._far is None or route != "relay":
+            return own
+        report = partial(self._report_no_tools, session)
+        if self._far.tools.directory:
+            return self._far.tools.server(own, self._around.tasks, report)
+        self.withdraw_tools(session)
+        report(wording.WHY_NO_PIPES_THERE)
+        return None
+
+    def _report_no_tools(self, session: Session, reason: str) -> None:
+        session.notice("warning", wording.TOOLS_NOT_OFFERED.format(reason=reason))
 
     def withdraw_tools(self, session: Session) -> None:
         """Withdraw the editor's tools from a session that the agent opens only without them."""
@@ -326,7 +347,7 @@ class Connection:
             self._around.flow,
             self._around.settings().limits.message_bytes,
             stopping=lambda: self.stopping,
-            paths=self._paths,
+            paths=self._far.fields if self._far is not None else None,
         )
 
     async def _new_transport(self, settings: Settings) -> AgentTransport:
@@ -347,13 +368,10 @@ class Connection:
         )
 
     async def _far_transport(self, settings: Settings) -> AgentTransport:
-        """Return the transport through option `via`, and set `place`."""
         from acp_nvim.agent.elsewhere import far_agent
-        from acp_nvim.agent.wire.path_fields import PathFields
 
-        far = await far_agent(self.name, self.spec, self._around.launch)
-        self.place, self._paths = far.place, PathFields(far.paths)
-        return far.transport(settings.timeouts.kill_s, self._hear_stderr)
+        self._far = await far_agent(self.name, self.spec, self._around.launch)
+        return self._far.transport(settings.timeouts.kill_s, self._hear_stderr)
 
     def _handshake_error(self) -> TransportError | None:
         """Return why the handshake with a remote agent failed, unless the agent starts again or

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.cookiejar import CookieJar
 from typing import Final
 
@@ -15,11 +15,16 @@ from acp_nvim.agent.settings import AgentSettings
 from acp_nvim.agent.surroundings import AgentLaunch
 from acp_nvim.agent.transport import addresses
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
-from acp_nvim.agent.transport.far import FarTransport
+from acp_nvim.agent.transport.far import FarTransport, Ready
+from acp_nvim.agent.transport.far_tools import FarTools
 from acp_nvim.agent.transport.remote import remote_agent
 from acp_nvim.agent.transport.via import via_of
+from acp_nvim.agent.wire.path_fields import PathFields
 from acp_nvim.agent.wire.path_map import PathMap
 from acp_nvim.agent.wire.traffic import Traffic
+
+Hear = Callable[[bytes], None]
+"""Receiver of output outside the protocol."""
 
 FIRST_PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
 """Pauses before retries of a first connection, in seconds."""
@@ -123,7 +128,8 @@ class FarAgent(Struct, frozen=True):
     """Program of an agent in another place, ready to start."""
 
     place: FarPlace
-    paths: PathMap
+    fields: PathFields
+    tools: FarTools
     transport: Callable[[float, Callable[[bytes], None]], FarTransport]
     """Returns the transport for `timeouts.kill_s` and the receiver of stderr."""
 
@@ -142,15 +148,28 @@ async def far_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> FarA
         found = paths.folder_there(path)
         return found if found.startswith("/") else ""
 
+    def client(command: Sequence[str], kill_s: float, hear: Hear) -> AgentTransport:
+        return launch.transport(command, cwd=here, env=launch.env(), kill_s=kill_s, on_stderr=hear)
+
+    def link(command: Sequence[str]) -> FarTransport:
+        """Return a command of the editor's tools there, whose output is not logged."""
+        return FarTransport(client(place.link(command), 1, _ignore), via, {}, _ignore, _ignore)
+
+    def on_ready(report: Ready) -> None:
+        paths.set_home(report.home, report.directory)
+        tools.set_directory(report.relays)
+
+    def transport(kill_s: float, hear: Hear) -> FarTransport:
+        command = place.agent(spec.command, spec.cwd or (directory(here) if spec.paths else ""))
+        program = client(command, kill_s, hear)
+        return FarTransport(program, via, spec.env, on_ready, hear, tools.close)
+
     place = FarPlace(
         via, spec.env, directory, lambda path: paths.is_empty or paths.covers_here(path)
     )
-    command = place.agent(spec.command, spec.cwd or (directory(here) if spec.paths else ""))
+    fields = PathFields(paths)
+    tools = FarTools(link, fields)
+    return FarAgent(place, fields, tools, transport)
 
-    def transport(kill_s: float, on_stderr: Callable[[bytes], None]) -> FarTransport:
-        client = launch.transport(
-            command, cwd=here, env=launch.env(), kill_s=kill_s, on_stderr=on_stderr
-        )
-        return FarTransport(client, via, spec.env, paths.set_home, on_stderr)
 
-    return FarAgent(place, paths, transport)
+def _ignore(_: object) -> None: ...

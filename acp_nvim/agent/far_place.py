@@ -37,7 +37,12 @@ class FarPlace(Struct, frozen=True):
 
     def agent(self, words: Sequence[str], directory: str) -> list[str]:
         """Return the local command that runs the agent there."""
-        return self.via.command(far_guard.command(words, directory, GRACE_S), directory)
+        guarded = far_guard.command(words, directory, GRACE_S, takes_relays=True)
+        return self.via.command(guarded, directory)
+
+    def link(self, words: Sequence[str]) -> list[str]:
+        """Return the local command that runs a command of the editor's tools there."""
+        return self.via.command(far_guard.command(words, "", 0))
 
     def login(self, words: Sequence[str], directory: str, variables: Iterable[str]) -> list[str]:
         """Return the local command that runs a program there on the terminal of the user.

@@ -6,18 +6,24 @@ import os
 import shlex
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import anyio
 import pytest
 
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.elsewhere import far_agent
+from acp_nvim.agent.serving.servers import OwnServer
 from acp_nvim.agent.settings import AgentSettings
 from acp_nvim.agent.surroundings import AgentLaunch
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.agent.transport.via import Via, via_of
+from acp_nvim.protocol import schema
+from acp_nvim.tasks import Tasks
 from tests.support.other_place import SSHD, sshd
+
+_SOCKET: Final = schema.EnvVariable("ACP_NVIM_SOCKET", "/of/this/machine")
 
 
 @pytest.mark.parametrize(
@@ -127,3 +133,37 @@ async def test_a_banner_is_a_remark_and_no_message(tmp_path: Path, launch: Agent
     exit = await transport.stop()
     assert exit is not None
     assert exit.code == 0
+
+
+async def test_a_link_that_fails_is_reported_once(tmp_path: Path, launch: AgentLaunch) -> None:
+    prefix = tmp_path / "prefix"
+    prefix.write_text(
+        f'#!/bin/sh\nmkdir {tmp_path}/used 2>/dev/null || {{ echo gone >&2; exit 1; }}\nexec "$@"\n'
+    )
+    prefix.chmod(0o755)
+    spec = AgentSettings(command=["cat"], via=[str(prefix)], env={"TMPDIR": str(tmp_path)})
+    far = await far_agent("far", spec, launch)
+    transport = far.transport(1, lambda data: None)
+    await transport.start()
+    assert _relay_pipes(tmp_path) == [f"{far.tools.directory}/new"]
+    reports: list[str] = []
+    reported = anyio.Event()
+
+    def report(reason: str) -> None:
+        reports.append(reason)
+        reported.set()
+
+    own = OwnServer(schema.McpServerStdio("neovim", "here", [], [_SOCKET]), [])
+    async with anyio.create_task_group() as group:
+        server = far.tools.server(own, Tasks(group, lambda what, error: None), report).server
+        far.tools.server(own, Tasks(group, lambda what, error: None), report)
+        await reported.wait()
+        await transport.stop()
+    assert isinstance(server, schema.McpServerStdio)
+    assert server.env == [schema.EnvVariable("ACP_NVIM_SOCKET", far.tools.directory)]
+    assert reports == [f"{prefix} failed: gone"]
+    assert not _relay_pipes(tmp_path)
+
+
+def _relay_pipes(parent: Path) -> list[str]:
+    return [str(path) for path in parent.glob("acp-nvim.*/*")]

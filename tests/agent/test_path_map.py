@@ -153,5 +153,27 @@ def test_refusals_and_answers_of_tools_have_the_paths_of_the_agent() -> None:
     assert sent == {**servers, "cwd": "/w"}
 
 
+def test_results_of_tools_name_files_as_the_agent_knows_them() -> None:
+    fields = PathFields(PathMap("dev", {"/src": "/w", "/src/lib": "/lib"}))
+    place = {"path": "/src/lib/a", "line": 3, "column": 1}
+    text = "/src/lib/a:3:1 see /src/lib/a\nb:1:1\nmodified /src/b +1 -0\n/srcs/c:1:1"
+    shown = "/lib/a:3:1 see /src/lib/a\nb:1:1\nmodified /w/b +1 -0\n/srcs/c:1:1"
+    found: dict[str, Any] = {"structuredContent": {"places": [place]}}
+    listed = {"content": [{"type": "text", "text": text}], **found}
+    read = {**listed, "structuredContent": {"path": "/src/b", "line": 1, "text": text}}
+    for result, sent in ((listed, shown), (read, text)):
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
+        answer = json.loads(fields.tool_answer(line))["result"]
+        assert answer["content"][0]["text"] == sent
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"result": result}}).encode()
+        over_acp = json.loads(fields.outgoing(line, "mcp/message"))["result"]["result"]
+        assert over_acp == answer
+        assert "/src" not in json.dumps(answer["structuredContent"].get("path"))
+    call = {"method": "tools/call", "params": {"arguments": {"path": "/lib/a", "old": "/lib/a"}}}
+    asked = json.loads(fields.tool_request(json.dumps(call).encode()))
+    assert asked["params"]["arguments"] == {"path": "/src/lib/a", "old": "/lib/a"}
+    assert fields.tool_request(b"a token") == b"a token"
+
+
 def _raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(value).encode())

@@ -21,6 +21,7 @@ from acp_nvim.protocol.errors import (
     RequestError,
 )
 from acp_nvim.render.question_title import REASONS
+from acp_nvim.render.text import far_path, path_line
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option
 from acp_nvim.session.session import Session
 
@@ -61,6 +62,8 @@ class FileRequests:
         """Serve from `files`. ``on_read`` is called for each file that an agent reads."""
         self._files = files
         self._on_read = on_read
+        self._warned: set[str] = set()
+        """Keys of the sessions with a line about files of the agent's own machine."""
 
     async def read(
         self, session: Session, params: schema.ReadTextFileRequest
@@ -70,7 +73,7 @@ class FileRequests:
         try:
             content = await self._files.read(session, params.path, line, limit)
         except Refusal as refusal:
-            raise _error(refusal) from refusal
+            raise self._error(session, refusal) from refusal
         self._on_read(session, params.path)
         return schema.ReadTextFileResponse(content)
 
@@ -88,14 +91,22 @@ class FileRequests:
         try:
             await self._files.write(session, params.path, params.content, lambda: answer(done))
         except Refusal as refusal:
-            raise _error(refusal) from refusal
+            raise self._error(session, refusal) from refusal
         return done
 
+    def _error(self, session: Session, refusal: Refusal) -> RequestError:
+        """Return the error for an agent. Tell the user once about files that are not here.
 
-def _error(refusal: Refusal) -> RequestError:
-    message = f"{WORDS.get(refusal.reason, '')}{refusal}"
-    data = {"path": refusal.path, "reason": refusal.reason}
-    return RequestError(CODES[refusal.reason], message, data)
+        They are not asked: no answer could serve such a file.
+        """
+        path = far_path(refusal.path)
+        if path is not None and session.key not in self._warned:
+            self._warned.add(session.key)
+            text = wording.FAR_FILE_REFUSED.format(file=path_line(path), name=session.agent)
+            session.notice("info", text)
+        message = f"{WORDS.get(refusal.reason, '')}{refusal}"
+        data = {"path": refusal.path, "reason": refusal.reason}
+        return RequestError(CODES[refusal.reason], message, data)
 
 
 def _number(value: int | UnsetType | None) -> int | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Final
 
 import anyio
+from msgspec import Struct
 
 from acp_nvim import wording
 from acp_nvim.agent.child.exit import Exit
@@ -39,6 +40,20 @@ whether another attempt may succeed.
 """
 
 
+class Ready(Struct, frozen=True):
+    """Report of the guard before it starts a command there."""
+
+    home: str
+    """Home directory."""
+    directory: str
+    """Directory in which the command is started."""
+    relays: str
+    """Directory for relays of the editor's tools, or an empty string."""
+
+
+async def _nothing() -> None: ...
+
+
 class FarTransport:
     """Agent in another place, as an `AgentTransport` over the local process that reaches it."""
 
@@ -47,15 +62,15 @@ class FarTransport:
         client: AgentTransport,
         via: Via,
         env: Mapping[str, str],
-        on_ready: Callable[[str, str], None],
+        on_ready: Callable[[Ready], None],
         remark: Callable[[bytes], None],
+        close: Callable[[], Coroutine[None, None, None]] = _nothing,
     ) -> None:
-        """``client`` is the local process. ``env`` is set there. ``on_ready`` receives the home
-        directory there and the directory of the agent. ``remark`` receives text that is printed
-        there before the agent starts.
+        """``client`` is the local process. ``env`` is set there. ``remark`` receives text that is
+        printed there before the agent starts. ``close`` ends what belongs to the agent here.
         """
         self._client, self._via, self._env = client, via, env
-        self._on_ready, self._remark = on_ready, remark
+        self._on_ready, self._remark, self._close = on_ready, remark, close
         self._rest = b""
         """Output of the agent that was received together with the line of the guard."""
         self._lost: TransportError | None = None
@@ -72,8 +87,8 @@ class FarTransport:
         report = await self._guard_report(mark.encode() + b" ")
         state, _, folders = report.partition(" ")
         if state == far_guard.READY:
-            home, _, directory = folders.partition("\t")
-            self._on_ready(home, directory)
+            home, directory, relays = folders.split("\t")
+            self._on_ready(Ready(home, directory, relays))
             return
         for beginning, template in (
             (far_guard.NO_DIRECTORY, wording.WHY_NO_DIRECTORY_THERE),
@@ -160,7 +175,10 @@ class FarTransport:
 
     async def stop(self) -> Exit | None:
         self._is_stopping = True
-        return await self._client.stop()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._close)
+            await self._client.stop()
+        return self.exit
 
     async def aclose(self) -> None:
         await self.stop()

@@ -37,8 +37,8 @@ while IFS= read -r line && [ -n "$line" ]; do
   export "${line%%=*}=${value%.}"
 done
 report() { printf '\n%s %s\n' "$ACP_NVIM_CHILD" "$1"; }
-directory=$1 grace=$2
-shift 2
+directory=$1 grace=$2 relays=$3
+shift 3
 if [ -n "$directory" ] && ! cd "$directory" 2>/dev/null; then
   report "no directory $directory"
   exit 126
@@ -47,7 +47,15 @@ if ! command -v "$1" >/dev/null 2>&1; then
   report "no program $1"
   exit 127
 fi
-report "ready $HOME	$PWD"
+# This shell keeps the pipe open, so names in it are kept until they are read.
+if [ -n "$relays" ]; then
+  relays=$(mktemp -d "${TMPDIR:-/tmp}/acp-nvim.XXXXXX") && mkfifo "$relays/new" || {
+    rm -rf "$relays"
+    relays=
+  }
+  [ -z "$relays" ] || exec 5<>"$relays/new"
+fi 2>/dev/null
+report "ready $HOME	$PWD	$relays"
 
 # Processes with the mark. Needs /proc.
 marked() {
@@ -96,22 +104,30 @@ exec 4>&1
   esac
   sleep "$grace" && end_all
 } 2>/dev/null 4>&- | {
-  "$@" >&4 4>&-
+  "$@" >&4 4>&- 5>&-
   code=$?
   end_all
   exit $code
 }
+code=$?
+[ -z "$relays" ] || rm -rf "$relays"
+exit $code
 """
 
 
-def command(words: Sequence[str], directory: str, grace_s: float) -> list[str]:
+def command(
+    words: Sequence[str], directory: str, grace_s: float, *, takes_relays: bool = False
+) -> list[str]:
     """Return the command that runs `words` in a directory of the other place, or where the
     connection begins if it is empty.
 
-    The command has ``grace_s`` seconds to end by itself after the end of its input.
+    The command has ``grace_s`` seconds to end by itself after the end of its input. If it
+    ``takes_relays``, the guard makes and reports a directory for relays (`far_tools.py`), which it
+    removes at the end.
     """
     boot = ["/bin/sh", "-c", _LOGIN, "acp-nvim"]
-    return [*boot, _RUN, "acp-nvim", directory, f"{grace_s:g}", *words]
+    relays = "relays" if takes_relays else ""
+    return [*boot, _RUN, "acp-nvim", directory, f"{grace_s:g}", relays, *words]
 
 
 def mark_of(mark: str) -> str:

@@ -96,8 +96,36 @@ class PathFields:
             if part in message:
                 value = _decoder.decode(message[part])
                 mapped = self._error(value) if part == "error" else self._outgoing(value)
+                if method == "mcp/message" and isinstance(value.get("result"), dict):
+                    mapped = {**mapped, "result": self._result(value["result"])}
                 message[part] = Raw(_encoder.encode(mapped))
         return _encoder.encode(message) + b"\n"
+
+    def tool_request(self, line: bytes) -> bytes:
+        """Return a message to the editor's tools with the paths of this machine."""
+        return bytes(self._raw(Raw(line)))
+
+    def tool_answer(self, line: bytes) -> bytes:
+        """Return a message of the editor's tools with the paths of the agent."""
+        message = _decoder.decode(line)
+        mapped = self._outgoing(message)
+        if isinstance(result := message.get("result"), dict):
+            mapped = {**mapped, "result": self._result(result)}
+        return _encoder.encode(mapped) + b"\n"
+
+    def _result(self, result: dict[str, Any]) -> Any:
+        """Return the result of a tool, whose text begins lines with the paths in its data.
+
+        The text of a file stays as it is.
+        """
+        mapped, data = self._outgoing(result), result.get("structuredContent")
+        if "content" not in result or (isinstance(data, dict) and "text" in data):
+            return mapped
+        blocks = [
+            {**block, "text": self._paths.lines_there(block["text"])} if "text" in block else block
+            for block in mapped["content"]
+        ]
+        return {**mapped, "content": blocks}
 
     def _outgoing(self, value: Any) -> Any:
         return _mapped(value, self._out, FIELDS)

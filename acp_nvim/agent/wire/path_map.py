@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import quote, unquote
@@ -78,6 +79,18 @@ class PathMap:
         path = _normal(path)
         mapped = _replaced(path, self._here)
         return self._far + path[1:] if mapped is None else mapped
+
+    def lines_there(self, text: str) -> str:
+        """Return a text in which paths at the beginning of lines are those of the agent.
+
+        A word may precede the path, as in `modified /src/a`.
+        """
+        if not self._there:
+            return text
+        pairs = dict(self._there)
+        heres = "|".join(map(re.escape, pairs))
+        beginning = rf"(?m)^(\S+ )?({heres})(?=/|:|$)"
+        return re.sub(beginning, lambda found: (found[1] or "") + pairs[found[2]], text)
 
     def folder_there(self, path: str) -> str:
         """Return the directory of a session there. Without pairs it is where the agent runs."""

@@ -29,7 +29,7 @@ def place(path: str) -> Place:
     if "\0" in path:
         raise Refusal("missing", path, "a path cannot hold a NUL character")
     if far_path(path) is not None:
-        raise Refusal("outside", path, "in no directory of agents.*.paths")
+        raise Refusal("outside", path, "in no directory of agents.*.paths, so not on this machine")
     if not os.path.isabs(path):  # noqa: PTH117
         raise Refusal("relative", path, "not an absolute path")
     return Place(path, os.path.realpath(path))

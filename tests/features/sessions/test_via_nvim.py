@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import uuid
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.support.lua import lua_chunk
 from tests.support.other_place import SSHD, THERE, container, processes_there, sshd
 from tests.support.pending_edits import edits_by_name, wait_edits
 from tests.support.script_lines import update
+from tests.support.traffic import Traffic
 from tests.support.waiting import until
 
 
@@ -57,9 +59,14 @@ def test_a_container_with_another_path_for_the_workspace(editor: Editor) -> None
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
     read, *_, outside = agent.answers("fs/read_text_file")
     assert read["result"]["content"] == "one\ntwo\n"
-    assert outside["error"]["data"] == {"path": "/etc/hostname", "reason": "outside"}
+    why = "in no directory of agents.*.paths, so not on this machine"
+    assert outside["error"] == {
+        "code": -32602,
+        "message": f"/etc/hostname: {why}",
+        "data": {"path": "/etc/hostname", "reason": "outside"},
+    }
     chat = "\n".join(editor.chat())
-    assert "script:/etc/hostname" in chat
+    assert "script:/etc/hostname is not served: agents.script.paths has no directory" in chat
     assert f't1 output {{"output": "{THERE}\\na\\nb\\\\n\'c\'"' in chat
     wait_edits(editor, a="modified", new="created")
     assert {name: edit["named"] for name, edit in edits_by_name(editor).items()} == {
@@ -125,6 +132,81 @@ def test_a_host_behind_sshd_that_shares_no_files(editor: Editor) -> None:
         until(lambda: not processes_there(key))
 
 
+@pytest.mark.parametrize("place", ["container", "sshd"])
+def test_the_tools_of_the_editor_reach_an_agent_there(editor: Editor, place: str) -> None:
+    """Its relay needs only a shell, and ends with the agent and all files of the connection."""
+    ways = {"container": container(editor.work), "sshd": SSHD}
+    if ways[place] is None:
+        pytest.skip(f"{place} does not work here")
+    with ExitStack() as stack:
+        if place == "container":
+            via, there = container(editor.work), THERE
+        else:
+            box = stack.enter_context(sshd(editor.home / "sshd"))
+            via, there = ["ssh", "-F", str(box.config), "box"], str(editor.home / "there")
+            Path(there).symlink_to(editor.work)
+        relays, key = editor.home / "relays", str(uuid.uuid4())
+        relays.mkdir()
+        agent = editor.agent(
+            "script",
+            via=via,
+            paths={str(editor.work): there},
+            env={"TMPDIR": str(relays), "KEY": key},
+        )
+        editor.open(editor.write("a.txt", "saved\n"))
+        editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, {'unsaved'})")
+        edit = {"path": f"{there}/a.txt", "edits": [{"old": "unsaved", "new": "changed"}]}
+        script = (
+            "mcp_tools",
+            f"mcp nvim_read {json.dumps({'path': f'{there}/a.txt'})}",
+            f"mcp nvim_read {json.dumps({'path': '/etc/hostname'})}",
+            f"mcp nvim_read {json.dumps({'path': f'{there}/none.txt'})}",
+            "mcp_connect",
+            f"mcp nvim_edit {json.dumps(edit)}",
+            "mcp nvim_buffers",
+        )
+        editor.prompt("\n".join(script))
+        editor.wait_event("AcpPermission")
+        editor.answer("Acp allow")
+        editor.wait_event("AcpTurnEnd")
+        read, outside, missing = (result(agent, "nvim_read", nth) for nth in range(3))
+        assert read["structuredContent"] == {
+            "path": f"{there}/a.txt",
+            "line": 1,
+            "text": "unsaved\n",
+        }
+        assert outside["content"][0]["text"].startswith("/script:/etc/hostname: ")
+        assert missing["content"][0]["text"].startswith(f"{there}/none.txt: ")
+        assert not result(agent, "nvim_edit").get("isError")
+        assert editor.lines(f"{editor.work}/a.txt") == ["changed"]
+        wait_edits(editor, a="modified")
+        assert editor.session()["tools"]["connected"] == 2
+        (server,) = agent.received("session/new")[0]["params"]["mcpServers"]
+        token = next(it["value"] for it in server["env"] if it["name"] == "ACP_NVIM_TOKEN")
+        assert token not in subprocess.check_output(["ps", "-A", "-ww", "-o", "args"], text=True)
+        saved = editor.home / "saved.log"
+        editor.cmd(f"Acp log save {saved}")
+        until(lambda: saved.exists() and "session/new" in saved.read_text())
+        assert token not in saved.read_text()
+        editor.turn("mcp_leave")
+        editor.wait("require('acp').state().sessions[1].tools.connected == 0")
+        assert agent.notes()[-2:] == ["mcp exit 0", "mcp exit 0"]
+        editor.turn("mcp nvim_buffers")  # once more, with a relay that is left running
+        (directory,) = relays.iterdir()
+        assert [it.name for it in directory.iterdir()] == ["new"]
+        editor.quit()
+        until(lambda: not processes_there(key))
+        until(lambda: not list(relays.iterdir()))
+
+
+def result(agent: Traffic, tool: str, nth: int = 0) -> dict[str, Any]:
+    """Return the result of the nth call of a tool."""
+    head = f"mcp {tool} "
+    notes = [note.removeprefix(head) for note in agent.notes() if note.startswith(head)]
+    found: dict[str, Any] = json.loads(notes[nth])["result"]
+    return found
+
+
 def _is_there(path: Path) -> bool:
     return path.exists() and path.read_bytes().endswith(b"\n")
 
@@ -132,7 +214,8 @@ def _is_there(path: Path) -> bool:
 def test_only_directories_that_the_place_has_are_sent(editor: Editor) -> None:
     editor.errors_expected = True
     roots: dict[str, Any] = {"sessionCapabilities": {"additionalDirectories": {}}}
-    agent = editor.agent("script", via=["env"], paths={"/else": THERE}, capabilities=roots)
+    env = {"TMPDIR": "/no/directory"}
+    agent = editor.agent("script", via=["env"], env=env, paths={"/else": THERE}, capabilities=roots)
     editor.prompt("say hello")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
     error = f"agents.script.paths does not have the directory {editor.work}"
@@ -147,3 +230,7 @@ def test_only_directories_that_the_place_has_are_sent(editor: Editor) -> None:
     assert {one["cwd"] for one in sent} == {str(editor.work)}
     more = [one["additionalDirectories"] for one in sent if "additionalDirectories" in one]
     assert more == [[str(editor.work / "sub")]]
+    # No directory for the relays can be made there.
+    assert [one["mcpServers"] for one in sent] == [[]] * len(sent)
+    reason = "not offered: mktemp and mkfifo do not work in its place"
+    assert any(reason in line for line in editor.chat())
