@@ -39,7 +39,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from acp_nvim.edits.hunks import Hunk, apply, diff
-from acp_nvim.edits.merge import overlaid
+from acp_nvim.edits.merge import overlay
 from acp_nvim.edits.text import EMPTY, Text, from_lines, rows, size
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -95,10 +95,10 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(text, text, (*first, *(*latest, self.base)[-LATEST:]))
 
     def _follow_earlier(self, before: Text, after: Text) -> tuple[Text, ...]:
-        """Apply another side's changes to the earlier bases."""
+        """Return the earlier bases with a change that the agent did not make."""
         if before == after:
             return self.earlier
-        return tuple(overlaid(before, text, after) for text in self.earlier)
+        return tuple(overlay(before, text, after) for text in self.earlier)
 
     def after_change(self, before: Text | None, after: Text | None, kind: ChangeKind) -> Belief:
         """Return the belief after a change of the file."""
@@ -115,7 +115,7 @@ class Belief(msgspec.Struct, frozen=True):
             # An unreported undo, or a program, has restored the agent's text.
             return Belief(after, after, self.earlier, self.decisions)
         if kind is ChangeKind.DECIDED:
-            base = overlaid(before, self.base, after)
+            base = overlay(before, self.base, after)
             earlier = self._follow_earlier(before, after)
             return Belief(base, self.read, earlier, self._with_decision(before))
         if kind is ChangeKind.UNDONE:
@@ -155,7 +155,7 @@ class Belief(msgspec.Struct, frozen=True):
         partial = from_lines(apply(rows(before), chosen), eol)
         if partial == before:
             return self
-        base = overlaid(before, self.base, partial)
+        base = overlay(before, self.base, partial)
         return Belief(base, self.read, self.earlier, self.decisions)
 
     def _with_restored_lines(self, before: Text, after: Text) -> Belief:
@@ -173,7 +173,7 @@ class Belief(msgspec.Struct, frozen=True):
             and known.isdisjoint(rows(before)[step.start : step.end])
         ]
         partial = from_lines(apply(rows(before), chosen), after.eol if chosen else before.eol)
-        base = overlaid(before, self.base, partial)
+        base = overlay(before, self.base, partial)
         base = self.read if base == self.read else base
         return Belief(base, self.read, self.earlier, self.decisions)
 
@@ -236,7 +236,7 @@ class AgentBases:
         self._present: dict[str, Text | None] = {}
         """Present texts of the files, as far as known."""
         self._discarded: dict[str, ChangeKind] = {}
-        """Files whose text was discarded for one not known yet, with the kind of that change."""
+        """Files whose text was discarded before the new one is known, with the kind of change."""
         self._max_bytes = max_bytes
         self._max_digests = max_digests
         self._bytes = 0
@@ -249,10 +249,10 @@ class AgentBases:
     # ---- events of agents
 
     def record_read(self, session: str, path: str, text: Text) -> None:
-        """Record that the agent has read this text. An unchanged text costs nothing."""
-        known = self._belief(session, path)
-        if known is None or known.base is not text or known.read is not text:
-            self._set(session, path, known.after_read(text) if known else Belief(text, text))
+        """Record that the agent has read this text."""
+        belief = self._belief(session, path)
+        if belief is None or belief.base is not text or belief.read is not text:
+            self._set(session, path, belief.after_read(text) if belief else Belief(text, text))
         self._present[path] = text
 
     def record_write(self, session: str, path: str, base: Text, text: Text, present: Text) -> None:
@@ -266,24 +266,25 @@ class AgentBases:
 
     def last_seen(self, session: str, path: str) -> Text | None:
         """Return the text that the agent last saw, if it is still held."""
-        known = self._belief(session, path)
-        return known.base if known is not None else None
+        belief = self._belief(session, path)
+        return belief.base if belief is not None else None
 
     def base_of(self, session: str, path: str, present: Iterable[Text]) -> Text | Stale | None:
         """Return the base of a write; None for a file that the agent never saw.
 
-        A text that is no longer held is searched among the ``present`` ones by its digest.
+        If only the digest of the last seen text is held, that text is searched among the
+        ``present`` ones.
         """
         last = self.last_seen(session, path)
-        known = self._digests.get((session, path))
-        if last is not None or known is None:
+        digest = self._digests.get((session, path))
+        if last is not None or digest is None:
             return last
-        found = next((text for text in present if text.digest == known), None)
+        found = next((text for text in present if text.digest == digest), None)
         if found is None:
             return Stale("the file has changed since it was read, and what it held is not kept")
         return found
 
-    def forget(self, session: str) -> None:
+    def forget_session(self, session: str) -> None:
         """Drop the beliefs of a session."""
         for key in [key for key in self._sizes if key[0] == session]:
             self._drop(key)
@@ -324,7 +325,7 @@ class AgentBases:
     def record_discard(self, path: str, kind: ChangeKind) -> None:
         """Record that the file's text was discarded for the one on disk.
 
-        `record_present` supplies that text.
+        `record_present` supplies the new text.
         """
         if path in self._files:
             self._discarded[path] = kind
@@ -371,7 +372,7 @@ class AgentBases:
 
     def _set(self, session: str, path: str, belief: Belief) -> None:
         key = session, path
-        self._drop(key, keep=True)
+        self._drop(key, is_replaced=True)
         self._digests.pop(key, None)
         self._files.setdefault(path, {})[session] = belief
         self._sizes[key] = belief.size
@@ -384,14 +385,14 @@ class AgentBases:
         while len(self._digests) > self._max_digests:
             self._digests.popitem(last=False)
 
-    def _drop(self, key: tuple[str, str], keep: bool = False) -> None:
-        """Drop a belief; ``keep``: another one replaces it at once."""
+    def _drop(self, key: tuple[str, str], is_replaced: bool = False) -> None:
+        """Drop a belief. With ``is_replaced``, another belief takes its place at once."""
         session, path = key
-        known = self._files.get(path, {}).pop(session, None)
-        if known is None:
+        belief = self._files.get(path, {}).pop(session, None)
+        if belief is None:
             return
         self._bytes -= self._sizes.pop(key)
-        if not self._files[path] and not keep:
+        if not self._files[path] and not is_replaced:
             del self._files[path]
             self._present.pop(path, None)
             self._discarded.pop(path, None)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NOBODY: Final = 0
 """Author of lines that no agent is known to have written."""
-DIGEST: Final = 8
+DIGEST_SIZE: Final = 8
 """Size of a line's digest in bytes."""
 
 Run = tuple[int, int]
@@ -47,18 +47,18 @@ class Blame(msgspec.Struct, frozen=True):
             row += count
 
 
-def digests(text: Text | None) -> tuple[str, ...]:
-    """Return a digest of each line, as `DIGEST` characters below 256."""
+def line_digests(text: Text | None) -> tuple[str, ...]:
+    """Return a digest of each line, as `DIGEST_SIZE` characters below 256."""
     lines = () if text is None else rows(text)
     return tuple(_digest(line) for line in lines)
 
 
 def _digest(line: str) -> str:
     data = line.encode("utf-8", "surrogatepass")
-    return blake2b(data, digest_size=DIGEST).digest().decode("latin-1")
+    return blake2b(data, digest_size=DIGEST_SIZE).digest().decode("latin-1")
 
 
-def follow(blame: Blame, lines: Sequence[str], author: int = NOBODY) -> Blame:
+def update_blame(blame: Blame, lines: Sequence[str], author: int = NOBODY) -> Blame:
     """Return the blame of new lines: unchanged ones keep their authors, others are ``author``'s."""
     if tuple(lines) == blame.lines:
         return blame

@@ -1,6 +1,6 @@
-"""Carrying of pending edits over to a text by another author: a program, git, or the user earlier.
+"""Transfer of pending edits to a text that replaced the live one: by a program, git, or an undo.
 
-Changes by these count as the user's. Hunks that the new text lacks are lost; the caller parks them.
+Such changes count as the user's. Hunks that the new text lacks are lost; the caller parks them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Carried(msgspec.Struct, frozen=True):
     lost: Pending | None = None
 
 
-def carry(entry: Pending, now: Text | None, replaced: bool = False) -> Carried:
+def carry_over(entry: Pending, now: Text | None, replaced: bool = False) -> Carried:
     """Carry an entry over to the present text. `now` is None if there is no file.
 
     If both sides changed the same lines, that is a conflict: the user's lines stay, and the agent's
@@ -45,8 +45,8 @@ def carry(entry: Pending, now: Text | None, replaced: bool = False) -> Carried:
     return _carry_entangled(entry, now, replaced)
 
 
-def exchange(entry: Pending, other: Pending) -> Carried:
-    """Replace an entry by another one of the file, which has the present text."""
+def replace_entry(entry: Pending, other: Pending) -> Carried:
+    """Replace an entry by another one of the same file, whose live text is the present one."""
     lost = entry.hunks_not_in(other)
     return Carried(_unless_settled(other), _keep_only(entry, lost) if lost else None)
 
@@ -65,20 +65,20 @@ def split_parked(parked: Pending, now: Text | None) -> tuple[Pending | None, Pen
     return back, _keep_only(parked, rest) if rest else None
 
 
-def together(some: Pending, others: Pending) -> Pending:
+def combine(one: Pending, other: Pending) -> Pending:
     """Combine two entries of a file with the same live text."""
-    writers = some.writers | others.writers
-    if some.base is None or others.base is None or some.live is None:
-        whole = some if some.base is None or some.live is None else others
+    writers = one.writers | other.writers
+    if one.base is None or other.base is None or one.live is None:
+        whole = one if one.base is None or one.live is None else other
         return msgspec.structs.replace(whole, writers=writers)
-    merged = merge(some.live, some.base, others.base)
-    base = merged.text if isinstance(merged, Merged) else others.base
+    merged = merge(one.live, one.base, other.base)
+    base = merged.text if isinstance(merged, Merged) else other.base
     return msgspec.structs.replace(
-        others,
+        other,
         base=base,
         writers=writers,
-        format_change=others.format_change or some.format_change,
-        origin=others.origin or some.origin,
+        format_change=other.format_change or one.format_change,
+        origin=other.origin or one.origin,
     )
 
 

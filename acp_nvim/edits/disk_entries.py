@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from acp_nvim.edits.carry import carry
+from acp_nvim.edits.carry import carry_over
 from acp_nvim.edits.hunks import diff
-from acp_nvim.edits.merge import overlaid
+from acp_nvim.edits.merge import overlay
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import keys
 
@@ -59,8 +59,8 @@ class DiskEntries:
         if with_unsaved_writes is not None:
             self._with_unsaved[path] = with_unsaved_writes
 
-    def split(self, path: str, entry: Pending | None, buffer_entry: Pending | None) -> None:
-        """Set the entry of a file whose buffer has another one, perhaps with unsaved writes."""
+    def set_both(self, path: str, entry: Pending | None, buffer_entry: Pending | None) -> None:
+        """Set the entry of a file whose buffer has a different one, perhaps with unsaved writes."""
         hunks = buffer_entry.hunks if buffer_entry else ()
         is_saved = all(
             entry and buffer_entry and entry.equal_hunk(buffer_entry, it) for it in hunks
@@ -73,13 +73,13 @@ class DiskEntries:
         self._with_unsaved.pop(path, None)
 
     def undo_unsaved_writes(self, path: str) -> None:
-        """Forget the agents' unsaved writes, since the buffer no longer has them."""
+        """Drop the agents' unsaved writes, since the buffer no longer has them."""
         self._with_unsaved.pop(path, None)
 
     def sync_with_disk(self, path: str, disk: Text | None) -> Pending | None:
         """Carry the entry of a file over to its text on disk, and return it."""
         entry = self._entries.get(path)
-        synced = carry(entry, disk).entry if entry is not None else None
+        synced = carry_over(entry, disk).entry if entry is not None else None
         if synced is None and path not in self._with_unsaved:
             self.drop(path)
         elif synced is None or not synced.is_conflict:
@@ -158,7 +158,7 @@ def disk_entry(buffer_entry: Pending, common: Text | None) -> Pending | None:
 
 
 def is_nearer(text: Text | None, one: Text | None, other: Text | None) -> bool:
-    """Return whether a text differs less from ``one`` than from the ``other``; None: no file."""
+    """Return whether a text differs less from ``one`` than from ``other``; None means no file."""
     if text in (one, other):
         return text != other
     return _distance(text, one) < _distance(text, other)
@@ -173,5 +173,5 @@ def _with_write(
 ) -> Pending:
     """Return the entry with an agent's change from ``before`` to ``after``."""
     entry = entry or Pending(path, before, before, before)
-    live = before if entry.live is None else overlaid(before, entry.live, after)
+    live = before if entry.live is None else overlay(before, entry.live, after)
     return msgspec.structs.replace(entry, live=live, written=live, writers=entry.writers | writers)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.edits.carry import Carried, carry, exchange, split_parked, together
+from acp_nvim.edits.carry import Carried, carry_over, combine, replace_entry, split_parked
 from acp_nvim.edits.disk_entries import DiskEntries, is_nearer
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import FileEdits, ParkedEdits, Pending, Reject, Restoration
@@ -57,7 +57,7 @@ class Ledger:
     # Exchange with other processes
 
     def all_edits(self) -> dict[str, FileEdits]:
-        """Return the state of all files; its values are shared and never changed."""
+        """Return the state of all files. The values are shared and must not be changed."""
         history: dict[str, list[Pending]] = {}
         for before in self._undo_history.entries:
             history.setdefault(before.path, []).append(before)
@@ -87,7 +87,7 @@ class Ledger:
         return self.disk_entries.get(path, self._files.get(path))
 
     def _entry_to_publish(self, path: str) -> Pending | None:
-        """Return the entry for other processes: that of the file, with unsaved writes of agents."""
+        """Return the entry for other processes: that of the file, plus agents' unsaved writes."""
         return self.disk_entries.with_unsaved_writes(path) or self.disk_entry(path)
 
     def replace_file(self, path: str, edits: FileEdits) -> None:
@@ -141,7 +141,7 @@ class Ledger:
             self.disk_entries.set(path, entry)
 
     def join_disk(self, path: str, text: Text | None) -> None:
-        """Enter the text of a clean buffer. If it is nearer to the unsaved text, that was saved."""
+        """Update the entry for a clean buffer: saved if its text is nearer to the unsaved one."""
         buffer, file = self.tracked_entry(path), self.disk_entries.get(path)
         before = file.live if file is not None else None
         if is_nearer(text, buffer.live, before) if buffer is not None else text != before:
@@ -152,7 +152,7 @@ class Ledger:
     def revert_to_disk(self, path: str) -> None:
         """Restore the entry of the file on disk, since the buffer's changes were discarded.
 
-        If there is none, the new text decides, since the buffer may have been saved after all.
+        Without such an entry, the ledger keeps the buffer's, since the buffer may have been saved.
         """
         entry = self.disk_entries.get(path)
         self.disk_entries.drop(path)
@@ -161,7 +161,7 @@ class Ledger:
             self._put(entry)
 
     def keep_in_buffer(self, path: str, entry: Pending) -> None:
-        """Keep edits that another process has rejected in the file for the unsaved buffer here."""
+        """Keep edits in an unsaved buffer here that another process has rejected in the file."""
         self.disk_entries.set(path, None)
         self._put(entry)
 
@@ -179,7 +179,7 @@ class Ledger:
     def record_tree_change(
         self, path: str, now: Text | None, *, replaced: bool, branch: str, time: float
     ) -> bool:
-        """Process a text that git or another program gave the file (None: deleted).
+        """Record a text that git or another program gave the file (None: deleted).
 
         Edits that it lacks are parked under the ``branch``. Parked ones that it contains are
         pending again. ``replaced``: the change was made by git. Return whether any edits were
@@ -203,9 +203,9 @@ class Ledger:
     def _carry(self, entry: Pending, now: Text | None, replaced: bool) -> Carried:
         """Carry an entry over to a text. A text of the undo history has its own entry."""
         if now is None or replaced or now == entry.live:
-            return carry(entry, now, replaced)
+            return carry_over(entry, now, replaced)
         earlier = self._undo_history.entry_with_text(entry.path, now)
-        return carry(entry, now) if earlier is None else exchange(entry, earlier)
+        return carry_over(entry, now) if earlier is None else replace_entry(entry, earlier)
 
     def unpark(self, path: str, now: Text | None) -> None:
         """Make those parked edits pending again that this text of the file contains."""
@@ -214,7 +214,7 @@ class Ledger:
             unparked, rest = split_parked(parked.entry, now)
             entry = self._files.get(path)
             if unparked is not None:
-                self._put(unparked if entry is None else together(unparked, entry))
+                self._put(unparked if entry is None else combine(unparked, entry))
             if rest is not None:
                 still_parked.append(msgspec.structs.replace(parked, entry=rest))
         if still_parked:
@@ -232,7 +232,7 @@ class Ledger:
         saved: bool = True,
         on_disk: tuple[Text, Text] | None = None,
     ) -> None:
-        """Enter an agent's change of ``before`` (the live text, None: no file) to ``after``.
+        """Record an agent's change of ``before`` (the live text, None: no file) to ``after``.
 
         A write that is not ``saved`` is only in the buffer. ``on_disk`` are the file's texts before
         and after a change on disk that was merged into unsaved changes.
@@ -256,7 +256,7 @@ class Ledger:
         return self._files.get(path) or self._undo_entries.get(path)
 
     def record_user_edit(self, path: str, after: Text | None) -> None:
-        """Enter a change of the live text by the user; None: a deletion, which decides the edits.
+        """Record a change of the live text by the user (None: a deletion, which settles the edits).
 
         An undo that restores the agent's lines makes them pending again.
         """
@@ -272,7 +272,7 @@ class Ledger:
         if after == entry.live:
             return  # does not end the run of the user's changes either
         earlier = self._undo_history.entry_with_text(path, after)
-        edited = entry.edited(after, back=earlier.hunks if earlier else ())
+        edited = entry.edited(after, restorable=earlier.hunks if earlier else ())
         if earlier is not None:
             if self._undo_history.has_only_user_edits_since(entry, earlier):
                 edited = edited.with_nearer_base(earlier.base)
@@ -288,7 +288,7 @@ class Ledger:
         self._undo_history.record_result(path, self.tracked_entry(path))
 
     def record_formatting(self, path: str, before: Text, after: Text) -> None:
-        """Enter a formatter's change of ``before`` to ``after``.
+        """Record a formatter's change of ``before`` to ``after``.
 
         Changes that touch the agent's hunks count as the agent's.
         """
@@ -299,7 +299,7 @@ class Ledger:
         self._put(msgspec.structs.replace(entry.edited(after, formatter=True), written=written))
 
     def record_agent_deletion(self, path: str, before: Text, session: int = 0) -> None:
-        """Enter a deletion by the agent of the file, which had this text."""
+        """Record that the agent deleted the file, which had this text."""
         entry = self._sync(path, before) or Pending(path, before, before, before)
         self.disk_entries.drop(path)
         self._files.pop(path, None)
@@ -314,7 +314,7 @@ class Ledger:
     def record_agent_move(
         self, old: str, new: str, text: Text, session: int = 0, replaced: Text | None = None
     ) -> None:
-        """Enter a move of a file with this text; ``replaced`` was the text at the new path."""
+        """Record a move of a file with this text; ``replaced`` was the text at the new path."""
         moved = self._sync(old, text) or Pending(old, text, text, text)
         if moved.origin != new:
             self._split_move(new)
@@ -335,22 +335,22 @@ class Ledger:
         )
 
     def join_move(
-        self, old: str, new: str, text: Text, was: Pending | None, session: int = 0
+        self, old: str, new: str, text: Text, entry: Pending | None, session: int = 0
     ) -> bool:
         """Join a deleted file and a new one into a move.
 
-        ``was`` is the earlier entry of the old path. Return False if the deletion or the creation
+        ``entry`` is the earlier one of the old path. Return False if the deletion or the creation
         is no longer pending.
         """
-        origin = was.origin or old if was else old
+        origin = entry.origin or old if entry else old
         deleted, created = self._files.get(origin), self._files.get(new)
         if deleted is None or deleted.live is not None or deleted.base is None:
             return False
         if created is None or created.base is not None or created.live is None:
             return False
         del self._files[origin], self._files[new]
-        if was is not None:
-            self._files[old] = was
+        if entry is not None:
+            self._files[old] = entry
         self.record_agent_move(old, new, text, session)
         writers = self._files[new].writers | deleted.writers | created.writers
         self._files[new] = msgspec.structs.replace(self._files[new], writers=writers)
@@ -359,7 +359,7 @@ class Ledger:
         return True
 
     def record_conflict(self, path: str, live: Text, theirs: Text | None, session: int = 0) -> None:
-        """Enter a conflict of the agent's text (None: deleted) with the unsaved one."""
+        """Record a conflict of the agent's text (None: deleted) with the unsaved one."""
         entry = self._sync(path, live) or Pending(path, live, live, live)
         writers = entry.writers | {session}
         self.disk_entries.drop(path)
@@ -527,7 +527,7 @@ class Ledger:
             del self._undo_entries[forgotten]
 
     def _sync(self, path: str, live: Text | None) -> Pending | None:
-        """Enter unreported edits of the user, and return the entry."""
+        """Record unreported edits of the user, and return the entry."""
         entry = self.tracked_entry(path)
         if entry is not None and entry.live != live:
             self.record_user_edit(path, live)

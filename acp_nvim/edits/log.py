@@ -27,11 +27,12 @@ def join_records(payloads: Iterable[bytes]) -> bytes:
     return b"".join(map(frame, payloads))
 
 
-def read_on(data: bytes) -> tuple[list[bytes], int, int]:
+def read_records(data: bytes) -> tuple[list[bytes], int, int]:
     """Return the complete records in order, the number of lost bytes before the last one, and where
     to continue.
 
-    That is after the last complete record: another process may still be writing the rest.
+    Reading continues after the last complete record, because another process may still be writing
+    the rest.
     """
     found: list[bytes] = []
     at = lost = end = 0

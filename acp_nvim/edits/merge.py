@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Range = tuple[int, int]
-MAX_NAMED = 5
+MAX_RANGES = 5
 """Maximum number of ranges named in a reason."""
 
 
@@ -37,7 +37,7 @@ class Conflict(msgspec.Struct, frozen=True):
     @property
     def reason(self) -> str:
         """Describe the conflict for an error message."""
-        return reason_lines(self.ranges)
+        return conflict_reason(self.ranges)
 
 
 def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
@@ -65,7 +65,7 @@ def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
     return _result(live, agent_hunks, eol)
 
 
-def overlaid(base: Text, ours: Text, theirs: Text) -> Text:
+def overlay(base: Text, ours: Text, theirs: Text) -> Text:
     """Merge both sides without conflicts. Lines that both changed are merged one by one."""
     if ours in (base, theirs):
         return theirs
@@ -158,13 +158,13 @@ def _range(group: list[Hunk], users: list[Hunk], shift: int, count: int) -> Rang
     return first, max(first, end)
 
 
-def reason_lines(ranges: Sequence[Range]) -> str:
+def conflict_reason(ranges: Sequence[Range]) -> str:
     """Return the reason, such as 'lines 4-6 were changed by the user and by the agent'."""
     named = [
-        f"{first}-{last}" if last > first else f"{first}" for first, last in ranges[:MAX_NAMED]
+        f"{first}-{last}" if last > first else f"{first}" for first, last in ranges[:MAX_RANGES]
     ]
-    if len(ranges) > MAX_NAMED:
-        named.append(f"{len(ranges) - MAX_NAMED} more places")
+    if len(ranges) > MAX_RANGES:
+        named.append(f"{len(ranges) - MAX_RANGES} more places")
     one = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
     listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
     subject = f"line {listed} was" if one else f"lines {listed} were"

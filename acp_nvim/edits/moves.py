@@ -16,62 +16,64 @@ if TYPE_CHECKING:
     from acp_nvim.edits.pending import Pending
     from acp_nvim.edits.text import Text
 
-MAX_KEPT = 2000
+MAX_FILES = 2000
 """Maximum number of remembered files on each side; the latest are kept."""
 
 
 class Move(msgspec.Struct, frozen=True):
-    """Move of a file with this text. ``was`` is its pending entry before the move."""
+    """Move of a file with this text. ``entry`` is its pending entry before the move."""
 
     old: str
     new: str
     text: Text
-    was: Pending | None
+    entry: Pending | None
 
 
-class _Gone(msgspec.Struct, frozen=True):
-    name: str
-    was: Pending | None
+class _Removed(msgspec.Struct, frozen=True):
+    digest: str
+    entry: Pending | None
 
 
 class Moves:
     """Files that agents removed and created during the running turns."""
 
     def __init__(self) -> None:
-        self._gone: dict[str, _Gone] = {}
-        self._came: dict[str, str] = {}
+        self._removed: dict[str, _Removed] = {}
+        self._created: dict[str, str] = {}
 
     def add(
-        self, path: str, before: Text | None, after: Text | None, was: Pending | None
+        self, path: str, before: Text | None, after: Text | None, entry: Pending | None
     ) -> Move | None:
         """Record one file's change; return the move that it completes."""
-        self._gone.pop(path, None)
-        self._came.pop(path, None)
+        self._removed.pop(path, None)
+        self._created.pop(path, None)
         if before is None and after not in (None, EMPTY):
             return self._on_created(path, after)
         if after is None and before not in (None, EMPTY):
-            return self._on_removed(path, before, was)
+            return self._on_removed(path, before, entry)
         return None
 
     def _on_created(self, path: str, text: Text) -> Move | None:
-        name = text.digest
-        old = _likely_path(path, [other for other, gone in self._gone.items() if gone.name == name])
+        digest = text.digest
+        old = _likely_path(
+            path, [other for other, gone in self._removed.items() if gone.digest == digest]
+        )
         if old is not None:
-            return Move(old, path, text, self._gone.pop(old).was)
-        self._came[path] = name
-        if len(self._came) > MAX_KEPT:
-            del self._came[next(iter(self._came))]
+            return Move(old, path, text, self._removed.pop(old).entry)
+        self._created[path] = digest
+        if len(self._created) > MAX_FILES:
+            del self._created[next(iter(self._created))]
         return None
 
-    def _on_removed(self, path: str, text: Text, was: Pending | None) -> Move | None:
-        name = text.digest
-        new = _likely_path(path, [other for other, came in self._came.items() if came == name])
+    def _on_removed(self, path: str, text: Text, entry: Pending | None) -> Move | None:
+        digest = text.digest
+        new = _likely_path(path, [other for other, came in self._created.items() if came == digest])
         if new is not None:
-            del self._came[new]
-            return Move(path, new, text, was)
-        self._gone[path] = _Gone(name, was)
-        if len(self._gone) > MAX_KEPT:
-            del self._gone[next(iter(self._gone))]
+            del self._created[new]
+            return Move(path, new, text, entry)
+        self._removed[path] = _Removed(digest, entry)
+        if len(self._removed) > MAX_FILES:
+            del self._removed[next(iter(self._removed))]
         return None
 
 

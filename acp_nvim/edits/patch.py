@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 Kind = Literal["created", "deleted", "modified", "moved", "copied"]
 
 _ENVELOPE: Final = late(r"^\s*\*\*\* Begin Patch\s*$", re.MULTILINE)
-_HEADER: Final = late(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^@@(?: |$)")
-_HEAD: Final = late(r"^(?:diff --git |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ )", re.MULTILINE)
-_NUMBERS: Final = late(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
+_HUNK_HEADER: Final = late(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^@@(?: |$)")
+_FILE_HEADER: Final = late(r"^(?:diff --git |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ )", re.MULTILINE)
+_HUNK_NUMBERS: Final = late(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
 _OCTAL: Final = late(rb"\\([0-7]{3}|.)")
 _ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f"}
-_SHOWN: Final = 40
+_MAX_QUOTED: Final = 40
 """Maximum number of characters of a line quoted in a message."""
 _FRAME: Final = late(
     r"diff --git |index [0-9a-f]|(?:dis)?similarity index |(?:rename|copy) (?:from|to) |Index: |=+$"
@@ -42,8 +42,8 @@ _NAMED: Final = late(r"(?:--- |\+\+\+ |(?:rename|copy) (?:from|to) |Index: )(.+)
 """Frame lines that name a file."""
 _NOTE: Final = late(r"(?:old|new|new file|deleted file) mode |Binary files? |GIT binary patch")
 """Header lines that become `FilePatch.notes`."""
-LARGEST: Final = 1 << 17
-"""Maximum number of characters of a patch for `files`."""
+MAX_LENGTH: Final = 1 << 17
+"""Maximum number of characters of a patch for `parse_complete`."""
 
 
 class PatchError(ValueError):
@@ -59,7 +59,7 @@ class PatchHunk(msgspec.Struct, frozen=True, dict=True):
     """The 0-based row of ``old`` in the text before, if the patch has it."""
     anchors: tuple[str, ...] = ()
     """Lines above ``old``, in order (`@@ class A` in an envelope)."""
-    at_end: bool = False
+    is_at_end: bool = False
     """Whether ``old`` is at the end of the file."""
     old_eol: bool = True
     """False if ``old`` ends the file without a newline."""
@@ -86,9 +86,9 @@ class FilePatch(msgspec.Struct, frozen=True):
     origin: str | None = None
     """The file that is moved or copied."""
     hunks: tuple[PatchHunk, ...] = ()
-    binary: bool = False
+    is_binary: bool = False
     """Whether the contents are binary, so the patch cannot be applied."""
-    replaces: bool = False
+    may_replace: bool = False
     """Whether a created file may replace an existing one."""
     notes: tuple[str, ...] = ()
     """Header lines about modes and binary contents."""
@@ -99,25 +99,25 @@ class FilePatch(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=32)
-def files(text: str, path: str | None = None) -> tuple[FilePatch, ...] | None:
-    """Return the result of `read`; None if that would omit a line of the text."""
-    if len(text) > LARGEST:
+def parse_complete(text: str, path: str | None = None) -> tuple[FilePatch, ...] | None:
+    """Return the result of `parse_patch`; None if that would omit a line of the text."""
+    if len(text) > MAX_LENGTH:
         return None
     try:
-        found = read(text, path)
+        found = parse_patch(text, path)
     except PatchError:
         return None
     return tuple(found) if _is_complete(text, found) else None
 
 
-def read(text: str, path: str | None = None) -> list[FilePatch]:
+def parse_patch(text: str, path: str | None = None) -> list[FilePatch]:
     """Parse a patch. Raise PatchError.
 
     ``path`` is the file of a diff without a header.
     """
     if _ENVELOPE.search(text):
-        return _envelope(text)
-    if path is not None and not has_head(text):
+        return _parse_envelope(text)
+    if path is not None and not has_file_header(text):
         found = _parse_unified(f"--- a/file\n+++ b/file\n{text}")
         return [msgspec.structs.replace(one, path=path) for one in found]
     return _parse_unified(text)
@@ -145,7 +145,7 @@ def _is_frame(line: str, names: set[str | None]) -> bool:
 
 def _spellings(written: str) -> set[str | None]:
     """Return the file that a header line names, with and without its prefix."""
-    name = _name(written.partition("\t")[0])
+    name = _header_path(written.partition("\t")[0])
     bare = name[2:] if name and name.startswith(("a/", "b/")) else name
     return {name, bare} if name is not None else {None}
 
@@ -153,9 +153,9 @@ def _spellings(written: str) -> set[str | None]:
 # Unified diffs
 
 
-def has_head(text: str) -> bool:
+def has_file_header(text: str) -> bool:
     """Return whether a patch names its files."""
-    return bool(_HEAD.search(text))
+    return bool(_FILE_HEADER.search(text))
 
 
 def _parse_unified(text: str) -> list[FilePatch]:
@@ -168,25 +168,25 @@ def _parse_unified(text: str) -> list[FilePatch]:
         found = PatchSet(ended)
     except UnidiffParseError:
         found = None
-    if not found or not _was_read_completely(ended, found):
+    if not found or not _is_read_completely(ended, found):
         try:
             found = PatchSet(_recount(ended))
         except UnidiffParseError as error:
             raise PatchError(" ".join(str(error).split())) from error
     if not found:
         raise PatchError("there is no diff in it")
-    return [_file(one) for one in found]
+    return [_unified_file(one) for one in found]
 
 
-def _was_read_completely(text: str, files: Iterable[PatchedFile]) -> bool:
+def _is_read_completely(text: str, files: Iterable[PatchedFile]) -> bool:
     """Return whether all hunks were read as a whole. Counts that are too small end a hunk early."""
-    heads = sum(bool(_HEADER.match(line)) for line in text.split("\n"))
+    heads = sum(bool(_HUNK_HEADER.match(line)) for line in text.split("\n"))
     if heads != sum(len(one) for one in files):
         return False
-    return not any(info.startswith(("+", "-")) for one in files for info in _strays(one))
+    return not any(info.startswith(("+", "-")) for one in files for info in _stray_lines(one))
 
 
-def _strays(file: PatchedFile) -> Iterator[str]:
+def _stray_lines(file: PatchedFile) -> Iterator[str]:
     heads = ("--- ", "+++ ")
     yield from (line for line in file.patch_info or () if not line.startswith(heads))
 
@@ -194,12 +194,12 @@ def _strays(file: PatchedFile) -> Iterator[str]:
 def _recount(text: str) -> str:
     """Recount the lines in the hunk headers of a diff; add numbers to headers without any."""
     lines = text.split("\n")
-    heads = [n for n, line in enumerate(lines) if _HEADER.match(line)]
+    heads = [n for n, line in enumerate(lines) if _HUNK_HEADER.match(line)]
     for head, following in pairwise([*heads, len(lines) - 1]):
         end = _body_end(lines, head + 1, following)
         old = sum(line[:1] in ("", " ", "-") for line in lines[head + 1 : end])
         new = sum(line[:1] in ("", " ", "+") for line in lines[head + 1 : end])
-        numbers = _NUMBERS.match(lines[head])
+        numbers = _HUNK_NUMBERS.match(lines[head])
         rows = numbers.group(1, 2) if numbers else ("1", "1")
         rest = numbers.group(3) if numbers else ""
         lines[head] = f"@@ -{rows[0]},{old} +{rows[1]},{new} @@{rest}"
@@ -219,11 +219,11 @@ def _body_end(lines: Sequence[str], start: int, following: int) -> int:
     return end
 
 
-def _file(file: PatchedFile) -> FilePatch:
-    old, new = _name(file.source_file), _name(file.target_file)
+def _unified_file(file: PatchedFile) -> FilePatch:
+    old, new = _header_path(file.source_file), _header_path(file.target_file)
     if _has_prefix(old, "a/") and _has_prefix(new, "b/"):
         old, new = old and old[2:], new and new[2:]
-    hunks = tuple(_hunk(hunk) for hunk in file)
+    hunks = tuple(_unified_hunk(hunk) for hunk in file)
     info = [line.rstrip("\n") for line in file.patch_info or ()]
     if old is None:
         kind: Kind = "created"
@@ -243,7 +243,7 @@ def _has_prefix(name: str | None, prefix: str) -> bool:
     return name is None or name.startswith(prefix)
 
 
-def _name(written: str) -> str | None:
+def _header_path(written: str) -> str | None:
     """Return a path of a header; None for `/dev/null`."""
     name = written.strip()
     if name.startswith('"') and name.endswith('"') and len(name) > 1:
@@ -261,7 +261,7 @@ def _unquote(name: str) -> str:
     return _OCTAL.sub(byte, name.encode()).decode("utf-8", "surrogateescape")
 
 
-def _hunk(hunk: UnifiedHunk) -> PatchHunk:
+def _unified_hunk(hunk: UnifiedHunk) -> PatchHunk:
     lines: list[str] = []
     ended = {"-": True, "+": True}
     for line in hunk:
@@ -277,7 +277,7 @@ def _hunk(hunk: UnifiedHunk) -> PatchHunk:
 # The envelope of `apply_patch`
 
 
-def _envelope(text: str) -> list[FilePatch]:
+def _parse_envelope(text: str) -> list[FilePatch]:
     lines = iter(_lines_of_envelope(text))
     found: list[FilePatch] = []
     line = next(lines, None)
@@ -289,7 +289,7 @@ def _envelope(text: str) -> list[FilePatch]:
         while following is not None and not _is_file_start(following):
             body.append(following)
             following = next(lines, None)
-        found.append(_section(word, path, body))
+        found.append(_file_patch(word, path, body))
         line = following
     if not found:
         raise PatchError("the patch names no file")
@@ -316,23 +316,23 @@ def _is_file_start(line: str) -> bool:
     return line.startswith(("*** Add File:", "*** Update File:", "*** Delete File:"))
 
 
-def _section(word: str, path: str, body: list[str]) -> FilePatch:
+def _file_patch(word: str, path: str, body: list[str]) -> FilePatch:
     if not path:
         raise PatchError("a file of the patch has no name")
     match word:
         case "*** Add File":
             lines = tuple(line for line in body if line.startswith("+"))
             hunks = (PatchHunk(lines, 0),) if lines else ()
-            return FilePatch("created", path, hunks=hunks, replaces=True)
+            return FilePatch("created", path, hunks=hunks, may_replace=True)
         case "*** Delete File":
             return FilePatch("deleted", path)
     if body and body[0].startswith("*** Move to:"):
         target = body[0].partition(":")[2].strip()
-        return FilePatch("moved", target, path, _chunks(body[1:]))
-    return FilePatch("modified", path, hunks=_chunks(body))
+        return FilePatch("moved", target, path, _envelope_hunks(body[1:]))
+    return FilePatch("modified", path, hunks=_envelope_hunks(body))
 
 
-def _chunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
+def _envelope_hunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
     """Return the hunks of a file. Each begins with `@@`, which is optional for the first."""
     hunks: list[PatchHunk] = []
     anchors: list[str] = []
@@ -342,7 +342,7 @@ def _chunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
     def finish() -> None:
         nonlocal rows, anchors, at_end
         if rows:
-            hunks.append(PatchHunk(tuple(rows), anchors=tuple(anchors), at_end=at_end))
+            hunks.append(PatchHunk(tuple(rows), anchors=tuple(anchors), is_at_end=at_end))
             rows, anchors, at_end = [], [], False
 
     for line in body:
@@ -364,4 +364,4 @@ def _chunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
 def quote_line(line: str) -> str:
     """Quote a line for a message; cut it if it is long."""
     short = line.strip()
-    return repr(short if len(short) <= _SHOWN else short[: _SHOWN - 1] + "…")
+    return repr(short if len(short) <= _MAX_QUOTED else short[: _MAX_QUOTED - 1] + "…")

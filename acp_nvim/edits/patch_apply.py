@@ -26,10 +26,10 @@ def apply(patch: FilePatch, text: Text | None) -> Text | None:
 
     ``text`` is the file before it (for a move or copy, that of the origin). Raise PatchConflict.
     """
-    if patch.binary:
+    if patch.is_binary:
         raise PatchConflict("the patch is of a binary file")
     if patch.kind == "created":
-        if text is not None and text != EMPTY and not patch.replaces:
+        if text is not None and text != EMPTY and not patch.may_replace:
             raise PatchConflict("the file that the patch creates is there already")
         return _apply_hunks(EMPTY, patch.hunks)
     if text is None:
@@ -51,10 +51,10 @@ def _apply_hunks(text: Text, hunks: Sequence[PatchHunk]) -> Text:
     for number, hunk in enumerate(hunks, 1):
         at = places.find(hunk, row, drift)
         if at is None or not _has_fitting_end(lines, hunk, at, text.eol):
-            why = places.why(hunk, row, drift)
+            why = places.conflict_reason(hunk, row, drift)
             raise PatchConflict(f"hunk {number} of {len(hunks)} does not apply: {why}")
         after += lines[row:at]
-        after += _kept_context(lines[at : at + len(hunk.old)], hunk)
+        after += _with_present_context(lines[at : at + len(hunk.old)], hunk)
         row = at + len(hunk.old)
         drift = at - hunk.row if hunk.row is not None else drift
         if row == len(lines) and (not hunk.old_eol or not hunk.new_eol):
@@ -67,7 +67,7 @@ def _has_fitting_end(lines: Sequence[str], hunk: PatchHunk, at: int, eol: bool) 
     return hunk.old_eol or (at + len(hunk.old) == len(lines) and not eol)
 
 
-def _kept_context(present: Sequence[str], hunk: PatchHunk) -> list[str]:
+def _with_present_context(present: Sequence[str], hunk: PatchHunk) -> list[str]:
     """Return the new lines. If a hunk matched loosely, its context lines keep the file's form."""
     if tuple(present) == hunk.old:
         return list(hunk.new)
@@ -82,8 +82,9 @@ def _kept_context(present: Sequence[str], hunk: PatchHunk) -> list[str]:
     return [*present[:head], *middle, *present[len(present) - tail :]]
 
 
-_LIKE: Final[tuple[Callable[[str], str], ...]] = (lambda line: line, str.rstrip, str.strip)
-"""Comparisons of lines, strictest first, since models lose blanks at the ends of lines."""
+_NORMALIZERS: Final[tuple[Callable[[str], str], ...]] = (lambda line: line, str.rstrip, str.strip)
+"""Changes of lines before they are compared, strictest first: models often lose blanks at the ends.
+"""
 
 
 class _Places:
@@ -112,29 +113,31 @@ class _Places:
         if not hunk.old:
             return self._place_for_lines(hunk, below, drift)
         wanted = None if hunk.row is None else hunk.row + drift
-        if wanted is not None and wanted >= below and self._fits(hunk.old, wanted, _LIKE[0]):
+        if wanted is not None and wanted >= below and self._fits(hunk.old, wanted, _NORMALIZERS[0]):
             return wanted
         rows = self._candidates(hunk, below, wanted)
-        tries = ((row, like) for like in _LIKE for row in rows)
-        return next((row for row, like in tries if self._fits(hunk.old, row, like)), None)
+        tries = ((row, normalize) for normalize in _NORMALIZERS for row in rows)
+        return next((row for row, normalize in tries if self._fits(hunk.old, row, normalize)), None)
 
     def _candidates(self, hunk: PatchHunk, below: int, wanted: int | None) -> list[int]:
         """Return the rows of the first line, nearest to the wanted one first."""
         last = len(self._lines) - len(hunk.old)
-        if hunk.at_end and last >= below:
+        if hunk.is_at_end and last >= below:
             return [last]
         rows = self._rows.get(hunk.old[0].strip(), [])
         rows = rows[bisect_left(rows, below) : bisect_right(rows, last)]
         self._work -= len(rows)
         return rows if wanted is None else sorted(rows, key=lambda row: abs(row - wanted))
 
-    def _fits(self, old: Sequence[str], row: int, like: Callable[[str], str]) -> bool:
+    def _fits(self, old: Sequence[str], row: int, normalize: Callable[[str], str]) -> bool:
         self._work -= len(old)
         if self._work < 0:
             raise PatchConflict("the patch has too many places to look at")
         if row < 0 or row + len(old) > len(self._lines):
             return False
-        return all(like(self._lines[row + at]) == like(line) for at, line in enumerate(old))
+        return all(
+            normalize(self._lines[row + at]) == normalize(line) for at, line in enumerate(old)
+        )
 
     def _place_for_lines(self, hunk: PatchHunk, below: int, drift: int) -> int | None:
         """Return the row for added lines without context."""
@@ -153,7 +156,7 @@ class _Places:
             row = rows[at] + 1
         return row
 
-    def why(self, hunk: PatchHunk, start: int, drift: int) -> str:
+    def conflict_reason(self, hunk: PatchHunk, start: int, drift: int) -> str:
         """Return why there is no place for a hunk, in a few words."""
         count = len(self._lines)
         if self._row_below(hunk.anchors, start) is None:

@@ -100,14 +100,14 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
         If only the final newline differs, a hunk replaces the last line by itself.
         """
-        last = self._marked[-1:]
+        last = self._marked_hunks[-1:]
         if last and last[0].lines and last[0].lines[-1].endswith("\n"):
             lines = (*last[0].lines[:-1], last[0].lines[-1][:-1])
-            return [*self._marked[:-1], msgspec.structs.replace(last[0], lines=lines)]
-        return self._marked
+            return [*self._marked_hunks[:-1], msgspec.structs.replace(last[0], lines=lines)]
+        return self._marked_hunks
 
     @cached_property
-    def _marked(self) -> list[Hunk]:
+    def _marked_hunks(self) -> list[Hunk]:
         """Return the hunks over `text.keys`. Only the last line of the last one can be marked."""
         return diff(keys(self.base), keys(self.live))
 
@@ -118,7 +118,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def summary(self) -> Summary:
         """Return the counts; for a conflict without hunks, those between both sides."""
-        base, live, hunks = self.base, self.live, self._marked
+        base, live, hunks = self.base, self.live, self._marked_hunks
         if self.is_conflict and not hunks:
             base, live = self.live, self.theirs
             hunks = diff(keys(base), keys(live))
@@ -149,21 +149,25 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     @property
     def pending_lines(self) -> int:
         """Return the number of pending lines, removed and added."""
-        return sum(hunk.end - hunk.start + len(hunk.lines) for hunk in self._marked)
+        return sum(hunk.end - hunk.start + len(hunk.lines) for hunk in self._marked_hunks)
 
-    def edited(self, after: Text, formatter: bool = False, back: Sequence[Hunk] = ()) -> Pending:
+    def edited(
+        self, after: Text, formatter: bool = False, restorable: Sequence[Hunk] = ()
+    ) -> Pending:
         """Return the entry after a change of the live text by others than the agent.
 
         Changes outside of the hunks are added to the base. A formatter's change belongs to every
         hunk that it touches; a user's only if it changes lines of a hunk or inserts lines between
-        them. ``back`` are the hunks that were pending when the text was like this before: restored
-        parts of these count as the agent's again.
+        them. ``restorable`` are the hunks that were pending when the text was like this before:
+        restored parts of these count as the agent's again.
         """
         if self.base is None or self.live is None:
             return msgspec.structs.replace(self, live=after)
         edits = diff(keys(self.live), keys(after))
-        edits = [edit for edit in edits if not any(_may_have_restored(edit, hunk) for hunk in back)]
-        outside = _outside(keys(self.base), self._marked, edits, touching=formatter)
+        edits = [
+            edit for edit in edits if not any(_may_have_restored(edit, hunk) for hunk in restorable)
+        ]
+        outside = _edits_outside(keys(self.base), self._marked_hunks, edits, touching=formatter)
         base = from_keys(apply(keys(self.base), outside))
         return msgspec.structs.replace(self, base=base, live=after)
 
@@ -192,7 +196,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
             return self.accepted([same])
         base = keys(self.base)
         start, end = _move_rows(hunk, diff(keys(other.base), base))
-        for own in reversed(self._marked):
+        for own in reversed(self._marked_hunks):
             removed = diff(hunk.lines, own.lines)
             common = apply(hunk.lines, [Hunk(it.start, it.end, (), 0) for it in removed])
             if common and own.start <= end and start <= own.end:
@@ -236,7 +240,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     def _select(self, chosen: Collection[Hunk]) -> list[Hunk]:
         """Return these hunks over keys."""
         wanted = set(chosen)
-        both = zip(self._marked, self.hunks, strict=True)
+        both = zip(self._marked_hunks, self.hunks, strict=True)
         return [marked for marked, hunk in both if hunk in wanted]
 
 
@@ -288,7 +292,7 @@ def _may_have_restored(edit: Hunk, hunk: Hunk) -> bool:
     return touching and (bool(hunk.lines) or edit.growth < 0)
 
 
-def _outside(
+def _edits_outside(
     base: Sequence[str], pending: Sequence[Hunk], edits: Sequence[Hunk], touching: bool
 ) -> list[Hunk]:
     """Return the edits of the live text outside of all pending hunks, moved to the base's rows."""

@@ -117,9 +117,9 @@ def file(writer: Writer, sessions: SessionKeys, path: str, edits: FileEdits) -> 
     )
 
 
-def reject(writer: Writer, sessions: SessionKeys, level: list[Reject]) -> list[Rejected]:
+def reject(writer: Writer, sessions: SessionKeys, rejects: list[Reject]) -> list[Rejected]:
     """Return the record of one reject of several files."""
-    return [_rejected_record(writer, sessions, one) for one in level]
+    return [_rejected_record(writer, sessions, one) for one in rejects]
 
 
 def _rejected_record(writer: Writer, sessions: SessionKeys, one: Reject) -> Rejected:
@@ -159,25 +159,27 @@ def pending(reader: Reader, sessions: SessionKeys, record: Entry) -> Pending:
 
 
 def file_edits(reader: Reader, sessions: SessionKeys, path: str, record: File) -> FileEdits:
-    """Return the edits of a file without lost values, which the reader counts."""
+    """Return the edits of a file, without lost values."""
 
     def one(wanted: Entry) -> Pending:
         return pending(reader, sessions, wanted)
 
-    found = [] if record.entry is None else whole(reader, [record.entry], one)
-    text = whole(reader, [record.undo_text], reader.text)
+    found = [] if record.entry is None else values_of(reader, [record.entry], one)
+    text = values_of(reader, [record.undo_text], reader.text)
     undo_entry = Pending(path, text[0], text[0], text[0]) if text and text[0] else None
-    parked = whole(reader, record.parked, lambda it: ParkedEdits(one(it.entry), it.branch, it.time))
-    history = whole(reader, record.history, one)
+    parked = values_of(
+        reader, record.parked, lambda it: ParkedEdits(one(it.entry), it.branch, it.time)
+    )
+    history = values_of(reader, record.history, one)
     return FileEdits(found[0] if found else None, undo_entry, tuple(history), tuple(parked))
 
 
-def whole(reader: Reader, records: list[T], made: Callable[[T], U]) -> list[U]:
-    """Return the values of these records, without the lost ones."""
+def values_of(reader: Reader, records: list[T], convert: Callable[[T], U]) -> list[U]:
+    """Return the converted records, without lost ones, which the reader counts."""
     values: list[U] = []
     for record in records:
         try:
-            values.append(made(record))
+            values.append(convert(record))
         except LostValueError:
             reader.count_lost()
     return values

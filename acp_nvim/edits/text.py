@@ -1,4 +1,4 @@
-"""Texts in Neovim's form: lines without line ends, and whether the last one has one.
+"""Texts in Neovim's form: lines without line ends, and a flag for the final newline.
 
 Only newlines end a line: form feed, NEL and U+2028 are part of it. A text has at least one line.
 The empty file is ``Text(('',), eol=False)``, a file of one empty line ``Text(('',))``. A missing

@@ -10,8 +10,8 @@ import msgspec
 from acp_nvim.edits.hunks import Hunk, diff
 
 MAX_SPANS: Final = 500
-"""Limit of titled places in one file. The oldest are dropped."""
-BETWEEN: Final = " · "
+"""Maximum number of titled spans in one file. The oldest are dropped."""
+SEPARATOR: Final = " · "
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -20,11 +20,11 @@ class Span(msgspec.Struct, frozen=True):
     start: int
     end: int
     title: str
-    """Empty for a write that was no inline edit."""
+    """Empty for a write that was not an inline edit."""
 
 
 class TitledText(msgspec.Struct, frozen=True):
-    """Lines of a file after an agent's write, and the places that agents have changed.
+    """Lines of a file after an agent's write, and the spans that agents have changed.
 
     Later spans replace the title of earlier ones.
     """
@@ -53,7 +53,7 @@ class TitledText(msgspec.Struct, frozen=True):
             shared = range(max(start, span.start), min(end, span.end))
             found |= dict.fromkeys(shared, span.title)
         titles = (found[row] for row in sorted(found))
-        return BETWEEN.join(dict.fromkeys(filter(None, titles)))
+        return SEPARATOR.join(dict.fromkeys(filter(None, titles)))
 
 
 def _move_span(span: Span, hunks: Sequence[Hunk]) -> Span:

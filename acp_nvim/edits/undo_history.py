@@ -36,9 +36,13 @@ class UndoHistory:
         others = [entry for entry in self.entries if entry.path != path]
         self.entries = [*others, *entries][-MAX_UNDONE:]
 
-    def add_if_reduced(self, entry: Pending, weight: int) -> None:
-        """Remember a step that reduces the number of pending lines to ``weight``."""
-        if entry.base is not None and entry.live is not None and weight < entry.pending_lines:
+    def add_if_reduced(self, entry: Pending, remaining_lines: int) -> None:
+        """Remember a step that reduces the number of pending lines to ``remaining_lines``."""
+        if (
+            entry.base is not None
+            and entry.live is not None
+            and remaining_lines < entry.pending_lines
+        ):
             self.add(entry)
 
     def record_user_edit(self, entry: Pending, edited: Pending) -> None:

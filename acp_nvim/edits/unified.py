@@ -21,7 +21,7 @@ def unified_rows(old: Text, new: Text) -> list[str]:
     return rows
 
 
-def patch(name: str, old: Text, new: Text) -> str:
+def format_patch(name: str, old: Text, new: Text) -> str:
     """Return a diff with its header, for `patch` and `git apply`; empty if the texts are equal."""
     rows = unified_rows(old, new)
     return "\n".join([f"--- a/{name}", f"+++ b/{name}", *rows, ""]) if rows else ""

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from acp_nvim.edits.blame import DIGEST, Blame, Run, digests, follow
+from acp_nvim.edits.blame import DIGEST_SIZE, Blame, Run, line_digests, update_blame
 from acp_nvim.edits.text import Text
 from acp_nvim.history.changes import Moved, Wrote
 from acp_nvim.history.database import Database, pack, unpack
@@ -54,10 +54,10 @@ def write(sql: sqlite3.Connection, wrote: Wrote, author: int, now: float) -> Non
     """Enter a write of an agent. Raise `sqlite3.Error`."""
     blame = _stored_blame(sql, wrote.path) or Blame()
     if wrote.before is not None:
-        blame = follow(blame, digests(wrote.before))
-    blame = follow(blame, digests(wrote.agents), author)
+        blame = update_blame(blame, line_digests(wrote.before))
+    blame = update_blame(blame, line_digests(wrote.agents), author)
     if wrote.after != wrote.agents:
-        blame = follow(blame, digests(wrote.after))
+        blame = update_blame(blame, line_digests(wrote.after))
     _store_lines(sql, wrote.path, blame, now)
 
 
@@ -125,7 +125,7 @@ def trim(database: Database, days: float, size: int) -> None:
 def blame(database: Database, path: str, text: Text) -> Blamed:
     """Return the authors of lines of a file with this present text. Raise `sqlite3.Error`."""
     found = _stored_blame(database.sql, path)
-    ranges = [] if found is None else list(follow(found, digests(text)).ranges())
+    ranges = [] if found is None else list(update_blame(found, line_digests(text)).ranges())
     known = {it: author(database.sql, it) for it in {number for _, _, number in ranges}}
     authors = {number: one for number, one in known.items() if one is not None}
     return Blamed([one for one in ranges if one[2] in authors], authors)
@@ -142,7 +142,7 @@ def _stored_blame(sql: sqlite3.Connection, path: str) -> Blame | None:
     if row is None:
         return None
     lines = row[0].decode("latin-1")
-    split = tuple(lines[at : at + DIGEST] for at in range(0, len(lines), DIGEST))
+    split = tuple(lines[at : at + DIGEST_SIZE] for at in range(0, len(lines), DIGEST_SIZE))
     return Blame(split, _RUNS.decode(unpack(row[1])))
 
 

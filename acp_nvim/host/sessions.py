@@ -148,7 +148,7 @@ class Sessions:
         The session is about to be closed, or could not be opened.
         """
         memory.unfreeze_objects()
-        self._workspace.files.bases.forget(str(n))
+        self._workspace.files.bases.forget_session(str(n))
         others = (c for key, c in self.conversations.items() if key != n)
         rest = [c for c in others if c.session.status != "closed" and c.session.purpose is None]
         if self.current == n and rest:

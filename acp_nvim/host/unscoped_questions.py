@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from acp_nvim.nvim.plain import plain
-from acp_nvim.render.cards import card, option_rows, title_text
+from acp_nvim.render.cards import card, count_option_rows, title_text
 from acp_nvim.render.rows import decor
 from acp_nvim.session import snapshot
 from acp_nvim.session.questions.decisions import IN_STATE, Decision, Decisions
@@ -56,7 +56,7 @@ def card_of(decision: Decision) -> dict[str, Any]:
         "id": decision.id,
         "subject": decision.subject,
         "title": title_text(decision, None, ""),
-        "head": len(rows) - option_rows(decision),
+        "head": len(rows) - count_option_rows(decision),
         "lines": [text for text, _, _ in rows],
         "spans": decor(rows)[0],
         "options": snapshot.options(decision.options),

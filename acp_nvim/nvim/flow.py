@@ -10,7 +10,7 @@ from acp_nvim.agent.serving.session_router import ReportLimit
 from acp_nvim.agent.settings import Settings
 from acp_nvim.nvim.pace import Pace
 from acp_nvim.nvim.screen import Screen
-from acp_nvim.render.text import size
+from acp_nvim.render.text import format_size
 
 
 class Flow:
@@ -55,6 +55,6 @@ class Flow:
     def _report_limit(self, limit: int) -> None:
         if not self._reported:
             self._reported = True
-            text = wording.PENDING_LIMIT.format(limit=size(limit))
+            text = wording.PENDING_LIMIT.format(limit=format_size(limit))
             # For no session, because a line in its chat would split the text that streams there.
             self._report("pending_bytes", text, None)

@@ -10,9 +10,9 @@ from acp_nvim.agent.serving.proposed_edits import has_edits
 from acp_nvim.agent.settings import Settings
 from acp_nvim.nvim.plain import legible, plain
 from acp_nvim.render import cards
-from acp_nvim.render.calls.tools import Style, entry_of, float_rows
-from acp_nvim.render.document import ENTRY, Document
-from acp_nvim.render.margin import plan_rows
+from acp_nvim.render.calls.tools import Style, call_of_question, float_rows
+from acp_nvim.render.document import ENTRY_COST, Document
+from acp_nvim.render.entry_rows import plan_rows
 from acp_nvim.render.rows import decor
 from acp_nvim.render.text import far_path
 from acp_nvim.session import snapshot
@@ -221,7 +221,7 @@ class Screen:
         diffs = has_edits(session, decision)
         if diffs:
             notify(self.on_edits_shown, session, decision)
-        entry = entry_of(decision, session)
+        entry = call_of_question(decision, session)
         cwd = (decision.asker or session).cwd
         rows = float_rows(entry, decision, cwd)
         more = decision.kind not in WRITES or cards.has_more(decision, entry, cwd)
@@ -231,8 +231,8 @@ class Screen:
             "title": cards.title_text(decision, entry, cwd),
             "diffs": diffs,
             "more": more,
-            "head": len(rows) - cards.option_rows(decision),
-            "lead": cards.lead(decision),
+            "head": len(rows) - cards.count_option_rows(decision),
+            "lead": cards.count_action_rows(decision),
             "lines": [text for text, _, _ in rows],
             "spans": decor(rows)[0],
             "options": snapshot.options(decision.options),
@@ -249,10 +249,12 @@ class Screen:
     def undrawn(self) -> int:
         """Return the number of characters not yet drawn.
 
-        Each further changed entry counts as `ENTRY`.
+        Each further changed entry counts as `ENTRY_COST`.
         """
         return sum(
-            s.transcript.written - self.documents[n].drawn + ENTRY * (len(s.transcript.dirty) - 1)
+            s.transcript.written
+            - self.documents[n].drawn
+            + ENTRY_COST * (len(s.transcript.dirty) - 1)
             for n, s in self.sessions.items()
             if s.transcript.dirty
         )

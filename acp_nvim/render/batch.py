@@ -13,7 +13,7 @@ Op = list[Any]
 
 
 class Batch:
-    """Collection of operations in which adjacent rows, and folds, are joined into one operation.
+    """Collection of operations that joins adjacent rows, and folds, into one operation each.
 
     A fold may be moved behind rows that are added below it, but behind no other operation.
     """
@@ -24,7 +24,7 @@ class Batch:
         self._folds: list[Any] = []
         self._end = -1
         """The row below the last operation, if the operation inserted rows."""
-        self._joins = False
+        self._is_joinable = False
         """Whether the last rows of that operation may be joined with rows below them."""
         self._lines: list[str] = []
         self._decor: list[list[Any]] = [[], [], []]
@@ -41,14 +41,14 @@ class Batch:
         last: int,
         rows: Sequence[Row],
         under: Sequence[str] = (),
-        joins: bool = False,
+        is_joinable: bool = False,
     ) -> int:
         """Replace rows [first, last) by these rows and the plain texts `under` them.
 
-        Return the number of characters. `joins`: no fold begins or ends there, so the rows may be
-        joined with those above and below.
+        Return the number of characters. Rows that are `is_joinable` may be joined with those above
+        and below, because no fold begins or ends there.
         """
-        self._continue(first, last, joins)
+        self._continue(first, last, is_joinable)
         lines, (looks, looked, targets) = self._lines, self._decor
         known = self._looks
         at = len(lines)
@@ -95,16 +95,16 @@ class Batch:
         self._ops.append(["chat", self._n, first, last, self._lines, self._decor])
         self._end = first
 
-    def _continue(self, first: int, last: int, joins: bool) -> None:
+    def _continue(self, first: int, last: int, is_joinable: bool) -> None:
         """Extend the last operation by rows directly below it, or by replaced rows if both join."""
-        if first == self._end and (first == last or (joins and self._joins)):
+        if first == self._end and (first == last or (is_joinable and self._is_joinable)):
             self._ops[-1][3] += last - first
         else:
             self._open(first, last)
-        self._joins = joins
+        self._is_joinable = is_joinable
 
     def _merge(self, first: int, last: int, more: list[str], decor: list[list[Any]]) -> None:
-        self._continue(first, last, joins=False)
+        self._continue(first, last, is_joinable=False)
         lines, (looks, looked, targets) = self._lines, self._decor
         for at, look in zip(decor[1][::2], decor[1][1::2], strict=True):
             looked += (at + len(lines), look + len(looks))

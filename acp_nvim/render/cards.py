@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
-from acp_nvim.render.calls.call_line import place
+from acp_nvim.render.calls.call_line import location_target
 from acp_nvim.render.calls.tool_input import input_rows, is_named
-from acp_nvim.render.cutting import between, both_ends, fold_rows
+from acp_nvim.render.cutting import both_ends, fold_rows, gap_row
 from acp_nvim.render.diffs import text_rows
 from acp_nvim.render.question_title import REASONS, Title, covered_title, title
-from acp_nvim.render.rows import Row, Target, ends, indent, pieces, row
+from acp_nvim.render.rows import Row, Target, cut_middle, indent, row, row_of_pieces
 from acp_nvim.render.text import display_path, one_line, path_line, visible
 from acp_nvim.session import lists
 from acp_nvim.session.calls.tool_calls import ToolCall
@@ -25,10 +25,10 @@ from acp_nvim.session.transcript.entries import ToolEntry
 UNDER = "  "
 """Indent of rows below the title of a question, or below the line of a call."""
 
-GROUPS = {0: "AcpMuted", 1: "AcpError", 2: "AcpWarning"}
+SEVERITY_GROUPS = {0: "AcpMuted", 1: "AcpError", 2: "AcpWarning"}
 """Highlight groups by severity. 0 means no problem."""
 
-EFFECTS = 3
+MAX_DIAGNOSTICS = 3
 """Maximum number of new diagnostics of an edit that a card shows."""
 
 ANSWER = "↳ "
@@ -38,13 +38,13 @@ ICON = "○ "
 """Prefix of the title of a question in a chat."""
 
 
-def option_rows(decision: Decision) -> int:
+def count_option_rows(decision: Decision) -> int:
     """Return the number of rows with options in a card."""
     return min(len(decision.options), lists.OPTIONS + 1)
 
 
-def lead(decision: Decision) -> int:
-    """Return the number of first rows of a card that show the allowed action."""
+def count_action_rows(decision: Decision) -> int:
+    """Return the number of rows at the top of a card that show the action in question."""
     return 2 if decision.covers else 1
 
 
@@ -60,13 +60,13 @@ def card(
 
     Files are named relative to `cwd`. In a `chat`, the card begins with an icon.
     """
-    mark: Target = {"decision": decision.id}
-    known = _title(decision, entry, cwd)
+    question_target: Target = {"decision": decision.id}
+    card_title = _title(decision, entry, cwd)
     whole = whole_target(entry.call if entry else None, decision)
-    rows = [*_title_rows(known, whole, chat=chat), *_effect_rows(decision, entry, cwd)]
-    rows += _without_head(content, known, cwd)
-    rows += indent(_options(decision), UNDER)
-    rows = [_mark_row(each, mark) for each in rows]
+    rows = [*_title_rows(card_title, whole, chat=chat), *_effect_rows(decision, entry, cwd)]
+    rows += _without_head(content, card_title, cwd)
+    rows += indent(_option_rows(decision), UNDER)
+    rows = [_mark_row(each, question_target) for each in rows]
     rows[0] = _mark_row(rows[0], {"first": True})
     rows[-1] = _mark_row(rows[-1], {"last": True})
     return rows
@@ -80,7 +80,7 @@ def legend(decision: Decision) -> Row:
 def title_text(decision: Decision, entry: ToolEntry | None, cwd: str) -> str:
     """Return the title of a question if it is a single line, otherwise an empty text."""
     text = "".join(text for text, _ in _title(decision, entry, cwd).parts).strip()
-    return "" if "\n" in text or "\t" in text else visible(ends(text))
+    return "" if "\n" in text or "\t" in text else visible(cut_middle(text))
 
 
 def has_more(decision: Decision, entry: ToolEntry | None, cwd: str) -> bool:
@@ -97,7 +97,7 @@ def covered_rows(
     """
     known = covered_title(decision, call, cwd)
     whole = whole_target(call, decision)
-    inside = [*_input(call, cwd, whole, known), *content]
+    inside = [*_draw_input(call, cwd, whole, known), *content]
     return _title_rows(known, whole) + indent(_without_head(inside, known, cwd), UNDER)
 
 
@@ -131,17 +131,17 @@ def _title_rows(known: Title, whole: Target, *, chat: bool = False) -> list[Row]
     """Return the title with its line breaks (it may be a command), and the agent's title below."""
     plain = "".join(text for text, _ in known.parts)
     if "\n" not in plain.strip():
-        parts = [(visible(ends(text)), group) for text, group in known.parts]
-        rows = [pieces([(ICON, "AcpPermission"), *parts] if chat else parts, whole)]
+        parts = [(visible(cut_middle(text)), group) for text, group in known.parts]
+        rows = [row_of_pieces([(ICON, "AcpPermission"), *parts] if chat else parts, whole)]
     else:
         *before, (text, group) = known.parts
         first, count, last = both_ends(text.strip("\n"))
         head = [(ICON, "AcpPermission"), *before] if chat else before
-        rows = [pieces([*head, (first[0], group)], whole)]
+        rows = [row_of_pieces([*head, (first[0], group)], whole)]
         rows += [row("    " + line, group) for line in first[1:]]
-        rows += indent([between(count, whole)], "    ") if count else []
+        rows += indent([gap_row(count, whole)], "    ") if count else []
         rows += [row("    " + line, group) for line in last]
-    return rows + (indent(text_rows(known.own, whole), UNDER) if known.own else [])
+    return rows + (indent(text_rows(known.agent_title, whole), UNDER) if known.agent_title else [])
 
 
 def _effect_rows(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[Row]:
@@ -153,7 +153,7 @@ def _effect_rows(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[
         if detail != f"in {cwd}":
             rows += text_rows(detail, whole, after="    ")
     rows += [row(path_line(problem), "AcpError") for problem in decision.problems]
-    rows += _effects(decision, cwd)
+    rows += _diagnostic_rows(decision, cwd)
     if entry is not None and decision.subject == "permission" and not decision.question:
         known = _title(decision, entry, cwd)
         rows += _guarded_files(decision, known, cwd)
@@ -163,19 +163,21 @@ def _effect_rows(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[
     return indent(fold_rows(rows, whole), UNDER)
 
 
-def _effects(decision: Decision, cwd: str) -> list[Row]:
+def _diagnostic_rows(decision: Decision, cwd: str) -> list[Row]:
     """Return the edit's effects on the diagnostics of its files, with the first new ones."""
     found = decision.effects
     if not found:
         return []
-    rows = [row(effects.summary(found), GROUPS[effects.worst(found)])]
+    rows = [row(effects.summary(found), SEVERITY_GROUPS[effects.worst(found)])]
     added = [(it.path, one) for it in found for one in it.added]
-    for path, one in added[:EFFECTS]:
+    for path, one in added[:MAX_DIAGNOSTICS]:
         place = f"{display_path(path, cwd)}:{one.row + 1} "
         words = one_line(" ".join(one.message.split()), 200)
-        rows += indent([pieces([(place, "AcpPath"), (words, GROUPS[one.severity])])], UNDER)
-    if len(added) > EFFECTS:
-        rows += indent([row(lists.more(len(added) - EFFECTS), "AcpMuted")], UNDER)
+        rows += indent(
+            [row_of_pieces([(place, "AcpPath"), (words, SEVERITY_GROUPS[one.severity])])], UNDER
+        )
+    if len(added) > MAX_DIAGNOSTICS:
+        rows += indent([row(lists.more(len(added) - MAX_DIAGNOSTICS), "AcpMuted")], UNDER)
     return rows
 
 
@@ -200,19 +202,19 @@ def _input_rows(entry: ToolEntry, cwd: str, whole: Target, known: Title) -> list
     key = (known, whole.get("decision"), *given, cwd)
     cached = entry.question_rows.get("input")
     if cached is None or any(a is not b for a, b in zip(cached[0], key, strict=True)):
-        cached = entry.question_rows["input"] = (key, _input(call, cwd, whole, known))
+        cached = entry.question_rows["input"] = (key, _draw_input(call, cwd, whole, known))
     found: list[Row] = cached[1]
     return found
 
 
-def _input(call: ToolCall, cwd: str, whole: Target, known: Title) -> list[Row]:
-    places = {location.path: place(location) for location in call.locations}
+def _draw_input(call: ToolCall, cwd: str, whole: Target, known: Title) -> list[Row]:
+    places = {location.path: location_target(location) for location in call.locations}
     diffs = {item.path for item in call.content if isinstance(item, schema.Diff)}
     named = diffs | ({known.path} if known.path is not None else set())
     rows = [
-        row(display_path(path, cwd) + _line_of(target), "AcpPath", target)
+        row(display_path(path, cwd) + _line_suffix(target), "AcpPath", target)
         for path, target in places.items()
-        if path not in named and not is_named(path, known.own)
+        if path not in named and not is_named(path, known.agent_title)
     ]
     return rows + input_rows(call, cwd, named | places.keys(), whole, known.command)
 
@@ -239,24 +241,24 @@ def _is_head(each: Row, name: str) -> bool:
     return headed and bool(spans) and spans[0][2] == "AcpPath"
 
 
-def _options(decision: Decision) -> list[Row]:
+def _option_rows(decision: Decision) -> list[Row]:
     rows: list[Row] = []
     for number, option in enumerate(decision.options[: lists.OPTIONS], 1):
-        name = ends(" ".join(visible(option.name).split()))
-        rows.append(pieces([(f"{number}. ", "AcpKey"), (name, None)]))
+        name = cut_middle(" ".join(visible(option.name).split()))
+        rows.append(row_of_pieces([(f"{number}. ", "AcpKey"), (name, None)]))
     hidden_count = len(decision.options) - lists.OPTIONS
     if hidden_count > 0:
         rows.append(row(f"{lists.more(hidden_count)}: :Acp allow takes any by its id", "AcpMuted"))
     return rows
 
 
-def _line_of(target: Target) -> str:
+def _line_suffix(target: Target) -> str:
     return f":{target['line']}" if "line" in target else ""
 
 
-def whole_target(call: ToolCall | None, asks: Decision | None) -> Target:
+def whole_target(call: ToolCall | None, question: Decision | None) -> Target:
     """Return the target that shows all of a call, or of a question."""
-    mark = {} if asks is None else {"decision": asks.id}
+    mark = {} if question is None else {"decision": question.id}
     return mark if call is None else {"kind": "tool", "call": call.index, **mark}
 
 

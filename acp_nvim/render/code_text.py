@@ -16,8 +16,8 @@ from acp_nvim.session.calls.tool_calls import ToolCall
 
 _GUTTER = late(r"\s*\d+(?:→|\t)")
 """Line numbers that agents add to the lines of a file: `     1→import os`."""
-_MARK = late(r"`{3,}|~{3,}")
-_WORD = late(r"[`~]+\s*([\w+#.-]*)")
+_FENCE = late(r"`{3,}|~{3,}")
+_FENCE_LANGUAGE = late(r"[`~]+\s*([\w+#.-]*)")
 
 
 def may_hold_code(text: str, call: ToolCall) -> bool:
@@ -28,10 +28,10 @@ def may_hold_code(text: str, call: ToolCall) -> bool:
 def is_one_block(text: str) -> bool:
     """Return whether a text is a single fenced block.
 
-    Its fences are of no use to the user. Without the closing one, which may be cut off, Markdown
-    would render everything after it as code.
+    Its fences tell the user nothing, so they are not drawn. If the closing one were cut off,
+    Markdown would render everything below as code.
     """
-    opening = _MARK.match(text)
+    opening = _FENCE.match(text)
     if opening is None or text.count("\n") < 2:
         return False
     mark = opening[0]
@@ -43,28 +43,28 @@ def code_rows(lines: Sequence[str], call: ToolCall) -> list[Row]:
     groups = groups_of(lines)
     fences = "AcpFence" in groups
     path = call.locations[0].path if call.kind == "read" and len(call.locations) == 1 else None
-    rows, word, number = list[Row](), "", _first(call)
+    rows, language, number = list[Row](), "", _first_line(call)
     for line, group in zip(lines, groups, strict=True):
         if group == "AcpFence":
-            word = "" if word else (_language(line) or " ")
+            language = "" if language else (_language(line) or " ")
             rows.append((line, ((0, width(line), group),), None))
         elif group == "AcpCodeBlock" or (path is not None and not fences):
             number = _number_before(line) or number
-            rows.append(_row(line, group, call, path, word.strip(), number))
+            rows.append(_row(line, group, call, path, language.strip(), number))
             number += 1
         else:
             rows.append((line, (), None))
     return rows
 
 
-def _first(call: ToolCall) -> int:
-    """Return the 1-based line at which a call has started to read the file."""
+def _first_line(call: ToolCall) -> int:
+    """Return the 1-based line at which a call started to read the file."""
     line = call.locations[0].line if len(call.locations) == 1 else UNSET
     return line if isinstance(line, int) and line > 0 else 1
 
 
 def _language(fence: str) -> str:
-    found = _WORD.search(fence)
+    found = _FENCE_LANGUAGE.search(fence)
     return found[1] if found else ""
 
 
@@ -74,12 +74,14 @@ def _number_before(line: str) -> int:
     return int(found[0].strip().removesuffix("→")) if found else 0
 
 
-def _row(line: str, group: str, call: ToolCall, path: str | None, word: str, number: int) -> Row:
+def _row(
+    line: str, group: str, call: ToolCall, path: str | None, language: str, number: int
+) -> Row:
     spans = tuple(_spans(line, group or "AcpToolCode"))
     if path is not None:
         return line, spans, {"kind": "file", "path": path, "line": number}
     target: Target = {"kind": "tool", "call": call.index}
-    return line, spans, target | ({"language": word} if word else {})
+    return line, spans, target | ({"language": language} if language else {})
 
 
 def _spans(line: str, group: str) -> Iterator[tuple[int, int, str]]:

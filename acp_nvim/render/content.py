@@ -10,38 +10,38 @@ from msgspec import UNSET
 
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
-from acp_nvim.render.rows import Row, Target, indent, pieces, row
-from acp_nvim.render.text import one_line, relative, size, visible
+from acp_nvim.render.rows import Row, Target, indent, row, row_of_pieces
+from acp_nvim.render.text import format_size, one_line, relative_path, visible
 
-SHOWN = 8
+MAX_LINES = 8
 """Maximum number of lines drawn of an embedded text."""
 
-Where = Mapping[str, Any] | None
+BlockPosition = Mapping[str, Any] | None
 """Position of a block to open (`contents.py`): `{message, part}`, `{call, item}`, `{compaction,
 part}`, `{session_message, part}`.
 """
 
-_LINES = late(r"^[lL]?(\d+)")
-_RANGE = late(r"^L(\d+)(?:-L?(\d+))?$")
+_LINE_FRAGMENT = late(r"^[lL]?(\d+)")
+_RANGE_FRAGMENT = late(r"^L(\d+)(?:-L?(\d+))?$")
 _CONTEXT = "nvim://context/"
 
 
-def describe(block: Any, where: Where, cwd: str = "") -> list[Row]:
+def draw_block(block: Any, where: BlockPosition, cwd: str = "") -> list[Row]:
     """Return the rows of a content block. The others fold below the first.
 
     Files below `cwd`, the session's directory, are named relative to it.
     """
     match block:
         case schema.ImageContent() | schema.AudioContent():
-            return [_media(block, where)]
+            return [_media_row(block, where)]
         case schema.ResourceLink():
-            return [_link(block, where, cwd)]
+            return [_link_row(block, where, cwd)]
         case schema.EmbeddedResource():
-            return _resource(block, where, cwd)
+            return _resource_rows(block, where, cwd)
         case schema.TextContent():
-            return _text(block)
+            return _text_rows(block)
         case _:
-            return [row(f"[{_tag(block)}]", "AcpAttachment", _target_of_content(where))]
+            return [row(f"[{_type_name(block)}]", "AcpAttachment", _target_of_content(where))]
 
 
 def is_aside(block: Any) -> bool:
@@ -61,7 +61,9 @@ def local_path(uri: str) -> str | None:
 def line_of(uri: str) -> int | None:
     """Return the first line in a URI (`#L10-L20`, `#10`, `?line=10`), 1-based."""
     parts = urlsplit(uri)
-    named = _LINES.match(parts.fragment) or _LINES.match(parse_qs(parts.query).get("line", [""])[0])
+    named = _LINE_FRAGMENT.match(parts.fragment) or _LINE_FRAGMENT.match(
+        parse_qs(parts.query).get("line", [""])[0]
+    )
     return max(int(named[1]), 1) if named else None
 
 
@@ -73,10 +75,10 @@ def display_uri(uri: str, cwd: str) -> str:
     """
     if uri.startswith(_CONTEXT):
         return f"{{{one_line(uri[len(_CONTEXT) :])}}}"
-    path = relative(local_path(uri) or "", cwd)
+    path = relative_path(local_path(uri) or "", cwd)
     if path is None:
         return one_line(uri)
-    lines = _RANGE.match(urlsplit(uri).fragment)
+    lines = _RANGE_FRAGMENT.match(urlsplit(uri).fragment)
     return path + (":" + "-".join(dict.fromkeys(filter(None, lines.groups()))) if lines else "")
 
 
@@ -93,11 +95,11 @@ def link_target(uri: str) -> Target:
     return {"kind": "file", "path": path} | ({"line": line} if line else {})
 
 
-def _target_of_content(where: Where) -> Target | None:
+def _target_of_content(where: BlockPosition) -> Target | None:
     return None if where is None else {"kind": "content", "where": dict(where)}
 
 
-def _target_of_data(where: Where, mime: str) -> Target | None:
+def _target_of_data(where: BlockPosition, mime: str) -> Target | None:
     """Return the target of data. That of an image has a mark: the image is drawn below the row."""
     target = _target_of_content(where)
     if target is None or not mime.startswith("image/"):
@@ -105,13 +107,13 @@ def _target_of_data(where: Where, mime: str) -> Target | None:
     return target | {"picture": True}
 
 
-def _address(uri: str, where: Where) -> Target | None:
+def _target_of_uri(uri: str, where: BlockPosition) -> Target | None:
     """Return the target of a file or web address, otherwise that of the block itself."""
     target = link_target(uri)
     return _target_of_content(where) or target if target["kind"] == "address" else target
 
 
-def _marks(block: Any) -> list[tuple[str, str | None]]:
+def _annotation_pieces(block: Any) -> list[tuple[str, str | None]]:
     """Return the annotations as muted text: audience, priority, age."""
     annotations = block.annotations
     if not annotations:
@@ -130,23 +132,24 @@ def _marks(block: Any) -> list[tuple[str, str | None]]:
 
 def with_annotations(block: schema.TextContent) -> list[Row]:
     """Return the row with the visible annotations of a text, if any."""
-    marks = _marks(block)
-    return [pieces([("text", "AcpMuted"), *marks])] if marks else []
+    marks = _annotation_pieces(block)
+    return [row_of_pieces([("text", "AcpMuted"), *marks])] if marks else []
 
 
-def _media(block: schema.ImageContent | schema.AudioContent, where: Where) -> Row:
+def _media_row(block: schema.ImageContent | schema.AudioContent, where: BlockPosition) -> Row:
     kind = "image" if isinstance(block, schema.ImageContent) else "audio"
-    text = f"[{kind} {one_line(block.mime_type, 60)}, {size(_bytes(block.data))}]"
-    return pieces(
-        [(text, "AcpAttachment"), *_marks(block)], _target_of_data(where, block.mime_type)
+    text = f"[{kind} {one_line(block.mime_type, 60)}, {format_size(_decoded_size(block.data))}]"
+    return row_of_pieces(
+        [(text, "AcpAttachment"), *_annotation_pieces(block)],
+        _target_of_data(where, block.mime_type),
     )
 
 
-def _bytes(base64: str) -> int:
+def _decoded_size(base64: str) -> int:
     return len(base64) * 3 // 4 - base64[-2:].count("=")
 
 
-def _link(block: schema.ResourceLink, where: Where, cwd: str) -> Row:
+def _link_row(block: schema.ResourceLink, where: BlockPosition, cwd: str) -> Row:
     title = one_line(block.title or block.name or block.uri)
     parts: list[tuple[str, str | None]] = [("→ ", "AcpMuted"), (title, "AcpLink")]
     if (uri := display_uri(block.uri, cwd)) != title:
@@ -154,38 +157,38 @@ def _link(block: schema.ResourceLink, where: Where, cwd: str) -> Row:
     if block.description:
         parts.append((f" {one_line(block.description)}", "AcpMuted"))
     if block.size:
-        parts.append((f", {size(block.size)}", "AcpMuted"))
-    return pieces([*parts, *_marks(block)], _address(block.uri, where))
+        parts.append((f", {format_size(block.size)}", "AcpMuted"))
+    return row_of_pieces([*parts, *_annotation_pieces(block)], _target_of_uri(block.uri, where))
 
 
-def _resource(block: schema.EmbeddedResource, where: Where, cwd: str) -> list[Row]:
+def _resource_rows(block: schema.EmbeddedResource, where: BlockPosition, cwd: str) -> list[Row]:
     resource: Any = block.resource
     uri = display_uri(resource.uri, cwd)
     if not isinstance(resource, schema.TextResourceContents):
-        text = f"[resource {uri}, {size(_bytes(resource.blob))}]"
+        text = f"[resource {uri}, {format_size(_decoded_size(resource.blob))}]"
         target = _target_of_data(where, resource.mime_type or "")
-        return [pieces([(text, "AcpAttachment"), *_marks(block)], target)]
+        return [row_of_pieces([(text, "AcpAttachment"), *_annotation_pieces(block)], target)]
     text = resource.text.rstrip("\n")
     count = text.count("\n") + 1
-    head = pieces(
+    head = row_of_pieces(
         [
             ("→ ", "AcpMuted"),
             (uri, "AcpLink"),
             (f", {count} line{'s' if count > 1 else ''}", "AcpMuted"),
-            *_marks(block),
+            *_annotation_pieces(block),
         ],
-        _address(resource.uri, where),
+        _target_of_uri(resource.uri, where),
     )
-    lines = visible("\n".join(text.split("\n", SHOWN)[:SHOWN])).split("\n")
+    lines = visible("\n".join(text.split("\n", MAX_LINES)[:MAX_LINES])).split("\n")
     rows = [head, *(row("  " + line, "AcpResource", _target_of_content(where)) for line in lines)]
-    if count > SHOWN:
-        more = count - SHOWN
+    if count > MAX_LINES:
+        more = count - MAX_LINES
         text = f"  … +{more} line{'s' if more > 1 else ''}"
         rows.append(row(text, "AcpMuted", _target_of_content(where)))
     return rows
 
 
-def _text(block: schema.TextContent) -> list[Row]:
+def _text_rows(block: schema.TextContent) -> list[Row]:
     lines = visible(block.text.rstrip("\n")).split("\n")
     head = with_annotations(block)
     if not is_aside(block):
@@ -193,5 +196,5 @@ def _text(block: schema.TextContent) -> list[Row]:
     return head + indent([row(line, "AcpMuted") for line in lines], "  ")
 
 
-def _tag(block: Any) -> str:
+def _type_name(block: Any) -> str:
     return one_line(str(getattr(block, "type", None) or type(block).__name__), 40)

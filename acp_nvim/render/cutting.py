@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from acp_nvim import wording
-from acp_nvim.render.rows import Row, Target, ends, row
+from acp_nvim.render.rows import Row, Target, cut_middle, row
 from acp_nvim.render.text import visible
 
 FIRST, LAST = 60, 30
 """Number of first and last lines of a long text that a card shows."""
-MOST_FIRST = 200
+FIRST_ROWS = 200
 """Number of first rows that a card shows. Half as many of the last rows follow."""
-LINE = 2_000_000
+MAX_LINE = 2_000_000
 """Maximum number of characters shown of a line of a message.
 
 Neovim handles such a line without delay.
@@ -20,7 +20,7 @@ Neovim handles such a line without delay.
 
 
 class LineLimit:
-    """Limit of `LINE` characters for each line of a text that arrives in pieces.
+    """Limit of `MAX_LINE` characters for each line of a text that arrives in pieces.
 
     A note follows a cut line. Neovim copies and measures a whole line each time it grows.
     """
@@ -28,12 +28,12 @@ class LineLimit:
     __slots__ = ("_is_full", "_room")
 
     def __init__(self) -> None:
-        self._room = LINE
+        self._room = MAX_LINE
         self._is_full = False
         """Whether the open line has its note."""
 
     def skip(self, text: str, at: int) -> int:
-        """Return the offset, from `at` on, of the next character of a text that may be shown."""
+        """Return the offset of the next character, from `at` on, that may be shown."""
         if not self._is_full:
             return at
         end = text.find("\n", at)
@@ -42,20 +42,20 @@ class LineLimit:
     def cut(self, piece: str) -> str:
         """Return the part of the next piece that is shown."""
         if len(piece) > self._room:
-            return "\n".join(self._lines(piece))
+            return "\n".join(self._cut_lines(piece))
         last = piece.rfind("\n")
         if last >= 0:
-            self._room, self._is_full = LINE, False
+            self._room, self._is_full = MAX_LINE, False
         self._room -= len(piece) - last - 1
         return piece
 
-    def _lines(self, piece: str) -> Iterator[str]:
+    def _cut_lines(self, piece: str) -> Iterator[str]:
         for at, line in enumerate(piece.split("\n")):
             if at:
-                self._room, self._is_full = LINE, False
-            yield self._beginning(line)
+                self._room, self._is_full = MAX_LINE, False
+            yield self._cut_line(line)
 
-    def _beginning(self, line: str) -> str:
+    def _cut_line(self, line: str) -> str:
         room, self._room = self._room, max(self._room - len(line), 0)
         if len(line) <= room or self._is_full:
             return line[:room]
@@ -63,12 +63,12 @@ class LineLimit:
         return line[:room] + wording.PART_LINE_CUT
 
 
-def more(count: int, whole: Target | int) -> Row:
+def more_row(count: int, whole: Target | int) -> Row:
     """Return the row for lines left out at the end. `<CR>` on it shows all."""
     return row(f"… +{count} line{'s' if count > 1 else ''}", "AcpMuted", whole)
 
 
-def between(count: int, whole: Target | int) -> Row:
+def gap_row(count: int, whole: Target | int) -> Row:
     """Return the row for lines left out in the middle."""
     lines = f"{count} line{'s' if count > 1 else ''}"
     return row(f"… {lines} between, <CR> shows all", "AcpMuted", whole)
@@ -100,17 +100,21 @@ def both_ends(text: str) -> tuple[list[str], int, list[str]]:
     """
     count = text.count("\n") + 1
     if count <= FIRST + LAST + 1:
-        return _lines(text), 0, []
-    return _lines(head(text, FIRST)), count - FIRST - LAST, _lines(_tail(text, LAST))
+        return _visible_lines(text), 0, []
+    return (
+        _visible_lines(head(text, FIRST)),
+        count - FIRST - LAST,
+        _visible_lines(_tail(text, LAST)),
+    )
 
 
-def _lines(text: str) -> list[str]:
+def _visible_lines(text: str) -> list[str]:
     """Return visible lines. Each is cut first, because it may have millions of characters."""
-    return [visible(ends(line)) for line in text.replace("\r\n", "\n").split("\n")]
+    return [visible(cut_middle(line)) for line in text.replace("\r\n", "\n").split("\n")]
 
 
 def fold_rows(
-    rows: Sequence[Row], whole: Target | int, first: int = MOST_FIRST, hidden_count: int = 0
+    rows: Sequence[Row], whole: Target | int, first: int = FIRST_ROWS, hidden_count: int = 0
 ) -> list[Row]:
     """Return the rows, or the first and the last ones of very many.
 
@@ -120,4 +124,4 @@ def fold_rows(
     if not hidden_count and len(rows) <= first + last + 1:
         return list(rows)
     tail = max(len(rows) - last, first)
-    return [*rows[:first], between(tail - first + hidden_count, whole), *rows[tail:]]
+    return [*rows[:first], gap_row(tail - first + hidden_count, whole), *rows[tail:]]

@@ -9,11 +9,11 @@ from functools import lru_cache
 from acp_nvim.edits import hunks
 from acp_nvim.edits.patch import FilePatch
 from acp_nvim.protocol import schema
-from acp_nvim.render.cutting import between, both_ends, more
-from acp_nvim.render.rows import Row, Target, ends, pieces, row, width
+from acp_nvim.render.cutting import both_ends, gap_row, more_row
+from acp_nvim.render.rows import Row, Target, cut_middle, row, row_of_pieces, width
 from acp_nvim.render.text import display_path, visible
 
-BETWEEN: Row = row("⋮", "AcpMuted")
+HUNK_GAP: Row = row("⋮", "AcpMuted")
 """Row between two hunks of a diff."""
 
 CR = "\r"
@@ -24,10 +24,10 @@ _LINES = {"+": "AcpDiffAdd", "-": "AcpDiffRemove", " ": "AcpDiffContext"}
 CONTEXT = 2
 """Number of unchanged lines shown above and below changed ones."""
 
-MOST = 4
+MAX_ROWS_FACTOR = 4
 """Maximum number of rows of a diff, as a multiple of its limit of changed lines."""
 
-LARGEST = 1 << 18
+MAX_COMPARED = 1 << 18
 """Maximum number of characters of an edit whose lines are compared.
 
 Of a larger edit, all old lines are drawn, then all new ones.
@@ -54,7 +54,7 @@ def diff_rows(
     where: Target = {"kind": "file", "path": diff.path} | (
         {"line": above + found[0].new_start + 1} if found else {}
     )
-    head = pieces(
+    head = row_of_pieces(
         [
             (display_path(diff.path, cwd), "AcpPath"),
             (f" +{added}", "AcpAdded"),
@@ -62,7 +62,7 @@ def diff_rows(
         ],
         where,
     )
-    return [head, *cut(_hunk_rows(old, found, diff.path, above, target), limit, whole)]
+    return [head, *cut_rows(_hunk_rows(old, found, diff.path, above, target), limit, whole)]
 
 
 def _hunk_rows(
@@ -77,14 +77,14 @@ def _hunk_rows(
     shown = 0  # number of old lines that are drawn
     for at, hunk in enumerate(diff_hunks):
         first = max(hunk.start - CONTEXT, shown)
-        body += [BETWEEN] if body and first > shown else []
+        body += [HUNK_GAP] if body and first > shown else []
         for line in old[first : hunk.start]:
             body.append(diff_row(" ", line, path, target))
         for line in old[hunk.start : hunk.end]:
             body.append(diff_row("-", line, path, target))
         for n, line in enumerate(hunk.lines, above + hunk.new_start + 1):
-            there = target or {"kind": "file", "path": path, "line": n}
-            body.append(diff_row("+", line, path, there))
+            added_target = target or {"kind": "file", "path": path, "line": n}
+            body.append(diff_row("+", line, path, added_target))
         shown = min(
             hunk.end + CONTEXT, diff_hunks[at + 1].start if at + 1 < len(diff_hunks) else len(old)
         )
@@ -95,7 +95,7 @@ def _hunk_rows(
 
 def diff_row(sign: str, line: str, path: str, target: Target | None) -> Row:
     """Return a line of a diff. Its target has the file, which determines the language."""
-    text = ends(f"{sign} {line}")
+    text = cut_middle(f"{sign} {line}")
     spans = ((0, width(text), _LINES[sign]), (0, 1, _SIGNS[sign]))
     return text, spans, {"path": path, **(target or {"kind": "none"})}
 
@@ -107,37 +107,37 @@ def changes(diff: schema.Diff) -> tuple[list[str], list[str], list[hunks.Hunk]]:
 
 @lru_cache(maxsize=8)
 def _changes(old_text: str, new_text: str) -> tuple[list[str], list[str], list[hunks.Hunk]]:
-    old, new = _lines(old_text), _lines(new_text)
+    old, new = _split_lines(old_text), _split_lines(new_text)
     return old, new, hunks.diff(old, new)
 
 
-def cut(rows: list[Row], limit: int | None, whole: Target | int) -> list[Row]:
+def cut_rows(rows: list[Row], limit: int | None, whole: Target | int) -> list[Row]:
     """Return the first rows and a row for the rest. Context rows are not counted."""
     if limit is None or len(rows) <= limit:
         return rows
     count = 0
     for at, each in enumerate(rows):
-        count += not _is_around(each)
-        if count > limit or at >= MOST * limit:
-            hidden_count = sum(not _is_around(other) for other in rows[at:])
-            while at and _is_around(rows[at - 1]):
+        count += not _is_context(each)
+        if count > limit or at >= MAX_ROWS_FACTOR * limit:
+            hidden_count = sum(not _is_context(other) for other in rows[at:])
+            while at and _is_context(rows[at - 1]):
                 at -= 1
-            return [*rows[:at], more(hidden_count, whole)]
+            return [*rows[:at], more_row(hidden_count, whole)]
     return rows
 
 
-def _is_around(each: Row) -> bool:
-    return each is BETWEEN or (bool(each[1]) and each[1][0][2] == _LINES[" "])
+def _is_context(each: Row) -> bool:
+    return each is HUNK_GAP or (bool(each[1]) and each[1][0][2] == _LINES[" "])
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     """Return a text's lines, without an empty one after the final newline."""
     return visible(text).removesuffix("\n").split("\n") if text else []
 
 
 def edit_rows(path: str, old: str | None, new: str, cwd: str, whole: Target) -> list[Row]:
     """Return the rows of an edit that an agent describes without a diff."""
-    if len(old or "") + len(new) <= LARGEST:
+    if len(old or "") + len(new) <= MAX_COMPARED:
         return diff_rows(schema.Diff(path, new, old_text=old), None, 0, cwd, whole)
     rows = [row(display_path(path, cwd), "AcpPath", {"kind": "file", "path": path})]
     for text, sign, group in ((old, "- ", "AcpRemoved"), (new, "+ ", "AcpAdded")):
@@ -156,11 +156,11 @@ def patch_rows(
     for one in files:
         rows += [_patch_head(one, cwd), *(row(visible(note), "AcpMuted") for note in one.notes)]
         path = os.path.join(cwd, one.path)  # noqa: PTH118
-        rows += cut(_patch_body(one, path, _compares(whole)), limit, whole)
+        rows += cut_rows(_patch_body(one, path, _diff_mode_target(whole)), limit, whole)
     return rows
 
 
-def _compares(whole: Target | int) -> Target | None:
+def _diff_mode_target(whole: Target | int) -> Target | None:
     """Return the target that opens diff mode, if the patch is that of a tool call."""
     if not isinstance(whole, dict) or "call" not in whole:
         return None
@@ -177,25 +177,25 @@ def _patch_head(one: FilePatch, cwd: str) -> Row:
         parts = [(f"{origin} → ", "AcpPath"), *parts]
     if one.hunks or one.kind != "deleted":
         parts += [(f" +{one.count('+')}", "AcpAdded"), (f" -{one.count('-')}", "AcpRemoved")]
-    return pieces([*parts, (_KINDS.get(one.kind, ""), "AcpMuted")], where)
+    return row_of_pieces([*parts, (_KINDS.get(one.kind, ""), "AcpMuted")], where)
 
 
 def _patch_body(one: FilePatch, path: str, target: Target | None) -> list[Row]:
     body: list[Row] = []
-    grown = 0
+    growth = 0
     for hunk in one.hunks:
         if hunk.anchors:
             body += [row(f"@@ {visible(anchor)}", "AcpMuted") for anchor in hunk.anchors]
         elif body:
-            body.append(BETWEEN)
-        line = None if hunk.row is None else hunk.row + grown + 1
+            body.append(HUNK_GAP)
+        line = None if hunk.row is None else hunk.row + growth + 1
         for text in hunk.lines:
-            there = line is not None and text[0] == "+"
-            leads: Target | None = {"kind": "file", "line": line} if there else None
+            is_located = line is not None and text[0] == "+"
+            line_target: Target | None = {"kind": "file", "line": line} if is_located else None
             shown = visible(text[1:].removesuffix(CR))
-            body.append(diff_row(text[0], shown, path, target or leads))
+            body.append(diff_row(text[0], shown, path, target or line_target))
             line = None if line is None else line + (text[0] != "-")
-        grown += len(hunk.new) - len(hunk.old)
+        growth += len(hunk.new) - len(hunk.old)
         if hunk.old_eol != hunk.new_eol:
             words = "added" if hunk.new_eol else "removed"
             body.append(row(f"final newline {words}", "AcpMuted"))
@@ -205,12 +205,12 @@ def _patch_body(one: FilePatch, path: str, target: Target | None) -> list[Row]:
 def raw_patch_rows(patch: str, whole: Target) -> list[Row]:
     """Return the lines of a patch that cannot be parsed."""
     return [
-        (text, spans, target) if spans else row(text, _group(text), target)
+        (text, spans, target) if spans else row(text, _line_group(text), target)
         for text, spans, target in text_rows(patch.strip("\n"), whole)
     ]
 
 
-def _group(line: str) -> str | None:
+def _line_group(line: str) -> str | None:
     if line.startswith(("*** ", "diff ", "--- ", "+++ ", "@@")):
         return "AcpPath"
     return {"+": "AcpAdded", "-": "AcpRemoved"}.get(line[:1])
@@ -226,5 +226,5 @@ def text_rows(
     first, count, last = both_ends(text)
     after = prefix if after is None else after
     rows = [row((after if at else prefix) + line, group) for at, line in enumerate(first)]
-    rows += [between(count, whole)] if count else []
+    rows += [gap_row(count, whole)] if count else []
     return rows + [row(after + line, group) for line in last]

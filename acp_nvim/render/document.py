@@ -17,7 +17,7 @@ from acp_nvim.render.batch import Batch, Op
 from acp_nvim.render.calls import tools
 from acp_nvim.render.calls.titles import GATHERED
 from acp_nvim.render.cards import legend
-from acp_nvim.render.margin import draw_entry
+from acp_nvim.render.entry_rows import draw_entry
 from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.stream import Stream
 from acp_nvim.render.text import one_line
@@ -34,7 +34,7 @@ from acp_nvim.session.transcript.transcript import Transcript
 
 BLANK: Row = ("", (), None)
 
-ENTRY = 400
+ENTRY_COST = 400
 """Cost of an entry other than a message, in addition to its characters."""
 
 
@@ -92,14 +92,14 @@ class Static(Struct, eq=False):
         if len(old) == len(rows) == 1:
             if old[0] == rows[0]:
                 return 0
-            return batch.replace(start, start + 1 + at_top, rows, joins=not self.folded)
-        top = _common(old, rows)
-        bottom = _common(old[top:][::-1], rows[top:][::-1])
+            return batch.replace(start, start + 1 + at_top, rows, is_joinable=not self.folded)
+        top = _common_prefix_length(old, rows)
+        bottom = _common_prefix_length(old[top:][::-1], rows[top:][::-1])
         if top == len(old) == len(rows):
             return 0
         fresh = rows[top : len(rows) - bottom]
         last = start + len(old) - bottom + at_top
-        return batch.replace(start + top, last, fresh, joins=not self.folded)
+        return batch.replace(start + top, last, fresh, is_joinable=not self.folded)
 
 
 class Document:
@@ -111,17 +111,17 @@ class Document:
         self._style = style
         self._thoughts = thoughts
         self._blocks: list[Stream | Static] = []
-        self._at: dict[Entry, int] = {}
+        self._positions: dict[Entry, int] = {}
         self._starts: list[int] = []
         self._height = 0
         """Number of rows on the screen."""
-        self._above: tuple[Entry, Stream | Static] | None = None
-        """The last block. Never a terminal, which may move into a tool call."""
+        self._last_block: tuple[Entry, Stream | Static] | None = None
+        """The last entry and its block. Never a terminal, which may move into a tool call."""
         self._skipped: dict[Message, int] = {}
         self._run: list[ToolEntry] = []
         """Consecutive tool calls at the end."""
         self._gathered: dict[ToolEntry, str] = {}
-        """Fold in which a call is gathered with others."""
+        """Name of the fold that joins a call with others of its kind."""
         self._generation = ""
         """Part of the ids of folds, which differ from those of an earlier process."""
         self._dirty: dict[Entry, None] = {}
@@ -129,9 +129,9 @@ class Document:
         """Number of characters drawn, to compare with `Transcript.written`."""
 
     def adopt(self, entry: Past) -> None:
-        """Take over a chat that an earlier host has drawn."""
+        """Continue a chat that an earlier host process drew."""
         block = Static(False, self._rows(entry))
-        self._place(entry, block)
+        self._add_block(entry, block)
         self._height = block.rows
         self._generation = f"{block.rows}."
 
@@ -146,9 +146,9 @@ class Document:
             if budget <= 0:
                 break
             if entry.__class__ is Message:
-                used, done = self._message(entry, budget, batch)
+                used, done = self._draw_message(entry, budget, batch)
             else:
-                used, done = self._static(entry, batch), True
+                used, done = self._draw_static(entry, batch), True
             budget -= used
             if not done:
                 break
@@ -162,8 +162,8 @@ class Document:
 
     def redraw(self, transcript: Transcript) -> list[Op]:
         """Reset the screen, and mark all entries as dirty."""
-        self._blocks, self._at, self._starts, self._skipped = [], {}, [], {}
-        self._height, self._above = 0, None
+        self._blocks, self._positions, self._starts, self._skipped = [], {}, [], {}
+        self._height, self._last_block = 0, None
         self._run, self._gathered = [], {}
         transcript.dirty = dict.fromkeys(transcript.entries)
         self.drawn = 0
@@ -175,7 +175,7 @@ class Document:
         self.drawn += total - self._skipped.get(message, 0)
         self._skipped[message] = total
 
-    def _message(self, message: Message, budget: int, batch: Batch) -> tuple[int, bool]:
+    def _draw_message(self, message: Message, budget: int, batch: Batch) -> tuple[int, bool]:
         if message.role == "thought" and self._thoughts == "hide":
             self._skip(message)
             return 0, True
@@ -184,15 +184,15 @@ class Document:
             if not message.parts:
                 return 0, True
         folds = message.role == "thought" and self._thoughts == "fold"
-        at = self._at.get(message)
+        at = self._positions.get(message)
         if at is None:
-            stream = self._stream(message, self._separates(message))
+            stream = self._new_stream(message, self._needs_blank_above(message))
             self._end_run(batch)
-            at = self._place(message, stream)
+            at = self._add_block(message, stream)
         block = self._blocks[at]
         assert isinstance(block, Stream)
         fresh = block.rows == 0
-        start, before, drawn = self._start(at), block.rows, block.drawn
+        start, before, drawn = self._start_row(at), block.rows, block.drawn
         done = block.draw(batch, self.n, start, not self._height, budget)
         used = block.drawn - drawn
         self._move_starts(at, before, block.rows)
@@ -202,11 +202,11 @@ class Document:
             batch.fold(self._fold_id(at), first, start + block.rows - 1, False)
         return used, done
 
-    def _stream(self, message: Message, separated: bool) -> Stream:
+    def _new_stream(self, message: Message, separated: bool) -> Stream:
         thought = message.role == "thought"
         return Stream(
             message,
-            [BLANK] * separated + _head(message),
+            [BLANK] * separated + _message_heading(message),
             foot=thought and self._thoughts == "fold",
             dim="AcpThought" if thought else None,
             cwd=self._style.cwd,
@@ -215,7 +215,7 @@ class Document:
 
     def _rewrite(self, message: Message, batch: Batch) -> None:
         """Remove the drawing of a message that was replaced."""
-        at = self._at.get(message)
+        at = self._positions.get(message)
         if at is None:
             self.drawn += message.dropped - self._skipped.get(message, 0)
             self._skipped[message] = message.dropped
@@ -226,17 +226,17 @@ class Document:
             return
         self.drawn += message.dropped - block.replaced - block.drawn
         if block.rows:
-            start = self._start(at)
+            start = self._start_row(at)
             batch.replace(start, start + block.rows, [])
-        fresh = self._stream(message, bool(block.head) and block.head[0] is BLANK)
+        fresh = self._new_stream(message, bool(block.head) and block.head[0] is BLANK)
         self._blocks[at] = fresh
-        if self._above is not None and self._above[0] is message:
-            self._above = message, fresh
+        if self._last_block is not None and self._last_block[0] is message:
+            self._last_block = message, fresh
         self._move_starts(at, block.rows, 0)
 
-    def _static(self, entry: Entry, batch: Batch) -> int:
+    def _draw_static(self, entry: Entry, batch: Batch) -> int:
         """Draw an entry other than a message. Return its cost."""
-        at = self._at.get(entry)
+        at = self._positions.get(entry)
         if at is None:
             return self._append(entry, batch)
         block = self._blocks[at]
@@ -245,42 +245,42 @@ class Document:
             self._ungather(entry, batch)
         if _is_shown_by_another(entry) and not block.folded:
             rows = [BLANK] if block.separated else []
-            start, before = self._start(at), block.rows
+            start, before = self._start_row(at), block.rows
             used = block.update(start, not self._height, rows, batch)
             self._move_starts(at, before, len(rows))
-            return ENTRY + used
+            return ENTRY_COST + used
         tool = entry if entry.__class__ is ToolEntry else None
         rows = self._rows(entry)
-        folds = block.folded or (_folds(entry) and len(rows) > 1)
+        folds = block.folded or (_is_foldable(entry) and len(rows) > 1)
         if block.separated and rows:
             rows.insert(0, BLANK)
         if folds:
             rows.append(_last_row_of_fold(tool))
-        start, before = self._start(at), block.rows
+        start, before = self._start_row(at), block.rows
         used = block.update(start, not self._height, rows, batch)
         self._move_starts(at, before, len(rows))
         if folds:
             self._fold(block, at, start, tool, batch)
-        return ENTRY + used
+        return ENTRY_COST + used
 
     def _append(self, entry: Entry, batch: Batch) -> int:
         """Draw a new entry below all others. Return its cost."""
-        separated = self._separates(entry)
+        separated = self._needs_blank_above(entry)
         if _is_shown_by_another(entry):
-            above = self._above
-            self._place(entry, Static(separated=False))
-            self._above = above
-            return ENTRY
-        if entry.__class__ is ToolEntry and (words := self._words(entry)) is not None:
-            return self._append_words(entry, words, separated, batch)
+            above = self._last_block
+            self._add_block(entry, Static(separated=False))
+            self._last_block = above
+            return ENTRY_COST
+        if entry.__class__ is ToolEntry and (words := self._short_call(entry)) is not None:
+            return self._append_short_call(entry, words, separated, batch)
         rows = self._rows(entry)
         if rows and entry.__class__ is not ToolEntry:
             self._end_run(batch)
         block = Static(separated, rows)
-        at = self._place(entry, block)
+        at = self._add_block(entry, block)
         if not rows:
-            return ENTRY
-        folds = len(rows) > 1 and _folds(entry)
+            return ENTRY_COST
+        folds = len(rows) > 1 and _is_foldable(entry)
         tool = entry if entry.__class__ is ToolEntry else None
         if separated:
             rows.insert(0, BLANK)
@@ -291,9 +291,9 @@ class Document:
         used = batch.replace(top, top or 1, rows)
         if folds:
             self._fold(block, at, top, tool, batch)
-        return ENTRY + used
+        return ENTRY_COST + used
 
-    def _append_words(
+    def _append_short_call(
         self, entry: ToolEntry, words: tuple[Row, list[str]], separated: bool, batch: Batch
     ) -> int:
         """Draw a new tool call that is a line with folded text below it."""
@@ -304,19 +304,19 @@ class Document:
         top = self._height
         first = top + separated
         last = first + len(under)
-        at = self._place(entry, Static(separated, rows, under, bool(under)))
+        at = self._add_block(entry, Static(separated, rows, under, bool(under)))
         self._height = last + 1
         used = batch.replace(top, top or 1, rows, under)
         if under:
             batch.fold(self._fold_id(at), first, last, False)
-        return ENTRY + used
+        return ENTRY_COST + used
 
-    def _words(self, entry: ToolEntry) -> tuple[Row, list[str]] | None:
+    def _short_call(self, entry: ToolEntry) -> tuple[Row, list[str]] | None:
         """Return a tool call as a line and the texts below it, or None if it has other rows."""
         try:
-            return tools.words(entry, self._style)
+            return tools.draw_short(entry, self._style)
         except Exception as error:
-            return _undrawable(error), []
+            return _error_row(error), []
 
     def _fold_id(self, at: int) -> str:
         return f"t{self._generation}{at}"
@@ -325,12 +325,12 @@ class Document:
         """Return the rows of an entry, or a row with the error if drawing it fails."""
         try:
             if entry.__class__ is ToolEntry:
-                if (words := tools.words(entry, self._style)) is not None:
+                if (words := tools.draw_short(entry, self._style)) is not None:
                     return [words[0], *((text, (), None) for text in words[1])]
                 return tools.draw(entry, self._style)
             return draw_entry(entry, self._style.tool_lines, self._style.cwd)
         except Exception as error:
-            return [_undrawable(error)]
+            return [_error_row(error)]
 
     def _fold(
         self, block: Static, at: int, start: int, entry: ToolEntry | None, batch: Batch
@@ -369,10 +369,10 @@ class Document:
         return call.kind if done and not alone and call.kind in GATHERED else ""
 
     def _gather(self, calls: list[ToolEntry], batch: Batch) -> None:
-        top, bottom = self._at[calls[0]], self._at[calls[-1]]
+        top, bottom = self._positions[calls[0]], self._positions[calls[-1]]
         block = self._blocks[top]
-        first = self._start(top) + (isinstance(block, Static) and block.separated)
-        last = self._start(bottom) + self._blocks[bottom].rows - 1
+        first = self._start_row(top) + (isinstance(block, Static) and block.separated)
+        last = self._start_row(bottom) + self._blocks[bottom].rows - 1
         name = f"g{self._generation}{top}"
         self._gathered.update(dict.fromkeys(calls, name))
         from acp_nvim.render.calls.gathered import gathered_title
@@ -386,31 +386,31 @@ class Document:
         self._gathered = {call: fold for call, fold in self._gathered.items() if fold != name}
         batch.add(["ungather", self.n, name])
 
-    def _separates(self, entry: Entry) -> bool:
-        """Return whether a blank row goes above an entry.
+    def _needs_blank_above(self, entry: Entry) -> bool:
+        """Return whether an entry needs a blank row above it.
 
-        There is none at the top, between tool calls, and below a blank row.
+        It needs none at the top, between tool calls, or below a blank row.
         """
-        if self._above is None:
+        if self._last_block is None:
             return False
-        above, block = self._above
+        above, block = self._last_block
         if above.__class__ is ToolEntry and entry.__class__ is ToolEntry:
             return False
         if block.ends_blank:
             return False
         return not (isinstance(entry, ToolEntry) and _is_folded_thought(above))
 
-    def _place(self, entry: Entry, block: Stream | Static) -> int:
-        at = self._at[entry] = len(self._blocks)
+    def _add_block(self, entry: Entry, block: Stream | Static) -> int:
+        at = self._positions[entry] = len(self._blocks)
         self._blocks.append(block)
         if entry.__class__ is not TerminalEntry:
-            self._above = entry, block
+            self._last_block = entry, block
         if entry.__class__ is ToolEntry:
             self._run.append(entry)
         return at
 
-    def _start(self, at: int) -> int:
-        """Return the first row of a block, the sum of the rows above. Sums are cached."""
+    def _start_row(self, at: int) -> int:
+        """Return the first row of a block. It is the number of rows above, which is cached."""
         while len(self._starts) <= at:
             known = len(self._starts)
             above = self._starts[-1] + self._blocks[known - 1].rows if known else 0
@@ -424,11 +424,11 @@ class Document:
             del self._starts[at + 1 :]
 
 
-def _undrawable(error: Exception) -> Row:
+def _error_row(error: Exception) -> Row:
     return row(wording.NOT_DRAWN.format(kind=type(error).__name__, reason=error), "AcpError")
 
 
-def _head(message: Message) -> list[Row]:
+def _message_heading(message: Message) -> list[Row]:
     if message.role == "user":
         turn: Target = {"kind": "turn"}
         if message.sent is not None:
@@ -448,7 +448,7 @@ def _last_row_of_fold(entry: ToolEntry | None) -> Row:
     return BLANK if asks is None else legend(asks)
 
 
-def _folds(entry: Entry) -> bool:
+def _is_foldable(entry: Entry) -> bool:
     """Return whether an entry of several rows folds under its first one."""
     return entry.__class__ is ToolEntry or entry.__class__ is SessionMessage
 
@@ -467,7 +467,7 @@ def _is_folded_thought(entry: Entry) -> bool:
     return isinstance(entry, Message) and entry.role == "thought"
 
 
-def _common(a: list[Row], b: list[Row]) -> int:
+def _common_prefix_length(a: list[Row], b: list[Row]) -> int:
     """Return the length of the common prefix."""
     count = 0
     for left, right in zip(a, b, strict=False):

@@ -10,9 +10,9 @@ import msgspec
 
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.fence import fence_text
-from acp_nvim.render.calls.tools import WHOLE, Style, draw
-from acp_nvim.render.content import describe
-from acp_nvim.render.margin import draw_entry, notice_details
+from acp_nvim.render.calls.tools import UNCUT, Style, draw
+from acp_nvim.render.content import draw_block
+from acp_nvim.render.entry_rows import draw_entry, notice_details
 from acp_nvim.render.text import one_line, visible
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.transcript.entries import Entry, Line, Message, Part, TerminalEntry, ToolEntry
@@ -23,20 +23,20 @@ def markdown_of(entries: Iterable[Entry]) -> list[str]:
     lines: list[str] = []
     for entry in entries:
         if isinstance(entry, Message):
-            lines += [*_message(entry), ""]
+            lines += [*_message_lines(entry), ""]
         elif isinstance(entry, ToolEntry):
-            head, *body = texts(draw(entry, Style(tool_lines=WHOLE)))
-            lines += [f"### {head}", "", *_fence(body)]
+            head, *body = texts(draw(entry, Style(tool_lines=UNCUT)))
+            lines += [f"### {head}", "", *_fenced_lines(body)]
         elif isinstance(entry, Line):
             lines += [f"— {one_line(entry.title, 4000)}", *notice_details(entry), ""]
         elif isinstance(entry, TerminalEntry):
-            lines += _fence(texts(draw_entry(entry)))
+            lines += _fenced_lines(texts(draw_entry(entry)))
         else:
             lines += [*texts(draw_entry(entry)), ""]
     return lines
 
 
-def _fence(rows: list[str]) -> list[str]:
+def _fenced_lines(rows: list[str]) -> list[str]:
     """Return rows of the chat in a fence that is longer than any run of backticks in them."""
     if not rows:
         return []
@@ -45,8 +45,8 @@ def _fence(rows: list[str]) -> list[str]:
     return [fence, *(row.removeprefix("  ") for row in rows), fence, ""]
 
 
-def _message(message: Message) -> list[str]:
-    text = "".join(_part(part) for part in message.parts)
+def _message_lines(message: Message) -> list[str]:
+    text = "".join(_part_text(part) for part in message.parts)
     body = visible(text).split("\n")
     if message.role == "user":
         return ["## You", "", *body]
@@ -55,7 +55,7 @@ def _message(message: Message) -> list[str]:
     return body
 
 
-def _part(part: Part) -> str:
+def _part_text(part: Part) -> str:
     if isinstance(part, str):
         return part
     if isinstance(part, schema.ResourceLink):
@@ -64,7 +64,7 @@ def _part(part: Part) -> str:
         resource: Any = part.resource
         if isinstance(resource, schema.TextResourceContents):
             return f"\n{fence_text(resource.uri, resource.text)}\n"
-    return "\n" + "\n".join(texts(describe(part, None))) + "\n"
+    return "\n" + "\n".join(texts(draw_block(part, None))) + "\n"
 
 
 def question_in_full(decision: Decision) -> list[str]:
@@ -76,28 +76,28 @@ def question_in_full(decision: Decision) -> list[str]:
     return [*lines, "", *(f"{at}. {one_line(it.name, 4000)}" for at, it in options)]
 
 
-def whole_entry(entry: ToolEntry) -> list[str]:
+def call_in_full(entry: ToolEntry) -> list[str]:
     """Return a tool call in full: its content, then its raw input and output."""
     call = entry.call
-    lines = texts(draw(entry, Style(tool_lines=WHOLE)))
+    lines = texts(draw(entry, Style(tool_lines=UNCUT)))
     tool = f", tool {one_line(call.name)}" if call.name else ""
     lines.insert(1, f"  id {one_line(call.id)}{tool}")
     raw = (("raw input", call.raw_input), ("raw output", call.raw_output), ("_meta", call.meta))
     for name, value in raw:
         if value is not None:
-            lines += ["", f"### {name}", *_lay_out(value)]
+            lines += ["", f"### {name}", *_value_lines(value)]
     return lines
 
 
-def _lay_out(value: Any) -> list[str]:
+def _value_lines(value: Any) -> list[str]:
     """Return a value in full. Texts of several lines in a table follow below their keys."""
-    texts = value.values() if isinstance(value, dict) else ()
-    if not any(isinstance(text, str) and "\n" in text for text in texts):
+    row_texts = value.values() if isinstance(value, dict) else ()
+    if not any(isinstance(text, str) and "\n" in text for text in row_texts):
         return visible(value if isinstance(value, str) else _pretty(value)).split("\n")
     lines: list[str] = []
     for key, member in value.items():
         if isinstance(member, str) and "\n" in member:
-            lines += [f"{visible(_pretty(key))}:", *("│ " + it for it in _lay_out(member))]
+            lines += [f"{visible(_pretty(key))}:", *("│ " + it for it in _value_lines(member))]
         else:
             lines += visible(f"{_pretty(key)}: {_pretty(member)}").split("\n")
     return lines

@@ -19,7 +19,7 @@ Span = tuple[int, int, str]
 Mark = tuple[int, int, int, str]
 """Row, followed by a span."""
 
-LONGEST = 2000
+MAX_LENGTH = 2000
 """Maximum number of characters of a line with highlights."""
 
 # Patterns begin with a literal or a set, so the engine skips ahead instead of trying each place.
@@ -58,12 +58,12 @@ class Highlighter:
         """Return the marks of finished lines and advance past them."""
         if not lines:
             return []
-        if max(map(len, lines)) > LONGEST:
-            lines = [line if len(line) <= LONGEST else "" for line in lines]
+        if max(map(len, lines)) > MAX_LENGTH:
+            lines = [line if len(line) <= MAX_LENGTH else "" for line in lines]
         marks: list[Mark] = []
         row = 0
-        for text, group in self._parts("\n" + "\n".join(lines)):
-            marks += _mark_whole_lines(text, row, group) if group else _prose(text, row)
+        for text, group in self._split("\n" + "\n".join(lines)):
+            marks += _mark_whole_lines(text, row, group) if group else _mark_prose(text, row)
             row += text.count("\n")
         return marks
 
@@ -74,7 +74,7 @@ class Highlighter:
         self._fence = fence
         return marks
 
-    def _parts(self, text: str) -> Iterator[tuple[str, str]]:
+    def _split(self, text: str) -> Iterator[tuple[str, str]]:
         """Split text, in which each line begins with its newline, into prose, fences and code.
 
         Fences and code have a group, prose has none.
@@ -96,21 +96,17 @@ class Highlighter:
 def groups_of(lines: Sequence[str]) -> list[str]:
     """Return AcpFence, AcpCodeBlock or an empty name for each line."""
     groups: list[str] = []
-    for text, group in Highlighter()._parts("\n" + "\n".join(lines)):
+    for text, group in Highlighter()._split("\n" + "\n".join(lines)):
         groups += [group] * text.count("\n")
     return groups
 
 
 def _opening(text: str, at: int) -> re.Match[str] | None:
-    return (
-        _OPENS.search(text, at)
-        if _contains_mark(text, "```") or _contains_mark(text, "~~~")
-        else None
-    )
+    return _OPENS.search(text, at) if _contains(text, "```") or _contains(text, "~~~") else None
 
 
-def _contains_mark(text: str, mark: str) -> bool:
-    """Return whether a mark is in the text. Its first character alone is found much faster."""
+def _contains(text: str, mark: str) -> bool:
+    """Return whether a mark is in the text. The search for its first character is much faster."""
     return mark[0] in text and mark in text
 
 
@@ -130,7 +126,7 @@ def _mark_whole_lines(text: str, row: int, group: str) -> list[Mark]:
     return [(row + at, 0, _bytes(line), group) for at, line in enumerate(lines)]
 
 
-def _prose(text: str, first: int) -> list[Mark]:
+def _mark_prose(text: str, first: int) -> list[Mark]:
     """Return the marks of lines outside of fences."""
     marks: list[Mark] = []
     alone: set[int] = set()
@@ -142,8 +138,8 @@ def _prose(text: str, first: int) -> list[Mark]:
         marks.append((first + row, a, b, group))
         if group in _ALONE:
             alone.add(row)
-    links = _contains_mark(text, "://")
-    if not (links or "`" in text or "*" in text or "_" in text or _contains_mark(text, "](")):
+    links = _contains(text, "://")
+    if not (links or "`" in text or "*" in text or "_" in text or _contains(text, "](")):
         return marks
     spans = _SPANS_AND_LINKS if links else _SPANS
     count = _Rows(text)
@@ -155,7 +151,7 @@ def _prose(text: str, first: int) -> list[Mark]:
 
 
 class _Rows:
-    """Conversion of ascending offsets to rows and bytes. Each line begins with its newline."""
+    """Converter of ascending offsets to rows and byte columns. A line begins with its newline."""
 
     __slots__ = ("_ascii", "_line", "_row", "_text")
 

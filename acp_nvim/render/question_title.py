@@ -15,7 +15,7 @@ from acp_nvim.edits.patch import FilePatch
 from acp_nvim.protocol import schema
 from acp_nvim.render.calls.subject import plain_title
 from acp_nvim.render.calls.titles import short_title
-from acp_nvim.render.diffs import LARGEST
+from acp_nvim.render.diffs import MAX_COMPARED
 from acp_nvim.render.text import display_path, one_line
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.lists import ITEMS
@@ -44,14 +44,14 @@ REASONS: Final[Mapping[str, str]] = {
 _WANTS: Final = "wants to "
 _ASKS: Final = "asks for permission: "
 
-_OF_KINDS: Final[Mapping[str, str]] = {
+_VERBS_BY_CHANGE: Final[Mapping[str, str]] = {
     "created": "create",
     "deleted": "delete",
     "moved": "move",
     "copied": "copy",
     "written": "write",
 }
-_SAME: Final = frozenset(
+_VERB_WORDS: Final = frozenset(
     {
         *("edit", "editing", "write", "writing", "update", "create", "read", "reading", "view"),
         *("delete", "move", "rename", "run", "running", "execute", "fetch", "search", "file"),
@@ -71,17 +71,17 @@ class Change(Struct, frozen=True):
 
 
 class Title(Struct, frozen=True):
-    """Title in parts, and the values that the rows below need not repeat."""
+    """Title in parts, and its values, which the rows below need not repeat."""
 
     parts: Parts
     command: str | None = None
-    """The one command that it contains in full."""
+    """The only command, if the title contains it in full."""
     change: Change | None = None
-    """The one change that it names."""
+    """The only change, if the title names it."""
     path: str | None = None
-    """The one file that it names."""
-    own: str = ""
-    """The agent's title, if it has more words."""
+    """The only file, if the title names it."""
+    agent_title: str = ""
+    """The agent's title, if it says more than the parts."""
 
 
 def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
@@ -89,17 +89,17 @@ def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
     if decision.listed != "permissions":
         prefix = "Question: " if decision.subject == "consent" else ""
         return Title([(prefix, "AcpPermission"), (decision.title.strip(), "AcpPermissionTitle")])
-    who = f"{one_line(decision.agent, 60) or 'The agent'} "
+    agent = f"{one_line(decision.agent, 60) or 'The agent'} "
     if decision.question:
         asked = decision.title.strip()
-        return Title([(f"{who}asks: ", "AcpPermission"), (asked, "AcpPermissionTitle")])
+        return Title([(f"{agent}asks: ", "AcpPermission"), (asked, "AcpPermissionTitle")])
     if call is None or decision.subject != "permission":
         # The plugin's titles name an action. An agent's title may be anything ("Run the tests?").
         verb = "asks: " if decision.subject == "permission" else "wants to "
         named = decision.title.strip().removeprefix(f"{decision.agent} › ")
-        return Title([(who + verb, "AcpPermission"), (named, "AcpPermissionTitle")])
+        return Title([(agent + verb, "AcpPermission"), (named, "AcpPermissionTitle")])
     found = _title_of_call(decision, call, cwd)
-    return msgspec.structs.replace(found, parts=[(who, "AcpPermission"), *found.parts])
+    return msgspec.structs.replace(found, parts=[(agent, "AcpPermission"), *found.parts])
 
 
 def covered_title(decision: Decision, call: ToolCall, cwd: str) -> Title:
@@ -107,79 +107,96 @@ def covered_title(decision: Decision, call: ToolCall, cwd: str) -> Title:
     found = _title_of_call(decision, call, cwd)
     (first, group), *rest = found.parts
     verb = first.removeprefix(_WANTS).removeprefix(_ASKS)
-    is_told = found.command or found.change or found.path
+    is_described = found.command or found.change or found.path
     parts: Parts = [(f"May allow: {verb}", group), *rest]
-    return msgspec.structs.replace(found, parts=parts, own="" if is_told else found.own)
+    return msgspec.structs.replace(
+        found, parts=parts, own="" if is_described else found.agent_title
+    )
 
 
 def _title_of_call(decision: Decision, call: ToolCall, cwd: str) -> Title:
-    own = short_title((plain_title(call) or call.name or call.id).strip(), call.kind, cwd)
+    agent_title = short_title((plain_title(call) or call.name or call.id).strip(), call.kind, cwd)
     if call.user_tool:
         return Title(_request_title("call", call.user_tool))
-    changed = changes(call, cwd)
+    changed = planned_changes(call, cwd)
     lines = distinct_commands(call, edits=bool(changed))
     if lines and (call.kind == "execute" or not changed):
-        return _run(lines, own)
+        return _title_of_commands(lines, agent_title)
     if changed:
-        return _title_of_changes(decision, call, changed, own, cwd)
+        return _title_of_changes(decision, call, changed, agent_title, cwd)
     paths, verb = _file_names(call), VERBS.get(call.kind)
     if verb is not None and verb != "run" and len(paths) == 1:
-        subject = _object(decision, paths[0], cwd)
+        subject = _display_file(decision, paths[0], cwd)
         return Title(
-            _request_title(verb, subject), path=paths[0], own=_other(own, paths[0], subject)
+            _request_title(verb, subject),
+            path=paths[0],
+            agent_title=_differing_title(agent_title, paths[0], subject),
         )
     address = _address(call) if call.kind == "fetch" else None
     if address is not None:
-        return Title(_request_title("fetch", address), own=_other(own, address, address))
-    return Title(_title_from_agent(verb, own))
+        return Title(
+            _request_title("fetch", address),
+            agent_title=_differing_title(agent_title, address, address),
+        )
+    return Title(_title_from_agent(verb, agent_title))
 
 
 def _request_title(verb: str, what: str) -> Parts:
     return [(f"{_WANTS}{verb} ", "AcpPermission"), (what, "AcpPermissionTitle")]
 
 
-def _title_from_agent(verb: str | None, own: str) -> Parts:
+def _title_from_agent(verb: str | None, agent_title: str) -> Parts:
     """Return the title of a call for which only the agent's title is known."""
     if verb is None:
-        return [(_ASKS, "AcpPermission"), (own, "AcpPermissionTitle")]
-    first, _, rest = own.partition(" ")
+        return [(_ASKS, "AcpPermission"), (agent_title, "AcpPermissionTitle")]
+    first, _, rest = agent_title.partition(" ")
     if first.lower() == verb and rest.strip():
         return _request_title(verb, rest.strip())
-    bare = own.strip("`") if own.count("`") == 2 else own
-    return _request_title(verb if verb == "run" else f"{verb}:", bare if verb == "run" else own)
+    bare = agent_title.strip("`") if agent_title.count("`") == 2 else agent_title
+    return _request_title(
+        verb if verb == "run" else f"{verb}:", bare if verb == "run" else agent_title
+    )
 
 
-def _run(lines: Sequence[str], own: str) -> Title:
+def _title_of_commands(lines: Sequence[str], agent_title: str) -> Title:
     if len(lines) > 1:
-        return Title(_request_title("run", f"{len(lines)} commands"), own=own)
+        return Title(_request_title("run", f"{len(lines)} commands"), agent_title=agent_title)
     [line] = lines
     line = line.strip("\n")
-    return Title(_request_title("run", line), command=lines[0], own=_other(own, line, line))
+    return Title(
+        _request_title("run", line),
+        command=lines[0],
+        agent_title=_differing_title(agent_title, line, line),
+    )
 
 
 def _title_of_changes(
-    decision: Decision, call: ToolCall, changed: Sequence[Change], own: str, cwd: str
+    decision: Decision, call: ToolCall, changed: Sequence[Change], agent_title: str, cwd: str
 ) -> Title:
     if call.meta and WHOLE in call.meta and call.title.startswith("Rename "):
         return _title_of_rename(call.title, changed)
-    verbs = {_OF_KINDS.get(one.kind, "edit") for one in changed}
+    verbs = {_VERBS_BY_CHANGE.get(one.kind, "edit") for one in changed}
     verb = verbs.pop() if len(verbs) == 1 else "edit"
     counts = _counts(changed, verb)
     if len(changed) > 1:
-        return Title([*_request_title(verb, f"{len(changed)} files"), *counts], own=own)
+        return Title(
+            [*_request_title(verb, f"{len(changed)} files"), *counts], agent_title=agent_title
+        )
     [one] = changed
-    subject = _object(decision, one.path, cwd)
+    subject = _display_file(decision, one.path, cwd)
     if one.origin is not None:
         subject = f"{display_path(os.path.join(cwd, one.origin), cwd)} to {subject}"  # noqa: PTH118
-    other = _other(own, one.path, subject)
-    return Title([*_request_title(verb, subject), *counts], change=one, path=one.path, own=other)
+    other = _differing_title(agent_title, one.path, subject)
+    return Title(
+        [*_request_title(verb, subject), *counts], change=one, path=one.path, agent_title=other
+    )
 
 
-def _title_of_rename(own: str, changed: Sequence[Change]) -> Title:
+def _title_of_rename(agent_title: str, changed: Sequence[Change]) -> Title:
     """Return the title of a rename by a tool of the editor."""
     count = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
     where: Parts = [(f" in {count}", "AcpPermission")]
-    parts = _request_title("rename", own.removeprefix("Rename "))
+    parts = _request_title("rename", agent_title.removeprefix("Rename "))
     return Title([*parts, *where, *_counts(changed, "edit")])
 
 
@@ -193,20 +210,24 @@ def _counts(changed: Sequence[Change], verb: str) -> Parts:
     return [(" (", None), *plus, *between, *minus, (")", None)]
 
 
-def _object(decision: Decision, path: str, cwd: str) -> str:
+def _display_file(decision: Decision, path: str, cwd: str) -> str:
     reason = decision.guarded.get(os.path.normpath(os.path.join(cwd, path)))  # noqa: PTH118
     shown = display_path(os.path.join(cwd, path), cwd)  # noqa: PTH118
     return f"{REASONS[reason]}: {shown}" if reason else shown
 
 
-def _other(own: str, *known: str) -> str:
+def _differing_title(agent_title: str, *known: str) -> str:
     """Return the agent's title if it has more than verb and object."""
-    words = own.replace("`", "").replace(":", " ").split()
-    while words and words[0].lower() in _SAME and len(words) > 1:
+    words = agent_title.replace("`", "").replace(":", " ").split()
+    while words and words[0].lower() in _VERB_WORDS and len(words) > 1:
         words = words[1:]
     bare = " ".join(words)
     names = {name for one in known for name in (one, " ".join(one.split()), os.path.basename(one))}  # noqa: PTH119
-    return "" if bare in names or own in names or own.strip("`") in names else own
+    return (
+        ""
+        if bare in names or agent_title in names or agent_title.strip("`") in names
+        else agent_title
+    )
 
 
 # -- effects of a call ----------------------------------------------------------------------------
@@ -239,14 +260,18 @@ def _address(call: ToolCall) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def changes(call: ToolCall, cwd: str) -> list[Change]:
+def planned_changes(call: ToolCall, cwd: str) -> list[Change]:
     """Return the planned changes of a call, one for each file.
 
     They are taken from its diffs, then from patches and edits of other files. `cwd` is the
     session's directory.
     """
     found: dict[str, Change] = {}
-    for source in (_diffs(call), map(_change_of_patch, patches_of(call)), _edits(call)):
+    for source in (
+        _diff_changes(call),
+        map(_change_of_patch, patches_of(call)),
+        _edit_changes(call),
+    ):
         new: dict[str, Change] = {}
         for one in islice(source, ITEMS):
             path = os.path.normpath(os.path.join(cwd, one.path))  # noqa: PTH118
@@ -260,7 +285,7 @@ def _sum_changes(a: Change, b: Change) -> Change:
     return Change(a.path, a.kind, a.added + b.added, a.removed + b.removed, a.origin)
 
 
-def _diffs(call: ToolCall) -> Iterator[Change]:
+def _diff_changes(call: ToolCall) -> Iterator[Change]:
     for item in call.content:
         if isinstance(item, schema.Diff):
             is_deletion = call.kind == "delete" and not item.new_text
@@ -273,7 +298,7 @@ def _change_of_patch(one: FilePatch) -> Change:
     return Change(one.path, one.kind, one.count("+"), one.count("-"), one.origin)
 
 
-def _edits(call: ToolCall) -> Iterator[Change]:
+def _edit_changes(call: ToolCall) -> Iterator[Change]:
     for part in tool_input.parts(call.raw_input):
         if isinstance(part, tool_input.Edit) and part.path:
             kind = "written" if part.old is None else "modified"
@@ -282,16 +307,16 @@ def _edits(call: ToolCall) -> Iterator[Change]:
 
 def _change_of_texts(path: str, kind: str, old: Any, new: str) -> Change:
     before = old if isinstance(old, str) else ""
-    if len(before) + len(new) > LARGEST:
-        return Change(path, kind, _count(new), _count(before))
-    found = hunks.diff(_lines(before), _lines(new))
+    if len(before) + len(new) > MAX_COMPARED:
+        return Change(path, kind, _count_lines(new), _count_lines(before))
+    found = hunks.diff(_split_lines(before), _split_lines(new))
     added = sum(len(hunk.lines) for hunk in found)
     return Change(path, kind, added, sum(hunk.end - hunk.start for hunk in found))
 
 
-def _count(text: str) -> int:
+def _count_lines(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n") and bool(text))
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []

@@ -17,12 +17,12 @@ Row = tuple[str, tuple[Span, ...], Target | int | None]
 A number is short for the target `{kind = 'tool', call = number}`, of which there may be very many.
 """
 
-WIDEST = 4000
+MAX_WIDTH = 4000
 """Maximum number of characters of a row. Of a longer line, beginning and end are drawn.
 
 `<CR>` opens it in full.
 """
-LAST = 1000
+TAIL_LENGTH = 1000
 """Number of these characters from the line's end."""
 
 
@@ -31,21 +31,24 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def ends(text: str) -> str:
+def cut_middle(text: str) -> str:
     """Return beginning and end of a line, with the number of characters between them."""
-    if len(text) <= WIDEST:
+    if len(text) <= MAX_WIDTH:
         return text
-    return f"{text[: WIDEST - LAST]} … {len(text) - WIDEST} characters … {text[-LAST:]}"
+    first, last = text[: MAX_WIDTH - TAIL_LENGTH], text[-TAIL_LENGTH:]
+    return f"{first} … {len(text) - MAX_WIDTH} characters … {last}"
 
 
 def row(text: str, group: str | None = None, target: Target | int | None = None) -> Row:
     """Return a row highlighted as a whole, or plain."""
-    if len(text) > WIDEST:
-        text = ends(text)
+    if len(text) > MAX_WIDTH:
+        text = cut_middle(text)
     return text, ((0, width(text), group),) if group and text else (), target
 
 
-def pieces(parts: Sequence[tuple[str, str | None]], target: Target | int | None = None) -> Row:
+def row_of_pieces(
+    parts: Sequence[tuple[str, str | None]], target: Target | int | None = None
+) -> Row:
     """Return a row of pieces with a highlight group each."""
     spans: list[Span] = []
     whole, column = "", 0

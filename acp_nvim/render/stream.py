@@ -8,9 +8,9 @@ from typing import Any
 
 from acp_nvim import wording
 from acp_nvim.render.batch import Batch
-from acp_nvim.render.content import describe
+from acp_nvim.render.content import draw_block
 from acp_nvim.render.cutting import LineLimit
-from acp_nvim.render.markdown import LONGEST, Highlighter
+from acp_nvim.render.markdown import MAX_LENGTH, Highlighter
 from acp_nvim.render.rows import Row, decor, decor_op, row, width
 from acp_nvim.render.text import visible
 from acp_nvim.session.transcript.entries import Message, Part
@@ -18,7 +18,7 @@ from acp_nvim.session.transcript.entries import Message, Part
 RULE = "AcpUserRule"
 """Highlight group that marks each row of a user's message."""
 
-FOLDED = 4
+MAX_UNFOLDED = 4
 """Maximum number of rows of a content block that is not folded."""
 
 
@@ -47,15 +47,15 @@ class Stream:
         self.drawn = 0
         """Share of `Transcript.written`: characters, plus one for each block other than text."""
         self.head = head
-        self._foot = foot
+        self._has_foot = foot
         self._dim = dim
         self._cwd = cwd
-        self._ruled = message.role == "user"
+        self._is_user = message.role == "user"
         self._part = 0
         self._text = ""
         self._offset = 0
         self._carry = ""
-        self._begun = False
+        self._has_visible_part = False
         """Whether a visible part of the message is drawn."""
         self._tail = ""
         self._column = 0
@@ -65,7 +65,7 @@ class Stream:
     @property
     def ends_blank(self) -> bool:
         """Return whether the last visible row is empty."""
-        return self.rows > 0 and not self._tail and not self._foot
+        return self.rows > 0 and not self._tail and not self._has_foot
 
     def draw(self, batch: Batch, n: int, start: int, at_top: bool, budget: int) -> bool:
         """Draw up to `budget` characters below row `start`. Return whether all is drawn.
@@ -75,11 +75,13 @@ class Stream:
         done = False
         while not done and budget > 0:
             text, block, done = self._next_piece(budget)
-            first = start + (self.rows - (2 if self._foot else 1) if self.rows else len(self.head))
+            first = start + (
+                self.rows - (2 if self._has_foot else 1) if self.rows else len(self.head)
+            )
             if block:
                 lines, marks, targets = self._block_rows(text, block)
                 self._insert(batch, n, start, at_top, lines, marks, targets)
-                if len(block) > FOLDED:
+                if len(block) > MAX_UNFOLDED:
                     top = first + len(lines) - 1 - len(block)
                     name = f"c{self.message.number}-{self._part}"
                     batch.fold(name, top, top + len(block) - 1, False)
@@ -112,23 +114,23 @@ class Stream:
         targets: list[Any],
     ) -> None:
         if self.rows:
-            row = start + self.rows - (2 if self._foot else 1)
+            row = start + self.rows - (2 if self._has_foot else 1)
             self.rows += len(lines) - 1
-            spans = self._rules(len(lines)) + spans
+            spans = self._user_marks(len(lines)) + spans
             batch.add(["text", n, row, lines, decor_op(spans, targets)])
             return
         above = len(self.head)
         head_spans, head_targets = decor(self.head)
-        head_spans = self._rules(above + len(lines), self.head) + head_spans
+        head_spans = self._user_marks(above + len(lines), self.head) + head_spans
         head_spans += [[at + above, a, b, group] for at, a, b, group in spans]
         head_targets += [[at + above, data] for at, data in targets]
-        texts = [text for text, _, _ in self.head] + lines + ([""] if self._foot else [])
+        texts = [text for text, _, _ in self.head] + lines + ([""] if self._has_foot else [])
         self.rows = len(texts)
         batch.add(["chat", n, start, start + at_top, texts, decor_op(head_spans, head_targets)])
 
-    def _rules(self, count: int, head: Sequence[Row] = ()) -> list[Any]:
+    def _user_marks(self, count: int, head: Sequence[Row] = ()) -> list[Any]:
         """Return the marks of a user's rows, except of the blank row above the heading."""
-        if not self._ruled:
+        if not self._is_user:
             return []
         return [(at, 0, 0, RULE) for at in range(bool(head and not head[0][0]), count)]
 
@@ -141,42 +143,42 @@ class Stream:
             self._text, self._offset = self._next_text(), 0
         if self._text:
             first = self._limit.skip(self._text, self._offset)
-            taken = self._text[first : first + budget]
-            self.drawn += first + len(taken) - self._offset
-            self._offset = first + len(taken)
-            piece = self._limit.cut(taken)
+            raw = self._text[first : first + budget]
+            self.drawn += first + len(raw) - self._offset
+            self._offset = first + len(raw)
+            piece = self._limit.cut(raw)
         elif self._part < len(parts):
             block = self._block(parts[self._part])
-            self._begun = True
+            self._has_visible_part = True
             self._part += 1
             self.drawn += 1
             self._limit = LineLimit()
         done = self._offset == len(self._text) and self._part >= len(parts)
-        return self._clean(piece), block, done
+        return self._visible_piece(piece), block, done
 
     def _next_text(self) -> str:
         """Join the parts up to the next content block, because one long part is faster to draw."""
-        waiting = self.message.parts[self._part :]
+        pending = self.message.parts[self._part :]
         try:
-            text = "".join(waiting)  # type: ignore[arg-type]
+            text = "".join(pending)  # type: ignore[arg-type]
         except TypeError:
-            waiting = list(takewhile(lambda part: isinstance(part, str), waiting))
-            text = "".join(waiting)  # type: ignore[arg-type]
-        if len(waiting) > 1:
-            self.message.join(self._part, self._part + len(waiting))
-        self._part += len(waiting)
+            pending = list(takewhile(lambda part: isinstance(part, str), pending))
+            text = "".join(pending)  # type: ignore[arg-type]
+        if len(pending) > 1:
+            self.message.join(self._part, self._part + len(pending))
+        self._part += len(pending)
         return text
 
-    def _clean(self, taken: str) -> str:
+    def _visible_piece(self, piece: str) -> str:
         """Make a piece visible, without blank lines at its end and at the start of the message.
 
         A `\\r` at the end is held back, because its `\\n` may follow. So are newlines at the end
         after the first, because one blank row separates entries, whatever the agent sends.
         """
-        text = self._carry + taken
-        if not self._begun:
+        text = self._carry + piece
+        if not self._has_visible_part:
             text = text.lstrip("\r\n")
-            self._begun = bool(text)
+            self._has_visible_part = bool(text)
         length = len(text.rstrip("\r\n"))
         if text[length : length + 1] == "\n" and (length or self._tail):
             length += 1
@@ -186,7 +188,7 @@ class Stream:
     def _block(self, part: Part) -> list[Row]:
         try:
             where = {"message": self.message.number, "part": self._part}
-            return describe(part, where, self._cwd)
+            return draw_block(part, where, self._cwd)
         except Exception as error:
             return [
                 row(wording.NOT_DRAWN.format(kind=type(error).__name__, reason=error), "AcpError")
@@ -196,7 +198,7 @@ class Stream:
         """Return highlights of the lines that this piece completes, and of the open one."""
         whole = [self._tail + lines[0], *lines[1:]]
         last = len(lines) - 1
-        self._tail = whole[-1] if len(whole[-1]) <= LONGEST else whole[-1][: LONGEST + 1]
+        self._tail = whole[-1] if len(whole[-1]) <= MAX_LENGTH else whole[-1][: MAX_LENGTH + 1]
         if self._dim:
             return self._dim_lines(lines, self._dim)
         open_line = whole.pop()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from acp_nvim import wording
-from acp_nvim.render.calls.tools import entry_of, float_rows
-from acp_nvim.render.content import describe, link_target
-from acp_nvim.render.rows import Row, Target, indent, pieces, row
+from acp_nvim.render.calls.tools import call_of_question, float_rows
+from acp_nvim.render.content import draw_block, link_target
+from acp_nvim.render.rows import Row, Target, indent, row, row_of_pieces
 from acp_nvim.render.text import one_line, visible
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.transcript.entries import PlanDocument, SessionMessage, Subagent
 
-_LOOKS = {
+_STATES = {
     "running": ("◐", "AcpToolRunning", "running"),
     "requires_action": ("◐", "AcpPermission", "waiting for you"),
     "idle": ("✓", "AcpToolCompleted", "done"),
@@ -23,14 +23,14 @@ _LOOKS = {
 def draw(entry: Subagent | SessionMessage | PlanDocument) -> list[Row]:
     match entry:
         case Subagent():
-            return _subagent(entry)
+            return _subagent_rows(entry)
         case SessionMessage():
-            return _message(entry)
+            return _message_rows(entry)
         case _:
-            return _plan(entry)
+            return _plan_rows(entry)
 
 
-def _subagent(link: Subagent) -> list[Row]:
+def _subagent_rows(link: Subagent) -> list[Row]:
     """Return the line, description, latest call and questions of a subagent.
 
     `<CR>` on them opens its chat.
@@ -55,30 +55,30 @@ def _subagent(link: Subagent) -> list[Row]:
         below.append(row(f"{count}, latest: {one_line(link.latest)}", "AcpMuted", target))
     for decision in link.decisions:
         if decision.outcome is None and not decision.behind:
-            below += _card(decision)
-    return [pieces(head, target), *indent(below, "  ")]
+            below += _card_rows(decision)
+    return [row_of_pieces(head, target), *indent(below, "  ")]
 
 
-def _card(decision: Decision) -> list[Row]:
+def _card_rows(decision: Decision) -> list[Row]:
     """Return a child's question in full, as in the child's chat."""
     asker = decision.asker
-    entry = entry_of(decision, asker) if asker is not None else None
+    entry = call_of_question(decision, asker) if asker is not None else None
     return float_rows(entry, decision, asker.cwd if asker is not None else "")
 
 
 def _appearance(link: Subagent) -> tuple[str, str, str]:
     if any(decision.outcome is None for decision in link.decisions):
         return "◐", "AcpPermission", "permission needed"
-    sign, group, words = _LOOKS.get(link.state, ("○", "AcpMuted", one_line(link.state, 40)))
+    sign, group, words = _STATES.get(link.state, ("○", "AcpMuted", one_line(link.state, 40)))
     if link.state == "idle" and link.stop_reason not in (None, "end_turn"):
         return "⊘", "AcpToolFailed", one_line(str(link.stop_reason), 60).replace("_", " ")
     return sign, group, words
 
 
-def _message(message: SessionMessage) -> list[Row]:
+def _message_rows(message: SessionMessage) -> list[Row]:
     sender = _name(message, message.sender)
     recipient = _name(message, message.recipient)
-    return [row(f"✉ {sender} → {recipient}", "AcpNotice"), *indent(_parts(message), "  ")]
+    return [row(f"✉ {sender} → {recipient}", "AcpNotice"), *indent(_part_rows(message), "  ")]
 
 
 def _name(message: SessionMessage, session_id: str | None) -> str:
@@ -87,17 +87,17 @@ def _name(message: SessionMessage, session_id: str | None) -> str:
     return one_line(message.names.get(session_id) or session_id, 60)
 
 
-def _parts(message: SessionMessage) -> list[Row]:
+def _part_rows(message: SessionMessage) -> list[Row]:
     rows: list[Row] = []
     for at, part in enumerate(message.parts):
         if isinstance(part, str):
             rows += [row(line) for line in visible(part.rstrip("\n")).split("\n")]
         else:
-            rows += describe(part, {"session_message": message.id, "part": at})
+            rows += draw_block(part, {"session_message": message.id, "part": at})
     return rows
 
 
-def _plan(plan: PlanDocument) -> list[Row]:
+def _plan_rows(plan: PlanDocument) -> list[Row]:
     if plan.removed:
         return [row("— " + wording.PLAN_WITHDRAWN, "AcpMuted")]
     head = row("Plan", "AcpPlanHead")

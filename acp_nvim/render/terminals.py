@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from acp_nvim.render.rows import Row, pieces, row
+from acp_nvim.render.rows import Row, row, row_of_pieces
 from acp_nvim.render.text import display_path, one_line, visible
 from acp_nvim.session.output.terminal import Terminal
 
-LINES = 8
+MAX_LINES = 8
 """Maximum number of lines of output, unless an option sets another."""
 
 
-def terminal_rows(terminal: Terminal, limit: int | None = LINES, cwd: str = "") -> list[Row]:
+def terminal_rows(terminal: Terminal, limit: int | None = MAX_LINES, cwd: str = "") -> list[Row]:
     """Return the rows of a terminal. `<CR>` on each opens its buffer.
 
     `limit` None shows all stored lines. The directory is shown unless it is the session's (`cwd`).
@@ -31,5 +31,5 @@ def terminal_rows(terminal: Terminal, limit: int | None = LINES, cwd: str = "") 
         rows.append(row(f"… {hidden} earlier line{'s' if hidden > 1 else ''}", "AcpMuted", target))
     rows += [row(visible(line), None, target) for line in shown]
     if terminal.signal is not None or terminal.exit_code:
-        rows.append(pieces([("✗ " + terminal.ended, "AcpToolFailed")], target))
+        rows.append(row_of_pieces([("✗ " + terminal.ended, "AcpToolFailed")], target))
     return rows

@@ -20,7 +20,7 @@ _UNSAFE = late(
 )
 _PLAIN = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 """ASCII characters that are not escaped."""
-_LOOKED_AT = 1 << 16
+_MAX_READ = 1 << 16
 """Maximum number of characters that `one_line` reads of a text, which may have millions."""
 _JOINERS = frozenset("\u200c\u200d" + "".join(map(chr, range(0xFE00, 0xFE10))))
 """Joiners, which change adjacent letters and signs of other scripts but not ASCII characters."""
@@ -73,14 +73,14 @@ def one_line(text: str, limit: int = 200) -> str:
     """Return `text` as a single visible line of at most `limit` characters."""
     if len(text) <= limit and text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
-    line = " ".join(visible(text[:_LOOKED_AT]).split())
+    line = " ".join(visible(text[:_MAX_READ]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def readable_word(word: str) -> str:
-    """Return a word unknown to the protocol, such as a status or kind.
+    """Return a word that the protocol does not define, such as a status or kind, for the user.
 
-    Those of extensions begin with an underscore (v2/extensibility).
+    Words of extensions begin with an underscore (v2/extensibility).
     """
     return one_line(word.lstrip("_"), 40)
 
@@ -95,8 +95,8 @@ def path_line(path: str) -> str:
 def far_path(path: str) -> str | None:
     """Return a path of another machine as `name:/path`, or None for other paths.
 
-    Inside the host it is absolute, with the name as its first part. So it is outside of all
-    directories of this machine, and no file has it.
+    Inside the host it is absolute, with `name:` as its first part. It is therefore outside of all
+    directories of this machine, and no file here has that path.
     """
     found = _FAR.match(path)
     return path[1:] if found else None
@@ -111,7 +111,7 @@ def home_path(path: str) -> str:
     return path_line(shown)
 
 
-def relative(path: str, cwd: str) -> str | None:
+def relative_path(path: str, cwd: str) -> str | None:
     """Return a path below `cwd` relative to it, on one line, or None for other paths."""
     inside = cwd.rstrip("/") + "/"
     if len(path) > len(inside) > 1 and path.startswith(inside):
@@ -121,11 +121,11 @@ def relative(path: str, cwd: str) -> str | None:
 
 def display_path(path: str, cwd: str) -> str:
     """Return a path on one line, relative to the session's directory or as `home_path`."""
-    below = relative(path, cwd)
+    below = relative_path(path, cwd)
     return home_path(path) if below is None else below
 
 
-def size(count: int) -> str:
+def format_size(count: int) -> str:
     """Format a number of bytes: `512 B`, `12 KiB`, `3.4 MiB`."""
     if count < 1024:
         return f"{count} B"

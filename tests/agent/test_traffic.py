@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from acp_nvim.agent.wire.redact import REDACTED, Redactor
 from acp_nvim.agent.wire.traffic import ENTRY_BYTES, LINE_BYTES, Traffic
-from acp_nvim.render.text import size as readable
+from acp_nvim.render.text import format_size as readable
 
 
 class Clock:

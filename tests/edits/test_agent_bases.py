@@ -56,7 +56,7 @@ def test_the_bases_of_an_ended_session_are_forgotten() -> None:
     found = AgentBases(max_bytes=size(OLD))
     for path in ("/f", "/g"):
         found.record_read("s", path, OLD)
-    found.forget("s")
+    found.forget_session("s")
     assert found.bytes == 0
     assert found.base_of("s", "/f", [LIVE]) is None
     assert found.base_of("s", "/g", [LIVE]) is None

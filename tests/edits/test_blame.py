@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.edits.blame import NOBODY, Blame, digests, follow
+from acp_nvim.edits.blame import NOBODY, Blame, line_digests, update_blame
 from acp_nvim.edits.text import EMPTY, Text
 
 USER = NOBODY
 
 
 def blame_of(lines: str, author: int = NOBODY) -> Blame:
-    return follow(Blame(), lines.split(), author)
+    return update_blame(Blame(), lines.split(), author)
 
 
 @st.composite
@@ -38,7 +38,7 @@ def test_an_unchanged_line_keeps_its_author(
     blame, authors = Blame(), dict[int, int]()
     for author, state in states:
         authors |= {n: author for n, _ in state if n not in authors}
-        blame = follow(blame, [text for _, text in state], author)
+        blame = update_blame(blame, [text for _, text in state], author)
         assert blame.authors() == [authors[n] for n, _ in state]
 
 
@@ -46,33 +46,33 @@ def test_an_unchanged_line_keeps_its_author(
 def test_each_line_has_one_author_whatever_the_texts(texts: list[tuple[int, list[str]]]) -> None:
     blame, known = Blame(), {NOBODY}
     for author, lines in texts:
-        blame = follow(blame, lines, author)
+        blame = update_blame(blame, lines, author)
         known.add(author)
         assert blame.lines == tuple(lines)
         assert len(blame.authors()) == len(lines)
         assert set(blame.authors()) <= known
         assert all(count > 0 for count, _ in blame.runs)
-        assert follow(blame, lines, 9) is blame
+        assert update_blame(blame, lines, 9) is blame
 
 
 def test_ranges_omit_lines_without_an_author() -> None:
     after = ["a", "X", "Y", "c", "d", "Z"]
-    blame = follow(blame_of("a b c d"), after, 4)
+    blame = update_blame(blame_of("a b c d"), after, 4)
     assert list(blame.ranges()) == [(1, 3, 4), (5, 6, 4)]
-    assert list(follow(blame, ["new", *after]).ranges()) == [
+    assert list(update_blame(blame, ["new", *after]).ranges()) == [
         (2, 4, 4),
         (6, 7, 4),
     ]
 
 
 def test_a_second_agent_takes_only_what_it_changes() -> None:
-    blame = follow(blame_of("a b c", 1), ["a", "B", "c"], 2)
+    blame = update_blame(blame_of("a b c", 1), ["a", "B", "c"], 2)
     assert blame.authors() == [1, 2, 1]
 
 
 def test_digests_distinguish_lines_without_their_text() -> None:
-    first, second, third = digests(Text(("secret", "", "secret")))
+    first, second, third = line_digests(Text(("secret", "", "secret")))
     assert first == third != second
     assert "secret" not in first
-    assert digests(None) == digests(EMPTY) == ()
-    assert digests(Text(("\udc80",))) != digests(Text(("\udc81",)))
+    assert line_digests(None) == line_digests(EMPTY) == ()
+    assert line_digests(Text(("\udc80",))) != line_digests(Text(("\udc81",)))

@@ -232,7 +232,7 @@ def test_undoing_every_step_restores_every_hunk(
         if now is None:
             break
         assert now.live is not None
-        hunk = now._marked[pick % len(now._marked)]
+        hunk = now._marked_hunks[pick % len(now._marked_hunks)]
         [back] = invert(keys(now.base), [hunk])
         obtained = from_keys(apply(keys(now.live), [back]))
         assert obtained is not None
@@ -246,19 +246,19 @@ def test_undoing_every_step_restores_every_hunk(
 def test_text_discarded_beside_a_removal_belongs_to_the_user() -> None:
     here = Pending("/f", text("Xcd"), text("Xcd"), text("Xcd"))
     removal = Hunk(1, 2, (), 1)  # of b, which was pending earlier in "acd"
-    assert here.edited(text("acd"), back=[removal]).hunks == []
+    assert here.edited(text("acd"), restorable=[removal]).hunks == []
 
 
 def test_a_restored_removal_of_the_agent_is_pending_again() -> None:
     here = Pending("/f", text("abcd"), text("abcd"), text("abcd"))
     removal = Hunk(1, 2, (), 1)
-    assert here.edited(text("acd"), back=[removal]).hunks == [removal]
+    assert here.edited(text("acd"), restorable=[removal]).hunks == [removal]
 
 
 def test_text_discarded_beside_agent_lines_belongs_to_the_user() -> None:
     here = Pending("/f", text("Xbc"), text("Xbc"), text("Xbc"))
     lines = Hunk(1, 2, ("b",), 1)  # the agent's earlier, and accepted since
-    assert here.edited(text("abc"), back=[lines]).hunks == []
+    assert here.edited(text("abc"), restorable=[lines]).hunks == []
 
 
 @pytest.mark.parametrize(

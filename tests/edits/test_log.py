@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.edits.log import MARK, frame, join_records, read_on
+from acp_nvim.edits.log import MARK, frame, join_records, read_records
 
 payloads = st.lists(st.binary(max_size=30) | st.just(MARK) | st.just(frame(b"inner")), max_size=8)
 
 
 def split_records(data: bytes) -> tuple[list[bytes], int]:
     """Return the complete records in order, and the number of bytes outside of records."""
-    found, lost, end = read_on(data)
+    found, lost, end = read_records(data)
     return found, lost + len(data) - end
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.edits.hunks import apply, diff
-from acp_nvim.edits.merge import Conflict, Merged, merge, reason_lines
+from acp_nvim.edits.merge import Conflict, Merged, conflict_reason, merge
 from acp_nvim.edits.text import EMPTY, Text, from_lines
 
 texts = st.builds(from_lines, st.lists(st.sampled_from("abcd"), max_size=8), st.booleans())
@@ -162,5 +162,5 @@ def test_no_line_is_lost(data: st.DataObject) -> None:
     ],
 )
 def test_a_conflict_has_its_lines(ranges: list[tuple[int, int]], subject: str) -> None:
-    assert reason_lines(ranges) == f"{subject} changed by the user and by the agent"
-    assert Conflict(ranges).reason == reason_lines(ranges)
+    assert conflict_reason(ranges) == f"{subject} changed by the user and by the agent"
+    assert Conflict(ranges).reason == conflict_reason(ranges)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.edits.patch import FilePatch, PatchError, files, read
+from acp_nvim.edits.patch import FilePatch, PatchError, parse_complete, parse_patch
 from acp_nvim.edits.patch_apply import PatchConflict, apply
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
-from acp_nvim.edits.unified import patch as diff_of
+from acp_nvim.edits.unified import format_patch as diff_of
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " x", "-y", "+z", "@@ q", "é\u2028", "\ta "]))
 TEXTS = st.builds(
@@ -24,7 +24,7 @@ TEXTS = st.builds(
 
 
 def one(text: str, path: str | None = None) -> FilePatch:
-    [found] = read(text, path)
+    [found] = parse_patch(text, path)
     return found
 
 
@@ -93,7 +93,7 @@ def test_all_file_headers_of_git_are_read(tmp_path: Path) -> None:
     (tmp_path / "made").write_text("y\n")
     (tmp_path / "empty").write_text("")
     git("add", "-A")
-    found = {it.path: it for it in read(git("diff", "--cached", "-M"))}
+    found = {it.path: it for it in parse_patch(git("diff", "--cached", "-M"))}
     assert {path: it.kind for path, it in found.items()} == {
         "gone": "deleted",
         "new name": "moved",
@@ -136,7 +136,7 @@ ENVELOPE = """*** Begin Patch
 
 
 def test_an_envelope_of_apply_patch_is_read() -> None:
-    new, app, moved, old = read(ENVELOPE)
+    new, app, moved, old = parse_patch(ENVELOPE)
     assert (new.kind, new.path, apply(new, None)) == ("created", "new.txt", parse("one\ntwo\n"))
     text = "def f(self):\n        return 1\nclass A\n    def f(self):\n        return 1\ntail\n"
     after = text.replace(
@@ -150,7 +150,7 @@ def test_an_envelope_of_apply_patch_is_read() -> None:
 
 def test_blanks_that_a_model_lost_come_from_the_file() -> None:
     text = "*** Begin Patch\n*** Update File: f\n@@\n if x:\n-    a\n+    b\n*** End Patch"
-    [found] = read(text)
+    [found] = parse_patch(text)
     assert apply(found, parse("if x:  \n    a \n")) == parse("if x:  \n    b\n")
 
 
@@ -200,7 +200,7 @@ def test_a_missing_file_is_not_an_empty_one() -> None:
 )  # fmt: skip
 def test_a_text_that_is_no_patch_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(PatchError) as caught:
-        read(text)
+        parse_patch(text)
     assert "\n" not in str(caught.value)
 
 
@@ -208,7 +208,7 @@ def test_a_text_that_is_no_patch_is_refused_in_one_line(text: str) -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     for wrapped in (text, f"*** Begin Patch\n*** Update File: f\n{text}\n*** End Patch"):
         try:
-            found = read(wrapped, "f")
+            found = parse_patch(wrapped, "f")
         except PatchError:
             continue
         for patch in found:
@@ -231,7 +231,7 @@ HEAD = "diff --git a/x b/x\n"
     ],
 )
 def test_a_complete_patch_is_shown_as_files(text: str) -> None:
-    assert files(text, "x") == tuple(read(text, "x"))
+    assert parse_complete(text, "x") == tuple(parse_patch(text, "x"))
 
 
 @pytest.mark.parametrize(
@@ -250,12 +250,12 @@ def test_a_complete_patch_is_shown_as_files(text: str) -> None:
 )
 def test_a_patch_with_more_than_its_files_is_shown_as_text(text: str) -> None:
     """The files would hide something."""
-    assert files(text, "x") is None
+    assert parse_complete(text, "x") is None
 
 
 def test_changes_of_modes_are_notes() -> None:
     head = f"{HEAD}new file mode 120000\n--- /dev/null\n+++ b/x\n"
-    [link] = files(head + "@@ -0,0 +1 @@\n+/etc\n") or ()
+    [link] = parse_complete(head + "@@ -0,0 +1 @@\n+/etc\n") or ()
     assert (link.kind, link.notes) == ("created", ("new file mode 120000",))
     assert (link.count("+"), link.count("-")) == (1, 0)
 

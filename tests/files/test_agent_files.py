@@ -163,7 +163,7 @@ async def test_the_base_is_the_text_that_this_session_last_read(served: AgentFil
     served.session = Session(str(served.root), session_id="another")
     await served.write("f", "all\nnew\n")
     assert str(served.buffers.texts[path]) == "all\nnew\n"
-    served.files.bases.forget("s1")
+    served.files.bases.forget_session("s1")
     served.session = Session(str(served.root))
     await served.write("f", "x\n")
     assert str(served.buffers.texts[path]) == "x\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_nvim.edits.log import frame, join_records, read_on
+from acp_nvim.edits.log import frame, join_records, read_records
 from acp_nvim.edits.records import Writer, batch
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.journal import journal as module
@@ -213,7 +213,7 @@ def emptied(data: bytes) -> bytes:
 
 def cut_at_a_record(data: bytes) -> bytes:
     """Return only the first records."""
-    return join_records(read_on(data)[0][:2])
+    return join_records(read_records(data)[0][:2])
 
 
 def cut_in_a_record(data: bytes) -> bytes:

@@ -257,7 +257,7 @@ async def test_the_card_shows_reason_and_files() -> None:
     found = title(tool.decision, tool.call, "/work")
     outcome = "".join(text for text, _ in found.parts)
     assert outcome == "Agent wants to edit 4 files (+4 -2)"
-    assert found.own == "Do it"
+    assert found.agent_title == "Do it"
     assert [it.whole for it in changes_of(tool.call)] == [True, True]
     tool.answer("reject_once")
     await task

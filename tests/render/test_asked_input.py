@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.calls.tools import Style, draw, float_rows, words
-from acp_nvim.render.rows import WIDEST, Row
+from acp_nvim.render.calls.tools import Style, draw, draw_short, float_rows
+from acp_nvim.render.rows import MAX_WIDTH, Row
 from acp_nvim.render.text import visible
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import Decision, Option
@@ -372,7 +372,7 @@ def test_both_ends_of_any_command_are_visible_without_control_characters(
         rows = [row.strip() for row in card]
         text = "\n".join(card)
         for line in (*shown[:60], *shown[-30:]):
-            if len(line) <= WIDEST:
+            if len(line) <= MAX_WIDTH:
                 assert any(line.strip() in row for row in rows)
             else:
                 assert line[:200] in text
@@ -474,7 +474,7 @@ def test_a_command_that_is_only_in_meta_is_shown(
 def drawn(limit: int = 8, **fields: Any) -> list[str]:
     """Return the rows below the line of a call without a question."""
     entry = ToolEntry(ToolCall("c", title="Tool", **fields))
-    assert words(entry, Style(limit, CWD)) is None
+    assert draw_short(entry, Style(limit, CWD)) is None
     return [text.removeprefix("  ") for text, _, _ in draw(entry, Style(limit, CWD))[1:]]
 
 

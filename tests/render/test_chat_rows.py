@@ -8,9 +8,9 @@ import pytest
 
 from acp_nvim.protocol import schema
 from acp_nvim.render.calls.tools import Style, draw
-from acp_nvim.render.content import describe
+from acp_nvim.render.content import draw_block
 from acp_nvim.render.diffs import diff_rows
-from acp_nvim.render.margin import draw_entry, plan_rows
+from acp_nvim.render.entry_rows import draw_entry, plan_rows
 from acp_nvim.render.text import display_path
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.transcript.entries import PlanEntry, ToolEntry
@@ -61,14 +61,14 @@ def test_diffs_and_places_of_a_tool_call_are_relative() -> None:
 )
 def test_attached_files_have_names_known_to_the_user(uri: str, shown: str) -> None:
     resource = schema.TextResourceContents("text\n", uri)
-    (head, *_) = describe(schema.EmbeddedResource(resource), None, "/work")
+    (head, *_) = draw_block(schema.EmbeddedResource(resource), None, "/work")
     assert head[0] == f"→ {shown}, 1 line"
-    (link,) = describe(schema.ResourceLink("a.py", uri), None, "/work")
+    (link,) = draw_block(schema.ResourceLink("a.py", uri), None, "/work")
     assert link[0] == f"→ a.py ({shown})"
 
 
 def test_a_link_is_not_named_twice() -> None:
-    (link,) = describe(schema.ResourceLink("a.py", "file:///work/a.py"), None, "/work")
+    (link,) = draw_block(schema.ResourceLink("a.py", "file:///work/a.py"), None, "/work")
     assert link[0] == "→ a.py"
 
 

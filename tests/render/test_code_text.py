@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.calls.tools import Style, draw, words
+from acp_nvim.render.calls.tools import Style, draw, draw_short
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.transcript.entries import ToolEntry
 
@@ -78,6 +78,6 @@ def test_a_line_that_is_cut_opens_in_full() -> None:
 
 @pytest.mark.parametrize("text", ["plain", "a\nb"])
 def test_other_texts_need_no_extra_work(text: str) -> None:
-    found = words(entry(text, "execute"), Style(8, "/w"))
+    found = draw_short(entry(text, "execute"), Style(8, "/w"))
     assert found is not None
     assert found[1] == ["  " + line for line in text.split("\n")]

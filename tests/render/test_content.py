@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.content import describe, display_uri, line_of, link_target
+from acp_nvim.render.content import display_uri, draw_block, line_of, link_target
 from tests.agents.turns import IMAGE
 
 
 def texts(block: Any) -> list[str]:
-    return [text for text, _, _ in describe(block, {"message": 1, "part": 0})]
+    return [text for text, _, _ in draw_block(block, {"message": 1, "part": 0})]
 
 
 @pytest.mark.parametrize(

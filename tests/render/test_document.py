@@ -15,7 +15,7 @@ from acp_nvim.render.batch import Batch
 from acp_nvim.render.calls import tools
 from acp_nvim.render.calls.tools import Style
 from acp_nvim.render.code_text import may_hold_code
-from acp_nvim.render.printed import is_coloured
+from acp_nvim.render.command_output import is_coloured
 from acp_nvim.render.text import visible
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.output.terminal import Launch, Terminal
@@ -88,7 +88,7 @@ def test_plain_text_equals_the_drawn_rows(
     entry = ToolEntry(ToolCall("c", "read /work/a.py", kind=kind, content=content))
     look = Style(lines, "/work")
     drawn = tools.draw(entry, look)
-    found = tools.words(entry, look)
+    found = tools.draw_short(entry, look)
     if found is None:
         is_marked_up = any(may_hold_code(text, entry.call) or is_coloured(text) for text in texts)
         assert not texts or told or len(drawn) > lines or len("".join(texts)) > 500 or is_marked_up

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acp_nvim.features.chat.reports import markdown, whole
-from acp_nvim.render.margin import DETAILS, draw_entry
+from acp_nvim.render.entry_rows import MAX_DETAILS, draw_entry
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Line
 
@@ -21,7 +21,7 @@ def test_many_details_are_folded_and_open_in_full() -> None:
     line = session.transcript.last
     assert line is not None
     rows = draw_entry(line)
-    assert [text for text, _, _ in rows][-2:] == ["  line 4", f"  … +{40 - DETAILS} lines"]
+    assert [text for text, _, _ in rows][-2:] == ["  line 4", f"  … +{40 - MAX_DETAILS} lines"]
     target = rows[-1][2]
     assert rows[0][2] == target
     assert isinstance(target, dict)

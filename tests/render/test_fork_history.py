@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acp_nvim.render.calls.tools import Style
-from acp_nvim.render.margin import fork_history
+from acp_nvim.render.entry_rows import fork_history
 from acp_nvim.session import turns
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session

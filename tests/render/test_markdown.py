@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.render.markdown import LONGEST, Highlighter
+from acp_nvim.render.markdown import MAX_LENGTH, Highlighter
 
 PLAIN = ["", "just words", "2 * 3 * 4", "snake_case_name", "a-b", "#hashtag", "1.5 of 2", "x > y"]
 
@@ -102,7 +102,7 @@ def test_a_peek_changes_nothing() -> None:
 
 
 def test_a_very_long_line_stays_plain() -> None:
-    assert Highlighter().lines(["# " + "x" * LONGEST, "# y"]) == [(1, 0, 3, "AcpHeading")]
+    assert Highlighter().lines(["# " + "x" * MAX_LENGTH, "# y"]) == [(1, 0, 3, "AcpHeading")]
 
 
 PIECES = [
@@ -147,7 +147,7 @@ def test_marks_are_within_their_line(lines: list[str]) -> None:
 @pytest.mark.parametrize("piece", ["*", "`", "[", "_", "**a", "[a](", "<", "h", "`` ` "])
 def test_every_line_is_parsed_quickly(piece: str) -> None:
     """The worst lines of the greatest length for the patterns."""
-    line = (piece * LONGEST)[:LONGEST]
+    line = (piece * MAX_LENGTH)[:MAX_LENGTH]
     for row, a, b, _ in Highlighter().lines([line]):
         assert row == 0
-        assert 0 <= a < b <= LONGEST
+        assert 0 <= a < b <= MAX_LENGTH

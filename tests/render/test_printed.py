@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_nvim.render.printed import Piece, coloured_pieces
+from acp_nvim.render.command_output import Piece, coloured_pieces
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.render.text import one_line, size, visible
+from acp_nvim.render.text import format_size, one_line, visible
 
 SPELLED = [
     ("\x00", "^@"),
@@ -96,4 +96,4 @@ def test_one_line_is_one_short_line(text: str, limit: int) -> None:
     [(0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (12_000, "12 KiB"), (3_565_158, "3.4 MiB")],
 )
 def test_size(count: int, shown: str) -> None:
-    assert size(count) == shown
+    assert format_size(count) == shown

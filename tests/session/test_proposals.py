@@ -246,7 +246,9 @@ def test_line_ends_of_a_patch_are_those_of_the_file() -> None:
 @given(texts, texts)
 def test_a_patch_gives_the_text_from_which_it_was_made(live: Text, new: Text) -> None:
     assume(live != new)
-    found = patched(ToolCall("c", raw_input={"p": unified.patch("f", live, new)}), {"f": str(live)})
+    found = patched(
+        ToolCall("c", raw_input={"p": unified.format_patch("f", live, new)}), {"f": str(live)}
+    )
     assert (found["f"].base, found["f"].text) == (live, new)
 
 
@@ -318,7 +320,7 @@ def test_an_overlay_keeps_the_users_changes(proposal: Text, amendment: Text, oth
 
 @given(texts, texts)
 def test_a_unified_diff_can_be_read_again(before: Text, after: Text) -> None:
-    patch = unified.patch("f.txt", before, after)
+    patch = unified.format_patch("f.txt", before, after)
     if before == after:
         assert patch == ""
         return
@@ -340,5 +342,5 @@ def test_a_unified_diff_can_be_read_again(before: Text, after: Text) -> None:
 
 
 def test_a_missing_last_newline_shows_in_a_diff() -> None:
-    patch = unified.patch("f", parse("a\nb"), parse("a\nb\n"))
+    patch = unified.format_patch("f", parse("a\nb"), parse("a\nb\n"))
     assert patch.endswith("-b\n\\ No newline at end of file\n+b\n")

@@ -22,7 +22,7 @@ from acp_nvim.agent.settings import Settings, decode
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
 from acp_nvim.render.calls.tools import Style, draw
-from acp_nvim.render.margin import draw_entry
+from acp_nvim.render.entry_rows import draw_entry
 from acp_nvim.session.session import Session, Unobserved
 from acp_nvim.session.transcript.entries import TerminalEntry, ToolEntry
 from tests.support.processes import MARK, marked

@@ -120,7 +120,7 @@ class Returning(Wide):
                     on_disk = wanted.disk_entries.get(path, wanted.pending.get(path))
                 self.ledger.restore(path, text, wanted.pending.get(path))
                 if path in wanted.unsaved:
-                    self.ledger.disk_entries.split(path, on_disk, self.ledger.get(path))
+                    self.ledger.disk_entries.set_both(path, on_disk, self.ledger.get(path))
         laid = self.original_formats | wanted.original_formats
         self.original_formats = {
             path: first for path, first in laid.items() if self.is_format_pending(path)

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from acp_nvim import wording
 from acp_nvim.files.bytes.file_format import BinaryError, decode
 from acp_nvim.patterns import late
-from acp_nvim.render.text import size as readable
+from acp_nvim.render.text import format_size as readable
 from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
 
 TEXT_BYTES: Final = 256 << 10

@@ -31,7 +31,7 @@ from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.files.writes.file_writer import FileWriter, Refused
 from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.fence import fence_text
-from acp_nvim.render.rows import ends
+from acp_nvim.render.rows import cut_middle
 from acp_nvim.render.text import far_path, path_line, visible
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import effects
@@ -244,7 +244,7 @@ class ProposedEdits:
         if is_kept and amendment.agent_text is not None and amendment.replacement is not None:
             before, after = amendment.agent_text, amendment.replacement
         name = _name(session.cwd, path)
-        patch = await to_thread.run_sync(unified.patch, name, before, after)
+        patch = await to_thread.run_sync(unified.format_patch, name, before, after)
         if not patch:
             return
         self._comments.note(session.n, fence_text((KEPT if is_kept else LOST).format(name), patch))
@@ -331,7 +331,7 @@ def marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:
     if found is None or not proposal.whole:
         return []
     marks = effects.marks(found, proposal.base, proposal.text)
-    return [[one.row, one.severity, visible(ends(one.text))] for one in marks]
+    return [[one.row, one.severity, visible(cut_middle(one.text))] for one in marks]
 
 
 def table(proposal: Proposal) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import OnResponse
 from acp_nvim.protocol import codec, schema, updates
 from acp_nvim.protocol.errors import RemoteProtocolError
-from acp_nvim.render.text import one_line, size
+from acp_nvim.render.text import format_size, one_line
 from acp_nvim.session import subagents
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.calls.tool_calls import fit
@@ -311,7 +311,7 @@ class SessionRouter:
             self._reported_cuts.add((session.n, call.index))
             title = one_line(call.title or call.id, 60)
             text = wording.OUTPUT_CUT.format(
-                call=title, size=size(received_bytes), limit=size(limit)
+                call=title, size=format_size(received_bytes), limit=format_size(limit)
             )
             self._report_limit("tool_output_bytes", text, session)
 

@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from acp_nvim.agent.wire.redact import Redactor
 from acp_nvim.patterns import late
-from acp_nvim.render.text import one_line, size, visible
+from acp_nvim.render.text import format_size, one_line, visible
 
 Level = Literal["off", "error", "warn", "info", "debug", "trace"]
 
@@ -150,7 +150,7 @@ class _View:
 def _size(data: bytes) -> str:
     """Return the size of a message. That of a cut one is in the mark at its end."""
     cut = _CUT_SIZE.search(data[-40:])
-    return size(int(cut.group(1)) if cut else len(data))
+    return format_size(int(cut.group(1)) if cut else len(data))
 
 
 def _decode_text(data: bytes | Raw) -> str:

@@ -19,7 +19,7 @@ from acp_nvim import wording
 from acp_nvim.app import Host
 from acp_nvim.files.bytes import private_files
 from acp_nvim.protocol import schema
-from acp_nvim.render.text import home_path, one_line, size, visible
+from acp_nvim.render.text import format_size, home_path, one_line, visible
 from acp_nvim.session.session import Session
 
 _SAFE = ("image/", "audio/", "video/", "application/pdf")
@@ -81,7 +81,7 @@ def _open_data(host: Host, data: str, mime: str, name: str) -> None:
     if mime.startswith(_SAFE) and mime not in _TEXT:
         host.screen.push("open_file", str(path))
     else:
-        what = one_line(f"{size(len(content))} of {mime or 'data'}")
+        what = one_line(f"{format_size(len(content))} of {mime or 'data'}")
         host.echo("info", wording.WRITTEN_TO.format(path=home_path(str(path)), what=what))
 
 

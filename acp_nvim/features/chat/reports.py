@@ -15,11 +15,11 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.opening.mcp import ServerOutcome
 from acp_nvim.agent.wire.redact import SecretsOnly
 from acp_nvim.protocol import schema
-from acp_nvim.render.calls.tools import entry_of, float_rows
+from acp_nvim.render.calls.tools import call_of_question, float_rows
 from acp_nvim.render.cards import card
-from acp_nvim.render.in_full import markdown_of, texts, whole_entry
-from acp_nvim.render.margin import notice_details
-from acp_nvim.render.text import size, visible
+from acp_nvim.render.entry_rows import notice_details
+from acp_nvim.render.in_full import call_in_full, markdown_of, texts
+from acp_nvim.render.text import format_size, visible
 from acp_nvim.session import snapshot
 from acp_nvim.session.calls.tool_use import ToolUse
 from acp_nvim.session.session import Session
@@ -78,7 +78,7 @@ def _agent(connection: Connection) -> list[str]:
         for key in ("info", "capabilities", "auth_methods", "auth")
         if known[key]
     ]
-    lines.append(f"  traffic kept: {size(connection.traffic.size)}")
+    lines.append(f"  traffic kept: {format_size(connection.traffic.size)}")
     warnings = connection.warnings.lines()
     lines.append("  protocol violations and oddities: " + ("none" if not warnings else ""))
     lines += ["    " + line for line in warnings]
@@ -158,7 +158,7 @@ def permissions(host: Host) -> list[str]:
     for conversation in host.sessions.conversations.values():
         session = conversation.session
         for decision in session.decisions:
-            rows = float_rows(entry_of(decision, session), decision, session.cwd)
+            rows = float_rows(call_of_question(decision, session), decision, session.cwd)
             lines += [f"session {session.n}, {decision.id}", *texts(rows), ""]
     for decision in host.unscoped_questions.decisions:
         lines += [f"no session, {decision.id}", *texts(card(decision)), ""]
@@ -179,7 +179,7 @@ def whole(session: Session, target: dict[str, Any]) -> list[str]:
     if index is None and isinstance(target.get("where"), dict):
         index = target["where"].get("call")
     call = next((call for call in session.tool_calls if call.index == index), None)
-    return [] if call is None else whole_entry(session.entries[call])
+    return [] if call is None else call_in_full(session.entries[call])
 
 
 def _whole_notice(session: Session, number: object) -> list[str]:

@@ -18,7 +18,7 @@ from acp_nvim.features.checkpoints import earlier_prompts
 from acp_nvim.files.checkpoints.rewind import Ask, Rewind
 from acp_nvim.host.transcripts import UnreadableError
 from acp_nvim.render.calls.tools import Style
-from acp_nvim.render.margin import fork_history
+from acp_nvim.render.entry_rows import fork_history
 from acp_nvim.render.text import one_line
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Entry, Message

@@ -11,7 +11,7 @@ from acp_nvim.features.forms import ReviewedForms
 from acp_nvim.host.questions import pending_question
 from acp_nvim.protocol import schema
 from acp_nvim.render import in_full
-from acp_nvim.render.calls.tools import entry_of
+from acp_nvim.render.calls.tools import call_of_question
 from acp_nvim.session.questions import addresses, form_page, forms
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.verbs import Args, verb
@@ -82,9 +82,9 @@ def open_decision(host: Host, args: Args) -> None:
 def _all(host: Host, decision: Decision) -> list[str]:
     """Return a question in full, with its tool call if it has one."""
     for session in host.session_list.all():
-        entry = entry_of(decision, session) if session.decisions.get(decision.id) else None
+        entry = call_of_question(decision, session) if session.decisions.get(decision.id) else None
         if entry is not None:
-            return in_full.whole_entry(entry)
+            return in_full.call_in_full(entry)
     return in_full.question_in_full(decision)
 
 

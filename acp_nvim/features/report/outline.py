@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from acp_nvim.agent.wire.traffic_view import ARROWS, Line
-from acp_nvim.render.text import one_line, size
+from acp_nvim.render.text import format_size, one_line
 
 MOST_LINES: Final = 300
 """Maximum number of lines; the newest are kept."""
@@ -72,17 +72,17 @@ def _head(line: Line) -> str:
     try:
         message = _message.decode(line.data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return f"{arrow} (no message that can be read) {size(len(line.data))}"
+        return f"{arrow} (no message that can be read) {format_size(len(line.data))}"
     label = "" if message.id is UNSET else f" #{bytes(message.id).decode()}"
     if message.method is not None:
         kind = _kind(message)
         # Updates are listed without their sizes, which would prevent that equal ones are counted.
-        return f"{arrow} {message.method}{label}{kind or ' ' + size(len(line.data))}"
+        return f"{arrow} {message.method}{label}{kind or ' ' + format_size(len(line.data))}"
     if message.error is not None:
         code = "" if message.error.code is UNSET else f" {bytes(message.error.code).decode()}"
         reason = one_line(message.error.message, LONGEST_REASON)
         return f"{arrow} (answer){label} error{code} {reason}"
-    return f"{arrow} (answer){label} {size(len(line.data))}"
+    return f"{arrow} (answer){label} {format_size(len(line.data))}"
 
 
 def _kind(message: _Message) -> str:

@@ -23,7 +23,7 @@ from acp_nvim.host.transcripts import UnreadableError
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.render.calls.tools import Style
-from acp_nvim.render.margin import fork_history
+from acp_nvim.render.entry_rows import fork_history
 from acp_nvim.render.text import one_line
 from acp_nvim.session import options
 from acp_nvim.session.session import Session

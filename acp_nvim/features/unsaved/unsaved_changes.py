@@ -275,7 +275,7 @@ def _file(
 ) -> Iterator[UnsavedFile]:
     inside = below(where.real, [cwd]) is not None
     name = os.path.relpath(where.real, os.path.realpath(cwd)) if inside else where.real
-    patch = unified.patch(name, known, text)
+    patch = unified.format_patch(name, known, text)
     if len(patch) > LARGEST:
         patch = f"{name}: changed, too long to show ({len(text.lines)} lines)\n"
     if patch or told is None:

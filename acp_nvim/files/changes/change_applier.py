@@ -159,10 +159,10 @@ class ChangeApplier:
     def _join(self, session: AgentSession, move: Move) -> None:
         self._files.authors.on_move(session, move.old, move.new)
         ledger = self._files.ledger
-        if ledger.join_move(move.old, move.new, move.text, move.was, session.n):
+        if ledger.join_move(move.old, move.new, move.text, move.entry, session.n):
             self._files.pending_view.refresh(move.old, move.new)
             return
-        created, was = ledger.get(move.new), move.was
+        created, was = ledger.get(move.new), move.entry
         if created is not None and was is not None and was.base is None:  # created by another agent
             both = msgspec.structs.replace(created, writers=created.writers | was.writers)
             ledger.reinstate(move.new, created.live, both)

@@ -14,7 +14,7 @@ import anyio
 from anyio import to_thread
 from msgspec import UNSET, UnsetType
 
-from acp_nvim.edits.merge import overlaid
+from acp_nvim.edits.merge import overlay
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes.disk import GRAIN_NS, changed_at
 from acp_nvim.files.bytes.paths import Place, is_below
@@ -165,7 +165,7 @@ class Turn:
         if after is None:
             del self.user_saves[path]
         else:
-            self.user_saves[path] = overlaid(before or EMPTY, known or EMPTY, after)
+            self.user_saves[path] = overlay(before or EMPTY, known or EMPTY, after)
 
     def concerns(self, path: str) -> bool:
         """Return whether a file is in its directories, or was named."""

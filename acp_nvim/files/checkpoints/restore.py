@@ -337,7 +337,7 @@ class Restoring:
         self._pend(path, text, checkpoint, checkpoint.pending.get(path))
         if unsaved:
             ledger = self._files.ledger
-            ledger.disk_entries.split(path, on_disk, ledger.get(path))
+            ledger.disk_entries.set_both(path, on_disk, ledger.get(path))
         return True
 
     def _disk_entry(self, path: str) -> Pending | None:

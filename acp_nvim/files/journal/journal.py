@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from acp_nvim.edits.log import frame, join_records, read_on
+from acp_nvim.edits.log import frame, join_records, read_records
 from acp_nvim.files.bytes import private_files
 
 if sys.platform != "win32":
@@ -121,7 +121,7 @@ class JournalFile:
         if size < self._offset:
             fresh, self._offset = True, 0
         data = _read(self._reading, self._offset, size)
-        batches, lost, end = read_on(data)
+        batches, lost, end = read_records(data)
         if fresh:
             # A long file is rewritten by the next process that opens it.
             self._least = size if was_there else 0

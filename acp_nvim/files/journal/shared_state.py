@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from acp_nvim.edits.merge import Merged, merge, overlaid
+from acp_nvim.edits.merge import Merged, merge, overlay
 from acp_nvim.edits.pending import FileEdits, Pending, Reject
 from acp_nvim.files.buffers.tracked_file import FileState, Received
 from acp_nvim.files.bytes import roots
@@ -348,7 +348,7 @@ def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pen
     if before.base is None or mine.base is None or decided is None:
         return msgspec.structs.replace(mine, base=decided, writers=writers)
     found = merge(before.base, mine.base, decided)
-    base = found.text if isinstance(found, Merged) else overlaid(before.base, mine.base, decided)
+    base = found.text if isinstance(found, Merged) else overlay(before.base, mine.base, decided)
     return msgspec.structs.replace(mine, base=base, writers=writers)
 
 

@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from acp_nvim.edits.agent_bases import ChangeKind, Stale
 from acp_nvim.edits.hunks import Hunk, diff
-from acp_nvim.edits.merge import Conflict, Merged, merge, overlaid
+from acp_nvim.edits.merge import Conflict, Merged, merge, overlay
 from acp_nvim.edits.text import EMPTY, Text, rows
 from acp_nvim.files.bytes import disk
 from acp_nvim.files.bytes.file_format import Decoded, Format, encode
@@ -126,7 +126,7 @@ class AgentWrite:
             self._bases.record_write(self._session, path, self._base, agents, self._present)
         elif allowed.is_known and (allowed.seen is not None or allowed.base is None):
             earlier = EMPTY if allowed.seen is None else allowed.seen
-            after = agents if allowed.base is None else overlaid(allowed.base, earlier, agents)
+            after = agents if allowed.base is None else overlay(allowed.base, earlier, agents)
             self._bases.record_write(self._session, path, earlier, after, self._present)
         else:
             before = completed.before if completed else self._present

@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from acp_nvim.edits.hunks import Hunk
-from acp_nvim.edits.log import frame, read_on
+from acp_nvim.edits.log import frame, read_records
 from acp_nvim.edits.records import from_bytes
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes import private_files
@@ -210,7 +210,7 @@ def _take_over(path: Path) -> OldNotes | None:
     if not private_files.try_lock(handle) or not os.fstat(handle).st_nlink:
         os.close(handle)
         return None
-    batches, _, _ = read_on(os.pread(handle, os.fstat(handle).st_size, 0))
+    batches, _, _ = read_records(os.pread(handle, os.fstat(handle).st_size, 0))
     notes = [note for it in batches for note in _decode(it)]
     return OldNotes(path.name.removeprefix(NOTES), notes, path, handle)
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from acp_nvim.render.calls.call_line import edits
-from acp_nvim.render.calls.subject import FILE_VERBS, files
+from acp_nvim.render.calls.call_line import edit_counts
+from acp_nvim.render.calls.subject import FILE_VERBS, files_of_call
 from acp_nvim.render.calls.titles import call_title, title_in_tense
 from acp_nvim.render.text import display_path, one_line
 from acp_nvim.session.calls.tool_calls import ToolCall
@@ -22,9 +22,9 @@ _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
     "fetch": ("Fetched", "page"),
     "execute": ("Ran", "command"),
 }
-_NAME: Final = 60
+_MAX_NAME: Final = 60
 """Maximum number of characters of each name."""
-_NAMES: Final = 12
+_MAX_NAMES: Final = 12
 """Maximum number of names, for the usual width of a window."""
 
 
@@ -37,10 +37,12 @@ def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
     calls = [entry.call for entry in entries]
     verb, noun = _NOUNS[calls[0].kind]
     subjects = list(dict.fromkeys(it for entry in entries for it in _subjects(entry, cwd)))
-    known, counts = [it for it in subjects if it], _counts(calls)
+    names_found, counts = [it for it in subjects if it], _edit_counts(calls)
     if noun != "file":
-        return _title(verb, noun, len(calls), counts, [one_line(it, _NAME) for it in known])
-    names = _short(known, cwd)
+        return _title(
+            verb, noun, len(calls), counts, [one_line(it, _MAX_NAME) for it in names_found]
+        )
+    names = _short_names(names_found, cwd)
     if len(subjects) == len(names) == 1:
         return f"{verb} {names[0]}{counts} · {len(calls)} times"
     count = len(names) if len(names) == len(subjects) else len(calls)
@@ -49,14 +51,14 @@ def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
 
 def _title(verb: str, noun: str, count: int, counts: str, names: Sequence[str]) -> str:
     """Return a title without names if there are none, and without the last ones of many."""
-    shown = [*names[:_NAMES], *(["…"] if len(names) > _NAMES else [])]
+    shown = [*names[:_MAX_NAMES], *(["…"] if len(names) > _MAX_NAMES else [])]
     listed = f" · {', '.join(shown)}" if shown else ""
     return f"{verb} {count} {noun}s{counts}{listed}"
 
 
-def _counts(calls: Sequence[ToolCall]) -> str:
+def _edit_counts(calls: Sequence[ToolCall]) -> str:
     """Return the numbers of lines that all edits add and remove."""
-    found = [it[1] for call in calls if call.kind == "edit" and (it := edits(call))]
+    found = [it[1] for call in calls if call.kind == "edit" and (it := edit_counts(call))]
     added, removed = sum(it[0] for it in found), sum(it[1] for it in found)
     return f" +{added} -{removed}" if added or removed else ""
 
@@ -65,7 +67,7 @@ def _subjects(entry: ToolEntry, cwd: str) -> list[str]:
     """Return the paths of the files of a call. For other calls, return the command or the title."""
     call = entry.call
     if call.kind in FILE_VERBS:
-        if found := files(call):
+        if found := files_of_call(call):
             return [os.path.join(cwd, path) for path in found]  # noqa: PTH118
         title, verb = title_in_tense(one_line(call.title), call.kind, "completed")
         named = title[verb:].strip(" `'\"") if verb else ""
@@ -74,9 +76,9 @@ def _subjects(entry: ToolEntry, cwd: str) -> list[str]:
     return [title[verb:].strip()]
 
 
-def _short(paths: Sequence[str], cwd: str) -> list[str]:
+def _short_names(paths: Sequence[str], cwd: str) -> list[str]:
     """Return the names of files without their folders, unless two are equal."""
     names = [os.path.basename(path) for path in paths]  # noqa: PTH119
     whole = len(set(names)) < len(names) or not all(names)
     shown = [display_path(path, cwd) for path in paths] if whole else names
-    return [one_line(name, _NAME) for name in shown]
+    return [one_line(name, _MAX_NAME) for name in shown]

@@ -22,9 +22,9 @@ from acp_nvim.session.transcript.entries import ToolEntry
 
 FILE_VERBS: Final = frozenset(("read", "edit", "delete", "move"))
 """Kinds of calls that act on a file."""
-_MOST: Final = 3
+_MAX_SHOWN: Final = 3
 """Maximum number of commands or files on one line."""
-_SAY_NOTHING: Final = frozenset(
+_VERB_WORDS: Final = frozenset(
     {
         *("file", "files", "read", "reading", "view", "viewing", "edit", "editing", "edited"),
         *("write", "writing", "create", "update", "delete", "move", "rename", "fetch", "search"),
@@ -50,21 +50,21 @@ def subject(entry: ToolEntry, title: str, cwd: str) -> str:
     if call.own or call.user_tool:
         return ""
     if call.kind in FILE_VERBS:
-        missing = [
+        unnamed = [
             path
-            for path in files(call)
+            for path in files_of_call(call)
             if far_path(path) is not None or os.path.basename(path) not in title  # noqa: PTH119
         ]
-        found = [_display(path, cwd) for path in missing]
+        found = [_display(path, cwd) for path in unnamed]
     else:
-        found = [text for text in _texts(entry) if not _contains(title, text)]
-    return _line(found)
+        found = [text for text in _subject_texts(entry) if not _contains(title, text)]
+    return _join_first(found)
 
 
-def _line(found: Sequence[str]) -> str:
+def _join_first(found: Sequence[str]) -> str:
     """Return the first texts on one line, and the number of the others."""
-    more = f", {lists.more(len(found) - _MOST)}" if len(found) > _MOST else ""
-    return ", ".join(one_line(text) for text in found[:_MOST]) + more
+    more = f", {lists.more(len(found) - _MAX_SHOWN)}" if len(found) > _MAX_SHOWN else ""
+    return ", ".join(one_line(text) for text in found[:_MAX_SHOWN]) + more
 
 
 def patched_files(call: ToolCall, title: str, cwd: str) -> str:
@@ -73,22 +73,22 @@ def patched_files(call: ToolCall, title: str, cwd: str) -> str:
         return ""
     paths = [one.path for one in islice(patches_of(call), lists.ITEMS)]
     missing = [path for path in paths if os.path.basename(path) not in title]  # noqa: PTH119
-    return _line([_display(path, cwd) for path in dict.fromkeys(missing)])
+    return _join_first([_display(path, cwd) for path in dict.fromkeys(missing)])
 
 
 def is_only_verb(title: str) -> bool:
     """Return whether a title only repeats the verb of the kind, like "Read File"."""
     words = re.findall(r"[A-Z]?[a-z]+|.", title)
-    return {word.lower() for word in words if word.strip()} <= _SAY_NOTHING
+    return {word.lower() for word in words if word.strip()} <= _VERB_WORDS
 
 
-def begins(title: str, text: str) -> bool:
+def is_cut_beginning(title: str, text: str) -> bool:
     """Return whether a title is the beginning of a text, cut by the agent."""
     found = _CUT.search(title)
     return found is not None and text.startswith(title[: found.start()].partition(": ")[2] or "\0")
 
 
-def files(call: ToolCall) -> list[str]:
+def files_of_call(call: ToolCall) -> list[str]:
     """Return the files of a call, from its diffs, else its locations, else its raw input."""
     found: list[str] = []
     for item in islice(call.content, lists.ITEMS):
@@ -103,20 +103,20 @@ def files(call: ToolCall) -> list[str]:
     return [path for path in dict.fromkeys(found) if path]
 
 
-def _texts(entry: ToolEntry) -> list[str]:
+def _subject_texts(entry: ToolEntry) -> list[str]:
     """Return the commands of a call, or its pattern or address."""
     call = entry.call
     if call.kind == "search":
-        return _value(call.raw_input, _PATTERNS)
+        return _first_value(call.raw_input, _PATTERNS)
     if call.kind == "fetch":
-        return _value(call.raw_input, _ADDRESSES)
+        return _first_value(call.raw_input, _ADDRESSES)
     found = commands_of(call.raw_input)
     if not found and call.kind == "execute":
-        found = [_bare(one.launch.command) for one in entry.terminals.values()]
+        found = [_without_shell(one.launch.command) for one in entry.terminals.values()]
     return [line for line in dict.fromkeys(found) if line.strip()]
 
 
-def _bare(line: str) -> str:
+def _without_shell(line: str) -> str:
     """Return the line passed to a shell."""
     try:
         return (
@@ -128,7 +128,7 @@ def _bare(line: str) -> str:
         return line
 
 
-def _value(raw: Any, keys: Sequence[str]) -> list[str]:
+def _first_value(raw: Any, keys: Sequence[str]) -> list[str]:
     found = (raw.get(key) for key in keys) if isinstance(raw, Mapping) else ()
     return [text for text in found if isinstance(text, str) and text.strip()][:1]
 
@@ -144,11 +144,11 @@ def _contains(title: str, text: str) -> bool:
     at = title.find(text)
     while at >= 0:
         before, after = title[:at][-1:], title[at + len(text) :][:2].rstrip(".,:;")
-        if not (_joins(before, text[0]) or _joins(after[:1], text[-1])):
+        if not (_is_one_word(before, text[0]) or _is_one_word(after[:1], text[-1])):
             return True
         at = title.find(text, at + 1)
     return False
 
 
-def _joins(a: str, b: str) -> bool:
+def _is_one_word(a: str, b: str) -> bool:
     return bool(a and _WORD.match(a) and _WORD.match(b))

@@ -7,7 +7,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from acp_nvim.patterns import late
-from acp_nvim.render.calls.subject import begins, is_only_verb, patched_files, plain_title, subject
+from acp_nvim.render.calls.subject import (
+    is_cut_beginning,
+    is_only_verb,
+    patched_files,
+    plain_title,
+    subject,
+)
 from acp_nvim.render.text import one_line
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.transcript.entries import ToolEntry
@@ -86,10 +92,10 @@ class CallTitle(NamedTuple):
     """Title of a call on one line."""
 
     text: str
-    verb: int
+    verb_length: int
     """Length of the verb at its beginning."""
-    beside: str = ""
-    """The agent's title, if the text differs from it."""
+    agent_title: str = ""
+    """The agent's title, if it has more words than the text."""
 
 
 def call_title(entry: ToolEntry, cwd: str) -> CallTitle:
@@ -101,25 +107,25 @@ def call_title(entry: ToolEntry, cwd: str) -> CallTitle:
     if call.own:
         return CallTitle(one_line(call.own), 0)
     title = plain_title(call) or call.name or call.id
-    about = subject(entry, title, cwd)
+    subject_text = subject(entry, title, cwd)
     if call.kind in _VERBS:
-        return _with_verb(call, title, about, cwd)
+        return _with_verb(call, title, subject_text, cwd)
     line = one_line(short_title(title, call.kind, cwd))
-    if not about:
+    if not subject_text:
         shown, changed = command_title(line) if call.kind == "execute" else line, ""
         if call.raw_input:
             changed = patched_files(call, title, cwd)
         return CallTitle(f"{shown} · {changed}" if changed else shown, 0)
-    return CallTitle(about, 0, "" if begins(title, about) else line)
+    return CallTitle(subject_text, 0, "" if is_cut_beginning(title, subject_text) else line)
 
 
-def _with_verb(call: ToolCall, title: str, about: str, cwd: str) -> CallTitle:
+def _with_verb(call: ToolCall, title: str, subject_text: str, cwd: str) -> CallTitle:
     """Return the title of a call whose kind has a verb."""
-    if about and (is_only_verb(title) or " " not in title.strip()):
+    if subject_text and (is_only_verb(title) or " " not in title.strip()):
         verb = _VERBS[call.kind][_TENSES.get(call.status, 0)]
         beside = "" if is_only_verb(title) else one_line(title)
-        return CallTitle(f"{verb} {about}", len(verb), beside)
+        return CallTitle(f"{verb} {subject_text}", len(verb), beside)
     shown, verb_length = title_in_tense(title_line(title, call.kind, cwd), call.kind, call.status)
     if call.kind in ABOUT_FILES:
         shown = _QUOTED.sub(r"\1", shown)
-    return CallTitle(f"{shown} · {about}" if about else shown, verb_length)
+    return CallTitle(f"{shown} · {subject_text}" if subject_text else shown, verb_length)

@@ -1,4 +1,4 @@
-"""Raw input of a tool call as rows of the card of its permission.
+"""Raw input of a tool call as rows of its permission card.
 
 Parts that are identical to the call's title, its content or the rows above are left out.
 """
@@ -15,7 +15,7 @@ from msgspec import Struct
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 from acp_nvim.render.cutting import FIRST, fold_rows
-from acp_nvim.render.diffs import cut, edit_rows, patch_rows, raw_patch_rows, text_rows
+from acp_nvim.render.diffs import cut_rows, edit_rows, patch_rows, raw_patch_rows, text_rows
 from acp_nvim.render.json_text import json_rows
 from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.text import display_path, path_line
@@ -25,7 +25,7 @@ from acp_nvim.session.questions import tool_input
 from acp_nvim.session.questions.patches import patches, split_diffs
 from acp_nvim.session.questions.requests import commands
 
-COMPARED = 1 << 18
+MAX_COMPARED = 1 << 18
 """Maximum number of characters of a text that is compared with the texts already shown."""
 
 _FENCE = late(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
@@ -49,7 +49,7 @@ def _on_screen(
     call: ToolCall, cwd: str, paths: Collection[str], whole: Target, command: str | None = None
 ) -> OnScreen:
     diffs = [item for item in call.content if isinstance(item, schema.Diff)]
-    return OnScreen(call.title, "\n".join(_texts(call)), diffs, paths, cwd, whole, command)
+    return OnScreen(call.title, "\n".join(_content_texts(call)), diffs, paths, cwd, whole, command)
 
 
 def input_rows(
@@ -61,12 +61,12 @@ def input_rows(
     """
     on_screen = _on_screen(call, cwd, paths, whole, command)
     rows: list[Row] = []
-    for part in _parts(call):
+    for part in _visible_parts(call):
         rows += _ROWS[type(part)](part, on_screen)
     return fold_rows(rows, whole)
 
 
-def _parts(call: ToolCall) -> list[tool_input.Part]:
+def _visible_parts(call: ToolCall) -> list[tool_input.Part]:
     """Return the visible parts. Arguments of a user's tool are shown as plain data."""
     if call.user_tool:
         return [tool_input.Data(call.raw_input)] if call.raw_input else []
@@ -83,8 +83,8 @@ def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> l
     for part in islice(patches(call.raw_input), ITEMS):
         on_screen = on_screen or _on_screen(call, cwd, (), whole)
         if isinstance(part, tool_input.Edit):
-            found = _edit(part, on_screen)
-            rows += [*found[:1], *cut(found[1:], limit, whole)]
+            found = _edit_part_rows(part, on_screen)
+            rows += [*found[:1], *cut_rows(found[1:], limit, whole)]
         elif part.files and not _is_shown(part, on_screen):
             rows += patch_rows(part.files, limit, cwd, whole)
     return rows
@@ -100,7 +100,7 @@ def _commands_in_meta(call: ToolCall) -> list[tool_input.Command]:
     return [tool_input.Command(line) for line in hidden]
 
 
-def _texts(call: ToolCall) -> Iterator[str]:
+def _content_texts(call: ToolCall) -> Iterator[str]:
     for item in call.content:
         if isinstance(item, schema.Content) and isinstance(item.content, schema.TextContent):
             yield item.content.text
@@ -117,7 +117,7 @@ def is_named(path: str, text: str) -> bool:
     return False
 
 
-def _command(part: tool_input.Command, on_screen: OnScreen) -> list[Row]:
+def _command_rows(part: tool_input.Command, on_screen: OnScreen) -> list[Row]:
     if part.line == on_screen.command or _is_on_screen(part.line, on_screen):
         return []
     return text_rows(part.line.rstrip("\n"), on_screen.whole, "$ ", "AcpCommand", "  ")
@@ -128,15 +128,15 @@ def _is_on_screen(line: str, on_screen: OnScreen) -> bool:
 
     Commands of several lines are always drawn.
     """
-    if "\n" in line or "\t" in line or "  " in line or len(line) > COMPARED:
+    if "\n" in line or "\t" in line or "  " in line or len(line) > MAX_COMPARED:
         return False
     if on_screen.title in (line, f"`{line}`"):
         return True
-    texts = on_screen.texts if len(on_screen.texts) <= COMPARED else ""
+    texts = on_screen.texts if len(on_screen.texts) <= MAX_COMPARED else ""
     return line == texts.strip() or line in [text.strip() for text in _FENCE.findall(texts)]
 
 
-def _place(part: tool_input.Place, on_screen: OnScreen) -> list[Row]:
+def _place_rows(part: tool_input.Place, on_screen: OnScreen) -> list[Row]:
     if part.path in on_screen.paths or is_named(part.path, on_screen.title):
         return []
     if any(diff.path == part.path for diff in on_screen.diffs):
@@ -145,14 +145,14 @@ def _place(part: tool_input.Place, on_screen: OnScreen) -> list[Row]:
     return [row(display_path(part.path, on_screen.cwd), "AcpPath", target)]
 
 
-def _prose(part: tool_input.Prose, on_screen: OnScreen) -> list[Row]:
+def _prose_rows(part: tool_input.Prose, on_screen: OnScreen) -> list[Row]:
     text = part.text.strip("\n")
-    if len(text) <= COMPARED and (text in on_screen.texts or text == on_screen.title):
+    if len(text) <= MAX_COMPARED and (text in on_screen.texts or text == on_screen.title):
         return []
     return text_rows(text, on_screen.whole)
 
 
-def _patch(part: tool_input.Patch, on_screen: OnScreen) -> list[Row]:
+def _patch_part_rows(part: tool_input.Patch, on_screen: OnScreen) -> list[Row]:
     if _is_shown(part, on_screen):
         return []
     if part.files is not None:
@@ -165,7 +165,7 @@ def _patch(part: tool_input.Patch, on_screen: OnScreen) -> list[Row]:
 
 def _is_shown(part: tool_input.Patch, on_screen: OnScreen) -> bool:
     """Return whether the content shows the same changes."""
-    if len(part.text) > COMPARED:
+    if len(part.text) > MAX_COMPARED:
         return False
     if _is_in_diffs(part.text, on_screen.diffs):
         return True
@@ -193,7 +193,7 @@ def _is_in_diffs(patch: str, diffs: list[schema.Diff]) -> bool:
     return True
 
 
-def _edit(part: tool_input.Edit, on_screen: OnScreen) -> list[Row]:
+def _edit_part_rows(part: tool_input.Edit, on_screen: OnScreen) -> list[Row]:
     for diff in on_screen.diffs:
         old = diff.old_text if isinstance(diff.old_text, str) else ""
         if diff.path == part.path and part.new in diff.new_text and (part.old or "") in old:
@@ -201,7 +201,7 @@ def _edit(part: tool_input.Edit, on_screen: OnScreen) -> list[Row]:
     return edit_rows(part.path, part.old, part.new, on_screen.cwd, on_screen.whole)
 
 
-def _choice(part: tool_input.Choice, on_screen: OnScreen) -> list[Row]:
+def _choice_rows(part: tool_input.Choice, on_screen: OnScreen) -> list[Row]:
     rows = text_rows(part.text, on_screen.whole, "? ", None, "  ")
     for number, (label, about) in enumerate(part.answers, 1):
         text = f"{label} — {about}" if about else label
@@ -209,34 +209,34 @@ def _choice(part: tool_input.Choice, on_screen: OnScreen) -> list[Row]:
     return rows
 
 
-def _task(part: tool_input.Task, on_screen: OnScreen) -> list[Row]:
+def _task_rows(part: tool_input.Task, on_screen: OnScreen) -> list[Row]:
     status = f" ({part.status})" if part.status else ""
     return text_rows(part.text + status, on_screen.whole, "- ", None, "  ")
 
 
-def _folder(part: tool_input.Folder, on_screen: OnScreen) -> list[Row]:
+def _folder_rows(part: tool_input.Folder, on_screen: OnScreen) -> list[Row]:
     return [] if part.path == on_screen.cwd else [row(f"in {path_line(part.path)}", "AcpMuted")]
 
 
-def _note(part: tool_input.Note, on_screen: OnScreen) -> list[Row]:
+def _note_rows(part: tool_input.Note, on_screen: OnScreen) -> list[Row]:
     word = f"{part.word} " if part.word else ""
     return text_rows(part.text, on_screen.whole, word, None, "    ")
 
 
-def _gap(part: tool_input.Gap, on_screen: OnScreen) -> list[Row]:
+def _gap_rows(part: tool_input.Gap, on_screen: OnScreen) -> list[Row]:
     return [row(f"… {part.count} more between, <CR> shows all", "AcpMuted", on_screen.whole)]
 
 
 _ROWS: Final[Mapping[type[Any], Callable[[Any, OnScreen], list[Row]]]] = {
-    tool_input.Command: _command,
-    tool_input.Folder: _folder,
-    tool_input.Place: _place,
-    tool_input.Note: _note,
-    tool_input.Prose: _prose,
-    tool_input.Patch: _patch,
-    tool_input.Edit: _edit,
-    tool_input.Choice: _choice,
-    tool_input.Task: _task,
-    tool_input.Gap: _gap,
+    tool_input.Command: _command_rows,
+    tool_input.Folder: _folder_rows,
+    tool_input.Place: _place_rows,
+    tool_input.Note: _note_rows,
+    tool_input.Prose: _prose_rows,
+    tool_input.Patch: _patch_part_rows,
+    tool_input.Edit: _edit_part_rows,
+    tool_input.Choice: _choice_rows,
+    tool_input.Task: _task_rows,
+    tool_input.Gap: _gap_rows,
     tool_input.Data: lambda part, on_screen: json_rows(part.value, on_screen.whole),
 }

@@ -10,24 +10,24 @@ from msgspec import Struct
 
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
-from acp_nvim.render.calls.call_line import call_line, place
+from acp_nvim.render.calls.call_line import call_line, location_target
 from acp_nvim.render.calls.tool_input import change_rows
 from acp_nvim.render.cards import (
     ANSWER,
     UNDER,
     answer_rows,
     card,
+    count_option_rows,
     covered_rows,
-    option_rows,
     whole_target,
 )
 from acp_nvim.render.code_text import code_rows, is_one_block, may_hold_code
-from acp_nvim.render.content import describe, is_aside, with_annotations
-from acp_nvim.render.cutting import fold_rows, head, more
-from acp_nvim.render.diffs import cut, diff_rows, patch_rows, text_rows
-from acp_nvim.render.printed import coloured_pieces, is_coloured
+from acp_nvim.render.command_output import coloured_pieces, is_coloured
+from acp_nvim.render.content import draw_block, is_aside, with_annotations
+from acp_nvim.render.cutting import fold_rows, head, more_row
+from acp_nvim.render.diffs import cut_rows, diff_rows, patch_rows, text_rows
 from acp_nvim.render.question_title import title
-from acp_nvim.render.rows import WIDEST, Row, ends, indent, pieces, row
+from acp_nvim.render.rows import MAX_WIDTH, Row, cut_middle, indent, row, row_of_pieces
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import display_path, one_line, visible
 from acp_nvim.session import lists
@@ -39,18 +39,18 @@ from acp_nvim.session.questions.questions import output_of
 from acp_nvim.session.questions.tool_input import Patch, commands_of
 from acp_nvim.session.transcript.entries import ToolEntry
 
-WHOLE = 1 << 30
-"""Value of `tool_lines` with which nothing is cut."""
+UNCUT = 1 << 30
+"""Value of `tool_lines` that cuts nothing."""
 
-_WRITTEN = frozenset(("Edited", "Created", "Updated", "Wrote", "Modified"))
+_WRITE_VERBS = frozenset(("Edited", "Created", "Updated", "Wrote", "Modified"))
 
-ASKED = 400
-"""Number of first rows of its content that a call shows during a question.
+MAX_QUESTION_ROWS = 400
+"""Maximum number of first rows of its content that a call shows during a question.
 
 Half as many of the last rows follow.
 """
 
-SHORT = WIDEST // 8
+MAX_SHORT = MAX_WIDTH // 8
 """Maximum number of characters of a text in which no line can be too long.
 
 An escaped character has at most eight characters.
@@ -65,10 +65,10 @@ class Style(Struct, frozen=True):
     """The session's directory. Paths below it are shown relative to it."""
 
 
-def words(entry: ToolEntry, style: Style) -> tuple[Row, list[str]] | None:
+def draw_short(entry: ToolEntry, style: Style) -> tuple[Row, list[str]] | None:
     """Return the line of a tool call and the texts of the rows below it, if these are short texts.
 
-    This is a faster `draw` for the usual case.
+    This is a faster form of `draw` for the usual case.
     """
     call = entry.call
     if call.locations or len(call.content) > lists.ITEMS:
@@ -89,7 +89,7 @@ def words(entry: ToolEntry, style: Style) -> tuple[Row, list[str]] | None:
     return call_line(entry, entry.open_question if entry.decisions else None, style.cwd), under
 
 
-def _text_of(block: schema.TextContent, call: ToolCall) -> str:
+def _visible_text(block: schema.TextContent, call: ToolCall) -> str:
     """Return a text of a call. For a command, it is the output."""
     return resolve_overwrites(block.text) if call.kind == "execute" else block.text
 
@@ -109,8 +109,8 @@ def _short_text(item: Any, call: ToolCall, style: Style) -> str | None:
         return None
     if call.kind == "execute" and is_coloured(block.text):
         return None
-    text: str = _text_of(block, call).rstrip("\n")
-    if text and (len(text) > SHORT or text.count("\n") >= style.tool_lines):
+    text: str = _visible_text(block, call).rstrip("\n")
+    if text and (len(text) > MAX_SHORT or text.count("\n") >= style.tool_lines):
         return None
     return None if may_hold_diff(text) or may_hold_code(text, call) else text
 
@@ -121,44 +121,46 @@ def draw(entry: ToolEntry, style: Style) -> list[Row]:
     During a question, everything is shown.
     """
     call = entry.call
-    asks = entry.open_question if entry.decisions else None
-    permits = asks is not None and asks.subject == "permission" and not asks.behind
-    if asks is not None and permits and style.tool_lines != WHOLE:
-        rows = card(asks, entry, style.cwd, content_rows(entry, asks, style.cwd), chat=True)
-        return rows + _decisions(entry, style, asks)
+    question = entry.open_question if entry.decisions else None
+    is_permission = (
+        question is not None and question.subject == "permission" and not question.behind
+    )
+    if question is not None and is_permission and style.tool_lines != UNCUT:
+        rows = card(question, entry, style.cwd, content_rows(entry, question, style.cwd), chat=True)
+        return rows + _question_rows(entry, style, question)
     limit = style.tool_lines
-    rows = [call_line(entry, asks, style.cwd)]
+    rows = [call_line(entry, question, style.cwd)]
     inside = indent(change_rows(call, style.cwd, limit, whole_target(call, None)), UNDER)
-    items, hidden_count = _parts_to_draw(call, whole=False, uncut=style.tool_lines == WHOLE)
-    only = _only_diff(items) if asks is None and call.kind == "edit" else None
-    named = next(iter(_paths([only])), "")
+    items, hidden_count = _parts_to_draw(call, whole=False, uncut=style.tool_lines == UNCUT)
+    only = _only_diff(items) if question is None and call.kind == "edit" else None
+    named = next(iter(_diff_paths([only])), "")
     for at, item in items:
         if item.__class__ is schema.Content:
-            if not named or not _repeats(item.content, named):
-                inside += _block(at, item.content, call, limit, style.cwd, UNDER)
+            if not named or not _only_names_file(item.content, named):
+                inside += _block_rows(at, item.content, call, limit, style.cwd, UNDER)
         else:
-            found = _content(at, item, entry, limit, style.cwd)
+            found = _content_rows(at, item, entry, limit, style.cwd)
             inside += indent(_without_head(found) if item is only else found, UNDER)
     if hidden_count:
         inside.append(row(UNDER + lists.more(hidden_count), "AcpMuted", call.index))
     if not call.content:
-        terminals = _own_terminals(entry, limit, style.cwd)
-        inside += indent(terminals or _commands(call, limit), UNDER)
+        terminals = _meta_terminal_rows(entry, limit, style.cwd)
+        inside += indent(terminals or _command_rows(call, limit), UNDER)
     if text := _raw_output(entry):
-        inside += _block(0, schema.TextContent(text), call, limit, style.cwd, UNDER)
+        inside += _block_rows(0, schema.TextContent(text), call, limit, style.cwd, UNDER)
     rows += inside
     if call.locations:
-        rows += indent(_locations(call, style), UNDER)
-    return rows + _decisions(entry, style)
+        rows += indent(_location_rows(call, style), UNDER)
+    return rows + _question_rows(entry, style)
 
 
 def _only_diff(items: Sequence[tuple[int, Any]]) -> Any:
     """Return the only diff of a call, whose file is already in the line of the call."""
     found = [item for _, item in items if item.__class__ in (schema.Diff, FileChanges)]
-    return found[0] if len(found) == 1 and len(_paths(found)) == 1 else None
+    return found[0] if len(found) == 1 and len(_diff_paths(found)) == 1 else None
 
 
-def _paths(content: Iterable[Any]) -> set[str]:
+def _diff_paths(content: Iterable[Any]) -> set[str]:
     """Return the paths of diffs."""
     found: set[str] = set()
     for item in content:
@@ -176,16 +178,16 @@ def _without_head(rows: list[Row]) -> list[Row]:
     return rows[1:] if is_head else rows
 
 
-def _repeats(block: Any, path: str) -> bool:
+def _only_names_file(block: Any, path: str) -> bool:
     """Return whether a text only says that a file was written, like `Edited a.py`."""
-    if block.__class__ is not schema.TextContent or len(block.text) > SHORT:
+    if block.__class__ is not schema.TextContent or len(block.text) > MAX_SHORT:
         return False
     verb, _, named = block.text.strip().partition(" ")
     name = named.strip("`'\"").rstrip(".")
-    return verb in _WRITTEN and bool(name) and f"/{path}".endswith(f"/{name.lstrip('/')}")
+    return verb in _WRITE_VERBS and bool(name) and f"/{path}".endswith(f"/{name.lstrip('/')}")
 
 
-def _decisions(entry: ToolEntry, style: Style, drawn: Decision | None = None) -> list[Row]:
+def _question_rows(entry: ToolEntry, style: Style, drawn: Decision | None = None) -> list[Row]:
     """Return the questions of a call, without the one already drawn and queued ones."""
     rows: list[Row] = []
     for decision in entry.decisions:
@@ -219,13 +221,13 @@ def _rows_as_answered(decision: Decision, entry: ToolEntry, style: Style) -> lis
     if differs_from_answer(decision, call, style.cwd):
         then = ToolEntry(decision.record, terminals=entry.terminals)
         rows = card(decision, then, style.cwd, content_rows(then, decision, style.cwd))
-        rows = rows[: len(rows) - option_rows(decision)]
+        rows = rows[: len(rows) - count_option_rows(decision)]
     elif decision.covers:
         rows = content_rows(entry, decision, style.cwd)
     else:
         return []
     rows = [row("Asked:", "AcpMuted"), *((text, spans, None) for text, spans, _ in rows)]
-    return indent(cut(rows, style.tool_lines + 1, call.index), UNDER)
+    return indent(cut_rows(rows, style.tool_lines + 1, call.index), UNDER)
 
 
 def differs_from_answer(decision: Decision, call: ToolCall, cwd: str = "") -> bool:
@@ -233,14 +235,14 @@ def differs_from_answer(decision: Decision, call: ToolCall, cwd: str = "") -> bo
 
     Its output does not matter.
     """
-    was = decision.record
-    if was is None:
+    answered = decision.record
+    if answered is None:
         return False
-    if was.raw_input != call.raw_input or was.kind != call.kind:
+    if answered.raw_input != call.raw_input or answered.kind != call.kind:
         return True
-    if not _edits(was) <= _edits(call):
+    if not _edits(answered) <= _edits(call):
         return True
-    return title(decision, was, cwd).parts != title(decision, call, cwd).parts
+    return title(decision, answered, cwd).parts != title(decision, call, cwd).parts
 
 
 def _edits(call: ToolCall) -> set[tuple[str, str]]:
@@ -255,7 +257,7 @@ def _parts_to_draw(
     Of very many, only the first are drawn. During a question (`whole`), so are the last.
     """
     content = list(enumerate(call.content))
-    first, last = (ASKED, ASKED // 2) if whole else (lists.ITEMS, 0)
+    first, last = (MAX_QUESTION_ROWS, MAX_QUESTION_ROWS // 2) if whole else (lists.ITEMS, 0)
     hidden_count = 0 if uncut else max(len(content) - first - last, 0)
     return (
         (content[:first] + content[first + hidden_count :], hidden_count)
@@ -264,7 +266,7 @@ def _parts_to_draw(
     )
 
 
-def entry_of(decision: Decision, session: Any) -> ToolEntry | None:
+def call_of_question(decision: Decision, session: Any) -> ToolEntry | None:
     """Return the tool call of a question of a session or its child."""
     asker = decision.asker or session
     call = asker.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
@@ -281,7 +283,10 @@ def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[
     if decision.covers:
         rows = [each for call in decision.covers for each in _covered_rows(decision, call, cwd)]
         return indent(
-            fold_rows(rows, whole_target(entry.call if entry else None, decision), ASKED), UNDER
+            fold_rows(
+                rows, whole_target(entry.call if entry else None, decision), MAX_QUESTION_ROWS
+            ),
+            UNDER,
         )
     return [] if entry is None else _call_content(entry, decision, cwd)
 
@@ -294,10 +299,12 @@ def _call_content(entry: ToolEntry, decision: Decision, cwd: str) -> list[Row]:
     call, inside = entry.call, list[Row]()
     items, hidden_count = _parts_to_draw(call, whole=True)
     for at, item in items:
-        inside += _content(at, item, entry, None, cwd)
+        inside += _content_rows(at, item, entry, None, cwd)
     if not call.content:
-        inside += _own_terminals(entry, None, cwd)
-    return indent(fold_rows(inside, whole_target(call, decision), ASKED, hidden_count), UNDER)
+        inside += _meta_terminal_rows(entry, None, cwd)
+    return indent(
+        fold_rows(inside, whole_target(call, decision), MAX_QUESTION_ROWS, hidden_count), UNDER
+    )
 
 
 def _count_lines_above(diff: schema.Diff, call: ToolCall) -> int:
@@ -312,17 +319,17 @@ def _count_lines_above(diff: schema.Diff, call: ToolCall) -> int:
     return 0
 
 
-def _content(at: int, item: Any, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
+def _content_rows(at: int, item: Any, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
     match item:
         case schema.Content():
-            return _block(at, item.content, entry.call, limit, cwd)
+            return _block_rows(at, item.content, entry.call, limit, cwd)
         case schema.Diff():
             whole = {"kind": "diff", "call": entry.call.index, "item": at}
             return diff_rows(
                 item, limit, _count_lines_above(item, entry.call), cwd, entry.call.index, whole
             )
         case schema.Terminal():
-            return _terminal(item.terminal_id, entry, limit, cwd)
+            return _terminal_rows_by_id(item.terminal_id, entry, limit, cwd)
         case schema.SessionLink():
             target = {"kind": "session", "id": item.session_id}
             return [row(f"→ subagent {one_line(item.session_id, 60)}", "AcpLink", target)]
@@ -331,31 +338,33 @@ def _content(at: int, item: Any, entry: ToolEntry, limit: int | None, cwd: str) 
             return [row(f"[{tag}]", "AcpMuted", entry.call.index)]
 
 
-def _block(
+def _block_rows(
     at: int, block: Any, call: ToolCall, limit: int | None, cwd: str, prefix: str = ""
 ) -> list[Row]:
     """Return the rows of a content block, each with `prefix` before it."""
     if block.__class__ is not schema.TextContent or is_aside(block):
-        return indent(describe(block, {"call": call.index, "item": at}, cwd), prefix)
+        return indent(draw_block(block, {"call": call.index, "item": at}, cwd), prefix)
     if block.annotations:
         plain = schema.TextContent(block.text)
-        return indent(with_annotations(block), prefix) + _block(at, plain, call, limit, cwd, prefix)
-    text = _text_of(block, call).rstrip("\n")
+        return indent(with_annotations(block), prefix) + _block_rows(
+            at, plain, call, limit, cwd, prefix
+        )
+    text = _visible_text(block, call).rstrip("\n")
     count = text.count("\n") + 1
     found = _formatted_rows(block.text, text, call, limit, cwd)
     if found is not None:
         return indent(found, prefix)
-    if len(text) <= SHORT or limit == WHOLE:
+    if len(text) <= MAX_SHORT or limit == UNCUT:
         lines = visible(text).split("\n") if text else []
         if limit is None or len(lines) <= limit:
             return [(prefix + line, (), None) for line in lines]
     if limit == 0:
-        return indent([more(count, call.index)], prefix)
+        return indent([more_row(count, call.index)], prefix)
     if limit is not None and count > limit:
         text = head(text, limit)
     rows = indent([_row_of_line(line, call) for line in visible(text).split("\n")], prefix)
     if limit is not None and count > limit:
-        rows += indent([more(count - limit, call.index)], prefix)
+        rows += indent([more_row(count - limit, call.index)], prefix)
     return rows
 
 
@@ -366,11 +375,11 @@ def _formatted_rows(
 
     ``coloured`` is the text with its colours.
     """
-    if may_hold_diff(text) and (rows := _diffs(text, call, limit, cwd)):
+    if may_hold_diff(text) and (rows := _rows_with_diffs(text, call, limit, cwd)):
         return rows
     count = text.count("\n") + 1
     if text and limit != 0 and may_hold_code(text, call):
-        return _code(text, call, limit, count)
+        return _code_rows(text, call, limit, count)
     if call.kind == "execute" and is_coloured(coloured):
         return _coloured_rows(coloured, call, limit, count)
     return None
@@ -379,33 +388,35 @@ def _formatted_rows(
 def _coloured_rows(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
     """Return the first lines of an output with colours."""
     lines = coloured_pieces(text)[:count]
-    shown = lines if limit in (None, WHOLE) else lines[:limit]
+    shown = lines if limit in (None, UNCUT) else lines[:limit]
     rows: list[Row] = []
     for line in shown:
-        found = pieces([(visible(piece), group) for piece, group in line])
-        rows.append(_row_of_line(found[0], call) if len(found[0]) > WIDEST else found)
-    return rows if len(shown) == count else [*rows, more(count - len(shown), call.index)]
+        found = row_of_pieces([(visible(piece), group) for piece, group in line])
+        rows.append(_row_of_line(found[0], call) if len(found[0]) > MAX_WIDTH else found)
+    return rows if len(shown) == count else [*rows, more_row(count - len(shown), call.index)]
 
 
-def _code(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
+def _code_rows(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
     """Return the rows of a text that may contain code, without outer fences.
 
     A line that is cut can be opened in full.
     """
-    bare = limit != WHOLE and is_one_block(text)
-    count -= 2 * bare
+    is_fenced = limit != UNCUT and is_one_block(text)
+    count -= 2 * is_fenced
     cut_at = limit if limit is not None and limit < count else None
-    lines = visible(text if cut_at is None else head(text, cut_at + bare)).split("\n")
-    long = {at for at, line in enumerate(lines) if limit != WHOLE and len(line) > WIDEST}
-    rows = code_rows([ends(line) if at in long else line for at, line in enumerate(lines)], call)
+    lines = visible(text if cut_at is None else head(text, cut_at + is_fenced)).split("\n")
+    long = {at for at, line in enumerate(lines) if limit != UNCUT and len(line) > MAX_WIDTH}
+    rows = code_rows(
+        [cut_middle(line) if at in long else line for at, line in enumerate(lines)], call
+    )
     for at in long:
         rows[at] = (*rows[at][:2], call.index)
-    if bare:
+    if is_fenced:
         rows = rows[1:] if cut_at is not None else rows[1:-1]
-    return rows if cut_at is None else [*rows, more(count - cut_at, call.index)]
+    return rows if cut_at is None else [*rows, more_row(count - cut_at, call.index)]
 
 
-def _diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:
+def _rows_with_diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:
     """Return a text with its diffs drawn, or no rows if it has no readable diff."""
     path = call.locations[0].path if len(call.locations) == 1 else None
     parts = split_diffs(text, path)
@@ -417,15 +428,15 @@ def _diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:
             rows += patch_rows(part.files or (), None, cwd, whole_target(call, None))
         else:
             rows += [_row_of_line(line, call) for line in visible(part).split("\n")]
-    return cut(rows, limit, call.index)
+    return cut_rows(rows, limit, call.index)
 
 
 def _row_of_line(line: str, call: ToolCall) -> Row:
     """Return the row of a line. If it is cut, it can be opened in full."""
-    return row(line, None, call.index if len(line) > WIDEST else None)
+    return row(line, None, call.index if len(line) > MAX_WIDTH else None)
 
 
-def _terminal(id: str, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
+def _terminal_rows_by_id(id: str, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
     """Return the rows of a terminal, or a row with an unknown id."""
     terminal = entry.terminals.get(id)
     if terminal is None:
@@ -435,7 +446,7 @@ def _terminal(id: str, entry: ToolEntry, limit: int | None, cwd: str) -> list[Ro
     return terminal_rows(terminal, limit, cwd)
 
 
-def _own_terminals(entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
+def _meta_terminal_rows(entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
     """Return rows of terminals that an agent reports in `_meta` without embedding them."""
     terminals = [terminal for terminal in entry.terminals.values() if not terminal.ours]
     return [row for terminal in terminals for row in terminal_rows(terminal, limit, cwd)]
@@ -452,25 +463,25 @@ def _raw_output(entry: ToolEntry) -> str:
     return (text if call.kind == "execute" else resolve_overwrites(text)).rstrip("\n")
 
 
-def _commands(call: ToolCall, limit: int | None) -> list[Row]:
+def _command_rows(call: ToolCall, limit: int | None) -> list[Row]:
     """Return rows of the commands of a call without content."""
     rows: list[Row] = []
     for command in commands_of(call.raw_input):
-        if limit == WHOLE:
+        if limit == UNCUT:
             rows += [(f"$ {line}", (), None) for line in visible(command).split("\n")]
         else:
             rows += text_rows(command, whole_target(call, None), "$ ", "AcpCommand", "  ")
-    return cut(rows, limit, call.index)
+    return cut_rows(rows, limit, call.index)
 
 
-def _locations(call: ToolCall, style: Style) -> list[Row]:
-    shown = _paths(call.content)
+def _location_rows(call: ToolCall, style: Style) -> list[Row]:
+    shown = _diff_paths(call.content)
     rows: list[Row] = []
-    most = None if style.tool_lines == WHOLE else lists.ITEMS
+    most = None if style.tool_lines == UNCUT else lists.ITEMS
     for location in call.locations[:most]:
         if location.path in shown:
             continue
-        target = place(location)
+        target = location_target(location)
         line = f":{target['line']}" if "line" in target else ""
         rows.append(row(display_path(location.path, style.cwd) + line, "AcpPath", target))
     hidden_count = 0 if most is None else len(call.locations) - most

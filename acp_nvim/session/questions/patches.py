@@ -67,7 +67,7 @@ def may_hold_diff(text: str) -> bool:
     parse.
     """
     marked = "```" in text or "~~~" in text
-    return marked and len(text) <= patch.LARGEST and bool(_DIFF_FENCE.search(text))
+    return marked and len(text) <= patch.MAX_LENGTH and bool(_DIFF_FENCE.search(text))
 
 
 def split_diffs(text: str, path: str | None = None) -> list[str | Patch]:

@@ -102,14 +102,14 @@ class Patch(Struct, frozen=True):
     def files(self) -> tuple[FilePatch, ...] | None:
         """Return its changes by file, or None if a part of it would be lost."""
         if self.path is None:
-            return patch.files(self.text)
+            return patch.parse_complete(self.text)
         if self.moved is None:
-            found = patch.files(self.text, self.path)
+            found = patch.parse_complete(self.text, self.path)
             return found and tuple(self._with_root(one) for one in found)
         one = FilePatch("moved", self.moved, self.path)
         if not self.text.strip():
             return (one,)
-        found = patch.files(self.text, self.path)
+        found = patch.parse_complete(self.text, self.path)
         if found is None or len(found) != 1:
             return None
         return (msgspec.structs.replace(one, hunks=found[0].hunks),)
@@ -315,7 +315,7 @@ def _is_variable(item: Any) -> bool:
 
 def _take_file(text: str, rest: _Table) -> str | None:
     """Remove and return the file of a patch, unless the patch names that file or others."""
-    if not patch.has_head(text):
+    if not patch.has_file_header(text):
         return _take_path(rest)
     path = next((rest[key] for key in _PATHS if _is_text(rest.get(key))), "")
     cut = path.startswith("/") and any(f" {side}{path}\n" in text for side in "ab")
@@ -365,7 +365,7 @@ def _whole_file(verb: str, path: str, content: str) -> Edit:
     lines = tuple(f"{'-' if is_deleted else '+'}{line}" for line in rows(text))
     hunk = PatchHunk(lines, 0, old_eol=text.eol or not is_deleted, new_eol=text.eol or is_deleted)
     kind: patch.Kind = "deleted" if is_deleted else "created"
-    file = FilePatch(kind, path, hunks=(hunk,) if lines else (), replaces=True)
+    file = FilePatch(kind, path, hunks=(hunk,) if lines else (), may_replace=True)
     return Edit(path, content, "", file) if is_deleted else Edit(path, None, content, file)
 
 

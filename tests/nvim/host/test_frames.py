@@ -16,7 +16,7 @@ from acp_nvim.nvim.notices import LimitReports
 from acp_nvim.nvim.pace import FLOOD, Pace
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.protocol import schema
-from acp_nvim.render.document import ENTRY
+from acp_nvim.render.document import ENTRY_COST
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.session import Session, Unobserved
 from tests.support.waiting import PATIENCE_S
@@ -192,7 +192,7 @@ async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
     for neovim.busy in (False, True, False):
         await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
         neovim.came.clear()
-        for number in range(FLOOD // ENTRY + 1):
+        for number in range(FLOOD // ENTRY_COST + 1):
             update = schema.ToolCallUpdate(f"c{number}", status="completed")
             call_updates.upsert(shown.session, update)
         await shown.flow.room()
@@ -228,7 +228,7 @@ def test_the_state_of_a_turns_end_precedes_its_event() -> None:
     announced: list[str] = []
     more = True
     while more:
-        ops, more = screen.collect(ENTRY)
+        ops, more = screen.collect(ENTRY_COST)
         announced += [op[1] if op[0] == "event" else op[1][2] for op in ops if op[0] in ANNOUNCING]
         announced += [f"call {op[2][1]}" for op in ops if op[0] == "calls"]
         if "AcpTurnEnd" in announced:
@@ -249,7 +249,7 @@ def test_a_tool_call_is_announced_with_its_row() -> None:
     happened: list[str] = []
     more = True
     while more:
-        ops, more = screen.collect(ENTRY)
+        ops, more = screen.collect(ENTRY_COST)
         shown += [line for op in ops if op[0] == "chat" for line in op[4] if "call" in line]
         announced += [id for op in ops if op[0] == "calls" for id in op[2][1::6]]
         happened += [id for op in ops if op[0] == "events" for id in op[2][1][::2]]

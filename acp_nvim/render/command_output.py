@@ -15,7 +15,7 @@ Piece = tuple[str, str | None]
 _COLOURS: Final = (
     *("AcpMuted", "AcpRed", "AcpGreen", "AcpYellow", "AcpBlue", "AcpMagenta", "AcpCyan", None),
 )
-"""Groups of the colours 0 to 7, and of the bright ones. Black and white may be the background."""
+"""Groups of the colours 0 to 7, also for the bright ones. Black and white may be the background."""
 _BOLD: Final = "AcpStrong"
 _FAINT: Final = "AcpMuted"
 _SGR: Final = late(r"\x1b\[([0-9;:]*)m")
@@ -28,9 +28,12 @@ def is_coloured(text: str) -> bool:
 
 def coloured_pieces(text: str) -> list[list[Piece]]:
     """Return the lines of an output as pieces. A line that overwrites itself has no colours."""
-    look = _Attributes()
+    attributes = _Attributes()
     lines = Ansi().feed(text).replace("\r\n", "\n").split("\n")
-    return [look.overwritten(line) if overwrites(line) else look.pieces(line) for line in lines]
+    return [
+        attributes.final_pieces(line) if overwrites(line) else attributes.pieces(line)
+        for line in lines
+    ]
 
 
 class _Attributes:
@@ -51,7 +54,7 @@ class _Attributes:
         found.append((plain(line[at:]), self._group))
         return [(text, group) for text, group in found if text]
 
-    def overwritten(self, line: str) -> list[Piece]:
+    def final_pieces(self, line: str) -> list[Piece]:
         """Return the final text of a line that overwrites itself."""
         self.pieces(line)
         return [(resolve_overwrites(line), None)]

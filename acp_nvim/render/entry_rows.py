@@ -11,9 +11,9 @@ import msgspec
 from acp_nvim import wording
 from acp_nvim.render import cards, subagents
 from acp_nvim.render.calls import tools
-from acp_nvim.render.content import describe
-from acp_nvim.render.cutting import more
-from acp_nvim.render.rows import Row, Target, indent, pieces, row
+from acp_nvim.render.content import draw_block
+from acp_nvim.render.cutting import more_row
+from acp_nvim.render.rows import Row, Target, indent, row, row_of_pieces
 from acp_nvim.render.stream import RULE
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, readable_word, visible
@@ -38,9 +38,9 @@ from acp_nvim.session.transcript.entries import (
 
 PLAN_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]", "cancelled": "[~]"}
 PLAN_GROUPS = {"in_progress": "AcpPlanCurrent", "completed": "AcpPlanDone"}
-TITLE = 400
+MAX_TITLE = 400
 """Maximum number of characters of a notice."""
-DETAILS = 5
+MAX_DETAILS = 5
 """Maximum number of details of a notice that are shown."""
 _LEVELS = {
     "info": ("— ", "AcpMuted"),
@@ -61,11 +61,11 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
         case PlanEntry():
             return [_plan_head(entry), *plan_rows(entry.entries, hidden_count=entry.left)]
         case Question():
-            return _question(entry, cwd)
+            return _question_rows(entry, cwd)
         case Line():
-            return _notice(entry)
+            return _notice_rows(entry)
         case Compaction():
-            return _compaction(entry)
+            return _compaction_rows(entry)
         case TerminalEntry():
             return [] if entry.embedded else terminal_rows(entry.terminal, lines, cwd)
         case Subagent() | SessionMessage() | PlanDocument():
@@ -73,7 +73,7 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
         case Past():
             return _rows_of_old_chat(entry.lines)
         case Unknown():
-            return _unknown(entry)
+            return _unknown_rows(entry)
         case _:
             raise TypeError(f"no rows for {type(entry).__name__}")
 
@@ -98,7 +98,7 @@ def _plan_head(entry: PlanEntry) -> Row:
     statuses = [item.status for item in entry.entries]
     progress = f" · {statuses.count('completed')} of {len(statuses)}" if statuses else ""
     progress = "" if entry.left else progress
-    return pieces([("Plan", "AcpPlanHead"), *([(progress, "AcpMuted")] if progress else [])])
+    return row_of_pieces([("Plan", "AcpPlanHead"), *([(progress, "AcpMuted")] if progress else [])])
 
 
 def plan_rows(entries: object, *, hidden_count: int = 0) -> list[Row]:
@@ -119,30 +119,30 @@ def plan_rows(entries: object, *, hidden_count: int = 0) -> list[Row]:
         words += [item.priority] if item.priority != "medium" else []
         if words:
             parts.append((f" ({', '.join(map(readable_word, words))})", "AcpMuted"))
-        rows.append(pieces(parts))
+        rows.append(row_of_pieces(parts))
     return [*rows, row(lists.more(hidden_count), "AcpMuted")] if hidden_count else rows
 
 
-def _question(entry: Question, cwd: str) -> list[Row]:
+def _question_rows(entry: Question, cwd: str) -> list[Row]:
     decision = entry.decision
     content = tools.content_rows(None, decision, cwd)
     if decision.outcome is None and not decision.behind:
         return [*cards.card(decision, content=content, chat=True), cards.legend(decision)]
     if decision.outcome is None:
         return [row(one_line(decision.title), "AcpPermission", {"decision": decision.id})]
-    (answer, _, _), *sent = cards.answer_rows(decision)
-    return [row(f"{one_line(decision.title)} {answer}", "AcpMuted"), *sent, *content]
+    (answer, _, _), *details = cards.answer_rows(decision)
+    return [row(f"{one_line(decision.title)} {answer}", "AcpMuted"), *details, *content]
 
 
-def _notice(entry: Line) -> list[Row]:
+def _notice_rows(entry: Line) -> list[Row]:
     """Return a line with its first details. `<CR>` on it shows all."""
     sign, group = _LEVELS[entry.level]
-    title, lines = one_line(entry.title, TITLE), notice_details(entry)
+    title, lines = one_line(entry.title, MAX_TITLE), notice_details(entry)
     whole: Target = {"kind": "notice", "number": entry.number}
-    cut = len(lines) > DETAILS + 1
-    shown = [row(line, group) for line in (lines[:DETAILS] if cut else lines)]
-    shown += [more(len(lines) - DETAILS, whole)] if cut else []
-    opens = cut or title != one_line(entry.title, TITLE + 1)
+    cut = len(lines) > MAX_DETAILS + 1
+    shown = [row(line, group) for line in (lines[:MAX_DETAILS] if cut else lines)]
+    shown += [more_row(len(lines) - MAX_DETAILS, whole)] if cut else []
+    opens = cut or title != one_line(entry.title, MAX_TITLE + 1)
     return [row(sign + title, group, whole if opens else None), *indent(shown, "  ")]
 
 
@@ -151,7 +151,7 @@ def notice_details(entry: Line) -> list[str]:
     return [line for detail in entry.details for line in visible(detail).split("\n")]
 
 
-def _compaction(entry: Compaction) -> list[Row]:
+def _compaction_rows(entry: Compaction) -> list[Row]:
     title = {"in_progress": wording.COMPACTING, "completed": wording.COMPACTED}
     text = title.get(entry.status, wording.COMPACTION.format(status=entry.status))
     rows = [row("— " + text + (f": {one_line(entry.error)}" if entry.error else ""), "AcpMuted")]
@@ -159,13 +159,13 @@ def _compaction(entry: Compaction) -> list[Row]:
         lines = (
             [row(line) for line in visible(part).split("\n")]
             if isinstance(part, str)
-            else describe(part, {"compaction": entry.id, "part": at})
+            else draw_block(part, {"compaction": entry.id, "part": at})
         )
         rows += indent(lines, "  ")
     return rows
 
 
-def _unknown(entry: Unknown) -> list[Row]:
+def _unknown_rows(entry: Unknown) -> list[Row]:
     """Return the rows of an update of an unknown kind, with its raw data."""
     raw = msgspec.json.encode(entry.raw).decode("utf-8", "replace")
     return [
