@@ -49,7 +49,11 @@ class Step(msgspec.Struct, frozen=True):
 
 
 def steps(changes: Iterable[Change], tree: str, globs: Globs) -> list[Step]:
-    """Return the steps for a user's tree. ``globs`` are the options of guarded files."""
+    """Return the steps for a user's tree, removals first: a file may take the place of a folder.
+
+    ``globs`` are the options of guarded files.
+    """
+    changes = sorted(changes, key=lambda change: change.after is not None)
     return [_step(change, os.path.join(tree, change.path), globs) for change in changes]  # noqa: PTH118
 
 
@@ -57,6 +61,8 @@ def _step(change: Change, path: str, globs: Globs) -> Step:
     before, after = change.before, change.after
     if any(file is not None and file.mode == NESTED for file in (before, after)):
         return Step(path, change, blocked=wording.WHY_NESTED)
+    if any(file is not None and file.is_unread for file in (before, after)):
+        return Step(path, change, blocked=wording.WHY_UNREAD)
     texts, whole = _texts(before, after)
     executable = _executable(before, after)
     questions = list(_guards(change, path, globs))

@@ -1,7 +1,7 @@
 """Git for worktrees of sessions, without any program that the repository names.
 
-In the user's repository only `worktree add --no-checkout`, `worktree remove`, `branch -m` and
-`update-ref` run, without hooks and fsmonitor. Files are checked out, and read back, by git in a
+In the user's repository only `worktree add --no-checkout`, `worktree remove`, `update-ref` and
+`symbolic-ref` run, without hooks and fsmonitor. Files are checked out, and read back, by git in a
 private git directory (`files/checkpoints/private_git.py`), which has no filters.
 
 All functions block. They raise `StoreError`.
@@ -13,7 +13,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -49,6 +50,8 @@ PROGRAM: Final = "100755"
 """Mode of an executable file."""
 NESTED: Final = "160000"
 """Mode of a repository within the repository."""
+MOST_BYTES: Final = 1 << 28
+"""Total size of the contents that are read at once."""
 _CHECKOUT: Final = (
     *("-c", "core.sparseCheckout=false"),
     *("-c", "core.protectNTFS=true", "-c", "core.protectHFS=true"),
@@ -61,6 +64,8 @@ class File(msgspec.Struct, frozen=True):
     mode: str
     id: str
     data: bytes
+    is_unread: bool = False
+    """Whether its content is too large, or missing in the repository. ``data`` is empty then."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -91,6 +96,8 @@ def find(directory: str, env: Mapping[str, str]) -> tuple[Repository, str]:
     commit = private_git.head(repository, env)
     if not commit:
         raise GitError(wording.WHY_NO_COMMIT)
+    if not is_utf8(repository.top):
+        raise GitError(wording.WHY_NOT_UTF8)
     return repository, commit
 
 
@@ -105,7 +112,10 @@ def free_branch(repository: Repository, title: str, env: Mapping[str, str]) -> s
     name = PREFIX + ("-".join(short)[:WORDS] or "session")
     list_refs = [*CAREFUL, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/acp"]
     listed = call(list_refs, repository.top, private_git.environment(env))
-    used = {line.casefold() for line in os.fsdecode(listed).split("\n")}
+    used: set[str] = set()
+    for line in os.fsdecode(listed).casefold().split("\n"):
+        parts = line.split("/")
+        used.update(accumulate(parts, "{}/{}".format))  # a branch cannot be a folder of others
     number, free = 1, name
     while free.casefold() in used:
         number += 1
@@ -113,20 +123,55 @@ def free_branch(repository: Repository, title: str, env: Mapping[str, str]) -> s
     return free
 
 
-def add(repository: Repository, commit: str, path: str, branch: str, env: Mapping[str, str]) -> int:
+def add(
+    repository: Repository, commit: str, path: str, title: str, env: Mapping[str, str]
+) -> tuple[str, int]:
     """Make a worktree at an unused path, with a new branch at a commit.
 
-    Return the number of files that have a filter of git's, which are there as git stores them.
+    Return the branch, and the number of files that have a filter of git's, which are there as git
+    stores them. After an error, neither branch nor directory is left.
     """
     own = private_git.environment(env)
-    make = ["worktree", "add", "--no-checkout", "--no-track", "-b", branch, "--", path, commit]
-    call([*CAREFUL, *make], repository.top, own, timeout=LONG_S, umask=USERS)
-    with _private(private_git.find(path, env), env) as git:
-        index = {"GIT_INDEX_FILE": git.repository.index}
-        check_out = [*_CHECKOUT, "read-tree", "--reset", "-u", commit]
-        git.run(check_out, env=index, converting=True, umask=USERS)
-        names = git.run(["ls-files", "-z"], env=index).split(b"\0")
-        return len(git.filtered([os.fsdecode(name) for name in names if name]))
+    branch = _new_branch(repository, commit, title, env)
+    try:
+        make = ["worktree", "add", "--no-checkout", "--", path, branch]
+        call([*CAREFUL, *make], repository.top, own, timeout=LONG_S, umask=USERS)
+        with _private(private_git.find(path, env), env) as git:
+            index = {"GIT_INDEX_FILE": git.repository.index}
+            check_out = [*_CHECKOUT, "read-tree", "--reset", "-u", commit]
+            git.run(check_out, env=index, converting=True, umask=USERS)
+            names = git.run(["ls-files", "-z"], env=index).split(b"\0")
+            return branch, len(git.filtered([os.fsdecode(name) for name in names if name]))
+    except BaseException:
+        discard(repository, commit, path, branch, env)
+        raise
+
+
+def discard(
+    repository: Repository, commit: str, path: str, branch: str, env: Mapping[str, str]
+) -> None:
+    """Remove a worktree that was just made, as far as possible, and its branch."""
+    own = private_git.environment(env)
+    shutil.rmtree(path, ignore_errors=True)
+    forget = ["worktree", "remove", "--force", "--force", "--", path]
+    for args in (forget, ["update-ref", "-d", f"refs/heads/{branch}", commit]):
+        with suppress(StoreError):
+            call([*CAREFUL, *args], repository.top, own)
+
+
+def _new_branch(repository: Repository, commit: str, title: str, env: Mapping[str, str]) -> str:
+    """Create a branch with an unused name, also if other processes do so at the same time."""
+    own = private_git.environment(env)
+    while True:
+        name = free_branch(repository, title, env)
+        create = ["update-ref", f"refs/heads/{name}", commit, "0" * len(commit)]
+        try:
+            call([*CAREFUL, *create], repository.top, own)
+        except GitError:
+            if name == free_branch(repository, title, env):
+                raise
+        else:
+            return name
 
 
 def left_behind(repository: Repository, commit: str, env: Mapping[str, str]) -> list[str]:
@@ -145,8 +190,13 @@ def rename_branch(worktree: Worktree, title: str, env: Mapping[str, str]) -> str
     own = private_git.environment(env)
     if _branch(worktree.path, own) != worktree.branch:
         return worktree.branch
-    name = free_branch(private_git.find(worktree.path, env), title, env)
-    call([*CAREFUL, "branch", "-m", worktree.branch, name], worktree.path, own)
+    tip = _tip(worktree, own)
+    name = _new_branch(private_git.find(worktree.path, env), tip, title, env)
+    for args in (
+        ["symbolic-ref", "HEAD", f"refs/heads/{name}"],
+        ["update-ref", "-d", f"refs/heads/{worktree.branch}", tip],
+    ):
+        call([*CAREFUL, *args], worktree.path, own)
     return name
 
 
@@ -154,6 +204,11 @@ def _branch(path: str, own: Mapping[str, str]) -> str:
     """Return the branch of HEAD, or an empty text if HEAD is detached."""
     ask = [*CAREFUL, "symbolic-ref", "--quiet", "--short", "HEAD"]
     return os.fsdecode(call(ask, path, own, fine=(0, 1))).strip()
+
+
+def is_utf8(path: str) -> bool:
+    """Return whether a path is valid UTF-8, as records of worktrees and agents need it."""
+    return not any("\udc80" <= char <= "\udcff" for char in path)
 
 
 # -- the result -----------------------------------------------------------------------------------
@@ -169,11 +224,10 @@ def result(worktree: Worktree, env: Mapping[str, str]) -> Result:
     with _private(repository, env) as git:
         base = _landed(worktree, env) or _ancestor(worktree, repository, git, env)
         git.copy_index()
-        stored = {"GIT_OBJECT_DIRECTORY": repository.objects}
-        git.run(["add", "--all"], env=stored, converting=True)
-        tree = git.run(["write-tree"], env=stored).decode().strip()
+        nested = _add_all(git)
+        tree = _store(git, ["write-tree"]).decode().strip()
         compare = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", base, tree]
-        parts = os.fsdecode(git.run(compare, env=stored)).split("\0")
+        parts = os.fsdecode(_store(git, compare)).split("\0")
         rows = [
             (path, meta[1:].split(" ")) for meta, path in zip(parts[::2], parts[1::2], strict=False)
         ]
@@ -183,26 +237,81 @@ def result(worktree: Worktree, env: Mapping[str, str]) -> Result:
             for mode, name in ((old, before), (new, after))
             if int(mode, 8) and mode != NESTED
         }
-        data = _contents(git, sorted(ids), stored)
+        data = _contents(git, sorted(ids))
+        nested += _changed_repositories(git, env)
     changes = [
         Change(path, _file(old, before, data), _file(new, after, data))
         for path, (old, new, before, after, _) in rows
     ]
+    listed = {change.path for change in changes}
+    changes += [Change(it, None, File(NESTED, "", b"")) for it in nested if it not in listed]
     return Result(base, changes)
 
 
+def _store(
+    git: PrivateGit, args: Sequence[str], given: bytes = b"", *, fine: Sequence[int] = (0,)
+) -> bytes:
+    """Run git with the user's object directory, so new objects are the repository's."""
+    own = {"GIT_OBJECT_DIRECTORY": git.repository.objects}
+    args = [*git.repository.sharing(), *args]
+    return git.run(args, given, fine=fine, env=own, converting=True, umask=USERS)
+
+
+def _add_all(git: PrivateGit) -> list[str]:
+    """Add all files to the index. Return repositories without a commit, which git cannot add."""
+    try:
+        _store(git, ["add", "--all"])
+    except GitError:
+        _store(git, ["add", "--all", "--ignore-errors"], fine=(0, 1))
+        differ = ["diff-files", "--name-only", "-z", "--ignore-submodules=all"]
+        others = ["ls-files", "-z", "--others", "--exclude-standard"]
+        names = [os.fsdecode(name) for it in (differ, others) for name in _names(git, it)]
+        if not names or any(not name.endswith("/") for name in names):
+            raise
+        return [name.rstrip("/") for name in names]
+    return []
+
+
+def _names(git: PrivateGit, args: Sequence[str]) -> list[bytes]:
+    return [name for name in _store(git, args).split(b"\0") if name]
+
+
+def _changed_repositories(git: PrivateGit, env: Mapping[str, str]) -> list[str]:
+    """Return the repositories in the worktree that have uncommitted changes."""
+    staged = (entry.split(b"\t", 1) for entry in _names(git, ["ls-files", "-s", "-z"]))
+    found = [os.fsdecode(name) for meta, name in staged if meta.startswith(NESTED.encode())]
+    return [name for name in found if _is_changed(os.path.join(git.repository.top, name), env)]  # noqa: PTH118
+
+
+def _is_changed(path: str, env: Mapping[str, str]) -> bool:
+    """Return whether a repository is not known to be without uncommitted changes."""
+    if not os.path.lexists(Path(path, ".git")):
+        return False
+    try:
+        repository, commit = find(path, env)
+        return repository.top != path or bool(left_behind(repository, commit, env))
+    except StoreError:
+        return True
+
+
 def _file(mode: str, id: str, data: Mapping[str, bytes]) -> File | None:
-    return File(mode, id, data.get(id, b"")) if int(mode, 8) else None
+    if not int(mode, 8):
+        return None
+    return File(mode, id, data.get(id, b""), mode != NESTED and id not in data)
 
 
-def _contents(git: PrivateGit, ids: Sequence[str], env: Mapping[str, str]) -> dict[str, bytes]:
-    output = git.run(["cat-file", "--batch"], "".join(f"{id}\n" for id in ids).encode(), env=env)
-    found: dict[str, bytes] = {}
-    for id in ids:
-        line, _, output = output.partition(b"\n")
-        size = int(line.split()[-1])
-        found[id], output = output[:size], output[size + 1 :]
-    return found
+def _contents(git: PrivateGit, ids: Sequence[str]) -> dict[str, bytes]:
+    """Return the contents of blobs, smaller ones first, up to a total of `MOST_BYTES`."""
+    sizes = _store(git, ["cat-file", "--batch-check=%(objectsize)"], _lines(ids)).split(b"\n")
+    known = sorted((int(size), id) for id, size in zip(ids, sizes, strict=False) if size.isdigit())
+    totals = accumulate(size for size, _ in known)
+    chosen = [id for (_, id), total in zip(known, totals, strict=True) if total <= MOST_BYTES]
+    found = private_git.batch(_store(git, ["cat-file", "--batch"], _lines(chosen)))
+    return {id: data for id, data in zip(chosen, found, strict=False) if data is not None}
+
+
+def _lines(ids: Sequence[str]) -> bytes:
+    return "".join(f"{id}\n" for id in ids).encode()
 
 
 def record_landed(
@@ -211,8 +320,7 @@ def record_landed(
     """Record that these changes to the tree ``base`` have landed or were refused."""
     repository = _repository(worktree, env)
     with _private(repository, env) as git:
-        stored = {"GIT_OBJECT_DIRECTORY": repository.objects}
-        git.run(["read-tree", base], env=stored)
+        _store(git, ["read-tree", base])
         none = "0" * len(base)
         rows = [
             f"{it.after.mode} {it.after.id}\t{it.path}" if it.after else f"0 {none}\t{it.path}"
@@ -220,8 +328,8 @@ def record_landed(
         ]
         given = "".join(f"{row}\0" for row in rows)
         update = ["update-index", "--add", "--replace", "-z", "--index-info"]
-        git.run(update, os.fsencode(given), env=stored)
-        tree = git.run(["write-tree"], env=stored).decode().strip()
+        _store(git, update, os.fsencode(given))
+        tree = _store(git, ["write-tree"]).decode().strip()
     call([*CAREFUL, "update-ref", LANDED, tree], worktree.path, private_git.environment(env))
 
 

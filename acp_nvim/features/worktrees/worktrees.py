@@ -87,16 +87,20 @@ class Worktrees:
         id = self.records.reserve(Path(tree).name or "root", place)
         path = str(place / id)
         try:
-            branch = worktree_git.free_branch(repository, "new", self.env)
-            worktree = Worktree(id, path, tree, branch, commit)
-            filtered = worktree_git.add(repository, commit, path, branch, self.env)
-            self.records.save(worktree)
+            branch, filtered = worktree_git.add(repository, commit, path, "new", self.env)
+            try:
+                worktree = Worktree(id, path, tree, branch, commit)
+                self.records.save(worktree)
+                directory = Path(path, os.path.relpath(cwd, tree))
+                directory.mkdir(parents=True, exist_ok=True)
+                left = worktree_git.left_behind(repository, commit, self.env)
+            except BaseException:
+                worktree_git.discard(repository, commit, path, branch, self.env)
+                raise
         except BaseException:
             self.records.forget(id)
             raise
-        directory = Path(path, os.path.relpath(cwd, tree))
-        directory.mkdir(parents=True, exist_ok=True)
-        left = worktree_git.left_behind(repository, commit, self.env)
+        left = [it for it in left if not is_below(str(Path(tree, it)), str(place))]
         return Made(worktree, os.path.normpath(directory), left, filtered)
 
     def _place(self, tree: str) -> Path:

@@ -16,7 +16,14 @@ import msgspec
 from acp_nvim import wording
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.files.checkpoints import private_git
-from acp_nvim.files.checkpoints.private_git import CAREFUL, GitError, Repository, call, scratch
+from acp_nvim.files.checkpoints.private_git import (
+    CAREFUL,
+    USERS,
+    GitError,
+    Repository,
+    call,
+    scratch,
+)
 from acp_nvim.files.checkpoints.store import StoreError
 
 _AUTHOR: Final = {
@@ -60,15 +67,10 @@ def texts(commit: Commit, paths: Sequence[str], env: Mapping[str, str]) -> dict[
     with scratch(commit.repository, env) as own:
         output = call(["cat-file", "--batch"], top, own, os.fsencode(given))
     found: dict[str, Text] = {}
-    for path in asked:
-        line, _, output = output.partition(b"\n")
-        kind, size = line.split()[-2:]
-        if size == b"missing":
-            continue
-        if kind == b"blob":
-            content = output[: int(size)].decode("utf-8", "surrogateescape")
+    for path, data in zip(asked, private_git.batch(output), strict=False):
+        if data is not None:
+            content = data.decode("utf-8", "surrogateescape")
             found[path] = parse(content.replace("\r\n", "\n"))
-        output = output[int(size) + 1 :]
     return found
 
 
@@ -86,9 +88,10 @@ def write(commit: Commit, ref: str, note: bytes, env: Mapping[str, str]) -> None
         if before:
             call(["update-ref", ref, before], repository.top, own)
             _check(commit, ref, own)
-        blob = call(["hash-object", "-w", "--stdin"], repository.top, own, note).decode().strip()
+        keep = [*repository.sharing(), "hash-object", "-w", "--stdin"]
+        blob = call(keep, repository.top, own, note, umask=USERS).decode().strip()
         add = ["notes", f"--ref={ref}", "add", "--force", f"--reuse-message={blob}", commit.id]
-        call(add, repository.top, own)
+        call([*repository.sharing(), *add], repository.top, own, umask=USERS)
         after = call(["rev-parse", ref], repository.top, own).decode().strip()
     none = "0" * len(commit.id)
     move = [*CAREFUL, "update-ref", "-m", "acp.nvim: note", ref, after, before or none]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
@@ -225,7 +225,7 @@ class GitStore:
         if not wanted:
             return empty
         asked = "".join(f"{blob.id}\n" for _, blob in wanted).encode()
-        answers = _batch(self._run(["cat-file", "--batch", "--buffer"], asked, fine=ANY))
+        answers = private_git.batch(self._run(["cat-file", "--batch", "--buffer"], asked, fine=ANY))
         found = zip((path for path, _ in wanted), answers, strict=False)
         return empty | {path: data for path, data in found if data is not None}
 
@@ -558,20 +558,6 @@ def _size(path: str) -> int:
     except OSError:
         return -1
     return info.st_size if stat.S_ISREG(info.st_mode) else -1
-
-
-def _batch(answers: bytes) -> Iterator[bytes | None]:
-    """Yield the contents that `cat-file --batch` prints, None for missing ones."""
-    at = 0
-    while (end := answers.find(b"\n", at)) >= 0:
-        words = answers[at:end].split(b" ")
-        at = end + 1
-        if len(words) == 3 and words[1] == b"blob":
-            size = int(words[2])
-            yield answers[at : at + size] if len(answers) > at + size else None
-            at += size + 1
-        else:
-            yield None
 
 
 def _raw(content: bytes) -> Iterable[tuple[tuple[str, str], tuple[str, str], str]]:

@@ -53,6 +53,13 @@ _CONVERSION: Final = {
     "core.eol": frozenset({"lf", "crlf", "native"}),
 }
 """Options that determine the line ends that git writes."""
+_SHARED: Final = {
+    "core.sharedrepository": frozenset(
+        (*("umask", "group", "true", "1", "all", "world", "everybody", "2"), "0640", "0644")
+    )
+    | {"0660", "0664", "0666"},
+}
+"""Option that determines who may read and write new objects."""
 _PATHS: Final = {"core.excludesfile": "ignore", "core.attributesfile": "attributes"}
 """Options that name a file, with its default name below the user's `git` folder."""
 _OURS: Final = {
@@ -93,6 +100,14 @@ class Repository(msgspec.Struct, frozen=True):
     options: dict[str, str]
     is_alone: bool = False
     """Whether ``top`` is in no repository. The other paths are unused then."""
+
+    def sharing(self) -> tuple[str, str]:
+        """Return arguments of git that give new objects the repository's permissions.
+
+        Git then also needs the umask `USERS`.
+        """
+        shared = self.options.get("core.sharedrepository", "umask")
+        return "-c", f"core.sharedRepository={shared}"
 
     def converts(self) -> bool:
         """Return whether files without attributes may have other line ends than their blobs."""
@@ -231,13 +246,14 @@ def scratch(repository: Repository, env: Mapping[str, str]) -> Iterator[dict[str
 
 def _options(top: str, env: Mapping[str, str], timeout: float) -> dict[str, str]:
     """Return the options listed above, with safe values only; paths are absolute."""
-    names = [name.partition(".")[2] for name in (*_STAT, *_CONVERSION, *_PATHS)]
+    good_values = {**_STAT, **_CONVERSION, **_SHARED}
+    names = [name.partition(".")[2] for name in (*good_values, *_PATHS)]
     ask = [*CAREFUL, "config", "-z", "--get-regexp", rf"^core\.({'|'.join(names)})$"]
     options: dict[str, str] = {}
     for item in call(ask, top, env, fine=(0, 1), timeout=timeout).split(b"\0"):
         key, has_value, value = os.fsdecode(item).partition("\n")
         value = value if has_value else "true"
-        good = {**_STAT, **_CONVERSION}.get(key)
+        good = good_values.get(key)
         if key in _PATHS or (good is not None and value.lower() in good):
             options[key] = value
     folder = env.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111
@@ -424,9 +440,28 @@ def _run_process(
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StoreError(f"git {name}: {error}") from error
     if done.returncode not in fine:
-        words = done.stderr.decode(errors="replace").strip().split("\n")[0]
+        lines = done.stderr.decode(errors="replace").strip().split("\n")
+        words = next((it for it in lines if it.startswith(("fatal:", "error:"))), lines[0])
         raise GitError(f"git {name}: {words or done.returncode}")
     return done
+
+
+def batch(output: bytes) -> Iterator[bytes | None]:
+    """Yield the contents of the blobs in the output of `cat-file --batch`.
+
+    Yield None for missing objects and for those of other types.
+    """
+    at = 0
+    while (end := output.find(b"\n", at)) >= 0:
+        words = output[at:end].rsplit(b" ", 2)
+        at = end + 1
+        if words[-1].isdigit():
+            size = int(words[-1])
+            is_blob = words[-2] == b"blob" and len(output) > at + size
+            yield output[at : at + size] if is_blob else None
+            at += size + 1
+        else:
+            yield None
 
 
 def _put(path: Path, data: bytes) -> None:

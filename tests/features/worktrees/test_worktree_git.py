@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -31,12 +33,11 @@ def tree(tmp_path: Path) -> Path:
     return work
 
 
-def make(tree: Path, title: str = "new") -> Worktree:
-    path = str(tree.parent / "there")
+def make(tree: Path, title: str = "new", name: str = "there") -> Worktree:
+    path = str(tree.parent / name)
     found, commit = worktree_git.find(str(tree), ENV)
-    branch = worktree_git.free_branch(found, title, ENV)
-    worktree_git.add(found, commit, path, branch, ENV)
-    return Worktree("there", path, str(tree), branch, commit)
+    branch, _ = worktree_git.add(found, commit, path, title, ENV)
+    return Worktree(name, path, str(tree), branch, commit)
 
 
 def both(change: Change) -> tuple[tuple[str, bytes] | None, tuple[str, bytes] | None]:
@@ -74,10 +75,12 @@ def test_a_new_worktree_has_the_files_of_the_commit_and_is_clean(tree: Path) -> 
         ("?!", "acp/session"),
         ("x" * 90, "acp/" + "x" * 40),
         ("taken", "acp/taken-2"),
+        ("deep", "acp/deep-2"),
     ],
 )
 def test_a_branch_is_named_after_a_title(tree: Path, title: str, branch: str) -> None:
     git(tree, "branch", "acp/Taken")
+    git(tree, "branch", "acp/deep/down")
     worktree = make(tree)
     assert worktree_git.rename_branch(worktree, title, ENV) == branch
     assert git(Path(worktree.path), "branch", "--show-current") == f"{branch}\n"
@@ -192,6 +195,12 @@ def test_without_a_commit_or_a_work_tree_there_is_a_reason(tmp_path: Path) -> No
             worktree_git.find(str(folder), ENV)
     with pytest.raises(StoreError, match="not installed"):
         worktree_git.find(str(empty), {"PATH": str(tmp_path)})
+    latin = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xe9"))
+    latin.mkdir()
+    (latin / "a.txt").write_text("a\n")
+    repository(latin)
+    with pytest.raises(StoreError, match="UTF-8"):
+        worktree_git.find(str(latin), ENV)
 
 
 def test_changes_left_behind_are_named(tree: Path) -> None:
@@ -202,3 +211,83 @@ def test_changes_left_behind_are_named(tree: Path) -> None:
     (tree / "out.log").write_text("ignored\n")
     git(tree, "rm", "-q", "run.sh")
     assert worktree_git.left_behind(found, commit, ENV) == ["a.txt", "run.sh", "sub/new.txt"]
+
+
+def test_worktrees_that_are_made_at_the_same_time_get_different_branches(tree: Path) -> None:
+    names = [f"there-{n}" for n in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda name: make(tree, name=name), names))
+        named = list(pool.map(lambda it: worktree_git.rename_branch(it, "the file", ENV), made))
+    assert sorted(named) == ["acp/the-file", *(f"acp/the-file-{n}" for n in (2, 3, 4))]
+    listed = git(tree, "branch", "--list", "acp/*", "--format=%(refname:lstrip=2)").split()
+    assert sorted(listed) == sorted(named)
+
+
+def test_a_worktree_that_cannot_be_checked_out_leaves_nothing(tree: Path) -> None:
+    (blob,) = git(tree, "rev-parse", "HEAD:a.txt").split()
+    (tree / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(StoreError, match=r"a\.txt"):
+        make(tree)
+    assert not (tree.parent / "there").exists()
+    assert git(tree, "worktree", "list").count("\n") == 1
+    assert git(tree, "branch", "--list", "acp/*") == ""
+    git(tree, "branch", "acp")
+    with pytest.raises(StoreError, match="refs/heads/acp"):
+        make(tree)
+
+
+def test_repositories_within_a_worktree_are_named(tree: Path) -> None:
+    inner = tree.parent / "inner"
+    inner.mkdir()
+    (inner / "x.txt").write_text("x\n")
+    repository(inner)
+    file = ["-c", "protocol.file.allow=always"]
+    git(tree, *file, "submodule", "add", "-q", str(inner), "module")
+    git(tree, "commit", "-qm", "module")
+    worktree = make(tree)
+    there = Path(worktree.path)
+    git(there, *file, "submodule", "update", "-q", "--init")
+    assert changed(worktree) == {}
+    (there / "module/x.txt").write_text("changed\n")
+    (there / "a.txt").write_text("changed\n")
+    git(there, "init", "-q", "empty")
+    found = changed(worktree)
+    assert found.keys() == {"a.txt", "empty", "module"}
+    assert both(found["module"])[1] == ("160000", b"")
+
+
+def test_many_changed_files_are_read_in_one_pass(tree: Path) -> None:
+    worktree = make(tree)
+    for n in range(400):
+        Path(worktree.path, f"{n}.txt").write_bytes(b"%d\n" % n * 20_000)
+    started = time.process_time()
+    found = changed(worktree)
+    assert time.process_time() - started < 5
+    assert {len(it.after.data) for it in found.values() if it.after} == {40_000, 60_000, 80_000}
+
+
+def test_a_content_that_is_too_large_or_missing_is_not_read(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worktree_git, "MOST_BYTES", 30)
+    worktree = make(tree)
+    Path(worktree.path, "large.txt").write_text("large\n" * 20)
+    Path(worktree.path, "a.txt").write_text("new\n")
+    (blob,) = git(tree, "rev-parse", "HEAD:a.txt").split()
+    (tree / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    found = changed(worktree)
+    files = found["large.txt"].after, found["a.txt"].before, found["a.txt"].after
+    assert [it.is_unread for it in files if it] == [True, True, False]
+    assert both(found["a.txt"]) == (("100644", b""), ("100644", b"new\n"))
+
+
+def test_new_objects_have_the_permissions_of_the_repository(tree: Path) -> None:
+    git(tree, "config", "core.sharedRepository", "group")
+    before = set((tree / ".git/objects").rglob("*"))
+    worktree = make(tree)
+    Path(worktree.path, "new.txt").write_text("new\n")
+    found = worktree_git.result(worktree, ENV)
+    worktree_git.record_landed(worktree, found.base, found.changes, ENV)
+    new = [path for path in (tree / ".git/objects").rglob("*") if path not in before]
+    assert {path.stat().st_mode & 0o060 for path in new if path.is_dir()} == {0o060}
+    assert {path.stat().st_mode & 0o040 for path in new} == {0o040}
