@@ -301,3 +301,20 @@ def test_the_lines_of_a_prompt_come_back_if_the_host_cannot_start(editor: Editor
     uris = [b["resource"]["uri"] for b in found if b["type"] == "resource"]
     a = (editor.work / "a.py").as_uri()
     assert sorted(uris) == sorted([a, f"{a}#L2-L3", other.as_uri()])
+
+
+def test_lines_of_a_file_are_read_without_the_rest(editor: Editor) -> None:
+    """A part of a sparse file of 4 GiB, and a FIFO, which would block Neovim."""
+    large, fifo = editor.work / "large.log", editor.work / "fifo"
+    large.write_bytes(b"one\r\nt\0wo\n" + b"x" * 70_000 + b"\nfour")
+    os.truncate(large, 4 << 30)
+    os.mkfifo(fifo)
+    small = editor.write("small.txt", "one\ntwo\nlast")
+    lines = "return (require('acp.features.prompts.chips').range(...) or {}).text"
+    assert editor.lua(lines, str(large), 1, 2) == "one\nt\0wo"
+    assert editor.lua(lines, str(large), 3, 3) == "x" * 70_000
+    assert editor.lua(lines, str(large), 9, 9) is None
+    assert editor.lua(lines, str(small), 2, 9) == "two\nlast"
+    assert editor.lua(lines, str(small), 4, 9) is None
+    assert editor.lua(lines, str(fifo), 1, 1) is None
+    assert editor.lua("return require('acp.base.read_file')(...)", str(fifo)) is None

@@ -151,12 +151,20 @@ def test_commands_that_arrive_later_pop_up_then(front: Editor) -> None:
     front.wait(SHOWN)
 
 
+BLINK = "package.loaded['blink.cmp'] = {} "
+BLINK_IS_ON = (
+    BLINK + "package.loaded['blink.cmp.completion.trigger'] = { hide = function() end }"
+    " package.loaded['blink.cmp.config'] = { enabled = %s }"
+)
+
+
 @pytest.mark.parametrize(
     "off",
     [
         "require('acp').setup({ composer = { popup = false } })",
         "package.loaded['cmp'] = {}",
-        "package.loaded['blink.cmp'] = {}",
+        BLINK_IS_ON % "true",
+        BLINK_IS_ON % "function() return true end",
     ],
 )
 def test_the_menu_is_off_beside_a_completion_plugin(front: Editor, off: str) -> None:
@@ -165,4 +173,14 @@ def test_the_menu_is_off_beside_a_completion_plugin(front: Editor, off: str) -> 
     type_one_by_one(front, "/")
     assert not front.lua("return " + SHOWN)
     front.keys("<C-x><C-o>")
+    front.wait(SHOWN)
+
+
+@pytest.mark.parametrize(
+    "on", [BLINK, BLINK_IS_ON % "false", BLINK_IS_ON % "true" + " vim.b.completion = false"]
+)
+def test_the_menu_is_on_beside_a_completion_plugin_that_is_off(front: Editor, on: str) -> None:
+    front.cmd("AcpPrompt")
+    front.lua(on)
+    type_one_by_one(front, "/")
     front.wait(SHOWN)

@@ -22,4 +22,7 @@ function M.on_reply(id, reply)
   if on_reply then on_reply(reply) end
 end
 
+--- Forget all requests after the host has exited.
+function M.host_gone() waiting = {} end
+
 return M

@@ -5,6 +5,9 @@ local places = require('acp.base.places')
 
 local ns = vim.api.nvim_create_namespace('acp.chips')
 
+--- Size of the parts in which a file on disk is read, and their maximum number, 16 MiB.
+local BLOCK_BYTES, BLOCKS = 64 * 1024, 256
+
 ---@class acp.Chip
 ---@field bufnr integer
 ---@field mark integer
@@ -55,6 +58,36 @@ end
 ---@return acp.Chip
 function M.from_saved(range) return { bufnr = -1, mark = 0, lost = range } end
 
+--- Return lines `first` to `last` of a file on disk, without those beyond its end or beyond
+--- `BLOCKS`. The rest of the file is not read.
+---@return string[]
+local function read_lines(path, first, last)
+  local stat = vim.uv.fs_stat(path)
+  local file = stat and stat.type == 'file' and io.open(path, 'rb') -- a FIFO would block
+  if not file then return {} end
+  local lines, row, parts = {}, 1, {}
+  local function add_part(text)
+    if row >= first and row <= last then parts[#parts + 1] = text end
+  end
+  local function end_line()
+    if parts[1] then lines[#lines + 1] = (table.concat(parts):gsub('\r$', '')) end
+    row, parts = row + 1, {}
+  end
+  for _ = 1, BLOCKS do
+    local block, from = file:read(BLOCK_BYTES), 1
+    for stop in (block or ''):gmatch('()\n') do
+      add_part(block:sub(from, stop - 1))
+      end_line()
+      from = stop + 1
+    end
+    if block and from <= #block then add_part(block:sub(from)) end
+    if not block then end_line() end
+    if not block or row > last then break end
+  end
+  file:close()
+  return lines
+end
+
 --- Return lines of a file: those of its buffer, or of the disk if none is loaded. Return nil if it
 --- has fewer lines.
 ---@param path string absolute
@@ -67,15 +100,14 @@ function M.range(path, first, last)
     local count = vim.api.nvim_buf_line_count(bufnr)
     return first <= count and places.range(bufnr, first, math.min(last, count)) or nil
   end
-  local lines = vim.split(require('acp.base.read_file')(path) or '', '\r?\n')
-  if lines[#lines] == '' then table.remove(lines) end -- behind the last line break
-  if first > #lines then return nil end
+  local lines = read_lines(path, first, last)
+  if not lines[1] then return nil end
   return {
     path = path,
     bufnr = -1,
     first = first,
-    last = math.min(last, #lines),
-    text = table.concat(vim.list_slice(lines, first, last), '\n'),
+    last = first + #lines - 1,
+    text = table.concat(lines, '\n'),
     filetype = vim.filetype.match({ filename = path }) or '',
   }
 end

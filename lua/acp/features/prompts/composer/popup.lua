@@ -9,7 +9,13 @@ local QUIET = 'c' -- flag of 'shortmess': no messages about the menu
 
 --- Completion plugins, each with a test whether it is active in the current buffer.
 local ENGINES = {
-  ['blink.cmp'] = function() return require('blink.cmp.config').enabled() end,
+  ['blink.cmp'] = function()
+    -- Its plugin file loads the module even if `setup()` is never called.
+    if not package.loaded['blink.cmp.completion.trigger'] then return false end
+    local enabled = require('blink.cmp.config').enabled -- from version 2 on, it may be a boolean
+    if type(enabled) == 'function' then enabled = enabled() end
+    return enabled == 'force' or enabled and vim.b.completion ~= false
+  end,
   ['cmp'] = function() return require('cmp.config').enabled() end,
   ['mini.completion'] = function()
     return not (vim.g.minicompletion_disable or vim.b.minicompletion_disable)
