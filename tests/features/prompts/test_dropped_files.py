@@ -51,9 +51,37 @@ def test_a_dropped_file_is_attached_and_an_undo_restores_its_path(front: Editor,
     assert last(front)[1]["attach"] == [path]
 
 
+@pytest.mark.parametrize("form", ["'{0}' '{1}' ", '"{0}" "{1}"', "{2} {1}", "'{0}' file://{1}"])
+def test_several_files_are_dropped_at_once(front: Editor, form: str) -> None:
+    pic, code = str(front.work / "my pic.png"), str(front.work / "src/a.py")
+    paste(front, form.format(pic, code, pic.replace(" ", "\\ ")))
+    assert composer(front) == ["@my\\ pic.png @src/a.py "]
+    front.keys("<Esc>u")
+    assert composer(front) == [form.format(pic, code, pic.replace(" ", "\\ "))]
+
+
+def test_a_file_that_is_dropped_on_the_command_line_leaves_the_composer_alone(
+    front: Editor,
+) -> None:
+    path = f"{front.work}/src/a.py"
+    front.keys(f"{path}<Esc>:let g:given = '")
+    paste(front, path)
+    front.keys("'<CR>")
+    assert front.lua("return vim.g.given") == path
+    assert composer(front) == [path]
+
+
 def test_other_pasted_text_stays_as_it_is(front: Editor) -> None:
     work = front.work
-    for text in (f"cat {work}/src/a.py", "src/a.py", "/init", f"{work}/none.py", f"{work}\nx"):
+    for text in (
+        f"cat {work}/src/a.py",
+        f"{work}/src/a.py {work}/none.py",
+        f"'{work}/src/a.py",
+        "src/a.py",
+        "/init",
+        f"{work}/none.py",
+        f"{work}\nx",
+    ):
         paste(front, text)
         assert "\n".join(composer(front)) == text
         front.keys("<Esc>:%d _<CR>i")

@@ -1,5 +1,5 @@
---- Dropped files: terminals paste the path of a file that is dropped on them. In a composer the
---- path becomes a mention, as a change of its own, so that an undo restores the pasted text.
+--- Dropped files: terminals paste the paths of files that are dropped on them. In a composer each
+--- path becomes a mention, as one change of its own, so that an undo restores the pasted text.
 local M = {}
 
 local candidates = require('acp.features.prompts.composer.candidates')
@@ -38,6 +38,32 @@ local function file_of(text)
   end
 end
 
+--- Split a text into words as a shell does. The words keep their quotes and backslashes.
+---@param text string
+---@return string[]
+local function words(text)
+  local found, rest = {}, text
+  while rest ~= '' do
+    local word = rest:match("^%b''")
+      or rest:match('^%b""')
+      or rest:gsub('\\.', '\0\0'):match('^%S+')
+    found[#found + 1] = rest:sub(1, #word)
+    rest = rest:sub(#word + 1):gsub('^%s+', '')
+  end
+  return found
+end
+
+--- Return the files that a pasted text names: one, or several in quotes or with backslashes.
+---@param text string without blanks at its ends
+---@return string[] paths absolute; empty if a word is no file
+local function files_of(text)
+  local path = file_of(text)
+  if path then return { path } end
+  local parts = words(text)
+  local found = vim.tbl_map(file_of, parts)
+  return #parts == vim.tbl_count(found) and found or {}
+end
+
 ---@param path string absolute
 ---@return string
 local function mention(path)
@@ -48,18 +74,19 @@ end
 --- Begin a new undo step, also within one insertion.
 local function begin_undo_step() vim.bo.undolevels = vim.bo.undolevels end
 
---- Replace the text before the cursor by a mention of its file, if it is the path of one.
+--- Replace the text before the cursor by mentions of its files, if it consists of their paths.
 ---@param text string
 local function replace(text)
-  local path = #text <= LONGEST and not text:find('\n', 1, true) and file_of(vim.trim(text))
-  if not path then return end
+  local is_one_line = #text <= LONGEST and not text:find('\n', 1, true)
+  local files = is_one_line and files_of(vim.trim(text)) or {}
+  if not files[1] then return end
   local at, line = vim.api.nvim_win_get_cursor(0), vim.api.nvim_get_current_line()
   local last = vim.endswith(line:sub(1, at[2]), text) and at[2] or #line
   local first = last - #text
   if line:sub(first + 1, last) ~= text then return end
   local before = line:sub(1, first):match('%S$') and ' ' or ''
   local after = line:sub(last + 1):match('^%s') and '' or ' '
-  local new = before .. mention(path) .. after
+  local new = before .. table.concat(vim.tbl_map(mention, files), ' ') .. after
   begin_undo_step()
   vim.api.nvim_buf_set_text(0, at[1] - 1, first, at[1] - 1, last, { new })
   begin_undo_step()
@@ -72,7 +99,10 @@ local pasted ---@type string|nil text of the present paste into a composer
 ---@param lines string[]
 ---@param phase -1|1|2|3 as for |vim.paste()|
 local function on_pasted(lines, phase)
-  if phase < 2 then pasted = candidates.composer(0) and '' or nil end
+  if phase < 2 then
+    local in_command_line = vim.api.nvim_get_mode().mode:match('^c')
+    pasted = not in_command_line and candidates.composer(0) and '' or nil
+  end
   if not pasted then return end
   pasted = pasted .. table.concat(lines, '\n')
   if #pasted > LONGEST or not candidates.composer(0) then
