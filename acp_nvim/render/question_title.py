@@ -110,7 +110,7 @@ def covered_title(decision: Decision, call: ToolCall, cwd: str) -> Title:
     is_described = found.command or found.change or found.path
     parts: Parts = [(f"May allow: {verb}", group), *rest]
     return msgspec.structs.replace(
-        found, parts=parts, own="" if is_described else found.agent_title
+        found, parts=parts, agent_title="" if is_described else found.agent_title
     )
 
 
