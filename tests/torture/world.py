@@ -15,7 +15,7 @@ import msgspec
 
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.ledger import Ledger
-from acp_nvim.edits.text import Text
+from acp_nvim.edits.text import Text, from_lines
 from acp_nvim.files.bytes.file_format import Format, decode_as, encode
 from acp_nvim.host import review_view
 from tests.support.editor import Editor
@@ -195,7 +195,7 @@ class World:
                 continue
             if live is not None and entry.live is not None and live.lines != entry.live.lines:
                 # The save that ends the last line comes after the user's edit.
-                self.ledger.record_user_edit(path, Text(live.lines, entry.live.eol))
+                self.ledger.record_user_edit(path, from_lines(live.lines, entry.live.eol))
             self.ledger.record_user_edit(path, live)
         self.settle({}, {})
 
