@@ -134,6 +134,13 @@ class FarAgent(Struct, frozen=True):
     """Returns the transport for `timeouts.kill_s` and the receiver of stderr."""
 
 
+def covers(name: str, spec: AgentSettings, path: str) -> bool:
+    """Return whether the options of an agent with `via` map a path of this machine."""
+    paths = PathMap(name, spec.paths)
+    paths.set_home("/", "")  # as if the pairs with `~` were known
+    return paths.covers_here(path)
+
+
 async def far_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> FarAgent:
     """Return the program of an agent with option `via`. Raise TransportError."""
     words = None

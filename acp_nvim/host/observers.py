@@ -61,6 +61,11 @@ class HostObservers(Struct, frozen=True, eq=False):
     """
     on_session_added: list[Callable[[Session], None]] = field(default_factory=list)
     """A session is new here, or restored."""
+    stops: list[Callable[[Session], bool]] = field(default_factory=list)
+    """Functions that end work of the host for a session, for a cancel.
+
+    Each returns whether there was any.
+    """
     on_closing: list[Callable[[], None]] = field(default_factory=list)
     """Neovim has ended. Agents are ended next."""
     on_exit: list[Callable[[], Coroutine[Any, Any, None]]] = field(default_factory=list)
@@ -85,6 +90,10 @@ class HostObservers(Struct, frozen=True, eq=False):
     def session_added(self, session: Session) -> None:
         """Report a session that is new here, or restored."""
         notify(self.on_session_added, session)
+
+    def stop_work(self, session: Session) -> bool:
+        """End work of the host for a session. Return whether there was any."""
+        return sum(stop(session) for stop in self.stops) > 0
 
     def titles(self, entry: Pending) -> Sequence[str]:
         """Return a title for each hunk of a file, or nothing if no hunk has one."""

@@ -92,10 +92,19 @@ class Sessions:
 
     def named(self, cwd: str, name: str | None) -> Conversation:
         """Create a session by the name of an agent or, if no agent has it, of a preset."""
+        if self._is_preset(name):
+            return self.new(cwd, preset=name)
+        return self.new(cwd, name)
+
+    def agent_of(self, name: str | None) -> str:
+        """Return the agent of a session that `named` would create."""
         settings = self._settings()
-        if name not in settings.presets or is_agent(settings, name):
-            return self.new(cwd, name)
-        return self.new(cwd, preset=name)
+        agent = settings.preset(name).agent if self._is_preset(name) else name
+        return agent or settings.agent
+
+    def _is_preset(self, name: str | None) -> bool:
+        settings = self._settings()
+        return name is not None and name in settings.presets and not is_agent(settings, name)
 
     def preset_of(self, agent: str, session_id: str) -> str | None:
         """Return the preset of a session in the index."""

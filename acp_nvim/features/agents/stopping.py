@@ -64,7 +64,8 @@ async def _stop_terminal(
 ) -> None:
     connection = conversation.connection
     if terminal.ours:
-        if connection is None or not await connection.terminals.stop(terminal.id):
+        is_known = connection is not None and await connection.terminals.stop(terminal.id)
+        if not (is_known or (terminal.running and host.observers.stop_work(session))):
             host.echo("info", wording.TERMINAL_IDLE)
     elif not terminal.running:
         host.echo("info", wording.TERMINAL_IDLE)

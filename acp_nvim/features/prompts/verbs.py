@@ -160,7 +160,8 @@ def cancel(host: Host, args: Args) -> None:
     already = conversation is not None and conversation.session.status == "cancelling"
     ending = conversation is not None and conversation.cancel()
     dismissed = not ending and _dismiss(host, conversation)
-    ends_login = not (ending or dismissed) and _cancel_login(host)
+    stopped = conversation is not None and host.observers.stop_work(conversation.session)
+    ends_login = not (ending or dismissed or stopped) and _cancel_login(host)
     is_held = conversation is not None and not (ending or ends_login) and conversation.hold()
     cleared = bool(args.get("clear")) and conversation is not None and _clear_queue(conversation)
     if cleared and (already or not ending):
@@ -171,7 +172,7 @@ def cancel(host: Host, args: Args) -> None:
         count = len(conversation.session.queue)
         on_hold = wording.ONE_ON_HOLD if count == 1 else wording.ON_HOLD
         host.echo("info", on_hold.format(count=count))
-    elif not (ending or dismissed or ends_login):
+    elif not (ending or dismissed or stopped or ends_login):
         host.echo("info", wording.NOTHING_TO_CANCEL)
 
 

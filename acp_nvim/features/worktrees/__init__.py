@@ -19,6 +19,7 @@ def install(app: Host) -> None:
     app.verbs.add(
         "acp_nvim.features.worktrees.race", "race", "race_compare", "race_take", "race_end"
     )
+    app.observers.stops.append(partial(_stop, app))
     app.observers.on_session_added.append(partial(_on_session_added, app))
     app.conversation_observers.on_turn_starting.append(partial(_on_turn_starting, app))
     app.conversation_observers.on_agent_left.append(partial(_on_agent_left, app))
@@ -37,6 +38,10 @@ def _on_session_added(app: Host, session: Session) -> None:
     folder = app.options.data_file("worktrees")
     if folder is not None and folder.is_dir():
         parts(app)[0].show(session)
+
+
+def _stop(app: Host, session: Session) -> bool:
+    return session.worktree is not None and parts(app)[0].stop_setup(session)
 
 
 async def _on_turn_starting(app: Host, turn: TurnStart) -> None:

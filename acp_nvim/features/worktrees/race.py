@@ -43,7 +43,7 @@ async def race(host: Host, args: Args) -> None:
     began = int(time.time())
     for name in args["names"]:
         try:
-            made = await worktrees.make(cwd)
+            made = await worktrees.make(cwd, args["names"])
         except (StoreError, OSError) as error:
             host.echo("error", wording.NO_WORKTREE_MADE.format(reason=error))
             return

@@ -59,6 +59,7 @@ class Setup:
         self._env = env
         self._kill_s = kill_s
         self._process: PtyProcess | None = None
+        self._is_running = self._is_stopped = False
         self.over = anyio.Event()
         """Set when the command has ended, or does not run at all."""
 
@@ -69,8 +70,10 @@ class Setup:
 
         Prompts wait until ``on_end`` is done, too.
         """
+        self._is_running = True
         try:
             await self._run(command)
+            self._is_running = False
             await on_end()
         finally:
             self.over.set()
@@ -93,13 +96,21 @@ class Setup:
             session.notice("error", wording.SETUP_FAILED.format(reason=error))
             return
         session.terminals.add(terminal)
+        if self._is_stopped:
+            self._process.begin_stop()
         end = await self._process.wait()
-        if end.code == 0:
+        if self._is_stopped:
+            session.notice("warning", wording.SETUP_STOPPED)
+        elif end.code == 0:
             session.notice("info", wording.SET_UP)
         else:
             session.notice("error", wording.SETUP_FAILED.format(reason=end))
 
-    def stop(self) -> None:
-        """End the command, if it runs."""
+    def stop(self) -> bool:
+        """End the command. Return False if it does not run."""
+        if not self._is_running:
+            return False
+        self._is_stopped = True
         if self._process is not None:
             self._process.begin_stop()
+        return True

@@ -26,7 +26,7 @@ async def new_worktree(host: Host, args: Args) -> None:
     """
     worktrees, cwd = parts(host)[0], str(args["cwd"])
     try:
-        made = await worktrees.make(cwd)
+        made = await worktrees.make(cwd, [args.get("name")])
     except (StoreError, OSError) as error:
         host.echo("error", wording.NO_WORKTREE_MADE.format(reason=error))
         return

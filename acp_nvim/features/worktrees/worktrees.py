@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,6 +12,7 @@ import msgspec
 from anyio import to_thread
 
 from acp_nvim import wording
+from acp_nvim.agent.elsewhere import covers
 from acp_nvim.agent.observers import TurnStart
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.serving.consent import Consent
@@ -68,22 +69,28 @@ class Worktrees:
 
     # -- a new one --------------------------------------------------------------------------------
 
-    async def make(self, cwd: str) -> Made:
-        """Make a worktree of the repository of a directory. Raise StoreError or OSError."""
+    async def make(self, cwd: str, names: Sequence[str | None]) -> Made:
+        """Make a worktree of the repository of a directory.
+
+        Raise StoreError, also if the agent of one of these names could not reach it, or OSError.
+        """
         with self._host.tasks.if_slow(
             SLOW_S, lambda: self._host.echo("info", wording.WORKTREE_SLOW)
         ):
-            made = await to_thread.run_sync(self._make, cwd)
+            made = await to_thread.run_sync(self._make, cwd, names)
         unsaved = await self._host.buffers.unsaved()
         tree = made.worktree.tree
         below = {path[len(tree) + 1 :] for path in unsaved if is_below(path, tree)}
         return msgspec.structs.replace(made, left=sorted({*made.left, *below}))
 
-    def _make(self, cwd: str) -> Made:
+    def _make(self, cwd: str, names: Sequence[str | None]) -> Made:
         cwd = os.path.realpath(cwd)
         repository, commit = worktree_git.find(cwd, self.env)
         tree = os.path.realpath(repository.top)
         place = self._place(tree)
+        self._check_reach(place, [self._host.sessions.agent_of(name) for name in names])
+        place.mkdir(parents=True, exist_ok=True)
+        place = Path(os.path.realpath(place))
         id = self.records.reserve(Path(tree).name or "root", place)
         path = str(place / id)
         try:
@@ -109,8 +116,17 @@ class Worktrees:
         place = Path(tree, Path(option).expanduser()) if option else self.records.folder()
         if place is None:
             raise OSError("stdpath('data') is not known")
-        place.mkdir(parents=True, exist_ok=True)
-        return Path(os.path.realpath(place))
+        return place
+
+    def _check_reach(self, place: Path, agents: Iterable[str]) -> None:
+        """Raise StoreError if a directory of this machine does not exist in the place of an
+        agent.
+        """
+        for agent in agents:
+            spec = self._host.options.spec(agent)
+            if spec is not None and spec.via and not covers(agent, spec, str(place)):
+                reason = wording.WHY_NOT_COVERED.format(agent=agent, folder=home_path(str(place)))
+                raise StoreError(reason)
 
     def begin(self, session: Session, made: Made, race: int = 0) -> None:
         """Describe a new worktree in the chat of its session, and ask about the setup."""
@@ -167,6 +183,11 @@ class Worktrees:
         if setup is not None and session.status == "closed":
             setup.stop()
             setup.over.set()
+
+    def stop_setup(self, session: Session) -> bool:
+        """End the running setup of a session. Return False if none runs."""
+        setup = self._setups.get(session.n)
+        return setup is not None and setup.stop()
 
     # -- the first prompt -------------------------------------------------------------------------
 

@@ -99,6 +99,28 @@ def test_the_setup_runs_after_consent_and_the_first_prompt_waits(editor: Editor)
     editor.wait_event("AcpTurnEnd", 2)
     (_, prompt) = editor.traffic[0].received("session/prompt")
     assert (second / "b.txt").as_uri() in json.dumps(prompt)
+    editor.setup({"worktrees": {"setup": "sleep 999"}})
+    editor.cmd("Acp new!")
+    worktree(editor, 3)
+    editor.answer("Acp allow")
+    running = "(require('acp').state().sessions[...].terminals[1] or {}).running"
+    editor.wait(running, 3)
+    editor.prompt("later")
+    editor.cmd("AcpCancel")
+    editor.wait_message("1 prompt on hold")
+    editor.wait(f"not {running}", 3)
+    assert any("The setup of the worktree was stopped" in line for line in editor.chat())
+    editor.cmd("Acp queue run")
+    editor.wait_event("AcpTurnEnd", 3)
+    editor.cmd("Acp new!")
+    worktree(editor, 4)
+    editor.wait(running, 4)
+    editor.cmd("AcpPrompt go on")
+    editor.wait_screen("$ sleep 999")
+    editor.cmd("wincmd l | call search('sleep 999', 'w')")
+    editor.keys("x")
+    editor.wait_event("AcpTurnEnd", 4)
+    assert not editor.session(4)["terminals"][0]["running"]
 
 
 def test_a_killed_neovim_loses_no_worktree(edit: Edit, tmp_path: Path) -> None:
@@ -173,6 +195,12 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     for command in ("Acp race script nobody -- x", "Acp race script", "Acp race -- x"):
         with pytest.raises(EditorError):
             editor.cmd(command)
+    editor.agent("echo", name="far", via=["env"])
+    for command in ("Acp new! far", "Acp race script far -- x"):
+        editor.cmd(command)
+        editor.wait_message("No worktree: agents.far.paths does not have the directory ")
+        editor.cmd("messages clear")
+    assert git(editor.work, "worktree", "list").count("\n") == 1
     names = ("one", "two", "three")
     for name in names:
         editor.agent("echo", name=name)
