@@ -37,6 +37,11 @@ class Via(Struct, frozen=True):
     def is_ssh(self) -> bool:
         return self.program == "ssh"
 
+    @property
+    def passes_variables(self) -> bool:
+        """Return whether a variable of the local command can be passed on by its name."""
+        return self.program not in ("kubectl", "devcontainer")
+
     def command(
         self,
         words: Sequence[str],

@@ -149,6 +149,11 @@ async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLog
         host.echo("info", wording.LOGIN_BUSY.format(agent=connection.title))
         return
     host.part(Logins).in_terminal.add(name)
+    place = connection.place
+    if place is not None and run.env and not place.via.passes_variables:
+        names = ", ".join(sorted(run.env))
+        line = wording.LOGIN_WITHOUT.format(program=place.via.program, names=names)
+        host.echo("warn", line)
     try:
         code = await host.asking.ask("login", _login(connection, run))
     finally:
