@@ -76,7 +76,8 @@ class Ledger:
         If other processes get an entry with unsaved writes, the latest step is the entry of the
         file on disk.
         """
-        entry, on_disk = self._entry_to_publish(path), self.disk_entry(path)
+        on_disk = self.disk_entry(path)
+        entry = self.disk_entries.with_unsaved_writes(path) or on_disk
         if on_disk is not None and on_disk is not entry and on_disk not in history:
             history = [*history, on_disk]
         undo_entry = self._undo_entries.get(path) if history else None

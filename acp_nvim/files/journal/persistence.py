@@ -9,7 +9,7 @@ which it applies the changes of others.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -19,7 +19,7 @@ from contextlib import (
 )
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
 import msgspec
@@ -44,6 +44,8 @@ from acp_nvim.tasks import Tasks
 
 if TYPE_CHECKING:
     from acp_nvim.files.writes.writes_under_way import WritesUnderWay
+
+T = TypeVar("T")
 
 DELAY_S: Final = 0.003
 """Delay of the first write, in seconds. The answer to an agent's request is sent before it."""
@@ -249,7 +251,7 @@ class Persistence:
         for replica in list(self._state.replicas.values()):
             if await self._is_due(replica):
                 try:
-                    async with self._hold_journal(replica, CLAIM_S):
+                    async with self._hold_journal(replica):
                         pass
                 except BusyError:
                     self.touch()
@@ -286,18 +288,18 @@ class Persistence:
         async with AsyncExitStack() as stack:
             for root in sorted(wanted):
                 if (replica := self._state.replicas.get(root)) is not None:
-                    seen |= await stack.enter_async_context(self._hold_journal(replica, CLAIM_S))
+                    seen |= await stack.enter_async_context(self._hold_journal(replica))
             yield seen
 
     @asynccontextmanager
-    async def _hold_journal(self, replica: Replica, patience: float) -> AsyncIterator[EarlierEdits]:
+    async def _hold_journal(self, replica: Replica) -> AsyncIterator[EarlierEdits]:
         """Hold the journal: take over changes first, write new ones at the end.
 
         If the journal cannot be read or written, the work continues without it.
         """
         async with self._locks[replica.root]:
             is_left = replica.root in self._state.ignored
-            is_locked = not is_left and await self._try(replica, self._lock, patience)
+            is_locked = not is_left and await self._try(replica, self._lock)
             try:
                 seen = await self._try(replica, self._take_news) if is_locked else None
                 yield seen or {}
@@ -306,9 +308,9 @@ class Persistence:
             finally:
                 replica.file.unlock()
 
-    async def _lock(self, replica: Replica, patience: float) -> bool:
+    async def _lock(self, replica: Replica) -> bool:
         pause, longest = WAIT_S
-        until = anyio.current_time() + patience
+        until = anyio.current_time() + CLAIM_S
         while not replica.file.try_lock():
             if anyio.current_time() > until:
                 raise BusyError
@@ -323,10 +325,10 @@ class Persistence:
             self._followed.add(replica.root)
             self._others.follow(replica.root, str(replica.file.folder))
 
-    async def _try(self, replica: Replica, work: Callable[..., Any], *args: Any) -> Any:
+    async def _try(self, replica: Replica, work: Callable[[Replica], Awaitable[T]]) -> T | None:
         """Run the work and report its first failure."""
         try:
-            return await work(replica, *args)
+            return await work(replica)
         except BusyError:
             raise
         except Exception as error:
@@ -371,7 +373,8 @@ class Persistence:
         if writes is None:
             await to_thread.run_sync(replica.write, now)
         else:
-            coverage, now = writes.coverage(), writes.with_note_number(now)
+            coverage = writes.coverage()
+            now = writes.with_note_number(now, coverage)
             await to_thread.run_sync(replica.write, now)
             writes.on_published(coverage, now)
         self._failing.discard(replica.root)

@@ -78,7 +78,10 @@ class PendingView:
         self._changed.add(path)
 
     def flush(self) -> None:
-        """Show all changed files. The event of an agent's change is sent after its hunks."""
+        """Show all changed files, and the lists of pending files.
+
+        The event of an agent's change is sent after its hunks.
+        """
         changed, self._changed = self._changed, set()
         announced, self._announced = self._announced, []
         for path in sorted(changed):
@@ -87,18 +90,14 @@ class PendingView:
             self._journal_due.set()
             if self._parked:
                 self._report_parked()
-            self._show_lists()
+            pending = [entry.path for entry in self._ledger.files()]
+            if pending != self._pending:
+                self._pending = pending
+                self._view.pending(pending)
+            for session in self._sessions():
+                self._view.summary(session, self._ledger.files(session.n))
         for change in announced:
             self._view.report_edit(*change)
-
-    def _show_lists(self) -> None:
-        """Show the list of pending files, and the edits of each session."""
-        pending = [entry.path for entry in self._ledger.files()]
-        if pending != self._pending:
-            self._pending = pending
-            self._view.pending(pending)
-        for session in self._sessions():
-            self._view.summary(session, self._ledger.files(session.n))
 
     def show(self, path: str) -> None:
         """Show a file's hunks now."""

@@ -113,9 +113,9 @@ class WritesUnderWay:
         number = min(self._under_way) - 1 if self._under_way else self._notes.number
         return Coverage(number, not self.unrecorded)
 
-    def with_note_number(self, values: Values) -> Values:
-        """Add the number of the last noted write to these values of the journal."""
-        number = self.coverage().number
+    def with_note_number(self, values: Values, coverage: Coverage) -> Values:
+        """Add the number of the last covered note to these values of the journal."""
+        number = coverage.number
         return {**values, (WRITES, self._notes.owner): number} if values and number else values
 
     @property
