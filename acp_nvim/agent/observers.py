@@ -55,8 +55,8 @@ class ConversationObservers(Struct, frozen=True, eq=False):
     """A prompt that had left the queue is in it again."""
     on_prompt_returned: list[OnPrompt] = field(default_factory=list)
     """A prompt could not be sent, and goes back to the user with its attachments."""
-    on_worth_storing: list[Callable[[Session, Connection, str], None]] = field(default_factory=list)
-    """The session is worth storing. Called with its first prompt, which stands in for a title."""
+    on_worth_storing: list[Callable[[Session, Connection], None]] = field(default_factory=list)
+    """The session is worth storing."""
     on_turn_answered: list[OnSession] = field(default_factory=list)
     """The agent has answered the prompt. The user sees the end of the turn after the last observer.
     """

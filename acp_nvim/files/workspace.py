@@ -298,12 +298,13 @@ class Workspace(Generic[S]):
 
     def _look_done(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
         """Complete the checkpoint after the scan."""
-        turn = start.turn
-        turn.trees = self.files.snapshots.trees(turn.session.roots)
+        turn, snapshots = start.turn, self.files.snapshots
+        roots = turn.session.roots
+        turn.trees = snapshots.trees(roots)
         turn.ready.set()
         self.disk.turn_starts.remove(start)
         if checkpoint is not None:
-            self.prompts.complete(checkpoint, turn.session)
+            checkpoint.complete(turn.trees, snapshots.reasons(roots))
             self.persistence.touch()
         self._tasks.start_later(self._tidy, turn.session)
         if turn.outer:

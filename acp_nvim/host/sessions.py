@@ -197,11 +197,10 @@ class Sessions:
     def on_open_failed(self, session: Session) -> None:
         self.leave(session.n)
 
-    def on_worth_storing(self, session: Session, connection: Connection, topic: str) -> None:
+    def on_worth_storing(self, session: Session, connection: Connection) -> None:
         """Add a session to the index if its agent can reopen it and it has no purpose."""
         capable = connection.agent.capabilities.load_session is True
         capable = capable or bool(connection.agent.session_capabilities.resume)
         if self.index is not None and capable and session.purpose is None:
-            self.index.remember(
-                session.agent, session.id, session.cwd, session.title or topic, session.preset
-            )
+            title = session.title or session.topic
+            self.index.remember(session.agent, session.id, session.cwd, title, session.preset)

@@ -78,11 +78,6 @@ class Conversation:
         return self._opener.is_open
 
     @property
-    def topic(self) -> str:
-        """Return the first prompt, as long as there is no title."""
-        return self.session.topic
-
-    @property
     def servers(self) -> Sequence[ServerOutcome]:
         """Return the outcome for each MCP server at the last opening."""
         return self._opener.servers
@@ -248,7 +243,15 @@ class Conversation:
             turn = self._sender.turn_start(prompt)
             await notify_in_turn(self._observers.on_turn_starting, turn)
             try:
-                await self._send(prompt)
+                connection = self.connection
+                assert connection is not None
+                await prompt.complete()
+                self._preparing = None
+                is_free = queue.claim(self.session, prompt)  # not held or dropped meanwhile
+                blocks = self._sender.prepare(prompt, connection) if is_free else ()
+                if blocks:
+                    self._is_woken = False  # earlier requests are covered by this turn
+                    await self._sender.run(prompt, connection, blocks)
             finally:
                 await notify_in_turn(self._observers.on_turn_ended, self.session)
         except Exception as error:
@@ -256,18 +259,6 @@ class Conversation:
             queue.claim(self.session, prompt)
             turns.end(self.session, None, self._fault(error))
             notify(self._observers.on_prompt_returned, self.session, prompt)
-
-    async def _send(self, prompt: Prompt) -> None:
-        connection = self.connection
-        assert connection is not None
-        await prompt.complete()
-        self._preparing = None
-        if not queue.claim(self.session, prompt):
-            return  # held or dropped meanwhile
-        blocks = self._sender.prepare(prompt, connection)
-        if blocks:
-            self._is_woken = False  # earlier requests are covered by this turn
-            await self._sender.run(prompt, connection, blocks)
 
     # -- its agent --------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -132,7 +132,7 @@ class PromptSender:
         self._hands_over = bool(text) and not prompt.text.startswith("/")
         return [aside("earlier-session", text, capabilities)] if self._hands_over else []
 
-    async def run(self, prompt: Prompt, connection: Connection, blocks: list[Any]) -> None:
+    async def run(self, prompt: Prompt, connection: Connection, blocks: Sequence[Any]) -> None:
         """Begin a turn with a prompt and wait for its end."""
         session = self.session
         sent = self._running = SentPrompt(prompt)
@@ -151,7 +151,9 @@ class PromptSender:
             await self._send_again(prompt)
         self._warnings.stop_watching()
 
-    async def _request(self, sent: SentPrompt, connection: Connection, blocks: list[Any]) -> None:
+    async def _request(
+        self, sent: SentPrompt, connection: Connection, blocks: Sequence[Any]
+    ) -> None:
         """Send a prompt to the agent. Wait for the end of its turn, or until the session proves
         lost.
         """
@@ -190,7 +192,7 @@ class PromptSender:
         self,
         sent: SentPrompt,
         connection: Connection,
-        blocks: list[Any],
+        blocks: Sequence[Any],
         on_answer: Callable[[SentPrompt, Any, Exception | None], None],
     ) -> OutgoingCall:
         prompt = sent.prompt
@@ -367,7 +369,7 @@ class PromptSender:
         """Store the session for the list of sessions."""
         connection = self._opener.connection
         if connection is not None and self.session.id:
-            notify(self._observers.on_worth_storing, self.session, connection, self.session.topic)
+            notify(self._observers.on_worth_storing, self.session, connection)
 
     def on_agent_ended(self) -> bool:
         """End the turn of the running prompt after the agent's end. Return whether there was

@@ -21,7 +21,7 @@ def agent(host: Host, args: Args) -> None:
         return
     host.options.choose_agent(name)
     current = host.sessions.conversation(None)
-    empty = current is not None and not current.topic and current.session.agent != name
+    empty = current is not None and not current.session.topic and current.session.agent != name
     host.echo(
         "info",
         wording.NEW_SESSIONS_USE.format(agent=name) + (wording.PART_PROMPT_OPENS if empty else ""),

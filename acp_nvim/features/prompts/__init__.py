@@ -9,7 +9,7 @@ from msgspec import Struct
 from acp_nvim.agent.observers import TurnStart
 from acp_nvim.agent.prompts.comments import Comments
 from acp_nvim.features.prompts.sent import SentPrompts
-from acp_nvim.files.changes.turns import real_roots, roots_above
+from acp_nvim.files.changes.turns import turn_roots
 from acp_nvim.files.workspace import Workspace
 from acp_nvim.nvim.buffers import NvimBuffers
 from acp_nvim.nvim.pace import Pace
@@ -76,8 +76,7 @@ class TurnFiles(Struct, frozen=True, eq=False):
         if not session.shares_files:
             return
         if not turn.is_at_agent:
-            roots = real_roots(session)
-            self.buffers.settle(session.n, [*roots, *roots_above(roots)])
+            self.buffers.settle(session.n, turn_roots(session))
         turn.texts = await self.workspace.begin_turn(
             session, prompt, clean_text(prompt.text), turn.texts, under_way=turn.is_at_agent
         )

@@ -139,7 +139,7 @@ def name(entry: Entry) -> str:
     if isinstance(entry, Stored):
         return one_line(entry.title, 100) or f"untitled {entry.id[-8:]}"
     session = entry.session
-    return one_line(session.title or entry.topic, 100) or f"session {session.n}"
+    return one_line(session.title or session.topic, 100) or f"session {session.n}"
 
 
 def label(entry: Entry, cwd: str) -> str:

@@ -32,6 +32,12 @@ def real_roots(session: AgentSession) -> list[str]:
     return [Place(root, root).real for root in session.roots]
 
 
+def turn_roots(session: AgentSession) -> list[str]:
+    """Return the session's directories, and the work trees around them."""
+    roots = real_roots(session)
+    return [*roots, *roots_above(roots)]
+
+
 def roots_above(roots: Sequence[str]) -> list[str]:
     """Return the larger work trees that contain these directories (real paths)."""
     tops = {top for root in roots if (top := find_top(root)) and top != root}
@@ -230,8 +236,7 @@ class Turns:
 
     def expect(self, session: AgentSession) -> None:
         """Announce the directories of a session that is still opening."""
-        roots = real_roots(session)
-        self._expected[session.n] = [*roots, *roots_above(roots)]
+        self._expected[session.n] = turn_roots(session)
 
     def withdraw(self, session: AgentSession) -> None:
         """Withdraw `expect`, since the session has opened or took too long."""

@@ -93,6 +93,12 @@ class Checkpoint(msgspec.Struct, frozen=True):
     disk_entries: dict[str, Pending | None] = msgspec.field(default_factory=dict)
     """Pending edits of files on disk whose buffers had others; None if nothing was pending."""
 
+    def complete(self, trees: Mapping[str, str], reasons: Sequence[str]) -> None:
+        """Set the result of the scan before the prompt."""
+        self.trees.clear()
+        self.trees.update(trees)
+        self.reasons[:] = reasons
+
 
 class RestoreStep(msgspec.Struct, frozen=True):
     """One file of a restore, with its contents in the trees of then and now."""

@@ -21,7 +21,6 @@ class PromptCheckpoints:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._checkpoints = files.checkpoints
-        self._snapshots = files.snapshots
         self._prompts: dict[int, tuple[object, int]] = {}
 
     def number(self, session: AgentSession, prompt: object) -> int:
@@ -69,7 +68,7 @@ class PromptCheckpoints:
         label: str,
         unsaved: Mapping[str, Text] | None = None,
     ) -> Checkpoint:
-        """Create the checkpoint before prompt ``n``; `complete` it after a scan of the directories.
+        """Create the checkpoint before prompt ``n``, to be completed after a scan.
 
         ``unsaved`` are all texts with unsaved edits, if known.
         """
@@ -86,12 +85,6 @@ class PromptCheckpoints:
 
     def _show(self, session: AgentSession) -> None:
         self._files.view.checkpoints(session, self.labels(session.n))
-
-    def complete(self, checkpoint: Checkpoint, session: AgentSession) -> None:
-        """Complete a checkpoint after the scan of the directories."""
-        checkpoint.trees.clear()
-        checkpoint.trees.update(self._snapshots.trees(session.roots))
-        checkpoint.reasons[:] = self._snapshots.reasons(session.roots)
 
     async def present(
         self,
