@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.edits.carry import Carried, carry_over, combine, replace_entry, split_parked
+from acp_nvim.edits.carry import Carried, carry_over, combine, replace_entry
 from acp_nvim.edits.disk_entries import DiskEntries, is_nearer
 from acp_nvim.edits.merge import Conflict, merge
-from acp_nvim.edits.pending import FileEdits, ParkedEdits, Pending, Reject, Restoration
+from acp_nvim.edits.parked import Parked
+from acp_nvim.edits.pending import FileEdits, Pending, Reject, Restoration
 from acp_nvim.edits.undo_history import UndoHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from acp_nvim.edits.hunks import Hunk
     from acp_nvim.edits.text import Text
 
 MAX_REJECTS = 20
 """Maximum number of rejects that can be undone, one after the other."""
-MAX_PARKED = 20
-"""Maximum number of parked edits of one file; the oldest are dropped."""
 
 
 class Ledger:
@@ -39,7 +38,8 @@ class Ledger:
         self._undo_history = UndoHistory()
         self._undo_entries: dict[str, Pending] = {}
         """Files of the undo history without pending edits."""
-        self._parked: dict[str, tuple[ParkedEdits, ...]] = {}
+        self.parked = Parked()
+        """Edits that files lost when git or another program replaced their texts."""
         self.disk_entries = DiskEntries()
         """Entries of files whose buffers have unsaved changes."""
         self._before_unpublished: dict[str, Pending] = {}
@@ -61,7 +61,7 @@ class Ledger:
         history: dict[str, list[Pending]] = {}
         for before in self._undo_history.entries:
             history.setdefault(before.path, []).append(before)
-        known = (*self._files, *self._undo_entries, *history, *self._parked, *self.disk_entries)
+        known = (*self._files, *self._undo_entries, *history, *self.parked, *self.disk_entries)
         paths = dict.fromkeys(known)
         return {path: self._edits_of(path, history.get(path, [])) for path in paths}
 
@@ -81,7 +81,7 @@ class Ledger:
         if on_disk is not None and on_disk is not entry and on_disk not in history:
             history = [*history, on_disk]
         undo_entry = self._undo_entries.get(path) if history else None
-        return FileEdits(entry, undo_entry, tuple(history), self._parked.get(path, ()))
+        return FileEdits(entry, undo_entry, tuple(history), self.parked.get(path))
 
     def disk_entry(self, path: str) -> Pending | None:
         """Return the entry of the file on disk."""
@@ -103,9 +103,7 @@ class Ledger:
             self._undo_entries[path] = edits.undo_entry
         self._undo_history.replace_file(path, edits.history)
         self._before_unpublished.pop(path, None)
-        self._parked.pop(path, None)
-        if edits.parked:
-            self._parked[path] = edits.parked
+        self.parked.set(path, edits.parked)
 
     def before_unpublished(self, path: str) -> Pending | None:
         """Return the entry from before the writes that no other process has; None if all do."""
@@ -168,15 +166,6 @@ class Ledger:
 
     # Parked edits
 
-    def parked(self, path: str | None = None) -> dict[str, tuple[ParkedEdits, ...]]:
-        """Return the parked edits of a file, or of all files, by path."""
-        if path is None:
-            return dict(self._parked)
-        return {path: self._parked[path]} if path in self._parked else {}
-
-    def drop_parked(self, paths: Collection[str]) -> None:
-        self._parked = {path: it for path, it in self._parked.items() if path not in paths}
-
     def record_tree_change(
         self, path: str, now: Text | None, *, replaced: bool, branch: str, time: float
     ) -> bool:
@@ -194,8 +183,7 @@ class Ledger:
                 self._put(result.entry)
             if result.lost is not None:
                 is_parked = True
-                parked = (*self._parked.get(path, ()), ParkedEdits(result.lost, branch, time))
-                self._parked[path] = parked[-MAX_PARKED:]
+                self.parked.add(path, result.lost, branch, time)
         else:
             self.record_user_edit(path, now)
         self.unpark(path, now)
@@ -210,16 +198,9 @@ class Ledger:
 
     def unpark(self, path: str, now: Text | None) -> None:
         """Make those parked edits pending again that this text of the file contains."""
-        still_parked: list[ParkedEdits] = []
-        for parked in self._parked.pop(path, ()):
-            unparked, rest = split_parked(parked.entry, now)
+        for unparked in self.parked.take(path, now):
             entry = self._files.get(path)
-            if unparked is not None:
-                self._put(unparked if entry is None else combine(unparked, entry))
-            if rest is not None:
-                still_parked.append(msgspec.structs.replace(parked, entry=rest))
-        if still_parked:
-            self._parked[path] = tuple(still_parked)
+            self._put(unparked if entry is None else combine(unparked, entry))
 
     # Changes of files
 

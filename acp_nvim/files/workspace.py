@@ -191,7 +191,7 @@ class Workspace(Generic[S]):
 
     def drop_parked(self, paths: Sequence[str]) -> None:
         """Drop the parked edits of these files."""
-        self.files.ledger.drop_parked(paths)
+        self.files.ledger.parked.drop(paths)
         self.persistence.touch()
 
     async def begin_turn(

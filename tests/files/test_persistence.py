@@ -173,11 +173,11 @@ async def test_edits_that_were_never_saved_are_parked(started: Neovims) -> None:
     assert path.read_text() == TEXT
     second = await next_neovim(started, first)
     assert pending_by_path(second) == {}
-    assert list(second.core.files.ledger.parked()) == [str(path)]
+    assert list(second.core.files.ledger.parked.all()) == [str(path)]
     path.write_text(TWO)
     await second.core.sync_all()
     assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
-    assert second.core.files.ledger.parked() == {}
+    assert second.core.files.ledger.parked.all() == {}
 
 
 async def test_unsaved_edits_of_a_running_neovim_are_not_parked(started: Neovims) -> None:
@@ -218,7 +218,7 @@ async def test_stashed_edits_are_parked_and_return(started: Neovims, lives: bool
     else:
         neovim = await next_neovim(started, neovim)
     assert pending_by_path(neovim) == {}
-    ((parked,),) = neovim.core.files.ledger.parked().values()
+    ((parked,),) = neovim.core.files.ledger.parked.all().values()
     assert parked.branch == "main"
     assert neovim.told == ["The edits of a.txt are parked with branch main: :Acp edits parked"]
     await neovim.exchange()
@@ -226,7 +226,7 @@ async def test_stashed_edits_are_parked_and_return(started: Neovims, lives: bool
     git(neovim.work, "stash", "pop")
     await neovim.core.sync_all()
     assert pending_by_path(neovim) == {"a.txt": ("modified", False, HUNKS)}
-    assert neovim.core.files.ledger.parked() == {}
+    assert neovim.core.files.ledger.parked.all() == {}
 
 
 async def test_edits_of_another_branch_are_parked_with_it(started: Neovims) -> None:
@@ -238,7 +238,7 @@ async def test_edits_of_another_branch_are_parked_with_it(started: Neovims) -> N
     git(neovim.work, "switch", "-q", "main")
     neovim.neovim.open(str(neovim.work / "a.txt"))
     await neovim.core.sync_all()
-    ((parked,),) = neovim.core.files.ledger.parked().values()
+    ((parked,),) = neovim.core.files.ledger.parked.all().values()
     assert parked.branch == "side"
     neovim.core.drop_parked([str(neovim.work / "a.txt")])
     await neovim.exchange()
@@ -257,7 +257,7 @@ async def test_a_change_by_git_right_after_a_turn_is_not_the_agents(started: Neo
         git(neovim.work, "stash")
     await neovim.core.sync_all()
     assert pending_by_path(neovim) == {}
-    assert list(neovim.core.files.ledger.parked()) == [str(neovim.work / "a.txt")]
+    assert list(neovim.core.files.ledger.parked.all()) == [str(neovim.work / "a.txt")]
 
 
 # -- two at once ----------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ async def journal_changed(host: Host, args: Args) -> None:
 async def parked(host: Host, args: Args) -> None:
     """Put the parked edits, which are not in their files, into the quickfix list."""
     await host.workspace.sync_all()
-    found = host.workspace.files.ledger.parked().values()
+    found = host.workspace.files.ledger.parked.all().values()
     items = [item for parked in found for one in parked for item in listed_edits.parked_items(one)]
     if items:
         host.screen.push("quickfix", items, wording.PARKED_TITLE)
@@ -193,7 +193,7 @@ async def parked(host: Host, args: Args) -> None:
 @verb("drop_parked")
 def drop_parked(host: Host, args: Args) -> None:
     """Drop the parked edits of a file, or of all files."""
-    parked_edits = host.workspace.files.ledger.parked()
+    parked_edits = host.workspace.files.ledger.parked
     paths = [_real(host, args)] if args.get("path") else list(parked_edits)
     paths = [path for path in paths if path in parked_edits]
     if not paths:

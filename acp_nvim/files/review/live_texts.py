@@ -138,7 +138,7 @@ class LiveTexts:
             self._view.refresh(path)
         entry = self._ledger.tracked_entry(path)
         is_same = entry is None or entry.live == text
-        if self._user_edits.is_exiting or (is_same and not self._ledger.parked(path)):
+        if self._user_edits.is_exiting or (is_same and path not in self._ledger.parked):
             self.restored.discard(path)
             return
         if self._files.turns.concern(path) and await self._has_unscanned_change(path):

@@ -107,10 +107,10 @@ class PendingView:
         self._view.hunks(path, entry, buffer.tick if buffer is not None and current else None)
 
     def _report_parked(self) -> None:
-        paths = sorted(filter(self._ledger.parked, self._parked))
+        paths = sorted(path for path in self._parked if path in self._ledger.parked)
         self._parked.clear()
         if paths:
-            branch = self._ledger.parked(paths[0])[paths[0]][-1].branch if len(paths) == 1 else ""
+            branch = self._ledger.parked.get(paths[0])[-1].branch if len(paths) == 1 else ""
             files = Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"
             where = wording.PART_BRANCH.format(branch=branch) if branch else ""
             self._view.tell(wording.PARKED.format(files=files, where=where))

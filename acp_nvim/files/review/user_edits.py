@@ -103,7 +103,7 @@ class UserEdits:
         self._ledger.revert_to_disk(path)
         if self._turns.concern(path) and self._tracked.state(path).disk != after:
             self.unsettle(path)
-        elif self._ledger.parked(path) or (self._ledger.get(path) and self._trees.moved(path)[0]):
+        elif path in self._ledger.parked or (self._ledger.get(path) and self._trees.moved(path)[0]):
             self._read_soon(path)
         else:
             self._on_edited(path, after)
@@ -129,7 +129,7 @@ class UserEdits:
         """Read the buffer later."""
         ledger = self._ledger
         known = ledger.tracked_entry(path) is not None or path in ledger.disk_entries
-        if known or ledger.parked(path) or self._tracked.buffer(path).text is not None:
+        if known or path in ledger.parked or self._tracked.buffer(path).text is not None:
             self._read_soon(path)
 
     # ---- saves

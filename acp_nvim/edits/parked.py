@@ -1,0 +1,68 @@
+"""Parked edits: those that files lost when git or another program replaced their texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from acp_nvim.edits.carry import split_parked
+from acp_nvim.edits.pending import ParkedEdits
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from acp_nvim.edits.pending import Pending
+    from acp_nvim.edits.text import Text
+
+MAX_PARKED = 20
+"""Maximum number of parked edits of one file; the oldest are dropped."""
+
+
+class Parked:
+    """Parked edits by path, the oldest first."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, tuple[ParkedEdits, ...]] = {}
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._files
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def get(self, path: str) -> tuple[ParkedEdits, ...]:
+        """Return the parked edits of a file; empty if it has none."""
+        return self._files.get(path, ())
+
+    def all(self) -> dict[str, tuple[ParkedEdits, ...]]:
+        """Return the parked edits of all files, by path."""
+        return dict(self._files)
+
+    def set(self, path: str, parked: Sequence[ParkedEdits]) -> None:
+        """Replace the parked edits of a file."""
+        self._files.pop(path, None)
+        if parked:
+            self._files[path] = tuple(parked)
+
+    def add(self, path: str, lost: Pending, branch: str, time: float) -> None:
+        """Park edits under a ``branch``."""
+        self._files[path] = (*self.get(path), ParkedEdits(lost, branch, time))[-MAX_PARKED:]
+
+    def take(self, path: str, now: Text | None) -> list[Pending]:
+        """Remove and return those edits that this text of the file contains."""
+        taken: list[Pending] = []
+        left: list[ParkedEdits] = []
+        for parked in self.get(path):
+            contained, rest = split_parked(parked.entry, now)
+            if contained is not None:
+                taken.append(contained)
+            if rest is not None:
+                left.append(msgspec.structs.replace(parked, entry=rest))
+        self.set(path, left)
+        return taken
+
+    def drop(self, paths: Collection[str]) -> None:
+        """Drop the parked edits of these files."""
+        for path in paths:
+            self._files.pop(path, None)
