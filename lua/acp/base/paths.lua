@@ -20,7 +20,7 @@ end
 
 --- Return a path on one line: each control or invisible character is spelled out.
 ---@return string
-function M.spelled(path)
+function M.on_one_line(path)
   local line = path:gsub('[\t\n\r]', { ['\t'] = '^I', ['\n'] = '^J', ['\r'] = '^M' })
   return require('acp.base.notify').one_line(line)
 end
@@ -29,8 +29,8 @@ end
 ---@return string
 function M.shown(path)
   local below = vim.fn.fnamemodify(path, ':.')
-  if below:sub(1, 1) == '~' then return M.spelled('./' .. below) end
-  return M.spelled(vim.fn.fnamemodify(path, ':~:.'))
+  if below:sub(1, 1) == '~' then return M.on_one_line('./' .. below) end
+  return M.on_one_line(vim.fn.fnamemodify(path, ':~:.'))
 end
 
 --- Replace each quoted character of a typed path by a NUL; `unmask` puts them back.

@@ -12,7 +12,7 @@
 ---   host_starts (args)                       arguments of the first `setup` of a host
 ---   past (past)                              state of earlier hosts; listeners add their own
 ---   verb_goes ()                             a verb that reports no buffer change is being sent
----   host_gone (message)                      the host has exited
+---   host_exited (message)                    the host has exited
 --- Chats and composers
 ---   chat_wanted (n)                          show chat n and go there
 ---   chat_missing ()                          there is no chat; return whether another was offered

@@ -148,7 +148,7 @@ end
 --- Mark everything that ran in the host as ended. Edits and checkpoints survive in the journal.
 ---@param status 'stopped'|'failed'
 ---@param message? string
-function M.host_gone(status, message)
+function M.on_host_exit(status, message)
   state.host = status
   for _, agent in pairs(state.agents) do
     agent.status, agent.pid = 'exited', nil

@@ -72,7 +72,7 @@ function M.on_checked(path, same)
 end
 
 --- Forget outstanding checks after the host has exited.
-function M.host_gone()
+function M.on_host_exit()
   checking = {}
   M.quiet(false)
 end

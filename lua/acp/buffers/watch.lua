@@ -343,7 +343,7 @@ end
 function M.after_prompt() silent_saves.come_last() end
 
 --- Forget all watched buffers and turns after the host has exited.
-function M.host_gone()
+function M.on_host_exit()
   watched, unaware, changed = {}, {}, {}
   homes, expected = {}, {}
   M.set_turns({})

@@ -189,9 +189,9 @@ local function if_loaded(name, module, call)
   end)
 end
 
-if_loaded('host_gone', 'acp.base.host.async_calls', 'host_gone')
-if_loaded('host_gone', 'acp.base.host.replies', 'host_gone')
-if_loaded('host_gone', 'acp.buffers.language.hidden', 'unload')
+if_loaded('host_exited', 'acp.base.host.async_calls', 'on_host_exit')
+if_loaded('host_exited', 'acp.base.host.replies', 'on_host_exit')
+if_loaded('host_exited', 'acp.buffers.language.hidden', 'unload')
 if_loaded('verb_goes', 'acp.buffers.watch', 'flush_all')
 if_loaded('options_changed', 'acp.ui.keymaps', 'refresh')
 if_loaded('options_changed', 'acp.base.host', 'setup')

@@ -23,7 +23,7 @@ function M.rank(action) return LAST[action] or rank[action] or 1000 end
 --- Return a key with its leaders expanded, as the user types it.
 ---@param key string
 ---@return string
-function M.spelled(key)
+function M.expanded(key)
   local function leader(name)
     local value = vim.g[name]
     return value == ' ' and '<Space>' or value or '\\'

@@ -23,7 +23,7 @@ end
 ---@param run fun(args: string[], opts: table)
 ---@return acp.Subcommand
 function M.one_of(names, noun, run)
-  return { max = 1, nouns = { noun }, values = M.known(names), strict = true, run = run }
+  return { max = 1, nouns = { noun }, values = M.names_of(names), strict = true, run = run }
 end
 
 ---@param list string[]
@@ -33,7 +33,7 @@ function M.first(list)
 end
 
 ---@return fun(args: string[], lead: string): string[]
-function M.known(name)
+function M.names_of(name)
   return function(args, lead)
     return #args == 0 and require('acp.base.valid_names')[name](lead) or {}
   end
@@ -76,7 +76,7 @@ end
 --- Wrap a subcommand whose result is shown in a window, so that the window may take the focus.
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
-function M.shown(fn)
+function M.with_report(fn)
   return function(args, opts)
     require('acp.ui.report').expect()
     fn(args, opts)

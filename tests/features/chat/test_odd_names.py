@@ -36,7 +36,8 @@ def test_a_location_with_an_odd_name_opens(editor: Editor, key: str) -> None:
     for name in names:
         path = f"{editor.work}/{name}"
         shown = editor.lua(
-            "return require('acp.base.paths').spelled(...)", path.removeprefix(f"{editor.work}/")
+            "return require('acp.base.paths').on_one_line(...)",
+            path.removeprefix(f"{editor.work}/"),
         )
         found[name] = editor.lua(AT, f"  {shown}:2", key)
     wrong = {n: got for n, got in found.items() if got != [f"{editor.work}/{n}", 2]}

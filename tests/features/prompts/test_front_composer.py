@@ -45,7 +45,7 @@ def test_a_prompt_that_was_lost_with_the_host_returns(front: Editor) -> None:
     front.lua("require('acp.base.state').set({'host'}, 'starting')")
     front.cmd("AcpPrompt")
     front.keys("hello<C-s>more<Esc>")
-    front.lua("require('acp.base.state').host_gone('failed', 'no pynvim')")
+    front.lua("require('acp.base.state').on_host_exit('failed', 'no pynvim')")
     front.wait("#vim.api.nvim_buf_get_lines(0, 0, -1, false) == 2")
     assert composer(front) == ["hello", "more"]
 
@@ -54,7 +54,7 @@ def test_a_prompt_that_the_host_has_accepted_does_not_return(front: Editor) -> N
     front.cmd("AcpPrompt")
     front.keys("hello<C-s><Esc>")
     front.lua("require('acp.frame').apply({ { 'taken', 1 } })")
-    front.lua("require('acp.base.state').host_gone('failed', 'crash')")
+    front.lua("require('acp.base.state').on_host_exit('failed', 'crash')")
     front.wait("#_G.acp_events == 1")
     assert composer(front) == [""]
 

@@ -215,7 +215,7 @@ def test_a_host_that_dies_leaves_nothing_behind(front: Editor, tmp_path: Path) -
     begin(front, MODULE, "ask", question(front, "textDocument/hover", at=[[1, 0]]))
     until(lambda: bool(received(tmp_path / "log", "textDocument/hover")))
     front.lua(
-        "require('acp.base.host.async_calls').host_gone()"
+        "require('acp.base.host.async_calls').on_host_exit()"
         " require('acp.buffers.language.hidden').unload()"
     )
     until(lambda: bool(received(tmp_path / "log", "$/cancelRequest")))

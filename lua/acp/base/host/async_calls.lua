@@ -46,7 +46,7 @@ function M.cancel(id)
 end
 
 --- Cancel all calls after the host has exited, because the next host reuses their ids.
-function M.host_gone()
+function M.on_host_exit()
   for _, id in ipairs(vim.tbl_keys(calls)) do
     M.cancel(id)
   end

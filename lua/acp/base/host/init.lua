@@ -97,7 +97,7 @@ local function on_exit_code(code)
     append_stderr(require('acp.base.messages').why_output_closed)
   end
   local message = exit_summary(code)
-  require('acp.base.signals').emit('host_gone', message)
+  require('acp.base.signals').emit('host_exited', message)
   if vim.v.exiting == vim.NIL then require('acp.base.notify').echo('error', message) end
 end
 
@@ -196,7 +196,7 @@ function M.start()
   if channel then return channel end
   local id, reason = (wants_classic() and start_classic or start_own)()
   if not id then
-    require('acp.base.state').host_gone('failed', reason)
+    require('acp.base.state').on_host_exit('failed', reason)
     return nil, reason
   end
   channel = id
@@ -252,7 +252,7 @@ function M.notify(verb, args)
     if vim.v.exiting ~= vim.NIL then return false end
     local reason = not wants_classic() and require('acp.base.host.python').unusable()
     if reason then
-      require('acp.base.state').host_gone('failed', reason)
+      require('acp.base.state').on_host_exit('failed', reason)
       require('acp.base.notify').echo('error', reason)
       return false
     end

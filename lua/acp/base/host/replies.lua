@@ -23,6 +23,6 @@ function M.on_reply(id, reply)
 end
 
 --- Forget all requests after the host has exited.
-function M.host_gone() waiting = {} end
+function M.on_host_exit() waiting = {} end
 
 return M

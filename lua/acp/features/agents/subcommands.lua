@@ -1,7 +1,7 @@
 --- Subcommands for agents.
 local subcommand, valid_names = require('acp.ui.subcommand'), require('acp.base.valid_names')
 
-local notify, shown = subcommand.notify, subcommand.shown
+local notify, with_report = subcommand.notify, subcommand.with_report
 
 ---@type table<string, acp.Subcommand>
 local M = {}
@@ -27,7 +27,7 @@ for _, verb in ipairs({ 'restart', 'stop' }) do
 end
 
 M.info = {
-  run = shown(
+  run = with_report(
     function() notify('info', { version = require('acp.base.installation.version').line() }) end
   ),
 }
@@ -39,7 +39,7 @@ M.log = {
     if #args == 0 then return vim.list_extend({ 'save' }, valid_names.started()) end
     return args[1] == 'save' and valid_names.files(lead) or {}
   end,
-  run = shown(function(args)
+  run = with_report(function(args)
     if args[1] == 'save' then
       if not args[2] then
         require('acp.base.notify').error(require('acp.base.messages').log_save_needs_file)

@@ -13,7 +13,7 @@ M.blame = {
     if #args == 0 then return { 'export' } end
     return args[1] == 'export' and require('acp.base.valid_names').files(lead) or {}
   end,
-  run = subcommand.shown(function(args)
+  run = subcommand.with_report(function(args)
     local view, bufnr = require('acp.features.blame.view'), vim.api.nvim_get_current_buf()
     if not require('acp.config').get().blame and not view.is_shown(bufnr) then
       require('acp.base.notify').echo('info', require('acp.base.messages').blame_off)

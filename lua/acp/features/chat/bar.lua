@@ -57,7 +57,7 @@ end
 ---@param parts (string|nil)[] title, tokens, model, mode, cost, context
 ---@param room integer cells
 ---@param full boolean whether the context is nearly full
-local function fitting(parts, room, full)
+local function join_within(parts, room, full)
   local used = parts[CONTEXT]
   for _, dropped in ipairs({ TITLE, TOKENS, MODEL, COST, full and MODE or CONTEXT }) do
     local text = join(parts)
@@ -85,7 +85,7 @@ local function right_of(session, room)
   local model = session.model and notify.one_line(session.model.name)
   local cost = session.usage and activity.cost(session.usage.cost)
   local parts = { title, tokens(turn), model, mode(session.modes), cost, used }
-  local text = fitting(parts, room, full)
+  local text = join_within(parts, room, full)
   if used and full and vim.endswith(text, used) then
     local before = literal(text:sub(1, #text - #used))
     return before .. '%#AcpWarning#' .. literal(used) .. '%*'

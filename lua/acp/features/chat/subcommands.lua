@@ -19,10 +19,10 @@ M.chat = {
 M.export = {
   max = 1,
   paths = true,
-  values = subcommand.known('files'),
+  values = subcommand.names_of('files'),
   run = subcommand.when_running(
     'no_session',
-    subcommand.shown(
+    subcommand.with_report(
       function(args) subcommand.notify('export', { file = subcommand.absolute(args[1]) }) end
     )
   ),

@@ -7,7 +7,7 @@ local notify, when_kept = subcommand.notify, subcommand.when_kept
 local M = {}
 
 M.checkpoints = {
-  run = when_kept('no_checkpoints', subcommand.shown(function() notify('checkpoints') end)),
+  run = when_kept('no_checkpoints', subcommand.with_report(function() notify('checkpoints') end)),
 }
 
 --- Parse the number of a prompt. Return nil if none was typed; show an error if it is not valid.
@@ -26,7 +26,7 @@ end
 M.restore = {
   max = 1,
   bang = true,
-  values = subcommand.known('checkpoints'),
+  values = subcommand.names_of('checkpoints'),
   run = when_kept('no_checkpoints', function(args, opts)
     local n, ok = prompt_number('Restore', args[1])
     if ok then notify('restore', { n = n, every = opts.bang or nil }) end
@@ -35,7 +35,7 @@ M.restore = {
 
 M.rewind = {
   max = 1,
-  values = subcommand.known('checkpoints'),
+  values = subcommand.names_of('checkpoints'),
   run = when_kept('no_checkpoints', function(args)
     local n, ok = prompt_number('Rewind', args[1])
     if ok then notify('rewind', { n = n }) end

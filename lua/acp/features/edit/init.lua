@@ -8,6 +8,6 @@ return {
   },
   signals = {
     cancel_here = { 'edit', 'cancel_here', if_loaded = true },
-    host_gone = { 'marks', 'clear', if_loaded = true },
+    host_exited = { 'marks', 'clear', if_loaded = true },
   },
 }

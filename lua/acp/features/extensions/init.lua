@@ -10,7 +10,7 @@ return {
       local handlers = package.loaded['acp.features.extensions.handlers']
       args.extensions = handlers and handlers.names() or {}
     end,
-    host_gone = { 'requests', 'host_gone', if_loaded = true },
+    host_exited = { 'requests', 'on_host_exit', if_loaded = true },
   },
   functions = {
     on_extension = { 'handlers', 'on' },

@@ -67,7 +67,7 @@ end
 function M.on_answer(id, outcome) finish(id, outcome.result, outcome.error) end
 
 --- Fail all requests because the host has exited.
-function M.host_gone()
+function M.on_host_exit()
   for _, id in ipairs(require('acp.base.sorted_keys')(waiting)) do
     fail(id)
   end

@@ -7,7 +7,7 @@ local M = {}
 M.history = {
   max = -1,
   values = subcommand.first({ 'stats' }),
-  run = subcommand.shown(function(args, opts)
+  run = subcommand.with_report(function(args, opts)
     local cwd = require('acp.base.places').cwd()
     if #args == 1 and args[1] == 'stats' then
       subcommand.notify('history_stats', { cwd = cwd })

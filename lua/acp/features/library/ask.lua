@@ -138,7 +138,7 @@ end
 local function preview(prompt)
   local messages = require('acp.base.messages')
   if prompt.file and not prompts.is_trusted(prompt) then
-    local file = require('acp.base.paths').spelled(prompt.file)
+    local file = require('acp.base.paths').on_one_line(prompt.file)
     return { file, '', messages.prompt_unseen }
   end
   local lines = prompt.preset and { 'preset: ' .. prompt.preset, '' } or {}

@@ -35,7 +35,7 @@ end
 ---@type table<string, acp.Subcommand>
 local M = {}
 
-local login = subcommand.shown(function(args) log_in(args[1]) end)
+local login = subcommand.with_report(function(args) log_in(args[1]) end)
 M.login = subcommand.one_of('auth_methods', 'way to log in', login)
 
 M.logout = {

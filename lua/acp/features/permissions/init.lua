@@ -24,7 +24,7 @@ return {
     cards_more = { 'float', 'set_more' },
   },
   signals = {
-    host_gone = { 'float', 'clear', if_loaded = true },
+    host_exited = { 'float', 'clear', if_loaded = true },
     snapshot = { 'seen', 'annotate', if_loaded = true },
     question_keys = { 'legend', 'below' },
     question_card = { 'float', 'card' },

@@ -19,7 +19,7 @@ end
 M.permissions = {
   run = subcommand.when_running(
     'no_permission',
-    subcommand.shown(function()
+    subcommand.with_report(function()
       if not require('acp.features.permissions.float').enter() then
         subcommand.notify('permissions')
       end

@@ -4,6 +4,6 @@ return {
   signals = {
     picture_seen = { 'pictures', 'on_drawn' },
     options_changed = { 'pictures', 'refresh', if_loaded = true },
-    host_gone = { 'pictures', 'clear', if_loaded = true },
+    host_exited = { 'pictures', 'clear', if_loaded = true },
   },
 }

@@ -40,7 +40,7 @@ function M.attach(items)
   end
   local messages = require('acp.base.messages')
   if #missing > 0 then
-    local names = table.concat(vim.tbl_map(require('acp.base.paths').spelled, missing), ', ')
+    local names = table.concat(vim.tbl_map(require('acp.base.paths').on_one_line, missing), ', ')
     require('acp.base.notify').echo('warn', messages.attach_missing:format(names))
   end
   if paths[1] or chips[1] then

@@ -121,7 +121,7 @@ end
 
 --- Return unconfirmed prompts to their composers after the host has ended. The queued prompts,
 --- which are older, are put in front of them.
-function M.host_gone()
+function M.on_host_exit()
   local lost = unconfirmed
   unconfirmed = {}
   for i = #lost, 1, -1 do
@@ -132,7 +132,7 @@ end
 
 local function on_state()
   local host = require('acp.base.state').get().host
-  if host ~= 'running' and host ~= 'starting' then M.host_gone() end
+  if host ~= 'running' and host ~= 'starting' then M.on_host_exit() end
 end
 
 local watch = require('acp.base.once')(function()

@@ -61,7 +61,7 @@ function M.forget(texts)
 end
 
 --- Stop waiting for an answer of the host, which has ended.
-M.host_gone = run_waiting
+M.on_host_exit = run_waiting
 
 --- Return the prompts with their positions, newest first, each text once.
 ---@return { at: integer, text: string }[]

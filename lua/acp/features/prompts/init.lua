@@ -40,10 +40,10 @@ return {
     draft_goes = { 'drafts', 'soon' },
     drafts_wanted = { 'drafts', 'recall' },
     lines_chosen = { 'chips', 'create' },
-    host_gone = function()
-      require('acp.features.prompts.delivery').host_gone()
+    host_exited = function()
+      require('acp.features.prompts.delivery').on_host_exit()
       local earlier = package.loaded['acp.features.prompts.earlier_prompts']
-      if earlier then earlier.host_gone() end
+      if earlier then earlier.on_host_exit() end
     end,
     past = { 'draft_file', 'add_sent_path' },
     prompt_context = { 'context', 'prompt' },

@@ -25,7 +25,7 @@ end
 M.review = {
   max = 1,
   paths = true,
-  values = subcommand.known('pending_files'),
+  values = subcommand.names_of('pending_files'),
   run = when_kept('no_edits', function(args)
     local path = subcommand.absolute(args[1])
     local mistake = check_file(args[1], path)

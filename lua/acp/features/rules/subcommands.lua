@@ -4,6 +4,6 @@ local subcommand = require('acp.ui.subcommand')
 ---@type table<string, acp.Subcommand>
 return {
   rules = {
-    run = subcommand.shown(function() require('acp.features.rules.rules').list() end),
+    run = subcommand.with_report(function() require('acp.features.rules.rules').list() end),
   },
 }

@@ -12,7 +12,7 @@ return {
   frame = { under_way = { 'restore', 'under_way' } },
   signals = {
     host_starts = { 'restore', 'add_past' },
-    host_gone = { 'restore', 'host_gone' },
+    host_exited = { 'restore', 'on_host_exit' },
   },
   functions = { tool_calls = { 'tool_calls', 'tell' } },
 }

@@ -67,7 +67,7 @@ end
 
 --- Clean up after the host has ended.
 ---@param message string reason
-function M.host_gone(message)
+function M.on_host_exit(message)
   local seconds, rest = vim.uv.gettimeofday()
   died = seconds + rest / 1e6
   local state = require('acp.base.state')
@@ -77,9 +77,9 @@ function M.host_gone(message)
     vim.list_extend(events, end_events(n, session, message))
     give_back(n, session)
   end
-  state.host_gone('failed', message)
+  state.on_host_exit('failed', message)
   for _, name in ipairs({ 'acp.buffers.disk_changes', 'acp.buffers.watch' }) do
-    if package.loaded[name] then package.loaded[name].host_gone() end
+    if package.loaded[name] then package.loaded[name].on_host_exit() end
   end
   for _, one in ipairs(events) do
     require('acp.base.events').fire(one[1], one[2])

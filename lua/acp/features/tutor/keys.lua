@@ -46,7 +46,7 @@ end
 local function window_key(key)
   for _, one in ipairs(require('acp.ui.keymaps').list(key[1])) do
     if one.action == key[2] and vim.tbl_contains(one.modes, key[3]) then
-      return require('acp.ui.key_names').spelled(one.key)
+      return require('acp.ui.key_names').expanded(one.key)
     end
   end
 end

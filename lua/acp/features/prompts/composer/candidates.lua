@@ -148,7 +148,7 @@ local function file(path)
     kind = path:sub(-1) == '/' and 'folder' or 'file',
     name = path,
     word = '@' .. paths_of.quoted(path),
-    label = '@' .. paths_of.spelled(path),
+    label = '@' .. paths_of.on_one_line(path),
   }
 end
 
@@ -163,7 +163,7 @@ local function of_symbol(symbol)
     name = symbol.name,
     word = ('@%s:%s'):format(paths_of.quoted(path), lines),
     label = '@' .. notify.one_line(symbol.name),
-    about = paths_of.spelled(('%s:%s'):format(path, lines)),
+    about = paths_of.on_one_line(('%s:%s'):format(path, lines)),
     symbol = symbol,
   }
 end

@@ -24,7 +24,7 @@ function M.ghost(n, width)
   known[n] = suggestions_of(n)
   if not text then return nil end
   local keys = require('acp.ui.keymaps').list(WINDOW)
-  local hint = keys[1] and '  ' .. require('acp.ui.key_names').spelled(keys[1].key) or ''
+  local hint = keys[1] and '  ' .. require('acp.ui.key_names').expanded(keys[1].key) or ''
   local line = require('acp.base.notify').one_line(text)
   return require('acp.base.notify').cut(line, width - #hint - 1) .. hint
 end

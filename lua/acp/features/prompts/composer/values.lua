@@ -6,7 +6,7 @@ local TERMINAL_LINES = 200
 
 local function name_of(bufnr)
   local path = require('acp.base.places').path(bufnr)
-  return path ~= '' and require('acp.base.paths').spelled(path) or ('buffer ' .. bufnr)
+  return path ~= '' and require('acp.base.paths').on_one_line(path) or ('buffer ' .. bufnr)
 end
 
 ---@param item vim.Diagnostic
