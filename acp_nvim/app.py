@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import anyio
 from anyio.abc import TaskGroup
@@ -63,34 +63,6 @@ from acp_nvim.tools.server.tool_socket import ToolSocket
 from acp_nvim.tools.server.toolbox import Toolbox
 from acp_nvim.verbs import Args, Verbs
 
-FEATURES: Final = (
-    "agents",
-    "tools",
-    "history",
-    "checkpoints",
-    "prompts",
-    "unsaved",
-    "blame",
-    "chat",
-    "edit",
-    "extensions",
-    "forms",
-    "library",
-    "login",
-    "overview",
-    "permissions",
-    "pictures",
-    "presets",
-    "refuse",
-    "report",
-    "review",
-    "rules",
-    "sessions",
-    "terminals",
-    "trust",
-    "worktrees",
-)
-"""Folders of `acp_nvim/features`. Observers are called in this order."""
 P = TypeVar("P")
 """Type of a part that a feature adds."""
 

@@ -15,7 +15,8 @@ import anyio
 
 from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.agent.notify import notify
-from acp_nvim.app import FEATURES, Host
+from acp_nvim.app import Host
+from acp_nvim.features import FEATURES
 from acp_nvim.nvim.bridge import Bridge, Verb
 from acp_nvim.nvim.buffer_events import VERBS, on_buffer_event
 

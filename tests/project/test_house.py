@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from acp_nvim.app import FEATURES
+from acp_nvim.features import FEATURES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "acp_nvim"
@@ -154,7 +154,7 @@ def test_only_nvim_and_the_host_import_the_bridge() -> None:
 
 
 def test_each_feature_registers_its_verbs_when_it_is_installed() -> None:
-    """All of them, and none of another feature. `app.py` has only its name, so that mypy does not
+    """All of them, and none of another feature. `FEATURES` has only its name, so that mypy does not
     see the call of `install`.
     """
     folders = {path.parent for path in PACKAGE.glob("features/*/__init__.py")}

@@ -34,8 +34,8 @@ LATER = {
     "unidiff": "patches",
 }
 """Modules that are imported when they are needed, with the time."""
-WITH_FEATURES = """import importlib, acp_nvim.main, acp_nvim.app
-for name in acp_nvim.app.FEATURES: importlib.import_module(f'acp_nvim.features.{name}')
+WITH_FEATURES = """import importlib, acp_nvim.main, acp_nvim.features
+for name in acp_nvim.features.FEATURES: importlib.import_module(f'acp_nvim.features.{name}')
 """
 MOST = 322
 """Most modules of the package. Each takes a fifth of a millisecond."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support.editor import ROOT
 
 PARTS = (".ci", "CHANGELOG.md", "acp_nvim", "doc", "lua", "plugin", "pyproject.toml", "tests")
-PYTHON_LIST = "acp_nvim/app.py"
+PYTHON_LIST = "acp_nvim/features/__init__.py"
 LUA_LIST = "lua/acp/features/init.lua"
 """The list of the features of each language."""
 BEHIND = {".py": '    "terminals",', ".lua": "  'terminals',"}

@@ -121,10 +121,9 @@ def _is_free(handle: int) -> bool:
     if sys.platform == "win32":
         return False
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return private_files.try_lock(handle)
     except OSError:
         return False
-    return True
 
 
 def _tidy(store: Path) -> None:

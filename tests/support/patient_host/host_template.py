@@ -42,7 +42,7 @@ OF_FIRST_TURN = (
 
 def serve(listener: int) -> None:
     """Fork hosts until stdin ends. Return in each of them."""
-    from acp_nvim.app import FEATURES
+    from acp_nvim.features import FEATURES
 
     for name in ("main", *(f"features.{name}" for name in FEATURES), *OF_FIRST_TURN):
         importlib.import_module(f"acp_nvim.{name}")
