@@ -51,16 +51,29 @@ class Landing:
         """Land the changes of a worktree as pending edits of a session, and show the review."""
         if worktree.id in self._busy or not await self._is_quiet(worktree):
             return
-        self._busy.add(worktree.id)
+        if not self._claim(worktree):
+            self._host.echo("warn", wording.NOT_LANDED.format(reason=wording.WHY_IN_USE))
+            return
         is_whole = False
         try:
             is_whole = await self._land(worktree, session)
         except StoreError as error:
             self._host.echo("error", wording.NOT_LANDED.format(reason=error))
         finally:
-            self._busy.discard(worktree.id)
+            self._unclaim(worktree)
         if is_whole:
             await self._remove_if_done(worktree.id)
+
+    def _claim(self, worktree: Worktree) -> bool:
+        """Lock a worktree. Return False if it is locked here or by another Neovim."""
+        if worktree.id in self._busy or not self._worktrees.claims.try_alone(worktree.id):
+            return False
+        self._busy.add(worktree.id)
+        return True
+
+    def _unclaim(self, worktree: Worktree) -> None:
+        self._busy.discard(worktree.id)
+        self._worktrees.claims.end_alone(worktree.id)
 
     def _is_working(self, worktree: Worktree) -> bool:
         sessions = [it.session for it in self._worktrees.sessions(worktree)]
@@ -218,14 +231,16 @@ class Landing:
             return
         if self._pending(worktree):
             return
-        self._busy.add(id)
         self._unwatch(worktree)
+        if not self._claim(worktree):
+            self._host.echo("warn", self._stays(worktree, wording.WHY_IN_USE))
+            return
         try:
             await self._remove_unless_more(worktree)
         except StoreError as error:
             self._host.echo("warn", self._stays(worktree, error))
         finally:
-            self._busy.discard(id)
+            self._unclaim(worktree)
 
     async def _remove_unless_more(self, worktree: Worktree) -> None:
         found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
@@ -252,12 +267,16 @@ class Landing:
 
     async def drop(self, worktrees: Sequence[Worktree]) -> None:
         """Remove worktrees with everything that has not landed, after a question."""
-        host, ids = self._host, {worktree.id for worktree in worktrees}
+        host, claimed = self._host, list[Worktree]()
         for worktree in worktrees:
             if worktree.id in self._busy or not await self._is_quiet(worktree):
                 return
-        self._busy |= ids
         try:
+            for worktree in worktrees:
+                if not self._claim(worktree):
+                    host.echo("warn", wording.NOT_REMOVED.format(reason=wording.WHY_IN_USE))
+                    return
+                claimed.append(worktree)
             if await self._may_drop(worktrees):
                 for worktree in worktrees:
                     self._unwatch(worktree)
@@ -267,7 +286,8 @@ class Landing:
         except StoreError as error:
             host.echo("warn", wording.NOT_REMOVED.format(reason=error))
         finally:
-            self._busy -= ids
+            for worktree in claimed:
+                self._unclaim(worktree)
 
     async def _may_drop(self, worktrees: Sequence[Worktree]) -> bool:
         paths: list[str] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -56,7 +55,7 @@ async def race(host: Host, args: Args) -> None:
 
 @verb("race_compare")
 async def compare(host: Host, args: Args) -> None:
-    """Show the changed files of the last race beside the user's, in diff mode."""
+    """Show the changed texts of the last race beside the user's, in diff mode."""
     files: dict[str, list[dict[str, str]]] = {}
     for worktree in _last(host, str(args["cwd"])):
         try:
@@ -64,9 +63,9 @@ async def compare(host: Host, args: Args) -> None:
         except StoreError as error:
             host.echo("warn", wording.WORKTREE_STAYS.format(branch=worktree.branch, reason=error))
             continue
-        for change in found.changes:
-            path = str(Path(worktree.tree, change.path))
-            files.setdefault(path, []).append(other(worktree, change))
+        for step in steps.steps(found.changes, worktree.tree, host.options.files()):
+            if step.text is not None:
+                files.setdefault(step.path, []).append(other(worktree, step.change))
     if files:
         listed = [{"path": path, "others": others} for path, others in sorted(files.items())]
         host.screen.push("worktrees_compare", listed)

@@ -89,7 +89,8 @@ class Records:
     def forget(self, id: str) -> None:
         folder = self.folder()
         if folder is not None:
-            (folder / f"{id}.json").unlink(missing_ok=True)
+            for name in (f"{id}.json", f"{id}.lock"):
+                (folder / name).unlink(missing_ok=True)
 
 
 def _read(file: Path) -> Worktree | None:

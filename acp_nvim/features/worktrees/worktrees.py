@@ -17,6 +17,7 @@ from acp_nvim.agent.observers import TurnStart
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.serving.consent import Consent
 from acp_nvim.features.worktrees import setup_command, worktree_git
+from acp_nvim.features.worktrees.claims import Claims
 from acp_nvim.features.worktrees.records import Records, Worktree
 from acp_nvim.features.worktrees.setup_command import Setup
 from acp_nvim.files.bytes.paths import is_below
@@ -53,6 +54,7 @@ class Worktrees:
 
     def __init__(self, host: Host) -> None:
         self.records = Records(host.options.data)
+        self.claims = Claims(self.records.folder)
         self.env: Mapping[str, str] = agent_environment()
         self._host = host
         self._consent = Consent(
@@ -147,6 +149,8 @@ class Worktrees:
         worktree = self.records.of(session.cwd)
         if worktree is not None:
             session.set_worktree({"path": worktree.path, "branch": worktree.branch})
+            if session.status != "closed":
+                self.claims.share(worktree.id)
 
     # -- the setup --------------------------------------------------------------------------------
 
@@ -157,7 +161,9 @@ class Worktrees:
 
         def on_answer(allowed: bool | None) -> None:
             if allowed:
-                host.tasks.start_soon(setup.run, command, partial(self._leave_out, worktree))
+                host.tasks.start_soon(
+                    setup.run, command, partial(self._leave_out, session, worktree)
+                )
             else:
                 setup.over.set()
 
@@ -168,21 +174,29 @@ class Worktrees:
         else:
             on_answer(known)
 
-    async def _leave_out(self, worktree: Worktree) -> None:
+    async def _leave_out(self, session: Session, worktree: Worktree) -> None:
         """Leave the present changes, which are those of the setup, out of the result."""
 
         def record() -> None:
             found = worktree_git.result(worktree, self.env)
             worktree_git.record_landed(worktree, found.base, found.changes, self.env)
 
-        await to_thread.run_sync(record)
+        try:
+            await to_thread.run_sync(record)
+        except StoreError as error:
+            session.notice("warning", wording.SETUP_NOT_LEFT_OUT.format(reason=error))
 
     def on_left(self, session: Session) -> None:
-        """End the setup of a closed session."""
+        """End the setup of a closed session, and its lock of the worktree."""
+        if session.status != "closed":
+            return
         setup = self._setups.pop(session.n, None)
-        if setup is not None and session.status == "closed":
+        if setup is not None:
             setup.stop()
             setup.over.set()
+        worktree = self.records.of(session.cwd)
+        if worktree is not None and not self.sessions(worktree):
+            self.claims.release(worktree.id)
 
     def stop_setup(self, session: Session) -> bool:
         """End the running setup of a session. Return False if none runs."""
@@ -236,6 +250,7 @@ class Worktrees:
             await review.files("accept", pending)
         is_whole = await to_thread.run_sync(worktree_git.remove, worktree, self.env)
         self.records.forget(worktree.id)
+        self.claims.release(worktree.id)
         host.screen.push("worktree_gone", worktree.path)
         rest = "" if is_whole else wording.PART_BRANCH_STAYS
         line = wording.WORKTREE_GONE.format(branch=worktree.branch) + rest

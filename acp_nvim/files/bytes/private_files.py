@@ -71,15 +71,15 @@ def change(path: Path, make: Callable[[bytes | None], bytes]) -> None:
         write(path, make(present))
 
 
-def try_lock(handle: int) -> bool:
-    """Lock a file exclusively; return False if another process has locked it.
+def try_lock(handle: int, *, shared: bool = False) -> bool:
+    """Lock a file exclusively, or with others; return False if another process's lock forbids it.
 
     Windows has no such locks: each process gets the lock.
     """
     if sys.platform == "win32":
         return True
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -132,8 +132,10 @@ def test_a_killed_neovim_loses_no_worktree(edit: Edit, tmp_path: Path) -> None:
     shell = f"cd {path}; echo B >b.txt; head -c 1 /dev/zero >x.bin; ln -s b.txt link"
     first.turn(f"runs {json.dumps(shell)}")
     assert (path / "x.bin").exists()
-    kill_both(first)
     second = edit(env=env, work=first.work)
+    second.cmd("Acp land")
+    second.wait_message("another Neovim has a session in the worktree")
+    kill_both(first)
     second.agent("script")
     second.cmd("checkhealth acp")
     second.wait_screen("1 worktree waits for :Acp land")
@@ -145,6 +147,7 @@ def test_a_killed_neovim_loses_no_worktree(edit: Edit, tmp_path: Path) -> None:
     assert "link: a symbolic link to b.txt" in card
     second.cmd("Acp allow")
     second.wait("#require('acp').state().sessions[1].edits == 1")
+    until((second.work / "x.bin").exists, what="x.bin has landed")
     assert (second.work / "x.bin").read_bytes() == b"\0"
     assert (second.work / "link").is_symlink()
     assert path.exists()
@@ -212,6 +215,8 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
         file.write_text(file.read_text().replace(name, name.upper()))
     third = paths[2] / "a.txt"
     third.write_text(third.read_text().replace("one", "uno"))  # the line of another racer
+    os.mkfifo(editor.work / ".git/pipe")
+    (paths[2] / "link").symlink_to(editor.work / ".git/pipe")  # reading it would block
     editor.cmd("Acp race")
     editor.wait("vim.fn.tabpagenr('$') == 2 and vim.fn.winnr('$') == 4")
     assert editor.lua("return vim.wo.diff")

@@ -8,12 +8,14 @@ local messages = require('acp.base.messages')
 ---@field path string of the user's file
 ---@field others { label: string, path: string }[] the same file in worktrees
 
---- Create a buffer with the text of a file; it is empty if there is no such file.
+--- Create a buffer with the text of a file; it is empty if there is no such regular file.
 ---@param path string
 ---@return integer
 local function copy(path)
   local bufnr = api.nvim_create_buf(false, true)
-  local text = require('acp.base.read_file')(path) or ''
+  local info = vim.uv.fs_lstat(path) -- a pipe or a device would block, also behind a link
+  local is_file = info and info.type == 'file'
+  local text = is_file and require('acp.base.read_file')(path) or ''
   api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split((text:gsub('\n$', '')), '\n'))
   vim.bo[bufnr].filetype = vim.filetype.match({ filename = path, buf = bufnr }) or ''
   vim.bo[bufnr].bufhidden, vim.bo[bufnr].modifiable = 'wipe', false

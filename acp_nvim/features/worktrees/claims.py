@@ -1,0 +1,62 @@
+"""Locks of worktrees, so no Neovim lands or removes one in which another has a session.
+
+The system releases them when a host ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from acp_nvim.files.bytes import private_files
+
+
+class Claims:
+    """Locks that this host holds, by id of the worktree."""
+
+    def __init__(self, folder: Callable[[], Path | None]) -> None:
+        """``folder`` returns the directory of the lock files, or None before it is known."""
+        self._folder = folder
+        self._files: dict[str, int] = {}
+        self._shared: set[str] = set()
+        """Ids of worktrees with sessions of this host."""
+
+    def share(self, id: str) -> None:
+        """Lock a worktree for a session, together with the sessions of other hosts."""
+        self._shared.add(id)
+        self._lock(id, shared=True)
+
+    def release(self, id: str) -> None:
+        """Unlock a worktree that has no session any more."""
+        self._shared.discard(id)
+        self._close(id)
+
+    def try_alone(self, id: str) -> bool:
+        """Lock a worktree exclusively. Return False if another host has locked it."""
+        if self._lock(id, shared=False):
+            return True
+        self.end_alone(id)
+        return False
+
+    def end_alone(self, id: str) -> None:
+        """Return from the exclusive lock to that of the sessions, if there are any."""
+        if id in self._shared:
+            self._lock(id, shared=True)
+        else:
+            self._close(id)
+
+    def _lock(self, id: str, *, shared: bool) -> bool:
+        folder = self._folder()
+        if folder is None:
+            return True
+        if id not in self._files:
+            private_files.directory(folder)
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+            self._files[id] = os.open(folder / f"{id}.lock", flags, private_files.FILE)
+        return private_files.try_lock(self._files[id], shared=shared)
+
+    def _close(self, id: str) -> None:
+        handle = self._files.pop(id, None)
+        if handle is not None:
+            os.close(handle)
