@@ -43,16 +43,19 @@ function M.one_line(text)
   return line
 end
 
---- Truncate `text` to `width` display cells, ending with an ellipsis if something was cut.
+--- Truncate `text` to `width` display cells, ending with an ellipsis if something was cut. Cut
+--- between words if that leaves two thirds, else between characters with their composing ones.
 ---@return string
 function M.cut(text, width)
   if text_width(text) <= width then return text end
   -- strcharpart() counts characters, so text with wide ones must be shortened further.
   local cells = math.max(width - 1, 0)
-  local cut = vim.fn.strcharpart(text, 0, cells)
+  local cut = vim.fn.strcharpart(text, 0, cells, true)
   while text_width(cut) > cells do
-    cut = vim.fn.strcharpart(cut, 0, vim.fn.strchars(cut) - 1)
+    cut = vim.fn.strcharpart(cut, 0, vim.fn.strchars(cut, true) - 1, true)
   end
+  local words = text:sub(#cut + 1):match('^%s') and cut or cut:match('^(.*%S)%s+%S*$')
+  if words and text_width(words) * 3 >= cells * 2 then cut = words end
   return cut .. '…'
 end
 

@@ -97,9 +97,9 @@ def test_a_fold_is_cut_to_the_width_of_its_window(editor: Editor) -> None:
     editor.wait_screen("✓ one two three")
     editor.cmd("wincmd l")
     editor.cmd("vertical resize 24")
-    editor.wait_screen("✓ one two three four …")
+    editor.wait_screen("✓ one two three four…")
     editor.cmd("vertical resize 20")
-    editor.wait_screen("✓ one two three f…")
+    editor.wait_screen("✓ one two three…")
 
 
 def test_a_small_fold_closes_whatever_fold_options_the_user_has_set(
@@ -150,7 +150,7 @@ def test_a_title_is_cut_before_the_file_and_its_change_counts(
     (row,) = [row for row in chat_rows(editor) if row.startswith("✓")]
     assert row.endswith("… · till.py +1 -1"), row
     editor.cmd("wincmd l | vertical resize 20")
-    editor.wait_screen("✓ Charge for the ")
+    editor.wait_screen("✓ Charge for the…")
 
 
 def test_a_closed_refused_call_shows_the_reason(editor: Editor) -> None:
@@ -162,4 +162,4 @@ def test_a_closed_refused_call_shows_the_reason(editor: Editor) -> None:
     editor.wait_screen("… · refused: say nothing")
     editor.cmd("wincmd l")
     editor.cmd("vertical resize 24")
-    editor.wait_screen("✗ Run a… · refused: s…")
+    editor.wait_screen("✗ Run… · refused:…")

@@ -41,6 +41,10 @@ def test_an_empty_composer_shows_a_placeholder(front: Editor) -> None:
     front.wait_screen("Ask anything. @ file  / command  { context  # prompt")
     front.cmd("vertical resize 36")
     front.wait_screen("@ file  / command  { context")
+    session(front, 2)
+    front.lua("require('acp.features.chat.view').open(2, 1)")
+    front.wait("vim.fn.bufwinid('acp://composer/2') > 0")
+    until(lambda: any(row.endswith("│@ file  / command  { context") for row in front.screen()))
     front.keys("x")
     until(lambda: not any("/ command" in row for row in front.screen()))
 

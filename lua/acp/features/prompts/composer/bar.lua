@@ -71,7 +71,8 @@ local function text(n, begun, attached, width)
   local left = table.concat({ agent, label }, ' · ')
   local long = 'Message ' .. left
   local room = width - 2 - (words and text_width(words) + 3 or 0)
-  if is_error or text_width(long) <= room then left = long end
+  if text_width(long) <= room then left = long end
+  if is_error then words = notify.cut(words, math.max(width - text_width(left) - 5, 10)) end
   local whole = words and left .. ' · ' .. words or left
   local names = names_that_fit(attached, width - text_width(whole) - 5)
   local used = text_width(whole) + (names ~= '' and text_width(names) + 3 or 0)

@@ -192,6 +192,7 @@ local function register()
   end
   add('User', on_state, { pattern = 'AcpState' })
   add('WinResized', on_resized)
+  on('BufWinEnter', M.decorate) -- the placeholder depends on the window's width
   on('BufUnload', function(n, args)
     local lines = lines_of(args.buf)
     drafts[n] = not blank(lines) and lines or nil
