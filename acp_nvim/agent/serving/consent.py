@@ -19,14 +19,6 @@ from acp_nvim.session import ids
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
 from acp_nvim.session.session import Session
 
-OPTIONS: Final = (
-    Option("allow_once", wording.OPTION_PASS, "allow_once"),
-    Option("allow_always", wording.OPTION_PASS_ALWAYS, "allow_always"),
-    Option("reject_once", wording.OPTION_LEAVE, "reject_once"),
-    Option("reject_always", wording.OPTION_LEAVE_ALWAYS, "reject_always"),
-)
-
-
 OnAnswer: TypeAlias = Callable[[bool | None], None]
 
 
@@ -35,12 +27,27 @@ class QuestionTexts(Struct, frozen=True):
 
     title: str
     """Title, with the subject as `{subject}`."""
-    options: Sequence[Option]
+    labels: tuple[str, str, str, str]
+    """Labels of the answers: allow once, allow always, reject once, reject always."""
     allowed: str = ""
     """Line for the chat after an agreement."""
 
+    @property
+    def options(self) -> list[Option]:
+        kinds = ("allow_once", "allow_always", "reject_once", "reject_always")
+        return [Option(kind, label, kind) for kind, label in zip(kinds, self.labels, strict=True)]
 
-SERVERS: Final = QuestionTexts(wording.PASS_ON, OPTIONS, wording.MCP_ALLOWED)
+
+SERVERS: Final = QuestionTexts(
+    wording.PASS_ON,
+    (
+        wording.OPTION_PASS,
+        wording.OPTION_PASS_ALWAYS,
+        wording.OPTION_LEAVE,
+        wording.OPTION_LEAVE_ALWAYS,
+    ),
+    wording.MCP_ALLOWED,
+)
 
 
 class Project(Struct, frozen=True):

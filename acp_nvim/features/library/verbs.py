@@ -19,7 +19,6 @@ from acp_nvim.files.checkpoints import private_git
 from acp_nvim.files.checkpoints.private_git import ANY, GitError, PrivateGit
 from acp_nvim.files.checkpoints.store import StoreError
 from acp_nvim.nvim.environment import agent_environment
-from acp_nvim.session.questions.decisions import Option
 from acp_nvim.verbs import Args, verb
 
 TIMEOUT_S: Final = 10.0
@@ -28,10 +27,10 @@ _NAMES: Final = {2: "ours", 1: "base", 3: "theirs"}
 WORDS: Final = QuestionTexts(
     wording.SEND_PROJECT_PROMPT,
     (
-        Option("allow_once", wording.OPTION_SEND, "allow_once"),
-        Option("allow_always", wording.OPTION_SEND_ALWAYS, "allow_always"),
-        Option("reject_once", wording.OPTION_DO_NOT_SEND, "reject_once"),
-        Option("reject_always", wording.OPTION_NEVER_SEND, "reject_always"),
+        wording.OPTION_SEND,
+        wording.OPTION_SEND_ALWAYS,
+        wording.OPTION_DO_NOT_SEND,
+        wording.OPTION_NEVER_SEND,
     ),
 )
 

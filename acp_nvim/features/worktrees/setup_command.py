@@ -16,16 +16,15 @@ from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.serving.consent import Project, QuestionTexts
 from acp_nvim.session import ids
 from acp_nvim.session.output.terminal import Launch
-from acp_nvim.session.questions.decisions import Option
 from acp_nvim.session.session import Session
 
 TEXTS: Final = QuestionTexts(
     wording.ASK_SETUP,
     (
-        Option("allow_once", wording.OPTION_SET_UP, "allow_once"),
-        Option("allow_always", wording.OPTION_SET_UP_ALWAYS, "allow_always"),
-        Option("reject_once", wording.OPTION_NO_SETUP, "reject_once"),
-        Option("reject_always", wording.OPTION_NEVER_SET_UP, "reject_always"),
+        wording.OPTION_SET_UP,
+        wording.OPTION_SET_UP_ALWAYS,
+        wording.OPTION_NO_SETUP,
+        wording.OPTION_NEVER_SET_UP,
     ),
 )
 OUTPUT: Final = 1 << 20
