@@ -10,7 +10,8 @@ from msgspec import Struct, field
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.serving.consent import Consent
 from acp_nvim.agent.serving.extensions import Extensions
-from acp_nvim.agent.serving.servers import FileServer, NoTools, OwnTools
+from acp_nvim.agent.serving.file_requests import FileRequests
+from acp_nvim.agent.serving.servers import NoTools, OwnTools
 from acp_nvim.agent.serving.session_router import ReportLimit
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.transport.base import OpenTransport
@@ -43,7 +44,7 @@ class AgentLaunch(Struct, frozen=True, eq=False):
 class AgentServices(Struct, frozen=True, eq=False):
     """Parts of the editor that answer an agent's requests."""
 
-    files: FileServer
+    files: FileRequests
     tools: OwnTools = field(default_factory=NoTools)
     extensions: Extensions = field(default_factory=Extensions)
     consent: Consent = field(default_factory=Consent)

@@ -161,7 +161,8 @@ class Life:
             on_ended=[lambda connection: self.told.append("ended")],
         )
         launch = AgentLaunch(self._open, self._reaper, cwd=lambda: "/", env=dict)
-        services = AgentServices(NoFiles())
+        files: Any = NoFiles()
+        services = AgentServices(files)
         around = Surroundings(Settings, tasks, Unlimited(), launch, services, observers)
         return Connection("a", AgentSettings(command=["a"]), around)
 

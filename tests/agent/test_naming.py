@@ -39,7 +39,8 @@ class Files:
 def client() -> Client:
     warnings = ProtocolWarnings()
     router = SessionRouter(Settings, warnings)
-    return Client("x", Settings, router, Files(), Files(), warnings)
+    files: Any = Files()
+    return Client("x", Settings, router, files, files, warnings)
 
 
 def ask(client: Client, session_id: str) -> Awaitable[Any]:

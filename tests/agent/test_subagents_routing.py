@@ -46,7 +46,8 @@ def client() -> Client:
 
     warnings = ProtocolWarnings()
     router = SessionRouter(Settings, warnings, new_child=child)
-    made = Client("x", Settings, router, Nothing(), Nothing(), warnings)
+    nothing: Any = Nothing()
+    made = Client("x", Settings, router, nothing, nothing, warnings)
     session = Session(1, "x", "/work")
     session.id, session.status = "s1", "running"
     router.adopt("s1", session)

@@ -17,10 +17,12 @@ from acp_nvim import wording
 from acp_nvim.agent.serving.answering import answer_by, cancel_with, decision_id
 from acp_nvim.agent.serving.elicitations import Elicitations, response
 from acp_nvim.agent.serving.extensions import Extensions, session_of
+from acp_nvim.agent.serving.file_requests import FileRequests
 from acp_nvim.agent.serving.judging import has_rules, judge
 from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
-from acp_nvim.agent.serving.servers import FileServer, Handler, TerminalServer
+from acp_nvim.agent.serving.servers import Handler
 from acp_nvim.agent.serving.session_router import ReportLimit, SessionRouter, decode_params
+from acp_nvim.agent.serving.terminals import AgentTerminals
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.files.bytes import guard
@@ -71,8 +73,8 @@ class Client:
         name: str,
         settings: Callable[[], Settings],
         router: SessionRouter,
-        files: FileServer,
-        terminals: TerminalServer,
+        files: FileRequests,
+        terminals: AgentTerminals,
         warnings: ProtocolWarnings,
         *,
         elicitations: Elicitations | None = None,

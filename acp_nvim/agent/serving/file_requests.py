@@ -52,7 +52,7 @@ OPTIONS: Final = (
 
 
 class FileRequests:
-    """`FileServer` of all sessions."""
+    """Server of `fs/*` for all sessions, from live buffers."""
 
     def __init__(
         self,

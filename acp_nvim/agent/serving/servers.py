@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -14,34 +14,6 @@ from acp_nvim.session.session import Session
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any] | None]
 """Starts to answer a request of a session. Its code before the first await runs in wire order."""
-
-
-class FileServer(Protocol):
-    """Server of `fs/*` from live buffers (`agent/serving/file_requests.py`)."""
-
-    async def read(
-        self, session: Session, params: schema.ReadTextFileRequest
-    ) -> schema.ReadTextFileResponse: ...
-
-    async def write(
-        self,
-        session: Session,
-        params: schema.WriteTextFileRequest,
-        answer: Callable[[schema.WriteTextFileResponse], None],
-    ) -> schema.WriteTextFileResponse: ...
-
-
-class TerminalServer(Protocol):
-    """Server of `terminal/*` (`agent/serving/terminals.py`)."""
-
-    @property
-    def handlers(self) -> Mapping[str, Handler]:
-        """Return the handlers by method."""
-        ...
-
-    def forget(self, session: Session) -> None:
-        """Start ending the terminals of a session, without waiting."""
-        ...
 
 
 class OwnServer(Struct, frozen=True):

@@ -18,9 +18,10 @@ import pytest
 
 from acp_nvim.agent.serving import client as clients
 from acp_nvim.agent.serving.client import Client
+from acp_nvim.agent.serving.file_requests import FileRequests
 from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
-from acp_nvim.agent.serving.servers import FileServer, TerminalServer
 from acp_nvim.agent.serving.session_router import SessionRouter
+from acp_nvim.agent.serving.terminals import AgentTerminals
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import AT_ONCE as EVENTS_HANDLED
@@ -64,8 +65,8 @@ class AskingSession:
     def __init__(self) -> None:
         self.session = Session(1, "x", "/work")
         self.session.id, self.session.status = "s", "running"
-        terminals = cast("TerminalServer", SimpleNamespace(handlers={}))
-        files = cast("FileServer", SimpleNamespace(read=None, write=None))
+        terminals = cast("AgentTerminals", SimpleNamespace(handlers={}))
+        files = cast("FileRequests", SimpleNamespace(read=None, write=None))
         warnings = ProtocolWarnings()
         router = SessionRouter(Settings, warnings)
         self.client = Client("x", Settings, router, files, terminals, warnings)
