@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import shutil
 import socket
 import subprocess
@@ -45,10 +46,62 @@ class Ssh(NamedTuple):
     """Configuration of a client whose key is refused."""
 
 
+class Network(NamedTuple):
+    """Two hosts, each in a network namespace, with a cable between them."""
+
+    here: list[str]
+    """Words that run a command on the client's host."""
+    there: list[str]
+    address: str
+    """Address of the other host."""
+
+    def plug(self, *, is_in: bool) -> None:
+        """Put in the cable or pull it out. No connection notices that at once."""
+        state = "up" if is_in else "down"
+        subprocess.run([*self.here, "ip", "link", "set", "cable", state], check=True)
+
+
+def has_networks() -> bool:
+    """Return whether `network` works here. It needs root."""
+    probe = ["unshare", "-n", "ip", "link", "add", "cable", "type", "veth"]
+    programs = ("unshare", "nsenter", "ip")
+    if os.geteuid() != 0 or not all(shutil.which(program) for program in programs):
+        return False
+    return subprocess.run(probe, capture_output=True, check=False).returncode == 0
+
+
 @contextmanager
-def sshd(home: Path) -> Iterator[Ssh]:
-    """Run an sshd with its own port and keys."""
+def network() -> Iterator[Network]:
+    """Make a network of two hosts."""
+    holders = [subprocess.Popen(["unshare", "-n", "sleep", "infinity"]) for _ in range(2)]
+    here, there = (["nsenter", "-n", "-t", str(holder.pid)] for holder in holders)
+    own = Path("/proc/self/ns/net").readlink()
+    try:
+        until(lambda: _namespace(holders[0]) != own != _namespace(holders[1]), timeout=2)
+        peer = ["peer", "name", "cable", "netns", str(holders[1].pid)]
+        subprocess.run([*here, "ip", "link", "add", "cable", "type", "veth", *peer], check=True)
+        for words, address in ((here, "10.99.0.1/24"), (there, "10.99.0.2/24")):
+            subprocess.run([*words, "ip", "address", "add", address, "dev", "cable"], check=True)
+            subprocess.run([*words, "ip", "link", "set", "cable", "up"], check=True)
+        yield Network(here, there, "10.99.0.2")
+    finally:
+        for holder in holders:
+            holder.kill()
+            holder.wait()
+
+
+def _namespace(process: subprocess.Popen[bytes]) -> Path | None:
+    with suppress(OSError):
+        return Path(f"/proc/{process.pid}/ns/net").readlink()
+    return None
+
+
+@contextmanager
+def sshd(home: Path, network: Network | None = None) -> Iterator[Ssh]:
+    """Run an sshd with its own port and keys, on the other host of a network if there is one."""
     assert SSHD is not None
+    address = network.address if network is not None else "127.0.0.1"
+    here, there = (network.here, network.there) if network is not None else ([], [])
     home.mkdir(mode=0o700)
     for name in ("host", "user", "stranger"):
         keygen = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(home / name)]
@@ -60,30 +113,36 @@ def sshd(home: Path) -> Iterator[Ssh]:
     options = {
         "HostKey": home / "host",
         "AuthorizedKeysFile": home / "authorized",
-        "ListenAddress": f"127.0.0.1:{port}",
+        "ListenAddress": f"{address}:{port}",
         "PidFile": "none",
         "StrictModes": "no",
         "UsePAM": "no",
         "PasswordAuthentication": "no",
     }
+    alive: tuple[str, ...] = ()
+    if network is not None:
+        options |= {"ClientAliveInterval": "1", "ClientAliveCountMax": "3"}
+        alive = ("ServerAliveInterval 1", "ServerAliveCountMax 3")
     settings = home / "sshd_config"
     settings.write_text("".join(f"{name} {value}\n" for name, value in options.items()))
     known = home / "known"
-    known.write_text(f"[127.0.0.1]:{port} {(home / 'host.pub').read_text()}")
+    known.write_text(f"[{address}]:{port} {(home / 'host.pub').read_text()}")
     configs: list[Path] = []
     for name in ("user", "stranger"):
         lines = (
-            *("Host box", "HostName 127.0.0.1", f"Port {port}", f"User {getpass.getuser()}"),
+            *("Host box", f"HostName {address}", f"Port {port}", f"User {getpass.getuser()}"),
+            *alive,
             *(f"IdentityFile {home / name}", "IdentitiesOnly yes", f"UserKnownHostsFile {known}"),
         )
         configs.append(home / f"{name}_config")
         configs[-1].write_text("\n".join(lines) + "\n")
     Path("/run/sshd").mkdir(exist_ok=True)
-    server = subprocess.Popen([SSHD, "-D", "-e", "-f", str(settings)], stderr=subprocess.DEVNULL)
+    words = [*there, SSHD, "-D", "-e", "-f", str(settings)]
+    server = subprocess.Popen(words, stderr=subprocess.DEVNULL)
 
     def listens() -> bool:
-        with socket.socket() as client:
-            return client.connect_ex(("127.0.0.1", port)) == 0
+        scan = [*here, "ssh-keyscan", "-T", "1", "-p", str(port), address]
+        return bool(subprocess.run(scan, capture_output=True, check=False).stdout)
 
     try:
         until(listens)

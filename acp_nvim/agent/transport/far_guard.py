@@ -47,13 +47,18 @@ if ! command -v "$1" >/dev/null 2>&1; then
   report "no program $1"
   exit 127
 fi
-# This shell keeps the pipe open, so names in it are kept until they are read.
+# This shell keeps both pipes open: names in `new` are kept until they are read, and the end of
+# `end` is that of a shell that is killed.
 if [ -n "$relays" ]; then
-  relays=$(mktemp -d "${TMPDIR:-/tmp}/acp-nvim.XXXXXX") && mkfifo "$relays/new" || {
+  relays=$(mktemp -d "${TMPDIR:-/tmp}/acp-nvim.XXXXXX") && mkfifo "$relays/new" "$relays/end" || {
     rm -rf "$relays"
     relays=
   }
-  [ -z "$relays" ] || exec 5<>"$relays/new"
+  if [ -n "$relays" ]; then
+    exec 5<>"$relays/new"
+    { trap '' HUP INT TERM; read -r _ <"$relays/end"; rm -rf "$relays"; } </dev/null >&2 5>&- &
+    exec 6>"$relays/end"
+  fi
 fi 2>/dev/null
 report "ready $HOME	$PWD	$relays"
 
@@ -104,7 +109,7 @@ exec 4>&1
   esac
   sleep "$grace" && end_all
 } 2>/dev/null 4>&- | {
-  "$@" >&4 4>&- 5>&-
+  "$@" >&4 4>&- 5>&- 6>&-
   code=$?
   end_all
   exit $code

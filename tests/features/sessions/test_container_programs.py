@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -99,12 +101,28 @@ def test_a_login_gets_a_terminal_and_variables_by_name(editor: Editor) -> None:
         assert Path(mark).read_text() == "yes"
 
 
-def test_a_killed_neovim_leaves_no_process_in_a_container(editor: Editor) -> None:
+def test_a_killed_client_or_neovim_leaves_no_process_in_a_container(editor: Editor) -> None:
     key = str(uuid.uuid4())
-    paths = {str(editor.work): THERE}
-    editor.agent("script", via="docker", container=NAME, paths=paths, env={"KEY": key})
+    agent = editor.agent(
+        "script",
+        via="docker",
+        container=NAME,
+        paths={str(editor.work): THERE},
+        env={"KEY": key, "TMPDIR": str(editor.home)},
+        capabilities={"sessionCapabilities": {"resume": {}}},
+    )
     hidden = {"command": "sh", "args": ["-c", "setsid sleep 999 & sleep 999"]}
-    editor.prompt(f"mcp nvim_buffers\nterm_create t1 {json.dumps(hidden)}\nslow 1000")
+    prompt = f"mcp nvim_buffers\nterm_create t1 {json.dumps(hidden)}\nslow 1000"
+    editor.prompt(prompt)
+    until(lambda: len(processes_there(key)) >= 6)
+    before = processes_there(key)
+    os.kill(editor.state()["agents"]["script"]["pid"], signal.SIGKILL)
+    end = editor.wait_event("AcpTurnEnd")
+    assert end["error"] == "script: the connection ended. Connecting again"
+    until(lambda: not set(before) & set(processes_there(key)), what="no process there")
+    agent.wait("session/resume")
+    editor.prompt(prompt)
     until(lambda: len(processes_there(key)) >= 6)
     kill_both(editor)
     until(lambda: not processes_there(key), what="no process there")
+    until(lambda: not list(editor.home.glob("acp-nvim.*")), what="no directory of relays")

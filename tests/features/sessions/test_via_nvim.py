@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import uuid
@@ -15,7 +16,15 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
-from tests.support.other_place import SSHD, THERE, container, processes_there, sshd
+from tests.support.other_place import (
+    SSHD,
+    THERE,
+    container,
+    has_networks,
+    network,
+    processes_there,
+    sshd,
+)
 from tests.support.pending_edits import edits_by_name, wait_edits
 from tests.support.script_lines import update
 from tests.support.traffic import Traffic
@@ -193,7 +202,7 @@ def test_the_tools_of_the_editor_reach_an_agent_there(editor: Editor, place: str
         assert agent.notes()[-2:] == ["mcp exit 0", "mcp exit 0"]
         editor.turn("mcp nvim_buffers")  # once more, with a relay that is left running
         (directory,) = relays.iterdir()
-        assert [it.name for it in directory.iterdir()] == ["new"]
+        assert {it.name for it in directory.iterdir()} == {"new", "end"}
         editor.quit()
         until(lambda: not processes_there(key))
         until(lambda: not list(relays.iterdir()))
@@ -234,3 +243,37 @@ def test_only_directories_that_the_place_has_are_sent(editor: Editor) -> None:
     assert [one["mcpServers"] for one in sent] == [[]] * len(sent)
     reason = "not offered: mktemp and mkfifo do not work in its place"
     assert any(reason in line for line in editor.chat())
+
+
+def test_a_cable_is_pulled_out_in_a_turn(editor: Editor) -> None:
+    """Both sides notice it by themselves. The session is resumed when the cable is back."""
+    if SSHD is None or not has_networks():
+        pytest.skip("there is no sshd here, or no right to make a network")
+    key = str(uuid.uuid4())
+    with network() as cable, sshd(editor.home / "sshd", cable) as box:
+        ssh = editor.home / "ssh"
+        ssh.write_text(f'#!/bin/sh\nexec {shlex.join(cable.here)} ssh "$@"\n')
+        ssh.chmod(0o755)
+        agent = editor.agent(
+            "script",
+            via=[str(ssh), "-F", str(box.config), "box"],
+            paths={str(editor.work): str(editor.work)},
+            env={"KEY": key, "TMPDIR": str(editor.home)},
+            capabilities={"sessionCapabilities": {"resume": {}}},
+        )
+        left = {"command": "sh", "args": ["-c", "setsid sleep 999 & sleep 999"]}
+        script = ("mcp nvim_buffers", f"term_create t1 {json.dumps(left)}", "slow 1000")
+        editor.prompt("\n".join(script))
+        until(lambda: len(processes_there(key)) >= 6)
+        before = processes_there(key)
+        (relays,) = editor.home.glob("acp-nvim.*")
+        cable.plug(is_in=False)
+        end = editor.wait_event("AcpTurnEnd")
+        assert end["error"] == "script: the connection ended. Connecting again"
+        until(lambda: not set(before) & set(processes_there(key)), what="no process there")
+        until(lambda: not relays.exists())
+        cable.plug(is_in=True)
+        agent.wait("session/resume")
+        assert editor.turn("mcp nvim_buffers")["stop_reason"] == "end_turn"
+        editor.quit()
+        until(lambda: not processes_there(key))
