@@ -60,7 +60,10 @@ class Bridge:
             else:
                 future.set_exception(NvimError(_first_line(error)))
 
-        self._session.request(method, args, on_answer)
+        try:
+            self._session.request(method, args, on_answer)
+        except (OverflowError, TypeError, ValueError) as error:  # no msgpack
+            future.set_exception(NvimError(f"{method}: {error}"))
         return future
 
     def call(self, module: str, function: str, *args: Any) -> asyncio.Future[Any]:

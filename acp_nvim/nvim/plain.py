@@ -8,7 +8,9 @@ import msgspec
 
 from acp_nvim.patterns import late
 
-_PLAIN = (bool, int, float)
+_PLAIN = (bool, float)
+_MOST = (1 << 63) - 1
+"""Largest integer of Neovim."""
 _NO_BYTE = late("[\ud800-\udc7f\udd00-\udfff]")
 
 
@@ -33,7 +35,10 @@ def legible_all(texts: list[str]) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as builtins. Items that are None are left out of maps and lists."""
+    """Return a value as builtins. Items that are None are left out of maps and lists.
+
+    Larger integers than Neovim has become its largest one.
+    """
     kind = value.__class__
     if kind is str:
         return legible(value)
@@ -41,6 +46,8 @@ def plain(value: Any) -> Any:
         return {key: plain(item) for key, item in value.items() if item is not None}
     if kind is list or kind is tuple:
         return [plain(item) for item in value if item is not None]
+    if kind is int:
+        return value if -_MOST <= value <= _MOST else _MOST if value > 0 else -_MOST
     if value is None or kind in _PLAIN:
         return value
     return plain(msgspec.to_builtins(value))

@@ -21,11 +21,12 @@ T = TypeVar("T")
 # Custom data of the sender. Nothing may be assumed about it (v1/extensibility).
 Meta: TypeAlias = dict[str, Any] | UnsetType | None
 
-# A count, an index or a size: uint32 and uint64 of the schema.
-Unsigned: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+# A count, an index or a size: uint32 and uint64 of the schema. A larger one is read as the largest
+# integer of Neovim and SQLite.
+Unsigned: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
-# A 1-based line. The schema permits 0, which is read as 1.
-LineNumber: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+# A 1-based line (uint32). The schema permits 0, which is read as 1.
+LineNumber: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=(1 << 32) - 1)]
 
 
 def given(value: T | UnsetType | None) -> T | None:

@@ -183,13 +183,16 @@ def _read_scalar(target: Any, origin: Any, value: Any, problem: str, notes: list
 
 
 def _read_constrained(target: Any, value: Any, problem: str, notes: list[str]) -> Any:
-    """Return a number with a lower bound, or a string of a list."""
+    """Return a number within bounds, or a string of a list."""
     base, meta = get_args(target)
     if base is str and isinstance(value, str):
         notes.append(f"{problem}; kept as it came")
         return value
     if target == schema.LineNumber and value == 0 and not isinstance(value, bool):
         return 1  # the schema allows it, so there is nothing to note
+    if isinstance(value, int | float) and not isinstance(value, bool) and value > meta.le:
+        notes.append(f"{problem}; read as {meta.le}")
+        return meta.le
     if isinstance(value, float) and value.is_integer() and value >= meta.ge:
         notes.append(f"{problem}; read as {int(value)}")
         return int(value)

@@ -95,6 +95,24 @@ CASES: dict[str, list[Any]] = {
             "cost": {"amount": 1, "currency": EVAL},
         }
     ],
+    "numbers that Neovim does not have": [
+        call(locations=[{"path": "{work}/mine.txt", "line": 1 << 70}], rawInput={"n": -1 << 70}),
+        ["fs/read_text_file", {"path": "{work}/mine.txt", "line": 1 << 64, "limit": 1 << 70}],
+        {"sessionUpdate": "usage_update", "used": (1 << 64) - 1, "size": 1 << 80},
+        {
+            "sessionUpdate": "config_option_update",
+            "configOptions": [
+                {
+                    "id": "o",
+                    "name": "O",
+                    "type": "boolean",
+                    "currentValue": True,
+                    "_meta": {"n": 1 << 70, "list": [-(1 << 63) - 1]},
+                }
+            ],
+        },
+        question(toolCall={"toolCallId": "t", "locations": [{"path": "x", "line": 1 << 70}]}),
+    ],
     "locations": [
         call(locations=[{"path": path, "line": 1}])
         for path in ("{outside}/secret.txt", "+" + RUN, "term://" + SHELL, "/tmp/|" + RUN, "")
