@@ -44,7 +44,7 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
     number = session.options_set
     options.set_value(session, option_id, value)
     try:
-        if options.is_of_models(session, option_id):
+        if options.is_models_option(session, option_id):
             await agent.set_model(session.id, str(value))
             return
         answer = await agent.set_config_option(session.id, option_id, value)

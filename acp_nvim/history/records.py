@@ -450,7 +450,7 @@ def _asked_tool_call(it: AskedCall, id: str) -> ToolCall:
 
 def _terminal(it: Shell) -> Terminal:
     terminal = Terminal(it.id, Launch(it.command, it.cwd, it.env), 0, ours=it.ours)
-    terminal.recall(it.lines, it.count, it.exit_code, it.signal)
+    terminal.restore_output(it.lines, it.count, it.exit_code, it.signal)
     return terminal
 
 

@@ -9,7 +9,7 @@ from acp_nvim.nvim.plain import plain
 from acp_nvim.render.cards import card, count_option_rows, title_text
 from acp_nvim.render.rows import decor
 from acp_nvim.session import snapshot
-from acp_nvim.session.questions.decisions import IN_STATE, Decision, Decisions
+from acp_nvim.session.questions.decisions import MAX_LISTED, Decision, Decisions
 
 NO_SESSION = 0
 """Number in the frame operation `cards` for questions outside of a session."""
@@ -33,7 +33,7 @@ class UnscopedQuestions:
         self.decisions.add(decision)
         decision.set_redraw(self._publish)
         decision.waiters.append(lambda _: self._publish())
-        if len(self.decisions) <= IN_STATE:
+        if len(self.decisions) <= MAX_LISTED:
             self._publish()
         self._push("event", "AcpElicitation", plain({"id": decision.id, "mode": decision.kind}))
 
@@ -46,7 +46,7 @@ class UnscopedQuestions:
         decisions = self.decisions
         self._state(["elicitations"], [snapshot.elicitation(it) for it in decisions.listed])
         shown = [card_of(decision) for decision in decisions.front]
-        self._push("cards", NO_SESSION, shown, decisions.behind)
+        self._push("cards", NO_SESSION, shown, decisions.count_without_card)
 
 
 def card_of(decision: Decision) -> dict[str, Any]:

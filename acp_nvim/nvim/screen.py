@@ -209,9 +209,9 @@ class Screen:
         ops: list[Op] = []
         if changed & ASKED and session.root is session:
             front = [self._card(session, decision) for decision in session.decisions.front]
-            ops.append(["cards", session.n, front, session.decisions.behind])
+            ops.append(["cards", session.n, front, session.decisions.count_without_card])
         elif "more" in changed and session.root is session:
-            ops.append(["cards_more", session.n, session.decisions.behind])
+            ops.append(["cards_more", session.n, session.decisions.count_without_card])
         if "plan" in changed:
             rows = plan_rows(session.plan, hidden_count=session.cut.get("plan", 0))
             ops.append(["plan", session.n, [text for text, _, _ in rows], decor(rows)[0]])

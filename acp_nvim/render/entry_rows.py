@@ -126,7 +126,7 @@ def plan_rows(entries: object, *, hidden_count: int = 0) -> list[Row]:
 def _question_rows(entry: Question, cwd: str) -> list[Row]:
     decision = entry.decision
     content = tools.content_rows(None, decision, cwd)
-    if decision.outcome is None and not decision.behind:
+    if decision.outcome is None and not decision.lacks_card:
         return [*cards.card(decision, content=content, chat=True), cards.legend(decision)]
     if decision.outcome is None:
         return [row(one_line(decision.title), "AcpPermission", {"decision": decision.id})]

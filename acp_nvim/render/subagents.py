@@ -54,7 +54,7 @@ def _subagent_rows(link: Subagent) -> list[Row]:
         count = f"{link.calls} tool call{'' if link.calls == 1 else 's'}"
         below.append(row(f"{count}, latest: {one_line(link.latest)}", "AcpMuted", target))
     for decision in link.decisions:
-        if decision.outcome is None and not decision.behind:
+        if decision.outcome is None and not decision.lacks_card:
             below += _card_rows(decision)
     return [row_of_pieces(head, target), *indent(below, "  ")]
 

@@ -24,9 +24,9 @@ def apply(session: Session, work: Work) -> None:
         session.background = work.background
     session.at_work = work.is_working
     if work.is_working and not (session.in_turn or session.own_turn):
-        _begin(session)
+        _begin_own_turn(session)
     elif session.own_turn and not work.is_working:
-        turns.end(session, work.stop_reason or "end_turn", _error(work), usage=work.usage)
+        turns.end(session, work.stop_reason or "end_turn", _error_text(work), usage=work.usage)
     turns.settle(session)
     session.observer.on_change(session)
 
@@ -39,7 +39,7 @@ def on_opened(session: Session) -> None:
     session.change("status", "error")
 
 
-def _begin(session: Session) -> None:
+def _begin_own_turn(session: Session) -> None:
     """Begin a turn without a prompt of the user."""
     session.own_turn = True
     session.stop_reason = session.error = session.plan_entry = None
@@ -49,7 +49,7 @@ def _begin(session: Session) -> None:
     session.observer.on_own_turn(session)
 
 
-def _error(work: Work) -> str | None:
+def _error_text(work: Work) -> str | None:
     """Return the error that ended the work, if any."""
     if work.stop_reason == "error":
         return work.error or "the agent names no error"

@@ -48,19 +48,21 @@ def apply_result(session: Session, result: Any) -> None:
 def within_limits(session: Session, listed: Sequence[Any]) -> tuple[Any, ...]:
     """Return the options and their values within the limits of `lists`."""
     return tuple(
-        _shorter(session, option)
+        _limit_values(session, option)
         if isinstance(option, schema.SessionConfigSelect) and len(option.options) > lists.LISTED
         else option
         for option in session.bounded("options", listed)
     )
 
 
-def _shorter(session: Session, option: schema.SessionConfigSelect) -> schema.SessionConfigSelect:
+def _limit_values(
+    session: Session, option: schema.SessionConfigSelect
+) -> schema.SessionConfigSelect:
     values = session.bounded(f"options.{option.id}", option.options)
     return msgspec.structs.replace(option, options=list(values))
 
 
-class InForce(msgspec.Struct, frozen=True):
+class Choices(msgspec.Struct, frozen=True):
     """Current choices in a session at one time."""
 
     mode: str | None
@@ -68,11 +70,11 @@ class InForce(msgspec.Struct, frozen=True):
     models: schema.SessionModelState | None
 
 
-def options_in_force(session: Session) -> InForce:
-    return InForce(session.mode, session.options, session.models)
+def current_choices(session: Session) -> Choices:
+    return Choices(session.mode, session.options, session.models)
 
 
-def begin_again(session: Session, result: Any, before: InForce, first: InForce) -> None:
+def restore_choices(session: Session, result: Any, before: Choices, first: Choices) -> None:
     """Restore the choices of `first` after another process opened the session.
 
     This applies to values that the answer lacks and that no update has changed since `before`.
@@ -117,7 +119,7 @@ def _option_of_models(models: schema.SessionModelState) -> schema.SessionConfigS
     )
 
 
-def is_of_models(session: Session, option_id: str) -> bool:
+def is_models_option(session: Session, option_id: str) -> bool:
     """Return whether `session/set_model` sets that option."""
     return option_id == MODELS and all(option.id != MODELS for option in session.options)
 
@@ -132,7 +134,7 @@ def find(session: Session, option_id: str) -> Option:
     return option
 
 
-def of_category(session: Session, category: str) -> Option | None:
+def option_of_category(session: Session, category: str) -> Option | None:
     """Return the first option of a category, which is the one the agent prefers."""
     return next((o for o in available(session) if o.category == category), None)
 
@@ -173,12 +175,12 @@ def _choose_model(
     return models[0] if models else None
 
 
-def offers_model(session: Session, value: str | None) -> bool:
+def has_model_value(session: Session, value: str | None) -> bool:
     option = model(session)
     return option is not None and any(item.value == value for item in values(option))
 
 
-def model_shown(session: Session) -> dict[str, str] | None:
+def model_value(session: Session) -> dict[str, str] | None:
     """Return `{option, value, name}` of the option that chooses the model."""
     option = model(session)
     if option is None:
@@ -186,7 +188,7 @@ def model_shown(session: Session) -> dict[str, str] | None:
     return {"option": option.id, "value": option.current_value, "name": _name(option)}
 
 
-def model_among(listed: Iterable[Any]) -> str:
+def model_name_in(listed: Iterable[Any]) -> str:
     """Return the name of the model in these options, or an empty string."""
     option = _choose_model(list(filter(_is_model, listed)), ())
     return _name(option) if option is not None else ""
@@ -238,7 +240,7 @@ def check(option: Option, value: Value) -> Value:
 
 def set_value(session: Session, option_id: str, value: Value) -> None:
     """Set the shown value of an option. Nothing is sent to the agent."""
-    if is_of_models(session, option_id):
+    if is_models_option(session, option_id):
         if session.models is not None:
             session.models = msgspec.structs.replace(session.models, current_model_id=value)
     else:
@@ -274,7 +276,7 @@ def mode_option(session: Session, mode_id: str) -> Option | None:
 
     Config options take precedence over modes if an agent has both (v1/session-config-options).
     """
-    option = of_category(session, "mode")
+    option = option_of_category(session, "mode")
     if option is None or mode_id not in [item.value for item in values(option)]:
         return None
     return option
@@ -282,7 +284,7 @@ def mode_option(session: Session, mode_id: str) -> Option | None:
 
 def modes(session: Session) -> schema.SessionModeState | None:
     """Return the modes to choose from, out of the config option of that category if it exists."""
-    option = of_category(session, "mode")
+    option = option_of_category(session, "mode")
     if isinstance(option, schema.SessionConfigSelect):
         listed = [
             schema.SessionMode(item.value, item.name, item.description) for item in values(option)
@@ -295,7 +297,7 @@ def modes(session: Session) -> schema.SessionModeState | None:
     )
 
 
-def mode_changed(session: Session, mode_id: str) -> None:
+def on_mode_changed(session: Session, mode_id: str) -> None:
     """Apply a mode that the agent has switched to."""
     session.mode = mode_id
     option = mode_option(session, mode_id)
@@ -324,6 +326,6 @@ def check_mode(session: Session, mode_id: str) -> None:
         raise NoSuchChoice(wording.WHY_NO_MODE.format(mode=mode_id, modes=", ".join(ids)))
 
 
-def on_wire(options: Sequence[Option]) -> list[Any]:
+def to_wire(options: Sequence[Option]) -> list[Any]:
     """Return options for the wire, without absent fields."""
     return [msgspec.to_builtins(option) for option in options]

@@ -10,7 +10,7 @@ from typing import Final
 
 from acp_nvim.session.transcript.entries import Entry, Message
 
-TELLING: Final = 20
+MIN_DISTINCTIVE: Final = 20
 """Length in characters from which a label may occur anywhere in a prompt.
 
 Some agents insert text before it.
@@ -81,7 +81,9 @@ def fill_gaps(numbers: Sequence[int | None]) -> list[int | None]:
 def _begins(text: str, label: str) -> bool:
     """Return whether a label is the beginning of a prompt."""
     begun = _plain(label.removesuffix("…"))
-    return bool(begun) and (text.startswith(begun) or (len(begun) >= TELLING and begun in text))
+    return bool(begun) and (
+        text.startswith(begun) or (len(begun) >= MIN_DISTINCTIVE and begun in text)
+    )
 
 
 def _plain(text: str) -> str:

@@ -20,7 +20,7 @@ VARIABLE_URI = "nvim://context/"
 """Prefix of a variable's URI, because editor state is not a file."""
 FRESH_S = 0.05
 """Time within which a prompt's data about Neovim's buffers counts as current, in seconds."""
-LINE = 100_000
+MAX_LINE = 100_000
 """Maximum number of characters that the chat shows of one line of a prompt."""
 
 
@@ -60,10 +60,10 @@ class Excerpt(Struct, frozen=True):
     def uri(self) -> str:
         """Return the `file:` URI, with the lines as its fragment."""
         lines = f"#L{self.first}-L{self.last}" if self.first else ""
-        return (self.path if self.is_no_file else Path(self.path).as_uri()) + lines
+        return (self.path if self.has_no_file else Path(self.path).as_uri()) + lines
 
     @property
-    def is_no_file(self) -> bool:
+    def has_no_file(self) -> bool:
         """Return whether its buffer has no file, so no link can point to it."""
         return self.path.startswith(BUFFER_URI)
 
@@ -73,7 +73,7 @@ class Excerpt(Struct, frozen=True):
         end = f"-{self.last}" if self.last != self.first else ""
         lines = f":{self.first}{end}" if self.first else ""
         name = Path(self.path).name
-        return (f"buffer {name}" if self.is_no_file else name) + lines
+        return (f"buffer {name}" if self.has_no_file else name) + lines
 
 
 class FileLink(Struct, frozen=True):
@@ -125,9 +125,9 @@ class Prompt(Struct, eq=False):
     """
     unsaved: Mapping[str, Any] | None = None
     """Unsaved texts by path at the time of sending, or None if unknown."""
-    made: float = field(default_factory=time.monotonic)
+    created_at: float = field(default_factory=time.monotonic)
     """Time of creation, in seconds of a monotonic clock."""
-    free: bool = False
+    passes_held: bool = False
     """Whether it may be sent while other prompts are held (`session/queue.py`)."""
     is_reason: bool = False
     """Whether it is the reason of an answer to a question.
@@ -141,9 +141,9 @@ class Prompt(Struct, eq=False):
 
     def fresh_unsaved(self, now: float) -> Mapping[str, Any] | None:
         """Return `unsaved` if it is still current. ``now`` is on the monotonic clock."""
-        return self.unsaved if now - self.made < FRESH_S else None
+        return self.unsaved if now - self.created_at < FRESH_S else None
 
-    def count_as(self, number: int) -> None:
+    def set_number(self, number: int) -> None:
         """Set its number in the session."""
         self.number = number
 
@@ -151,7 +151,7 @@ class Prompt(Struct, eq=False):
         """Replace the paths of its attached files and lines by those that `moved` returns."""
         self.attachments = [
             item
-            if isinstance(item, Variable) or (isinstance(item, Excerpt) and item.is_no_file)
+            if isinstance(item, Variable) or (isinstance(item, Excerpt) and item.has_no_file)
             else msgspec.structs.replace(item, path=moved(item.path))
             for item in self.attachments
         ]
@@ -190,7 +190,7 @@ class Prompt(Struct, eq=False):
         text. Only attachments precede it.
         """
         self.left_out = []
-        words: list[Any] = list(self._words(capabilities))
+        words: list[Any] = list(self._text_blocks(capabilities))
         rest = [_block(item, capabilities) for item in self.attachments]
         if self.text.startswith("/"):
             self.blocks = [*rest, *words]
@@ -198,13 +198,13 @@ class Prompt(Struct, eq=False):
             self.blocks = [*end_with_newline(words, rest), *rest]
         return self.blocks
 
-    def _words(self, capabilities: schema.PromptCapabilities) -> Iterator[Any]:
+    def _text_blocks(self, capabilities: schema.PromptCapabilities) -> Iterator[Any]:
         if not self.given:
             if self.text:
                 yield schema.TextContent(self.text)
             return
         for block in self.given:
-            fitting = fit(block, capabilities)
+            fitting = accepted_form(block, capabilities)
             if fitting is None:
                 self.left_out.append(wording.BLOCK_LEFT_OUT.format(what=block_name(block)))
             else:
@@ -230,16 +230,16 @@ def end_with_newline(words: list[Any], rest: list[Any]) -> list[Any]:
 
 def text_for_chat(text: str) -> str:
     """Return the text for the chat. Very long lines are cut, because Neovim draws them slowly."""
-    if len(text) <= LINE:
+    if len(text) <= MAX_LINE:
         return text
-    return "\n".join(map(_beginning, text.split("\n")))
+    return "\n".join(map(_cut_line, text.split("\n")))
 
 
-def _beginning(line: str) -> str:
-    return line if len(line) <= LINE else f"{line[:LINE]}… (of {len(line)} characters)"
+def _cut_line(line: str) -> str:
+    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}… (of {len(line)} characters)"
 
 
-def fit(block: Any, capabilities: schema.PromptCapabilities) -> Any | None:
+def accepted_form(block: Any, capabilities: schema.PromptCapabilities) -> Any | None:
     """Return the block, or a link or text that this agent accepts instead, or None."""
     match block:
         case schema.ImageContent() if not capabilities.image:
@@ -285,7 +285,7 @@ def _block(item: Attachment, capabilities: schema.PromptCapabilities) -> Any:
             uri=item.uri, text=item.text, **_known_fields(mime_type=item.mime_type)
         )
         return schema.EmbeddedResource(contents)
-    if item.is_no_file or item.is_quoted:
+    if item.has_no_file or item.is_quoted:
         return schema.TextContent("\n\n" + fence_text(item.name, item.text) + "\n")
     return schema.ResourceLink(
         uri=item.uri, name=item.name, **_known_fields(mime_type=item.mime_type)
@@ -303,7 +303,7 @@ def _media(item: Media, capabilities: schema.PromptCapabilities) -> Any:
     )
 
 
-def aside(name: str, text: str, capabilities: schema.PromptCapabilities) -> Any:
+def accompanying_block(name: str, text: str, capabilities: schema.PromptCapabilities) -> Any:
     """Return a text that accompanies the user's, in a form that the agent accepts."""
     return _variable(Variable(name, text), capabilities)
 

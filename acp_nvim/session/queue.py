@@ -15,8 +15,8 @@ from acp_nvim.session.session import Session
 def add(session: Session, prompt: Prompt) -> int:
     """Append a prompt. Return the number of held prompts that it passes."""
     session.held = session.held and bool(session.queue)
-    prompt.free = session.held
-    passed = sum(not waiting.free for waiting in session.queue) if session.held else 0
+    prompt.passes_held = session.held
+    passed = sum(not waiting.passes_held for waiting in session.queue) if session.held else 0
     session.queue.append(prompt)
     session.change("queue")
     return passed
@@ -30,10 +30,10 @@ def replace(session: Session, prompts: Sequence[Prompt]) -> None:
 def hold_first(session: Session, prompts: Sequence[Prompt]) -> None:
     """Put these first and hold them until `release`. Prompts that are not held stay so."""
     for prompt in session.queue:
-        prompt.free = prompt.free or not session.held
+        prompt.passes_held = prompt.passes_held or not session.held
     session.held = True
     for prompt in prompts:
-        prompt.free = False
+        prompt.passes_held = False
     replace(session, [*prompts, *session.queue])
 
 
@@ -42,7 +42,7 @@ def prepend(session: Session, prompt: Prompt) -> None:
 
     The user wants to send it now, or the agent refused it.
     """
-    prompt.free = session.held
+    prompt.passes_held = session.held
     replace(session, [prompt, *session.queue])
 
 
@@ -50,7 +50,7 @@ def add_reason(session: Session, prompt: Prompt) -> None:
     """Put the reason of an answer before all prompts except earlier reasons, even while others are
     held.
     """
-    prompt.free = session.held
+    prompt.passes_held = session.held
     waiting = session.queue
     at = next((i for i, one in enumerate(waiting) if not one.is_reason), len(waiting))
     replace(session, [*waiting[:at], prompt, *waiting[at:]])
@@ -67,18 +67,20 @@ def take_reasons(session: Session) -> list[Prompt]:
 
 def has_sendable(session: Session) -> bool:
     """Return whether there is a prompt that may be sent."""
-    return any(prompt.free or not session.held for prompt in session.queue)
+    return any(prompt.passes_held or not session.held for prompt in session.queue)
 
 
 def first(session: Session) -> Prompt | None:
     """Return the next prompt that may be sent. It stays in the queue until it is claimed."""
-    return next((prompt for prompt in session.queue if prompt.free or not session.held), None)
+    return next(
+        (prompt for prompt in session.queue if prompt.passes_held or not session.held), None
+    )
 
 
 def claim(session: Session, prompt: Prompt) -> bool:
     """Remove a prompt to send it. Return False if it is held or no longer queued."""
     others = [waiting for waiting in session.queue if waiting is not prompt]
-    if len(others) == len(session.queue) or (session.held and not prompt.free):
+    if len(others) == len(session.queue) or (session.held and not prompt.passes_held):
         return False
     replace(session, others)
     return True
@@ -111,7 +113,7 @@ def hold(session: Session) -> None:
     """Hold all prompts until `release`."""
     session.held = True
     for prompt in session.queue:
-        prompt.free = False
+        prompt.passes_held = False
 
 
 def release(session: Session) -> None:

@@ -21,7 +21,7 @@ from acp_nvim.session.calls.tool_use import Offered, ToolUse
 from acp_nvim.session.changes import Changes, Event
 from acp_nvim.session.output.terminals import Terminals
 from acp_nvim.session.prompts import Prompt
-from acp_nvim.session.questions.decisions import IN_STATE, Decision, Decisions, Outcome
+from acp_nvim.session.questions.decisions import MAX_LISTED, Decision, Decisions, Outcome
 from acp_nvim.session.transcript.entries import (
     Entry,
     Line,
@@ -407,7 +407,7 @@ class Session:
         decision.judge()
         if decision.outcome is not None:
             return
-        if decision.known:
+        if decision.is_published:
             self.event("AcpPermissionDone", id=decision.id, outcome="cancelled")
             self.decisions.renew(decision, ids.new("d"))
             self._tell_permission(decision)
@@ -425,8 +425,8 @@ class Session:
     def _change_pending(self, decision: Decision) -> None:
         """Mark the list of pending decisions, or the count of the unlisted ones, as changed."""
         pending = len(self.decisions)
-        listed = not decision.behind or decision.outcome is not None or pending <= IN_STATE
-        if not decision.behind and pending < IN_STATE:
+        listed = not decision.lacks_card or decision.outcome is not None or pending <= MAX_LISTED
+        if not decision.lacks_card and pending < MAX_LISTED:
             self.root.change(decision.listed)
         elif listed:
             self.root.change(decision.listed, "more")

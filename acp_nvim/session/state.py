@@ -83,7 +83,7 @@ def _pending(session: Session, name: str) -> list[dict[str, Any]]:
     shown = snapshot.elicitation if name == "elicitations" else snapshot.permission
     listed = [decision for decision in session.decisions.listed if decision.listed == name]
     for decision in listed:
-        decision.known = True
+        decision.is_published = True
     return [shown(decision) for decision in listed]
 
 
@@ -93,14 +93,14 @@ _SHOWN: Final[dict[str, Callable[[Session], Any]]] = {
     "queue": lambda session: [prompt.label for prompt in (*session.at_agent, *session.queue)],
     "plan": lambda session: snapshot.plan(session.plan),
     "modes": lambda session: snapshot.modes(options.modes(session)),
-    "options": lambda session: options.on_wire(options.available(session)),
+    "options": lambda session: options.to_wire(options.available(session)),
     "commands": lambda session: snapshot.commands(session.commands),
     "subagents": _subagents,
     "terminals": lambda session: [it.snapshot() for it in session.terminals.newest(lists.NEWEST)],
     "tools": lambda session: snapshot.tools(session.tools),
     "usage": lambda session: snapshot.usage(session.usage),
     "turn_usage": lambda session: snapshot.turn_usage(session.turn_usage),
-    "model": options.model_shown,
+    "model": options.model_value,
     "more": _count_left_out,
     "permissions": lambda session: _pending(session, "permissions"),
     "elicitations": lambda session: _pending(session, "elicitations"),

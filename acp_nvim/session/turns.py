@@ -165,7 +165,7 @@ def _close_left(session: Session, stop_reason: str | None, *, failed: bool) -> N
         call_updates.close(session, refused, "cancelled")
         call_updates.close(session, rest, "completed" if stop_reason == "end_turn" else "cancelled")
         for call in rest:
-            call.assume()
+            call.mark_assumed()
 
 
 def _end_line(

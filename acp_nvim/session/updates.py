@@ -45,7 +45,7 @@ def _set_commands(session: Session, update: schema.AvailableCommandsUpdate) -> N
 
 
 def _mode(session: Session, update: schema.CurrentModeUpdate) -> None:
-    options.mode_changed(session, update.current_mode_id)
+    options.on_mode_changed(session, update.current_mode_id)
 
 
 def _set_options(session: Session, update: schema.ConfigOptionUpdate) -> None:
@@ -73,14 +73,14 @@ def _usage(session: Session, update: schema.UsageUpdate) -> None:
 def _terminal_state(session: Session, update: updates.TerminalState) -> None:
     """Update a terminal of the agent: given fields replace, absent ones stay."""
     terminals = session.terminals
-    terminal = terminals.reported(update.terminal_id)
+    terminal = terminals.agent_terminal(update.terminal_id)
     if update.command is not UNSET or update.cwd is not UNSET:
         command = terminal.launch.command if update.command is UNSET else update.command
         cwd = terminal.launch.cwd if update.cwd is UNSET else update.cwd or None
-        terminal.describe(command or update.terminal_id, None if cwd == session.cwd else cwd)
+        terminal.set_command(command or update.terminal_id, None if cwd == session.cwd else cwd)
         session.observer.on_command(session, command, cwd or session.cwd)
     if update.cancellable is not UNSET:
-        terminal.may_cancel(update.cancellable)
+        terminal.set_cancellable(update.cancellable)
     if update.output is not UNSET:
         terminal.replace(update.output)
     if update.exit is None:
@@ -93,7 +93,7 @@ def _terminal_state(session: Session, update: updates.TerminalState) -> None:
 
 def _terminal_bytes(session: Session, update: updates.TerminalBytes) -> None:
     """Append output to a terminal of the agent."""
-    session.terminals.reported(update.terminal_id).feed_lines(update.data)
+    session.terminals.agent_terminal(update.terminal_id).feed_lines(update.data)
 
 
 def _usage_state(session: Session, update: updates.UsageState) -> None:

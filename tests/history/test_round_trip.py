@@ -92,7 +92,7 @@ def all_kinds(session: Session) -> None:
     yes = Option("yes", "Yes", "allow_once")
     session.ask(Decision("d1", "permission", "May I?", options=(yes,)), session.tool_calls.at(0))
     (decision,) = session.decisions
-    decision.explain("because\nof the test")
+    decision.set_reason("because\nof the test")
     decision.resolve(Outcome("selected", yes))
     again = schema.ToolCallUpdate("c1", title="Tidy up", raw_input={"command": "rm"})
     call_updates.upsert(session, again)

@@ -80,7 +80,7 @@ def test_a_long_answer_is_extended_and_not_written_again(kept: StoredHistory) ->
 def test_output_that_grows_is_written_rarely_while_it_is_long(kept: StoredHistory) -> None:
     session = kept.session()
     begin(session, "Build")
-    terminal = session.terminals.reported("t")
+    terminal = session.terminals.agent_terminal("t")
     written = 0
     for _ in range(100):
         terminal.feed_lines(b"x" * 1900 + b"\n")

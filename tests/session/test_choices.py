@@ -26,7 +26,7 @@ def call(*questions: Any, **meta: Any) -> ToolCall:
 
 
 def answer(asked: list[choices.Question], decision: Decision, outcome: Outcome) -> Any:
-    found = choices.response(asked, decision, OPTIONS)(outcome)
+    found = choices.make_responder(asked, decision, OPTIONS)(outcome)
     return msgspec.json.decode(msgspec.json.encode(found))
 
 
@@ -34,7 +34,7 @@ def simple() -> tuple[list[choices.Question], Decision]:
     about = call(COLOUR)
     asked = choices.questions_of(about, OPTIONS)
     request = schema.RequestPermissionRequest("s", schema.PermissionToolCall("c"), OPTIONS)
-    return asked, choices.decision("d", about, asked[0], request)
+    return asked, choices.make_decision("d", about, asked[0], request)
 
 
 def test_the_options_are_the_choices_and_a_refusal() -> None:
@@ -70,7 +70,7 @@ def test_a_refusal_has_no_answers(outcome: Outcome, wire: Any) -> None:
 def test_several_questions_are_a_form() -> None:
     asked = choices.questions_of(call(COLOUR, SIZES), OPTIONS)
     assert not choices.is_simple(asked)
-    assert list(choices.form(asked).requested_schema.properties or ()) == ["0", "1"]
+    assert list(choices.make_form(asked).requested_schema.properties or ()) == ["0", "1"]
     decision = Decision("d", "elicitation", "2 questions")
     filled = Outcome("accept", content={"0": "Red", "1": ["S", "L"]})
     assert answer(asked, decision, filled)["answers"] == {"0": "Red", "1": "S, L"}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.session.questions import programs
-from acp_nvim.session.questions.command_line import MOST, parse
+from acp_nvim.session.questions.command_line import MAX_LENGTH, parse
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_the_written_files_of_a_plain_line_are_found(line: str, writes: list[str
         *("a <b", "a <<b", "a <<<b", "a >|b", "a >!b", "a >&b", "a 2>&1b", "a >", "a > ''", "> a"),
         *("a > /dev/tcp/h/1", "a > /dev/../dev/udp/h/1", "a > $b", "a > ~/b", "a > *", "a 2>&3"),
         *("a é", "'a b' c", "a;b c\\", "größe"),
-        "a " + "b" * MOST,
+        "a " + "b" * MAX_LENGTH,
     ],
 )
 def test_every_other_line_is_not_plain(line: str) -> None:
@@ -127,7 +127,7 @@ def test_every_builtin_of_the_installed_shells_is_known(shell: str, builtins: st
         for name in said.stdout.split()
         if name not in HARMLESS | BY_ARGUMENT
         and name not in programs.RESERVED
-        and programs.leaves_arguments_alone([name, "x"])
+        and programs.runs_only_itself([name, "x"])
     ]
     assert unknown == []
 
@@ -156,4 +156,4 @@ def test_every_builtin_of_the_installed_shells_is_known(shell: str, builtins: st
     ],
 )
 def test_programs_that_run_their_arguments_are_known(words: list[str], *, alone: bool) -> None:
-    assert programs.leaves_arguments_alone(words) is alone
+    assert programs.runs_only_itself(words) is alone

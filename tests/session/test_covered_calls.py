@@ -38,7 +38,7 @@ def ask(chat: JsonChat, **fields: Any) -> Decision:
     tool_call = schema.PermissionToolCall("confirmation-s", **fields)
     request = schema.RequestPermissionRequest("s", tool_call, OPTIONS)
     call = permissions.subject(chat.session, request)
-    shown = permissions.shown_at(chat.session, call)
+    shown = permissions.call_with_question(chat.session, call)
     number = len(chat.session.tool_calls)
     decision = permission_decision(f"q{number}", call, request, shown)
     decision.set_covered(lambda: permissions.covered_calls(chat.session, call))
@@ -171,7 +171,7 @@ def test_a_waiting_question_shows_the_calls_that_are_open_when_its_turn_comes() 
     chat.tell("tool_call", toolCallId="b", **RUN)
     assert [call.id for call in decision.covers] == ["a"]
     first[0].resolve(Outcome("cancelled"))
-    assert not decision.behind
+    assert not decision.lacks_card
     assert [call.id for call in decision.covers] == ["a", "b"]
 
 

@@ -9,7 +9,7 @@ from acp_nvim.session.questions.effects import (
     Diagnostic,
     Effect,
     Mark,
-    Opinion,
+    ServerDiagnostics,
     effect,
     marks,
     new_words,
@@ -25,37 +25,41 @@ def error(message: str, row: int = 0) -> Diagnostic:
 
 
 def test_a_diagnostic_of_both_texts_is_not_new_in_another_line() -> None:
-    opinion = Opinion([error("a", 1), error("b", 2)], [error("a", 9), error("c", 3), error("b")])
+    opinion = ServerDiagnostics(
+        [error("a", 1), error("b", 2)], [error("a", 9), error("c", 3), error("b")]
+    )
     found = effect(PATH, [opinion], [], ())
     assert found == Effect(PATH, [error("c", 3)], {})
 
 
 def test_a_repeated_message_is_new() -> None:
-    opinion = Opinion([error("a", 1)], [error("a", 1), error("a", 2)])
+    opinion = ServerDiagnostics([error("a", 1)], [error("a", 1), error("a", 2)])
     assert effect(PATH, [opinion], [], ()) == Effect(PATH, [error("a", 2)], {})
 
 
 def test_fixed_diagnostics_are_counted_and_no_change_is_omitted() -> None:
     warning = Diagnostic(WARNING, "w")
-    assert effect(PATH, [Opinion([error("a"), warning], [warning])], [], ()) == Effect(
+    assert effect(PATH, [ServerDiagnostics([error("a"), warning], [warning])], [], ()) == Effect(
         PATH, [], {ERROR: 1}
     )
-    assert effect(PATH, [Opinion([error("a")], [error("a")])], [], ()) is None
+    assert effect(PATH, [ServerDiagnostics([error("a")], [error("a")])], [], ()) is None
 
 
 def test_style_hints_are_not_shown() -> None:
-    assert effect(PATH, [Opinion([], [Diagnostic(HINT, "shorter")])], [], ()) is None
+    assert effect(PATH, [ServerDiagnostics([], [Diagnostic(HINT, "shorter")])], [], ()) is None
 
 
 def test_a_late_diagnostic_of_the_old_text_is_not_new() -> None:
-    opinion = Opinion([], [error("a"), error("b")])
+    opinion = ServerDiagnostics([], [error("a"), error("b")])
     assert effect(PATH, [opinion], [error("a")], ()) == Effect(PATH, [error("b")], {})
 
 
 def test_a_name_from_another_file_of_the_edit_is_no_error() -> None:
     words = new_words(parse("def grow(): pass\n"), parse("def expand(): pass\n"))
     assert words == {"expand"}
-    opinion = Opinion([], [error('"expand" is unknown'), error('"expanded" is unknown', 1)])
+    opinion = ServerDiagnostics(
+        [], [error('"expand" is unknown'), error('"expanded" is unknown', 1)]
+    )
     assert effect(PATH, [opinion], [], words) == Effect(
         PATH, [error('"expanded" is unknown', 1)], {}
     )

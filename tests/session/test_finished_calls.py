@@ -93,7 +93,7 @@ def test_a_question_with_a_title_is_in_its_own_turn(title: str | None, count: in
     asked = schema.RequestPermissionRequest("s", schema.PermissionToolCall("c1", **fields), OPTIONS)
     call = permissions.subject(chat.session, asked)
     assert len(calls(chat)) == count
-    assert calls(chat)[-1] is call is permissions.shown_at(chat.session, call)
+    assert calls(chat)[-1] is call is permissions.call_with_question(chat.session, call)
     assert call.title == "Read README.md"
 
 
@@ -111,7 +111,7 @@ def test_a_question_about_a_finished_call_shows_nothing_of_it(fields: dict[str, 
     before = chat.lines
     asked = schema.RequestPermissionRequest("s", schema.PermissionToolCall("c1", **fields), OPTIONS)
     call = permissions.subject(session, asked)
-    shown = permissions.shown_at(session, call)
+    shown = permissions.call_with_question(session, call)
     assert shown is call is calls(chat)[1]
     decision = permission_decision("d1", call, asked, shown)
     session.ask(decision, shown)

@@ -103,8 +103,8 @@ def test_defaults_replace_only_required_values() -> None:
     form = form_of(
         {"a": {"type": "string", "default": "x"}, "b": {"type": "string", "default": "y"}}, "a"
     )
-    assert forms.complete(form, {}) == {"a": "x"}
-    assert forms.complete(form, {"a": "z", "b": None}) == {"a": "z"}
+    assert forms.with_defaults(form, {}) == {"a": "x"}
+    assert forms.with_defaults(form, {"a": "z", "b": None}) == {"a": "z"}
 
 
 def test_a_slow_pattern_is_not_tried() -> None:
@@ -123,7 +123,7 @@ def filled(form: list[forms.Field]) -> dict[str, Any]:
 
 def test_a_page_shows_everything_and_is_read_unchanged() -> None:
     form = form_of(EVERY, "name", "count")
-    page = form_page.lines(form, filled(form), ["Please tell"])
+    page = form_page.page_lines(form, filled(form), ["Please tell"])
     text = "\n".join(page)
     assert "━━ 1. Your name (required)" in page
     assert "│ As you like it.\n│ Two lines." in text
@@ -132,7 +132,7 @@ def test_a_page_shows_everything_and_is_read_unchanged() -> None:
     assert "[x] Lua · lua" in text
     assert "[x] yes" in text
     assert "of a kind that is not known here" in text
-    read = form_page.read(form, page)
+    read = form_page.parse_page(form, page)
     assert read.problems == []
     assert read.values == {
         "site": "https://example.org/",
@@ -152,8 +152,8 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\n")).map(str.
 def test_any_text_survives_the_page(lines: list[str]) -> None:
     text = "\n".join(lines).strip("\n")
     form = form_of({"x": {"type": "string"}, "y": {"type": "string"}})
-    page = form_page.lines(form, {"x": text, "y": "after"}, [text])
-    assert form_page.read(form, page).values == ({"x": text} if text else {}) | {"y": "after"}
+    page = form_page.page_lines(form, {"x": text, "y": "after"}, [text])
+    assert form_page.parse_page(form, page).values == ({"x": text} if text else {}) | {"y": "after"}
 
 
 @settings(max_examples=100, deadline=None)
@@ -169,7 +169,7 @@ def test_any_choice_survives_the_page(many: set[str], one: str, count: int, sure
         "many",
     )
     values = {"many": sorted(many), "one": one, "count": count, "sure": sure}
-    assert form_page.read(form, form_page.lines(form, values, [])).values == values
+    assert form_page.parse_page(form, form_page.page_lines(form, values, [])).values == values
 
 
 @pytest.mark.parametrize(
@@ -183,18 +183,18 @@ def test_any_choice_survives_the_page(many: set[str], one: str, count: int, sure
 )
 def test_an_unreadable_page_has_a_reason(old: str, new: str, problem: str) -> None:
     form = form_of({"one": {"type": "string", "enum": ["r", "g"]}, "count": {"type": "integer"}})
-    page = form_page.lines(form, {"one": "r", "count": 5}, [])
+    page = form_page.page_lines(form, {"one": "r", "count": 5}, [])
     assert page.count(old) == 1
-    read = form_page.read(form, [new if line == old else line for line in page])
+    read = form_page.parse_page(form, [new if line == old else line for line in page])
     assert str(read.problems[0]).startswith(problem)
 
 
 def test_text_of_an_agent_cannot_imitate_a_field() -> None:
     form = form_of({"x": {"type": "string", "title": "a\n━━ 1. y", "description": "━━ 2. z\nb"}})
-    page = form_page.lines(form, {"x": "v"}, ["━━ 1. x", "\x1b[2J"])
+    page = form_page.page_lines(form, {"x": "v"}, ["━━ 1. x", "\x1b[2J"])
     assert [line for line in page if line.startswith("━━")] == ["━━ 1. a ━━ 1. y"]
     assert not any("\x1b" in line for line in page)
-    assert form_page.read(form, page).values == {"x": "v"}
+    assert form_page.parse_page(form, page).values == {"x": "v"}
 
 
 # ---- addresses

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acp_nvim.files.bytes.paths import Place, matches
-from acp_nvim.session.questions.globs import MOST, alternatives
+from acp_nvim.session.questions.globs import MAX_ALTERNATIVES, alternatives
 from acp_nvim.session.questions.requests import Command
 from acp_nvim.session.questions.rules import Case, Rule, decide
 
@@ -30,7 +30,7 @@ def test_a_glob_is_expanded_to_its_alternatives(glob: str, plain: set[str]) -> N
 def test_a_glob_with_too_many_alternatives_stays() -> None:
     glob = "{a,b}" * 20
     assert list(alternatives(glob)) == [glob]
-    assert len(alternatives("{a,b}" * 7)) <= MOST
+    assert len(alternatives("{a,b}" * 7)) <= MAX_ALTERNATIVES
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.calls.tool_calls import fit
+from acp_nvim.session.calls.tool_calls import limit_update
 from tests.support.editor import Editor
 
 
@@ -17,14 +17,14 @@ def text(content: str) -> schema.Content:
 def test_texts_are_cut_at_a_character_and_everything_else_stays() -> None:
     diff = schema.Diff("/a", "new" * 100)
     update = schema.ToolCallUpdate("t", content=[text("aaaé"), diff, text("more")])
-    fitted, brought = fit(update, 4)
+    fitted, brought = limit_update(update, 4)
     assert fitted.content == [text("aaa"), diff, text("")]
     assert brought == 9
-    assert fit(update, 9) == (update, 0)
+    assert limit_update(update, 9) == (update, 0)
 
 
 def test_long_raw_output_is_left_out() -> None:
-    fitted, brought = fit(schema.ToolCallUpdate("t", raw_output={"x": "y" * 20}), 10)
+    fitted, brought = limit_update(schema.ToolCallUpdate("t", raw_output={"x": "y" * 20}), 10)
     assert fitted.raw_output == "left out: 28 bytes"
     assert brought == 28
 

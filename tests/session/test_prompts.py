@@ -5,18 +5,20 @@ from __future__ import annotations
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.prompts import LINE, Prompt, Variable, text_for_chat
+from acp_nvim.session.prompts import MAX_LINE, Prompt, Variable, text_for_chat
 
 
-@pytest.mark.parametrize("text", ["", "a\nb", "x" * LINE, "\n" * (2 * LINE), "é" * LINE + "\nb"])
+@pytest.mark.parametrize(
+    "text", ["", "a\nb", "x" * MAX_LINE, "\n" * (2 * MAX_LINE), "é" * MAX_LINE + "\nb"]
+)
 def test_a_short_prompt_is_shown_entirely(text: str) -> None:
     assert text_for_chat(text) == text
 
 
 def test_a_long_line_of_a_prompt_is_cut() -> None:
     assert (
-        text_for_chat(f"a\n{'x' * (LINE + 1)}\nb")
-        == f"a\n{'x' * LINE}… (of {LINE + 1} characters)\nb"
+        text_for_chat(f"a\n{'x' * (MAX_LINE + 1)}\nb")
+        == f"a\n{'x' * MAX_LINE}… (of {MAX_LINE + 1} characters)\nb"
     )
 
 

@@ -21,7 +21,7 @@ from acp_nvim.session.questions.proposals import (
     Proposal,
     amended_text,
     changes_of,
-    overlay,
+    merge_amendment,
     propose,
     propose_patches,
 )
@@ -289,28 +289,30 @@ def test_pieces_give_the_text_from_which_they_were_made(
 
 
 def test_the_amended_text_is_written() -> None:
-    assert overlay(parse("a\nb\n"), parse("a\nmine\n"), parse("a\nb\n")) == parse("a\nmine\n")
+    assert merge_amendment(parse("a\nb\n"), parse("a\nmine\n"), parse("a\nb\n")) == parse(
+        "a\nmine\n"
+    )
 
 
 def test_the_users_lines_win_in_a_conflict() -> None:
     proposal, amendment = parse("a\nb\nc\nd\ne\n"), parse("a\nmine\nc\nd\ne\n")
     other = parse("a\ntheirs\nc\nd\nE\n")
-    assert overlay(proposal, amendment, other) == parse("a\nmine\nc\nd\nE\n")
+    assert merge_amendment(proposal, amendment, other) == parse("a\nmine\nc\nd\nE\n")
 
 
 def test_an_emptied_buffer_is_an_empty_file() -> None:
     assert amended_text(parse("a\n"), "\n") == EMPTY
     assert amended_text(parse("\n"), "\n") == parse("\n")
     assert amended_text(parse("a\n"), "a\n\n") == parse("a\n\n")
-    assert overlay(parse("a\n"), EMPTY, parse("a\n")) == EMPTY
+    assert merge_amendment(parse("a\n"), EMPTY, parse("a\n")) == EMPTY
 
 
 @given(texts, texts, texts)
 def test_an_overlay_keeps_the_users_changes(proposal: Text, amendment: Text, other: Text) -> None:
-    assert overlay(proposal, amendment, proposal) == amendment
-    assert overlay(proposal, proposal, other) == other
+    assert merge_amendment(proposal, amendment, proposal) == amendment
+    assert merge_amendment(proposal, proposal, other) == other
     merged = merge(proposal, amendment, other)
-    result = overlay(proposal, amendment, other)
+    result = merge_amendment(proposal, amendment, other)
     if isinstance(merged, Merged):
         assert result == merged.text
     for hunk in diff(proposal.lines, amendment.lines):

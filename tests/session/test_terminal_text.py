@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from acp_nvim.session.output.ansi import Ansi, Newlines, plain
 from acp_nvim.session.output.bounded import Output
-from acp_nvim.session.output.tail import KEPT, LINE, SCREEN, Tail
+from acp_nvim.session.output.tail import MAX_LINE, MAX_LINES, SCREEN_ROWS, Tail
 
 PIECES = (
     *("a", "é", "🙂", "\n", "\r", "\r\n", "\b", "\t", " ", "\x00", "\x07", "\x1b", "[", "m", "K"),
@@ -251,7 +251,7 @@ MOVES = st.lists(
 @given(MOVES, CUTS)
 @example("ab\r\nc\x1b[A\x1b[A", [])
 def test_short_output_looks_as_in_a_real_terminal(text: str, cuts: list[int]) -> None:
-    screen = pyte.Screen(400, SCREEN)
+    screen = pyte.Screen(400, SCREEN_ROWS)
     pyte.Stream(screen).feed(text)
     shown = [line.rstrip() for line in screen.display]
     while shown and not shown[-1]:
@@ -277,5 +277,5 @@ def test_one_endless_line_stays_bounded() -> None:
     for _ in range(1_200):
         tail.add("x" * 1000)
         tail.lines()
-    assert all(len(line) <= LINE for line in tail.lines())
-    assert len(tail.lines()) < 2 * KEPT
+    assert all(len(line) <= MAX_LINE for line in tail.lines())
+    assert len(tail.lines()) < 2 * MAX_LINES

@@ -58,7 +58,7 @@ async def apply(agent: Agent, session: Session, initial: InitialOptions) -> dict
         asked = choices.set_mode(session, agent, initial.mode)
         problems |= await _problems(asked, f"mode {initial.mode}", initial.named)
     # The values of an option may depend on the model, and the models on the provider.
-    is_late = not options.offers_model(session, initial.model)
+    is_late = not options.has_model_value(session, initial.model)
     if not is_late:
         problems |= await _set_model(agent, session, initial)
     for option_id, value in initial.options.items():

@@ -66,7 +66,7 @@ class SessionOpener:
         self._opened_at: Connection | None = None
         """The connection at which it was last opened."""
         self._params = SessionParams()
-        self._first_options = options.options_in_force(session)
+        self._first_options = options.current_choices(session)
         """Options that the agent first gave the session."""
         self._lost_line = ""
         """End of the line that reports the loss of the session."""
@@ -167,14 +167,14 @@ class SessionOpener:
         session.change("status")
         session.transcript.speaker = connection.title
         initial = self._initial_options(connection)
-        before = options.options_in_force(session)
+        before = options.current_choices(session)
         result = await self._request(connection, initial)
         connection.ask(session, self._params)
         if self._was_open_here:
-            options.begin_again(session, result, before, self._first_options)
+            options.restore_choices(session, result, before, self._first_options)
         options.apply_result(session, result)
         self._was_open, self._was_open_here, self.is_lost = True, True, False
-        self._first_options = options.options_in_force(session)
+        self._first_options = options.current_choices(session)
         with self._warnings.if_unanswered("session/set_mode or session/set_config_option"):
             problems = await initial_options.apply(connection.agent, session, initial)
         for problem in problems.values():

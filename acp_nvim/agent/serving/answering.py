@@ -15,7 +15,7 @@ import anyio.lowlevel
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.session import ids
 from acp_nvim.session.calls import call_updates
-from acp_nvim.session.questions.decisions import AT_ONCE, CANCELLED, Decision, Outcome
+from acp_nvim.session.questions.decisions import CANCEL_STEP, CANCELLED, Decision, Outcome
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 
@@ -60,10 +60,10 @@ async def wait(decision: Decision) -> Outcome:
 def cancel_questions(session: Session, tasks: Tasks, by: str) -> bool:
     """Answer all pending questions of a session as cancelled.
 
-    More than `AT_ONCE` are answered in steps, and their tool calls closed after that, to keep the
-    event loop responsive. Return whether those steps are still running.
+    More than `CANCEL_STEP` are answered in steps, to keep the event loop responsive, and their tool
+    calls are closed after that. Return whether those steps are still running.
     """
-    many = len(session.decisions) > AT_ONCE
+    many = len(session.decisions) > CANCEL_STEP
     if many:
         tasks.start_soon(_cancel_many, session, session.decisions.cancelling(by))
         session.root.change("permissions", "elicitations", "questions", "more")
@@ -75,5 +75,5 @@ def cancel_questions(session: Session, tasks: Tasks, by: str) -> bool:
 async def _cancel_many(session: Session, steps: Iterator[None]) -> None:
     for _ in steps:
         await anyio.lowlevel.checkpoint()
-    while call_updates.close_open(session, "cancelled", AT_ONCE):
+    while call_updates.close_open(session, "cancelled", CANCEL_STEP):
         await anyio.lowlevel.checkpoint()

@@ -234,7 +234,7 @@ class Client:
     def _permission(self, session: Session, params: permissions.Asked, call: IncomingCall) -> None:
         """Answer a permission request, by rules first, then by the user (v1/tool-calls)."""
         tool_call = permissions.subject(session, params)
-        shown = permissions.shown_at(session, tool_call)
+        shown = permissions.call_with_question(session, tool_call)
         if tool_call.meta and self._show_choices(session, params, tool_call, call):
             return
         decision = permission_decision(decision_id(), tool_call, params, shown)
@@ -312,16 +312,16 @@ class Client:
         if not questions:
             return False
         if choices.is_simple(questions):
-            decision = choices.decision(decision_id(), tool_call, questions[0], params)
+            decision = choices.make_decision(decision_id(), tool_call, questions[0], params)
         else:
-            decision = self._elicitations.decision(choices.form(questions))
+            decision = self._elicitations.decision(choices.make_form(questions))
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         elif self._has_too_many_questions(session):
             decision.resolve(CANCELLED, "limit")
         cancel_with(call, decision)
-        answer_by(decision, call, choices.response(questions, decision, params.options))
-        session.ask(decision, permissions.shown_at(session, tool_call))
+        answer_by(decision, call, choices.make_responder(questions, decision, params.options))
+        session.ask(decision, permissions.call_with_question(session, tool_call))
         return True
 
     def _report_unanswerable(self, session: Session, decision: Decision) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.session.calls import call_updates
-from acp_nvim.session.calls.tool_calls import ToolCall, without_old
+from acp_nvim.session.calls.tool_calls import ToolCall, diffs_without_old_text
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 
@@ -34,7 +34,7 @@ class Overwrites:
 
     def _unknown(self, call: ToolCall) -> Iterator[str]:
         known = call.before or {}
-        return (diff.path for diff in without_old(call) if diff.path not in known)
+        return (diff.path for diff in diffs_without_old_text(call) if diff.path not in known)
 
     async def _record_old_texts(self, session: Session, call: ToolCall) -> None:
         for path in dict.fromkeys(self._unknown(call)):
@@ -49,7 +49,7 @@ class Overwrites:
 
 def _is_written(call: ToolCall, path: str, text: str) -> bool:
     """Return whether the file already has the text of the call."""
-    return any(diff.path == path and diff.new_text == text for diff in without_old(call))
+    return any(diff.path == path and diff.new_text == text for diff in diffs_without_old_text(call))
 
 
 def _real(cwd: str, path: str) -> str:

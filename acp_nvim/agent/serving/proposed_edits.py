@@ -43,7 +43,7 @@ from acp_nvim.session.questions.proposals import (
     Proposal,
     amended_text,
     changes_of,
-    overlay,
+    merge_amendment,
     pieces,
     propose,
     propose_patches,
@@ -179,7 +179,7 @@ class ProposedEdits:
         if amendment is None:
             return text
         amendment.agent_text = text
-        amendment.replacement = overlay(amendment.proposal.text, amendment.text, text)
+        amendment.replacement = merge_amendment(amendment.proposal.text, amendment.text, text)
         return amendment.replacement
 
     def agent_text(self, session: Session, real: str) -> Text | None:
@@ -227,7 +227,7 @@ class ProposedEdits:
             live = await self._live.sync(path)
             if live is None or live == proposal.base:
                 return False
-            after = overlay(proposal.text, amendment.text, live)
+            after = merge_amendment(proposal.text, amendment.text, live)
             if after != live:
                 async with self._live.as_one_change([path], ChangeKind.TYPED):
                     await self._writer.write(path, live, after)

@@ -21,7 +21,7 @@ from acp_nvim.protocol.errors import RemoteProtocolError
 from acp_nvim.render.text import format_size, one_line
 from acp_nvim.session import subagents
 from acp_nvim.session.calls import call_updates
-from acp_nvim.session.calls.tool_calls import fit
+from acp_nvim.session.calls.tool_calls import limit_update
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.messages import join_chunks, turn_text
 from acp_nvim.session.updates import apply
@@ -300,7 +300,7 @@ class SessionRouter:
     def _apply_call(self, session: Session, update: Any) -> None:
         """Apply an update of a tool call, cut to the limit. Report the cut once for each call."""
         limit = self._settings().limits.tool_output_bytes
-        update, received_bytes = fit(update, limit)
+        update, received_bytes = limit_update(update, limit)
         apply(session, update)
         call = session.tool_calls.get(update.tool_call_id)
         if (

@@ -9,7 +9,13 @@ from collections.abc import Iterable
 from acp_nvim.files.bytes.disk import GRAIN_NS
 from acp_nvim.files.changes.tool_call_files import ToolCallFiles
 from acp_nvim.files.changes.turns import Turn
-from acp_nvim.session.calls.named_files import CHANGING, READING, diffs, entries, named_files
+from acp_nvim.session.calls.named_files import (
+    CHANGING,
+    READING,
+    diffs,
+    named_files,
+    paths_in_real_folders,
+)
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.session import Session
@@ -67,7 +73,7 @@ class ToolCallWatch:
 
 def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:
     """Note the files that a call names, in its commands and its title too."""
-    turn.mentions.add_paths([*paths, *entries(call, cwd)])
+    turn.mentions.add_paths([*paths, *paths_in_real_folders(call, cwd)])
     turn.mentions.add_title(call.title, cwd)
     if call.raw_input or call.is_finished:
         found = commands(call)

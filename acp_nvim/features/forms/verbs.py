@@ -47,12 +47,12 @@ def _accept(host: Host, decision: Decision, content: Any) -> None:
     if content and not isinstance(content, Mapping):
         host.echo("error", wording.FORM_VALUES)
         return
-    values = forms.complete(form, content or {})
+    values = forms.with_defaults(form, content or {})
     problems = forms.check(form, values)
     if problems:
         host.echo("error", _summary(problems))
         return
-    decision.resolve(Outcome("accept", content=forms.wire(form, values)))
+    decision.resolve(Outcome("accept", content=forms.to_wire(form, values)))
 
 
 def _consent(host: Host, decision: Decision, url: str) -> None:
@@ -94,7 +94,7 @@ def open_form(host: Host, decision: Decision) -> None:
     defaults = {it.name: it.default for it in form if it.default is not None}
     about = [decision.title, *_heading_lines(decision.request.requested_schema)]
     about.append(wording.FORM_HELP)
-    lines = form_page.lines(form, defaults, about)
+    lines = form_page.page_lines(form, defaults, about)
     cursor = form_page.first_value(lines)
     host.screen.push("form", decision.id, {"lines": lines, "cursor": cursor})
     decision.waiters.append(
@@ -113,7 +113,7 @@ def form_write(host: Host, args: Args) -> None:
     if decision is None:
         return
     form = forms.fields(decision.request.requested_schema)
-    page = form_page.read(form, [str(line) for line in args.get("lines") or ()])
+    page = form_page.parse_page(form, [str(line) for line in args.get("lines") or ()])
     unread = {problem.name for problem in page.problems}
     wrong = [it for it in forms.check(form, page.values) if it.name not in unread]
     problems = sorted([*page.problems, *wrong], key=lambda it: page.rows.get(it.name, 0))
@@ -123,7 +123,7 @@ def form_write(host: Host, args: Args) -> None:
         host.screen.push("form_problems", decision.id, rows)
         host.echo("error", _summary(problems))
         return
-    host.part(ReviewedForms)[decision.id] = forms.wire(form, page.values)
+    host.part(ReviewedForms)[decision.id] = forms.to_wire(form, page.values)
     host.screen.push("form_review", decision.id, form_page.summary(form, page.values))
 
 

@@ -12,7 +12,13 @@ from acp_nvim.agent.serving.proposed_edits import ProposedEdits, marks, source
 from acp_nvim.agent.settings import Settings
 from acp_nvim.nvim.async_calls import CallError
 from acp_nvim.session.questions.decisions import Decision
-from acp_nvim.session.questions.effects import Diagnostic, Effect, Opinion, effect, new_words
+from acp_nvim.session.questions.effects import (
+    Diagnostic,
+    Effect,
+    ServerDiagnostics,
+    effect,
+    new_words,
+)
 from acp_nvim.session.questions.proposals import Proposal
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
@@ -35,7 +41,7 @@ class Calls(Protocol):
 class _Answer(msgspec.Struct, frozen=True):
     """Answer of Lua for one file."""
 
-    opinions: list[Opinion] = []
+    opinions: list[ServerDiagnostics] = []
     known: list[Diagnostic] = []
 
 

@@ -80,7 +80,7 @@ class TurnFiles(Struct, frozen=True, eq=False):
         turn.texts = await self.workspace.begin_turn(
             session, prompt, clean_text(prompt.text), turn.texts, under_way=turn.is_at_agent
         )
-        prompt.count_as(self.workspace.prompts.last(session))
+        prompt.set_number(self.workspace.prompts.last(session))
 
     async def on_turn_ended(self, session: Session) -> None:
         """Look for the last changes of the turn."""

@@ -64,7 +64,7 @@ def _answer(host: Host, decision: Decision, outcome: Outcome, reason: str) -> No
         host.echo("warn", wording.NOBODY_HEARS)
         return
     reason = reason.strip()
-    decision.explain(reason)
+    decision.set_reason(reason)
     decision.resolve(outcome)
     if reason:
         _send(host, conversation, Prompt(reason, is_reason=True))

@@ -99,7 +99,7 @@ def _rule(host: Host, decision: Decision) -> tuple[Session, KeptRule] | None:
     """Return the session of a question and the rule for exactly its action."""
     asked = (s for s in host.session_list.all() if s.decisions.get(decision.id) is decision)
     session = next(asked, None)
-    call = decision.about
+    call = decision.shown_call
     if session is None or call is None:
         return None
     rule = kept_rules.rule_of(session, decision, [call, *decision.covers], host.settings())

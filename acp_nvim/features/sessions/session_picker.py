@@ -241,7 +241,7 @@ async def _model(connection: Connection, entry: Stored) -> str:
     try:
         with anyio.move_on_after(STATUS_S):
             found = await connection.agent.session_options(entry.cwd, entry.id)
-            return one_line(options.model_among(found.config_options or ()), 40)
+            return one_line(options.model_name_in(found.config_options or ()), 40)
     except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
         connection.warnings.count("session/options failed", str(error))
     return ""

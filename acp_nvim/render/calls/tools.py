@@ -97,7 +97,7 @@ def _visible_text(block: schema.TextContent, call: ToolCall) -> str:
 def _are_all_queued(entry: ToolEntry) -> bool:
     """Return whether all questions are still queued, so the chat shows none."""
     for decision in entry.decisions:  # noqa: SIM110 - called for each of very many
-        if not decision.behind:
+        if not decision.lacks_card:
             return False
     return True
 
@@ -123,7 +123,7 @@ def draw(entry: ToolEntry, style: Style) -> list[Row]:
     call = entry.call
     question = entry.open_question if entry.decisions else None
     is_permission = (
-        question is not None and question.subject == "permission" and not question.behind
+        question is not None and question.subject == "permission" and not question.lacks_card
     )
     if question is not None and is_permission and style.tool_lines != UNCUT:
         rows = card(question, entry, style.cwd, content_rows(entry, question, style.cwd), chat=True)
@@ -191,7 +191,7 @@ def _question_rows(entry: ToolEntry, style: Style, drawn: Decision | None = None
     """Return the questions of a call, without the one already drawn and queued ones."""
     rows: list[Row] = []
     for decision in entry.decisions:
-        if decision is drawn or decision.behind:
+        if decision is drawn or decision.lacks_card:
             continue
         if decision.outcome is None:
             rows += card(decision, entry, style.cwd)

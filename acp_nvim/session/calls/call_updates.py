@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session import lists
-from acp_nvim.session.calls.tool_calls import FINISHED, ToolCall, bounded_item, is_plain
+from acp_nvim.session.calls.tool_calls import FINISHED, ToolCall, is_plain, limit_item
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import ToolEntry
 
 CallUpdate = schema.ToolCall | schema.ToolCallUpdate
 
-OUTPUT_BYTES: Final = 1 << 20
+MAX_OUTPUT_BYTES: Final = 1 << 20
 """Maximum number of text bytes that chunks may add to a tool call, if no option sets it."""
 
 
@@ -57,11 +57,11 @@ def upsert_all(
                 _merge(session, entry, update)
             numbers.setdefault(call.index, mark)
             if entry.reported != call.status:
-                statuses = _note_status(session, entry, statuses, mark)
+                statuses = _report_status(session, entry, statuses, mark)
             if is_plain(call) and not update.meta and not entry.terminals:
                 plain[call] = None
             else:
-                _apply_to_others(session, entry, update, before)
+                _apply_terminals_and_files(session, entry, update, before)
                 statuses = None
             last = call
     finally:
@@ -79,7 +79,7 @@ def _add(session: Session, update: CallUpdate, *, is_question: bool) -> ToolEntr
     return entry
 
 
-def _note_status(
+def _report_status(
     session: Session, entry: ToolEntry, statuses: list[str] | None, mark: int
 ) -> list[str] | None:
     """Report a changed status in the event ``statuses``, or in a new one at ``mark``. Return the
@@ -87,7 +87,7 @@ def _note_status(
     """
     call = entry.call
     entry.reported = call.status
-    call.note_end(session.root.turn)
+    call.record_end(session.root.turn)
     if session.is_silent:
         return statuses
     if statuses is None:
@@ -102,7 +102,7 @@ def append_content(session: Session, update: updates.CallContent) -> None:
     if call is None:
         upsert(session, updates.CallPatch(update.tool_call_id, content=[update.content]))
         return
-    item, size = bounded_item(update.content, OUTPUT_BYTES - call.streamed)
+    item, size = limit_item(update.content, MAX_OUTPUT_BYTES - call.streamed)
     if item is not None:
         call.extend(item, size)
         upsert(session, updates.CallPatch(update.tool_call_id))
@@ -119,7 +119,7 @@ def _renew_covering(session: Session, last: ToolCall) -> None:
     from acp_nvim.session.questions import renewal, requests
 
     if not (last.asked_first and requests.is_without_content(last)):
-        renewal.check_covered(session)
+        renewal.renew_if_covered_changed(session)
 
 
 def _merge(session: Session, entry: ToolEntry, update: CallUpdate) -> None:
@@ -128,10 +128,10 @@ def _merge(session: Session, entry: ToolEntry, update: CallUpdate) -> None:
     if entry.decisions:
         from acp_nvim.session.questions import renewal
 
-        renewal.check(session, entry, update)
+        renewal.renew_if_changed(session, entry, update)
 
 
-def _apply_to_others(
+def _apply_terminals_and_files(
     session: Session,
     entry: ToolEntry,
     update: CallUpdate,

@@ -39,7 +39,7 @@ def paths_as_spelled(call: ToolCall, cwd: str) -> Iterator[str]:
             yield os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118
 
 
-def entries(call: ToolCall, cwd: str) -> list[str]:
+def paths_in_real_folders(call: ToolCall, cwd: str) -> list[str]:
     """Return the named paths with real folders, where only the last name may be a link."""
     parts = map(os.path.split, islice(paths_as_spelled(call, cwd), 2 * MAX_NAMED))
     return [os.path.join(os.path.realpath(folder), name) for folder, name in parts]  # noqa: PTH118

@@ -14,11 +14,11 @@ from acp_nvim.session.session import Session
 
 _READING: Final = frozenset({"read", "search", "think", "fetch", "other"})
 """Kinds that agents use for tools that change nothing (v1/tool-calls#kinds)."""
-_BEFORE: Final = r"(?:tool: ?)?(?:mcp[_./: -]+)?neovim(?:[-_]\d+)?[_./: -]+"
-_BEHIND: Final = r" \(neovim(?:-\d+)?(?: mcp server)?\)"
+_SERVER_PREFIX: Final = r"(?:tool: ?)?(?:mcp[_./: -]+)?neovim(?:[-_]\d+)?[_./: -]+"
+_SERVER_SUFFIX: Final = r" \(neovim(?:-\d+)?(?: mcp server)?\)"
 _PREFIX: Final = "nvim_"
 """Prefix of the editor's tools. The user's tools may be named like an agent's own."""
-_IN_ALL: Final = "vim"
+_COMMON_PART: Final = "vim"
 """Part of both the prefix and the server's name."""
 _KEYS: Final = ("toolName", "tool_name", "name")
 """Keys of the tool's name in `_meta`, or one level below."""
@@ -28,12 +28,12 @@ _KEYS: Final = ("toolName", "tool_name", "name")
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     """Return a pattern for a name alone or with the server's: `mcp__neovim__nvim_read`."""
     named = "|".join(map(re.escape, names))
-    return re.compile(f"(?i:({_BEFORE}))?({named})(?i:({_BEHIND}))?")
+    return re.compile(f"(?i:({_SERVER_PREFIX}))?({named})(?i:({_SERVER_SUFFIX}))?")
 
 
 def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
     """Return the editor's tool that a call names exactly, or None."""
-    texts = [text for text in _texts_of(call) if _IN_ALL in text.lower()]
+    texts = [text for text in _texts_of(call) if _COMMON_PART in text.lower()]
     names = tuple(use.offered().names) if texts and use is not None else ()
     if not names:
         return None  # nearly all calls end here
@@ -52,23 +52,23 @@ def _texts_of(call: ToolCall) -> Iterator[str]:
         yield from (text for key in _KEYS if isinstance(text := table.get(key), str))
 
 
-def begins(session: Session, name: str, title: str) -> ToolCall | None:
+def on_start(session: Session, name: str, title: str) -> ToolCall | None:
     """Handle the start of one of the editor's tools.
 
     Return the tool call that the agent reported for it, if any, with the editor's title.
     """
     for call in session.tool_calls.open():
         if not call.own and own_tool(call, session.tools) == name:
-            _say(session, call, title)
+            _set_shown_title(session, call, title)
             return call
     return None
 
 
-def on_call(session: Session, call: ToolCall, ours: ToolCall) -> None:
+def on_call(session: Session, call: ToolCall, own_call: ToolCall) -> None:
     """Show the editor's call, which has more detail, instead of the one the agent reported."""
     entry = session.entries.get(call)
     if entry is not None:
-        call.stand_behind(ours)
+        call.show_instead(own_call)
         session.transcript.touch(entry)
 
 
@@ -83,13 +83,13 @@ def on_result(session: Session, call: ToolCall, title: str, summary: str) -> Non
     """Show the result of a tool in the call's title: `Diagnostics · 3 errors in app.py`."""
     if summary:
         below = summary.replace(f"{session.cwd.rstrip('/')}/", "")
-        _say(session, call, f"{title} · {below}")
+        _set_shown_title(session, call, f"{title} · {below}")
 
 
-def _say(session: Session, call: ToolCall, words: str) -> None:
+def _set_shown_title(session: Session, call: ToolCall, words: str) -> None:
     entry = session.entries.get(call)
     if entry is not None:
-        call.say(words)
+        call.set_shown_title(words)
         session.transcript.touch(entry)
         session.observer.on_change(session)
 
@@ -101,10 +101,10 @@ def needs_no_question(call: ToolCall, use: ToolUse | None) -> bool:
     command is for something else.
     """
     name = own_tool(call, use)
-    if name is None or use is None or _shows_more(call.content):
+    if name is None or use is None or _has_diff_or_terminal(call.content):
         return False
     return call.kind in (_READING | {"edit"} if name in use.offered().writing else _READING)
 
 
-def _shows_more(content: Any) -> bool:
+def _has_diff_or_terminal(content: Any) -> bool:
     return any(isinstance(item, schema.Diff | schema.Terminal) for item in content)

@@ -65,17 +65,17 @@ class ToolCall(Struct, eq=False):
     def set_old_text(self, path: str, text: str) -> None:
         """Set the previous text of a file whose diff has no old text."""
         self.before = {**(self.before or {}), path: text}
-        self.content = with_old(self.content, self.before)
+        self.content = with_old_texts(self.content, self.before)
 
-    def assume(self) -> None:
+    def mark_assumed(self) -> None:
         """Mark the status as assumed until the agent reports one."""
         self.assumed = True
 
-    def say(self, words: str) -> None:
+    def set_shown_title(self, words: str) -> None:
         """Show these words instead of the title."""
         self.own = words
 
-    def stand_behind(self, ours: ToolCall) -> None:
+    def show_instead(self, ours: ToolCall) -> None:
         """Show a call of an editor's tool instead of this one."""
         self.shown_by = ours
 
@@ -83,7 +83,7 @@ class ToolCall(Struct, eq=False):
         """Mark it as a call of this tool of the user."""
         self.user_tool = name
 
-    def note_end(self, turn: int) -> None:
+    def record_end(self, turn: int) -> None:
         """Record the turn in which the status changed."""
         self.ended_in = turn if self.is_finished else None
 
@@ -100,7 +100,7 @@ class ToolCall(Struct, eq=False):
             self.status = status
             self.assumed = False
         if (content := update.content) is not UNSET and content is not None:
-            self.content = with_old(content, self.before) if self.before else content
+            self.content = with_old_texts(content, self.before) if self.before else content
             self.streamed = 0
         if (locations := update.locations) is not UNSET and locations is not None:
             self.locations = locations
@@ -116,7 +116,7 @@ class ToolCall(Struct, eq=False):
         """Return a copy of the call, unaffected by later updates."""
         return msgspec.structs.replace(self, content=tuple(self.content))
 
-    def may_cancel(self, offered: bool | UnsetType) -> None:
+    def set_cancellable(self, offered: bool | UnsetType) -> None:
         """Set whether the agent can end the call on request. UNSET leaves the value."""
         if offered is not UNSET:
             self.cancellable = offered
@@ -129,13 +129,13 @@ class ToolCall(Struct, eq=False):
         self.streamed += max(size, 1)
 
 
-def without_old(call: ToolCall) -> list[schema.Diff]:
+def diffs_without_old_text(call: ToolCall) -> list[schema.Diff]:
     """Return the diffs of a call without an old text."""
     diffs = (item for item in call.content if item.__class__ is schema.Diff)
     return [diff for diff in diffs if not isinstance(diff.old_text, str)]
 
 
-def with_old(content: Sequence[Any], before: Mapping[str, str]) -> list[Any]:
+def with_old_texts(content: Sequence[Any], before: Mapping[str, str]) -> list[Any]:
     """Return content with the known old texts added to the diffs that lack them."""
     return [
         msgspec.structs.replace(item, old_text=before[item.path])
@@ -157,11 +157,11 @@ def is_plain(call: ToolCall) -> bool:
     return True
 
 
-def _had_ended(call: ToolCall, turn: int) -> bool:
+def _ended_earlier(call: ToolCall, turn: int) -> bool:
     return call.is_finished and call.ended_in is not None and call.ended_in < turn
 
 
-def _differs(call: ToolCall, update: schema.ToolCallUpdate) -> bool:
+def _contradicts(call: ToolCall, update: schema.ToolCallUpdate) -> bool:
     """Return whether an update contradicts a finished call.
 
     A call whose end is only assumed may continue.
@@ -204,7 +204,7 @@ class ToolCalls:
         """Newest call of each id."""
         self._earlier: list[ToolCall] = []
         """Calls from before the session was reopened."""
-        self.bygone: set[ToolCall] = set()
+        self.finished_earlier: set[ToolCall] = set()
         """Earlier calls that had finished when the user continued."""
 
     def __iter__(self) -> Iterator[ToolCall]:
@@ -241,29 +241,29 @@ class ToolCalls:
         """
         if isinstance(update, schema.ToolCall):
             return True
-        if call in self.bygone and isinstance(update.title, str):
+        if call in self.finished_earlier and isinstance(update.title, str):
             return True
-        return _had_ended(call, turn) and _differs(call, update)
+        return _ended_earlier(call, turn) and _contradicts(call, update)
 
     def current(self, tool_call_id: str, turn: int) -> ToolCall | None:
         """Return the call of that id, unless its agent finished it in an earlier turn."""
         call = self.by_id.get(tool_call_id)
-        is_over = call is not None and _had_ended(call, turn) and not call.assumed
+        is_over = call is not None and _ended_earlier(call, turn) and not call.assumed
         return None if is_over else call
 
-    def release(self, asked: schema.ToolCallUpdate, turn: int) -> None:
+    def free_id_if_over(self, asked: schema.ToolCallUpdate, turn: int) -> None:
         """Let a question begin a new call if the call with its id is over.
 
         A question with a title never belongs to a call of an earlier turn, even if the end of that
         call was only assumed.
         """
         call = self.by_id.get(asked.tool_call_id)
-        if call is None or not _had_ended(call, turn):
+        if call is None or not _ended_earlier(call, turn):
             return
         if not call.assumed or isinstance(asked.title, str):
             del self.by_id[asked.tool_call_id]
 
-    def leave(self, call: ToolCall) -> None:
+    def free_id(self, call: ToolCall) -> None:
         """Let the next message with the id of a call begin a new one."""
         del self.by_id[call.id]
 
@@ -279,7 +279,7 @@ class ToolCalls:
         """Let an update with a title begin a new call if the earlier call of its id has
         finished.
         """
-        self.bygone.update(call for call in self._earlier if call.is_finished)
+        self.finished_earlier.update(call for call in self._earlier if call.is_finished)
         self._earlier = []
 
     def append(self, call: ToolCall) -> ToolCall:
@@ -292,7 +292,7 @@ class ToolCalls:
         """Apply a message. A finished call may become open again."""
         call.merge(update)
         if update.__class__ is CallPatch:
-            call.may_cancel(update.cancellable)
+            call.set_cancellable(update.cancellable)
         if call.index < self._closed and call.status not in FINISHED:
             self._closed = call.index
 
@@ -306,7 +306,7 @@ class ToolCalls:
 # -- bounds ---------------------------------------------------------------------------------------
 
 
-def fit(update: AnyUpdate, limit: int) -> tuple[AnyUpdate, int]:
+def limit_update(update: AnyUpdate, limit: int) -> tuple[AnyUpdate, int]:
     """Limit an update to `limit` bytes of content text and of raw output.
 
     Return it with its original size, or 0 if it was within the limit (option
@@ -314,7 +314,7 @@ def fit(update: AnyUpdate, limit: int) -> tuple[AnyUpdate, int]:
     never cut, because the user decides on them.
     """
     changes: dict[str, Any] = {}
-    content, received_bytes = _content(update.content, limit)
+    content, received_bytes = _limit_content(update.content, limit)
     if received_bytes > limit:
         changes["content"] = content
     raw = 0 if update.raw_output in (UNSET, None) else len(msgspec.json.encode(update.raw_output))
@@ -325,18 +325,18 @@ def fit(update: AnyUpdate, limit: int) -> tuple[AnyUpdate, int]:
     return msgspec.structs.replace(update, **changes), max(received_bytes, raw)
 
 
-def bounded_item(item: Any, room: int) -> tuple[Any | None, int]:
+def limit_item(item: Any, room: int) -> tuple[Any | None, int]:
     """Return an item with its text cut to `room` bytes, and the original size.
 
     The item is None if there is no room.
     """
-    bounded, size = _content([item], max(room, 0))
+    bounded, size = _limit_content([item], max(room, 0))
     if size and room <= 0:
         return None, 0
     return bounded[0], size
 
 
-def _content(content: Any, limit: int) -> tuple[list[Any], int]:
+def _limit_content(content: Any, limit: int) -> tuple[list[Any], int]:
     """Return the items with at most `limit` bytes of text in all, and their original size."""
     items: list[Any] = []
     received_bytes = 0

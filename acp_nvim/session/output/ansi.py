@@ -56,7 +56,7 @@ class Ansi:
         at, kept = 0, list[str]()
         while at < len(text):
             if self._string_end:
-                at = self._leave(text, at, self._string_end)
+                at = self._skip_string(text, at, self._string_end)
                 continue
             if text[at] == "\x1b" and _UNFINISHED.match(text, at):
                 self._carry = text[at:]
@@ -64,10 +64,10 @@ class Ansi:
             found = _TOKEN.match(text, at)
             assert found is not None, "every beginning is some token"
             at = found.end()
-            kept.append(self._keep(found))
+            kept.append(self._safe_part(found))
         return kept
 
-    def _leave(self, text: str, at: int, ends: re.Pattern[str]) -> int:
+    def _skip_string(self, text: str, at: int, ends: re.Pattern[str]) -> int:
         """Skip to the end of a string. An escape ends it and begins the next sequence, its ST."""
         end = ends.search(text, at)
         if end is None:
@@ -75,7 +75,7 @@ class Ansi:
         self._string_end = None
         return end.start() if end.group() in "\x1b\n" else end.end()
 
-    def _keep(self, match: re.Match[str]) -> str:
+    def _safe_part(self, match: re.Match[str]) -> str:
         match match.lastgroup:
             case "run" | "drawing":
                 return match.group()

@@ -12,13 +12,13 @@ from typing import Final
 from acp_nvim.patterns import late
 from acp_nvim.session.output.ansi import Ansi, plain
 
-KEPT: Final = 200
+MAX_LINES: Final = 200
 """Number of stored lines."""
-BACKLOG: Final = 16 << 10
+MAX_BACKLOG: Final = 16 << 10
 """Maximum number of unprocessed characters. Of more, only the last ones are kept."""
-LINE: Final = 4000
+MAX_LINE: Final = 4000
 """Maximum number of characters of a line. Longer lines are broken."""
-SCREEN: Final = 48
+SCREEN_ROWS: Final = 48
 """Number of screen rows for cursor positions: the height of the host's terminals."""
 
 _TOKEN: Final = late(
@@ -32,7 +32,7 @@ def resolve_overwrites(text: str) -> str:
         return text
     text = Ansi().feed(text).replace("\r\n", "\n")
     return "\n".join(
-        _overwritten(line) if overwrites(line) else plain(line) for line in text.split("\n")
+        _final_text(line) if overwrites(line) else plain(line) for line in text.split("\n")
     )
 
 
@@ -41,7 +41,7 @@ def overwrites(text: str) -> bool:
     return "\r" in text or "\b" in text
 
 
-def _overwritten(line: str) -> str:
+def _final_text(line: str) -> str:
     tail = Tail()
     tail.add(line)
     return "".join(tail.lines())
@@ -75,7 +75,7 @@ class Tail:
         self.count += text.count("\n")
         self._waiting.append(text)
         self._size += len(text)
-        if self._size > 4 * BACKLOG:
+        if self._size > 4 * MAX_BACKLOG:
             self._waiting = [_newest("".join(self._waiting))]
             self._size = len(self._waiting[0])
 
@@ -97,8 +97,8 @@ class Tail:
         return shown
 
     def _print(self, text: str) -> None:
-        while self._column + len(text) > LINE:
-            room = LINE - self._column
+        while self._column + len(text) > MAX_LINE:
+            room = MAX_LINE - self._column
             self._put(text[:room])
             text = text[room:]
             self._control("\n")
@@ -136,69 +136,69 @@ class Tail:
             self._column = max(_number(args, 1, 1), 1) - 1
 
     def _top(self) -> int:
-        return max(len(self._lines) - SCREEN, 0)
+        return max(len(self._lines) - SCREEN_ROWS, 0)
 
     def _move_to_row(self, row: int) -> None:
         """Move to a row. Rows below the last line are created."""
         self._row = max(row, self._top() if row < self._row else 0)
-        missing = min(self._row - len(self._lines) + 1, SCREEN)
+        missing = min(self._row - len(self._lines) + 1, SCREEN_ROWS)
         if missing > 0:
             self._lines += [""] * missing
         self._row = min(self._row, len(self._lines) - 1)
-        over = len(self._lines) - KEPT
-        if over > SCREEN:
+        over = len(self._lines) - MAX_LINES
+        if over > SCREEN_ROWS:
             del self._lines[:over]
             self._row -= over
 
-    def _up(self, count: int) -> None:
+    def _move_up(self, count: int) -> None:
         self._move_to_row(self._row - count)
 
-    def _down(self, count: int) -> None:
+    def _move_down(self, count: int) -> None:
         self._move_to_row(min(self._row + count, len(self._lines) - 1))
 
-    def _right(self, count: int) -> None:
+    def _move_right(self, count: int) -> None:
         self._column = min(self._column + count, 1000)
 
-    def _leave_line(self, count: int) -> None:
+    def _move_left(self, count: int) -> None:
         self._column = max(self._column - count, 0)
 
-    def _to_column(self, column: int) -> None:
+    def _move_to_column(self, column: int) -> None:
         self._column = min(column - 1, 1000)
 
-    def _erase_line(self, how: int) -> None:
+    def _erase_line(self, part: int) -> None:
         line = self._lines[self._row]
         after = self._column + 1
         cleared = {0: line[: self._column], 1: " " * after + line[after:]}
-        self._lines[self._row] = cleared.get(how, "")
+        self._lines[self._row] = cleared.get(part, "")
 
-    def _erase_screen(self, how: int) -> None:
-        if how == 0:
+    def _erase_screen(self, part: int) -> None:
+        if part == 0:
             self._erase_line(0)
             del self._lines[self._row + 1 :]
-        elif how in (2, 3):
+        elif part in (2, 3):
             del self._lines[self._top() :]
             self._lines.append("")
             self._row = len(self._lines) - 1
 
 
 _MOVES: Final[dict[str, Callable[[Tail, int], None]]] = {
-    "A": Tail._up,
-    "B": Tail._down,
-    "C": Tail._right,
-    "D": Tail._leave_line,
-    "G": Tail._to_column,
+    "A": Tail._move_up,
+    "B": Tail._move_down,
+    "C": Tail._move_right,
+    "D": Tail._move_left,
+    "G": Tail._move_to_column,
 }
 
 
 def _newest(text: str) -> str:
     """Return the end of a flood, from the beginning of a line if possible."""
-    lines = text.rsplit("\n", KEPT + SCREEN)
-    if len(lines) > KEPT + SCREEN:
+    lines = text.rsplit("\n", MAX_LINES + SCREEN_ROWS)
+    if len(lines) > MAX_LINES + SCREEN_ROWS:
         text = text[len(lines[0]) + 1 :]
-    if len(text) <= BACKLOG:
+    if len(text) <= MAX_BACKLOG:
         return text
-    at = text.find("\n", len(text) - BACKLOG)
-    return text[at + 1 :] if at >= 0 else text[-BACKLOG:]
+    at = text.find("\n", len(text) - MAX_BACKLOG)
+    return text[at + 1 :] if at >= 0 else text[-MAX_BACKLOG:]
 
 
 def _number(args: str, at: int, default: int) -> int:

@@ -12,7 +12,7 @@ from acp_nvim.session.output.ansi import Ansi, Newlines, plain
 from acp_nvim.session.output.bounded import Output
 from acp_nvim.session.output.tail import Tail
 
-REPLAY: Final = 256 << 10
+REPLAY_BYTES: Final = 256 << 10
 """Number of bytes stored for a terminal's buffer: Neovim processes them in about 0.1 s."""
 
 
@@ -34,12 +34,12 @@ class TerminalObserver(Protocol):
     def on_output(self, terminal: Terminal) -> None:
         """Handle new output of the terminal."""
 
-    def status_changed(self, terminal: Terminal) -> None:
+    def on_status_changed(self, terminal: Terminal) -> None:
         """Handle the end or a restart of the terminal."""
 
 
 class Terminal:
-    """Terminal of a session. It stays on display after its process has exited."""
+    """Terminal of a session. It remains visible after its process has exited."""
 
     def __init__(
         self,
@@ -73,11 +73,11 @@ class Terminal:
         """Offset at which the present output begins."""
         self.output = Output(limit)
         """Output for the agent: plain text with newlines as the program wrote them."""
-        self.replay = Output(REPLAY)
+        self.replay = Output(REPLAY_BYTES)
         """Output for the buffer: safe sequences are kept, lines end in `\\r\\n`."""
         self._observer = observer
         self._tail = Tail()
-        self._returned = False
+        self._ends_with_return = False
         """Whether the last byte of `feed_lines` was a carriage return."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._ansi = Ansi()
@@ -85,30 +85,32 @@ class Terminal:
 
     def feed(self, data: bytes) -> None:
         """Add bytes from the terminal device."""
-        self._take(self._decoder.decode(data))
+        self._add_text(self._decoder.decode(data))
 
-    def tell(self, text: str) -> None:
+    def feed_reported(self, text: str) -> None:
         """Add text reported by an agent, with plain newlines."""
-        self._take(text.replace("\r\n", "\n").replace("\n", "\r\n"))
+        self._add_text(text.replace("\r\n", "\n").replace("\n", "\r\n"))
 
     def feed_lines(self, data: bytes) -> None:
         """Add bytes whose lines may end without a carriage return."""
         text = self._decoder.decode(data)
         parts = text.split("\n")
         ends = [not part.endswith("\r") for part in parts[:-1]]
-        if ends and not parts[0] and self._returned:
+        if ends and not parts[0] and self._ends_with_return:
             ends[0] = False
         if text:
-            self._returned = text.endswith("\r")
-        ended = (part + ("\r\n" if bare else "\n") for part, bare in zip(parts, ends, strict=False))
-        self._take("".join([*ended, parts[-1]]))
+            self._ends_with_return = text.endswith("\r")
+        exit_text = (
+            part + ("\r\n" if bare else "\n") for part, bare in zip(parts, ends, strict=False)
+        )
+        self._add_text("".join([*exit_text, parts[-1]]))
 
     def replace(self, data: bytes) -> None:
         """Replace the whole output."""
         self._decoder.reset()
         self._ansi, self._newlines = Ansi(), Newlines()
         self._tail = Tail()
-        self._returned = False
+        self._ends_with_return = False
         self.replay.clear()
         self._begin = self.replay.end
         self.resets += 1
@@ -118,11 +120,11 @@ class Terminal:
         """Reduce the output stored for its buffer to so many bytes."""
         self.replay.shrink(limit)
 
-    def may_cancel(self, offered: bool) -> None:
+    def set_cancellable(self, offered: bool) -> None:
         """Set whether the agent can end it on request."""
         self.cancellable = offered
 
-    def describe(self, command: str, cwd: str | None) -> None:
+    def set_command(self, command: str, cwd: str | None) -> None:
         self.launch = Launch(command, cwd, self.launch.env)
 
     def end(self, exit_code: int | None, signal: str | None) -> None:
@@ -133,17 +135,17 @@ class Terminal:
         known = (self.exit_code, self.signal) != (None, None)
         if not self.running and (known or (exit_code, signal) == (None, None)):
             return
-        self._take(self._decoder.decode(b"", True))
+        self._add_text(self._decoder.decode(b"", True))
         self.output.add(self._newlines.end())
         self.running, self.exit_code, self.signal = False, exit_code, signal
         self._status_changed()
 
     def release(self) -> None:
-        """Mark it as released by the agent. It stays on display."""
+        """Mark it as released by the agent. It remains visible."""
         self.released = True
         self.output.shrink(0)
 
-    def recall(
+    def restore_output(
         self, lines: Sequence[str], count: int, exit_code: int | None, signal: str | None
     ) -> None:
         """Restore the end of an output that had `count` newlines, and the exit of its process."""
@@ -188,14 +190,14 @@ class Terminal:
             "signal": self.signal,
         }
 
-    def move(self, cwd: str) -> None:
+    def set_cwd(self, cwd: str) -> None:
         self.launch = Launch(self.launch.command, cwd)
 
     def _status_changed(self) -> None:
         if self._observer is not None:
-            self._observer.status_changed(self)
+            self._observer.on_status_changed(self)
 
-    def _take(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         if not text:
             return
         safe = self._ansi.feed(text)

@@ -17,9 +17,9 @@ from acp_nvim.session.questions.questions import command_of, output_of
 from acp_nvim.session.transcript.entries import TerminalEntry, ToolEntry
 from acp_nvim.session.transcript.transcript import Transcript
 
-FRESH: Final = 50
+MAX_FULL_REPLAYS: Final = 50
 OLD_REPLAY: Final = 16 << 10
-"""Bytes stored for the buffer of an ended terminal that is not among the `FRESH` newest."""
+"""Bytes stored for the buffer of a terminal that ended before the `MAX_FULL_REPLAYS` newest."""
 
 
 class Terminals:
@@ -42,7 +42,7 @@ class Terminals:
         self._shown: dict[str, list[ToolEntry | TerminalEntry]] = {}
         self._transcript = transcript
         self._ended: dict[Terminal, None] = {}
-        """The terminals that ended last, at most `FRESH`."""
+        """The terminals that ended last, at most `MAX_FULL_REPLAYS`."""
 
     def __iter__(self) -> Iterator[Terminal]:
         """Iterate in order, over a copy."""
@@ -81,7 +81,7 @@ class Terminals:
         self._all[terminal.id] = terminal
         self._shown.setdefault(terminal.id, []).append(entry)
 
-    def reported(self, id: str) -> Terminal:
+    def agent_terminal(self, id: str) -> Terminal:
         """Return the terminal of that id that the agent runs and reports by itself (v2/tool-calls).
 
         A new one is shown.
@@ -134,7 +134,7 @@ class Terminals:
             command = _command(entry)
             if terminal.ours or terminal.outlives_call or terminal.launch.command == command:
                 continue
-            terminal.describe(command, terminal.launch.cwd)
+            terminal.set_command(command, terminal.launch.cwd)
             self.on_output(terminal)
             self._on_status()
 
@@ -151,17 +151,21 @@ class Terminals:
             terminal = self.new(id, Launch(_command(entry)), 0, ours=False)
             self.add(terminal)
         if not terminal.ours:
-            if "terminal_exit" in found and not found.keys() & _OUTPUT and not terminal.line_count:
-                terminal.tell(output_of(entry.call.raw_output))
+            if (
+                "terminal_exit" in found
+                and not found.keys() & _OUTPUT_KEYS
+                and not terminal.line_count
+            ):
+                terminal.feed_reported(output_of(entry.call.raw_output))
             for key, value in found.items():
                 _REPORTS[key](self, terminal, value)
 
-    def info(self, terminal: Terminal, value: Mapping[str, Any]) -> None:
+    def apply_info(self, terminal: Terminal, value: Mapping[str, Any]) -> None:
         """Apply `terminal_info`: the directory, and a restart if it has ended."""
         terminal.restart()
         cwd = value.get("cwd")
         if isinstance(cwd, str) and cwd != self.cwd:
-            terminal.move(cwd)
+            terminal.set_cwd(cwd)
 
     def on_output(self, terminal: Terminal) -> None:
         """Mark the entries that show the terminal for redraw."""
@@ -173,13 +177,13 @@ class Terminals:
             self._transcript.touch(entry)
         self._on_output()
 
-    def status_changed(self, terminal: Terminal) -> None:
+    def on_status_changed(self, terminal: Terminal) -> None:
         """Shrink the output of terminals that ended before the newest ones."""
         if terminal.running:
             self._ended.pop(terminal, None)
         else:
             self._ended[terminal] = None
-        if len(self._ended) > FRESH:
+        if len(self._ended) > MAX_FULL_REPLAYS:
             old = next(iter(self._ended))
             del self._ended[old]
             old.shrink(OLD_REPLAY)
@@ -193,13 +197,13 @@ def _command(entry: ToolEntry) -> str:
     return command_of(call.raw_input) or call.title or call.id
 
 
-def _output(_: Terminals, terminal: Terminal, value: Mapping[str, Any]) -> None:
+def _apply_output(_: Terminals, terminal: Terminal, value: Mapping[str, Any]) -> None:
     data = value.get("data")
     if isinstance(data, str):
-        terminal.tell(data)
+        terminal.feed_reported(data)
 
 
-def _exit(_: Terminals, terminal: Terminal, value: Mapping[str, Any]) -> None:
+def _apply_exit(_: Terminals, terminal: Terminal, value: Mapping[str, Any]) -> None:
     code, signal = value.get("exit_code"), value.get("signal")
     terminal.end(
         code if isinstance(code, int) else None,
@@ -208,12 +212,12 @@ def _exit(_: Terminals, terminal: Terminal, value: Mapping[str, Any]) -> None:
 
 
 _REPORTS: Final[dict[str, Callable[[Terminals, Terminal, Mapping[str, Any]], None]]] = {
-    "terminal_info": Terminals.info,
-    "terminal_output": _output,
-    "terminal_output_delta": _output,
-    "terminal_exit": _exit,
+    "terminal_info": Terminals.apply_info,
+    "terminal_output": _apply_output,
+    "terminal_output_delta": _apply_output,
+    "terminal_exit": _apply_exit,
 }
 """Keys of `_meta`, in the order in which they are applied."""
 
-_OUTPUT: Final = {"terminal_output", "terminal_output_delta"}
+_OUTPUT_KEYS: Final = {"terminal_output", "terminal_output_delta"}
 """Some agents report the output of a quick command only in `rawOutput`."""

@@ -45,7 +45,7 @@ class Question(Struct, frozen=True, rename="camel"):
         return self.question if is_said else f"{self.header}: {self.question}"
 
 
-class Answered(schema.RequestPermissionResponse, frozen=True):
+class AnsweredResponse(schema.RequestPermissionResponse, frozen=True):
     """Response with the answers, by the number of the question from 0."""
 
     answers: dict[str, str]
@@ -75,7 +75,7 @@ def is_simple(questions: Sequence[Question]) -> bool:
     return len(questions) == 1 and not questions[0].multi_select
 
 
-def decision(
+def make_decision(
     decision_id: str,
     call: ToolCall,
     question: Question,
@@ -102,11 +102,11 @@ def decision(
         options=options,
         request=request,
         question=True,
-        about=call.copy(),
+        shown_call=call.copy(),
     )
 
 
-def form(questions: Sequence[Question]) -> schema.ElicitationFormMode:
+def make_form(questions: Sequence[Question]) -> schema.ElicitationFormMode:
     """Return several questions, or one with several answers, as a form."""
     fields = {str(number): _field(one) for number, one in enumerate(questions)}
     form = schema.ElicitationSchema(properties=fields)
@@ -122,7 +122,7 @@ def _field(question: Question) -> schema.ElicitationPropertySchema:
     return schema.StringPropertySchema(title=question.title, one_of=values)
 
 
-def response(
+def make_responder(
     questions: Sequence[Question], decision: Decision, options: Sequence[schema.PermissionOption]
 ) -> Callable[[Outcome], schema.RequestPermissionResponse]:
     """Return a function from outcome to response. `options` are those of the request."""
@@ -138,7 +138,7 @@ def response(
         selected = schema.SelectedPermissionOutcome(option_id=option_id)
         if answers is None:
             return schema.RequestPermissionResponse(selected)
-        return Answered(selected, answers)
+        return AnsweredResponse(selected, answers)
 
     return respond
 

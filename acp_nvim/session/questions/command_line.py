@@ -48,7 +48,7 @@ _PIECE: Final = late(r"'([^']*)'|\"([^\"]*)\"|([^'\"]+)")
 _EQUALS: Final = late(r"(?:''|\"\")*=")
 _PROGRAM: Final = late(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*")
 _NOWHERE: Final = "/dev/null"
-MOST: Final = 16_384
+MAX_LENGTH: Final = 16_384
 """Maximum number of characters of a line that is parsed. No rule allows a longer one."""
 
 
@@ -69,7 +69,7 @@ class Line(msgspec.Struct, frozen=True):
 
 def parse(line: str) -> Line | None:
     """Parse a plain line. Return None for any other."""
-    return _parse(line) if len(line) <= MOST and line.isprintable() else None
+    return _parse(line) if len(line) <= MAX_LENGTH and line.isprintable() else None
 
 
 @lru_cache(maxsize=64)
@@ -77,7 +77,7 @@ def _parse(line: str) -> Line | None:
     reader, at = _Reader(), 0
     while at < len(line):
         token = _TOKEN.match(line, at)
-        if token is None or not reader.take(token):
+        if token is None or not reader.add_token(token):
             return None
         at = token.end()
     return reader.end()
@@ -94,56 +94,60 @@ class _Reader:
     def __init__(self) -> None:
         self._commands: list[Simple] = []
         self._joins: list[str] = []
-        self._begin()
+        self._begin_command()
 
-    def _begin(self) -> None:
+    def _begin_command(self) -> None:
         self._words: list[str] = []
         self._text: list[str] = []
         self._writes: list[str] = []
-        self._apart = True
+        self._follows_blank = True
         self._target = False
 
-    def take(self, token: re.Match[str]) -> bool:
+    def add_token(self, token: re.Match[str]) -> bool:
         """Handle a token. Return False if it is not allowed in a plain line."""
         match token.lastgroup:
             case "blank":
-                self._apart = True
+                self._follows_blank = True
                 return True
             case "word":
-                return self._word(token[0])
+                return self._add_word(token[0])
             case "join":
                 self._joins.append(token[0])
-                return self._end()
-        good = self._apart and bool(self._words) and not self._target
-        self._apart, self._target = False, token.lastgroup == "write"
+                return self._end_command()
+        good = self._follows_blank and bool(self._words) and not self._target
+        self._follows_blank, self._target = False, token.lastgroup == "write"
         return good
 
-    def _word(self, text: str) -> bool:
+    def _add_word(self, text: str) -> bool:
         value = "".join(quoted or double or bare for quoted, double, bare in _PIECE.findall(text))
         if self._target:
-            self._target = self._apart = False
-            return self._write(value)
-        good = self._apart and not _EQUALS.match(text) and (bool(self._words) or is_program(value))
+            self._target = self._follows_blank = False
+            return self._add_write(value)
+        good = (
+            self._follows_blank
+            and not _EQUALS.match(text)
+            and (bool(self._words) or is_program(value))
+        )
         self._words.append(value)
         self._text.append(text)
-        self._apart = False
+        self._follows_blank = False
         return good
 
-    def _write(self, path: str) -> bool:
+    def _add_write(self, path: str) -> bool:
         if path != _NOWHERE:
             self._writes.append(path)
         return bool(path) and (path == _NOWHERE or not posixpath.normpath(path).startswith("/dev"))
 
-    def _end(self) -> bool:
+    def _end_command(self) -> bool:
         good = bool(self._words) and not self._target
         self._commands.append(Simple(tuple(self._words), " ".join(self._text), tuple(self._writes)))
-        self._begin()
+        self._begin_command()
         return good
 
     def end(self) -> Line | None:
         """Return the line after its last token."""
         if not self._words and self._joins and self._joins[-1] == ";":
             self._joins.pop()
-        elif not self._end():
+        elif not self._end_command():
             return None
         return Line(tuple(self._commands), tuple(self._joins))

@@ -21,10 +21,10 @@ KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 CHOICE: Final = "choice"
 """Kind of an option that answers a question. Neither a bare yes nor a rule chooses it."""
 
-AT_ONCE: Final = 1000
-IN_STATE: Final = 50
+CANCEL_STEP: Final = 1000
+MAX_LISTED: Final = 50
 """Number of pending decisions of a session listed in the snapshot."""
-CARDS: Final = 5
+MAX_CARDS: Final = 5
 """Number of decisions with cards. Most screens have room for these.
 
 When the user moves to the cards, all listed decisions get cards.
@@ -105,11 +105,11 @@ class Decision(Struct, eq=False):
     """Reason that the user gave with the answer."""
     completed: bool = False
     """Whether the opened address is completed (v1/elicitation#url-mode)."""
-    behind: bool = False
+    lacks_card: bool = False
     """Whether it has no card yet, because many are pending before it."""
-    about: Any = None
+    shown_call: Any = None
     """Tool call as its card shows it (`renewal.py`), or None if that never changes."""
-    known: bool = False
+    is_published: bool = False
     """Whether Neovim knows its id."""
     record: Any = None
     """Copy of the tool call from the moment of the answer."""
@@ -163,7 +163,7 @@ class Decision(Struct, eq=False):
         """Set the function that answers the request. It is called before the waiters."""
         self._reply = reply
 
-    def explain(self, reason: str) -> None:
+    def set_reason(self, reason: str) -> None:
         """Set the reason of the answer that follows."""
         self.reason = reason
 
@@ -230,11 +230,11 @@ class Decisions:
     def __init__(self) -> None:
         self._pending: dict[str, Decision] = {}
         self._front: dict[str, Decision] = {}
-        self._behind: deque[Decision] = deque()
+        self._without_card: deque[Decision] = deque()
         """Decisions without cards, in order. Resolved ones are skipped."""
         self._counts: Counter[Listed] = Counter()
         """Number of pending decisions, by their list."""
-        self._room = CARDS
+        self._room = MAX_CARDS
         """Maximum number of cards."""
 
     def __iter__(self) -> Iterator[Decision]:
@@ -250,7 +250,7 @@ class Decisions:
         return list(self._front.values())
 
     @property
-    def behind(self) -> int:
+    def count_without_card(self) -> int:
         """Return the number of decisions without cards."""
         return len(self._pending) - len(self._front)
 
@@ -258,11 +258,11 @@ class Decisions:
     def listed(self) -> list[Decision]:
         """Return the decisions in the snapshot: the oldest ones, and all with cards."""
         found: list[Decision] = []
-        cards, others = len(self._front), max(IN_STATE - len(self._front), 0)
+        cards, others = len(self._front), max(MAX_LISTED - len(self._front), 0)
         for decision in self._pending.values():
             if not cards and not others:
                 break
-            if not decision.behind:
+            if not decision.lacks_card:
                 cards -= 1
             elif others:
                 others -= 1
@@ -282,12 +282,12 @@ class Decisions:
         if decision.outcome is not None:
             return
         if not self._pending:
-            self._room = CARDS
+            self._room = MAX_CARDS
         self._pending[decision.id] = decision
         self._counts[decision.listed] += 1
-        decision.behind = len(self._front) >= self._room
-        if decision.behind:
-            self._behind.append(decision)
+        decision.lacks_card = len(self._front) >= self._room
+        if decision.lacks_card:
+            self._without_card.append(decision)
         else:
             self._front[decision.id] = decision
         decision.waiters.append(lambda _: self._drop(decision))
@@ -296,13 +296,13 @@ class Decisions:
         if self._pending.pop(decision.id, None) is None:
             return  # all were removed at once
         self._counts[decision.listed] -= 1
-        if not decision.behind:
+        if not decision.lacks_card:
             del self._front[decision.id]
             self._move_up()
 
     def _move_up(self) -> None:
-        while self._behind and len(self._front) < self._room:
-            self.show(self._behind.popleft())
+        while self._without_card and len(self._front) < self._room:
+            self.show(self._without_card.popleft())
 
     def show_listed(self) -> bool:
         """Give cards to all listed decisions, when the user moves to the cards.
@@ -310,15 +310,15 @@ class Decisions:
         Return False if there are no new cards.
         """
         before = len(self._front)
-        self._room = IN_STATE
+        self._room = MAX_LISTED
         self._move_up()
         return len(self._front) > before
 
     def show(self, decision: Decision) -> bool:
         """Give a card to a decision without one. Return False for any other decision."""
-        if not decision.behind or decision.outcome is not None:
+        if not decision.lacks_card or decision.outcome is not None:
             return False
-        decision.behind = False
+        decision.lacks_card = False
         self._front[decision.id] = decision
         decision.update_covered()
         decision.redraw()
@@ -329,7 +329,7 @@ class Decisions:
         for decisions in (self._pending, self._front):
             if decisions.pop(decision.id, None) is not None:
                 decisions[new_id] = decision
-        decision.id, decision.known = new_id, False
+        decision.id, decision.is_published = new_id, False
 
     def get(self, decision_id: str) -> Decision | None:
         """Return a pending decision by its id."""
@@ -343,25 +343,25 @@ class Decisions:
         return there
 
     def cancelling(self, by: str) -> Iterator[None]:
-        """Cancel all in steps of `AT_ONCE`: first answer all, then call all waiters.
+        """Cancel all in steps of `CANCEL_STEP`: first answer all, then call all waiters.
 
         From the first step on, no decision is pending.
         """
         pending = list(self._pending.values())
         self._pending.clear()
         self._front.clear()
-        self._behind.clear()
+        self._without_card.clear()
         self._counts.clear()
         return _cancel_on_error(pending, by)
 
 
 def _cancel_on_error(decisions: Sequence[Decision], by: str) -> Iterator[None]:
-    steps = range(0, len(decisions), AT_ONCE)
+    steps = range(0, len(decisions), CANCEL_STEP)
     for first in steps:
-        for decision in decisions[first : first + AT_ONCE]:
+        for decision in decisions[first : first + CANCEL_STEP]:
             decision.settle(CANCELLED, by)
         yield
     for first in steps:
-        for decision in decisions[first : first + AT_ONCE]:
+        for decision in decisions[first : first + CANCEL_STEP]:
             decision.call_waiters()
         yield

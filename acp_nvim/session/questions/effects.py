@@ -38,7 +38,7 @@ class Diagnostic(msgspec.Struct, frozen=True):
         return self.severity, self.message
 
 
-class Opinion(msgspec.Struct, frozen=True):
+class ServerDiagnostics(msgspec.Struct, frozen=True):
     """Diagnostics of one server for the present text and for the proposed one."""
 
     base: list[Diagnostic]
@@ -68,7 +68,10 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 def effect(
-    path: str, opinions: Iterable[Opinion], known: Sequence[Diagnostic], elsewhere: Collection[str]
+    path: str,
+    opinions: Iterable[ServerDiagnostics],
+    known: Sequence[Diagnostic],
+    elsewhere: Collection[str],
 ) -> Effect | None:
     """Return the effect of an edit of a file, or None if there is none.
 

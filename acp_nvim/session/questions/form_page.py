@@ -33,11 +33,11 @@ class Page(Struct):
     rows: dict[str, int] = field(default_factory=dict)
 
 
-def lines(form: Sequence[Field], values: Mapping[str, Any], above: Sequence[str]) -> list[str]:
+def page_lines(form: Sequence[Field], values: Mapping[str, Any], above: Sequence[str]) -> list[str]:
     """Return the page with these values. `above` are its first lines."""
     page = [HELP + line for text in above for line in visible(text).split("\n")]
     for number, it in enumerate(form):
-        page += ["", head(number, it), *_help(it), *_value(it, values.get(it.name))]
+        page += ["", field_head(number, it), *_help(it), *_value(it, values.get(it.name))]
     return page
 
 
@@ -48,7 +48,7 @@ def first_value(page: Sequence[str]) -> int:
     return next((row for row in below if not page[row].startswith(HELP)), 0)
 
 
-def head(number: int, it: Field) -> str:
+def field_head(number: int, it: Field) -> str:
     """Return a field's head. It begins with the field's number, because two labels may be equal."""
     accepts = describe_accepted(it)
     words = f"{HEAD}{number + 1}. {one_line(it.label, 120)}"
@@ -67,10 +67,10 @@ def _value(it: Field, value: Any) -> list[str]:
         case "boolean":
             return [f"[{_checkbox(value is True)}] yes"]
         case "choice":
-            return [f"({_checkbox(one.value == value)}) {_offer(one)}" for one in it.choices]
+            return [f"({_checkbox(one.value == value)}) {_choice_text(one)}" for one in it.choices]
         case "choices":
             chosen = value if isinstance(value, list | tuple) else ()
-            return [f"[{_checkbox(one.value in chosen)}] {_offer(one)}" for one in it.choices]
+            return [f"[{_checkbox(one.value in chosen)}] {_choice_text(one)}" for one in it.choices]
         case "unknown":
             return []
         case "text":
@@ -83,7 +83,7 @@ def _checkbox(chosen: bool) -> str:
     return "x" if chosen else " "
 
 
-def _offer(one: Choice) -> str:
+def _choice_text(one: Choice) -> str:
     """Return a choice on one line: its title, and its value if that differs."""
     named = one.title if one.title in ("", one.value) else f"{one.title} · {one.value}"
     named = named or one.value
@@ -98,7 +98,7 @@ def _unescape(line: str) -> str:
     return line[1:] if line.startswith("\\") and _ESCAPED.match(line) else line
 
 
-def read(form: Sequence[Field], page: Sequence[str]) -> Page:
+def parse_page(form: Sequence[Field], page: Sequence[str]) -> Page:
     """Parse a page that the user has edited."""
     found = Page()
     blocks = _blocks(form, page, found.rows)
@@ -110,7 +110,7 @@ def read(form: Sequence[Field], page: Sequence[str]) -> Page:
                     Problem(it.name, "its block is gone from the form (u undoes)")
                 )
             continue
-        _take(it, body, found)
+        _parse_value(it, body, found)
     return found
 
 
@@ -118,7 +118,7 @@ def _blocks(
     form: Sequence[Field], page: Sequence[str], rows: dict[str, int]
 ) -> dict[str, list[str]]:
     """Return the lines below each head, by name of the field."""
-    heads = {head(number, it): it.name for number, it in enumerate(form)}
+    heads = {field_head(number, it): it.name for number, it in enumerate(form)}
     blocks: dict[str, list[str]] = {}
     body: list[str] = []
     for row, line in enumerate(page):
@@ -131,19 +131,19 @@ def _blocks(
     return blocks
 
 
-def _take(it: Field, body: list[str], page: Page) -> None:
+def _parse_value(it: Field, body: list[str], page: Page) -> None:
     """Parse one value out of its block. An empty block has no value."""
     match it.kind:
         case "boolean":
-            page.values[it.name] = any(_are_ticked(body))
+            page.values[it.name] = any(_ticks(body))
         case "choice" | "choices":
-            _take_choices(it, body, page)
+            _parse_choices(it, body, page)
         case "text":
             text = "\n".join(_unescape(line) for line in _trim_blank(body))
             if text:
                 page.values[it.name] = text
         case "integer" | "number":
-            _take_number(it, " ".join(body).strip(), page)
+            _parse_number(it, " ".join(body).strip(), page)
         case _:
             return
 
@@ -156,14 +156,14 @@ def _trim_blank(body: list[str]) -> list[str]:
     return body[:end]
 
 
-def _are_ticked(body: list[str]) -> list[bool]:
+def _ticks(body: list[str]) -> list[bool]:
     """Return for each line with a box whether it is ticked."""
     boxes = [_BOX.match(line) for line in body]
     return [box[1].strip() != "" for box in boxes if box is not None]
 
 
-def _take_choices(it: Field, body: list[str], page: Page) -> None:
-    ticks = _are_ticked(body)
+def _parse_choices(it: Field, body: list[str], page: Page) -> None:
+    ticks = _ticks(body)
     if len(ticks) != len(it.choices):
         page.problems.append(Problem(it.name, "its choices were changed (u undoes)"))
         return
@@ -177,7 +177,7 @@ def _take_choices(it: Field, body: list[str], page: Page) -> None:
         page.values[it.name] = chosen[0]
 
 
-def _take_number(it: Field, text: str, page: Page) -> None:
+def _parse_number(it: Field, text: str, page: Page) -> None:
     if not text:
         return
     try:

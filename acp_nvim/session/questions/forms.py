@@ -80,12 +80,12 @@ def _field(name: str, property_: Any, required: bool) -> Field:
         given(getattr(property_, "title", None)),
         given(getattr(property_, "description", None)),
     )
-    kind, choices = _kind(property_)
+    kind, choices = _kind_and_choices(property_)
     default = given(getattr(property_, "default", None))
     return Field(name, kind, property_, title or name, text, required, choices, default)
 
 
-def _kind(property_: Any) -> tuple[Kind, Sequence[Choice]]:
+def _kind_and_choices(property_: Any) -> tuple[Kind, Sequence[Choice]]:
     match property_:
         case schema.StringPropertySchema():
             choices = _choices(given(property_.enum), given(property_.one_of))
@@ -120,7 +120,7 @@ def _choices(
     return [Choice(value, value) for value in values or ()]
 
 
-def complete(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values, with defaults for the required fields without a value."""
     missing = {it.name: it.default for it in form if it.required and it.default is not None}
     return missing | {name: _plain(value) for name, value in values.items() if value is not None}
@@ -150,30 +150,30 @@ def _check(it: Field, values: Mapping[str, Any]) -> Iterator[Problem]:
     yield from (Problem(it.name, text) for text in _CHECKS[it.kind](it, values[it.name]))
 
 
-def _text(it: Field, value: Any) -> Iterator[str]:
+def _text_problems(it: Field, value: Any) -> Iterator[str]:
     if not isinstance(value, str):
         yield "a text is wanted"
         return
     found = it.schema
     least, most = given(found.min_length), given(found.max_length)
     if least is not None and len(value) < least:
-        yield f"at least {_count(least, 'character')}, not {len(value)}"
+        yield f"at least {_plural(least, 'character')}, not {len(value)}"
     if most is not None and len(value) > most:
-        yield f"at most {_count(most, 'character')}, not {len(value)}"
+        yield f"at most {_plural(most, 'character')}, not {len(value)}"
     pattern = given(found.pattern)
     if pattern is not None and matches(pattern, value) is False:
         yield f"does not match {pattern}"
     format_ = given(found.format)
-    if format_ in _FORMATS and not _IS[format_](value):
+    if format_ in _FORMATS and not _FORMAT_TESTS[format_](value):
         yield f"is not {_FORMATS[format_]}"
 
 
-def _choice(it: Field, value: Any) -> Iterator[str]:
+def _choice_problems(it: Field, value: Any) -> Iterator[str]:
     if value not in [choice.value for choice in it.choices]:
         yield f"{value!r} is none of {', '.join(choice.value for choice in it.choices)}"
 
 
-def _number(it: Field, value: Any) -> Iterator[str]:
+def _number_problems(it: Field, value: Any) -> Iterator[str]:
     whole = it.kind == "integer"
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or (whole and value != int(value)):
@@ -181,17 +181,17 @@ def _number(it: Field, value: Any) -> Iterator[str]:
         return
     least, most = given(it.schema.minimum), given(it.schema.maximum)
     if least is not None and value < least:
-        yield f"at least {_plainly(least)}"
+        yield f"at least {_format_number(least)}"
     if most is not None and value > most:
-        yield f"at most {_plainly(most)}"
+        yield f"at most {_format_number(most)}"
 
 
-def _boolean(_: Field, value: Any) -> Iterator[str]:
+def _boolean_problems(_: Field, value: Any) -> Iterator[str]:
     if not isinstance(value, bool):
         yield "true or false is wanted"
 
 
-def _errors_of_list(it: Field, value: Any) -> Iterator[str]:
+def _list_problems(it: Field, value: Any) -> Iterator[str]:
     if not isinstance(value, list | tuple):
         yield "a list is wanted"
         return
@@ -204,7 +204,7 @@ def _errors_of_list(it: Field, value: Any) -> Iterator[str]:
         yield f"at most {most} of them"
 
 
-def _unknown(_: Field, value: Any) -> Iterator[str]:
+def _unknown_problems(_: Field, value: Any) -> Iterator[str]:
     simple = isinstance(value, str | bool | int | float)
     many = isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
     if not simple and not many:
@@ -212,17 +212,17 @@ def _unknown(_: Field, value: Any) -> Iterator[str]:
 
 
 _CHECKS: Final = {
-    "text": _text,
-    "choice": _choice,
-    "integer": _number,
-    "number": _number,
-    "boolean": _boolean,
-    "choices": _errors_of_list,
-    "unknown": _unknown,
+    "text": _text_problems,
+    "choice": _choice_problems,
+    "integer": _number_problems,
+    "number": _number_problems,
+    "boolean": _boolean_problems,
+    "choices": _list_problems,
+    "unknown": _unknown_problems,
 }
 
 
-def wire(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
+def to_wire(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return checked values for the wire, with whole numbers as integers."""
     kinds = {it.name: it.kind for it in form}
     return {
@@ -274,16 +274,16 @@ def _range(least: float | None, most: float | None, unit: str) -> Iterator[str]:
 
 def _amount(number: float, unit: str) -> str:
     if unit == "character":
-        return _count(int(number), unit)
-    return f"{_plainly(number)} {unit}".strip()
+        return _plural(int(number), unit)
+    return f"{_format_number(number)} {unit}".strip()
 
 
-def _plainly(number: float) -> str:
+def _format_number(number: float) -> str:
     """Format a number as `5` or `0.5`, never as `5.0` or `1e+06`."""
     return str(int(number)) if number == int(number) else repr(number)
 
 
-def _count(number: int, what: str) -> str:
+def _plural(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
@@ -295,7 +295,7 @@ def matches(pattern: str, value: str) -> bool | None:
 
     Return None if the time cannot be bounded, or if Python does not support the pattern.
     """
-    if _steps(pattern, len(value)) > PATTERN_STEPS:
+    if _max_steps(pattern, len(value)) > PATTERN_STEPS:
         return None
     try:
         return re.search(pattern, value) is not None
@@ -303,7 +303,7 @@ def matches(pattern: str, value: str) -> bool | None:
         return None
 
 
-def _steps(pattern: str, length: int) -> float:
+def _max_steps(pattern: str, length: int) -> float:
     """Return an upper limit for the steps of a backtracking matcher.
 
     A repeated group may take exponential time, as may a back reference in one. Otherwise each
@@ -351,4 +351,9 @@ def _is_date_time(value: str) -> bool:
     return True
 
 
-_IS: Final = {"email": _is_email, "uri": _is_uri, "date": _is_date, "date-time": _is_date_time}
+_FORMAT_TESTS: Final = {
+    "email": _is_email,
+    "uri": _is_uri,
+    "date": _is_date,
+    "date-time": _is_date_time,
+}

@@ -8,7 +8,7 @@ from typing import Final
 
 from acp_nvim.patterns import late
 
-MOST: Final = 256
+MAX_ALTERNATIVES: Final = 256
 """Maximum number of alternatives of one glob. A glob with more is taken literally."""
 
 _BRACES: Final = late(r"\{([^{}]*,[^{}]*)\}")
@@ -29,6 +29,6 @@ def alternatives(glob: str) -> Sequence[str]:
         else:
             before, after = one[: braces.start()], one[braces.end() :]
             waiting += [f"{before}{word}{after}" for word in braces[1].split(",")]
-        if len(waiting) + len(plain) > MOST:
+        if len(waiting) + len(plain) > MAX_ALTERNATIVES:
             return [glob]
     return list(dict.fromkeys(plain))

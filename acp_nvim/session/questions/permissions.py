@@ -29,7 +29,7 @@ def subject(session: Session, asked: Asked) -> ToolCall:
     For another subject return a call that represents it, for rules and guards.
     """
     if asked.tool_call is not None:
-        session.tool_calls.release(asked.tool_call, session.root.turn)
+        session.tool_calls.free_id_if_over(asked.tool_call, session.root.turn)
         _let_begin_new_call(session, asked.tool_call)
         return call_updates.upsert(session, asked.tool_call, is_question=True)
     assert isinstance(asked, updates.PermissionRequest)
@@ -55,11 +55,11 @@ def _let_begin_new_call(session: Session, asked: schema.ToolCallUpdate) -> None:
     if not call.is_finished:
         refused = entry.decisions[-1].is_refused
         call_updates.close(session, [call], "cancelled" if refused else "completed")
-        call.assume()
-    session.tool_calls.leave(call)
+        call.mark_assumed()
+    session.tool_calls.free_id(call)
 
 
-def shown_at(session: Session, call: ToolCall) -> ToolCall | None:
+def call_with_question(session: Session, call: ToolCall) -> ToolCall | None:
     """Return the tool call under which the chat shows the question, or None."""
     return session.tool_calls.current(call.id, session.root.turn)
 
@@ -76,12 +76,12 @@ def covered_calls(session: Session, asked: ToolCall) -> list[ToolCall]:
     found = [
         _without_output(call)
         for call in islice(newest, NEWEST)
-        if call is not asked and _may_be_meant(call)
+        if call is not asked and _may_be_covered(call)
     ]
     return found[::-1]
 
 
-def _may_be_meant(call: ToolCall) -> bool:
+def _may_be_covered(call: ToolCall) -> bool:
     if call.is_finished or call.shown_by is not None:
         return False
     return not (call.asked_first and is_without_content(call))

@@ -85,17 +85,17 @@ _EXECUTES: Final = late(r"-(?:exec|ok)")
 _FD: Final = late(r"-[a-zA-Z]*[xX]|--exec")
 
 
-def name(program: str) -> str:
+def program_name(program: str) -> str:
     """Return the name of a program without its folder."""
     return program.rpartition("/")[2]
 
 
-def leaves_arguments_alone(words: Sequence[str]) -> bool:
+def runs_only_itself(words: Sequence[str]) -> bool:
     """Return whether a command starts only its own program, whatever its arguments.
 
     It must not change the meaning of the next command either.
     """
-    program, args = name(words[0]), words[1:]
+    program, args = program_name(words[0]), words[1:]
     if program in _NUMBERS:
         return all(_NUMBER.fullmatch(arg) for arg in args)
     if program == "test":
@@ -109,7 +109,7 @@ def leaves_arguments_alone(words: Sequence[str]) -> bool:
     return program not in RESERVED | CODE | WRAPPERS | BUILTINS
 
 
-def starts_others(words: Sequence[str]) -> bool:
+def may_start_other_programs(words: Sequence[str]) -> bool:
     """Return whether one of these words turns others into programs or code."""
     known = CODE | WRAPPERS | INTERPRETERS
-    return any(name(word) in known or _EXECUTES.match(word) for word in words)
+    return any(program_name(word) in known or _EXECUTES.match(word) for word in words)

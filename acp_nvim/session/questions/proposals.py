@@ -98,7 +98,7 @@ def propose_patches(
     for one in placed:
         source = one.origin or one.path
         try:
-            after = patch_apply.apply(_with_ends(one.patch, now[source]), now[source])
+            after = patch_apply.apply(_patch_without_cr(one.patch, now[source]), now[source])
         except PatchConflict as conflict:
             problems.setdefault(one.path, str(conflict))
             continue
@@ -111,7 +111,7 @@ def propose_patches(
     for path in dict.fromkeys(one.path for one in placed):
         if path in problems:
             its = [one.patch for one in placed if one.path == path]
-            found.append(_hunks_alone(path, its, problems[path]))
+            found.append(_hunks_only(path, its, problems[path]))
             continue
         origin, text = origins.get(path), now[path]
         base = live[origin or path]
@@ -119,14 +119,14 @@ def propose_patches(
     return found
 
 
-def _hunks_alone(path: str, its: Iterable[FilePatch], problem: str) -> Proposal:
+def _hunks_only(path: str, its: Iterable[FilePatch], problem: str) -> Proposal:
     hunks = [hunk for one in its for hunk in one.hunks]
     old = from_lines(line for hunk in hunks for line in hunk.old)
     new = from_lines(line for hunk in hunks for line in hunk.new)
     return Proposal(path, old, new, whole=False, problem=problem)
 
 
-def _with_ends(one: FilePatch, text: Text | None) -> FilePatch:
+def _patch_without_cr(one: FilePatch, text: Text | None) -> FilePatch:
     """Return the patch without the `\\r` of line ends if the text has none."""
     rows = [row for hunk in one.hunks for row in hunk.lines]
     if not any(row.endswith("\r") for row in rows):
@@ -171,10 +171,10 @@ def pieces(path: str, changes: Sequence[Change]) -> Proposal:
 def _apply_change(text: Text | None, change: Change, known: Sequence[Text]) -> Text | None:
     """Apply a change. Return None if its old text is not found."""
     if not change.old:
-        return parse(_ends(change.new, text))
+        return parse(_without_cr(change.new, text))
     if text is None:
         return None
-    old, new = _ends(change.old, text), _ends(change.new, text)
+    old, new = _without_cr(change.old, text), _without_cr(change.new, text)
     content = str(text)
     if old == content:
         return parse(new)
@@ -185,7 +185,7 @@ def _apply_change(text: Text | None, change: Change, known: Sequence[Text]) -> T
     return None if made is None else parse(made)
 
 
-def _ends(piece: str, text: Text | None) -> str:
+def _without_cr(piece: str, text: Text | None) -> str:
     """Return the piece without the `\\r` of line ends if the text has none."""
     if "\r\n" in piece and text is not None and not any("\r" in line for line in text.lines):
         return piece.replace("\r\n", "\n")
@@ -227,7 +227,7 @@ def amended_text(proposal: Text, content: str) -> Text:
     return EMPTY if content == "\n" and proposal != parse("\n") else parse(content)
 
 
-def overlay(proposal: Text, amendment: Text, text: Text) -> Text:
+def merge_amendment(proposal: Text, amendment: Text, text: Text) -> Text:
     """Merge the user's changes (proposal to amendment) into the agent's text.
 
     If that text is the proposal, as usual, the result is the amendment. Otherwise both changes are

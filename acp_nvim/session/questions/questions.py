@@ -43,7 +43,7 @@ def permission_decision(
         details=details,
         options=[_option(it.option_id, it.name, it.kind) for it in params.options],
         request=params,
-        about=None if shown is None else shown.copy(),
+        shown_call=None if shown is None else shown.copy(),
     )
 
 

@@ -20,24 +20,24 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import ToolEntry
 
 
-def check(
+def renew_if_changed(
     session: Session, entry: ToolEntry, update: schema.ToolCall | schema.ToolCallUpdate
 ) -> None:
     """Renew the pending permissions of an updated call whose cards would differ now."""
     call = entry.call
     streamed = update.__class__ is CallPatch and bool(call.streamed)
-    if not streamed and not _tells_more_than_status(update):
+    if not streamed and not _has_more_than_status(update):
         return
     for decision in entry.decisions:
-        about: ToolCall | None = decision.about
+        about: ToolCall | None = decision.shown_call
         if decision.outcome is not None or about is None:
             continue
         if streamed or fingerprint(about) != fingerprint(call):
-            decision.about = call.copy()
+            decision.shown_call = call.copy()
             _renew(session, decision, call)
 
 
-def check_covered(session: Session) -> None:
+def renew_if_covered_changed(session: Session) -> None:
     """Renew the pending permissions whose cards would show other open calls now."""
     root = session.root
     for decision in root.decisions.front:
@@ -69,7 +69,7 @@ def _item(call: ToolCall, item: Any) -> Any:
     return item
 
 
-def _tells_more_than_status(update: schema.ToolCall | schema.ToolCallUpdate) -> bool:
+def _has_more_than_status(update: schema.ToolCall | schema.ToolCallUpdate) -> bool:
     given = (update.title, update.name, update.kind, update.content, update.locations)
     values = (*given, update.raw_input, update.meta)
     return any(value is not UNSET and value is not None for value in values)

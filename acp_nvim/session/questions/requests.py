@@ -44,12 +44,12 @@ _SHELL_TEXT: Final = frozenset({"code", "source", "text", "content"})
 _LANGUAGES: Final = frozenset({*SHELLS, "shell", "console", "shellscript", "terminal"})
 _DIRECTORIES: Final = ("cwd", "workdir", "workingdirectory", "currentdirectory")
 _VARIABLES: Final = ("env", "environment", "envvars", "environmentvariables")
-_TELLING: Final = _PROGRAMS | _SEVERAL | {"argv", "args", "arguments", "language", "lang"}
+_COMMAND_KEYS: Final = _PROGRAMS | _SEVERAL | {"argv", "args", "arguments", "language", "lang"}
 _BESIDE: Final = frozenset({*_DIRECTORIES, *_VARIABLES})
 _LONGEST_KEY: Final = 40
-_TOLD_TWICE: Final = frozenset({"parsedcmd", "parsedcommand", "proposedexecpolicyamendment"})
+_REPEATING_KEYS: Final = frozenset({"parsedcmd", "parsedcommand", "proposedexecpolicyamendment"})
 """Keys of the agent's own parsing of the `command` beside it, which it does not run."""
-_ANSWERS: Final = frozenset({"toolresponse", "terminaloutput", "terminalexit", "terminalinfo"})
+_OUTPUT_KEYS: Final = frozenset({"toolresponse", "terminaloutput", "terminalexit", "terminalinfo"})
 _FOLDERS: Final = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"}
 )
@@ -94,7 +94,7 @@ class _Item(NamedTuple):
     value: Any
 
 
-class _Beside(NamedTuple):
+class _Context(NamedTuple):
     """Directory and variables that apply to the commands in a map."""
 
     cwd: str | None = None
@@ -184,12 +184,12 @@ def is_without_content(call: ToolCall) -> bool:
 # -- commands -------------------------------------------------------------------------------------
 
 
-def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Beside]]:
+def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
     """Yield the entries of every map in `rawInput` and `_meta`, outer maps before inner ones."""
-    waiting: list[tuple[Any, str, _Beside]] = [
-        (raw, found, _Beside()) for raw, found in reversed(_unknown(call))
+    waiting: list[tuple[Any, str, _Context]] = [
+        (raw, found, _Context()) for raw, found in reversed(_unknown(call))
     ]
-    waiting += [(call.meta, "_meta", _Beside()), (call.raw_input, "rawInput", _Beside())]
+    waiting += [(call.meta, "_meta", _Context()), (call.raw_input, "rawInput", _Context())]
     while waiting:
         value, found, beside = waiting.pop()
         if isinstance(value, list):
@@ -198,10 +198,10 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Beside]]:
             items = [_Item(_plain(key), f"{found}.{key}", item) for key, item in value.items()]
             keys = {item.key for item in items}
             if not keys.isdisjoint(_BESIDE):
-                beside = _Beside(_directory(items) or beside.cwd, beside.env + _variables(items))
-            if not keys.isdisjoint(_TELLING):
+                beside = _Context(_directory(items) or beside.cwd, beside.env + _variables(items))
+            if not keys.isdisjoint(_COMMAND_KEYS):
                 yield items, beside
-            twice = _ANSWERS if keys.isdisjoint(_LINES) else _ANSWERS | _TOLD_TWICE
+            twice = _OUTPUT_KEYS if keys.isdisjoint(_LINES) else _OUTPUT_KEYS | _REPEATING_KEYS
             inner = [(item.value, item.found, beside) for item in items if item.key not in twice]
         else:
             continue
@@ -227,7 +227,7 @@ def _fold_key(key: str) -> str:
 
 
 def _commands_of_map(
-    items: Sequence[_Item], beside: _Beside, *, executes: bool
+    items: Sequence[_Item], beside: _Context, *, executes: bool
 ) -> Iterator[Command]:
     """Yield the commands under the keys of one map. A key may occur in two spellings."""
     args = next((item.value for item in items if item.key in _ARGS), None)
@@ -246,7 +246,7 @@ def _commands_of_map(
             yield from _commands_of_item(value, None, found, beside)
 
 
-def _commands_of_value(value: Any, source: str, beside: _Beside) -> Iterator[Command]:
+def _commands_of_value(value: Any, source: str, beside: _Context) -> Iterator[Command]:
     """Yield several commands: a list, or a map from names to commands. A single text is a
     script.
     """
@@ -255,7 +255,7 @@ def _commands_of_value(value: Any, source: str, beside: _Beside) -> Iterator[Com
         yield from _commands_of_item(item, None, source, beside)
 
 
-def _commands_of_item(value: Any, args: Any, source: str, beside: _Beside) -> Iterator[Command]:
+def _commands_of_item(value: Any, args: Any, source: str, beside: _Context) -> Iterator[Command]:
     """Yield a command given as a line or as words, with its separate arguments.
 
     A list of lists contains several commands.

@@ -347,7 +347,7 @@ def _holds(glob: str, one: Simple) -> bool:
         return True
     return (
         _names(glob.split(maxsplit=1)[0], one.words[0])
-        and programs.leaves_arguments_alone(one.words)
+        and programs.runs_only_itself(one.words)
         and any(fnmatch.fnmatchcase(text, glob) for text in (one.text, masked))
     )
 

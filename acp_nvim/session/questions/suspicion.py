@@ -19,7 +19,7 @@ from acp_nvim.session.questions import command_line, programs
 Suspicion = Literal["sure", "maybe"]
 """`maybe`: the name is in a text that no command of the line would run."""
 
-MOST: Final = command_line.MOST
+MOST: Final = command_line.MAX_LENGTH
 """Maximum number of characters that are searched. A longer line is suspected of everything."""
 
 _ESCAPE: Final = late(
@@ -49,7 +49,9 @@ def of_line(globs: Sequence[str], line: str) -> Suspicion | None:
     if plain is None:
         return "sure"
     words = [word for command in plain.commands for word in command.words]
-    return judge_words(globs, words) or ("sure" if programs.starts_others(words) else "maybe")
+    return judge_words(globs, words) or (
+        "sure" if programs.may_start_other_programs(words) else "maybe"
+    )
 
 
 def judge_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
@@ -61,7 +63,7 @@ def judge_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
         _occurs_in_order(glob, reading) for glob in globs for reading in _readings(together)
     ):
         return None
-    if programs.starts_others(argv):
+    if programs.may_start_other_programs(argv):
         return "sure"
     apart = " ".join(word for word in argv if not re.search(r"\s", word))
     return "sure" if any(_occurs_in_order(glob, apart) for glob in globs) else "maybe"
@@ -83,9 +85,11 @@ def is_line_unclear(line: str) -> bool:
     if any(_COMPUTED.search(head) or head == "." for head in _heads(line)):
         return True
     found = words(line)
-    if any(programs.name(word) in programs.CODE for word in found - {"."}):
+    if any(programs.program_name(word) in programs.CODE for word in found - {"."}):
         return True
-    return programs.starts_others(list(found)) and re.search(r"[$`*?\[]", line) is not None
+    return (
+        programs.may_start_other_programs(list(found)) and re.search(r"[$`*?\[]", line) is not None
+    )
 
 
 def is_unclear(argv: Sequence[str]) -> bool:
@@ -97,9 +101,9 @@ def _starts_shell(argv: Sequence[str]) -> bool:
     """Return whether one of the words is a shell or similar. Code of `sh -c` in one word is
     read.
     """
-    wrapped = programs.name(argv[0]) in programs.WRAPPERS
+    wrapped = programs.program_name(argv[0]) in programs.WRAPPERS
     for at, word in enumerate(argv):
-        if programs.name(word) in programs.CODE and (word != "." or at == 0 or wrapped):
+        if programs.program_name(word) in programs.CODE and (word != "." or at == 0 or wrapped):
             script = argv[at + 2] if len(argv) > at + 2 and argv[at + 1] in ("-c", "-lc") else ""
             if not script or is_line_unclear(script):
                 return True
@@ -172,5 +176,5 @@ def _matches_word(word: str, pattern: str, *, program: bool) -> bool:
         return True
     if not program:
         return False
-    name = programs.name(pattern)
-    return bool(name.strip("*?")) and fnmatch.fnmatchcase(programs.name(word), name)
+    name = programs.program_name(pattern)
+    return bool(name.strip("*?")) and fnmatch.fnmatchcase(programs.program_name(word), name)

@@ -114,7 +114,7 @@ class Toolbox:
         if tool is None:
             raise UnknownTool(name)
         began = self._clock()
-        agent_call = own_tools.begins(session, name, tool.title)
+        agent_call = own_tools.on_start(session, name, tool.title)
         outcome = _failure("cancelled")
         try:
             outcome = await self._run_cancellable(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_nvim.session.prompts import LINE
+from acp_nvim.session.prompts import MAX_LINE
 from tests.support.editor import Editor
 
 
@@ -18,5 +18,5 @@ def test_a_prompt_of_ten_megabytes_in_one_line_is_sent_whole(editor: Editor, lat
     editor.lua("require('acp').prompt(('x'):rep(...))", size)
     editor.wait_event("AcpTurnStart", before + 1)
     [row] = [line for line in editor.chat() if line.endswith(f"… (of {size} characters)")]
-    assert row.startswith("x" * LINE)
+    assert row.startswith("x" * MAX_LINE)
     assert len(agent.wait("session/prompt", before + 1)["params"]["prompt"][0]["text"]) == size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_nvim.session.questions.decisions import IN_STATE
+from acp_nvim.session.questions.decisions import MAX_LISTED
 from tests.support.editor import Editor
 
 
@@ -10,7 +10,7 @@ def test_hidden_questions_are_counted_answered_and_cancelled(editor: Editor) -> 
     traffic = editor.agent("permissions", "120")
     editor.prompt("go")
     editor.wait("(require('acp').state().sessions[1].more or {}).permissions == 70")
-    assert len(editor.session(1)["permissions"]) == IN_STATE
+    assert len(editor.session(1)["permissions"]) == MAX_LISTED
     editor.wait_screen("120 questions")
     editor.cmd("Acp permissions")
     editor.wait("#vim.api.nvim_buf_get_lines(0, 0, -1, false) > 300")

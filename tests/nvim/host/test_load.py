@@ -38,8 +38,8 @@ from acp_nvim.session.calls.named_files import MAX_NAMED, named_files
 from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.questions.decisions import (
     CANCELLED,
-    CARDS,
-    IN_STATE,
+    MAX_CARDS,
+    MAX_LISTED,
     Decision,
     Outcome,
 )
@@ -132,8 +132,8 @@ def test_the_cost_of_another_question_does_not_grow_with_their_number() -> None:
     assert before == []
     asking.ask(2000)
     ops = asking.drain()
-    assert state(ops, "more") == [{"permissions": 2001 - IN_STATE, "tool_calls": 1800}]
-    assert named_ops(ops, "cards_more") == [["cards_more", 1, 2001 - CARDS]]
+    assert state(ops, "more") == [{"permissions": 2001 - MAX_LISTED, "tool_calls": 1800}]
+    assert named_ops(ops, "cards_more") == [["cards_more", 1, 2001 - MAX_CARDS]]
     assert not named_ops(ops, "cards")
     assert events(ops) == ["AcpToolCall", "AcpPermission"]
     assert len(msgspec.json.encode(ops, enc_hook=str)) < 2000
@@ -141,18 +141,20 @@ def test_the_cost_of_another_question_does_not_grow_with_their_number() -> None:
 
 def test_the_oldest_questions_have_cards_and_the_next_moves_up() -> None:
     asking = AskingSession()
-    for n in range(IN_STATE + 2):
+    for n in range(MAX_LISTED + 2):
         asking.ask(n)
     ops = asking.drain()
     first, *others = asking.session.decisions
-    assert len(named_ops(ops, "cards")[-1][2]) == CARDS
-    assert len(state(ops, "permissions")[-1]) == IN_STATE
-    assert [it.behind for it in others] == [False] * (CARDS - 1) + [True] * (IN_STATE + 2 - CARDS)
+    assert len(named_ops(ops, "cards")[-1][2]) == MAX_CARDS
+    assert len(state(ops, "permissions")[-1]) == MAX_LISTED
+    assert [it.lacks_card for it in others] == [False] * (MAX_CARDS - 1) + [True] * (
+        MAX_LISTED + 2 - MAX_CARDS
+    )
     first.resolve(Outcome("selected", first.first("allow_once")))
     ops = asking.drain()
     (permissions,) = state(ops, "permissions")
     assert [permissions[0]["id"], permissions[-1]["id"]] == [others[0].id, others[-2].id]
-    assert named_ops(ops, "cards")[-1][3] == IN_STATE + 1 - CARDS
+    assert named_ops(ops, "cards")[-1][3] == MAX_LISTED + 1 - MAX_CARDS
     rows = [line for op in named_ops(ops, "chat") for line in op[4]]
     assert any("wants to" in row for row in rows), "the card of the one that moved up"
     assert asking.answers[0].outcome.option_id == "o0"
@@ -173,58 +175,58 @@ def test_two_hundred_questions_and_their_cancel_are_few_operations() -> None:
         "the same options stand there once"
     )
     lines = [line for op in named_ops(ops, "chat") for line in op[4]]
-    assert sum("wants to" in line for line in lines) == CARDS
-    assert sum("permission needed" in line for line in lines) == 200 - CARDS
+    assert sum("wants to" in line for line in lines) == MAX_CARDS
+    assert sum("permission needed" in line for line in lines) == 200 - MAX_CARDS
     assert asking.session.decisions.cancel_all("cancel")
     call_updates.close_open(asking.session, "cancelled")
     frames = list(asking.frames())
     assert len(frames) <= 2
     ops = [op for frame in frames for op in frame]
-    assert len(ops) <= 16 + 3 * CARDS
+    assert len(ops) <= 16 + 3 * MAX_CARDS
     assert events(ops) == ["AcpPermissionDone"] * 200 + ["AcpToolCall"]
     assert state(ops, "permissions")[-1] == []
 
 
 def test_opening_the_cards_requests_those_of_all_listed_questions() -> None:
     asking = AskingSession()
-    for n in range(IN_STATE + 3):
+    for n in range(MAX_LISTED + 3):
         asking.ask(n)
     asking.drain()
     decisions = asking.session.decisions
     assert decisions.show_listed()
     assert not decisions.show_listed(), "there is nothing to add"
-    assert decisions.front == list(decisions)[:IN_STATE]
+    assert decisions.front == list(decisions)[:MAX_LISTED]
     decisions.front[0].resolve(Outcome("selected", None))
-    assert decisions.front == list(decisions)[:IN_STATE], "the next one moves up"
+    assert decisions.front == list(decisions)[:MAX_LISTED], "the next one moves up"
     decisions.cancel_all("cancel")
-    for n in range(CARDS + 1):
+    for n in range(MAX_CARDS + 1):
         asking.ask(100 + n)
-    assert [it.behind for it in decisions] == [False] * CARDS + [True]
+    assert [it.lacks_card for it in decisions] == [False] * MAX_CARDS + [True]
 
 
 def test_a_question_that_is_moved_to_the_front_is_listed_there() -> None:
     asking = AskingSession()
-    for n in range(IN_STATE + 10):
+    for n in range(MAX_LISTED + 10):
         asking.ask(n)
     asking.drain()
     decisions = asking.session.decisions
     first, *_, last = decisions
     assert decisions.show(last)
-    assert decisions.listed == [*list(decisions)[: IN_STATE - 1], last]
+    assert decisions.listed == [*list(decisions)[: MAX_LISTED - 1], last]
     assert decisions.unlisted == {"permissions": 10}
     first.resolve(CANCELLED)
-    assert len(decisions.front) == CARDS, "nobody moves up while so many are there"
+    assert len(decisions.front) == MAX_CARDS, "nobody moves up while so many are there"
     assert decisions.unlisted == {"permissions": 9}
 
 
 def test_a_hidden_question_that_its_agent_withdraws_leaves_the_list() -> None:
     asking = AskingSession()
-    for n in range(CARDS + 3):
+    for n in range(MAX_CARDS + 3):
         asking.ask(n)
     asking.drain()
     asking.calls[-1].cancel("cancelled by the agent")
     ops = asking.drain()
-    assert len(state(ops, "permissions")[-1]) == CARDS + 2
+    assert len(state(ops, "permissions")[-1]) == MAX_CARDS + 2
     assert named_ops(ops, "cards")[-1][3] == 2
     assert len(asking.answers) == 1
 
@@ -233,15 +235,18 @@ def test_questions_without_a_session_are_listed_beyond_their_cards() -> None:
     ops: list[Op] = []
     listed: list[Any] = []
     questions = UnscopedQuestions(lambda *op: ops.append(list(op)), lambda _, it: listed.append(it))
-    asking = [Decision(f"d{n}", "elicitation", "Name?", kind="form") for n in range(CARDS + 2)]
+    asking = [Decision(f"d{n}", "elicitation", "Name?", kind="form") for n in range(MAX_CARDS + 2)]
     for decision in asking:
         questions.ask(decision)
-    assert len(listed[-1]) == CARDS + 2
-    assert (len(named_ops(ops, "cards")[-1][2]), named_ops(ops, "cards")[-1][3]) == (CARDS, 2)
+    assert len(listed[-1]) == MAX_CARDS + 2
+    assert (len(named_ops(ops, "cards")[-1][2]), named_ops(ops, "cards")[-1][3]) == (MAX_CARDS, 2)
     questions.show_listed()
-    assert (len(named_ops(ops, "cards")[-1][2]), named_ops(ops, "cards")[-1][3]) == (CARDS + 2, 0)
+    assert (len(named_ops(ops, "cards")[-1][2]), named_ops(ops, "cards")[-1][3]) == (
+        MAX_CARDS + 2,
+        0,
+    )
     asking[-1].resolve(CANCELLED)
-    assert len(listed[-1]) == CARDS + 1
+    assert len(listed[-1]) == MAX_CARDS + 1
 
 
 def test_a_cancel_answers_each_of_many_questions_once_and_before_anything_else() -> None:
@@ -263,12 +268,14 @@ def test_a_cancel_answers_each_of_many_questions_once_and_before_anything_else()
     assert {type(it.outcome) for it in asking.answers} == {schema.CancelledPermissionOutcome}
     assert not asking.session.decisions
     assert asking.session.decisions.unlisted == {}
-    assert all(decision.behind for decision in decisions[CARDS:]), "nobody moved up for that"
+    assert all(decision.lacks_card for decision in decisions[MAX_CARDS:]), (
+        "nobody moved up for that"
+    )
 
 
 def test_questions_end_with_the_connection() -> None:
     asking = AskingSession()
-    for n in range(IN_STATE + 5):
+    for n in range(MAX_LISTED + 5):
         asking.ask(n)
     for call in asking.calls:
         call.abandon("gone")
