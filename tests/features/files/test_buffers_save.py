@@ -78,7 +78,7 @@ def test_text_that_a_formatter_changed_is_read_and_written_against(live: AgentFi
     assert live.bytes("f") == b"one\nformatted\nTHREE;\n"
     assert str(live.writes[0][2]) == "one\nformatted\nTHREE;\n"
     live.editor.cmd("autocmd! BufWritePre")
-    live.files.bases.forget("s1")
+    live.files.bases.forget_session("s1")
     live.write("f", "one\nformatted\nthree;\n")
     live.write("f", "one\nformatted!\nthree;\n")
     assert live.read("f") == "one\nformatted!\nthree;\n"

@@ -194,11 +194,9 @@ def test_the_float_names_the_session_of_each_card(editor: Editor) -> None:
     editor.agent("script", name="other")
     editor.cmd("AcpPrompt! permission")
     editor.wait_event("AcpPermission", 2)
-    wait_float(editor, "hidden")
-    editor.cmd("Acp permissions")
+    editor.wait_screen("│session 2")
     editor.wait_screen("│session 1")
     editor.wait_screen("│Scripted wants to run p1")
-    editor.cmd("wincmd p")
     for count in (1, 2):
         editor.answer("Acp allow")
         editor.wait_event("AcpTurnEnd", count)
