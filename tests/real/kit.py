@@ -98,7 +98,7 @@ class RealAgent:
     def configure(self, editor: Editor, url: str) -> Traffic:
         """Make it the agent for new sessions, with its own home, and return its traffic."""
         home = editor.home / "agent-home"
-        home.mkdir(parents=True)
+        home.mkdir(parents=True, exist_ok=True)
         argv = self.command(home, url)
         given: dict[str, str] = {**self.spec.get("env", {})}
         if "setup" in self.spec:

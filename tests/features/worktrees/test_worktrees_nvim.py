@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.fake_picker import pick
+from tests.support.fake_picker import install_picker, pick
 from tests.support.git import git, repository
 from tests.support.killed_host import kill_both
 from tests.support.rpc import EditorError
@@ -237,3 +237,38 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     editor.cmd("Acp accept all")
     editor.wait_message("Accepted 1 hunk in a.txt")
     assert (editor.work / "a.txt").read_text().splitlines() == taken
+
+
+def test_a_race_survives_a_crash_of_an_agent_and_of_neovim(edit: Edit, tmp_path: Path) -> None:
+    env = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    first = edit(env=env)
+    start(first)
+    trees = tmp_path / "data/nvim/acp/worktrees"
+    for number, name in enumerate(("one", "two", "three"), 1):
+        env_of_agent = {"NAME": name, "TREE": f"{trees}/work-{number}"}
+        first.agent("script", name=name, env=env_of_agent)
+    ends = "[ $NAME = two ] && kill -9 $PPID; [ $NAME = three ] && sleep 999; true"
+    command = json.dumps(f"cd $TREE; echo $NAME >$NAME.txt; {ends}")
+    first.cmd(f"Acp race one two three -- runs {command}")
+    paths = [worktree(first, n) for n in (1, 2, 3)]
+    first.wait_event("AcpAgentExit")
+    first.wait("require('acp').state().sessions[1].status == 'idle'")
+    until((paths[2] / "three.txt").exists, what="a file of the third")
+    kill_both(first)
+    second = edit(env=env, work=first.work)
+    install_picker(second)
+    second.agent("script")
+    second.cmd("checkhealth acp")
+    second.wait_screen("3 worktrees wait for :Acp land")
+    second.cmd("enew")
+    for number, name in ((1, "one"), (2, "two")):  # the oldest first
+        (asked,) = pick(second, "Acp land")
+        pick(second, "Acp land", asked["items"][0])
+        second.wait("vim.uv.fs_stat(...)", str(second.work / f"{name}.txt"))
+        second.cmd("Acp accept all")
+        until(lambda: not paths[number - 1].exists(), what="one is gone")  # noqa: B023
+    assert (second.work / "two.txt").read_text() == "two\n"
+    pick(second, "Acp race!", "Remove it")
+    for path in paths:
+        gone(second, path)
+    assert not (second.work / "three.txt").exists()
