@@ -44,6 +44,8 @@ LONG_S: Final = 600.0
 """Longest time for git to check out or read all files."""
 WORDS: Final = 40
 """Longest name of a branch in characters, without the prefix."""
+PLAIN: Final = "100644"
+"""Mode of any other file."""
 LINK: Final = "120000"
 """Mode of a symbolic link."""
 PROGRAM: Final = "100755"
@@ -65,7 +67,7 @@ class File(msgspec.Struct, frozen=True):
     id: str
     data: bytes
     is_unread: bool = False
-    """Whether its content is too large, or missing in the repository. ``data`` is empty then."""
+    """Whether its content is too large, or cannot be read. ``data`` is empty then."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -224,7 +226,7 @@ def result(worktree: Worktree, env: Mapping[str, str]) -> Result:
     with _private(repository, env) as git:
         base = _landed(worktree, env) or _ancestor(worktree, repository, git, env)
         git.copy_index()
-        nested = _add_all(git)
+        more = _add_all(git)
         tree = _store(git, ["write-tree"]).decode().strip()
         compare = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", base, tree]
         parts = os.fsdecode(_store(git, compare)).split("\0")
@@ -238,13 +240,13 @@ def result(worktree: Worktree, env: Mapping[str, str]) -> Result:
             if int(mode, 8) and mode != NESTED
         }
         data = _contents(git, sorted(ids))
-        nested += _changed_repositories(git, env)
+        more += [_unadded(f"{name}/") for name in _changed_repositories(git, env)]
     changes = [
         Change(path, _file(old, before, data), _file(new, after, data))
         for path, (old, new, before, after, _) in rows
     ]
     listed = {change.path for change in changes}
-    changes += [Change(it, None, File(NESTED, "", b"")) for it in nested if it not in listed]
+    changes += [change for change in more if change.path not in listed]
     return Result(base, changes)
 
 
@@ -257,8 +259,11 @@ def _store(
     return git.run(args, given, fine=fine, env=own, converting=True, umask=USERS)
 
 
-def _add_all(git: PrivateGit) -> list[str]:
-    """Add all files to the index. Return repositories without a commit, which git cannot add."""
+def _add_all(git: PrivateGit) -> list[Change]:
+    """Add all files to the index.
+
+    Return the changes that git cannot add: repositories without a commit, pipes, unreadable files.
+    """
     try:
         _store(git, ["add", "--all"])
     except GitError:
@@ -266,10 +271,17 @@ def _add_all(git: PrivateGit) -> list[str]:
         differ = ["diff-files", "--name-only", "-z", "--ignore-submodules=all"]
         others = ["ls-files", "-z", "--others", "--exclude-standard"]
         names = [os.fsdecode(name) for it in (differ, others) for name in _names(git, it)]
-        if not names or any(not name.endswith("/") for name in names):
+        if not names:
             raise
-        return [name.rstrip("/") for name in names]
+        return [_unadded(name) for name in names]
     return []
+
+
+def _unadded(name: str) -> Change:
+    """Return the change of a file, or of a repository whose name ends with a slash."""
+    is_nested = name.endswith("/")
+    mode = NESTED if is_nested else PLAIN
+    return Change(name.rstrip("/"), None, File(mode, "", b"", is_unread=not is_nested))
 
 
 def _names(git: PrivateGit, args: Sequence[str]) -> list[bytes]:

@@ -251,8 +251,13 @@ def test_repositories_within_a_worktree_are_named(tree: Path) -> None:
     (there / "module/x.txt").write_text("changed\n")
     (there / "a.txt").write_text("changed\n")
     git(there, "init", "-q", "empty")
+    (there / "run.sh").unlink()
+    os.mkfifo(there / "run.sh")
     found = changed(worktree)
-    assert found.keys() == {"a.txt", "empty", "module"}
+    assert found.keys() == {"a.txt", "empty", "module", "run.sh"}
+    assert both(found["empty"])[1] == ("160000", b"")
+    assert found["run.sh"].after is not None
+    assert found["run.sh"].after.is_unread
     assert both(found["module"])[1] == ("160000", b"")
 
 
