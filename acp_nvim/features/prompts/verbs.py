@@ -89,8 +89,9 @@ def _send(host: Host, args: Args, sent: Prompt) -> None:
     if is_empty(sent):
         host.echo("warn", wording.PROMPT_EMPTY)
         return
-    if files := args.get("files"):
-        host.buffers.expect_turn(int(files["session"]), int(files["number"]))
+    files = args.get("files") or {}
+    if number := files.get("number"):
+        host.buffers.expect_turn(int(files["session"]), int(number))
     conversation = conversation_for(host, args)
     if args.get("now"):
         _send_now(host, conversation, sent)

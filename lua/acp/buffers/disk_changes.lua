@@ -201,7 +201,9 @@ function M.set_format(bufnr, layout)
 end
 
 --- Called after a prompt was sent.
-function M.after_prompt()
+---@param args { number?: integer } from `before_prompt`
+function M.after_prompt(args)
+  if not args.number then return end
   watch.after_prompt()
   M.quiet(true)
 end
@@ -301,15 +303,14 @@ function M.set_turns(roots, acknowledged) M.quiet(watch.set_turns(roots, acknowl
 
 M.set_session_roots = watch.set_session_roots
 
---- Return file information for a prompt to session `n`, so that the host need not request it before
---- it sends the prompt: the number of the prompt, and all unsaved text up to `MAX_BYTES`. Call
---- `after_prompt` next.
----@param n integer
----@return table? args of the verb `prompt`
+--- Return file information for a prompt, so that the host need not request it before it sends the
+--- prompt: all unsaved text up to `MAX_BYTES`, and the number of the turn that session `n` expects.
+--- Call `after_prompt` with the result next.
+---@param n? integer nil for a new session, whose directories are not known yet
+---@return { unsaved?: table[], session?: integer, number?: integer } args of the verb `prompt`
 function M.before_prompt(n)
-  local number = watch.expect(n)
-  if not number then return nil end
-  return { session = n, number = number, unsaved = M.unsaved(MAX_BYTES) }
+  local number = n and watch.expect(n)
+  return { session = number and n, number = number, unsaved = M.unsaved(MAX_BYTES) }
 end
 
 --- Suppress Neovim's prompts about buffers in directories where turns run, or stop doing so.

@@ -86,6 +86,12 @@ def test_a_prompt_after_a_scan_sends_no_request_to_neovim(warm: Editor) -> None:
     choose_first(warm)
     warm.cmd("Acp restore 4")
     assert warm.lines(str(warm.work / "a.txt"))[0] == "unsaved", "the checkpoint has it"
+    wait_scanned(warm)
+    warm.lua("_G.calls = {}")
+    ended = len(warm.events("AcpTurnEnd"))
+    warm.lua("require('acp').prompt('say five', { new = true })")
+    warm.wait_event("AcpTurnEnd", ended + 1)
+    assert warm.lua("return _G.calls[1]") == "unsaved", "a new session's prompt carries it too"
 
 
 def test_large_unsaved_text_is_requested(warm: Editor) -> None:

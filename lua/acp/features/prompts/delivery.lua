@@ -178,10 +178,10 @@ function M.send(n, args)
     return false
   end
   args.delivery = args.delivery or M.reserve()
-  local files, home = package.loaded['acp.buffers.disk_changes'], existing_session(args)
-  args.files = files and home and files.before_prompt(home)
+  local files = package.loaded['acp.buffers.disk_changes']
+  args.files = files and files.before_prompt(existing_session(args))
   local sent = require('acp.base.host').notify('prompt', args)
-  if args.files then files.after_prompt() end
+  if args.files then files.after_prompt(args.files) end
   if not sent then return false end
   track(n, args)
   vim.schedule(function() require('acp.base.signals').emit('prompt_goes') end)

@@ -10,8 +10,8 @@ local function is_changed()
   return found == text
 end
 
-disk_changes.after_prompt = function()
+disk_changes.after_prompt = function(args)
   local is_fast_only = true -- no request of the host is served meanwhile
   _G.watched_late = vim.wait(20000, is_changed, 1, is_fast_only)
-  after_prompt()
+  after_prompt(args)
 end
