@@ -25,7 +25,7 @@ class Text(msgspec.Struct, frozen=True, dict=True):
 
     def __str__(self) -> str:
         """Return the content of the file."""
-        return "\n".join(self.lines) + ("\n" if self.eol else "")
+        return "\n".join((*self.lines, "") if self.eol else self.lines)  # copies the text once
 
     @cached_property
     def digest(self) -> str:
