@@ -22,22 +22,39 @@ CHUNKS = 35
 
 
 def burst() -> list[Figure]:
-    """Measure the memory after 100,000 chunks are shown and all work has ended."""
-    with both("burst", "100000") as (floor, product):
-        for side in (floor, product):
-            side.run(every=0.05)
-            side.editor.pump_for(REST_S)
-        case = "after a burst of 100,000 chunks"
+    """Measure the memory after a first turn, then after a burst, when all work has ended.
 
-        def figure(what: str, of: Callable[[Side], float], budget: Budget | None = None) -> Figure:
-            return Figure(case, what, "MB", of(product), of(floor), budget)
+    A burst of 100,000 chunks is measured in processes of its own.
+    """
+    figures: list[Figure] = []
+    with both("grow") as sides:
+        for case, prompt in (
+            ("idle after a turn of 20 lines", f"say {CHUNKS}"),
+            ("after a burst of 10,000 chunks", "say 10000"),
+        ):
+            figures += _after(case, sides, prompt)
+    with both("burst", "100000") as sides:
+        budget = Budget(45, "value")
+        figures += _after("after a burst of 100,000 chunks", sides, "go", budget)
+    return figures
 
-        return [
-            figure("memory of both, PSS", lambda s: sum(_kept(s, "Pss")), Budget(45, "value")),
-            figure("of it Neovim", lambda s: _kept(s, "Pss")[0]),
-            figure("of it host", lambda s: _kept(s, "Pss")[1]),
-            figure("memory of both, RSS", lambda s: sum(_kept(s, "Rss"))),
-        ]
+
+def _after(case: str, sides: list[Side], prompt: str, budget: Budget | None = None) -> list[Figure]:
+    """Run a turn on each side and measure the memory afterwards."""
+    floor, product = sides
+    for side in sides:
+        side.run(prompt, every=0.05)
+        side.editor.pump_for(REST_S)
+
+    def figure(what: str, of: Callable[[Side], float], budget: Budget | None = None) -> Figure:
+        return Figure(case, what, "MB", of(product), of(floor), budget)
+
+    return [
+        figure("memory of both, PSS", lambda s: sum(_kept(s, "Pss")), budget),
+        figure("of it Neovim", lambda s: _kept(s, "Pss")[0]),
+        figure("of it host", lambda s: _kept(s, "Pss")[1]),
+        figure("memory of both, RSS", lambda s: sum(_kept(s, "Rss"))),
+    ]
 
 
 def turns() -> list[Figure]:

@@ -17,6 +17,8 @@ from bench.workloads import source
 from tests.support.lua import lua_chunk
 
 STARTS = 30
+SLOW_MS = 300
+"""Time that a slow agent needs to start, in milliseconds."""
 WARM_WRITES, WRITES = 2, 21
 """Number of first writes that do not count, since both sides load and compile code, and of all."""
 
@@ -30,9 +32,21 @@ HELD = lua_chunk(__file__, "time_command")
 
 
 def reads() -> list[Figure]:
-    """Measure 1,000 reads, one after the other, of a buffer of 1,000 lines with one unsaved."""
+    """Measure 1,000 reads of a buffer of 1,000 lines with one unsaved, one after the other.
+
+    Then measure the same with 50 reads in flight.
+    """
+    each = _reads("reads")
+    together = _reads("flight")
+    return [
+        Figure("1,000 reads of an open buffer", "wall", "ms", *each, Budget(0.9)),
+        Figure("the same, 50 in flight", "wall", "ms", *together, Budget(1.1)),
+    ]
+
+
+def _reads(workload: str) -> tuple[float, float]:
     took: dict[str, list[float]] = {}
-    with both("reads", "1000") as sides:
+    with both(workload, "1000") as sides:
         for side in sides:
             path = _opened(side, source(1000))
             side.editor.request("nvim_buf_set_lines", 0, 0, 1, True, ["unsaved"])
@@ -42,8 +56,7 @@ def reads() -> list[Figure]:
             for side in sides:
                 side.run(f"{side.work}/file.py")
                 took.setdefault(side.name, []).append(int(side.chat()[-1]) / 1e6)
-        product, floor = median(took["product"]), median(took["floor"])
-    return [Figure("1,000 reads of an open buffer", "wall", "ms", product, floor, Budget(0.9))]
+    return median(took["product"]), median(took["floor"])
 
 
 def write() -> list[Figure]:
@@ -85,33 +98,38 @@ def _compare(side: Side, expected: str) -> None:
 
 
 def cold() -> list[Figure]:
-    """Measure from `:AcpPrompt`, without a running host, until the prompt has reached the agent."""
+    """Measure from `:AcpPrompt`, without a running host, until the prompt has reached the agent.
+
+    Then measure the same with an agent that needs 300 ms to start.
+    """
     took: dict[str, list[float]] = {"floor": [], "product": []}
+    slow: dict[str, list[float]] = {"floor": [], "product": []}
     held: list[float] = []
     gaps: list[float] = []
     for _ in range(5):
-        with both("cold") as sides:
-            for side in sides:
-                began = time.monotonic_ns()
-                side.run(new=False)
-                took[side.name].append((int(side.chat()[-1]) - began) / 1e6)
+        _start_cold(took, "0")
+        _start_cold(slow, str(SLOW_MS))
         with both("cold") as sides:
             held_, gaps_ = _held(sides[1])
             held.append(held_)
             gaps.append(gaps_)
-    case = "cold start"
+    case, until = "cold start", "first prompt at the agent"
+    first = median(took["product"]), median(took["floor"])
+    late = median(slow["product"]), median(slow["floor"])
     return [
-        Figure(
-            case,
-            "first prompt at the agent",
-            "ms",
-            median(took["product"]),
-            median(took["floor"]),
-            Budget(1.7),
-        ),
+        Figure(case, until, "ms", *first, Budget(1.7)),
         Figure(case, ":AcpPrompt holds", "ms", median(held), None, Budget(3, "value")),
         Figure(case, "main loop away", "ms", median(gaps)),
+        Figure(f"cold, agent that needs {SLOW_MS} ms", until, "ms", *late, Budget(1)),
     ]
+
+
+def _start_cold(took: dict[str, list[float]], delay_ms: str) -> None:
+    with both("cold", delay_ms) as sides:
+        for side in sides:
+            began = time.monotonic_ns()
+            side.run(new=False)
+            took[side.name].append((int(side.chat()[-1]) - began) / 1e6)
 
 
 def _held(side: Side) -> tuple[float, float]:

@@ -1,7 +1,8 @@
 """`python -m bench.agents.fast WORKLOAD [N]`: answer each prompt with a prepared workload.
 
 All bytes of a turn are made when its session is opened. Workloads with their own measurement
-(`reads`, `write`, `cold`, `calls`) send nanoseconds as the text of their turn.
+(`reads`, `flight`, `write`, `cold`, `calls`) send nanoseconds as the text of their turn. `cold N`
+needs N milliseconds to start.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ Message = dict[str, Any]
 PLACE = "s-0000000"
 SOURCE = 20_000
 """Number of lines of the file of `grow write`."""
+IN_FLIGHT = 50
+"""Number of reads that `flight` keeps open."""
 
 
 def _burst(count: int) -> list[bytes]:
@@ -146,8 +149,9 @@ class Agent:
                 self._trickle(session)
             case "trickle":
                 self.write(b"".join(say(session, part) for part in chunks(int(text.split()[1]))))
-            case "reads":
-                self.write(say(session, str(self._reads(session, text))))
+            case "reads" | "flight":
+                in_flight = IN_FLIGHT if self.workload == "flight" else 1
+                self.write(say(session, str(self._reads(session, text, in_flight))))
             case "write":
                 self.write(say(session, str(self._write(session, text))))
             case "calls":
@@ -189,14 +193,23 @@ class Agent:
             time.sleep(max(0.0, start + n / 100 - time.monotonic()))
             self.write(piece)
 
-    def _reads(self, session: str, path: str) -> int:
-        """Read one after the other, and compare each with the text of the buffer."""
+    def _reads(self, session: str, path: str, in_flight: int) -> int:
+        """Keep this number of reads open, and compare each answer with the text of the buffer."""
         expected = Path(f"{path}.expected").read_text(encoding="utf-8")
         start = time.monotonic_ns()
+        for n in range(in_flight):
+            self._begin_read(n, session, path)
         for n in range(self.count):
-            answer = self.ask(n, "fs/read_text_file", sessionId=session, path=path)
-            assert answer["content"] == expected
+            answer = next(self.lines)
+            assert answer["result"]["content"] == expected
+            if n + in_flight < self.count:
+                self._begin_read(n + in_flight, session, path)
         return time.monotonic_ns() - start
+
+    def _begin_read(self, id: int, session: str, path: str) -> None:
+        params = {"sessionId": session, "path": path}
+        message = {"jsonrpc": "2.0", "id": id, "method": "fs/read_text_file", "params": params}
+        self.write(json.dumps(message).encode() + b"\n")
 
     def _grow(self, session: str, kind: str, count: str, *more: str) -> None:
         """Run one kind of growing work.
@@ -254,4 +267,7 @@ class Agent:
 
 
 if __name__ == "__main__":
-    Agent(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 0).run()
+    workload, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    if workload == "cold":
+        time.sleep(count / 1000)
+    Agent(workload, count).run()
