@@ -141,7 +141,8 @@ def secret_values(env: Mapping[str, str]) -> list[str]:
     return [
         value
         for name, value in env.items()
-        if value.lower() not in _PLAIN_VALUES
+        if (how := strength(name)) is not None  # the only test whose results are cached
+        and (how == "strong" or is_secret(value))
+        and value.lower() not in _PLAIN_VALUES
         and snake(name) not in HARMLESS
-        and ((how := strength(name)) == "strong" or (how == "weak" and is_secret(value)))
     ]
