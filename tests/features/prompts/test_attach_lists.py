@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from tests.support.editor import ROOT, Editor
+from tests.support.lua import lua_chunk
 from tests.support.traffic import Traffic
 
 PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
 ALL = {"promptCapabilities": {"embeddedContext": True}}
+FILE_MANAGERS = lua_chunk(__file__, "file_managers")
 
 
 @pytest.fixture
@@ -116,6 +118,17 @@ def test_a_file_in_mini_files(editor: Editor, agent: Traffic) -> None:
     assert "With your next prompt: b.py" in editor.cmd("Acp attach")
     editor.cmd("lua MiniFiles.close()")
     assert names(editor, agent) == ["b.py"]
+
+
+@pytest.mark.parametrize("filetype", ["oil", "neo-tree", "NvimTree"])
+def test_the_lines_of_a_file_manager(editor: Editor, agent: Traffic, filetype: str) -> None:
+    """The functions have the names, arguments and results of the real plugins."""
+    editor.lua(FILE_MANAGERS, str(editor.work))
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a.py', 'b.py', 'c.py' })")
+    editor.cmd(f"set nomodified filetype={filetype}")
+    editor.keys("ggVj:Acp attach<CR>")
+    editor.wait_message("With your next prompt: a.py, b.py")
+    assert names(editor, agent) == ["a.py", "b.py"]
 
 
 def test_elsewhere_it_removes_attachments_as_before(editor: Editor) -> None:
