@@ -24,7 +24,7 @@ from acp_nvim.agent.wire.path_map import PathMap
 from acp_nvim.agent.wire.traffic import Traffic
 
 Hear = Callable[[bytes], None]
-"""Receiver of output outside the protocol."""
+"""Function that receives output outside the protocol."""
 
 FIRST_PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
 """Pauses before retries of a first connection, in seconds."""

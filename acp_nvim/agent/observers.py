@@ -1,4 +1,4 @@
-"""Observers of conversations: the parts of the editor that take part in opening and turns."""
+"""Observers of conversations, called while sessions open and during turns."""
 
 from __future__ import annotations
 

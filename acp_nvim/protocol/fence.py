@@ -1,4 +1,4 @@
-"""Quotes in Markdown that cannot be confused with the text around them."""
+"""Fences for quoted text in Markdown that the text itself cannot end."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 _ENDS_IN_HALF: Final = re.compile(rb'\\u[dD][89abAB][0-9a-fA-F]{2}"')
 _MOST: Final = 100
-"""Maximum number of texts with a held half."""
+"""Maximum number of texts whose last half is held back."""
 Key: TypeAlias = tuple[str, ...]
 
 

@@ -46,7 +46,7 @@ class Translation(Protocol):
         """Return an outgoing message in the form that this agent reads."""
 
     def on_sent(self, request_id: Id, method: str, params: Params) -> None:
-        """Store a sent request, in its form before `leaves`."""
+        """Store a sent request, in its form before `translate_outgoing`."""
 
     def is_request_only(self, method: str) -> bool:
         """Return whether this agent accepts this notification only as a request."""

@@ -45,7 +45,7 @@ class Index:
     """Entries by agent and id, newest first."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        """If there are several entries for a session, the newest counts."""
+        """Keep the newest of several entries for a session."""
         self._entries: dict[tuple[str, str], Entry] = {}
         for entry in entries:
             self.put(entry)

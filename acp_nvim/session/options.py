@@ -25,7 +25,7 @@ MODELS = "model"
 
 
 class NoSuchChoice(ValueError):
-    """Choice that does not exist. The message names those that do."""
+    """The requested choice does not exist. The message names the existing ones."""
 
 
 def apply_result(session: Session, result: Any) -> None:
@@ -135,7 +135,7 @@ def find(session: Session, option_id: str) -> Option:
 
 
 def option_of_category(session: Session, category: str) -> Option | None:
-    """Return the first option of a category, which is the one the agent prefers."""
+    """Return the first option of a category, which is the agent's preferred one."""
     return next((o for o in available(session) if o.category == category), None)
 
 

@@ -113,7 +113,7 @@ class Prompt(Struct, eq=False):
     given: Sequence[Any] = ()
     """Content blocks of a Lua caller, which replace the text."""
     meta: Mapping[str, Any] | None = None
-    """`_meta` of the request (v1/extensibility)."""
+    """Value for `_meta` of the request (v1/extensibility)."""
     late: Callable[[], Awaitable[Sequence[Attachment]]] | None = None
     """Function that resolves further attachments when the prompt is sent."""
     delivery: int | None = None

@@ -141,7 +141,7 @@ class Session:
     spent = 0
     """Tokens of all turns, if the agent reports them."""
     user: str | None = None
-    """Name of the speaker if that is not the user, such as the parent of a subagent."""
+    """Name of the author of prompts if that is not the user, such as the parent of a subagent."""
     tools: ToolUse | None = None
     """Use of the editor's own tools, if they are offered."""
     echo = ""
@@ -151,7 +151,7 @@ class Session:
     own_turn = False
     """Whether the agent works without a prompt of the user."""
     at_work = False
-    """Whether the agent reports that it works, in any turn."""
+    """Whether the agent reports that it is working, in any turn."""
     background = 0
     """Number of background tasks that the agent reports."""
     prompted: Message | None = None

@@ -193,7 +193,7 @@ def is_without_answer(session: Session) -> bool:
 
 
 def _are_empty(entries: Sequence[Entry]) -> bool:
-    """Return whether there is no agent entry, not even a line in the margin."""
+    """Return whether no entry comes from the agent, not even a notice."""
     return all(
         isinstance(entry, Heading)
         or (isinstance(entry, Message) and (entry.role == "user" or not entry.parts))

@@ -28,7 +28,7 @@ It is wide because agents read the output, and programs cut lines at the edge.
 """
 PIECE: Final = 1 << 16
 INTERRUPT: Final = b"\x03"
-"""CTRL-C as a key."""
+"""Byte that CTRL-C sends."""
 PAUSE_S: Final = 0.004
 """Pause after reading `PIECE` bytes at once, in seconds. It leaves time for other work."""
 DRAIN_S: Final = 0.3

@@ -77,7 +77,7 @@ class Comments:
         self._push("noted", n, text)
 
     def restore(self, remarks: Iterable[Comment], notes: Iterable[Mapping[str, Any]]) -> None:
-        """Take over the remarks and notes of a host that has died; a note is `{n, text}`."""
+        """Restore the remarks and notes of a host process that has ended; a note is `{n, text}`."""
         for comment in remarks:
             self.add(comment)
         for note in notes:

@@ -80,7 +80,7 @@ def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
     """Replace the bytes of a file atomically; keep its mode and links.
 
     Create missing parent directories. A new file gets ``rights``. Raise Refusal (reason
-    ``directory``, ``readonly`` or ``failed``) and leaves the old bytes in place.
+    ``directory``, ``readonly`` or ``failed``) and leave the old bytes in place.
     """
     try:
         atomic_write.write(place.real, data, rights)
@@ -203,7 +203,7 @@ def read_signed(path: str) -> tuple[bytes | None, str | None]:
 
 
 def read_dated(path: str) -> tuple[bytes | None, str | None, int]:
-    """Return the same as `read_signed`, and `changed_at` from before the read."""
+    """Return the result of `read_signed`, and `changed_at` from before the read."""
     signature = signature_of(path)
     at = changed_at(path)
     return bytes_of(path), signature, at

@@ -316,7 +316,7 @@ def describe_change(old: Format, new: Format) -> str:
 def format_to_write(
     users: Format | None, present: Format | None, before: Text | None, after: Text, whole: bool
 ) -> Format | None:
-    """Return the format in which to write ``after`` over ``before``; None keeps the present one.
+    """Return the format in which to write ``after`` over ``before``; None keeps the current one.
 
     ``users`` is the format from before agents changed the file, ``present`` is the current one
     (None: no file). With ``whole``, no part of the agent's edit remains in the file. Otherwise a

@@ -21,7 +21,7 @@ if sys.platform != "win32":
 DIRECTORY: Final = 0o700
 FILE: Final = 0o600
 LOCK_S: Final = 1.0
-"""How long a change waits for that of another process."""
+"""Time that a change waits for a change by another process, in seconds."""
 RETRY_S: Final = 0.002
 
 

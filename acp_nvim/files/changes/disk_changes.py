@@ -48,7 +48,7 @@ from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.tasks import Tasks
 
 LATE_S: Final = 0.25
-"""Pause before a change is tried again that Neovim did not accept."""
+"""Pause before a change that Neovim did not accept is tried again, in seconds."""
 
 
 class DiskChanges:

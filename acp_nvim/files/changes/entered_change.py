@@ -67,7 +67,7 @@ class EnteredChange(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """Return ``created``, ``modified`` or ``deleted``."""
+        """Return the kind: ``created``, ``modified`` or ``deleted``."""
         return kind_of(self.before, self.after)
 
     @property

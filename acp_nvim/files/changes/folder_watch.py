@@ -67,9 +67,9 @@ class FolderWatch:
         self._places: dict[str, tuple[int, int] | None] = {}
         """Device and inode of each root, since a parent directory may have been moved."""
         self._rests: dict[str, bool] = {}
-        """Whether nothing has changed below a root since `begin`."""
+        """Whether nothing has changed below each root since `begin`."""
         self._hopeless: set[str] = set()
-        """Roots that cannot be watched. They are not tried again."""
+        """Roots that cannot be watched and are not tried again."""
         self._grown: set[str] = set()
         """Roots whose directories have to be listed again."""
 

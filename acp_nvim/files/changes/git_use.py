@@ -9,7 +9,7 @@ from acp_nvim.files.ports import ToolCall
 from acp_nvim.patterns import late
 
 LATE_NS: Final = 2_000_000_000
-"""How long a tool call that names git may have run before it is received."""
+"""Maximum time by which a tool call that names git may be reported late."""
 
 _GIT: Final = late(r"(?<![\w.-])(?:git|gh|jj|hub|glab)(?![\w.-])")
 

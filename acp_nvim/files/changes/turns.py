@@ -69,7 +69,7 @@ class Turn:
         self.outer = roots_above(self.roots)
         """Work trees that contain the session's directories as folders."""
         self.prompts = 0
-        """Number of prompts. A second one may begin before the last scan of the first is done."""
+        """Number of prompts in it. A second one may begin before the last scan of the first."""
         self.at_work = 0
         """Number of prompts that the agent has received and not answered."""
         self.pending_scans = 0

@@ -55,7 +55,7 @@ class ToolCall(Struct, eq=False):
     ended_in: int | None = None
     """Number of the turn in which the agent finished it."""
     asked_first: bool = False
-    """Whether its first message was a question about it."""
+    """Whether a permission request was its first message."""
 
     @property
     def is_finished(self) -> bool:
@@ -194,7 +194,7 @@ def first_call(update: schema.ToolCall, index: int) -> ToolCall:
 
 
 class ToolCalls:
-    """All tool calls of a session in order of their first mention."""
+    """All tool calls of a session in the order of their first messages."""
 
     def __init__(self) -> None:
         self._calls: list[ToolCall] = []

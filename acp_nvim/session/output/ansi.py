@@ -26,7 +26,7 @@ _TOKEN: Final = late(
     r"|(?P<other>\x1b[ -/]{1,4}[0-~])"
     r"|(?P<bad>\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[0-~]|[ -/]{0,4}))"
 )
-"""Run of text and of sequences that only draw."""
+"""Tokens of an output. A `run` is text with sequences that only draw."""
 _UNFINISHED: Final = late(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[ -/]{0,4})\Z")
 _STRING_END: Final = late("[\x07\x18\x1a\x1b]")
 _LINE_END: Final = late("[\n\x07\x18\x1a\x1b]")

@@ -82,7 +82,7 @@ class Decision(Struct, eq=False):
     options: Sequence[Option] = ()
     details: Sequence[str] = ()
     problems: list[str] = field(default_factory=list)
-    """Why its patches do not apply, one line for each file."""
+    """Reasons why its patches do not apply, one line for each file."""
     effects: Sequence[Effect] = ()
     """Diagnostics of language servers for the proposed texts."""
     request: Any = None
@@ -116,7 +116,7 @@ class Decision(Struct, eq=False):
     covers: Sequence[Any] = ()
     """Open tool calls that it may allow, as its card shows them (`covered.py`).
 
-    It has some only if the request does not show the allowed action.
+    Empty if the request itself shows the action.
     """
     waiters: list[Callable[[Outcome], None]] = field(default_factory=list)
     _judge: Callable[[], None] = lambda: None

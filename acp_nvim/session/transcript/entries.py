@@ -136,7 +136,7 @@ class PlanEntry(Struct, eq=False):
 
 
 class Line(Struct, eq=False):
-    """Line in the margin: the end of a turn, a notice, a restart.
+    """Notice in the chat: the end of a turn, a warning, a restart.
 
     `level` is info, warning or error. Of many details the chat shows the first ones, and all on
     demand.
