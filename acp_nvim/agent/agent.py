@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.opening.session_params import SessionParams
@@ -194,9 +194,11 @@ class Agent:
         cwd: str,
         params: SessionParams,
         directories: Sequence[str],
-        meta: Mapping[str, Any],
+        *,
+        cursor_id: str | UnsetType = UNSET,
+        meta: Mapping[str, Any] | None = None,
     ) -> schema.ForkSessionResponse:
-        """Start a session with the context of another one.
+        """Start a session with the context of another one, up to a cursor if there is one.
 
         Requires `sessionCapabilities.fork` (rfds/session-fork). `meta` is added to the session's
         `_meta`.
@@ -204,9 +206,10 @@ class Agent:
         fields = self._fields(params, directories)
         if meta:
             fields["meta"] = {**(fields["meta"] or {}), **meta}
-        result: schema.ForkSessionResponse = await self._endpoint.request(
-            "session/fork", schema.ForkSessionRequest(session_id=session_id, cwd=cwd, **fields)
+        request = schema.ForkSessionRequest(
+            session_id=session_id, cwd=cwd, cursor_id=cursor_id, **fields
         )
+        result: schema.ForkSessionResponse = await self._endpoint.request("session/fork", request)
         return result
 
     def _fields(self, params: SessionParams, directories: Sequence[str]) -> dict[str, Any]:

@@ -39,6 +39,7 @@ def client_capabilities(
             notices=schema.NoticeCapabilities(),
             compaction=schema.CompactionCapabilities(),
             prompt_suggestions=schema.PromptSuggestionsCapabilities(),
+            cursors=schema.SessionCursorsCapabilities(),
         ),
         subagents=schema.SubagentCapabilities(),
         plan=schema.PlanCapabilities(),

@@ -1379,6 +1379,46 @@ class PromptSuggestionsUpdate(
     suggestions: list[PromptSuggestion]
 
 
+class CursorUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="cursor_update"):
+    """Position in a session, created or updated by its id (rfds/session-cursors, unstable, schema
+    >= 1.33).
+
+    Only the first update has the anchor. Absent capabilities stay, null clears them.
+    """
+
+    cursor_id: CursorId
+    capabilities: CursorCapabilities | UnsetType | None = UNSET
+    anchor: CursorAnchor | UnsetType = UNSET
+
+
+# Agent's id of a cursor, unique in its session (rfds/session-cursors, unstable).
+CursorId: TypeAlias = str
+
+
+class CursorCapabilities(Wire, frozen=True):
+    """Methods that accept a cursor (rfds/session-cursors, unstable)."""
+
+    fork: CursorForkCapabilities | UnsetType | None = UNSET
+
+
+class CursorForkCapabilities(Wire, frozen=True):
+    """Support of `session/fork` at a cursor (rfds/session-cursors, unstable)."""
+
+
+class CursorAnchor(Wire, frozen=True):
+    """Message, tool call or compaction next to a cursor (rfds/session-cursors, unstable).
+
+    `type` is open, and says which of the ids is set: user_message, agent_message, agent_thought,
+    session_message, tool_call, compaction. `position` is open; known: before, after.
+    """
+
+    type: str
+    position: str
+    message_id: MessageId | UnsetType = UNSET
+    tool_call_id: ToolCallId | UnsetType = UNSET
+    compaction_id: str | UnsetType = UNSET
+
+
 class UnknownUpdate(Plain, frozen=True, tag_field="sessionUpdate", tag="?"):
     """Update that the schema does not list or that cannot be decoded, unchanged
     (v1/prompt-turn).
@@ -1410,6 +1450,7 @@ SessionUpdate: TypeAlias = (
     | SessionMessage
     | SessionMessageChunk
     | PromptSuggestionsUpdate
+    | CursorUpdate
     | UnknownUpdate
 )
 
@@ -1467,10 +1508,15 @@ class ClientSessionCapabilities(Wire, frozen=True):
     config_options: SessionConfigOptionsCapabilities | UnsetType | None = UNSET
     notices: NoticeCapabilities | UnsetType | None = UNSET
     prompt_suggestions: PromptSuggestionsCapabilities | UnsetType | None = UNSET
+    cursors: SessionCursorsCapabilities | UnsetType | None = UNSET
 
 
 class PromptSuggestionsCapabilities(Wire, frozen=True):
     """Support of prompt suggestions (rfds/prompt-suggestions, unstable, schema >= 1.31)."""
+
+
+class SessionCursorsCapabilities(Wire, frozen=True):
+    """Support of `cursor_update` (rfds/session-cursors, unstable, schema >= 1.33)."""
 
 
 class CompactionCapabilities(Plain, frozen=True):
@@ -1661,7 +1707,10 @@ class DeleteSessionRequest(Wire, frozen=True):
 
 
 class ForkSessionRequest(Wire, frozen=True):
-    """Request parameters for forking an existing session (rfds/session-fork, unstable)."""
+    """Request parameters for forking an existing session (rfds/session-fork, unstable).
+
+    The fork ends at the cursor if there is one, which needs schema >= 1.33.
+    """
 
     session_id: SessionId
     cwd: str
@@ -1669,6 +1718,7 @@ class ForkSessionRequest(Wire, frozen=True):
     mcp_servers: list[McpServer] | UnsetType = UNSET
     system_prompt: SystemPrompt | UnsetType | None = UNSET
     config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
+    cursor_id: CursorId | UnsetType | None = UNSET
 
 
 class ArchiveSessionRequest(Wire, frozen=True):

@@ -19,6 +19,7 @@ from acp_nvim.session import ids, lists
 from acp_nvim.session.calls.tool_calls import ToolCall, ToolCalls
 from acp_nvim.session.calls.tool_use import Offered, ToolUse
 from acp_nvim.session.changes import Changes, Event
+from acp_nvim.session.cursors import Cursors
 from acp_nvim.session.output.terminals import Terminals
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions.decisions import MAX_LISTED, Decision, Decisions, Outcome
@@ -180,6 +181,8 @@ class Session:
         self.observer = observer or Unobserved()
         self.changes = Changes()
         """Changes not yet sent to the editor."""
+        self.cursors = Cursors()
+        """Positions at which the agent can fork the session."""
         self.queue: list[Prompt] = []
         self.at_agent: list[Prompt] = []
         """Prompts at the agent that it has not inserted yet."""

@@ -181,6 +181,7 @@ _APPLY: dict[type, Apply] = {
     schema.SubagentUpdate: subagents.apply,
     schema.SessionMessage: subagents.message,
     schema.SessionMessageChunk: subagents.message_chunk,
+    schema.CursorUpdate: lambda session, update: session.cursors.update(update),
     updates.MessageChunk: messages.chunk,
     updates.MessageContent: messages.content,
     updates.MessageUnchanged: messages.on_unchanged,

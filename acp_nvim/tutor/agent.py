@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,19 +24,26 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
+def _new_id() -> str:
+    return f"tutor-{secrets.token_hex(6)}"
+
+
 class Tutor:
     """Service of one client."""
 
     def __init__(self, connection: Connection) -> None:
         self.sessions: dict[str, Session] = {}
         self._connection = connection
+        self._shows_cursors = False
 
     async def request(self, params: Any) -> s.Wire:
         match params:
             case s.InitializeRequest():
-                return self._initialize()
+                return self._initialize(params)
             case s.NewSessionRequest():
                 return self._new_session(params)
+            case s.ForkSessionRequest():
+                return self._fork(params)
             case s.PromptRequest():
                 return await self._prompt(params)
             case s.SetSessionModeRequest():
@@ -53,16 +61,22 @@ class Tutor:
                 session.turn.cancel()
 
     def on_answered(self, params: Any, result: s.Wire) -> None:
-        """Announce the slash commands once the client knows the session."""
-        if isinstance(params, s.NewSessionRequest) and isinstance(result, s.NewSessionResponse):
+        """Announce the slash commands and cursors once the client knows the session."""
+        if isinstance(result, s.NewSessionResponse | s.ForkSessionResponse):
             self._update(result.session_id, s.AvailableCommandsUpdate(list(COMMANDS)))
+            for cursor_id in self.sessions[result.session_id].cursors:
+                self._announce(result.session_id, cursor_id)
 
-    def _initialize(self) -> s.InitializeResponse:
+    def _initialize(self, params: s.InitializeRequest) -> s.InitializeResponse:
+        client = params.client_capabilities or s.ClientCapabilities()
+        self._shows_cursors = bool(client.session and client.session.cursors)
         return s.InitializeResponse(
             VERSION,
             s.AgentCapabilities(
                 prompt_capabilities=s.PromptCapabilities(embedded_context=True),
-                session_capabilities=s.SessionCapabilities(close=s.SessionCloseCapabilities()),
+                session_capabilities=s.SessionCapabilities(
+                    close=s.SessionCloseCapabilities(), fork=s.SessionForkCapabilities()
+                ),
             ),
             auth_methods=[],
             agent_info=s.Implementation("tutor", __version__, "Tutor"),
@@ -70,12 +84,25 @@ class Tutor:
 
     def _new_session(self, params: s.NewSessionRequest) -> s.NewSessionResponse:
         keys = keys_from(s.given(params.meta))
-        session = Session(f"tutor-{secrets.token_hex(6)}", Path(params.cwd), keys)
+        session = Session(_new_id(), Path(params.cwd), keys)
         for earlier in self.sessions.values():
             if earlier.cwd == session.cwd and earlier.step:
                 session.step, session.is_step_unfinished = earlier.step, True
         self.sessions[session.id] = session
         return s.NewSessionResponse(session.id, session.modes(), session.options())
+
+    def _fork(self, params: s.ForkSessionRequest) -> s.ForkSessionResponse:
+        """Continue in a new session from now, or from a cursor of the earlier session."""
+        session = self._session(params.session_id)
+        if params.cursor_id:
+            if params.cursor_id not in session.cursors:
+                raise RequestError(errors.INVALID_PARAMS, f"no cursor {params.cursor_id!r}")
+            session = session.cursors[params.cursor_id].session
+        fork = replace(
+            session, id=_new_id(), cwd=Path(params.cwd), turn=None, cursors=dict(session.cursors)
+        )
+        self.sessions[fork.id] = fork
+        return s.ForkSessionResponse(fork.id, fork.modes(), fork.options())
 
     async def _prompt(self, params: s.PromptRequest) -> s.PromptResponse:
         session = self._session(params.session_id)
@@ -94,9 +121,19 @@ class Tutor:
 
     async def _run(self, turn: Turn) -> s.PromptResponse:
         try:
-            return s.PromptResponse(await teach(turn))
+            reason = await teach(turn)
         except asyncio.CancelledError:
-            return s.PromptResponse("cancelled")
+            reason = "cancelled"
+        if turn.anchor is not None:
+            self._announce(turn.session.id, turn.session.keep(turn.anchor))
+        return s.PromptResponse(reason)
+
+    def _announce(self, session_id: str, cursor_id: str) -> None:
+        """Offer a fork at a cursor to a client that knows cursors (rfds/session-cursors)."""
+        if self._shows_cursors and session_id in self.sessions:
+            anchor = self.sessions[session_id].cursors[cursor_id].anchor
+            can_fork = s.CursorCapabilities(s.CursorForkCapabilities())
+            self._update(session_id, s.CursorUpdate(cursor_id, can_fork, anchor))
 
     def _set_mode(self, params: s.SetSessionModeRequest) -> s.SetSessionModeResponse:
         session = self._session(params.session_id)

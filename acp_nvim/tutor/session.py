@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from acp_nvim.protocol import schema as s
@@ -40,6 +40,14 @@ COMMANDS: Final = (
 
 
 @dataclass
+class Cursor:
+    """State of a session at the end of a turn."""
+
+    anchor: s.CursorAnchor
+    session: Session
+
+
+@dataclass
 class Session:
     """State of one session."""
 
@@ -61,6 +69,15 @@ class Session:
     """Step of the tour; None before the tour."""
     is_step_unfinished: bool = False
     """Whether the step begins again with the next prompt."""
+    cursors: dict[str, Cursor] = field(default_factory=dict)
+    """Ends of turns by the ids of their cursors."""
+
+    def keep(self, anchor: s.CursorAnchor) -> str:
+        """Keep the state after an entry, and return the id of its cursor."""
+        cursor_id, cursors = f"turn-{self.turns}", dict(self.cursors)
+        cursors[cursor_id] = Cursor(anchor, replace(self, turn=None, cursors=cursors))
+        self.cursors = dict(cursors)
+        return cursor_id
 
     def modes(self) -> s.SessionModeState:
         return s.SessionModeState(self.mode, list(MODES))

@@ -53,6 +53,8 @@ class Turn:
         self._connection = connection
         self.began_at = time.monotonic()
         self._is_in_message = False
+        self.anchor: s.CursorAnchor | None = None
+        """Last message or tool call, if nothing without an id follows it."""
 
     # ---- messages
 
@@ -74,7 +76,9 @@ class Turn:
 
     def chunk(self, text: str) -> None:
         """Send a piece of the current message."""
-        self.update(s.AgentMessageChunk(s.TextContent(text), f"m{self.session.messages}"))
+        message_id = f"m{self.session.messages}"
+        self.update(s.AgentMessageChunk(s.TextContent(text), message_id))
+        self.anchor = s.CursorAnchor("agent_message", "after", message_id)
 
     async def chatter(self, lines: int, seconds: float) -> None:
         """Append numbered lines to the current message, one every ``seconds``."""
@@ -84,7 +88,7 @@ class Turn:
             await self.pause(seconds)
 
     async def think(self, text: str) -> None:
-        self._is_in_message = False
+        self._is_in_message, self.anchor = False, None
         for chunk in chunks(text):
             self.update(s.AgentThoughtChunk(s.TextContent(chunk)))
             await self.pause()
@@ -170,6 +174,7 @@ class Turn:
         self._is_in_message = False
         self.session.calls += 1
         call = f"call-{self.session.calls}"
+        self.anchor = s.CursorAnchor("tool_call", "after", tool_call_id=call)
         place = s.ToolCallLocation(str(path), line or UNSET)
         content: list[s.ToolCallContent] = [*diff]
         self.update(

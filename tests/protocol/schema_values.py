@@ -35,7 +35,10 @@ def in_schema(kind: type[Any]) -> bool:
     """Return whether the JSON schema of the tests has this type: no `Unknown*`, nothing newer than
     1.29.
     """
-    newer = (schema.SessionLink, schema.PromptSuggestionsUpdate, schema.PromptSuggestion)
+    newer = (
+        *(schema.SessionLink, schema.PromptSuggestionsUpdate, schema.PromptSuggestion),
+        *(schema.CursorUpdate, schema.CursorAnchor, schema.CursorCapabilities),
+    )
     return (
         kind not in newer
         and getattr(kind, "__struct_config__", None) is not None

@@ -106,7 +106,11 @@ def names(wanted: Any) -> set[str]:
 
 
 def test_fields_are_those_of_the_schema() -> None:
-    newer = {("ClientSessionCapabilities", "promptSuggestions")}
+    newer = {
+        ("ClientSessionCapabilities", "promptSuggestions"),
+        ("ClientSessionCapabilities", "cursors"),
+        ("ForkSessionRequest", "cursorId"),
+    }
     for name, definition in DEFS.items():
         kind = getattr(schema, name, None)
         if not (isinstance(kind, type) and issubclass(kind, Struct)):
@@ -132,7 +136,7 @@ def test_tags_are_those_of_the_schema() -> None:
         "StateUpdate": "state",
         "RequestPermissionOutcome": "outcome",
     }
-    newer = {"session", "prompt_suggestions_update"}
+    newer = {"session", "prompt_suggestions_update", "cursor_update"}
     for name, tag_field in unions.items():
         members = get_args(getattr(schema, name))
         tags = {member.__struct_config__.tag for member in members} - {"?"} - newer

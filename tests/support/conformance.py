@@ -42,6 +42,7 @@ GATES = {
 OPENING = ("NewSessionRequest", "LoadSessionRequest", "ResumeSessionRequest", "ForkSessionRequest")
 NEWER = {
     **dict.fromkeys(OPENING, frozenset({"configOptions"})),
+    "ForkSessionRequest": frozenset({"configOptions", "cursorId"}),
     "RequestPermissionResponse": frozenset({"answers"}),
 }
 """Keys that are newer than the schema of the tests, and `answers`, which Qwen Code requests."""

@@ -16,7 +16,7 @@ from acp_nvim.tutor.edits import proposal
 from acp_nvim.tutor.texts import chunks, first_change
 from tests.support import conformance
 from tests.support.editor import ROOT
-from tests.tutor.tutor_client import TutorClient
+from tests.tutor.tutor_client import CAPABILITIES, TutorClient
 
 SAMPLE = ROOT / "acp_nvim/tutor/sample"
 
@@ -200,6 +200,41 @@ def test_errors_of_the_client_are_refused(client: TutorClient) -> None:
     client.until(lambda: client.violations)
     assert b"-32700" in client.violations[0].raw
     assert "I don't know `/nonsense`" in client.prompt("/nonsense at all")
+
+
+def test_a_fork_continues_from_a_cursor(start: Callable[..., TutorClient]) -> None:
+    client = start(capabilities={**CAPABILITIES, "session": {"cursors": {}}})
+    cursors = []
+    for prompt in ("/help", "/plan"):
+        client.prompt(prompt)
+        cursors += client.of("cursor_update")
+    assert [(one["capabilities"], one["anchor"]["position"]) for one in cursors] == [
+        ({"fork": {}}, "after"),
+        ({"fork": {}}, "after"),
+    ]
+    opening = {"sessionId": client.session, "cwd": str(client.cwd), "mcpServers": []}
+    client.updates.clear()
+    fork = client.ask("session/fork", {**opening, "cursorId": cursors[0]["cursorId"]})
+    client.until(lambda: client.of("cursor_update"))
+    assert client.of("cursor_update") == cursors[:1]
+    wrong = client.send(
+        "session/fork", {**opening, "sessionId": fork["sessionId"], "cursorId": "turn-2"}
+    )
+    error = client.response(wrong).error
+    assert error is not None
+    assert error.code == -32602
+    client.session = fork["sessionId"]
+    client.prompt("/help")
+    assert client.of("cursor_update")[0]["cursorId"] == cursors[1]["cursorId"]
+    assert client.ask("session/fork", opening)["sessionId"] not in (
+        fork["sessionId"],
+        client.session,
+    )
+
+
+def test_cursors_are_only_for_clients_that_know_them(client: TutorClient) -> None:
+    client.prompt("/help")
+    assert client.of("cursor_update") == []
 
 
 def test_two_prompts_at_once_are_refused(client: TutorClient) -> None:

@@ -81,6 +81,17 @@ def test_the_tour_by_keys_shows_each_step(editor: Editor) -> None:
     reads(editor, "g? lists the keys")
 
 
+def test_a_rewind_forks_the_session_of_the_tutor(editor: Editor) -> None:
+    sample(editor)
+    editor.turn("/help")
+    editor.turn("/skip")
+    editor.cmd("Acp rewind 2")
+    editor.wait("require('acp').state().current == 2")
+    editor.wait("require('acp').state().sessions[2].status == 'idle'")
+    assert "Forked. The agent remembers the conversation" in "\n".join(editor.chat(2))
+    editor.turn("/plan")
+
+
 def test_the_tutor_names_the_users_keys(editor: Editor) -> None:
     sample(editor)
     editor.lua("vim.g.mapleader = ' '")

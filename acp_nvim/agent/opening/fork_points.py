@@ -1,33 +1,44 @@
-"""Forking a session at one of its messages.
+"""Forking a session at an earlier point: at a cursor of the agent, or at one of its messages.
 
-The protocol has no field for the message yet (rfds/session-fork), so this builds the `_meta` that
-some agents read.
+The protocol has a field for the cursor only (rfds/session-cursors). For a message, this builds the
+`_meta` that some agents read.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from acp_nvim.agent.agent import Agent
+from acp_nvim.agent.opening.origin import ForkPoint
 
 _AIR: Final = {"codex-acp": (1, 0), "claude-agent-acp": (0, 76)}
 """Agents that read `_meta.jetbrains.air.fork` by default, from these versions on."""
 
 
-def can_fork_at_message(agent: Agent) -> bool:
-    """Return whether the agent can fork a session at a message."""
-    return bool(meta(agent, "-"))
+class Arguments(TypedDict, total=False):
+    """Arguments of `Agent.fork_session` for a point."""
+
+    cursor_id: str
+    meta: Mapping[str, Any]
 
 
-def meta(agent: Agent, message_id: str) -> dict[str, Any]:
-    """Return the `_meta` for a `session/fork` that ends with the turn of an agent message.
-
-    It is empty if the agent can only fork the whole session.
-    """
+def arguments(agent: Agent, point: ForkPoint) -> Arguments:
+    """Return the arguments for a fork at a point, or none if the agent cannot fork there."""
     if not agent.session_capabilities.fork:
         return {}
+    if point.cursor is not None:
+        return {"cursor_id": point.cursor}
+    meta = _meta(agent, point.message_id) if point.message_id else {}
+    return {"meta": meta} if meta else {}
+
+
+def _meta(agent: Agent, message_id: str) -> dict[str, Any]:
+    """Return the `_meta` for a fork that ends with the turn of an agent message.
+
+    It is empty if the agent cannot fork at a message.
+    """
     claude = _meta_of(agent).get("claudeCode")
     if isinstance(claude, Mapping) and claude.get("rewind") is True:
         return {"claudeCode": {"rewindTo": message_id}}

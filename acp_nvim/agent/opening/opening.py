@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
@@ -21,6 +21,9 @@ from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, Re
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Heading, Line
+
+if TYPE_CHECKING:
+    from acp_nvim.agent.opening.fork_points import Arguments
 
 Watched = Callable[[str], AbstractContextManager[None]]
 """Context manager around a request, by its name. It warns the user if the answer does not come."""
@@ -132,29 +135,31 @@ class Opening:
         return result
 
     async def _fork(self) -> Any:
-        """Fork the session, at a message if there is one.
+        """Fork the session, at the point if there is one.
 
         If the agent cannot fork there or refuses, a new session receives the earlier conversation.
         """
         from acp_nvim.agent.opening import fork_points
 
         point = self._origin.point
-        if point is not None and not fork_points.can_fork_at_message(self._agent):
+        if point is None:
+            return await self._fork_at({})
+        if not (arguments := fork_points.arguments(self._agent, point)):
             return await self._copy()
         try:
-            return await self._fork_at(fork_points.meta(self._agent, point) if point else {})
+            return await self._fork_at(arguments)
         except RequestError as error:
-            if point is None or needs_login(error):
+            if needs_login(error):
                 raise
             self._connection.warnings.count("session/fork refused", str(error))
             return await self._copy()
 
-    async def _fork_at(self, meta: dict[str, Any]) -> Any:
+    async def _fork_at(self, arguments: Arguments) -> Any:
         session, router = self._session, self._router
         with self._watched("session/fork"):
             result = await self._ask(
                 lambda params: self._agent.fork_session(
-                    self._origin.id, session.cwd, params, self._directories, meta
+                    self._origin.id, session.cwd, params, self._directories, **arguments
                 )
             )
         session_id = result.session_id
@@ -178,6 +183,7 @@ class Opening:
         ``hands_over``: a new session receives the conversation.
         """
         agent, session_id = self._agent, self._session.id
+        self._session.cursors.clear()
         reason = wording.WHY_NO_REOPENING
         for is_able, request, texts in (
             (agent.session_capabilities.resume, self._resume, _RESUMED),

@@ -22,6 +22,16 @@ class Branch(Struct, frozen=True):
     files: bool
 
 
+class ForkPoint(Struct, frozen=True):
+    """End of the part of a session that a fork gets.
+
+    It is a cursor of the agent (rfds/session-cursors), or its last message in that part.
+    """
+
+    cursor: str | None = None
+    message_id: str | None = None
+
+
 class Origin(Struct, frozen=True):
     """Origin of a session.
 
@@ -35,8 +45,8 @@ class Origin(Struct, frozen=True):
     chosen: InitialOptions = field(default_factory=InitialOptions)
     entries: Callable[[], Sequence[Entry]] = tuple
     """Return the known entries of the session."""
-    point: str | None = None
-    """For a fork, the last agent message in it."""
+    point: ForkPoint | None = None
+    """For a fork of a part of the session, the end of that part."""
     branch: Branch | None = None
     hands_over: bool = False
     """For `reopen`, whether a new session in its place receives the earlier conversation."""

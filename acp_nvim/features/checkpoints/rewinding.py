@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.agent.opening.origin import Branch, Origin
+from acp_nvim.agent.opening.origin import Branch, ForkPoint, Origin
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
 from acp_nvim.features.checkpoints import earlier_prompts
@@ -164,17 +164,20 @@ def _branch(host: Host, old: Conversation, source: Session, n: int, files: bool)
 
 
 def _origin(host: Host, session: Session, source: Session, at: int) -> Origin:
-    """Return the origin of a branch at entry `at`.
+    """Return the origin of a branch at entry `at`, a prompt.
 
-    It is a fork at the agent's last message before that entry if the message has an id. Otherwise
-    it is a new session that gets the transcript.
+    It is a fork at one of the agent's cursors, or at its last message before that entry if the
+    message has an id. Otherwise it is a new session that gets the transcript.
     """
     if not _has_message(source.transcript.entries[:at]):
         return Origin()
     look = Style(host.settings().chat.tool_lines, session.cwd)
     entries = partial(fork_history, source, look, at)
-    point = _last_message(source.transcript.entries[:at])
-    if session.id and point:
+    point = ForkPoint(
+        session.cursors.fork_point(source.transcript, at),
+        _last_message(source.transcript.entries[:at]),
+    )
+    if session.id and point != ForkPoint():
         return Origin("fork", session.id, entries=entries, point=point)
     return Origin("copy", entries=entries)
 

@@ -45,7 +45,7 @@ def _new(params: v1.NewSessionRequest) -> s.NewSessionRequest:
 
 
 def _fork(params: v1.ForkSessionRequest) -> s.ForkSessionRequest:
-    return s.ForkSessionRequest(params.session_id, **_setup(params))
+    return s.ForkSessionRequest(params.session_id, cursor_id=params.cursor_id, **_setup(params))
 
 
 def _resume(params: v1.ResumeSessionRequest) -> s.ResumeSessionRequest:

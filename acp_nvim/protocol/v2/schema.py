@@ -673,6 +673,7 @@ SessionUpdate: TypeAlias = (
     | v1.SubagentUpdate
     | v1.SessionMessage
     | v1.SessionMessageChunk
+    | v1.CursorUpdate
     | v1.UnknownUpdate
 )
 
@@ -760,6 +761,7 @@ class ForkSessionRequest(Wire, frozen=True):
     mcp_servers: list[McpServer] | UnsetType | None = UNSET
     system_prompt: v1.SystemPrompt | UnsetType | None = UNSET
     config_options: list[InitialSessionConfigOption] | UnsetType = UNSET
+    cursor_id: v1.CursorId | UnsetType | None = UNSET
 
 
 class ResumeSessionRequest(Wire, frozen=True):

@@ -87,6 +87,8 @@ def _user_block(session: Session, content: Any, message_id: str | None) -> None:
     text = part(content)
     if session.echo and isinstance(text, str) and session.echo.startswith(text):
         session.echo = session.echo[len(text) :]
+        if message_id and session.prompted is not None:
+            session.transcript.name(session.prompted, message_id)
         return
     role: Role = "user"
     message = session.transcript.stream(role, text, message_id)

@@ -142,8 +142,10 @@ class Transcript:
 
     def name(self, message: Message, message_id: str) -> None:
         """Set the agent's id of a message from here."""
+        message.message_id = message_id
         self._earlier.discard((message.role, message_id))
         self._named[message.role, message_id] = message
+        self.unsaved[message] = None
 
     def mark_names(self) -> None:
         """Note the known ids when the session is reopened."""

@@ -155,6 +155,40 @@ def test_an_agent_that_forks_at_a_message_does_so(editor: Editor) -> None:
     assert (words(prompt), transcript_in(prompt)) == (["say go on"], "")
 
 
+CURSORS: dict[str, Any] = {"sessionCapabilities": {"fork": {}}}
+
+
+@pytest.mark.parametrize(("side", "protocol"), [("after", 1), ("before", 1), ("after", 2)])
+def test_an_agent_forks_at_its_cursors(editor: Editor, side: str, protocol: int) -> None:
+    agent = editor.agent("forks_at_cursors", side, capabilities=CURSORS, protocol=protocol)
+    for prompt in ("one", "two", "three"):
+        editor.turn(prompt)
+    for n, prompt, cursor in ((3, "three", "c3"), (2, "two", "s2-c2")):
+        current = editor.state()["current"]
+        editor.cmd(f"Acp rewind {n}")
+        editor.wait("require('acp').state().current == ...", current + 1)
+        editor.wait(f"require('acp').state().sessions[{current + 1}].status == 'idle'")
+        fork = agent.wait("session/fork", current)["params"]
+        expected = cursor if side == "before" else cursor.replace(f"c{n}", f"c{n - 1}")
+        assert fork["cursorId"] == expected
+        assert f"answer to {prompt}" not in "\n".join(editor.chat(current + 1))
+    assert "answer to one" in "\n".join(editor.chat(3))
+    editor.turn("go on")
+    sent = agent.received("session/prompt")[-1]
+    assert (words(sent), transcript_in(sent)) == (["go on"], "")
+
+
+def test_a_withdrawn_cursor_is_not_used(editor: Editor) -> None:
+    agent = editor.agent("forks_at_cursors", capabilities=CURSORS)
+    editor.turn("withdraw")
+    editor.turn("two")
+    editor.cmd("Acp rewind 2")
+    editor.wait("require('acp').state().current == 2")
+    editor.turn("go on")
+    assert agent.received("session/fork") == []
+    assert "answer to withdraw" in transcript_in(agent.received("session/prompt")[-1])
+
+
 def test_an_agent_that_forks_whole_sessions_only_gets_an_instruction_instead(
     editor: Editor,
 ) -> None:
