@@ -28,8 +28,6 @@ from tests.support.editor import ROOT
 from tests.support.processes import MARK, marked
 from tests.support.waiting import PATIENCE_S, eventually, until
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-
 SAY = (
     "import os, sys; print((os.getpid(), *sys.argv[1:], os.environ['KEY']), flush=True);"
     "print(input()[::-1], flush=True)"

@@ -25,9 +25,6 @@ from tests.support.children import FOREVER, KILL_S, QUIET, STUBBORN, Start, read
 from tests.support.processes import MARK, marked
 from tests.support.waiting import PATIENCE_S, eventually
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-
-
 # Starting
 
 

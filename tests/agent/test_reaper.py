@@ -26,7 +26,6 @@ from tests.support.portable import IS_PORTABLE
 from tests.support.processes import MARK, marked
 from tests.support.waiting import PATIENCE_S, eventually, until
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 ONLY_WITH_PROC = pytest.mark.skipif(IS_PORTABLE, reason="only /proc has the marks of daemons")
 
 

@@ -23,8 +23,6 @@ from tests.support.processes import marked
 from tests.support.terminal_agent import TerminalAgent
 from tests.support.waiting import PATIENCE_S
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-
 
 def refused(error: pytest.ExceptionInfo[RequestError]) -> tuple[int, str]:
     return error.value.code, error.value.data["reason"]

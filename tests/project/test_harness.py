@@ -17,6 +17,7 @@ from tests.agents.loop import SCENARIOS, split
 from tests.support import conformance
 from tests.support.editor import ROOT, Editor
 from tests.support.killed_host import HOST_PID
+from tests.support.processes import is_alive
 from tests.support.rpc import EditorBlocked, EditorError
 from tests.support.traffic import Traffic
 from tests.support.waiting import PATIENCE_S, until
@@ -72,7 +73,7 @@ def test_a_forked_host_ends_with_the_process_that_it_replaces(editor: Editor) ->
     assert job != host
     os.kill(job, signal.SIGKILL)
     editor.wait("require('acp').state().host == 'failed'")
-    until(lambda: not Path(f"/proc/{host}").exists())
+    until(lambda: not is_alive(host))
     editor.turn("say two")
     os.kill(editor.lua(HOST_PID), signal.SIGKILL)
     editor.wait("require('acp').state().host == 'failed'")

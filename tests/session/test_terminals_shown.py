@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
@@ -11,9 +10,6 @@ from acp_nvim.protocol import schema
 from acp_nvim.session.transcript.entries import ToolEntry
 from acp_nvim.session.updates import apply
 from tests.support.terminal_agent import TerminalAgent
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-
 
 # -- display
 

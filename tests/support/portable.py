@@ -1,7 +1,7 @@
 """Takes away everything that only Linux has, if `ACP_TEST_PORTABLE` is set (`make test-portable`).
 
 The plugin then runs as on macOS or a BSD: without `/proc`, inotify, pidfd and the functions of
-glibc. The tests themselves keep `/proc`, to find processes that outlive a test.
+glibc. The tests find processes by psutil then (`tests/support/processes.py`).
 """
 
 from __future__ import annotations

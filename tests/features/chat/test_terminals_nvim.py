@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from acp_nvim.features.terminals.live_terminals import MOST
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
 from tests.support.waiting import until
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 CHOOSE = lua_chunk(__file__, "answer_choices")
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.pending_edits import wait_count
+from tests.support.processes import is_alive
 from tests.support.served_language import serve, wait_attached
 from tests.support.tool_caller import Caller
 from tests.support.waiting import until
@@ -131,4 +132,4 @@ def test_a_call_in_progress_when_neovim_quits_ends(editor: Editor) -> None:
     editor.wait("#vim.tbl_keys(vim.lsp.get_clients({ bufnr = 0 })[1].requests) > 0")
     relay = int(next(it for it in agent.notes() if it.startswith("mcp process")).split()[-1])
     editor.quit()
-    until(lambda: not Path(f"/proc/{relay}").exists())
+    until(lambda: not is_alive(relay))

@@ -148,6 +148,7 @@ def test_a_killed_neovim_loses_no_worktree(edit: Edit, tmp_path: Path) -> None:
     second.cmd("Acp allow")
     second.wait("#require('acp').state().sessions[1].edits == 1")
     until((second.work / "x.bin").exists, what="x.bin has landed")
+    until((second.work / "x.bin").exists)
     assert (second.work / "x.bin").read_bytes() == b"\0"
     assert (second.work / "link").is_symlink()
     assert path.exists()

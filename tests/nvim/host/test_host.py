@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
+from tests.support.processes import environment
 from tests.support.rpc import EditorError
 from tests.support.waiting import until
 
@@ -186,9 +186,3 @@ def test_the_agent_of_a_first_prompt_is_started_before_the_host(editor: Editor) 
     second = environment(editor.state()["agents"]["second"]["pid"])
     assert not second["ACP_NVIM_CHILD"].endswith(".0")
     assert set(second) ^ set(environment(agents["first"]["pid"])) == {"ODD"}
-
-
-def environment(pid: int) -> dict[str, str]:
-    """Return the environment of a process."""
-    lines = Path(f"/proc/{pid}/environ").read_text(encoding="utf-8").split("\0")
-    return dict(line.split("=", 1) for line in lines if line)

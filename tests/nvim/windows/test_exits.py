@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.portable import IS_PORTABLE
 from tests.support.waiting import until
 
 
@@ -235,6 +236,7 @@ def test_a_killed_host_leaves_no_process_and_is_reported_in_one_line(editor: Edi
     editor.errors_expected = True
 
 
+@pytest.mark.skipif(IS_PORTABLE, reason="only /proc has the marks of daemons")
 def test_a_daemon_from_a_terminal_ends_with_its_agent(editor: Editor) -> None:
     """It survives the release of its terminal, since the agent started it to run on."""
     editor.agent("script")
