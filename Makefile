@@ -64,8 +64,7 @@ pictures: $(DEV) ## draw docs/gallery from real runs; ARGS= names a size, or sto
 	@$(PY) -m tests.pictures $(ARGS)
 
 test-agents: $(DEV) ## tests with real agents and a scripted model, and docs/agents.md; AGENTS= names some for the page
-	@$(PY) -m pytest -m agents $(ARGS)
-	@$(PY) -m tests.real.matrix $(AGENTS)
+	@$(PY) -m pytest -m agents $(ARGS); tests=$$?; $(PY) -m tests.real.matrix $(AGENTS) && exit $$tests
 
 release: $(DEV) ## checks, wheel, rockspec, notes and tag of VERSION=; CHECKS= replaces .ci/run
 	@$(PY) .ci/release.py "$(VERSION)" $(CHECKS)

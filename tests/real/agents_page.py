@@ -31,6 +31,10 @@ NOTES: Final = {
     ("plan", "–"): "sent no plan",
     ("usage", "–"): "says nothing of tokens or cost",
 }
+NOTES_OF_AGENTS: Final = {
+    ("gemini", "resume"): "loses a session that is loaded in the minute in which it began, because "
+    "the names of its files have the minute; after that it loads it",
+}
 UNTRIED: Final = {
     "auggie": "needs an account",
     "crow": "not installed",
@@ -72,7 +76,7 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
     rows = [
         "| Agent | Preset | " + " | ".join(COLUMNS.values()) + " |",
         "|---" * (len(COLUMNS) + 2) + "|",
-        *(_row(results[name], notes) for name in _order(results)),
+        *(_row(name, results[name], notes) for name in _order(results)),
     ]
     tried = {it["preset"] for it in results.values()}
     left = [f"- `{name}`: {why}" for name, why in UNTRIED.items() if name not in tried]
@@ -93,17 +97,17 @@ def _order(results: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return sorted(results, key=lambda name: (results[name]["preset"] is None, name))
 
 
-def _row(result: Mapping[str, Any], notes: list[str]) -> str:
-    name = f"{result['title']} {result['version']}".strip()
+def _row(name: str, result: Mapping[str, Any], notes: list[str]) -> str:
+    title = f"{result['title']} {result['version']}".strip()
     preset = f"`{result['preset']}`" if result["preset"] else ""
-    cells = [_cell(key, result["cells"].get(key, ""), notes) for key in COLUMNS]
+    cells = [_cell(name, key, result["cells"].get(key, ""), notes) for key in COLUMNS]
     if result["cells"]["hello"] == "✗":
         cells[0] = "no answer"
-    return "| " + " | ".join([name, preset, *cells]) + " |"
+    return "| " + " | ".join([title, preset, *cells]) + " |"
 
 
-def _cell(key: str, value: str, notes: list[str]) -> str:
-    note = NOTES.get((key, value))
+def _cell(name: str, key: str, value: str, notes: list[str]) -> str:
+    note = NOTES_OF_AGENTS.get((name, key)) or NOTES.get((key, value))
     if note is None:
         return value
     if note not in notes:
