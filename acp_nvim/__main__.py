@@ -39,7 +39,7 @@ def _early_agent() -> "EarlyAgent | None":
 def _exit_if(ended: list[bool]) -> None:
     """Exit without freeing modules and objects one by one, which takes Python 30 ms.
 
-    Neovim waits for that when the user quits.
+    Neovim waits for the exit when the user quits.
     """
     if ended:
         sys.stderr.flush()

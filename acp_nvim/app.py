@@ -1,4 +1,4 @@
-"""The host: builds its parts in order, and ends everything on exit."""
+"""Host: build its parts in order, and end everything on exit."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ class Host:
             notify(self.observers.on_agent_restarted, name)
 
     async def close(self) -> None:
-        """End all agents with their process trees, and save the rest."""
+        """End all agents with their process trees, then save and close the rest."""
         self.tools.close()
         self.workspace.disk.close()
         async with anyio.create_task_group() as group:

@@ -21,7 +21,7 @@ from acp_nvim.nvim.bridge import Bridge, Verb
 from acp_nvim.nvim.buffer_events import VERBS, on_buffer_event
 
 VerbCall = tuple[str, dict[str, Any]]
-"""A verb and its arguments."""
+"""Verb and its arguments."""
 
 
 def core(bridge: Bridge, agent: EarlyAgent | None = None) -> tuple[Coroutine[Any, Any, None], Verb]:
@@ -84,7 +84,7 @@ def main(agent: EarlyAgent | None = None) -> None:
 
 
 class Classic:
-    """Core in the shared host of classic remote plugins (`rplugin/python3/`)."""
+    """Host that runs in the shared process of classic remote plugins (`rplugin/python3/`)."""
 
     def __init__(self, nvim: Any) -> None:
         self._nvim = nvim

@@ -43,19 +43,19 @@ class Tasks:
             self.start_soon(function, *args)
 
     @contextmanager
-    def if_slow(self, seconds: float, tell: Callable[[], None]) -> Iterator[None]:
-        """Call `tell` once if the body takes longer than `seconds`. The body is not interrupted."""
-        timer = asyncio.get_running_loop().call_later(seconds, self._run_guarded, tell)
+    def if_slow(self, seconds: float, callback: Callable[[], None]) -> Iterator[None]:
+        """Call `callback` once if the body takes longer than `seconds`. Do not interrupt it."""
+        timer = asyncio.get_running_loop().call_later(seconds, self._run_guarded, callback)
         try:
             yield
         finally:
             timer.cancel()
 
-    def _run_guarded(self, tell: Callable[[], None]) -> None:
+    def _run_guarded(self, callback: Callable[[], None]) -> None:
         try:
-            tell()
+            callback()
         except Exception as error:
-            self._failed(getattr(tell, "__qualname__", repr(tell)), error)
+            self._failed(getattr(callback, "__qualname__", repr(callback)), error)
 
     async def _run(self, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> None:
         try:

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 
-from acp_nvim.history.changes import Begin, Change, Completion, EntryState, Extension, Facts
+from acp_nvim.history.changes import (
+    Change,
+    Completion,
+    EntryState,
+    Extension,
+    Facts,
+    RecordingStart,
+)
 from acp_nvim.history.database import Database
 from acp_nvim.history.records import Call, MessageRecord
 from acp_nvim.history.store import Store
@@ -57,7 +64,7 @@ class _Talk:
         facts = Facts(
             "claude", f"s{n}", directory, "", self._text(6), None, 10, 1000, 9, 9, 0.1, "USD"
         )
-        yield Begin(n, f"kept.{n}", facts)
+        yield RecordingStart(n, f"kept.{n}", facts)
         at = 0
         for turn in range(10):
             special = f" {RARE}" if n == 100 and turn == 5 else " zebra" if n % 100 == 7 else ""

@@ -10,20 +10,22 @@ from typing import Any, Final
 from urllib.parse import quote
 from uuid import uuid4
 
-from acp_nvim.history.blames import Author, Blamed
+from acp_nvim.history.blames import Author, FileAuthors
 
 VERSION: Final = "0.1.0"
 
 
 def trace(
-    files: Mapping[str, Blamed], version: str, now: float, revision: str = ""
+    files: Mapping[str, FileAuthors], version: str, now: float, revision: str = ""
 ) -> dict[str, Any]:
     """Return a record of the files, by path relative to the workspace.
 
     Files without lines by agents are left out. ``version`` is that of this plugin. Without a git
     ``revision``, the lines are those of the present texts.
     """
-    conversations_of = {path: _conversations(blamed) for path, blamed in files.items()}
+    conversations_of = {
+        path: _conversations(authors_of_file) for path, authors_of_file in files.items()
+    }
     return {
         "version": VERSION,
         "id": str(uuid4()),
@@ -38,14 +40,14 @@ def trace(
     }
 
 
-def _conversations(blamed: Blamed) -> list[dict[str, Any]]:
+def _conversations(authors_of_file: FileAuthors) -> list[dict[str, Any]]:
     """Return one item for each prompt, with its lines (1-based, inclusive)."""
     ranges: dict[int, list[dict[str, int]]] = {}
-    for first, end, author in blamed.ranges:
+    for first, end, author in authors_of_file.ranges:
         ranges.setdefault(author, []).append({"start_line": first + 1, "end_line": end})
     return [
         {
-            "url": _url(blamed.authors[author]),
+            "url": _url(authors_of_file.authors[author]),
             "contributor": {"type": "ai"},
             "ranges": found,
         }

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from acp_nvim.edits.blame import DIGEST_SIZE, Blame, Run, line_digests, update_blame
 from acp_nvim.edits.text import Text
-from acp_nvim.history.changes import Moved, Wrote
+from acp_nvim.history.changes import FileMove, FileWrite
 from acp_nvim.history.database import Database, pack, unpack
 
 SHARE: Final = 4
@@ -28,8 +28,8 @@ _RUNS: Final = msgspec.json.Decoder(tuple[Run, ...])
 class Author(Struct, frozen=True):
     """Prompt for which an agent wrote lines.
 
-    `record` is that of the session in the history. If it is deleted, `record` is None and `words`
-    is empty. `sent` is in seconds since 1970.
+    `record` is the number of the session in the history, `words` the beginning of the prompt. If
+    the session is deleted, `record` is None and `words` is empty. `sent` is in seconds since 1970.
     """
 
     record: int | None
@@ -40,8 +40,11 @@ class Author(Struct, frozen=True):
     words: str
 
 
-class Blamed(Struct, frozen=True):
-    """Lines of a file by author: first row, row after the last, and key in ``authors``."""
+class FileAuthors(Struct, frozen=True):
+    """Authors of a file's lines.
+
+    A range has its first row, the row after its last, and the key of its author in ``authors``.
+    """
 
     ranges: Sequence[tuple[int, int, int]]
     authors: Mapping[int, Author]
@@ -50,18 +53,18 @@ class Blamed(Struct, frozen=True):
 # -- writing --------------------------------------------------------------------------------------
 
 
-def write(sql: sqlite3.Connection, wrote: Wrote, author: int, now: float) -> None:
-    """Enter a write of an agent. Raise `sqlite3.Error`."""
-    blame = _stored_blame(sql, wrote.path) or Blame()
-    if wrote.before is not None:
-        blame = update_blame(blame, line_digests(wrote.before))
-    blame = update_blame(blame, line_digests(wrote.agents), author)
-    if wrote.after != wrote.agents:
-        blame = update_blame(blame, line_digests(wrote.after))
-    _store_lines(sql, wrote.path, blame, now)
+def add_write(sql: sqlite3.Connection, write: FileWrite, author: int, now: float) -> None:
+    """Record the author of the lines that an agent's write added. Raise `sqlite3.Error`."""
+    blame = _stored_blame(sql, write.path) or Blame()
+    if write.before is not None:
+        blame = update_blame(blame, line_digests(write.before))
+    blame = update_blame(blame, line_digests(write.agent_text), author)
+    if write.after != write.agent_text:
+        blame = update_blame(blame, line_digests(write.after))
+    _store_lines(sql, write.path, blame, now)
 
 
-def move(sql: sqlite3.Connection, moved: Moved, now: float) -> None:
+def move_authors(sql: sqlite3.Connection, moved: FileMove, now: float) -> None:
     """Move the authors of a file's lines to its new path. Raise `sqlite3.Error`."""
     blame = _stored_blame(sql, moved.old)
     if blame is None:
@@ -79,15 +82,17 @@ def _store_lines(sql: sqlite3.Connection, path: str, blame: Blame, now: float) -
     )
 
 
-def author_of(sql: sqlite3.Connection, record: int, agent: str, wrote: Wrote, words: str) -> int:
+def author_number(
+    sql: sqlite3.Connection, record: int, agent: str, write: FileWrite, words: str
+) -> int:
     """Return the number of the author of a write. Raise `sqlite3.Error`."""
     sql.execute(
         "INSERT INTO authors (session, agent, sent, prompt, words) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
-        (record, agent, wrote.sent, wrote.prompt, words),
+        (record, agent, write.sent, write.prompt, words),
     )
     found = sql.execute(
-        "SELECT id FROM authors WHERE session = ? AND sent = ?", (record, wrote.sent)
+        "SELECT id FROM authors WHERE session = ? AND sent = ?", (record, write.sent)
     )
     return int(found.fetchone()[0])
 
@@ -100,21 +105,24 @@ def forget_words(sql: sqlite3.Connection, record: int) -> None:
 def trim(database: Database, days: float, size: int) -> None:
     """Remove files that no agent has written for ``days``, and authors without lines.
 
-    If all exceed their part of ``size`` bytes, remove the oldest files too. Raise `sqlite3.Error`.
+    If the rest is larger than its share of ``size`` bytes, remove the oldest files too. Raise
+    `sqlite3.Error`.
     """
     with database.transaction() as sql:
         sql.execute("DELETE FROM blames WHERE updated < ?", (time.time() - days * DAY_S,))
         room, rest = size // SHARE, list[str]()
-        for path, taken in sql.execute(
+        for path, size in sql.execute(
             "SELECT path, length(lines) + length(runs) FROM blames ORDER BY updated DESC"
         ).fetchall():
-            room -= taken
+            room -= size
             if room < 0:
                 rest.append(path)
         sql.executemany("DELETE FROM blames WHERE path = ?", [(path,) for path in rest])
         rows = sql.execute("SELECT runs FROM blames").fetchall()
         used = {author for (runs,) in rows for _, author in _RUNS.decode(unpack(runs))}
-        unused = [(it,) for (it,) in sql.execute("SELECT id FROM authors") if it not in used]
+        unused = [
+            (number,) for (number,) in sql.execute("SELECT id FROM authors") if number not in used
+        ]
         sql.executemany("DELETE FROM authors WHERE id = ?", unused)
         sql.execute("UPDATE authors SET words = '' WHERE session NOT IN (SELECT id FROM sessions)")
 
@@ -122,13 +130,15 @@ def trim(database: Database, days: float, size: int) -> None:
 # -- reading --------------------------------------------------------------------------------------
 
 
-def blame(database: Database, path: str, text: Text) -> Blamed:
+def blame(database: Database, path: str, text: Text) -> FileAuthors:
     """Return the authors of lines of a file with this present text. Raise `sqlite3.Error`."""
     found = _stored_blame(database.sql, path)
     ranges = [] if found is None else list(update_blame(found, line_digests(text)).ranges())
-    known = {it: author(database.sql, it) for it in {number for _, _, number in ranges}}
-    authors = {number: one for number, one in known.items() if one is not None}
-    return Blamed([one for one in ranges if one[2] in authors], authors)
+    found_authors = {
+        number: author(database.sql, number) for number in {number for _, _, number in ranges}
+    }
+    authors = {number: found for number, found in found_authors.items() if found is not None}
+    return FileAuthors([lines for lines in ranges if lines[2] in authors], authors)
 
 
 def paths(database: Database, root: str) -> list[str]:

@@ -16,11 +16,11 @@ from acp_nvim.history.database import Database
 from acp_nvim.history.store import Store
 
 DAY_S: Final = 86_400.0
-AT_ONCE: Final = 200
+ENTRIES_PER_TRANSACTION: Final = 200
 """Number of entries deleted in one transaction."""
-ROOM: Final = 0.9
+TARGET_FRACTION: Final = 0.9
 """Fraction of the size limit to which a history beyond the limit is reduced."""
-PAGES: Final = 4096
+VACUUMED_PAGES: Final = 4096
 """Number of pages returned to the system at a time."""
 
 
@@ -30,19 +30,19 @@ def trim(database: Database, store: Store, days: float, size: int) -> None:
     Raise `sqlite3.Error`.
     """
     for record in list(_old_sessions(database.sql, days)):
-        _drop(database, store, record)
+        _delete_oldest(database, store, record)
     if database.size > size:
         for record in list(_oldest(database.sql)):
-            if _drop(database, store, record, room=int(size * ROOM)):
+            if _delete_oldest(database, store, record, target_size=int(size * TARGET_FRACTION)):
                 break
     blames.trim(database, days, size)
-    database.sql.execute(f"PRAGMA incremental_vacuum({PAGES})").fetchall()
+    database.sql.execute(f"PRAGMA incremental_vacuum({VACUUMED_PAGES})").fetchall()
 
 
 def _old_sessions(sql: sqlite3.Connection, days: float) -> Iterator[int]:
-    """Return sessions that ended before the limit.
+    """Return the sessions last updated more than ``days`` ago.
 
-    A session that began after a recent one is excluded, because the clock may have been wrong.
+    A session that is stored after a recent one is excluded, because the clock may have been wrong.
     """
     now = time.time()
     before = now - days * DAY_S
@@ -59,16 +59,16 @@ def _oldest(sql: sqlite3.Connection) -> Iterator[int]:
     return (record for (record,) in rows)
 
 
-def _drop(database: Database, store: Store, record: int, room: int = -1) -> bool:
-    """Delete a session's entries, oldest first, then the session itself if it is not the newest.
+def _delete_oldest(database: Database, store: Store, record: int, target_size: int = -1) -> bool:
+    """Delete a session's entries, oldest first, then the session unless it is the newest one.
 
-    Stop and return True as soon as the database is smaller than `room` bytes.
+    Stop and return True as soon as the database is smaller than `target_size` bytes.
     """
-    dropped = AT_ONCE
-    while dropped == AT_ONCE:
+    dropped = ENTRIES_PER_TRANSACTION
+    while dropped == ENTRIES_PER_TRANSACTION:
         with database.transaction():
-            dropped = store.drop_entries(record, AT_ONCE)
-        if database.size < room:
+            dropped = store.drop_entries(record, ENTRIES_PER_TRANSACTION)
+        if database.size < target_size:
             break
     with database.transaction() as sql:
         sql.execute(
@@ -77,4 +77,4 @@ def _drop(database: Database, store: Store, record: int, room: int = -1) -> bool
             " AND id != (SELECT id FROM sessions ORDER BY updated DESC LIMIT 1)",
             (record, record),
         )
-    return database.size < room
+    return database.size < target_size

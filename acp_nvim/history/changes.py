@@ -15,7 +15,7 @@ from acp_nvim.session.transcript.entries import Part
 
 
 class Facts(Struct, frozen=True):
-    """Facts of a session outside of its transcript.
+    """Facts about a session that are not in its transcript.
 
     `topic` replaces a missing title. `tokens` were counted by the agent in turns of this process,
     `used` and `size` describe its context, and `cost` is that of the session so far.
@@ -43,7 +43,7 @@ class Replay(Struct, frozen=True):
     count: int
 
 
-class Begin(Struct, frozen=True):
+class RecordingStart(Struct, frozen=True):
     """Start of a recording, in a new record (`uid`) or an existing one.
 
     The existing record is `record`, or that of the agent's session that was loaded or resumed
@@ -76,7 +76,7 @@ class EntryState(Struct, frozen=True, gc=False):
 
 
 class Extension(Struct, frozen=True, gc=False):
-    """Content that is appended to a message or replaces its content."""
+    """Content that is appended to a message, or replaces its content if `replaces` is true."""
 
     n: int
     place: int
@@ -86,55 +86,56 @@ class Extension(Struct, frozen=True, gc=False):
 
 
 class Completion(Struct, frozen=True, gc=False):
-    """Completion of a message, which may still be extended."""
+    """Completion of a message. A later `Extension` may still extend it."""
 
     n: int
     place: int
 
 
-class Prompted(Struct, frozen=True):
+class UserPrompt(Struct, frozen=True):
     """Text sent by the user."""
 
     text: str
     cwd: str
 
 
-class Delete(Struct, frozen=True):
+class Deletion(Struct, frozen=True):
     """Deletion of a record by the user."""
 
     record: int
 
 
-class Wrote(Struct, frozen=True):
+class FileWrite(Struct, frozen=True):
     """Write of a file by an agent.
 
-    It has the text before, the agent's text, and the text after immediate changes by the user and
-    formatters. `sent`, `prompt` and `words` are time, number and beginning of its prompt.
+    It has the text before, the agent's text, and the text after it was merged with the user's
+    changes and formatted. `sent`, `prompt` and `words` are the time, number and beginning of its
+    prompt.
     """
 
     n: int
     path: str
     before: Text | None
-    agents: Text
+    agent_text: Text
     after: Text
     sent: float
     prompt: int
     words: str
 
 
-class Adopted(Struct, frozen=True):
+class RecoveredWrite(Struct, frozen=True):
     """Write of a file by an agent whose host was killed afterwards.
 
-    `uid`, `agent` and `agent_id` identify the session. `wrote` has no session number.
+    `uid`, `agent` and `agent_id` identify the session. `write` has no session number.
     """
 
     uid: str
     agent: str
     agent_id: str
-    wrote: Wrote
+    write: FileWrite
 
 
-class Moved(Struct, frozen=True):
+class FileMove(Struct, frozen=True):
     """Move of a file by an agent."""
 
     n: int
@@ -143,14 +144,14 @@ class Moved(Struct, frozen=True):
 
 
 Change = (
-    Begin
+    RecordingStart
     | FactsChange
     | EntryState
     | Extension
     | Completion
-    | Prompted
-    | Delete
-    | Wrote
-    | Adopted
-    | Moved
+    | UserPrompt
+    | Deletion
+    | FileWrite
+    | RecoveredWrite
+    | FileMove
 )

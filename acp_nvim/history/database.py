@@ -1,4 +1,4 @@
-"""Database file of the history: open, create, migrate, and set aside if damaged.
+"""Database file of the history: open, create and migrate it, and rename it if it is damaged.
 
 Only threads that may wait for the disk import this module, because it imports `sqlite3`.
 """
@@ -22,7 +22,7 @@ BUSY_MS: Final = 5000
 """Milliseconds for which a thread waits for another writing process."""
 CACHE_KB: Final = 512
 """KiB of memory for pages of the file. The system caches them too."""
-BIG: Final = 1024
+MIN_COMPRESSED: Final = 1024
 """Size in bytes from which values are compressed."""
 _ZLIB: Final = b"\x78"
 """First byte of a compressed value, with which JSON never begins."""
@@ -57,8 +57,9 @@ class Database:
     def __init__(self, path: Path, *, full_text: bool = True, writes: bool = True) -> None:
         """Open the file, or create it.
 
-        ``full_text``: use FTS5 if the build has it. Without ``writes`` nothing is written, not even
-        the auxiliary files of readers. Raise `sqlite3.Error`, `OSError` or `NewerVersionError`.
+        ``full_text`` allows FTS5 if the build of SQLite has it. Without ``writes`` nothing is
+        written, not even the auxiliary files of readers. Raise `sqlite3.Error`, `OSError` or
+        `NewerVersionError`.
         """
         self.path = path
         if writes:
@@ -70,7 +71,7 @@ class Database:
             self.identity = identity_of(path)
             if writes:
                 self._prepare()
-            self.full_text = full_text and (self._index() if writes else self._has_index())
+            self.full_text = full_text and (self._create_index() if writes else self._has_index())
         except BaseException:
             self.sql.close()
             raise
@@ -89,7 +90,7 @@ class Database:
 
     @property
     def is_current(self) -> bool:
-        """Return whether the open file is still at its path. Another process may set it aside."""
+        """Return whether the open file is still at its path. Another process may rename it."""
         return identity_of(self.path) == self.identity
 
     @contextmanager
@@ -137,7 +138,7 @@ class Database:
                     sql.execute(statement)
             sql.execute(f"PRAGMA user_version = {len(layout.MIGRATIONS)}")
 
-    def _index(self) -> bool:
+    def _create_index(self) -> bool:
         """Create a full-text index of all texts if necessary. Return whether there is one."""
         named = "SELECT 1 FROM sqlite_master WHERE name = 'words'"
         try:
@@ -193,7 +194,7 @@ def set_aside(path: Path, identity: tuple[int, int] | None) -> Path | None:
 
 def pack(data: bytes) -> bytes:
     """Return the stored form of a value."""
-    return zlib.compress(data, 1) if len(data) > BIG else data
+    return zlib.compress(data, 1) if len(data) > MIN_COMPRESSED else data
 
 
 def unpack(data: bytes) -> bytes:

@@ -10,27 +10,27 @@ import msgspec
 MARK: Final = "«redacted»"
 _STRUCTURE: Final = frozenset({"type", "mode", "kind", "status"})
 """Members whose values determine the structure."""
-_PLAIN: Final = 20
+_MAX_NAME: Final = 20
 """Maximum length of a key that is a plain member name, not a secret."""
 
 
-class Hidden:
-    """Removal of secrets from texts and records.
+class SecretFilter:
+    """Filter that replaces secrets in texts and records by a mark.
 
-    `secrets` has all their spellings, the longest first.
+    `secrets` has all spellings of the secrets, the longest first.
     """
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
         self._secrets = secrets
         self._bytes = [secret.encode("utf-8", "surrogatepass") for secret in secrets]
 
-    def text(self, text: str) -> str:
+    def filter_text(self, text: str) -> str:
         for secret in self._secrets:
             if secret in text:
                 text = text.replace(secret, MARK)
         return text
 
-    def data(self, data: bytes) -> bytes:
+    def filter_json(self, data: bytes) -> bytes:
         """Remove secrets from the texts in JSON without changing its structure."""
         for secret in self._bytes:
             if secret in data:
@@ -39,8 +39,11 @@ class Hidden:
             return data
         return msgspec.json.encode(self._value(msgspec.json.decode(data)))
 
-    def held(self, text: str) -> int:
-        """Return the length of a secret's possible beginning at the end of an unfinished text."""
+    def open_secret_length(self, text: str) -> int:
+        """Return the number of characters at the end of a text that may begin a secret.
+
+        The text may continue.
+        """
         longest = 0
         for secret in self._secrets:
             for count in range(min(len(secret) - 1, len(text)), longest, -1):
@@ -51,7 +54,7 @@ class Hidden:
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self.text(value)
+            return self.filter_text(value)
         if isinstance(value, list):
             return [self._value(item) for item in value]
         if isinstance(value, dict):
@@ -59,7 +62,7 @@ class Hidden:
         return value
 
     def _key(self, key: str) -> str:
-        return key if key.isalpha() and len(key) <= _PLAIN else self.text(key)
+        return key if key.isalpha() and len(key) <= _MAX_NAME else self.filter_text(key)
 
     def _member(self, key: str, value: Any) -> Any:
         return value if key in _STRUCTURE and isinstance(value, str) else self._value(value)

@@ -4,9 +4,9 @@
 `id`; `writer` and `place` identify an entry for the process that shows it. The content of a message
 is `content` plus its `pieces`, which were appended since.
 
-`texts` are searchable. They are never changed: a new text gets a new row, so an outdated index of a
-deleted row does no harm. `owners` maps texts to sessions, in few pages. `unindexed` are rows added
-by a build of SQLite without FTS5.
+`texts` are searchable. They are never changed: a new text gets a new row, so that outdated index
+entries of a deleted row do no harm. `owners` maps texts to sessions, in a small table of its own.
+`unindexed` lists the texts that a build of SQLite without FTS5 has added.
 
 `usage` is kept when its sessions are deleted. `blames` are files that agents have written, with
 their lines as digests; `authors` are prompts under which lines were written.

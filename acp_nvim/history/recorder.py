@@ -1,6 +1,6 @@
-"""Recorder of changes of sessions for the writer thread.
+"""Recorder that collects the changes of sessions for the writer thread.
 
-It runs on the loop and never waits. Its cost depends only on the size of the changes.
+It runs on the event loop and never waits. Its cost depends only on the size of the changes.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Final
 
 from acp_nvim.edits.text import Text
 from acp_nvim.history.changes import (
-    Adopted,
-    Begin,
     Change,
     Completion,
-    Delete,
+    Deletion,
     EntryState,
     Extension,
     Facts,
     FactsChange,
-    Moved,
-    Prompted,
+    FileMove,
+    FileWrite,
+    RecordingStart,
+    RecoveredWrite,
     Replay,
-    Wrote,
+    UserPrompt,
 )
-from acp_nvim.history.records import Call, MessageRecord, OneShell, join_texts, record_of
+from acp_nvim.history.records import Call, MessageRecord, StandaloneTerminal, join_texts, record_of
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.text import clean_text
 from acp_nvim.session import index
@@ -42,20 +42,22 @@ from acp_nvim.session.transcript.entries import (
     ToolEntry,
 )
 
-AT_ONCE: Final = 1000
+BATCH_ENTRIES: Final = 1000
 """Maximum number of entries collected at a time."""
 GAP_S: Final = 0.3
 """Seconds between two batches while anything changes."""
 LULL_S: Final = 1.0
 """Seconds between two batches while a turn runs without changes."""
-NEXT_S: Final = 0.02
+REST_S: Final = 0.02
 """Seconds to the next batch if one did not contain all changes."""
 REPLAYED_S: Final = 1.0
 """Seconds without changes after which a loaded session is recorded. Some agents replay late."""
-RATE: Final = 200_000
-"""Characters per second that are rewritten of a growing entry. A long one is rewritten less often.
+REWRITE_RATE: Final = 200_000
+"""Maximum number of characters per second that are rewritten for one growing entry.
+
+A long entry is rewritten less often.
 """
-LATEST_S: Final = 5.0
+MAX_REWRITE_DELAY_S: Final = 5.0
 """Longest pause in seconds before a growing entry is rewritten."""
 
 
@@ -65,21 +67,21 @@ class _Recording:
 
     record: int | None = None
     recorded: int = 0
-    begun: bool = False
+    has_begun: bool = False
     facts: Facts | None = None
     topic: str = ""
     skipped: int = 0
     """Number of entries at the beginning that are not recorded."""
-    placed: int = 0
+    placed_count: int = 0
     """Number of entries with a place, including skipped ones."""
-    changed: float = 0.0
+    last_change: float = 0.0
     """Time of the last change of a replay."""
     places: dict[Entry, int] = field(default_factory=dict)
-    read: dict[Message, tuple[int, int]] = field(default_factory=dict)
+    recorded_parts: dict[Message, tuple[int, int]] = field(default_factory=dict)
     """Number of recorded parts of a message, and its `dropped` at that time."""
-    open: dict[Message, None] = field(default_factory=dict)
+    open_messages: dict[Message, None] = field(default_factory=dict)
     """Messages that may grow."""
-    due: dict[Entry, float] = field(default_factory=dict)
+    rewrite_times: dict[Entry, float] = field(default_factory=dict)
     """Time from which a growing entry may be rewritten."""
 
 
@@ -101,7 +103,7 @@ class Recorder:
         self._recordings: dict[int, _Recording] = {}
         self._ignored: set[int] = set()
         self._pending: list[Change] = []
-        self._wrote: list[Wrote | Moved] = []
+        self._writes: list[FileWrite | FileMove] = []
         self._generation = 0
 
     def follow(self, session: Session, record: int | None, recorded: int) -> None:
@@ -115,26 +117,26 @@ class Recorder:
     def on_prompt(self, text: str, cwd: str) -> None:
         """Record a prompt of the user."""
         if text.strip():
-            self._pending.append(Prompted(clean_text(text), clean_text(cwd)))
+            self._pending.append(UserPrompt(clean_text(text), clean_text(cwd)))
 
-    def wrote(self, wrote: Wrote | Moved) -> None:
+    def on_write(self, write: FileWrite | FileMove) -> None:
         """Record a write or move of a file by an agent."""
-        if wrote.n not in self._ignored:
-            self._wrote.append(wrote)
+        if write.n not in self._ignored:
+            self._writes.append(write)
 
-    def on_adopt(self, adopted: Adopted) -> None:
+    def on_recovered_write(self, write: RecoveredWrite) -> None:
         """Record a write by an agent whose host was killed."""
-        self._pending.append(adopted)
+        self._pending.append(write)
 
     def delete(self, record: int, uid: str | None) -> None:
         """Delete a record. If its session is open, it continues in a new record."""
-        self._pending.append(Delete(record))
+        self._pending.append(Deletion(record))
         for session in self._sessions():
             if self._uid(session) == uid:
                 self._skip(session)
 
-    def skip(self) -> None:
-        """Leave out all entries so far."""
+    def skip_entries(self) -> None:
+        """Do not record the entries that exist now."""
         for session in self._sessions():
             self._skip(session)
 
@@ -142,36 +144,37 @@ class Recorder:
         session.transcript.unsaved.clear()
         self._recordings[session.n] = _Recording(skipped=len(session.transcript.entries))
 
-    def again(self, generation: int) -> None:
-        """Pass on everything again, because the history was replaced or has lost changes."""
+    def record_again(self, generation: int) -> None:
+        """Record all entries again, because the history was replaced or has lost changes."""
         self._generation = generation
         for session in self._sessions():
             recording = self._recordings.get(session.n)
             if recording is not None:
                 self._recordings[session.n] = _Recording(recording.record, recording.recorded)
-            session.transcript.unsaved.clear()  # in the order of places, which matters
+            session.transcript.unsaved.clear()  # so that the order is that of the places
             session.transcript.unsaved.update(dict.fromkeys(session.transcript.entries))
 
     def flush(self, *, final: bool = False) -> float | None:
-        """Pass on the changes. Return the seconds until the next call, or None if none is needed.
+        """Pass the changes to the writer.
 
-        `final`: this is the last call.
+        Return the seconds until the next call, or None if none is needed. `final` is true for the
+        last call.
         """
         changes, self._pending = self._pending, []
         waits = [self._collect(session, changes, final) for session in self._sessions()]
-        changes += self._recorded_writes()
+        changes += self._pop_recorded_writes()
         if changes:
             self._write(self._generation, changes)
-        if self._wrote:
+        if self._writes:
             waits.append(GAP_S)
         return min((seconds for seconds in waits if seconds is not None), default=None)
 
-    def _recorded_writes(self) -> Sequence[Wrote | Moved]:
+    def _pop_recorded_writes(self) -> Sequence[FileWrite | FileMove]:
         """Remove and return the writes of recorded sessions."""
-        wrote, self._wrote = self._wrote, []
-        begun = {n for n, recording in self._recordings.items() if recording.begun}
-        self._wrote = [one for one in wrote if one.n not in begun]
-        return [one for one in wrote if one.n in begun]
+        write, self._writes = self._writes, []
+        has_begun = {n for n, recording in self._recordings.items() if recording.has_begun}
+        self._writes = [one for one in write if one.n not in has_begun]
+        return [one for one in write if one.n in has_begun]
 
     def _collect(self, session: Session, changes: list[Change], final: bool) -> float | None:
         unsaved = session.transcript.unsaved
@@ -183,7 +186,7 @@ class Recorder:
             if not unsaved:
                 return None
             recording = self._recordings[session.n] = _Recording()
-        if not recording.begun:
+        if not recording.has_begun:
             wait = 0.0 if final else self._wait(session, recording)
             if wait > 0:
                 return wait
@@ -191,10 +194,10 @@ class Recorder:
                 return None
         before = len(changes)
         self._add_facts(session, recording, changes)
-        more = self._entries(session, recording, changes, final)
-        self._settle(session, recording, changes, final)
+        more = self._collect_entries(session, recording, changes, final)
+        self._complete_messages(session, recording, changes, final)
         if more:
-            return NEXT_S
+            return REST_S
         if len(changes) > before or unsaved:
             return GAP_S
         return LULL_S if session.is_running else None
@@ -207,24 +210,24 @@ class Recorder:
         if root.replaying or root.status == "starting":
             return REPLAYED_S
         now = self._clock()
-        if len(session.transcript.entries) != recording.placed:
-            recording.placed, recording.changed = len(session.transcript.entries), now
-        if root.turn == 0 and now - recording.changed < REPLAYED_S:
+        if len(session.transcript.entries) != recording.placed_count:
+            recording.placed_count, recording.last_change = len(session.transcript.entries), now
+        if root.turn == 0 and now - recording.last_change < REPLAYED_S:
             return REPLAYED_S
         return 0.0
 
     def _add_facts(self, session: Session, recording: _Recording, changes: list[Change]) -> None:
         facts = _facts(session, recording)
-        if not recording.begun:
-            recording.begun, recording.placed = True, recording.skipped
+        if not recording.has_begun:
+            recording.has_begun, recording.placed_count = True, recording.skipped
             changes.append(self._begin(session, recording, facts))
         elif facts != recording.facts or session.transcript.unsaved:
             changes.append(FactsChange(session.n, facts))
         recording.facts = facts
 
-    def _begin(self, session: Session, recording: _Recording, facts: Facts) -> Begin:
+    def _begin(self, session: Session, recording: _Recording, facts: Facts) -> RecordingStart:
         is_loaded = bool(session.root.opening_id) and recording.record is None
-        return Begin(
+        return RecordingStart(
             session.n,
             self._uid(session),
             facts,
@@ -237,44 +240,50 @@ class Recorder:
 
     # -- entries ----------------------------------------------------------------------------------
 
-    def _entries(
+    def _collect_entries(
         self, session: Session, recording: _Recording, changes: list[Change], final: bool
     ) -> bool:
         """Collect changed entries in the order of their places. Return whether more are left."""
         transcript, unsaved = session.transcript, session.transcript.unsaved
-        fresh = transcript.entries[recording.placed : recording.placed + AT_ONCE]
-        for place, entry in enumerate(fresh, recording.placed):
+        new_entries = transcript.entries[
+            recording.placed_count : recording.placed_count + BATCH_ENTRIES
+        ]
+        for place, entry in enumerate(new_entries, recording.placed_count):
             recording.places[entry] = place
-        recording.placed += len(fresh)
+        recording.placed_count += len(new_entries)
         now, total = self._clock(), 0
         for entry in list(unsaved):
-            at = recording.places.get(entry)
-            if at is None:
-                if recording.placed == len(transcript.entries):
+            known_place = recording.places.get(entry)
+            if known_place is None:
+                if recording.placed_count == len(transcript.entries):
                     del unsaved[entry]
                 continue
-            if recording.due and recording.due.get(entry, 0.0) > now and not final:
+            if not final and recording.rewrite_times.get(entry, 0.0) > now:
                 continue
-            if total >= AT_ONCE:
+            if total >= BATCH_ENTRIES:
                 return True
             total += 1
             del unsaved[entry]
             if isinstance(entry, Message):
-                self._message(session, recording, entry, at, changes)
+                self._collect_message(session, recording, entry, known_place, changes)
             else:
                 record = record_of(entry)
-                changes.append(EntryState(session.n, at, record))
-                self._next(recording, entry, record, now)
-        return recording.placed < len(transcript.entries)
+                changes.append(EntryState(session.n, known_place, record))
+                self._delay_rewrite(recording, entry, record, now)
+        return recording.placed_count < len(transcript.entries)
 
-    def _next(self, recording: _Recording, entry: Entry, record: object, now: float) -> None:
-        """Delay the next write of a long growing entry."""
-        if _is_continued(entry):
-            recording.due[entry] = now + min(_weight(record) / RATE, LATEST_S)
-        elif recording.due:
-            recording.due.pop(entry, None)
+    def _delay_rewrite(
+        self, recording: _Recording, entry: Entry, record: object, now: float
+    ) -> None:
+        """Set the time from which a growing entry may be rewritten."""
+        if _may_grow(entry):
+            recording.rewrite_times[entry] = now + min(
+                _weight(record) / REWRITE_RATE, MAX_REWRITE_DELAY_S
+            )
+        elif recording.rewrite_times:
+            recording.rewrite_times.pop(entry, None)
 
-    def _message(
+    def _collect_message(
         self,
         session: Session,
         recording: _Recording,
@@ -282,25 +291,25 @@ class Recorder:
         place: int,
         changes: list[Change],
     ) -> None:
-        count, dropped = recording.read.get(message, (0, -1))
+        count, dropped = recording.recorded_parts.get(message, (0, -1))
         replaces = dropped != message.dropped
         parts = message.parts if replaces else message.parts[count:]
-        recording.read[message] = len(message.parts), message.dropped
+        recording.recorded_parts[message] = len(message.parts), message.dropped
         message.mark_recorded()
-        recording.open[message] = None
+        recording.open_messages[message] = None
         record = record_of(message)
         assert isinstance(record, MessageRecord)
         changes.append(Extension(session.n, place, record, join_texts(parts), replaces))
 
-    def _settle(
+    def _complete_messages(
         self, session: Session, recording: _Recording, changes: list[Change], final: bool
     ) -> None:
-        """Mark messages as complete that are closed or do not grow at present."""
-        rests = final or not session.is_running
-        done = [message for message in recording.open if rests or message.closed]
-        for message in done:
+        """Complete the messages that are closed, or all if no turn is running."""
+        is_at_rest = final or not session.is_running
+        complete = [message for message in recording.open_messages if is_at_rest or message.closed]
+        for message in complete:
             if message not in session.transcript.unsaved:
-                del recording.open[message]
+                del recording.open_messages[message]
                 changes.append(Completion(session.n, recording.places[message]))
 
 
@@ -315,34 +324,34 @@ def prompt_of(session: Session) -> tuple[float, int, str]:
     return prompt.sent or 0.0, prompt.prompt or 0, clean_text(index.title(prompt.text()))
 
 
-def wrote(session: Session, path: str, texts: tuple[Text | None, Text, Text]) -> Wrote:
+def file_write(session: Session, path: str, texts: tuple[Text | None, Text, Text]) -> FileWrite:
     """Return a write of the agent for the last prompt.
 
     ``texts`` are the text before, the agent's text and the text after.
     """
-    return Wrote(session.n, clean_text(path), *texts, *prompt_of(session))
+    return FileWrite(session.n, clean_text(path), *texts, *prompt_of(session))
 
 
-def adopted_write(
+def recovered_write(
     session: tuple[str, str, str],
     prompt: tuple[float, int, str],
     path: str,
     before: Text | None,
     after: Text,
-) -> Adopted:
+) -> RecoveredWrite:
     """Return a write by an agent whose host was killed.
 
     ``session`` is its name, the agent's name, and the agent's id. ``prompt`` is as in `prompt_of`.
     """
-    return Adopted(*session, Wrote(0, clean_text(path), before, after, after, *prompt))
+    return RecoveredWrite(*session, FileWrite(0, clean_text(path), before, after, after, *prompt))
 
 
-def moved_file(session: Session, old: str, new: str) -> Moved:
-    return Moved(session.n, clean_text(old), clean_text(new))
+def file_move(session: Session, old: str, new: str) -> FileMove:
+    return FileMove(session.n, clean_text(old), clean_text(new))
 
 
 def _is_worth_recording(session: Session) -> bool:
-    """Return whether anything was sent or done. A prompt that is not sent yet is a draft."""
+    """Return whether the session has more than unsent prompts and notes."""
     if session.turn:
         return True
     nothing = (Line, Heading, Past)
@@ -401,7 +410,7 @@ def _is_own(entry: Entry) -> bool:
     return isinstance(entry, Message) and entry.role == "user" and entry.sent is not None
 
 
-def _is_continued(entry: Entry) -> bool:
+def _may_grow(entry: Entry) -> bool:
     if isinstance(entry, ToolEntry):
         if not entry.call.is_finished:
             return True
@@ -411,7 +420,7 @@ def _is_continued(entry: Entry) -> bool:
 
 def _weight(record: object) -> int:
     """Return the approximate number of characters of a growing entry."""
-    if isinstance(record, OneShell):
+    if isinstance(record, StandaloneTerminal):
         return sum(map(len, record.terminal.lines))
     if not isinstance(record, Call):
         return 0

@@ -46,7 +46,7 @@ class Heading(Record, tag=2, frozen=True):
     name: str
 
 
-class AskedCall(Record, frozen=True):
+class CallSnapshot(Record, frozen=True):
     """Tool call at the time of the user's answer."""
 
     title: str
@@ -59,7 +59,7 @@ class AskedCall(Record, frozen=True):
     own: str
 
 
-class Answer(Record, frozen=True):
+class DecisionRecord(Record, frozen=True):
     """Question and its outcome. An open question has no `kind`."""
 
     id: str
@@ -77,15 +77,15 @@ class Answer(Record, frozen=True):
     completed: bool
     guarded: dict[str, str]
     form: schema.ElicitationFormMode | schema.ElicitationUrlMode | None = None
-    asked: AskedCall | None = None
+    asked: CallSnapshot | None = None
     """The call at the time of the answer, or None if it is unchanged since."""
-    covers: Sequence[AskedCall] = ()
+    covers: Sequence[CallSnapshot] = ()
     """Open calls that the answer may have allowed."""
     reason: str = ""
     """Reason that the user gave with the answer."""
 
 
-class Shell(Record, frozen=True):
+class TerminalRecord(Record, frozen=True):
     """Terminal: its launch, the last lines of its output, its exit."""
 
     id: str
@@ -118,21 +118,21 @@ class Call(Record, tag=3, frozen=True):
     assumed: bool
     shown_by: str
     """Id of the call of an editor's tool that is shown instead, or an empty text."""
-    decisions: Sequence[Answer]
-    terminals: Sequence[Shell]
+    decisions: Sequence[DecisionRecord]
+    terminals: Sequence[TerminalRecord]
 
 
-class OneShell(Record, tag=4, frozen=True):
+class StandaloneTerminal(Record, tag=4, frozen=True):
     """Terminal outside of any tool call."""
 
-    terminal: Shell
+    terminal: TerminalRecord
     embedded: bool
 
 
 class Question(Record, tag=5, frozen=True):
     """Question outside of any tool call."""
 
-    decision: Answer
+    decision: DecisionRecord
 
 
 class Plan(Record, tag=6, frozen=True):
@@ -172,7 +172,7 @@ class Subagent(Record, tag=9, frozen=True):
     latest: str
 
 
-class Letter(Record, tag=10, frozen=True):
+class SessionMessage(Record, tag=10, frozen=True):
     """Message between two sessions."""
 
     id: str
@@ -208,13 +208,13 @@ AnyRecord = (
     MessageRecord
     | Heading
     | Call
-    | OneShell
+    | StandaloneTerminal
     | Question
     | Plan
     | Line
     | Compaction
     | Subagent
-    | Letter
+    | SessionMessage
     | Document
     | Past
     | Unknown
@@ -233,7 +233,7 @@ def record_of(entry: Entry) -> Record:
 
     The record contains no mutable values of the entry.
     """
-    return _TO[entry.__class__](entry)
+    return _TO_RECORD[entry.__class__](entry)
 
 
 def encode(value: Record | Sequence[Part]) -> bytes:
@@ -270,7 +270,7 @@ def _message_record(entry: entries.Message) -> MessageRecord:
     return MessageRecord(entry.role, entry.message_id, entry.author, entry.sent, entry.prompt)
 
 
-def _call(entry: entries.ToolEntry) -> Call:
+def _call_record(entry: entries.ToolEntry) -> Call:
     """Return the record of a call. Values that are only replaced as a whole need no copy."""
     call = entry.call
     return Call(
@@ -288,51 +288,55 @@ def _call(entry: entries.ToolEntry) -> Call:
         call.user_tool,
         call.assumed,
         call.shown_by.id if call.shown_by is not None else "",
-        [_answer(decision, call) for decision in entry.decisions] if entry.decisions else (),
-        [_shell(terminal) for terminal in entry.terminals.values()] if entry.terminals else (),
+        [_decision_record(decision, call) for decision in entry.decisions]
+        if entry.decisions
+        else (),
+        [_terminal_record(terminal) for terminal in entry.terminals.values()]
+        if entry.terminals
+        else (),
     )
 
 
-def _answer(decision: Decision, call: ToolCall | None = None) -> Answer:
+def _decision_record(decision: Decision, call: ToolCall | None = None) -> DecisionRecord:
     outcome, request = decision.outcome, decision.request
     option = outcome.option if outcome is not None else None
     content = outcome.content if outcome is not None else None
     forms = (schema.ElicitationFormMode, schema.ElicitationUrlMode)
-    return Answer(
+    return DecisionRecord(
         decision.id,
         decision.subject,
         decision.title,
         decision.kind,
-        [_option(option) for option in decision.options],
+        [_option_values(option) for option in decision.options],
         list(decision.details),
         list(decision.problems),
         outcome.kind if outcome is not None else None,
-        _option(option) if option is not None else None,
+        _option_values(option) if option is not None else None,
         dict(content) if content is not None else None,
         decision.by,
         decision.agent,
         decision.completed,
         dict(decision.guarded),
         request if isinstance(request, forms) else None,
-        _asked_call(decision.record) if call and differs_from_answer(decision, call) else None,
-        [_asked_call(one) for one in decision.covers],
+        _call_snapshot(decision.record) if call and differs_from_answer(decision, call) else None,
+        [_call_snapshot(one) for one in decision.covers],
         decision.reason,
     )
 
 
-def _asked_call(call: ToolCall) -> AskedCall:
+def _call_snapshot(call: ToolCall) -> CallSnapshot:
     content, own = list(call.content), call.own
     fields = (call.title, call.name, call.kind, content, call.locations, call.raw_input, call.meta)
-    return AskedCall(*fields, own)
+    return CallSnapshot(*fields, own)
 
 
-def _option(option: Option) -> tuple[str, str, str]:
+def _option_values(option: Option) -> tuple[str, str, str]:
     return option.id, option.name, option.kind
 
 
-def _shell(terminal: Terminal) -> Shell:
+def _terminal_record(terminal: Terminal) -> TerminalRecord:
     launch = terminal.launch
-    return Shell(
+    return TerminalRecord(
         terminal.id,
         launch.command,
         launch.cwd,
@@ -346,27 +350,29 @@ def _shell(terminal: Terminal) -> Shell:
     )
 
 
-def _letter_record(it: entries.SessionMessage) -> Letter:
-    return Letter(it.id, it.sender, it.recipient, join_texts(it.parts), dict(it.names))
+def _session_message(it: entries.SessionMessage) -> SessionMessage:
+    return SessionMessage(it.id, it.sender, it.recipient, join_texts(it.parts), dict(it.names))
 
 
-def _subagent(it: entries.Subagent) -> Subagent:
+def _subagent_record(it: entries.Subagent) -> Subagent:
     return Subagent(
         it.id, it.title, it.description, it.state, it.stop_reason, it.error, it.calls, it.latest
     )
 
 
-_TO: Final[dict[type, Callable[[Any], Record]]] = {
+_TO_RECORD: Final[dict[type, Callable[[Any], Record]]] = {
     entries.Message: _message_record,
     entries.Heading: lambda it: Heading(it.name),
-    entries.ToolEntry: _call,
-    entries.TerminalEntry: lambda it: OneShell(_shell(it.terminal), it.embedded),
-    entries.Question: lambda it: Question(_answer(it.decision)),
+    entries.ToolEntry: _call_record,
+    entries.TerminalEntry: lambda it: StandaloneTerminal(
+        _terminal_record(it.terminal), it.embedded
+    ),
+    entries.Question: lambda it: Question(_decision_record(it.decision)),
     entries.PlanEntry: lambda it: Plan(list(it.entries), it.left),
     entries.Line: lambda it: Line(it.level, it.title, list(it.details)),
     entries.Compaction: lambda it: Compaction(it.id, it.status, join_texts(it.summary), it.error),
-    entries.Subagent: _subagent,
-    entries.SessionMessage: _letter_record,
+    entries.Subagent: _subagent_record,
+    entries.SessionMessage: _session_message,
     entries.PlanDocument: lambda it: Document(it.id, it.text, it.uri, it.removed),
     entries.Past: lambda it: Past(list(it.lines)),
     entries.Unknown: lambda it: Unknown(it.tag, it.raw),
@@ -391,7 +397,7 @@ def decode(data: bytes, parts: Iterable[bytes] = (), index: int = 0) -> Entry:
         return message
     if isinstance(record, Call):
         return _tool_entry(record, index)
-    return _FROM[record.__class__](record)
+    return _TO_ENTRY[record.__class__](record)
 
 
 def _tool_entry(it: Call, index: int) -> entries.ToolEntry:
@@ -417,7 +423,7 @@ def _tool_entry(it: Call, index: int) -> entries.ToolEntry:
     return entries.ToolEntry(call, decisions, it.status, {}, terminals)
 
 
-def _decision(it: Answer, call: str | None = None) -> Decision:
+def _decision(it: DecisionRecord, call: str | None = None) -> Decision:
     outcome = None
     if it.kind is not None:
         option = Option(*it.option) if it.option is not None else None
@@ -443,35 +449,37 @@ def _decision(it: Answer, call: str | None = None) -> Decision:
     )
 
 
-def _asked_tool_call(it: AskedCall, id: str) -> ToolCall:
+def _asked_tool_call(it: CallSnapshot, id: str) -> ToolCall:
     fields = {name: getattr(it, name) for name in it.__struct_fields__}
     return ToolCall(id, **fields)
 
 
-def _terminal(it: Shell) -> Terminal:
+def _terminal(it: TerminalRecord) -> Terminal:
     terminal = Terminal(it.id, Launch(it.command, it.cwd, it.env), 0, ours=it.ours)
     terminal.restore_output(it.lines, it.count, it.exit_code, it.signal)
     return terminal
 
 
-def _line(it: Line) -> entries.Line:
+def _line_entry(it: Line) -> entries.Line:
     return entries.Line(cast("Any", it.level), it.title, tuple(it.details))
 
 
-def _child(it: Subagent) -> entries.Subagent:
+def _subagent_entry(it: Subagent) -> entries.Subagent:
     fields: Mapping[str, Any] = {name: getattr(it, name) for name in it.__struct_fields__}
     return entries.Subagent(**fields)
 
 
-_FROM: Final[dict[type, Callable[[Any], Entry]]] = {
+_TO_ENTRY: Final[dict[type, Callable[[Any], Entry]]] = {
     Heading: lambda it: entries.Heading(it.name),
-    OneShell: lambda it: entries.TerminalEntry(_terminal(it.terminal), it.embedded),
+    StandaloneTerminal: lambda it: entries.TerminalEntry(_terminal(it.terminal), it.embedded),
     Question: lambda it: entries.Question(_decision(it.decision)),
     Plan: lambda it: entries.PlanEntry(tuple(it.entries), it.left),
-    Line: _line,
+    Line: _line_entry,
     Compaction: lambda it: entries.Compaction(it.id, it.status, it.summary, it.error),
-    Subagent: _child,
-    Letter: lambda it: entries.SessionMessage(it.id, it.sender, it.recipient, it.parts, it.names),
+    Subagent: _subagent_entry,
+    SessionMessage: lambda it: entries.SessionMessage(
+        it.id, it.sender, it.recipient, it.parts, it.names
+    ),
     Document: lambda it: entries.PlanDocument(it.id, it.text, it.uri, it.removed),
     Past: lambda it: entries.Past(it.lines),
     Unknown: lambda it: entries.Unknown(it.tag, it.raw),
@@ -491,16 +499,16 @@ def words(data: bytes) -> str:
 
 def words_of(record: Record) -> str:
     """Return the searchable text of a record that is not encoded yet."""
-    read = _WORDS.get(record.__class__)
+    read = _SEARCHED_TEXTS.get(record.__class__)
     return "" if read is None else text.clean_text("\n".join(filter(None, read(record))))
 
 
 def text_of(parts: Iterable[Part]) -> str:
     """Return the searchable text of a message."""
-    return "".join(part if isinstance(part, str) else f"\n{_block(part)}\n" for part in parts)
+    return "".join(part if isinstance(part, str) else f"\n{_block_text(part)}\n" for part in parts)
 
 
-def _block(block: Any) -> str:
+def _block_text(block: Any) -> str:
     if block.__class__ is schema.TextContent:
         text: str = block.text
         return text
@@ -513,37 +521,37 @@ def _block(block: Any) -> str:
             return ""
 
 
-def _texts_of_call(it: Call) -> Iterable[str]:
-    found = _texts_of_request(it)
+def _call_texts(it: Call) -> Iterable[str]:
+    found = _request_texts(it)
     for answer in it.decisions:
         found += [answer.reason] if answer.reason else ()
-        found += _texts_of_request(answer.asked) if answer.asked is not None else ()
-        found += (text for one in answer.covers for text in _texts_of_request(one))
+        found += _request_texts(answer.asked) if answer.asked is not None else ()
+        found += (text for one in answer.covers for text in _request_texts(one))
     for terminal in it.terminals:
         found += (terminal.command, *terminal.lines)
     return found
 
 
-def _texts_of_request(it: Call | AskedCall) -> list[str]:
+def _request_texts(it: Call | CallSnapshot) -> list[str]:
     found = [it.own or it.title]
     if it.raw_input.__class__ is dict:
         found += [value for value in it.raw_input.values() if value.__class__ is str]
     for item in it.content:
         if item.__class__ is schema.Content:
-            found.append(_block(item.content))
+            found.append(_block_text(item.content))
         elif item.__class__ is schema.Diff:
             found.append(f"{item.path}\n{item.new_text}")
     return found
 
 
-_WORDS: Final[dict[type, Callable[[Any], Iterable[str]]]] = {
-    Call: _texts_of_call,
-    OneShell: lambda it: (it.terminal.command, *it.terminal.lines),
+_SEARCHED_TEXTS: Final[dict[type, Callable[[Any], Iterable[str]]]] = {
+    Call: _call_texts,
+    StandaloneTerminal: lambda it: (it.terminal.command, *it.terminal.lines),
     Question: lambda it: (it.decision.title, *it.decision.details, it.decision.reason),
     Plan: lambda it: [entry.content for entry in it.entries],
     Compaction: lambda it: [text_of(it.summary)],
     Subagent: lambda it: (it.title or "", it.description or ""),
-    Letter: lambda it: [text_of(it.parts)],
+    SessionMessage: lambda it: [text_of(it.parts)],
     Document: lambda it: [it.text or ""],
     Past: lambda it: it.lines,
 }

@@ -1,6 +1,6 @@
-"""New rows of a transaction, inserted together.
+"""Queue of new rows, which are inserted together.
 
-One statement for many rows takes half the time of one statement for each.
+One statement for many rows takes half the time of one statement for each row.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from acp_nvim.history.database import Database
 
-TOGETHER: Final = 50
+ROWS_PER_STATEMENT: Final = 50
 """Number of rows in one statement. The oldest builds of SQLite support 999 values."""
 
 
 class Rows:
-    """Queue of new entries and searchable texts, within transactions of the caller.
+    """Queue of new entries and searchable texts. The caller begins and ends the transactions.
 
     Call `write` before reading these tables.
     """
@@ -31,11 +31,11 @@ class Rows:
         """The last assigned numbers, 0 if not known."""
 
     def begin(self) -> None:
-        """Start a transaction with an empty queue. Others may have added rows since."""
+        """Empty the queue for a new transaction. Other processes may have added rows since."""
         self._entries, self._texts, self._owners = [], [], []
         self._last_entry = self._last_text = 0
 
-    def entry(
+    def add_entry(
         self, record: int, writer: int, place: int, time: float, data: bytes, text: int | None
     ) -> int:
         """Add an entry. Return its number."""
@@ -44,7 +44,7 @@ class Rows:
         self._entries.append((number, record, writer, place, time, data, text))
         return number
 
-    def text(self, record: int, directory: str, text: str) -> int:
+    def add_text(self, record: int, directory: str, text: str) -> int:
         """Add a text of a record. Return its number."""
         number = (self._last_text or self._last_number("texts")) + 1
         self._last_text = number
@@ -70,10 +70,10 @@ class Rows:
     def _insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         marks = f"({', '.join('?' * len(rows[0]))})"
         insert = f"INSERT INTO {table} VALUES "
-        whole = len(rows) - len(rows) % TOGETHER
-        query = insert + ", ".join([marks] * TOGETHER)
-        for at in range(0, whole, TOGETHER):
-            self._sql.execute(query, list(chain.from_iterable(rows[at : at + TOGETHER])))
+        whole = len(rows) - len(rows) % ROWS_PER_STATEMENT
+        query = insert + ", ".join([marks] * ROWS_PER_STATEMENT)
+        for at in range(0, whole, ROWS_PER_STATEMENT):
+            self._sql.execute(query, list(chain.from_iterable(rows[at : at + ROWS_PER_STATEMENT])))
         if whole < len(rows):
             self._sql.executemany(insert + marks, rows[whole:])
 

@@ -20,17 +20,17 @@ from acp_nvim.history.records import decode, text_of
 from acp_nvim.patterns import late
 from acp_nvim.session.transcript.entries import Entry, Message, ToolEntry, Unknown
 
-SESSIONS: Final = 200
+MAX_SESSIONS: Final = 200
 """Maximum number of sessions found in one directory, and of those in all others."""
-SCANNED: Final = 5000
+MAX_SCANNED: Final = 5000
 """Maximum number of entries examined for a search."""
-LINE: Final = 120
+LINE_WIDTH: Final = 120
 """Characters of a line shown for a match."""
-BEGINNING: Final = 3
+MIN_PREFIX: Final = 3
 """Minimum number of letters for which the last word also matches as a prefix."""
-BEGINNING_S: Final = 0.04
+PREFIX_S: Final = 0.04
 """Time limit of the prefix search, in seconds."""
-AROUND: Final = 5
+CONTEXT_LINES: Final = 5
 """Number of lines shown before a match. Twice as many are shown after it."""
 _WORD: Final = late(r"\w+")
 _UNSPACED: Final = late(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -61,7 +61,7 @@ class StoredSession(Struct, frozen=True):
     excerpt: str = ""
 
 
-class Used(Struct, frozen=True):
+class DailyUsage(Struct, frozen=True):
     """Usage of an agent on a day. `currency` is empty without a reported cost."""
 
     day: str
@@ -72,7 +72,7 @@ class Used(Struct, frozen=True):
     cost: float
 
 
-_KEPT: Final = (
+_COLUMNS: Final = (
     "id, uid, parent, agent, agent_id, cwd, title, started, updated, used, size, cost, currency"
 )
 
@@ -88,45 +88,45 @@ def search(database: Database, text: str, cwd: str) -> list[StoredSession]:
     for record, matched in _hits(database, text, cwd):
         found.setdefault(record, matched)
     rows = ((_session_row(database.sql, record), matched) for record, matched in found.items())
-    matches = [_with_match(one, matched, text) for one, matched in rows if one is not None]
-    return sorted(matches, key=lambda one: (one.cwd != cwd, -one.updated))
+    matches = [_with_match(stored, matched, text) for stored, matched in rows if stored is not None]
+    return sorted(matches, key=lambda stored: (stored.cwd != cwd, -stored.updated))
 
 
 def _all(sql: sqlite3.Connection, cwd: str) -> list[StoredSession]:
     rows = sql.execute(
-        f"SELECT {_KEPT} FROM sessions WHERE parent IS NULL"
+        f"SELECT {_COLUMNS} FROM sessions WHERE parent IS NULL"
         " ORDER BY cwd != ?, updated DESC LIMIT ?",
-        (cwd, 2 * SESSIONS),
+        (cwd, 2 * MAX_SESSIONS),
     )
     return [StoredSession(*row) for row in rows]
 
 
 def _session_row(sql: sqlite3.Connection, record: int) -> StoredSession | None:
-    row = sql.execute(f"SELECT {_KEPT} FROM sessions WHERE id = ?", (record,)).fetchone()
+    row = sql.execute(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?", (record,)).fetchone()
     return None if row is None else StoredSession(*row)
 
 
 def _with_match(stored: StoredSession, matched: str, text: str) -> StoredSession:
-    """Add the line and excerpt of the match in a text to a session."""
+    """Return the session with the line that matches best, and an excerpt around it."""
     tokens = [token.casefold() for token in _WORD.findall(text)] or [text.casefold()]
     lines = matched.split("\n")
     best = max(range(len(lines)), key=lambda at: sum(it in lines[at].casefold() for it in tokens))
-    first = max(best - AROUND, 0)
-    excerpt = "\n".join(line[: 2 * LINE] for line in lines[first : best + 2 * AROUND])
+    first = max(best - CONTEXT_LINES, 0)
+    excerpt = "\n".join(line[: 2 * LINE_WIDTH] for line in lines[first : best + 2 * CONTEXT_LINES])
     return replace(stored, line=_excerpt_around(lines[best], tokens), excerpt=excerpt)
 
 
 def _excerpt_around(line: str, tokens: Sequence[str]) -> str:
     """Return the part of a line with the first of the words."""
     at = min((i for token in tokens if (i := line.casefold().find(token)) >= 0), default=0)
-    start = max(at - LINE // 2, 0) if len(line) > LINE else 0
-    return ("…" if start else "") + line[start : start + LINE].strip()
+    start = max(at - LINE_WIDTH // 2, 0) if len(line) > LINE_WIDTH else 0
+    return ("…" if start else "") + line[start : start + LINE_WIDTH].strip()
 
 
 def _hits(database: Database, text: str, cwd: str) -> Iterator[tuple[int, str]]:
     """Yield records with the newest matching text.
 
-    The directory is searched first and separately, because the others may have very many.
+    The directory is searched first and separately, because the others may have very many matches.
     """
     tokens = _WORD.findall(text)
     if not database.full_text or not tokens or _UNSPACED.search(text):
@@ -137,17 +137,17 @@ def _hits(database: Database, text: str, cwd: str) -> Iterator[tuple[int, str]]:
     seen: set[int] = set()
     yield from _matches(database.sql, here + whole, seen)
     yield from _matches(database.sql, whole, seen)
-    if len(seen) < SESSIONS and len(tokens[-1]) >= BEGINNING:
-        begun = whole[:-1] + " *)"
+    if len(seen) < MAX_SESSIONS and len(tokens[-1]) >= MIN_PREFIX:
+        prefix = whole[:-1] + " *)"
         with suppress(sqlite3.OperationalError), _limit_time(database.sql):
-            yield from _matches(database.sql, here + begun, seen)
-            yield from _matches(database.sql, begun, seen)
+            yield from _matches(database.sql, here + prefix, seen)
+            yield from _matches(database.sql, prefix, seen)
 
 
 @contextmanager
 def _limit_time(sql: sqlite3.Connection) -> Iterator[None]:
-    """Interrupt a slow query. A short prefix may match ten thousand words."""
-    until = time.monotonic() + BEGINNING_S
+    """Interrupt queries of the body after `PREFIX_S`. A short prefix may match very many words."""
+    until = time.monotonic() + PREFIX_S
     sql.set_progress_handler(lambda: time.monotonic() > until, 1000)
     try:
         yield
@@ -160,14 +160,14 @@ def _matches(sql: sqlite3.Connection, match: str, seen: set[int]) -> Iterator[tu
     rows = sql.execute(
         "SELECT owners.session, owners.id FROM words JOIN owners ON owners.id = words.rowid"
         " WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ?",
-        (match, SCANNED),
+        (match, MAX_SCANNED),
     )
-    most = len(seen) + SESSIONS
+    limit = len(seen) + MAX_SESSIONS
     for record, row in rows:
         if record not in seen:
             seen.add(record)
             yield record, _text_of_row(sql, row)
-        if len(seen) >= most:
+        if len(seen) >= limit:
             break
 
 
@@ -176,7 +176,7 @@ def _text_of_row(sql: sqlite3.Connection, row: int) -> str:
 
 
 def _scan(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
-    """Yield the matches without an index."""
+    """Yield the matches without using the index."""
     tokens = text.split()
     like = " AND ".join("text LIKE ? ESCAPE '\\'" for _ in tokens)
     patterns = ["%" + re.sub(r"([\\%_])", r"\\\1", token) + "%" for token in tokens]
@@ -184,7 +184,7 @@ def _scan(sql: sqlite3.Connection, text: str) -> Iterator[tuple[int, str]]:
         "SELECT owners.session, found.id FROM"
         f" (SELECT id FROM texts WHERE {like} ORDER BY id DESC LIMIT ?) AS found"
         " JOIN owners ON owners.id = found.id",
-        (*patterns, SCANNED),
+        (*patterns, MAX_SCANNED),
     )
     seen: set[int] = set()
     for record, row in rows:
@@ -201,7 +201,7 @@ def _matches_in_open_messages(sql: sqlite3.Connection, text: str) -> Iterator[tu
     ).fetchall()
     tokens = [token.casefold() for token in text.split()]
     for record, entry, data, content in rows:
-        message = decode(unpack(data), _runs(sql, entry, content))
+        message = decode(unpack(data), _content_runs(sql, entry, content))
         found = text_of(message.parts) if isinstance(message, Message) else ""
         if all(token in found.casefold() for token in tokens):
             yield record, found
@@ -228,7 +228,7 @@ def session_of(database: Database, uid: str, agent: str, agent_id: str) -> Store
     Raise `sqlite3.Error`.
     """
     row = database.sql.execute(
-        f"SELECT {_KEPT} FROM sessions WHERE uid = ? OR (agent = ? AND agent_id = ? AND ? != '')"
+        f"SELECT {_COLUMNS} FROM sessions WHERE uid = ? OR (agent = ? AND agent_id = ? AND ? != '')"
         " ORDER BY updated DESC LIMIT 1",
         (uid, agent, agent_id, agent_id),
     ).fetchone()
@@ -238,7 +238,7 @@ def session_of(database: Database, uid: str, agent: str, agent_id: str) -> Store
 def children(database: Database, record: int) -> list[StoredSession]:
     """Return the subagents of a session. Raise `sqlite3.Error`."""
     rows = database.sql.execute(
-        f"SELECT {_KEPT} FROM sessions WHERE parent = ? ORDER BY id", (record,)
+        f"SELECT {_COLUMNS} FROM sessions WHERE parent = ? ORDER BY id", (record,)
     )
     return [StoredSession(*row) for row in rows]
 
@@ -255,14 +255,14 @@ def entries(database: Database, record: int) -> list[Entry]:
     for entry, data, content in rows:
         plain = unpack(data)
         try:
-            found.append(decode(plain, _runs(sql, entry, content), calls))
+            found.append(decode(plain, _content_runs(sql, entry, content), calls))
         except msgspec.DecodeError as error:
             found.append(Unknown("history", {"error": str(error), "record": plain.decode()}))
         calls += isinstance(found[-1], ToolEntry)
     return found
 
 
-def _runs(sql: sqlite3.Connection, entry: int, content: bytes | None) -> Iterable[bytes]:
+def _content_runs(sql: sqlite3.Connection, entry: int, content: bytes | None) -> Iterable[bytes]:
     if content is not None:
         yield unpack(content)
     rows = sql.execute("SELECT data FROM pieces WHERE entry = ? ORDER BY number", (entry,))
@@ -272,7 +272,7 @@ def _runs(sql: sqlite3.Connection, entry: int, content: bytes | None) -> Iterabl
 # -- files ----------------------------------------------------------------------------------------
 
 
-def blame(database: Database, texts: Mapping[str, Text]) -> dict[str, blames.Blamed]:
+def blame(database: Database, texts: Mapping[str, Text]) -> dict[str, blames.FileAuthors]:
     """Return the authors of lines of these files with their present texts, by path.
 
     Raise `sqlite3.Error`.
@@ -293,9 +293,9 @@ def blamed_paths(database: Database, root: str) -> list[str]:
 # -- prompts and usage ----------------------------------------------------------------------------
 
 
-def prompts(database: Database, most: int) -> list[str]:
+def prompts(database: Database, limit: int) -> list[str]:
     """Return the last prompts, oldest first. Raise `sqlite3.Error`."""
-    rows = database.sql.execute("SELECT text FROM prompts ORDER BY number DESC LIMIT ?", (most,))
+    rows = database.sql.execute("SELECT text FROM prompts ORDER BY number DESC LIMIT ?", (limit,))
     return [text for (text,) in rows][::-1]
 
 
@@ -314,9 +314,9 @@ def own_prompts(database: Database, record: int) -> list[str]:
     return sorted(own - {text for (text,) in others})
 
 
-def usage(database: Database) -> Sequence[Used]:
+def usage(database: Database) -> Sequence[DailyUsage]:
     """Return the usage of agents, newest day first. Raise `sqlite3.Error`."""
     rows = database.sql.execute(
         "SELECT day, agent, currency, prompts, tokens, cost FROM usage ORDER BY day DESC, agent"
     )
-    return [Used(*row) for row in rows]
+    return [DailyUsage(*row) for row in rows]

@@ -8,22 +8,22 @@ from acp_nvim.history import layout
 from acp_nvim.history.database import Database
 from acp_nvim.history.rows import Rows
 
-LONGEST: Final = 256 << 10
+MAX_CHARACTERS: Final = 256 << 10
 """Maximum number of searchable characters of one entry."""
 
 
 class Texts:
-    """Writer of the texts, within transactions of the caller."""
+    """Writer of searchable texts. The caller begins and ends the transactions."""
 
     def __init__(self, database: Database, rows: Rows) -> None:
         self._sql = database.sql
         self._full_text = database.full_text
         self._rows = rows
 
-    def first(self, record: int, directory: str, text: str) -> int | None:
+    def add(self, record: int, directory: str, text: str) -> int | None:
         """Add the text of a new entry. Return its number, or None if the text is empty."""
         text = _searched_text(text)
-        return self._rows.text(record, directory, text) if text else None
+        return self._rows.add_text(record, directory, text) if text else None
 
     def replace(self, entry: int, record: int, directory: str, text: str) -> None:
         """Replace the text of an entry by a text that may be empty."""
@@ -35,7 +35,7 @@ class Texts:
         if before is not None:
             self.drop(before[0])
         if text or before is not None:
-            row = self._rows.text(record, directory, text) if text else None
+            row = self._rows.add_text(record, directory, text) if text else None
             self._sql.execute("UPDATE entries SET text = ? WHERE id = ?", (row, entry))
 
     def _stored_text(self, entry: int) -> tuple[int, str] | None:
@@ -55,7 +55,7 @@ class Texts:
         self._sql.execute("DELETE FROM texts WHERE id = ?", (row,))
         self._sql.execute("DELETE FROM owners WHERE id = ?", (row,))
 
-    def catch_up(self) -> None:
+    def index_missing(self) -> None:
         """Index the texts that a process without a full-text index has added."""
         if not self._full_text:
             return
@@ -67,4 +67,4 @@ class Texts:
 
 
 def _searched_text(text: str) -> str:
-    return text[:LONGEST].strip()
+    return text[:MAX_CHARACTERS].strip()

@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from acp_nvim import wording
 from acp_nvim.edits import text
-from acp_nvim.history.changes import Adopted, Change, Extension, Wrote
-from acp_nvim.history.hiding import Hidden
+from acp_nvim.history.changes import Change, Extension, FileWrite, RecoveredWrite
+from acp_nvim.history.hiding import SecretFilter
 
 if TYPE_CHECKING:
     from acp_nvim.history.database import Database
@@ -27,34 +27,34 @@ if TYPE_CHECKING:
 
 RETRY_S: Final = 5.0, 300.0
 """First and longest pause after a failure, in seconds."""
-WAITING: Final = 8 << 20
+MAX_QUEUED: Final = 8 << 20
 """Maximum number of characters in the queue."""
-SMALL: Final = 200
+CHANGE_SIZE: Final = 200
 """Size of a change without its text, in characters."""
-TRIMMED: Final = 200
+WRITES_PER_TRIM: Final = 200
 """Number of writes after which the limits are checked again."""
 
 
 class Callbacks(Struct, frozen=True):
     """Callbacks of the thread. They are called in the thread."""
 
-    hidden: Callable[[], Hidden]
-    bounds: Callable[[], tuple[float, int]]
+    secret_filter: Callable[[], SecretFilter]
+    limits: Callable[[], tuple[float, int]]
     """Options `history.days` and `history.bytes`."""
-    tell: Callable[[str], object]
+    notify: Callable[[str], object]
     """Function that shows a message to the user."""
-    again: Callable[[int], object]
-    """Function that requests all open sessions again, as a new generation."""
+    request_all: Callable[[int], object]
+    """Function that has all open sessions recorded again, with the number of a new generation."""
 
 
 class Writer:
     """Queue of changes for the thread."""
 
-    def __init__(self, path: Path, number: int, around: Callbacks) -> None:
+    def __init__(self, path: Path, number: int, callbacks: Callbacks) -> None:
         """``number`` is unique to this process. The first change starts the thread."""
         self._path = path
         self._number = number
-        self._around = around
+        self._callbacks = callbacks
         self._queue: queue.SimpleQueue[_Task] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -66,7 +66,7 @@ class Writer:
     def write(self, generation: int, changes: Sequence[Change]) -> None:
         """Queue changes after all earlier ones."""
         if self._thread is None:
-            run = _Run(self._path, self._number, self._around, self._queue)
+            run = _Run(self._path, self._number, self._callbacks, self._queue)
             self._thread = threading.Thread(target=run.forever, name="history", daemon=True)
             self._thread.start()
         self._queue.put(_Task(generation, changes))
@@ -92,31 +92,31 @@ class _Task(Struct, frozen=True):
 
 
 class _Run:
-    """Work of the thread."""
+    """Main loop of the thread, and its state."""
 
     def __init__(
-        self, path: Path, number: int, around: Callbacks, tasks: queue.SimpleQueue[_Task]
+        self, path: Path, number: int, callbacks: Callbacks, tasks: queue.SimpleQueue[_Task]
     ) -> None:
-        self._path, self._number, self._around, self._tasks = path, number, around, tasks
+        self._path, self._number, self._callbacks, self._tasks = path, number, callbacks, tasks
         self._database: Database | None = None
         self._store: Store | None = None
         self._generation = 0
-        self._waiting: list[Change] = []
+        self._queued: list[Change] = []
         self._size = 0
-        self._lost = self._off = False
-        self._told: set[str] = set()
+        self._has_lost_changes = self._is_disabled = False
+        self._reported: set[str] = set()
         self._pause = RETRY_S[0]
         self._next_try = 0.0
         self._writes = 0
 
     def forever(self) -> None:
-        while self._run_tasks(self._next()):
+        while self._run_tasks(self._next_task()):
             pass
         self._close()
 
-    def _next(self) -> _Task:
+    def _next_task(self) -> _Task:
         """Return the next task, or an empty one when a failed write is due again."""
-        if self._off or not (self._waiting or self._lost):
+        if self._is_disabled or not (self._queued or self._has_lost_changes):
             return self._tasks.get()
         try:
             return self._tasks.get(timeout=max(0.0, self._next_try - time.monotonic()))
@@ -129,40 +129,40 @@ class _Run:
         while not self._tasks.empty():
             tasks.append(self._tasks.get())
         ends = any(task.ends for task in tasks)
-        self._take(tasks)
-        if self._waiting or self._lost:
-            self._try(now=ends)
+        self._queue_tasks(tasks)
+        if self._queued or self._has_lost_changes:
+            self._try_write(at_once=ends)
         for task in tasks:
             if task.done is not None:
                 task.done.set()
         return not ends
 
-    def _take(self, tasks: Iterable[_Task]) -> None:
+    def _queue_tasks(self, tasks: Iterable[_Task]) -> None:
         for task in tasks:
-            if task.generation < self._generation or self._lost or self._off:
+            if task.generation < self._generation or self._has_lost_changes or self._is_disabled:
                 continue
-            self._waiting += task.changes
+            self._queued += task.changes
             self._size += sum(map(_size, task.changes))
-        if self._size > WAITING and time.monotonic() < self._next_try:
-            self._lost = True
-            self._forget()
+        if self._size > MAX_QUEUED and time.monotonic() < self._next_try:
+            self._has_lost_changes = True
+            self._clear_queue()
 
-    def _forget(self) -> None:
-        self._waiting, self._size = [], 0
+    def _clear_queue(self) -> None:
+        self._queued, self._size = [], 0
 
-    def _try(self, *, now: bool) -> None:
-        """Write the queued changes, unless a write has failed recently."""
+    def _try_write(self, *, at_once: bool) -> None:
+        """Write the queued changes, unless ``at_once`` is false and a write has failed recently."""
         import sqlite3
 
         from acp_nvim.history import database
 
-        if self._off or (time.monotonic() < self._next_try and not now):
+        if self._is_disabled or (time.monotonic() < self._next_try and not at_once):
             return
         try:
             self._write()
         except database.NewerVersionError:
-            self._off = True
-            self._forget()
+            self._is_disabled = True
+            self._clear_queue()
             self._report(wording.HISTORY_NEWER)
         except sqlite3.Error as error:
             if database.is_damage(error):
@@ -173,24 +173,24 @@ class _Run:
             self._on_failure(error.strerror or str(error))
         except Exception as error:  # a bug: the next batch may succeed without it
             self._close()
-            self._begin_again()
+            self._restart()
             self._report(wording.HISTORY_NOT_KEPT.format(reason=f"{type(error).__name__}: {error}"))
         else:
             self._pause, self._next_try = RETRY_S[0], 0.0
 
     def _write(self) -> None:
         database, store = self._open_database()
-        if self._lost:
-            self._begin_again()
+        if self._has_lost_changes:
+            self._restart()
             return
-        store.write(self._waiting)
-        self._forget()
+        store.write(self._queued)
+        self._clear_queue()
         database.shrink()
         self._writes += 1
-        if self._writes % TRIMMED == 1:
+        if self._writes % WRITES_PER_TRIM == 1:
             from acp_nvim.history.bounds import trim
 
-            trim(database, store, *self._around.bounds())
+            trim(database, store, *self._callbacks.limits())
 
     def _open_database(self) -> tuple[Database, Store]:
         from acp_nvim.history.database import Database
@@ -198,19 +198,19 @@ class _Run:
 
         if self._database is not None and not self._database.is_current:
             self._close()  # set aside or removed
-            self._lost = True
+            self._has_lost_changes = True
         if self._database is None or self._store is None:
             self._database = Database(self._path)
-            self._store = Store(self._database, self._number, self._around.hidden)
-            self._store.complete_left()
+            self._store = Store(self._database, self._number, self._callbacks.secret_filter)
+            self._store.complete_leftovers()
         return self._database, self._store
 
-    def _begin_again(self) -> None:
-        """Request all open sessions again, and ignore changes until then."""
-        self._lost = False
-        self._forget()
+    def _restart(self) -> None:
+        """Have all open sessions recorded again. Ignore changes of earlier generations."""
+        self._has_lost_changes = False
+        self._clear_queue()
         self._generation += 1
-        self._around.again(self._generation)
+        self._callbacks.request_all(self._generation)
 
     def _set_aside(self) -> None:
         from acp_nvim.history.database import set_aside
@@ -224,7 +224,7 @@ class _Run:
             return
         if aside is not None:
             self._report(wording.HISTORY_DAMAGED.format(path=aside))
-        self._begin_again()
+        self._restart()
 
     def _on_failure(self, reason: str) -> None:
         self._next_try = time.monotonic() + self._pause
@@ -232,9 +232,9 @@ class _Run:
         self._report(wording.HISTORY_NOT_KEPT.format(reason=reason))
 
     def _report(self, line: str) -> None:
-        if line not in self._told:
-            self._told.add(line)
-            self._around.tell(line)
+        if line not in self._reported:
+            self._reported.add(line)
+            self._callbacks.notify(line)
 
     def _close(self) -> None:
         if self._database is not None:
@@ -243,10 +243,10 @@ class _Run:
 
 
 def _size(change: Change) -> int:
-    if isinstance(change, Adopted):
-        change = change.wrote
-    if isinstance(change, Wrote):
-        return SMALL + text.size(change.after)
+    if isinstance(change, RecoveredWrite):
+        change = change.write
+    if isinstance(change, FileWrite):
+        return CHANGE_SIZE + text.size(change.after)
     if not isinstance(change, Extension):
-        return SMALL
-    return SMALL + sum(len(part) for part in change.parts if isinstance(part, str))
+        return CHANGE_SIZE
+    return CHANGE_SIZE + sum(len(part) for part in change.parts if isinstance(part, str))

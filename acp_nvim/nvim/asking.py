@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-CHOICES = 2000
+MAX_CHOICES = 2000
 """Maximum number of items of a list. A longer list would be of no use."""
 
 
@@ -29,9 +29,9 @@ class Asking:
         An item is a line, or a table with a `label` and a `preview`. `vim.ui.select` gets the kind
         `acp_{kind}`.
         """
-        if len(items) > CHOICES:
-            prompt = f"{prompt} (the first {CHOICES:,} of {len(items):,})"
-        index = await self.ask("select", prompt, kind, list(items[:CHOICES]))
+        if len(items) > MAX_CHOICES:
+            prompt = f"{prompt} (the first {MAX_CHOICES:,} of {len(items):,})"
+        index = await self.ask("select", prompt, kind, list(items[:MAX_CHOICES]))
         return index - 1 if isinstance(index, int) and 0 < index <= len(items) else None
 
     async def ask_text(self, prompt: str, default: str = "") -> str | None:

@@ -23,7 +23,7 @@ class Caller(Protocol):
         """Run ``require(module)[function](...)`` in Neovim."""
         ...
 
-    def tell(self, module: str, function: str, *args: Any) -> None:
+    def call_nowait(self, module: str, function: str, *args: Any) -> None:
         """Run the same without waiting for the outcome."""
         ...
 
@@ -49,7 +49,7 @@ class AsyncCalls:
         except NvimError as error:
             raise CallError(str(error)) from error
         except asyncio.CancelledError:
-            self._bridge.tell(MODULE, "cancel", number)
+            self._bridge.call_nowait(MODULE, "cancel", number)
             raise
         finally:
             del self._open[number]

@@ -70,7 +70,7 @@ class Bridge:
         """Run `require(module)[function](...)` in Neovim, in one round trip."""
         return self.request("nvim_exec_lua", _CALL, [module, function, *args])
 
-    def tell(self, module: str, function: str, *args: Any) -> None:
+    def call_nowait(self, module: str, function: str, *args: Any) -> None:
         """Run the same without waiting for the outcome."""
         self.notify("nvim_exec_lua", _CALL, [module, function, *args])
 

@@ -22,7 +22,7 @@ from acp_nvim.nvim.async_calls import Caller
 from acp_nvim.nvim.bridge import NvimError
 
 MODULE: Final = "acp.buffers.live"
-OUTSIDE: Final = "acp.buffers.disk_changes"
+DISK_CHANGES: Final = "acp.buffers.disk_changes"
 EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC, BINARY = 1, 2, 4, 8, 16, 32, 64, 128
 GONE, NEW = 256, 512
 
@@ -50,7 +50,7 @@ class NvimBuffers:
         return _buffer_in(answer)
 
     async def glance(self, place: Place) -> tuple[BufferText | NotLoaded, str | None]:
-        answer = await self._bridge.call(OUTSIDE, "peek", place.path, place.real)
+        answer = await self._bridge.call(DISK_CHANGES, "peek", place.path, place.real)
         signature = answer[5] if answer[0] and len(answer) > 5 else None
         return _buffer_in(answer), signature
 
@@ -66,7 +66,7 @@ class NvimBuffers:
         want = {"eol": after.eol, "empty": after == EMPTY, "modified": modified}
         rows = _rows(hunks)
         args = live.bufnr, live.tick, rows, want, signature
-        answer = await self._bridge.call(OUTSIDE, "merge_change", *args)
+        answer = await self._bridge.call(DISK_CHANGES, "merge_change", *args)
         outcome, why, snapshot = [*answer, None, None][:3]
         return WriteResult(outcome, why or "", False, None if snapshot is None else _text(snapshot))
 
@@ -101,7 +101,7 @@ class NvimBuffers:
         return found
 
     async def mark_conflict(self, live: BufferText) -> None:
-        await self._bridge.call(OUTSIDE, "mark_conflict", live.bufnr)
+        await self._bridge.call(DISK_CHANGES, "mark_conflict", live.bufnr)
 
     async def set_format(self, live: BufferText, file_format: Format) -> None:
         options = {
@@ -109,34 +109,34 @@ class NvimBuffers:
             "bomb": file_format.bomb,
             "fileformat": file_format.fileformat,
         }
-        await self._bridge.call(OUTSIDE, "set_format", live.bufnr, options)
+        await self._bridge.call(DISK_CHANGES, "set_format", live.bufnr, options)
 
     async def vacate(self, live: BufferText) -> None:
-        await self._bridge.call(OUTSIDE, "vacate", live.bufnr, live.tick)
+        await self._bridge.call(DISK_CHANGES, "vacate", live.bufnr, live.tick)
 
     async def unsaved(self) -> dict[str, Text]:
         try:
-            found = await self._bridge.call(OUTSIDE, "unsaved")
+            found = await self._bridge.call(DISK_CHANGES, "unsaved")
         except NvimError:
             return {}  # Neovim is closing
         return texts_of(found) or {}
 
     async def save(self, paths: Sequence[str]) -> dict[str, str]:
         """Save these buffers, with autocommands. Return the reasons of failures by path."""
-        return dict(await self._bridge.call(OUTSIDE, "save", list(paths)))
+        return dict(await self._bridge.call(DISK_CHANGES, "save", list(paths)))
 
     async def announce(self, roots: Sequence[str]) -> None:
         if list(roots) == self._announced:
             return
         self._announced = list(roots)
         with suppress(NvimError):  # Neovim is closing
-            await self._bridge.call(OUTSIDE, "set_turns", list(roots), self._expected)
+            await self._bridge.call(DISK_CHANGES, "set_turns", list(roots), self._expected)
 
     def settle(self, n: int, roots: Sequence[str]) -> None:
         """Send the directories of a session's turns to Neovim, if they have changed."""
         if self._session_roots.get(n) != list(roots):
             self._session_roots[n] = list(roots)
-            self._bridge.tell(OUTSIDE, "set_session_roots", n, list(roots))
+            self._bridge.call_nowait(DISK_CHANGES, "set_session_roots", n, list(roots))
 
     def expect_turn(self, n: int, number: int) -> None:
         """Record that Neovim expects the turn of prompt `number`, so it need not be announced."""

@@ -43,7 +43,7 @@ class EventBatch:
             self._values += ("done", data["id"], data["outcome"], _text(data.get("option")))
 
     def _number(self, options: Sequence[Option]) -> int:
-        """Return the 1-based index of these options in the operation, which has them once."""
+        """Return the 1-based index of these options in the operation. Add them if they are new."""
         key = tuple(options)
         number = self._known.get(key)
         if number is None:

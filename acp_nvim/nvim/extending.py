@@ -27,7 +27,7 @@ def lua_extensions(
         except NvimError as error:
             raise RequestError(INTERNAL_ERROR, str(error)) from error
 
-    def tell(params: Any, context: Context) -> None:
+    def notify(params: Any, context: Context) -> None:
         push("extension", plain(params), plain(context))
 
-    return Extensions(names, ask, tell)
+    return Extensions(names, ask, notify)

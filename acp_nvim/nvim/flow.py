@@ -32,7 +32,7 @@ class Flow:
         self._reported = False
 
     async def room(self) -> float:
-        """Wait while more than `limits.pending_bytes` are not yet drawn.
+        """Wait while more than `limits.pending_bytes` of text are not yet drawn.
 
         Return the seconds until the screen needs more text.
         """

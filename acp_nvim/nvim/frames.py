@@ -18,7 +18,7 @@ from acp_nvim.nvim.pace import Pace
 
 TARGET_US: Final = 3000
 """Microseconds of Neovim's main loop that a frame should take."""
-SMALLEST, LARGEST = 16_000, 400_000
+MIN_CHARACTERS, MAX_CHARACTERS = 16_000, 400_000
 """Characters in a frame."""
 
 
@@ -28,7 +28,7 @@ Collect = Callable[[int], tuple[list[Op], bool]]
 
 
 class Frames:
-    """Loop that collects and sends frames. It has no timer while there is nothing to send."""
+    """Loop that collects and sends frames. It sets no timer while there is nothing to send."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Frames:
         self._budget = 64_000
         self._unanswered: deque[asyncio.Future[Any]] = deque()
         """Responses to frames that have not been awaited."""
-        self._took = 0.0
+        self._last_seconds = 0.0
         """Seconds that Neovim took for the last frame."""
         self.sent = 0
         """Number of frames that Neovim has applied."""
@@ -64,19 +64,19 @@ class Frames:
         while True:
             await pace.next_frame()
             started = loop.time()
-            ops, more = self._next()
+            ops, more = self._next_frame()
             if ops:
                 await self._saved()
-                await self._wait_applied(but=1 if pace.is_quick else 0)
+                await self._wait_applied(but_last=1 if pace.is_quick else 0)
                 self._send(ops, more)
                 if more or not pace.is_quick:
                     await self._wait_applied()
             if more:
-                await pace.pause_within(started, self._took)
+                await pace.pause_within(started, self._last_seconds)
             elif ops:
-                await pace.pause(started, self._took)
+                await pace.pause(started, self._last_seconds)
 
-    def _next(self) -> tuple[list[Op], bool]:
+    def _next_frame(self) -> tuple[list[Op], bool]:
         """Return the next frame. Report an error in it, so that later frames are still sent."""
         try:
             frame = self._collect(self._budget)
@@ -87,14 +87,14 @@ class Frames:
         return frame
 
     def _send(self, ops: list[Op], full: bool) -> None:
-        """Send a frame to Neovim. `full`: it left operations out for want of space."""
+        """Send a frame to Neovim. `full` is true if more operations did not fit into it."""
         answer = self._bridge.call("acp.frame", "apply", ops)
         self._unanswered.append(answer)
         answer.add_done_callback(partial(self._on_applied, full))
 
-    async def _wait_applied(self, but: int = 0) -> None:
-        """Wait until Neovim has applied all frames except the last `but`."""
-        while len(self._unanswered) > but:
+    async def _wait_applied(self, but_last: int = 0) -> None:
+        """Wait until Neovim has applied all frames except the last `but_last` ones."""
+        while len(self._unanswered) > but_last:
             with suppress(NvimError):  # reported by `_on_applied`
                 await self._unanswered.popleft()
 
@@ -103,7 +103,7 @@ class Frames:
         if answer.cancelled():
             return
         if (error := answer.exception()) is not None:
-            self._took = 0.0
+            self._last_seconds = 0.0
             self._on_error(str(error))
             return
         self.sent += 1
@@ -111,11 +111,11 @@ class Frames:
         for problem in report["errors"]:
             self._on_error(problem)
         duration_us = max(int(report["us"]), 1)
-        self._took = duration_us / 1e6
+        self._last_seconds = duration_us / 1e6
         self._adapt(duration_us, full)
 
     def _adapt(self, took_us: int, full: bool) -> None:
         if took_us > TARGET_US:
-            self._budget = max(SMALLEST, self._budget * TARGET_US // took_us)
+            self._budget = max(MIN_CHARACTERS, self._budget * TARGET_US // took_us)
         elif full and took_us < TARGET_US // 2:
-            self._budget = min(LARGEST, self._budget * 3 // 2)
+            self._budget = min(MAX_CHARACTERS, self._budget * 3 // 2)

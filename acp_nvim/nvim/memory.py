@@ -1,9 +1,9 @@
 """Garbage collection and release of memory while the host is idle.
 
-By default Python collects during a flood and visits all objects, which takes 200 ms if a session
-has a million of them. Hardly any object of the host is part of a cycle. Therefore, in a large heap,
-objects that have survived two collections are frozen (`gc.freeze`). When a session is closed, many
-objects are freed, so all are visited again.
+By default Python collects garbage while much text arrives and visits all objects, which takes 200
+ms if a session has a million of them. Hardly any object of the host is part of a cycle. Therefore,
+in a large heap, objects that have survived two collections are frozen (`gc.freeze`). When a session
+is closed, many objects are freed, so all are visited again.
 
 A flood leaves free memory in the heap of the C library, which returns it to the system only on
 request. It also leaves a traffic log that becomes many times smaller by compression.
@@ -26,22 +26,22 @@ from acp_nvim.tasks import Tasks
 
 REST_S: Final = 1.0
 """Seconds to wait after a turn. By then the history has recorded the turn."""
-WORTH_IT: Final = 16
+MIN_LOG_BLOCKS: Final = 16
 """Number of compressed log blocks (1 MiB of traffic) after which the heap is trimmed."""
-YOUNG: Final = 10_000
+MIN_NEW_OBJECTS: Final = 10_000
 """Number of new objects from which a collection is worthwhile."""
-MANY: Final = 200_000
+MAX_VISITED: Final = 200_000
 """Number of objects that can be visited in about 30 ms."""
 
 
 def collect_garbage() -> None:
     """Collect garbage while the host is idle, if there are enough new objects."""
     young, middle, old = gc.get_count()
-    if young <= YOUNG:
+    if young <= MIN_NEW_OBJECTS:
         return
     if old <= 10:
         gc.collect(1 if middle > 10 else 0)
-    elif len(gc.get_objects(2)) <= MANY:
+    elif len(gc.get_objects(2)) <= MAX_VISITED:
         gc.collect(2)
     else:
         gc.collect(1)
@@ -68,7 +68,7 @@ class Memory:
         self._packed = 0
 
     async def on_turn_ended(self, session: Session) -> None:
-        """Schedule a release. If another turn runs by then, it is left to the end of that turn."""
+        """Schedule a release, which is skipped if another turn is running by then."""
         if not self.is_due:
             self.is_due = True
             self._tasks.start_soon(self._tidy_up)
@@ -80,7 +80,7 @@ class Memory:
             while not self._turn_runs() and log.pack():
                 self._packed += 1
                 await anyio.lowlevel.checkpoint()
-        if self._packed >= WORTH_IT and not self._turn_runs():
+        if self._packed >= MIN_LOG_BLOCKS and not self._turn_runs():
             self._packed = 0
             await anyio.to_thread.run_sync(trim)
 

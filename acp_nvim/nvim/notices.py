@@ -11,9 +11,9 @@ from acp_nvim import wording
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.session import Session
 
-MOST_LINES: Final = 20
+MAX_LINES: Final = 20
 """Maximum number of lines of a message. A last line counts the others."""
-PROBLEMS: Final = 50
+MAX_PROBLEMS: Final = 50
 """Number of recent problems that `:Acp info` shows."""
 
 
@@ -30,13 +30,13 @@ class Notices:
         self._screen.push("echo", level, message)
 
     def show_lines(self, lines: Sequence[str]) -> None:
-        """Show lines to the user. If there are several, `:messages` has up to `MOST_LINES`."""
+        """Show lines to the user. If there are several, `:messages` has up to `MAX_LINES`."""
         if len(lines) == 1:
             self.echo("info", lines[0])
         elif lines:
-            hidden_count = len(lines) - MOST_LINES
+            hidden_count = len(lines) - MAX_LINES
             more = [wording.PART_MORE.format(count=hidden_count)] if hidden_count > 0 else []
-            self._screen.push("echo", "info", [*lines[:MOST_LINES], *more])
+            self._screen.push("echo", "info", [*lines[:MAX_LINES], *more])
 
     def notice(self, text: str) -> None:
         """Warn in the current session that something cannot be stored or observed."""
@@ -56,7 +56,7 @@ class Notices:
     def problem(self, text: str) -> None:
         """Record an internal error for `:Acp info`. The health check shows stderr."""
         self.problems.append(text)
-        del self.problems[:-PROBLEMS]
+        del self.problems[:-MAX_PROBLEMS]
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
 

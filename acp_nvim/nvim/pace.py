@@ -28,7 +28,7 @@ REST_S: Final = 0.006
 """Seconds after a pause for which messages may stay unread. It is less than `SLACK_S`, so that the
 read ends the pause.
 """
-QUICK = 6
+QUICK_FRAMES = 6
 """Number of frames after an idle time that follow at the shortest gap, so that the start of a turn
 is seen at once. Each is sent while Neovim still applies the one before.
 """
@@ -59,7 +59,7 @@ class Pace:
         self.is_urgent = False
         """Whether an urgent change is already waiting. Another `wake` has no effect then."""
         self._flooded = False
-        self._quick = QUICK
+        self._quick = QUICK_FRAMES
         self._free = asyncio.Event()
         self._free.set()
         self._held: asyncio.TimerHandle | None = None
@@ -91,13 +91,13 @@ class Pace:
         return REST_S + (left if left > 0 else GAP_S)
 
     def hold(self) -> None:
-        """Delay the first frame until a prompt is sent, for `HOLD_S` at most."""
+        """Delay the first frame until a prompt is sent, but at most for `HOLD_S`."""
         if self._free.is_set():
             self._free.clear()
             self._held = asyncio.get_running_loop().call_later(HOLD_S, self._free.set)
 
     def release(self) -> None:
-        """End the delay, because the prompt is sent or will not be."""
+        """End the delay, because the prompt was sent or will not be sent."""
         self._free.set()
         if self._held is not None:
             self._held.cancel()
@@ -117,7 +117,7 @@ class Pace:
             memory.collect_garbage()
         await self._wake.wait()
         if self._clock() - rested > GAP_S:
-            self._quick = QUICK
+            self._quick = QUICK_FRAMES
             await asyncio.sleep(0)  # other changes of this moment go into the same frame
             await self._free.wait()
         self._wake.clear()

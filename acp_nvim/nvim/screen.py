@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 Op = list[Any]
 
-ASKED = frozenset({"permissions", "elicitations", "questions"})
+CARD_KEYS = frozenset({"permissions", "elicitations", "questions"})
 """Keys of the state that are drawn as cards."""
 
-WRITES = ("edit", "delete", "move")
+WRITE_KINDS = ("edit", "delete", "move")
 """Kinds of calls whose title adds nothing to their diffs."""
 
-MANY = ("AcpToolCall", "AcpPermission", "AcpPermissionDone")
+BATCHED_EVENTS = ("AcpToolCall", "AcpPermission", "AcpPermissionDone")
 """Events that are combined into one operation (`event_batch.EventBatch`)."""
 
 NEW_CHILDREN = 10
@@ -43,9 +43,8 @@ NEW_CHILDREN = 10
 Each costs Neovim some milliseconds.
 """
 
-EVENTS = ("event", "events")
-"""Operations that run the user's handlers. They come last, when the rest of the frame is applied.
-"""
+EVENT_OPERATIONS = ("event", "events")
+"""Operations that run the user's handlers. They are last in a frame, after its other changes."""
 
 
 class Wake(Protocol):
@@ -65,7 +64,7 @@ class Screen:
     ) -> None:
         """`wake` requests the next frame (`Pace.wake`)."""
         self.on_edits_shown: list[Callable[[Session, Decision], None]] = []
-        """The card of a permission with edits is drawn."""
+        """Observers called when the card of a permission with edits is drawn."""
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}
         self._settings = settings
@@ -157,8 +156,8 @@ class Screen:
                 events = self._events(session, drawn_before)
                 more = more or session.changes.is_waiting(drawn_before)
                 tail += self._state_changes(session, drawn_before) + events
-        ops += self._state + [op for op in tail if op[0] not in EVENTS] + self._pushed
-        ops += [op for op in tail if op[0] in EVENTS]
+        ops += self._state + [op for op in tail if op[0] not in EVENT_OPERATIONS] + self._pushed
+        ops += [op for op in tail if op[0] in EVENT_OPERATIONS]
         self._state, self._pushed = [], []
         return ops, more
 
@@ -189,7 +188,7 @@ class Screen:
         many: EventBatch | None = None
         for event in session.changes.take_events(drawn):
             data = event.data
-            if event.name in MANY and "subagent" not in data:
+            if event.name in BATCHED_EVENTS and "subagent" not in data:
                 if many is None:
                     many = _event_batch(session.n)
                     ops.append(many.op)
@@ -207,7 +206,7 @@ class Screen:
     def _views(self, session: Session, changed: set[str]) -> list[Op]:
         """Return the contents of windows that show a part of the state."""
         ops: list[Op] = []
-        if changed & ASKED and session.root is session:
+        if changed & CARD_KEYS and session.root is session:
             front = [self._card(session, decision) for decision in session.decisions.front]
             ops.append(["cards", session.n, front, session.decisions.count_without_card])
         elif "more" in changed and session.root is session:
@@ -224,7 +223,7 @@ class Screen:
         entry = call_of_question(decision, session)
         cwd = (decision.asker or session).cwd
         rows = float_rows(entry, decision, cwd)
-        more = decision.kind not in WRITES or cards.has_more(decision, entry, cwd)
+        more = decision.kind not in WRITE_KINDS or cards.has_more(decision, entry, cwd)
         return {
             "id": decision.id,
             "subject": decision.subject,

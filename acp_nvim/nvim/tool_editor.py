@@ -16,7 +16,7 @@ from acp_nvim.tools.server.tool import ToolError
 if TYPE_CHECKING:
     from acp_nvim.tools.ports import Diagnostics, OpenBuffer, Quickfix, QuickfixItem
 
-ROOM: Final = "acp.features.tools."
+MODULE_PREFIX: Final = "acp.features.tools."
 DIAGNOSTICS: Final = "acp.buffers.language.diagnostics"
 
 
@@ -27,7 +27,7 @@ class Caller(Protocol):
         """Run ``require(module)[function](...)`` in Neovim."""
         ...
 
-    def tell(self, module: str, function: str, *args: Any) -> None:
+    def call_nowait(self, module: str, function: str, *args: Any) -> None:
         """Run the same without waiting for the outcome."""
         ...
 
@@ -41,7 +41,7 @@ class Calls(Protocol):
 
 
 class ToolEditor:
-    """Implementation of `Editor` in Lua (`lua/acp/tools/`)."""
+    """Implementation of `Editor` by functions in Lua (`lua/acp/features/tools/`)."""
 
     def __init__(self, bridge: Caller, calls: Calls) -> None:
         self._bridge = bridge
@@ -51,15 +51,15 @@ class ToolEditor:
 
     def turn_began(self, session: Session) -> None:
         """Announce the start of a turn, before its prompt is sent."""
-        self._bridge.tell(ROOM + "turns", "on_began", session.n)
+        self._bridge.call_nowait(MODULE_PREFIX + "turns", "on_began", session.n)
 
     def turn_ended(self, session: Session) -> None:
         """Announce the end of a turn, so that files loaded for it are unloaded."""
-        self._bridge.tell(ROOM + "turns", "on_ended", session.n)
+        self._bridge.call_nowait(MODULE_PREFIX + "turns", "on_ended", session.n)
 
     def on_session_closed(self, session: Session) -> None:
         """Announce that a session is closed or its agent has exited."""
-        self._bridge.tell(ROOM + "turns", "on_closed", session.n)
+        self._bridge.call_nowait(MODULE_PREFIX + "turns", "on_closed", session.n)
 
     # ---- the port
 
@@ -111,7 +111,7 @@ class ToolEditor:
 
     async def _call(self, module: str, function: str, *args: Any) -> Any:
         try:
-            return await self._bridge.call(ROOM + module, function, *args)
+            return await self._bridge.call(MODULE_PREFIX + module, function, *args)
         except NvimError as error:
             raise ToolError(str(error)) from error
 

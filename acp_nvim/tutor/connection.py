@@ -26,10 +26,10 @@ class Service(Protocol):
 
 
 class Connection:
-    """Requests in both directions, as lines of bytes."""
+    """JSON-RPC connection with requests in both directions. A message is a line of bytes."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
-        """Send each line by ``write``, which drops it once the client is gone."""
+        """``write`` sends a line, or drops it if the client has disconnected."""
         self._write = write
         self._peer = Peer()
         self._waiting: dict[Id, asyncio.Future[Any]] = {}

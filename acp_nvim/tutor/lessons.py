@@ -12,7 +12,7 @@ from acp_nvim.tutor import tour, words
 from acp_nvim.tutor.edits import proposal
 from acp_nvim.tutor.keys import with_keys
 from acp_nvim.tutor.texts import first_change
-from acp_nvim.tutor.turn import Refused
+from acp_nvim.tutor.turn import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -33,7 +33,7 @@ async def teach(turn: Turn) -> str:
         turn.update(s.SessionInfoUpdate(title(turn.text)))
     command, argument = slash_command(turn.text)
     if command:
-        await LESSONS.get(command, unknown)(turn, argument)
+        await LESSONS.get(command, answer_unknown)(turn, argument)
     elif session.turns == 1:
         await tour.start(turn)
     elif not await tour.advance(turn):
@@ -54,7 +54,7 @@ def title(text: str) -> str:
 
 
 async def _read(turn: Turn, argument: str, thought: str) -> tuple[Path, str] | None:
-    """Return path and text of the file of a prompt, or say why there is none."""
+    """Return path and text of the file of a prompt. If there is none, tell the user why."""
     path = turn.file(argument)
     if path is None:
         await turn.say(words.NO_FILE)
@@ -99,7 +99,7 @@ async def edit(turn: Turn, argument: str) -> None:
         await turn.say(with_keys(turn.session, words.ASKING))
     try:
         await turn.write(path, text, change.text, change.title)
-    except Refused as refusal:
+    except RefusedError as refusal:
         await turn.say(f"{refusal} {words.UNCHANGED}")
         return
     await turn.say(with_keys(turn.session, words.WRITTEN, name=path.name))
@@ -121,18 +121,18 @@ async def slow(turn: Turn, argument: str) -> None:
     """Give a long answer, for the user to cancel."""
     seconds = float(argument) if re.fullmatch(r"\d+(\.\d+)?", argument) else 30.0
     await turn.say(with_keys(turn.session, words.SLOW, seconds=f"{seconds:g}"))
-    await turn.chatter(int(seconds / LINE_S), LINE_S)
+    await turn.stream_lines(int(seconds / LINE_S), LINE_S)
     await turn.say(words.SLOW_DONE)
 
 
-async def help_(turn: Turn, _argument: str) -> None:
+async def show_help(turn: Turn, _argument: str) -> None:
     await turn.say(with_keys(turn.session, words.HELP))
 
 
-async def unknown(turn: Turn, _argument: str) -> None:
+async def answer_unknown(turn: Turn, _argument: str) -> None:
     """Answer an unknown slash command."""
     await turn.say(words.UNKNOWN.format(command=turn.text.split()[0]))
-    await help_(turn, "")
+    await show_help(turn, "")
 
 
 async def answer(turn: Turn) -> None:
@@ -152,7 +152,7 @@ LESSONS: Final[Mapping[str, Callable[[Turn, str], Awaitable[None]]]] = {
     "edit": edit,
     "plan": plan,
     "slow": slow,
-    "help": help_,
+    "help": show_help,
 }
 
 PLAIN_WORDS: Final = {

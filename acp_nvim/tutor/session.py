@@ -83,7 +83,7 @@ class Session:
         return s.SessionModeState(self.mode, list(MODES))
 
     def options(self) -> list[s.ConfigOption]:
-        """Return the settings; the mode is among them for clients that show options only."""
+        """Return the settings, including the mode for clients that show only options."""
         modes: list[s.SessionConfigSelectItem] = [
             s.SessionConfigSelectOption(mode.id, mode.name, mode.description) for mode in MODES
         ]

@@ -10,7 +10,7 @@ from acp_nvim.protocol.errors import RequestError
 from acp_nvim.tutor import tour_words as words
 from acp_nvim.tutor.edits import BUG, FIXED, WAVES, proposal
 from acp_nvim.tutor.keys import with_keys
-from acp_nvim.tutor.turn import Refused
+from acp_nvim.tutor.turn import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -45,10 +45,10 @@ async def start(turn: Turn, _argument: str = "") -> None:
     if not _sample(turn).is_file():
         await turn.say(words.NO_SAMPLE)
         return
-    if _current(session) is None:
+    if _current_step(session) is None:
         session.step = 0
     await turn.say(words.BACK if session.step else words.WELCOME)
-    await _run(turn)
+    await _run_steps(turn)
 
 
 async def skip(turn: Turn, _argument: str = "") -> None:
@@ -56,18 +56,18 @@ async def skip(turn: Turn, _argument: str = "") -> None:
     if turn.session.step is None:
         await start(turn)
     else:
-        await _forward(turn)
+        await _next_step(turn)
 
 
 async def advance(turn: Turn) -> bool:
     """Continue the tour with a prompt in plain words; return False if there is no tour."""
-    session, step = turn.session, _current(turn.session)
+    session, step = turn.session, _current_step(turn.session)
     if step is None or not _sample(turn).is_file():
         return False
     if session.is_step_unfinished:
-        await _run(turn)
-    elif step.is_done is None or step.is_done(await _text(turn)):
-        await _forward(turn)
+        await _run_steps(turn)
+    elif step.is_done is None or step.is_done(await _sample_text(turn)):
+        await _next_step(turn)
     else:
         await turn.say(words.NOT_YET)
         await step.begin(turn)
@@ -78,21 +78,21 @@ def _sample(turn: Turn) -> Path:
     return turn.session.cwd / NAME
 
 
-def _current(session: Session) -> Step | None:
+def _current_step(session: Session) -> Step | None:
     return None if session.step is None or session.step >= len(STEPS) else STEPS[session.step]
 
 
-async def _forward(turn: Turn) -> None:
+async def _next_step(turn: Turn) -> None:
     session = turn.session
     assert session.step is not None
     session.step += 1
-    await _run(turn)
+    await _run_steps(turn)
 
 
-async def _run(turn: Turn) -> None:
+async def _run_steps(turn: Turn) -> None:
     """Do steps until one waits for the user."""
     session = turn.session
-    while (step := _current(session)) is not None:
+    while (step := _current_step(session)) is not None:
         assert session.step is not None
         if step.title:
             await turn.say(_heading(session.step))
@@ -110,7 +110,7 @@ def _heading(number: int) -> str:
     return f"**{titled.index(number) + 1} of {len(titled)} · {STEPS[number].title}**"
 
 
-async def _text(turn: Turn) -> str:
+async def _sample_text(turn: Turn) -> str:
     try:
         return await turn.read(_sample(turn))
     except RequestError:
@@ -120,7 +120,7 @@ async def _text(turn: Turn) -> str:
 # ---- the steps
 
 
-def _say_step(text: str) -> Callable[[Turn], Awaitable[Outcome]]:
+def _text_step(text: str) -> Callable[[Turn], Awaitable[Outcome]]:
     async def begin(turn: Turn) -> Outcome:
         await turn.say(with_keys(turn.session, text, name=NAME))
         return "wait"
@@ -129,7 +129,7 @@ def _say_step(text: str) -> Callable[[Turn], Awaitable[Outcome]]:
 
 
 async def _read(turn: Turn) -> Outcome:
-    await _text(turn)
+    await _sample_text(turn)
     await turn.say(words.READ.format(name=NAME))
     return "wait"
 
@@ -139,7 +139,7 @@ async def _allow(turn: Turn) -> Outcome:
     if turn.session.mode == "explain":
         await turn.say(words.NO_MODE)
         return "again"
-    path, text = _sample(turn), await _text(turn)
+    path, text = _sample(turn), await _sample_text(turn)
     found = proposal(path, text)
     if found is None or BUG not in text:
         await turn.say(words.FIXED.format(name=NAME))
@@ -148,7 +148,7 @@ async def _allow(turn: Turn) -> Outcome:
     await turn.say(with_keys(turn.session, words.ALLOW))
     try:
         await turn.write(path, text, found.text, found.title)
-    except Refused as refusal:
+    except RefusedError as refusal:
         await turn.say(words.REFUSED.format(why=refusal))
         return "again"
     if await turn.live(path) != found.text:
@@ -156,7 +156,7 @@ async def _allow(turn: Turn) -> Outcome:
     return "next"
 
 
-async def _look_around(turn: Turn) -> Outcome:
+async def _read_two_files(turn: Turn) -> Outcome:
     """Read two files, for a window that follows."""
     for path in (turn.session.cwd / "README.md", _sample(turn)):
         if path.is_file():
@@ -171,7 +171,7 @@ async def _stop(turn: Turn) -> Outcome:
     session = turn.session
     await turn.say(with_keys(session, words.STOP))
     try:
-        await turn.chatter(TALK_S * 2, 0.5)
+        await turn.stream_lines(TALK_S * 2, 0.5)
     except asyncio.CancelledError:
         session.step, session.is_step_unfinished = QUEUE, False
         turn.chunk(f"\n\n{_heading(QUEUE)}\n\n{words.QUEUE}")
@@ -182,7 +182,7 @@ async def _stop(turn: Turn) -> Outcome:
 async def _busy(turn: Turn) -> Outcome:
     """Work for a while, so that the next prompt waits in the queue."""
     await turn.say(words.BUSY)
-    await turn.chatter(BUSY_S, 1.0)
+    await turn.stream_lines(BUSY_S, 1.0)
     return "wait"
 
 
@@ -193,19 +193,19 @@ async def _wait(turn: Turn) -> Outcome:
 
 
 STEPS: Final = (
-    Step("Talk", _say_step(words.TALK)),
+    Step("Talk", _text_step(words.TALK)),
     Step("Read", _read),
     Step("Allow", _allow),
-    Step("Review", _say_step(words.REVIEW), lambda text: FIXED in text and WAVES not in text),
-    Step("Undo", _say_step(words.UNDO), lambda text: WAVES in text),
-    Step("Follow", _say_step(words.FOLLOW)),
-    Step("", _look_around),
+    Step("Review", _text_step(words.REVIEW), lambda text: FIXED in text and WAVES not in text),
+    Step("Undo", _text_step(words.UNDO), lambda text: WAVES in text),
+    Step("Follow", _text_step(words.FOLLOW)),
+    Step("", _read_two_files),
     Step("Stop", _stop),
-    Step("Queue", _say_step(words.QUEUE)),
+    Step("Queue", _text_step(words.QUEUE)),
     Step("", _busy),
     Step("", _wait),
-    Step("Checkpoints", _say_step(words.CHECKPOINTS)),
-    Step("Sessions", _say_step(words.SESSIONS)),
+    Step("Checkpoints", _text_step(words.CHECKPOINTS)),
+    Step("Sessions", _text_step(words.SESSIONS)),
 )
 FOLLOW, QUEUE = (
     next(at for at, step in enumerate(STEPS) if step.title == title)

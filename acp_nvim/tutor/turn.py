@@ -34,7 +34,7 @@ OPTIONS: Final = (
 )
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """Refusal by the user or the client, with the reason."""
 
 
@@ -80,7 +80,7 @@ class Turn:
         self.update(s.AgentMessageChunk(s.TextContent(text), message_id))
         self.anchor = s.CursorAnchor("agent_message", "after", message_id)
 
-    async def chatter(self, lines: int, seconds: float) -> None:
+    async def stream_lines(self, lines: int, seconds: float) -> None:
         """Append numbered lines to the current message, one every ``seconds``."""
         self.chunk("\n")
         for number in range(lines):
@@ -130,7 +130,7 @@ class Turn:
         return text
 
     async def write(self, path: Path, old: str, new: str, title: str) -> None:
-        """Show a diff, ask, and write. Raise Refused."""
+        """Show a diff, ask, and write. Raise RefusedError."""
         diff = s.Diff(str(path), new, old)
         line, _ = first_change(old, new) or (1, "")
         call = self._start(title, "edit", path, line, diff)
@@ -141,19 +141,19 @@ class Turn:
             await self._connection.ask("fs/write_text_file", request)
         except RequestError as error:
             self._finish(call, "failed", diff, _text(error.message))
-            raise Refused(f"The editor would not take it: {error.message}") from error
+            raise RefusedError(f"The editor would not take it: {error.message}") from error
         self._finish(call, "completed", diff)
 
     # ---- the wire
 
     async def _permit(self, call: str, title: str, diff: s.Diff) -> None:
-        """Ask whether a change may be made, unless mode or an earlier answer says it."""
+        """Ask whether a change may be made, unless the mode or an earlier answer decides it."""
         session = self.session
         if session.mode == "trust" or session.always_answer == "allow_always":
             return
         if session.always_answer == "reject_always":
             self._finish(call, "failed", _text("You said: never in this session."))
-            raise Refused("You told me not to ask again, so I leave it.")
+            raise RefusedError("You told me not to ask again, so I leave it.")
         place = s.ToolCallLocation(diff.path)
         about = s.PermissionToolCall(call, "edit", title=title, content=[diff], locations=[place])
         request = s.RequestPermissionRequest(session.id, about, list(OPTIONS))
@@ -166,7 +166,7 @@ class Turn:
             session.always_answer = option
         if not option.startswith("allow_"):
             self._finish(call, "failed", _text("You said no."))
-            raise Refused("All right, I leave it as it is.")
+            raise RefusedError("All right, I leave it as it is.")
 
     def _start(
         self, title: str, kind: s.ToolKind, path: Path, line: int | None = None, *diff: s.Diff

@@ -17,7 +17,7 @@ local function arguments(sub, words, rest)
   local args = sub.paths and paths.words(rest) or words
   if #args < 2 or sub.max ~= 1 or not sub.values then return args end
   local whole = vim.trim(rest)
-  if sub.paths then whole = paths.argument(whole) end
+  if sub.paths then whole = paths.quote_argument(whole) end
   return vim.tbl_contains(sub.values({}, whole), whole) and { whole } or args
 end
 

@@ -39,7 +39,7 @@ function M.prompt(text_or_blocks, opts)
       return options
     end)
   end
-  if not module('acp.base.args').good('prompt', text_or_blocks, opts) then return end
+  if not module('acp.base.args').check('prompt', text_or_blocks, opts) then return end
   feature('prompt')(text_or_blocks, opts or {})
 end
 
@@ -48,7 +48,7 @@ end
 function M.cancel(session)
   if vim.in_fast_event() then return schedule_call(M.cancel, session) end
   session = from_rpc(session)
-  if not module('acp.base.args').good('cancel', session) then return end
+  if not module('acp.base.args').check('cancel', session) then return end
   feature('cancel')({ bang = false, session = session })
 end
 
@@ -59,7 +59,7 @@ end
 function M.answer(id, choice, content)
   if vim.in_fast_event() then return schedule_call(M.answer, id, choice, content) end
   choice, content = from_rpc(choice), from_rpc(content)
-  if not module('acp.base.args').good('answer', id, choice, content) then return end
+  if not module('acp.base.args').check('answer', id, choice, content) then return end
   module('acp.base.host').notify('answer', { id = id, choice = choice, content = content })
 end
 

@@ -10,9 +10,9 @@ import pytest
 
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.history import agent_trace, search
-from acp_nvim.history.blames import Blamed
+from acp_nvim.history.blames import FileAuthors
 from acp_nvim.history.bounds import DAY_S, trim
-from acp_nvim.history.recorder import adopted_write, moved_file, prompt_of, wrote
+from acp_nvim.history.recorder import file_move, file_write, prompt_of, recovered_write
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message
 from tests.support.stored_history import StoredHistory, begin
@@ -30,11 +30,11 @@ def kept(tmp_path: Path) -> Iterator[StoredHistory]:
 def write(kept: StoredHistory, session: Session, before: str | None, after: str) -> None:
     """Record a change of a text by the agent of a session."""
     old, new = None if before is None else parse(before), parse(after)
-    kept.recorder.wrote(wrote(session, PATH, (old, new, new)))
+    kept.recorder.on_write(file_write(session, PATH, (old, new, new)))
     kept.recorder.flush()
 
 
-def blame(kept: StoredHistory, text: str, path: str = PATH) -> Blamed:
+def blame(kept: StoredHistory, text: str, path: str = PATH) -> FileAuthors:
     return search.blame(kept.database, {path: parse(text)})[path]
 
 
@@ -73,7 +73,9 @@ def test_lines_of_a_killed_process_have_its_prompts(kept: StoredHistory, name: s
     prompt = prompt_of(session)
     names = uid, "agent", "abc"
     for _ in range(2):  # as if it had been reported before the kill
-        kept.recorder.on_adopt(adopted_write(names, prompt, PATH, parse("a\nb\n"), parse("a\nB\n")))
+        kept.recorder.on_recovered_write(
+            recovered_write(names, prompt, PATH, parse("a\nb\n"), parse("a\nB\n"))
+        )
         kept.recorder.flush()
     assert words(kept, "a\nB\n") == ["", "Rename it"]
     (author,) = blame(kept, "B\n").authors.values()
@@ -84,7 +86,7 @@ def test_lines_of_an_unknown_session_have_no_author(kept: StoredHistory) -> None
     begin(kept.session(), "Rename it")
     kept.recorder.flush()
     names, prompt = ("other.1", "agent", ""), (1.0, 1, "Else")
-    kept.recorder.on_adopt(adopted_write(names, prompt, PATH, None, parse("a\n")))
+    kept.recorder.on_recovered_write(recovered_write(names, prompt, PATH, None, parse("a\n")))
     kept.recorder.flush()
     assert words(kept, "a\n") == [""]
 
@@ -93,7 +95,7 @@ def test_user_changes_of_an_agents_write_have_no_prompt(kept: StoredHistory) -> 
     session = kept.session()
     begin(session, "Go")
     texts = parse("a\n"), parse("a\nb\nc\n"), parse("a\nb\nmine\n")
-    kept.recorder.wrote(wrote(session, PATH, texts))
+    kept.recorder.on_write(file_write(session, PATH, texts))
     kept.recorder.flush()
     assert words(kept, "a\nb\nmine\n") == ["", "Go", ""]
 
@@ -115,10 +117,10 @@ def test_a_moved_file_keeps_its_authors(kept: StoredHistory) -> None:
     write(kept, session, "a\n", "a\nb\n")
     begin(session, "Move")
     new, text = "/work/new.txt", parse("a\nb\n")
-    kept.recorder.wrote(wrote(session, new, (None, text, text)))  # its first state
-    kept.recorder.wrote(moved_file(session, PATH, new))
-    kept.recorder.wrote(wrote(session, "/work/d.txt", (None, text, text)))
-    kept.recorder.wrote(moved_file(session, "/work/users.txt", "/work/d.txt"))
+    kept.recorder.on_write(file_write(session, new, (None, text, text)))  # its first state
+    kept.recorder.on_write(file_move(session, PATH, new))
+    kept.recorder.on_write(file_write(session, "/work/d.txt", (None, text, text)))
+    kept.recorder.on_write(file_move(session, "/work/users.txt", "/work/d.txt"))
     kept.recorder.flush()
     found = blame(kept, "a\nb\n", new)
     assert [found.authors[author].words for _, _, author in found.ranges] == ["Write"]
@@ -161,7 +163,7 @@ def test_a_deleted_session_leaves_no_text(kept: StoredHistory) -> None:
 
 def test_a_write_waits_until_its_session_is_stored(kept: StoredHistory) -> None:
     session = kept.session()
-    kept.recorder.wrote(wrote(session, PATH, (None, Text(("a",)), Text(("a",)))))
+    kept.recorder.on_write(file_write(session, PATH, (None, Text(("a",)), Text(("a",)))))
     assert kept.recorder.flush() is not None
     assert not blame(kept, "a\n").ranges
     begin(session, "Go")

@@ -118,7 +118,7 @@ async def test_an_idle_history_does_no_work(tmp_path: Path) -> None:
     it = HistoryOnDisk(tmp_path / "history.db")
     it.turn(it.session(), "Hello", "Hi")
     async with asyncio.timeout(PATIENCE_S):
-        while it.history.waits:
+        while it.history.is_scheduled:
             await anyio.lowlevel.checkpoint()
     it.end()
 

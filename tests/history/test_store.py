@@ -299,7 +299,7 @@ def test_a_search_works_without_full_text_support(path: Path) -> None:
     assert plain.search("100%") == ["An apple"]
     plain.close()
     full = StoredHistory(path)
-    full.store.complete_left()
+    full.store.complete_leftovers()
     assert full.search("apple") == ["An apple"]
     assert full.search("apfel") == ["An apple"]
     full.recorder.delete(1, None)
@@ -321,12 +321,12 @@ def test_words_in_any_script_are_found(kept: StoredHistory) -> None:
 
 def test_results_of_this_directory_come_first(kept: StoredHistory) -> None:
     turn(kept.session("/here"), "here", "needle")
-    for number in range(search.SESSIONS + 50):
+    for number in range(search.MAX_SESSIONS + 50):
         turn(kept.session("/there"), f"there{number}", "needle")
     kept.flush()
     found = kept.search("needle", "/here")
-    assert found[:2] == ["here", f"there{search.SESSIONS + 49}"]
-    assert len(found) == search.SESSIONS + 1
+    assert found[:2] == ["here", f"there{search.MAX_SESSIONS + 49}"]
+    assert len(found) == search.MAX_SESSIONS + 1
 
 
 def test_a_deleted_session_removes_prompts_that_no_other_has(kept: StoredHistory) -> None:
@@ -445,7 +445,7 @@ def test_messages_of_a_killed_process_are_completed(path: Path) -> None:
     killed.close()
     kept = StoredHistory(path)
     assert kept.search("needleinhay") == ["Hello"]
-    kept.store.complete_left()
+    kept.store.complete_leftovers()
     assert rows(kept, "pieces") == 0
     assert kept.search("needleinhay") == ["Hello"]
     assert kept.messages() == ["Hello", "needleinhay"]

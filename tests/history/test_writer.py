@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.history import writer as module
-from acp_nvim.history.changes import Prompted
-from acp_nvim.history.hiding import Hidden
+from acp_nvim.history.changes import UserPrompt
+from acp_nvim.history.hiding import SecretFilter
 from acp_nvim.history.writer import Callbacks, Writer
 from tests.support.waiting import until
 
@@ -23,11 +23,11 @@ class Words(str):  # noqa: SLOT000 - a weak reference needs more
 
 def test_written_data_is_not_kept_in_memory(tmp_path: Path) -> None:
     errors: list[object] = []
-    around = Callbacks(Hidden, lambda: (90.0, 1 << 20), errors.append, errors.append)
-    writer = Writer(tmp_path / "history.db", 1, around)
+    callbacks = Callbacks(SecretFilter, lambda: (90.0, 1 << 20), errors.append, errors.append)
+    writer = Writer(tmp_path / "history.db", 1, callbacks)
     text = Words("What is said once.")
     known = weakref.ref(text)
-    writer.write(0, [Prompted(text, "/work")])
+    writer.write(0, [UserPrompt(text, "/work")])
     del text
     assert writer.wait_written(10)
     until(lambda: gc.collect() >= 0 and known() is None)
@@ -51,11 +51,11 @@ def test_waiting_data_is_written_as_soon_as_that_is_possible(
 ) -> None:
     monkeypatch.setattr(module, "RETRY_S", (0.01, 0.01))
     errors: list[object] = []
-    around = Callbacks(Hidden, lambda: (90.0, 1 << 20), errors.append, errors.append)
+    callbacks = Callbacks(SecretFilter, lambda: (90.0, 1 << 20), errors.append, errors.append)
     in_the_way = tmp_path / "acp"
     in_the_way.write_text("")
-    writer = Writer(in_the_way / "history.db", 1, around)
-    writer.write(0, [Prompted("Hello", "/work")])
+    writer = Writer(in_the_way / "history.db", 1, callbacks)
+    writer.write(0, [UserPrompt("Hello", "/work")])
     until(lambda: bool(errors))
     in_the_way.unlink()
     until(lambda: prompts(in_the_way / "history.db") == ["Hello"])

@@ -25,7 +25,7 @@ class RecordingNeovim:
         if self.refuses:
             raise NvimError(self.refuses)
 
-    def tell(self, *args: Any) -> None:
+    def call_nowait(self, *args: Any) -> None:
         self.told.append(args)
 
 

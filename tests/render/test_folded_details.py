@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_nvim.features.chat.reports import markdown, whole
+from acp_nvim.features.chat.reports import full_lines, markdown
 from acp_nvim.render.entry_rows import MAX_DETAILS, draw_entry
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Line
@@ -25,7 +25,7 @@ def test_many_details_are_folded_and_open_in_full() -> None:
     target = rows[-1][2]
     assert rows[0][2] == target
     assert isinstance(target, dict)
-    shown = whole(session, target)
+    shown = full_lines(session, target)
     assert shown[0] == "it failed"
     assert shown[-1] == "line 39"
     assert "line 39" in markdown(session)
@@ -39,4 +39,4 @@ def test_a_long_message_opens_in_full() -> None:
     [(text, _, target)] = draw_entry(line)
     assert len(text) < 500
     assert isinstance(target, dict)
-    assert whole(session, target)[0] == "x" * 500
+    assert full_lines(session, target)[0] == "x" * 500

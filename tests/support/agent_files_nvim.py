@@ -41,7 +41,7 @@ class Bridge:
         self.calls.append((function, list(args)))
         return self.editor.lua(CALL, module, function, *args)
 
-    def tell(self, module: str, function: str, *args: Any) -> None:
+    def call_nowait(self, module: str, function: str, *args: Any) -> None:
         self.editor.lua(CALL, module, function, *args)
 
 

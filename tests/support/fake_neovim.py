@@ -53,11 +53,11 @@ class Buffer:
 
 
 class FakeNeovim:
-    """The bridge's `call`, and a user. `tell` gets verbs as the host does."""
+    """The bridge's `call`, and a user. `send_verb` gets verbs as the host does."""
 
     def __init__(self) -> None:
         self.buffers: dict[str, Buffer] = {}
-        self.tell: Tell = lambda *_: None
+        self.send_verb: Tell = lambda *_: None
         self._numbers = itertools.count(1)
 
     async def call(self, module: str, function: str, *args: Any) -> Any:
@@ -216,7 +216,7 @@ class FakeNeovim:
         saved |= {"layout": ["utf-8", False, "unix"], "stamp": buffer.stamp}
         if buffer.watched is None:
             saved["lines"] = list(buffer.text.lines)
-        self.tell("saved", saved)
+        self.send_verb("saved", saved)
 
     def reload(self, path: str) -> None:
         """`:edit!` a file."""
@@ -235,7 +235,7 @@ class FakeNeovim:
         del self.buffers[buffer.path]
         if buffer.watched is not None:
             state = {"path": buffer.path, "bufnr": buffer.bufnr, "is_unload": True}
-            self.tell("edited", state | {"was_modified": buffer.modified})
+            self.send_verb("edited", state | {"was_modified": buffer.modified})
 
     def _numbered(self, bufnr: int) -> Buffer | None:
         return next((it for it in self.buffers.values() if it.bufnr == bufnr), None)
@@ -258,7 +258,7 @@ class FakeNeovim:
                 buffer.put(text, False)
                 if buffer.watched is not None:
                     args = {"path": buffer.path, "bufnr": buffer.bufnr, "is_reload": True}
-                    self.tell(
+                    self.send_verb(
                         "edited", args | {"tick_before": buffer.watched[0], "tick": buffer.tick}
                     )
         return 0
@@ -293,4 +293,4 @@ class FakeNeovim:
         args |= {"tick": buffer.tick, "first": 0, "last": count, "lines": list(buffer.text.lines)}
         args |= {"eol": buffer.text.eol, "is_modified": buffer.modified}
         args |= {"is_undo": undone or None}
-        self.tell("edited", args)
+        self.send_verb("edited", args)

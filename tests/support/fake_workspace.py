@@ -88,7 +88,7 @@ class FakeWorkspace:
         self.core.files.home.keep_in(root / "data" / "acp")
         if instance:
             self.core.persistence.begin(root / "data", instance)
-        self.neovim.tell = partial(on_buffer_event, self.core)
+        self.neovim.send_verb = partial(on_buffer_event, self.core)
 
     def _pushed(self, name: str, *args: Any) -> None:
         if name == "echo":

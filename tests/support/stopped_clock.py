@@ -50,14 +50,14 @@ def advance(front: Editor, ms: int) -> None:
 def shown_ms(front: Editor, id: int | str) -> int | None:
     """Return the milliseconds that a question has been on the screen."""
     found: int | None = front.lua(
-        "return require('acp.features.permissions.seen').shown_ms(...)", id
+        "return require('acp.features.permissions.answer_rule').shown_ms(...)", id
     )
     return found
 
 
 def wait_drawn(front: Editor, id: int | str) -> None:
     """Wait until a question is on the screen."""
-    front.wait("require('acp.features.permissions.seen').shown_ms(...) ~= nil", id)
+    front.wait("require('acp.features.permissions.answer_rule').shown_ms(...) ~= nil", id)
 
 
 def wait_message(front: Editor, text: str) -> None:

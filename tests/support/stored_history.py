@@ -18,7 +18,7 @@ from typing import Any
 from acp_nvim.history import search
 from acp_nvim.history.changes import Change
 from acp_nvim.history.database import Database
-from acp_nvim.history.hiding import Hidden
+from acp_nvim.history.hiding import SecretFilter
 from acp_nvim.history.recorder import Recorder
 from acp_nvim.history.store import Store
 from acp_nvim.protocol import schema
@@ -46,7 +46,7 @@ class StoredHistory:
         self.database = Database(path, full_text=full_text)
         more: dict[str, Any] = {} if clock is None else {"clock": clock}
         number = number or next(_writers)
-        self.store = Store(self.database, number, lambda: Hidden(secrets), **more)
+        self.store = Store(self.database, number, lambda: SecretFilter(secrets), **more)
         self.sessions: list[Session] = []
         self.name = f"run{number}"
         self.now = 0.0

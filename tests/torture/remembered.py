@@ -6,8 +6,8 @@ two hosts write to one file.
 
 The promise: every entry and every prompt that was handed over and written is there after the kill,
 unchanged. An interrupted write is there entirely or not at all. Only entries since the last
-hand-over (`GAP_S`, 0.3 s; for a prompt `SOON_S`, 10 ms) may be missing. Records of hosts that were
-killed earlier do not change.
+hand-over (`GAP_S`, 0.3 s; for a prompt `PROMPT_DELAY_S`, 10 ms) may be missing. Records of hosts
+that were killed earlier do not change.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Agents: state, options, restart, providers.
 
-The observers publish the state of agents, fail the sessions of one that exits, and reconnect remote
-agents.
+The observers publish the state of agents, fail the sessions of an agent that exits, and reconnect
+remote agents.
 """
 
 from __future__ import annotations
@@ -28,20 +28,24 @@ class AgentEvents:
         self._sessions = sessions
         self._screen = screen
         self._reconnects = Reconnects(agents, sessions.served)
-        self._greeted: WeakSet[Connection] = WeakSet()
-        self._awaited: WeakSet[Connection] = WeakSet()
-        """Connections that failed at the first attempt, which their sessions have reported."""
+        self._announced: WeakSet[Connection] = WeakSet()
+        self._reported_failures: WeakSet[Connection] = WeakSet()
+        """Connections whose first attempt failed, as their sessions have reported."""
 
     def on_changed(self, connection: Connection) -> None:
         """Publish an agent's state, unless a newer process has replaced this one."""
         if self._agents.connections.get(connection.name) is connection:
             self._screen.state(["agents", connection.name], agent_state.snapshot(connection))
-        if connection.unreached_reason and connection.is_first and connection not in self._awaited:
-            self._awaited.add(connection)
+        if (
+            connection.unreached_reason
+            and connection.is_first
+            and connection not in self._reported_failures
+        ):
+            self._reported_failures.add(connection)
             for conversation in self._sessions.served(connection.name):
                 conversation.on_agent_unreached(connection.unreached_reason)
-        if connection.status == "ready" and connection not in self._greeted:
-            self._greeted.add(connection)
+        if connection.status == "ready" and connection not in self._announced:
+            self._announced.add(connection)
             self._screen.event("AcpAgentReady", agent=connection.name)
 
     def on_ended(self, connection: Connection) -> None:

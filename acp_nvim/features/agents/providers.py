@@ -25,12 +25,12 @@ async def provider(host: Host, args: Args) -> None:
         host.echo("warn", wording.NO_PROVIDERS.format(agent=connection.title))
         return
     try:
-        await _change(host, connection, args.get("id"))
+        await _change_provider(host, connection, args.get("id"))
     except (RequestError, RemoteProtocolError) as error:
         host.echo("error", wording.FAILED.format(what="provider", reason=error))
 
 
-async def _change(host: Host, connection: Connection, wanted: object) -> None:
+async def _change_provider(host: Host, connection: Connection, wanted: object) -> None:
     listed = await connection.agent.list_providers()
     chosen = await _choose_provider(host, connection, listed, wanted)
     if chosen is None:
@@ -38,9 +38,9 @@ async def _change(host: Host, connection: Connection, wanted: object) -> None:
     actions = [wording.OPTION_PROVIDER_SET]
     if chosen.current and not chosen.required:
         actions.append(wording.OPTION_PROVIDER_OFF)
-    at = await host.choose(_line(chosen), actions, "provider")
+    at = await host.choose(_provider_line(chosen), actions, "provider")
     if at == 0:
-        await _set(host, connection, chosen)
+        await _configure_provider(host, connection, chosen)
     elif at == 1:
         await connection.agent.disable_provider(chosen.provider_id)
         host.echo("info", wording.PROVIDER_OFF.format(provider=chosen.provider_id))
@@ -50,51 +50,56 @@ async def _choose_provider(
     host: Host, connection: Connection, listed: Sequence[schema.ProviderInfo], wanted: object
 ) -> schema.ProviderInfo | None:
     if wanted:
-        found = next((one for one in listed if one.provider_id == wanted), None)
+        found = next((provider for provider in listed if provider.provider_id == wanted), None)
         if found is None:
-            names = ", ".join(one.provider_id for one in listed)
+            names = ", ".join(provider.provider_id for provider in listed)
             host.echo("error", wording.NO_SUCH_PROVIDER.format(provider=wanted, providers=names))
         return found
     if not listed:
         host.echo("info", wording.NO_PROVIDERS.format(agent=connection.title))
         return None
     prompt = wording.CHOOSE_PROVIDER.format(agent=connection.title)
-    at = await host.choose(prompt, [_line(one) for one in listed], "provider")
+    at = await host.choose(prompt, [_provider_line(provider) for provider in listed], "provider")
     return None if at is None else listed[at]
 
 
-def _line(one: schema.ProviderInfo) -> str:
-    """Return the line of a provider, with the address of its requests."""
-    if not one.current:
-        return wording.PART_PROVIDER_OFF.format(provider=one.provider_id)
-    where = f"{one.current.api_type} {one.current.base_url}"
-    needed = wording.PART_PROVIDER_NEEDED if one.required else ""
-    return wording.PART_PROVIDER.format(provider=one.provider_id, where=where, needed=needed)
+def _provider_line(provider: schema.ProviderInfo) -> str:
+    """Return the line of a provider in a list, with the address to which its requests go."""
+    if not provider.current:
+        return wording.PART_PROVIDER_OFF.format(provider=provider.provider_id)
+    address = f"{provider.current.api_type} {provider.current.base_url}"
+    needed = wording.PART_PROVIDER_NEEDED if provider.required else ""
+    return wording.PART_PROVIDER.format(provider=provider.provider_id, where=address, needed=needed)
 
 
-async def _set(host: Host, connection: Connection, one: schema.ProviderInfo) -> None:
-    """Ask for the kind of service, its address and its headers. Header values are not echoed."""
-    kinds = list(one.supported)
+async def _configure_provider(
+    host: Host, connection: Connection, provider: schema.ProviderInfo
+) -> None:
+    """Ask for the kind of API, its address and its headers, and pass them to the agent.
+
+    Header values are not echoed.
+    """
+    kinds = list(provider.supported)
     at: int | None = 0
     if len(kinds) > 1:
         at = await host.choose(
-            wording.CHOOSE_API.format(provider=one.provider_id), kinds, "provider"
+            wording.CHOOSE_API.format(provider=provider.provider_id), kinds, "provider"
         )
     if at is None or not kinds:
         return
-    now = one.current.base_url if one.current else ""
-    url = await host.ask_text(wording.ASK_URL.format(provider=one.provider_id), now)
+    current_url = provider.current.base_url if provider.current else ""
+    url = await host.ask_text(wording.ASK_URL.format(provider=provider.provider_id), current_url)
     if not url:
         return
-    headers = await _headers(host)
+    headers = await _ask_headers(host)
     if headers is None:
         return
     connection.traffic.hide(value for value in headers.values() if value)
-    await connection.agent.set_provider(one.provider_id, kinds[at], url.strip(), headers)
-    host.echo("info", wording.PROVIDER_SET.format(provider=one.provider_id, url=url.strip()))
+    await connection.agent.set_provider(provider.provider_id, kinds[at], url.strip(), headers)
+    host.echo("info", wording.PROVIDER_SET.format(provider=provider.provider_id, url=url.strip()))
 
 
-async def _headers(host: Host) -> dict[str, str] | None:
+async def _ask_headers(host: Host) -> dict[str, str] | None:
     """Ask for headers. Return them by name, or None if the user cancels.
 
     `$ENV{NAME}` in values is replaced.

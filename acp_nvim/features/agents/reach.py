@@ -30,20 +30,20 @@ from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import RemoteProtocolError
 from acp_nvim.protocol.jsonrpc import Peer, Response
 
-PATIENCE_S = 8.0
+TIME_LIMIT_S = 8.0
 """Time for one agent, in seconds."""
 
 
-class Reached(msgspec.Struct):
-    """Outcome for one agent."""
+class ReachResult(msgspec.Struct):
+    """Whether an agent answers, and a line about it."""
 
     ok: bool
     text: str
 
 
-async def reach_all(options: Settings) -> dict[str, Reached]:
-    """Try all agents elsewhere at the same time."""
-    found: dict[str, Reached] = {}
+async def reach_all(options: Settings) -> dict[str, ReachResult]:
+    """Try to reach all remote agents at the same time. Return the results by name."""
+    found: dict[str, ReachResult] = {}
     reaper = Reaper()
     launch = AgentLaunch(
         transport=partial(StdioTransport, reaper=reaper),
@@ -52,37 +52,39 @@ async def reach_all(options: Settings) -> dict[str, Reached]:
         env=agent_environment,
     )
 
-    async def one(name: str, spec: AgentSettings) -> None:
+    async def reach_one(name: str, spec: AgentSettings) -> None:
         found[name] = await _reach(name, spec, options, launch)
 
     async with anyio.create_task_group() as group:
         for name, spec in options.agents.items():
             if spec.is_elsewhere:
                 expanded = AgentVariables().expand(name, spec, agent_environment())
-                group.start_soon(one, name, expanded.spec)
+                group.start_soon(reach_one, name, expanded.spec)
     await reaper.aclose()
     return found
 
 
-async def _reach(name: str, spec: AgentSettings, options: Settings, launch: AgentLaunch) -> Reached:
+async def _reach(
+    name: str, spec: AgentSettings, options: Settings, launch: AgentLaunch
+) -> ReachResult:
     began, transport = time.monotonic(), None
     try:
-        with anyio.fail_after(PATIENCE_S):
-            transport = await _transport(name, spec, options, launch)
+        with anyio.fail_after(TIME_LIMIT_S):
+            transport = await _open_transport(name, spec, options, launch)
             await transport.start()
-            line = await _introduction(transport, options, 2 if spec.protocol == 2 else 1)
+            line = await _introduce(transport, options, 2 if spec.protocol == 2 else 1)
     except TimeoutError:
-        return Reached(ok=False, text=wording.WHY_REACH_SLOW.format(seconds=PATIENCE_S))
+        return ReachResult(ok=False, text=wording.WHY_REACH_SLOW.format(seconds=TIME_LIMIT_S))
     except (TransportError, RemoteProtocolError) as error:
-        return Reached(ok=False, text=str(error))
+        return ReachResult(ok=False, text=str(error))
     finally:
         if transport is not None:
             with anyio.CancelScope(shield=True):
                 await transport.stop()
-    return Reached(ok=True, text=line.format(seconds=time.monotonic() - began))
+    return ReachResult(ok=True, text=line.format(seconds=time.monotonic() - began))
 
 
-async def _transport(
+async def _open_transport(
     name: str, spec: AgentSettings, options: Settings, launch: AgentLaunch
 ) -> AgentTransport:
     if spec.via:
@@ -93,7 +95,7 @@ async def _transport(
     return Attempts(None).transport_to(spec, {}, launch.env(), limit, Traffic(0, "off", []))
 
 
-async def _introduction(transport: AgentTransport, options: Settings, version: int) -> str:
+async def _introduce(transport: AgentTransport, options: Settings, version: int) -> str:
     """Return a line about the agent's answer to `initialize`. Raise TransportError."""
     peer = Peer()
     request = schema.InitializeRequest(
@@ -103,16 +105,16 @@ async def _introduction(transport: AgentTransport, options: Settings, version: i
     while data := await transport.receive():
         for event in peer.receive(data):
             if isinstance(event, Response):
-                return _line(event)
+                return _answer_line(event)
     raise transport.lost or TransportError(wording.WHY_CONNECTION_ENDED)
 
 
-def _line(response: Response) -> str:
+def _answer_line(response: Response) -> str:
     if response.result is None:
         reason = response.error.message if response.error else ""
         raise TransportError(wording.WHY_REACH_REFUSED.format(reason=reason), again=False)
-    known = codec.decode_result("initialize", response.result, [])
-    info = known.agent_info or None
+    result = codec.decode_result("initialize", response.result, [])
+    info = result.agent_info or None
     name = f"{info.title or info.name} {info.version or ''}".strip() if info else "the agent"
     return wording.PART_REACHED.format(
         name=name.replace("{", "(").replace("}", ")"), seconds="{seconds:.1f}"

@@ -41,7 +41,7 @@ async def stop_target(host: Host, args: Args) -> None:
     number = target.get("call")
     call = session.tool_calls.at(int(number)) if number is not None else None
     if terminal is None and call is not None and not call.cancellable:
-        terminal = _running_in(session, call)
+        terminal = _running_terminal(session, call)
     if terminal is not None:
         await _stop_terminal(host, conversation, session, terminal)
     elif call is None or call.is_finished:
@@ -49,14 +49,14 @@ async def stop_target(host: Host, args: Args) -> None:
     elif not call.cancellable:
         host.echo("info", wording.CALL_NOT_STOPPABLE)
     else:
-        agent = _agent(conversation)
+        agent = _live_agent(conversation)
         request = agent.cancel_call(session.id, call.id) if agent is not None else None
         await _request_stop(host, request)
 
 
-def _running_in(session: Session, call: ToolCall) -> Terminal | None:
+def _running_terminal(session: Session, call: ToolCall) -> Terminal | None:
     terminals = session.entries[call].terminals.values()
-    return next((one for one in terminals if one.running), None)
+    return next((terminal for terminal in terminals if terminal.running), None)
 
 
 async def _stop_terminal(
@@ -72,12 +72,12 @@ async def _stop_terminal(
     elif not terminal.cancellable:
         host.echo("info", wording.TERMINAL_NOT_STOPPABLE)
     else:
-        agent = _agent(conversation)
+        agent = _live_agent(conversation)
         request = agent.cancel_terminal(session.id, terminal.id) if agent is not None else None
         await _request_stop(host, request)
 
 
-def _agent(conversation: Conversation) -> Agent | None:
+def _live_agent(conversation: Conversation) -> Agent | None:
     connection = conversation.connection
     return connection.agent if connection is not None and connection.is_alive else None
 

@@ -26,7 +26,7 @@ from acp_nvim.session.transcript.entries import Message
 from acp_nvim.verbs import Args, verb
 
 if TYPE_CHECKING:
-    from acp_nvim.history.blames import Author, Blamed
+    from acp_nvim.history.blames import Author, FileAuthors
 NOTES = "refs/notes/acp"
 """Ref of the notes if the user names none."""
 
@@ -41,32 +41,34 @@ async def blame(host: Host, args: Args) -> None:
         return
     found = await _authors_by_path(host, {path: live.text})
     if found is not None:
-        blamed = found[path]
-        ranges = [number for one in blamed.ranges for number in one]
-        authors = [_author(number, author) for number, author in blamed.authors.items()]
+        authors_of_file = found[path]
+        ranges = [number for lines in authors_of_file.ranges for number in lines]
+        authors = [
+            _author_table(number, author) for number, author in authors_of_file.authors.items()
+        ]
         host.screen.push("blame", live.bufnr, live.tick, ranges, authors)
 
 
-def _author(number: int, author: Author) -> dict[str, Any]:
+def _author_table(number: int, author: Author) -> dict[str, Any]:
     names = ("agent", "sent", "prompt", "words")
     return {"id": number, **{name: getattr(author, name) for name in names}}
 
 
 @verb("blame_open")
 async def open_prompt(host: Host, args: Args) -> None:
-    """Show the chat of the session that wrote a line, at the prompt for which it did."""
+    """Show the chat of the session that wrote a line, at the prompt that caused the change."""
     author: Author | None = await host.transcripts.ask("author", int(args["author"]))
     stored = author and author.record and await host.transcripts.ask("session", author.record)
     if author is None or not stored:
         host.echo("info", wording.HISTORY_GONE)
         return
     conversation = await host.transcripts.open(stored)
-    turn = None if conversation is None else _turn(conversation.session, author.sent)
+    turn = None if conversation is None else _turn_number(conversation.session, author.sent)
     if conversation is not None and turn is not None:
         host.screen.push("chat_turn", conversation.session.n, turn)
 
 
-def _turn(session: Session, sent: float) -> int | None:
+def _turn_number(session: Session, sent: float) -> int | None:
     """Return the 1-based number of the turn in the chat whose prompt was sent at that time."""
     messages = (entry for entry in session.transcript.entries if isinstance(entry, Message))
     prompts = (entry for entry in messages if entry.role == "user")
@@ -87,9 +89,9 @@ async def export(host: Host, args: Args) -> None:
         return
     ref = {"trace": "", "notes": NOTES}.get(how := host.settings().blame_export, how)
     if ref and not args.get("file"):
-        await _note(host, root, paths, ref)
+        await _add_note(host, root, paths, ref)
         return
-    lines = _trace(root, await _authors_by_path(host, await _texts(host, paths)) or {})
+    lines = _trace(root, await _authors_by_path(host, await _current_texts(host, paths)) or {})
     if not lines:
         host.echo("info", wording.BLAME_NOTHING)
     elif not args.get("file"):
@@ -98,8 +100,8 @@ async def export(host: Host, args: Args) -> None:
         host.echo("info", wording.BLAME_EXPORTED.format(path=args["file"]))
 
 
-async def _note(host: Host, root: str, paths: list[str], ref: str) -> None:
-    """Add the lines that agents wrote in the commit at HEAD to it as a note."""
+async def _add_note(host: Host, root: str, paths: list[str], ref: str) -> None:
+    """Add a note to the commit at HEAD that lists the lines in it that agents wrote."""
     from acp_nvim.files.checkpoints import git_notes
 
     try:
@@ -119,7 +121,7 @@ async def _note(host: Host, root: str, paths: list[str], ref: str) -> None:
         host.echo("info", wording.BLAME_NOTED.format(commit=commit.id[:10], ref=ref))
 
 
-async def _texts(host: Host, paths: list[str]) -> dict[str, Text]:
+async def _current_texts(host: Host, paths: list[str]) -> dict[str, Text]:
     """Return the current texts of files. Files that are missing or not text are left out."""
     texts: dict[str, Text] = {}
     for path in paths:
@@ -132,21 +134,27 @@ async def _texts(host: Host, paths: list[str]) -> dict[str, Text]:
     return texts
 
 
-async def _authors_by_path(host: Host, texts: Mapping[str, Text]) -> Mapping[str, Blamed] | None:
-    """Return the authors of texts by path. Without a history, say so and return None."""
+async def _authors_by_path(
+    host: Host, texts: Mapping[str, Text]
+) -> Mapping[str, FileAuthors] | None:
+    """Return the authors of texts by path. Without a history, tell the user and return None."""
     keys = {clean_text(path): path for path in texts}
     asked = {key: texts[path] for key, path in keys.items()}
-    found: Mapping[str, Blamed] | None = await host.transcripts.ask("blame", asked)
-    return None if found is None else {keys[key]: blamed for key, blamed in found.items()}
+    found: Mapping[str, FileAuthors] | None = await host.transcripts.ask("blame", asked)
+    return (
+        None
+        if found is None
+        else {keys[key]: authors_of_file for key, authors_of_file in found.items()}
+    )
 
 
-def _trace(root: str, blamed: Mapping[str, Blamed], revision: str = "") -> list[str]:
-    """Return the lines of an Agent Trace, or none if agents wrote none of the texts."""
+def _trace(root: str, authors_of_file: Mapping[str, FileAuthors], revision: str = "") -> list[str]:
+    """Return the lines of an Agent Trace, or an empty list if agents wrote none of the texts."""
     from acp_nvim import __version__
     from acp_nvim.history.agent_trace import trace
 
-    above = root.rstrip("/") + "/"
-    files = {path.removeprefix(above): found for path, found in blamed.items()}
+    prefix = root.rstrip("/") + "/"
+    files = {path.removeprefix(prefix): found for path, found in authors_of_file.items()}
     record = trace(files, __version__, time.time(), revision)
     if not record["files"]:
         return []

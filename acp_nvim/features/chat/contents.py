@@ -1,6 +1,6 @@
 """Content blocks of a session, opened in full.
 
-Text is shown in a window, an image, sound or document by the system's program for it.
+Text is shown in a window. An image, sound or document is opened by the system's program for it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from acp_nvim.render.text import format_size, home_path, one_line, visible
 from acp_nvim.session.session import Session
 
 _SAFE = ("image/", "audio/", "video/", "application/pdf")
-"""Types that are opened by the system's program. It might execute files of other types."""
+"""Types that are opened by the system's program, which might execute files of other types."""
 _TEXT = ("image/svg+xml",)
 _SUFFIXES = {
     "audio/wav": ".wav",
@@ -43,18 +43,18 @@ def open_block(host: Host, session: Session, block: Any) -> None:
         case schema.EmbeddedResource():
             resource: Any = block.resource
             if isinstance(resource, schema.TextResourceContents):
-                _show(host, session, resource.text, _filetype(resource))
+                _show_text(host, session, resource.text, _filetype(resource))
             else:
                 _open_data(host, resource.blob, resource.mime_type or "", resource.uri)
         case schema.TextContent():
-            _show(host, session, block.text, "markdown")
+            _show_text(host, session, block.text, "markdown")
         case _:
             raw = getattr(block, "raw", block)
             text = msgspec.json.format(msgspec.json.encode(raw), indent=2).decode()
-            _show(host, session, text, "json")
+            _show_text(host, session, text, "json")
 
 
-def _show(host: Host, session: Session, text: str, filetype: str) -> None:
+def _show_text(host: Host, session: Session, text: str, filetype: str) -> None:
     lines = visible(text.removesuffix("\n")).split("\n")
     host.screen.push("show", f"acp://content/{session.n}", filetype, lines)
 
@@ -75,7 +75,7 @@ def _open_data(host: Host, data: str, mime: str, name: str) -> None:
         host.echo("error", wording.NO_BASE64.format(reason=error))
         return
     mime = mime.partition(";")[0].strip().lower()
-    path = _file(host, content, mime, name)
+    path = _content_file(host, content, mime, name)
     if not path.exists():
         private_files.write(path, content, sync=False)
     if mime.startswith(_SAFE) and mime not in _TEXT:
@@ -85,8 +85,8 @@ def _open_data(host: Host, data: str, mime: str, name: str) -> None:
         host.echo("info", wording.WRITTEN_TO.format(path=home_path(str(path)), what=what))
 
 
-def _file(host: Host, content: bytes, mime: str, name: str) -> Path:
-    """Return the path for a content, which is the same for equal contents.
+def _content_file(host: Host, content: bytes, mime: str, name: str) -> Path:
+    """Return the path of the file for some content. Equal contents have the same path.
 
     The suffix depends only on the type, not on the name that the agent gave.
     """

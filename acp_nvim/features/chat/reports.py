@@ -28,7 +28,7 @@ from acp_nvim.session.transcript.entries import Line
 if TYPE_CHECKING:
     from acp_nvim.app import Host
 
-MOST_OF_VALUE: Final = 4000
+MAX_VALUE_CHARACTERS: Final = 4000
 """Maximum number of characters of one value in `:Acp info`."""
 
 
@@ -44,9 +44,9 @@ def info(host: Host, version: str) -> list[str]:
         "",
     ]
     for connection in host.agents.connections.values():
-        lines += [*_agent(connection), ""]
+        lines += [*_agent_lines(connection), ""]
     for conversation in host.sessions.conversations.values():
-        lines += [*_session(conversation.session), *_servers(conversation.servers), ""]
+        lines += [*_session_lines(conversation.session), *_server_lines(conversation.servers), ""]
     lines += [*host.limit_reports.lines(), *host.tools.lines(), ""]
     if host.notices.problems:
         lines += [
@@ -58,7 +58,7 @@ def info(host: Host, version: str) -> list[str]:
     return lines
 
 
-def _agent(connection: Connection) -> list[str]:
+def _agent_lines(connection: Connection) -> list[str]:
     known = agent_state.snapshot(connection)
     lines = [
         f"agent {connection.name}: {connection.status}"
@@ -74,7 +74,7 @@ def _agent(connection: Connection) -> list[str]:
     lines += [f"  {key}: {known[key]}" for key in names if known[key] is not None]
     known["capabilities"] = connection.capabilities or known["capabilities"]
     lines += [
-        f"  {key}: {msgspec.json.encode(known[key]).decode()[:MOST_OF_VALUE]}"
+        f"  {key}: {msgspec.json.encode(known[key]).decode()[:MAX_VALUE_CHARACTERS]}"
         for key in ("info", "capabilities", "auth_methods", "auth")
         if known[key]
     ]
@@ -87,23 +87,23 @@ def _agent(connection: Connection) -> list[str]:
     return [visible(line) for line in lines]
 
 
-def _session(session: Session) -> list[str]:
+def _session_lines(session: Session) -> list[str]:
     preset = f", preset {session.preset}" if session.preset else ""
     lines = [
         f"session {session.n}: {session.status}, agent {session.agent}{preset}",
         f"  id: {session.id or 'none yet'}",
         f"  title: {session.title or 'none yet'}",
         f"  cwd: {session.cwd}",
-        f"  context: {_usage(session)}",
-        *_turn_usage(session),
+        f"  context: {_usage_text(session)}",
+        *_turn_usage_lines(session),
         f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}",
         f"  queue: {len(session.queue)}",
-        *_tools(session.tools),
+        *_tool_lines(session.tools),
     ]
     return [visible(line) for line in lines]
 
 
-def _servers(outcomes: Sequence[ServerOutcome]) -> list[str]:
+def _server_lines(outcomes: Sequence[ServerOutcome]) -> list[str]:
     """Return the MCP servers of a session, and whether each was passed to the agent."""
     if not outcomes:
         return []
@@ -121,7 +121,7 @@ def _server_status(outcome: ServerOutcome) -> str:
     return f"passed ({outcome.transport}){filled}{missing}"
 
 
-def _tools(use: ToolUse | None) -> list[str]:
+def _tool_lines(use: ToolUse | None) -> list[str]:
     """Return the use of the editor's tools, if the session has them."""
     if use is None:
         return []
@@ -133,7 +133,7 @@ def _tools(use: ToolUse | None) -> list[str]:
     return [f"  tools: {use.connected} {one}, {use.calls} {calls}{slowest}"]
 
 
-def _usage(session: Session) -> str:
+def _usage_text(session: Session) -> str:
     """Return the tokens and the cost so far, as counted by the agent."""
     usage = session.usage
     if usage is None:
@@ -143,7 +143,7 @@ def _usage(session: Session) -> str:
     return f"{usage.used} of {usage.size} tokens{price}"
 
 
-def _turn_usage(session: Session) -> list[str]:
+def _turn_usage_lines(session: Session) -> list[str]:
     """Return the tokens of the last turn, if the agent reported them."""
     tokens = snapshot.turn_usage(session.turn_usage)
     if tokens is None:
@@ -171,10 +171,10 @@ def markdown(session: Session, secrets: Sequence[str] = ()) -> list[str]:
     return SecretsOnly(secrets).text("\n".join(lines)).split("\n") if secrets else lines
 
 
-def whole(session: Session, target: dict[str, Any]) -> list[str]:
+def full_lines(session: Session, target: dict[str, Any]) -> list[str]:
     """Return a notice or a tool call in full. Raw input and output follow the content of a call."""
     if target.get("kind") == "notice":
-        return _whole_notice(session, target.get("number"))
+        return _full_notice(session, target.get("number"))
     index = target.get("call")
     if index is None and isinstance(target.get("where"), dict):
         index = target["where"].get("call")
@@ -182,7 +182,7 @@ def whole(session: Session, target: dict[str, Any]) -> list[str]:
     return [] if call is None else call_in_full(session.entries[call])
 
 
-def _whole_notice(session: Session, number: object) -> list[str]:
+def _full_notice(session: Session, number: object) -> list[str]:
     entries = session.transcript.entries
     found = (it for it in entries if isinstance(it, Line) and it.number == number)
     return [

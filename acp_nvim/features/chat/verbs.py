@@ -88,7 +88,7 @@ def save_log(path: Path, logs: Mapping[str, Recorded]) -> int:
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file that only its owner can read, and restrict an existing one likewise."""
+    """Open a file so that only its owner can read it. It is an opener for `open`."""
     handle = os.open(path, flags, 0o600)
     if stat.S_ISREG(os.fstat(handle).st_mode):
         os.fchmod(handle, 0o600)
@@ -181,11 +181,11 @@ async def open_target(host: Host, args: Args) -> None:
         case "content" if (block := content_blocks.find(session, target.get("where"))) is not None:
             contents.open_block(host, session, block)
         case _:
-            _show_whole(host, session, target)
+            _show_in_full(host, session, target)
 
 
-def _show_whole(host: Host, session: Session, target: dict[str, Any]) -> None:
-    lines = reports.whole(session, target)
+def _show_in_full(host: Host, session: Session, target: dict[str, Any]) -> None:
+    lines = reports.full_lines(session, target)
     host.screen.push(
         "show",
         f"acp://content/{session.n}",

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def number_prompts(host: Host, session: Session, agent_id: str, key: str = "") -> None:
-    """Number the prompts in the chat of a continued session, and take over their checkpoints.
+    """Number the prompts in the chat of a continued session, and give it their checkpoints.
 
-    It continues the agent's session ``agent_id``, or the session ``key`` in the journal. Do nothing
-    if it already has numbered prompts.
+    The session continues the agent's session ``agent_id``, or the session ``key`` in the journal.
+    Do nothing if it already has numbered prompts.
     """
     numbered = host.workspace.prompts
     if numbered.last(session):
@@ -31,7 +31,7 @@ def number_prompts(host: Host, session: Session, agent_id: str, key: str = "") -
     if not prompts:
         return
     host.workspace.open(session.cwd)
-    earlier = _earlier(host, session, agent_id, key)
+    earlier = _continued_session(host, session, agent_id, key)
     labels = numbered.labels(earlier) if earlier is not None else {}
     known = recognize_numbers(prompts, labels)
     numbers = fill_gaps(known)
@@ -44,20 +44,20 @@ def number_prompts(host: Host, session: Session, agent_id: str, key: str = "") -
     host.workspace.persistence.touch()
 
 
-def _earlier(host: Host, session: Session, agent_id: str, key: str) -> int | None:
-    """Return the number of the continued session.
+def _continued_session(host: Host, session: Session, agent_id: str, key: str) -> int | None:
+    """Return the number of the session that is continued, or None if there is none.
 
-    Of several sessions, it is the one with the latest checkpoint.
+    If several sessions match, it is the one with the latest checkpoint.
     """
     keys, checkpoints = host.workspace.persistence.keys, host.files.checkpoints
     same = (session.agent, agent_id)
-    found = {it.n for it in host.session_list.all() if agent_id and (it.agent, it.id) == same}
-    found |= set(keys.others(*same)) if agent_id else set()
+    candidates = {it.n for it in host.session_list.all() if agent_id and (it.agent, it.id) == same}
+    candidates |= set(keys.others(*same)) if agent_id else set()
     if key in keys.infos:
-        found.add(keys.number(key))
-    made = {n: checkpoints.of(n)[-1].time for n in found if checkpoints.of(n)}
-    made.pop(session.n, None)
-    return max(made, key=lambda n: made[n], default=None)
+        candidates.add(keys.number(key))
+    times = {n: checkpoints.of(n)[-1].time for n in candidates if checkpoints.of(n)}
+    times.pop(session.n, None)
+    return max(times, key=lambda n: times[n], default=None)
 
 
 async def with_transcript(host: Host, session: Session) -> Session:
@@ -69,12 +69,12 @@ async def with_transcript(host: Host, session: Session) -> Session:
     if stored is None:
         return session
     entries = await host.transcripts.read("entries", stored.id) or ()
-    found = unseen(session.agent, session.cwd, entries)
-    prompts = prompts_in(found.transcript.entries)
+    candidates = unseen(session.agent, session.cwd, entries)
+    prompts = prompts_in(candidates.transcript.entries)
     labels = host.workspace.prompts.labels(session.n)
     for run, number in zip(prompts, fill_gaps(recognize_numbers(prompts, labels)), strict=True):
-        found.transcript.number(run[0], number)
-    return found if len(prompts) > len(prompts_in(session.transcript.entries)) else session
+        candidates.transcript.number(run[0], number)
+    return candidates if len(prompts) > len(prompts_in(session.transcript.entries)) else session
 
 
 def _is_incomplete(host: Host, session: Session) -> bool:

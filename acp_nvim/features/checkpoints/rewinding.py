@@ -23,7 +23,7 @@ from acp_nvim.render.text import one_line
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Entry, Message
 
-LABEL = 70
+LABEL_WIDTH = 70
 """Maximum number of characters of a prompt in a list."""
 
 
@@ -46,9 +46,9 @@ def prompts(session: Session) -> dict[int, Message]:
     return found
 
 
-def label(n: int, message: Message) -> str:
+def prompt_label(n: int, message: Message) -> str:
     """Return the line of a prompt in a list."""
-    return f"{n}  {one_line(message.text(), LABEL)}"
+    return f"{n}  {one_line(message.text(), LABEL_WIDTH)}"
 
 
 def number_prompts(host: Host, conversation: Conversation) -> None:
@@ -61,7 +61,7 @@ def number_prompts(host: Host, conversation: Conversation) -> None:
         earlier_prompts.number_prompts(host, session, conversation.origin.id)
 
 
-async def recall(host: Host, conversation: Conversation) -> Session:
+async def with_earlier_prompts(host: Host, conversation: Conversation) -> Session:
     """Return the session if it has its earlier prompts, else one with its stored transcript."""
     number_prompts(host, conversation)
     try:
@@ -71,7 +71,7 @@ async def recall(host: Host, conversation: Conversation) -> Session:
         return conversation.session
 
 
-async def latest(host: Host) -> Conversation | None:
+async def open_latest(host: Host) -> Conversation | None:
     """Return the session with the latest checkpoint, for a Neovim that has no session.
 
     If the history has its transcript, open that as a read-only chat.
@@ -109,8 +109,8 @@ async def rewind(
     if not known:
         return [no_prompts_message(host, conversation.session)]
     if n not in known:
-        return [_unknown(n, list(known))]
-    notes, files = await _files(host, conversation.session, n, ask)
+        return [_unknown_prompt_message(n, list(known))]
+    notes, files = await _restore_files(host, conversation.session, n, ask)
     if files is None:
         return notes
     _branch(host, conversation, source, n, files)
@@ -123,11 +123,13 @@ def no_prompts_message(host: Host, session: Session) -> str:
     return wording.PROMPTS_NOT_KEPT if has_checkpoints else wording.NO_PROMPTS
 
 
-def _unknown(n: int, known: Sequence[int]) -> str:
+def _unknown_prompt_message(n: int, known: Sequence[int]) -> str:
     return wording.NO_SUCH_PROMPT.format(n=n, first=known[0], last=known[-1])
 
 
-async def _files(host: Host, session: Session, n: int, ask: Ask) -> tuple[list[str], bool | None]:
+async def _restore_files(
+    host: Host, session: Session, n: int, ask: Ask
+) -> tuple[list[str], bool | None]:
     """Restore the files. Return messages for the user, and whether files were restored.
 
     The latter is False without a checkpoint, and None if the user or a running turn prevents the
@@ -171,8 +173,8 @@ def _origin(host: Host, session: Session, source: Session, at: int) -> Origin:
     """
     if not _has_message(source.transcript.entries[:at]):
         return Origin()
-    look = Style(host.settings().chat.tool_lines, session.cwd)
-    entries = partial(fork_history, source, look, at)
+    style = Style(host.settings().chat.tool_lines, session.cwd)
+    entries = partial(fork_history, source, style, at)
     point = ForkPoint(
         session.cursors.fork_point(source.transcript, at),
         _last_message(source.transcript.entries[:at]),

@@ -24,7 +24,7 @@ async def checkpoints(host: Host, args: Args) -> None:
 
 
 def _session_of(host: Host, args: Args) -> Session | None:
-    """Return the session of a verb about checkpoints, or say that there is none."""
+    """Return the session of a verb about checkpoints. Tell the user if there is none."""
     conversation = host.sessions.conversation(args.get("session") or None)
     conversation = conversation or rewinding.latest_with_checkpoint(host)
     if conversation is not None:
@@ -80,15 +80,15 @@ async def restore(host: Host, args: Args) -> None:
 async def rewind(host: Host, args: Args) -> None:
     """Rewind files and conversation to before prompt n. Without n, let the user choose."""
     conversation = host.sessions.conversation(args.get("session") or None)
-    conversation = conversation or await rewinding.latest(host)
+    conversation = conversation or await rewinding.open_latest(host)
     if conversation is None:
         host.echo("info", wording.NO_SESSION)
         return
     if conversation.session.is_running:
         host.echo("info", wording.STILL_WORKING_REWIND)
         return
-    source = await rewinding.recall(host, conversation)
-    n = int(args["n"]) if args.get("n") else await _chosen_prompt(host, conversation, source)
+    source = await rewinding.with_earlier_prompts(host, conversation)
+    n = int(args["n"]) if args.get("n") else await _choose_prompt(host, conversation, source)
     if n is None:
         return
 
@@ -98,12 +98,12 @@ async def rewind(host: Host, args: Args) -> None:
     host.notices.show_lines(await rewinding.rewind(host, conversation, source, n, ask))
 
 
-async def _chosen_prompt(host: Host, conversation: Conversation, source: Session) -> int | None:
+async def _choose_prompt(host: Host, conversation: Conversation, source: Session) -> int | None:
     """Let the user choose a prompt, newest first. `source` has the transcript."""
     known = list(reversed(rewinding.prompts(source).items()))
     if not known:
         host.echo("info", rewinding.no_prompts_message(host, conversation.session))
         return None
-    labels = [rewinding.label(n, message) for n, message in known]
+    labels = [rewinding.prompt_label(n, message) for n, message in known]
     at = await host.choose(wording.REWIND_TO, labels, "rewind")
     return None if at is None else known[at][0]

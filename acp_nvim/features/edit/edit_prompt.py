@@ -62,10 +62,10 @@ def edit_prompt(host: Host, args: Args) -> Prompt:
     task = TASK.format(
         instruction=instruction,
         place=lines.place,
-        attached=f" {_attached(lines)}" if is_small else "",
+        attached=f" {_attachment_text(lines)}" if is_small else "",
         scope=lines.noun,
     )
-    attachments = [*([_excerpt(lines)] if is_small else []), *_link(lines, is_small=is_small)]
+    attachments = [*([_excerpt(lines)] if is_small else []), *_file_link(lines, is_small=is_small)]
     return msgspec.structs.replace(
         prompt,
         given=[schema.TextContent(instruction if COMMAND.match(instruction) else task)],
@@ -73,7 +73,7 @@ def edit_prompt(host: Host, args: Args) -> Prompt:
     )
 
 
-def _attached(lines: Lines) -> str:
+def _attachment_text(lines: Lines) -> str:
     is_one = lines.first == lines.last
     verb, pronoun = ("is", "it") if is_one else ("are", "them")
     return f"{lines.noun.capitalize()} {verb} attached as the editor has {pronoun} now."
@@ -84,7 +84,7 @@ def _excerpt(lines: Lines) -> Attachment:
     return Excerpt(lines.path, lines.text, lines.first, lines.last, mime, is_quoted=True)
 
 
-def _link(lines: Lines, *, is_small: bool) -> list[Attachment]:
+def _file_link(lines: Lines, *, is_small: bool) -> list[Attachment]:
     """Return a link to the file, unless its whole text is attached or it does not exist."""
     path = Path(lines.path)
     if (is_small and lines.first is None) or not path.is_file():

@@ -11,7 +11,10 @@ from acp_nvim.files.ports import AgentSession
 
 
 class HunkTitles:
-    """Titles of all hunks. Changes of the user are not stored: an undo restores a title."""
+    """Titles of all hunks.
+
+    The user's own changes are not stored, so that an undo by the user restores a title.
+    """
 
     def __init__(self, files: dict[str, TitledText]) -> None:
         """``files`` are the titled texts by path. The journal stores them with the edits."""

@@ -31,9 +31,9 @@ FENCE: Final = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 """Beginning of a code block."""
 MARKUP: Final = re.compile(r"\*\*|`|^#+ ")
 """Marks of Markdown that a message leaves out."""
-TITLE: Final = 40
+TITLE_WIDTH: Final = 40
 """Longest instruction in a message, in characters."""
-STOPPED: Final = {
+STOP_REASONS: Final = {
     "refusal": wording.REFUSED,
     "max_tokens": wording.TOKEN_LIMIT,
     "max_turn_requests": wording.REQUEST_LIMIT,
@@ -41,7 +41,7 @@ STOPPED: Final = {
 
 
 class InlineEdit(msgspec.Struct, eq=False):
-    """One edit, from its command to the end of its turn."""
+    """Inline edit, from its command to the end of its turn."""
 
     id: int
     """Number of the edit in Neovim."""
@@ -67,7 +67,7 @@ class InlineEdit(msgspec.Struct, eq=False):
     @property
     def name(self) -> str:
         """Return the instruction for a message."""
-        return one_line(self.prompt.text, TITLE)
+        return one_line(self.prompt.text, TITLE_WIDTH)
 
     @property
     def is_queued(self) -> bool:
@@ -79,7 +79,7 @@ class InlineEdit(msgspec.Struct, eq=False):
         """Note that the prompt is being sent, with the pending edits of the session."""
         self.has_begun, self.entries = True, entries
 
-    def wait(self) -> None:
+    def on_requeued(self) -> None:
         """Note that the prompt is in the queue again."""
         self.has_begun = False
 
@@ -105,7 +105,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class InlineEdits:
-    """All edits that are not over. It observes prompts, turns and writes."""
+    """Inline edits that are queued or running. It observes prompts, turns and writes."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -127,23 +127,25 @@ class InlineEdits:
     def start(self, args: Args) -> None:
         """Send the prompt of an edit, in a session of its own or, with `here`, the current one."""
         prompt, is_own = edit_prompt(self._host, args), not args.get("here")
-        conversation = self._new(args, prompt) if is_own else conversation_for(self._host, args)
+        conversation = (
+            self._new_session(args, prompt) if is_own else conversation_for(self._host, args)
+        )
         path = str(args["edit"]["path"])
         edit = InlineEdit(int(args["id"]), prompt, conversation, is_own, path)
         self._edits[edit.id] = edit
-        self._show(edit)
+        self._show_state(edit)
         submit(self._host, conversation, prompt)
 
-    def _new(self, args: Args, prompt: Prompt) -> Conversation:
+    def _new_session(self, args: Args, prompt: Prompt) -> Conversation:
         """Create a session with the agent and the preset of the current one."""
         sessions = self._host.sessions
         current = sessions.conversation(None)
         agent = current.session.agent if current is not None else None
         preset = current.session.preset if current is not None else None
         title = one_line(prompt.text)
-        made = sessions.new(args["cwd"], agent, title=title, preset=preset, purpose="edit")
-        made.mark_used()
-        return made
+        conversation = sessions.new(args["cwd"], agent, title=title, preset=preset, purpose="edit")
+        conversation.mark_used()
+        return conversation
 
     def cancel(self, id: int) -> None:
         """Cancel an edit: end its turn, or take its prompt out of the queue."""
@@ -180,40 +182,40 @@ class InlineEdits:
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
         self._titles.on_write(session, path, before, agents, after)
-        for edit in self._running(session.n):
+        for edit in self._running_edits(session.n):
             edit.on_write()
 
     def _on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
-        """Begin an edit. The prompt names its file, so a change there is not an unnamed one."""
-        edit = self._of(prompt)
+        """Begin an edit. Report its file to the observer, so that a change there is attributed."""
+        edit = self._edit_of(prompt)
         if edit is not None:
             edit.begin(self._entries(session))
             self._titles.begin(session.n, one_line(prompt.text))
             session.observer.on_work_at(session, edit.path)
-            self._show(edit)
+            self._show_state(edit)
 
     def _on_prompt_requeued(self, session: Session, prompt: Prompt) -> None:
-        edit = self._of(prompt)
+        edit = self._edit_of(prompt)
         if edit is not None:
-            edit.wait()
+            edit.on_requeued()
             self._titles.end(session.n)
-            self._show(edit)
+            self._show_state(edit)
 
     def _on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
         """Handle a prompt that could not be sent, or whose turn has failed."""
-        edit = self._of(prompt)
+        edit = self._edit_of(prompt)
         if edit is not None:
             edit.fail(session.error or wording.AGENT_GONE)
             if not edit.has_begun:
                 self._end(edit)
 
     async def _on_turn_ended(self, session: Session) -> None:
-        """End the edit of the turn, and edits whose prompts came back and will not be sent.
+        """End the edit of the turn, and edits whose prompts were returned and will not be sent.
 
-        The reason of a refusal is sent next, so the edit continues.
+        An edit continues if the user's reason for a refusal is sent as the next prompt.
         """
         has_reason = any(prompt.is_reason for prompt in session.queue)
-        for edit in self._running(session.n):
+        for edit in self._running_edits(session.n):
             if edit.is_cancelled or edit.failure or not has_reason:
                 self._end(edit)
         for edit in [it for it in self._edits.values() if it.session is session]:
@@ -257,7 +259,7 @@ class InlineEdits:
             reason = one_line(edit.failure or session.error or "")
             return Outcome(wording.EDIT_FAILED.format(edit=name, reason=reason), "error")
         if session.stop_reason != "end_turn":
-            reason = STOPPED.get(session.stop_reason or "") or wording.TURN_ENDED.format(
+            reason = STOP_REASONS.get(session.stop_reason or "") or wording.TURN_ENDED.format(
                 reason=session.stop_reason
             )
             return Outcome(wording.EDIT_STOPPED.format(edit=name, reason=reason), "warn")
@@ -295,15 +297,15 @@ class InlineEdits:
 
     # -- state ------------------------------------------------------------------------------------
 
-    def _show(self, edit: InlineEdit) -> None:
+    def _show_state(self, edit: InlineEdit) -> None:
         """Send session and state of an edit to its mark."""
         self._host.screen.push("edit_state", edit.id, edit.session.n, edit.has_begun)
 
-    def _of(self, prompt: Prompt) -> InlineEdit | None:
+    def _edit_of(self, prompt: Prompt) -> InlineEdit | None:
         return next((edit for edit in self._edits.values() if edit.prompt is prompt), None)
 
-    def _running(self, session: int) -> list[InlineEdit]:
-        """Return the running edit of a session, if there is one."""
+    def _running_edits(self, session: int) -> list[InlineEdit]:
+        """Return the edits of a session whose prompt is at the agent."""
         return [it for it in self._edits.values() if it.has_begun and it.session.n == session]
 
 

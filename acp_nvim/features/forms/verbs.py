@@ -33,15 +33,15 @@ def answer(host: Host, args: Args) -> None:
         case "open" if decision.option("open"):
             open_form(host, decision)
         case _:
-            there = ", ".join(option.id for option in decision.options)
-            host.echo("error", wording.NO_ANSWER.format(answer=choice, answers=there))
+            answers = ", ".join(option.id for option in decision.options)
+            host.echo("error", wording.NO_ANSWER.format(answer=choice, answers=answers))
 
 
 def _accept(host: Host, decision: Decision, content: Any) -> None:
-    """Accept a form with its values, or open an address."""
+    """Accept a form with these values, or open an address."""
     request = decision.request
     if isinstance(request, schema.ElicitationUrlMode):
-        _consent(host, decision, request.url)
+        _open_address(host, decision, request.url)
         return
     form = forms.fields(request.requested_schema)
     if content and not isinstance(content, Mapping):
@@ -50,19 +50,19 @@ def _accept(host: Host, decision: Decision, content: Any) -> None:
     values = forms.with_defaults(form, content or {})
     problems = forms.check(form, values)
     if problems:
-        host.echo("error", _summary(problems))
+        host.echo("error", _problem_summary(problems))
         return
     decision.resolve(Outcome("accept", content=forms.to_wire(form, values)))
 
 
-def _consent(host: Host, decision: Decision, url: str) -> None:
+def _open_address(host: Host, decision: Decision, url: str) -> None:
     if not addresses.is_safe(url):
         host.echo("error", "; ".join(addresses.warnings(url)) or wording.ADDRESS_REFUSED)
     elif decision.resolve(Outcome("accept")):
         host.screen.push("open_url", url)
 
 
-def _summary(problems: list[forms.Problem]) -> str:
+def _problem_summary(problems: list[forms.Problem]) -> str:
     first, more = str(problems[0]), len(problems) - 1
     return wording.AND_MORE.format(first=first, count=more) if more else first
 
@@ -76,10 +76,12 @@ def open_decision(host: Host, args: Args) -> None:
     if decision.option("open"):
         open_form(host, decision)
     else:
-        host.screen.push("show", f"acp://question/{decision.id}", "markdown", _all(host, decision))
+        host.screen.push(
+            "show", f"acp://question/{decision.id}", "markdown", _full_lines(host, decision)
+        )
 
 
-def _all(host: Host, decision: Decision) -> list[str]:
+def _full_lines(host: Host, decision: Decision) -> list[str]:
     """Return a question in full, with its tool call if it has one."""
     for session in host.session_list.all():
         entry = call_of_question(decision, session) if session.decisions.get(decision.id) else None
@@ -121,7 +123,7 @@ def form_write(host: Host, args: Args) -> None:
     if problems:
         rows = [[page.rows.get(it.name, 0), str(it)] for it in problems]
         host.screen.push("form_problems", decision.id, rows)
-        host.echo("error", _summary(problems))
+        host.echo("error", _problem_summary(problems))
         return
     host.part(ReviewedForms)[decision.id] = forms.to_wire(form, page.values)
     host.screen.push("form_review", decision.id, form_page.summary(form, page.values))

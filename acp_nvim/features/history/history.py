@@ -22,19 +22,19 @@ from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
     from acp_nvim.history.changes import Change
-    from acp_nvim.history.hiding import Hidden
+    from acp_nvim.history.hiding import SecretFilter
     from acp_nvim.history.recorder import Recorder
     from acp_nvim.history.writer import Callbacks, Writer
 
 GAP_S: Final = 0.3
 """Seconds from a change to its transfer to the writer."""
-SOON_S: Final = 0.01
-"""Seconds from a prompt to its transfer to the writer. By then the prompt has been sent."""
-WRITTEN_S: Final = 2.0
+PROMPT_DELAY_S: Final = 0.01
+"""Seconds from a prompt to its transfer to the writer. The prompt has been sent by then."""
+QUERY_WAIT_S: Final = 2.0
 """Seconds for which a query waits for the writer."""
-FOLLOWED: Final = 16 << 20
+MAX_RECORDED_SIZE: Final = 16 << 20
 """Largest text, in bytes of memory, whose authors are recorded."""
-END_S: Final = 1.0
+EXIT_WAIT_S: Final = 1.0
 """Seconds for which the exit of the host waits for the writer."""
 
 
@@ -49,7 +49,7 @@ class History:
         sessions: Callable[[], Iterable[Session]],
         run: Callable[[], str],
         secrets: Callable[[], Sequence[str]],
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         """``run`` returns the key of this Neovim, ``secrets`` the values that must not be stored.
@@ -57,20 +57,20 @@ class History:
         ``tell`` shows messages to the user. Nothing is stored before `configure`.
         """
         self._sessions = sessions
-        self._run = run
+        self._instance_key = run
         self._secrets = secrets
-        self._tell = tell
+        self._notify = notify
         self._loop = loop
         self._settings = HistorySettings(enabled=False)
         self._path: Path | None = None
-        self._followed: list[tuple[Session, int | None, int]] = []
-        """Arguments of `follow` from before there was a recorder."""
+        self._follow_arguments: list[tuple[Session, int | None, int]] = []
+        """Arguments of calls of `follow` that preceded the creation of the recorder."""
         self._recorder: Recorder | None = None
         self._writer: Writer | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._prompts: list[tuple[str, str]] = []
-        self._known: Sequence[str] = ()
-        self._hidden: Hidden | None = None
+        self._known_secrets: Sequence[str] = ()
+        self._secret_filter: SecretFilter | None = None
 
     @property
     def enabled(self) -> bool:
@@ -79,14 +79,14 @@ class History:
 
     def uid(self, session: Session) -> str:
         """Return a name for a session that is unique among all Neovims."""
-        return f"{self._run()}.{session.n}"
+        return f"{self._instance_key()}.{session.n}"
 
     def configure(self, settings: HistorySettings, path: Path | None) -> None:
         """Set the options `history.*` and the path of the database."""
-        began = settings.enabled and not self._settings.enabled
+        is_enabled_now = settings.enabled and not self._settings.enabled
         self._settings, self._path = settings, self._path or path
-        if began and any(session.transcript.entries for session in self._sessions()):
-            self._require_recorder().skip()
+        if is_enabled_now and any(session.transcript.entries for session in self._sessions()):
+            self._get_recorder().skip_entries()
 
     def follow(self, session: Session, record: int | None, recorded: int) -> None:
         """Continue a session in an existing record, or in the record of its agent's session.
@@ -94,15 +94,15 @@ class History:
         The record already has the first `recorded` entries.
         """
         if self._recorder is None:
-            self._followed.append((session, record, recorded))
+            self._follow_arguments.append((session, record, recorded))
         else:
             self._recorder.follow(session, record, recorded)
 
     def ignore(self, session: Session) -> None:
-        """Record nothing of a session, which shows a stored transcript."""
-        self._require_recorder().ignore(session)
+        """Do not record a session, because it shows a stored transcript."""
+        self._get_recorder().ignore(session)
 
-    def _require_recorder(self) -> Recorder:
+    def _get_recorder(self) -> Recorder:
         """Return the recorder. Create it and the writer first if necessary."""
         if self._recorder is None:
             from acp_nvim.history.recorder import Recorder
@@ -112,21 +112,21 @@ class History:
             number = int.from_bytes(os.urandom(7))
             self._writer = Writer(self._path, number, self._callbacks())
             self._recorder = Recorder(self._sessions, self.uid, self._write)
-            for followed in self._followed:
+            for followed in self._follow_arguments:
                 self._recorder.follow(*followed)
-            self._followed.clear()
+            self._follow_arguments.clear()
         return self._recorder
 
     def _callbacks(self) -> Callbacks:
-        from acp_nvim.history.hiding import Hidden
+        from acp_nvim.history.hiding import SecretFilter
         from acp_nvim.history.writer import Callbacks
 
         call = self._loop.call_soon_threadsafe
         return Callbacks(
-            hidden=lambda: self._hidden or Hidden(),
-            bounds=lambda: (self._settings.days, self._settings.bytes),
-            tell=lambda line: call(self._tell, line),
-            again=lambda generation: call(self.rewrite_all, generation),
+            secret_filter=lambda: self._secret_filter or SecretFilter(),
+            limits=lambda: (self._settings.days, self._settings.bytes),
+            notify=lambda line: call(self._notify, line),
+            request_all=lambda generation: call(self.rewrite_all, generation),
         )
 
     # -- writing ----------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class History:
     def _may_begin(self) -> bool:
         """Return whether a prompt was sent or a session loaded.
 
-        Earlier, the imports would delay the first prompt.
+        Recording any earlier would delay the first prompt by its imports.
         """
         if self._recorder is not None:
             return True
@@ -152,43 +152,45 @@ class History:
         self._prompts.append((prompt.text, session.cwd))
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_later(SOON_S, self._flush)
+        self._timer = self._loop.call_later(PROMPT_DELAY_S, self._flush)
 
     def on_write(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
-        """Record the author of a write. Texts larger than `FOLLOWED` are left out."""
-        ours = self._own_session(session)
-        if ours is not None and size(after) <= FOLLOWED:
-            from acp_nvim.history.recorder import wrote
+        """Record the author of a write. Texts larger than `MAX_RECORDED_SIZE` are left out."""
+        own = self._own_session(session)
+        if own is not None and size(after) <= MAX_RECORDED_SIZE:
+            from acp_nvim.history.recorder import file_write
 
-            self._require_recorder().wrote(wrote(ours.root, path, (before, agents, after)))
+            self._get_recorder().on_write(file_write(own.root, path, (before, agents, after)))
             self.on_frame()
 
     def on_move(self, session: AgentSession, old: str, new: str) -> None:
-        ours = self._own_session(session)
-        if ours is not None:
-            from acp_nvim.history.recorder import moved_file
+        own = self._own_session(session)
+        if own is not None:
+            from acp_nvim.history.recorder import file_move
 
-            self._require_recorder().wrote(moved_file(ours.root, old, new))
+            self._get_recorder().on_write(file_move(own.root, old, new))
             self.on_frame()
 
     def prompt(self, session: AgentSession) -> PromptName | None:
-        ours = self._own_session(session)
-        if ours is None:
+        own = self._own_session(session)
+        if own is None:
             return None
         from acp_nvim.history.recorder import prompt_of
 
-        root = ours.root
+        root = own.root
         return PromptName(self.uid(root), root.agent, root.id, *prompt_of(root))
 
     def on_adopt(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
-        if self.enabled and size(after) <= FOLLOWED:
-            from acp_nvim.history.recorder import adopted_write
+        if self.enabled and size(after) <= MAX_RECORDED_SIZE:
+            from acp_nvim.history.recorder import recovered_write
 
             session = prompt.session, prompt.agent, prompt.id
             under = prompt.sent, prompt.number, prompt.words
-            self._require_recorder().on_adopt(adopted_write(session, under, path, before, after))
+            self._get_recorder().on_recovered_write(
+                recovered_write(session, under, path, before, after)
+            )
             self.on_frame()
 
     def _own_session(self, session: AgentSession) -> Session | None:
@@ -200,34 +202,34 @@ class History:
         self._timer = None
         if not self.enabled:
             return
-        seconds = self._hand_over()
+        seconds = self._pass_changes()
         if seconds is not None and self._timer is None:
             self._timer = self._loop.call_later(seconds, self._flush)
 
-    def _hand_over(self, *, final: bool = False) -> float | None:
-        recorder = self._require_recorder()
+    def _pass_changes(self, *, final: bool = False) -> float | None:
+        recorder = self._get_recorder()
         for prompt in self._prompts:
             recorder.on_prompt(*prompt)
         self._prompts.clear()
         return recorder.flush(final=final)
 
     def _write(self, generation: int, changes: Sequence[Change]) -> None:
-        from acp_nvim.history.hiding import Hidden
+        from acp_nvim.history.hiding import SecretFilter
 
         secrets = self._secrets()
-        if secrets != self._known:
-            self._known, self._hidden = secrets, Hidden(variants(secrets))
+        if secrets != self._known_secrets:
+            self._known_secrets, self._secret_filter = secrets, SecretFilter(variants(secrets))
         if self._writer is not None:
             self._writer.write(generation, changes)
 
     def rewrite_all(self, generation: int) -> None:
         """Write all open sessions again, after the database may have lost some of their entries."""
-        self._require_recorder().again(generation)
+        self._get_recorder().record_again(generation)
         self.on_frame()
 
     def delete(self, record: int, uid: str | None) -> None:
         """Delete a session. If it is open here, it continues in a new record."""
-        self._require_recorder().delete(record, uid)
+        self._get_recorder().delete(record, uid)
         self._flush_now()
 
     def _flush_now(self) -> None:
@@ -245,23 +247,23 @@ class History:
         if self._timer is not None:
             self._timer.cancel()
         if self.enabled and (self._recorder is not None or self._may_begin()):
-            self._hand_over(final=True)
+            self._pass_changes(final=True)
         self._settings = HistorySettings(enabled=False)
 
     @property
-    def waits(self) -> bool:
+    def is_scheduled(self) -> bool:
         """Return whether a transfer of changes is scheduled."""
         return self._timer is not None
 
     def wait_idle(self) -> None:
         """Wait, in a thread, until the writer has written everything."""
         if self._writer is not None and self._writer.has_started:
-            self._writer.wait_written(WRITTEN_S)
+            self._writer.wait_written(QUERY_WAIT_S)
 
     def wait_written(self) -> None:
         """Wait until the writer thread has ended."""
         if self._writer is not None:
-            self._writer.close(END_S)
+            self._writer.close(EXIT_WAIT_S)
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -299,9 +301,9 @@ class History:
                 return self._read_only(path, name, args, error)
             if not isinstance(error, sqlite3.Error) or not is_damage(error):
                 raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error
-        return self._read_anew(path, identity, name, args)
+        return self._read_new(path, identity, name, args)
 
-    def _read_only(self, path: Path, name: str, args: Sequence[Any], why: Exception) -> Any:
+    def _read_only(self, path: Path, name: str, args: Sequence[Any], cause: Exception) -> Any:
         """Run a query on a database that cannot be written."""
         import sqlite3
 
@@ -314,9 +316,9 @@ class History:
         except NewerVersionError as error:
             raise UnreadableError(wording.HISTORY_NEWER) from error
         except sqlite3.Error:
-            raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=why)) from why
+            raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=cause)) from cause
 
-    def _read_anew(self, path: Path, identity: Any, name: str, args: Sequence[Any]) -> Any:
+    def _read_new(self, path: Path, identity: Any, name: str, args: Sequence[Any]) -> Any:
         """Move a damaged database aside and run the query on a new one.
 
         The writer detects the damage by itself.
@@ -329,7 +331,7 @@ class History:
             aside = set_aside(path, identity)
             if aside is not None:
                 line = wording.HISTORY_DAMAGED.format(path=aside)
-                self._loop.call_soon_threadsafe(self._tell, line)
+                self._loop.call_soon_threadsafe(self._notify, line)
             return self._ask(path, name, args)
         except (sqlite3.Error, OSError) as error:
             raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error

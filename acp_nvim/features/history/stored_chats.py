@@ -44,7 +44,7 @@ class StoredChats(Transcripts):
     def stored_of(self, session: Session) -> StoredSession | None:
         return self._shown.get(session.n)
 
-    def opened(self, stored: StoredSession) -> Conversation | None:
+    def open_conversation(self, stored: StoredSession) -> Conversation | None:
         """Return the session of a record if it is open in this Neovim."""
         for conversation in self._host.sessions.conversations.values():
             session = conversation.session
@@ -57,10 +57,10 @@ class StoredChats(Transcripts):
         return None
 
     async def open(self, stored: StoredSession) -> Conversation | None:
-        live = self.opened(stored)
-        if live is not None:
-            self._host.sessions.show(live)
-            return live
+        conversation = self.open_conversation(stored)
+        if conversation is not None:
+            self._host.sessions.show(conversation)
+            return conversation
         entries: Sequence[Entry] | None = await self.ask("entries", stored.id)
         return self._read_only(stored, entries) if entries else None
 
@@ -101,7 +101,7 @@ class StoredChats(Transcripts):
 
         The agent resumes or loads it if possible. Otherwise a new session gets the transcript.
         """
-        host, agent = self._host, self._agent(stored)
+        host, agent = self._host, self._configured_agent(stored)
         origin = Origin("reopen", hands_over=True)
         preset = host.sessions.preset_of(stored.agent, stored.agent_id) if agent else None
         title = stored.title or None
@@ -115,7 +115,7 @@ class StoredChats(Transcripts):
         conversation.open()
         return conversation
 
-    def _agent(self, stored: StoredSession) -> str | None:
+    def _configured_agent(self, stored: StoredSession) -> str | None:
         """Return the agent of a session, or None if it is no longer configured."""
         try:
             return stored.agent if self._host.options.spec(stored.agent) is not None else None

@@ -104,9 +104,9 @@ async def last_chat(host: Host, args: Args) -> None:
 
 async def _run_action(host: Host, stored: StoredSession, action: str) -> None:
     chats = host.part(StoredChats)
-    live = chats.opened(stored)
+    conversation = chats.open_conversation(stored)
     if action == "delete":
-        uid = chats.history.uid(live.session) if live is not None else None
+        uid = chats.history.uid(conversation.session) if conversation is not None else None
         prompts = await host.transcripts.ask("own_prompts", stored.id)
         chats.history.delete(stored.id, uid)
         host.screen.push("forget_prompts", prompts or [])
@@ -115,8 +115,8 @@ async def _run_action(host: Host, stored: StoredSession, action: str) -> None:
     if action == "open":
         await chats.open(stored)
         return
-    if live is not None and action == "continue":
-        host.sessions.show(live)
+    if conversation is not None and action == "continue":
+        host.sessions.show(conversation)
         return
     entries: Sequence[Entry] | None = await host.transcripts.ask("entries", stored.id)
     if entries is None:
@@ -137,12 +137,12 @@ async def _export(host: Host, stored: StoredSession, entries: Sequence[Entry]) -
     if not name.strip():
         host.screen.push("show", f"acp://export/history-{stored.id}", "markdown", lines)
         return
-    path = _path(host, name.strip())
+    path = _export_path(host, name.strip())
     if write_lines(host, path, lines):
         host.echo("info", wording.EXPORTED.format(path=path))
 
 
-def _path(host: Host, name: str) -> Path:
+def _export_path(host: Host, name: str) -> Path:
     return Path(host.session_list.cwd) / Path(name).expanduser()
 
 
@@ -156,14 +156,18 @@ def _title(stored: StoredSession) -> str:
 
 def _label(stored: StoredSession, cwd: str, now: float) -> str:
     """Return the line of a session in a list: title, agent, directory, age and matching line."""
-    facts = [stored.agent, _place(stored.cwd, cwd), _age(now - stored.updated, stored.updated)]
+    parts = [
+        stored.agent,
+        _directory_text(stored.cwd, cwd),
+        _age_text(now - stored.updated, stored.updated),
+    ]
     line = one_line(stored.line, 120)
-    known = _title(stored)
-    match = f"  {line}" if line and line not in known else ""
-    return f"{known}  ({', '.join(fact for fact in facts if fact)}){match}"
+    title = _title(stored)
+    match = f"  {line}" if line and line not in title else ""
+    return f"{title}  ({', '.join(fact for fact in parts if fact)}){match}"
 
 
-def _age(seconds: float, then: float) -> str:
+def _age_text(seconds: float, then: float) -> str:
     """Return an age as a text. It may be negative if the clock was set back."""
     if seconds < MINUTE:
         return "now"
@@ -176,7 +180,7 @@ def _age(seconds: float, then: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(then))
 
 
-def _place(path: str, cwd: str) -> str:
+def _directory_text(path: str, cwd: str) -> str:
     """Return a directory for display, or an empty text for the current one."""
     home = str(Path.home())
     if path == cwd:

@@ -17,5 +17,5 @@ def install(app: Host) -> None:
     app.connection_observers.on_authenticated.append(logins.on_logged_in)
     app.conversation_observers.on_login_needed.append(logins.on_login_needed)
     app.observers.on_login_needed.append(logins.require)
-    app.observers.on_login_awaited.append(logins.wait)
+    app.observers.on_login_awaited.append(logins.call_after_login)
     app.observers.on_agent_restarted.append(logins.resume)

@@ -22,7 +22,7 @@ class Logins:
         """``echo`` shows a line to the user."""
         self.in_terminal: set[str] = set()
         """Agents whose login runs in a terminal."""
-        self._waiting: list[tuple[str, Callable[[], None]]] = []
+        self._callbacks: list[tuple[str, Callable[[], None]]] = []
         """Actions to run after a login, each with the name of its agent."""
         self._sessions = sessions
         self._screen = screen
@@ -33,11 +33,11 @@ class Logins:
         """Announce in a session that its agent requires a login."""
         self._announce(connection, session)
 
-    def require(self, connection: Connection, go_on: Callable[[], None] | None) -> None:
-        """Announce that an agent requires a login. ``go_on`` is called after the login."""
+    def require(self, connection: Connection, on_login: Callable[[], None] | None) -> None:
+        """Announce that an agent requires a login. ``on_login`` is called after the login."""
         self._announce(connection, None)
-        if go_on is not None:
-            self.wait(connection.name, go_on)
+        if on_login is not None:
+            self.call_after_login(connection.name, on_login)
 
     def _announce(self, connection: Connection, session: Session | None) -> None:
         connection.require_login()
@@ -49,9 +49,9 @@ class Logins:
             self._screen.event("AcpAuthRequired", **data)
         self._echo("warn", wording.LOGIN_NEEDED.format(agent=connection.title, waiting=""))
 
-    def wait(self, agent: str, go_on: Callable[[], None]) -> None:
-        """Call ``go_on`` after a login to the agent."""
-        self._waiting.append((agent, go_on))
+    def call_after_login(self, agent: str, on_login: Callable[[], None]) -> None:
+        """Call ``on_login`` after a login to the agent."""
+        self._callbacks.append((agent, on_login))
 
     def on_logged_in(self, connection: Connection) -> None:
         """Resume the sessions and actions that waited for this login."""
@@ -63,7 +63,7 @@ class Logins:
 
     def resume(self, agent: str) -> None:
         """Run the actions that waited for a login to this agent."""
-        wanted = [go_on for name, go_on in self._waiting if name == agent]
-        self._waiting = [one for one in self._waiting if one[0] != agent]
-        for go_on in wanted:
-            go_on()
+        wanted = [on_login for name, on_login in self._callbacks if name == agent]
+        self._callbacks = [one for one in self._callbacks if one[0] != agent]
+        for on_login in wanted:
+            on_login()

@@ -21,24 +21,24 @@ from acp_nvim.verbs import Args, verb
 @verb("login")
 async def login(host: Host, args: Args) -> None:
     """Log in to an agent by one of its methods, then resume the sessions that waited for it."""
-    connection = await host.agents.get(_agent(host, args))
+    connection = await host.agents.get(_agent_name(host, args))
     if not connection.is_alive:
         host.echo("error", connection.error or connection.exit_summary())
         return
-    method = await _method(host, connection, args.get("method"))
+    method = await _choose_method(host, connection, args.get("method"))
     if method is None:
         return
     in_terminal = auth.terminal_login(connection.spec, method)
     if in_terminal is not None:
         if in_terminal.foreign is None or await _may_run(host, connection, in_terminal):
-            await _by_terminal(host, connection, in_terminal)
+            await _log_in_by_terminal(host, connection, in_terminal)
     elif wanted := auth.missing(method, _configured_env(host, connection)):
-        await _log_in_by_variables(host, connection, method, wanted)
+        await _log_in_by_env(host, connection, method, wanted)
     else:
-        await _by_agent(host, connection, method)
+        await _log_in_by_agent(host, connection, method)
 
 
-def _agent(host: Host, args: Args) -> str:
+def _agent_name(host: Host, args: Args) -> str:
     """Return the named agent, else one that requires a login, else the current one."""
     if args.get("agent"):
         return str(args["agent"])
@@ -46,7 +46,9 @@ def _agent(host: Host, args: Args) -> str:
     return next(waiting, None) or host.sessions.agent_name(args.get("agent"))
 
 
-async def _method(host: Host, connection: Connection, wanted: object) -> schema.AuthMethod | None:
+async def _choose_method(
+    host: Host, connection: Connection, wanted: object
+) -> schema.AuthMethod | None:
     methods = auth.usable_methods(connection.spec, connection.agent.auth_methods)
     names = ", ".join(auth.identity(method) for method in methods)
     if not methods:
@@ -80,7 +82,7 @@ def _more_methods(connection: Connection) -> str:
     return f" ({lists.more(left)})" if left else ""
 
 
-async def _by_agent(host: Host, connection: Connection, method: schema.AuthMethod) -> None:
+async def _log_in_by_agent(host: Host, connection: Connection, method: schema.AuthMethod) -> None:
     host.echo("info", wording.LOGGING_IN.format(agent=connection.title, login=auth.name(method)))
     try:
         with host.tasks.if_slow(OPEN_S, partial(_warn_slow, host, connection)):
@@ -102,14 +104,14 @@ def _warn_slow(host: Host, connection: Connection) -> None:
 def _configured_env(host: Host, connection: Connection) -> dict[str, str]:
     """Return the environment of an agent without values that the user typed at an earlier login.
 
-    Those may be wrong.
+    These values may be wrong.
     """
     given = host.agents.variables.names(connection.name)
     ours = {key: it for key, it in connection.spec.env.items() if key not in given}
     return {**agent_environment(), **ours}
 
 
-async def _log_in_by_variables(
+async def _log_in_by_env(
     host: Host, connection: Connection, method: schema.AuthMethod, wanted: list[schema.AuthEnvVar]
 ) -> None:
     """Ask for the values of variables and restart the agent with them.
@@ -139,7 +141,7 @@ async def _may_run(host: Host, connection: Connection, run: auth.TerminalLogin) 
     return await host.choose(prompt, [wording.OPTION_RUN, wording.OPTION_DO_NOT_RUN], "login") == 0
 
 
-async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLogin) -> None:
+async def _log_in_by_terminal(host: Host, connection: Connection, run: auth.TerminalLogin) -> None:
     """Run a login program in a terminal, then restart the agent.
 
     No `authenticate` request is sent.
@@ -155,7 +157,7 @@ async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLog
         line = wording.LOGIN_WITHOUT.format(program=place.via.program, names=names)
         host.echo("warn", line)
     try:
-        code = await host.asking.ask("login", _login(connection, run))
+        code = await host.asking.ask("login", _terminal_command(connection, run))
     finally:
         host.part(Logins).in_terminal.discard(name)
     if code != 0:
@@ -170,7 +172,7 @@ async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLog
     await host.restart(name)
 
 
-def _login(connection: Connection, run: auth.TerminalLogin) -> dict[str, Any]:
+def _terminal_command(connection: Connection, run: auth.TerminalLogin) -> dict[str, Any]:
     place = connection.place
     if place is None:
         cwd = connection.cwd

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from acp_nvim.app import Host
     from acp_nvim.features.overview.shared_sessions import SharedSessions
 
-SHARED: Final = frozenset(
+SHARED_KEYS: Final = frozenset(
     (
         *("status", "title", "topic", "queue", "edits", "usage"),
         *("permissions", "elicitations", "questions"),
@@ -36,7 +36,7 @@ class Publisher:
         if self._is_due:
             return
         own = self._app.foreign_sessions.own()
-        if any(not SHARED.isdisjoint(session.changes.names) for session in own):
+        if any(not SHARED_KEYS.isdisjoint(session.changes.names) for session in own):
             self._is_due = True
             self._app.tasks.start_later(self._publish)
 
@@ -53,10 +53,10 @@ class Publisher:
         try:
             await self._shared.write(self._app.foreign_sessions.own())
         except OSError as error:
-            self._fail(error)
+            self._report_failure(error)
 
-    def _fail(self, error: OSError) -> None:
-        """Say once that other Neovims do not see the sessions."""
+    def _report_failure(self, error: OSError) -> None:
+        """Tell the user, once, that other Neovims do not see the sessions."""
         if not self._has_failed:
             self._has_failed = True
             self._app.echo("warn", wording.SESSIONS_NOT_SHARED.format(reason=error))

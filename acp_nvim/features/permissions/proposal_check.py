@@ -24,9 +24,9 @@ from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 
 MODULE: Final = "acp.buffers.language.proposed"
-FILES: Final = 8
+MAX_FILES: Final = 8
 """Maximum number of files of one permission that are checked."""
-CHARACTERS: Final = 1 << 19
+MAX_CHARACTERS: Final = 1 << 19
 """Maximum number of characters of a text that is checked. A server would take long for more."""
 
 
@@ -71,7 +71,7 @@ class ProposalCheck:
         """Sources of the edits and scope of the running check, by decision."""
 
     def on_card(self, session: Session, decision: Decision) -> None:
-        """Start a check when the card of a permission with edits is drawn, or its edits changed."""
+        """Start a check when the card of a permission is drawn whose edits are new or changed."""
         if not self._settings().review.diagnostics or decision.outcome is not None:
             return
         made_of = source(session, decision)
@@ -101,18 +101,18 @@ class ProposalCheck:
 
     async def _effects(self, proposals: Sequence[Proposal]) -> Any:
         words = {it.path: new_words(it.base, it.text) for it in proposals}
-        for one in proposals:
-            elsewhere = set().union(*(its for path, its in words.items() if path != one.path))
-            found = await self._ask_servers(one)
+        for proposal in proposals:
+            elsewhere = set().union(*(its for path, its in words.items() if path != proposal.path))
+            found = await self._ask_servers(proposal)
             if found is not None:
-                change = effect(one.path, found.opinions, found.known, elsewhere)
+                change = effect(proposal.path, found.opinions, found.known, elsewhere)
                 if change is not None:
                     yield change
 
-    async def _ask_servers(self, one: Proposal) -> _Answer | None:
-        file = {"path": one.path, "text": str(one.text)}
-        if one.base is not None:
-            file["base"] = str(one.base)
+    async def _ask_servers(self, proposal: Proposal) -> _Answer | None:
+        file = {"path": proposal.path, "text": str(proposal.text)}
+        if proposal.base is not None:
+            file["base"] = str(proposal.base)
         try:
             return msgspec.convert(await self._calls.call(MODULE, "check", file), _Answer)
         except CallError:
@@ -136,16 +136,18 @@ class ProposalCheck:
 
 
 def _checkable(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Return the proposals that can be checked, at most `FILES`.
+    """Return the proposals that can be checked, at most `MAX_FILES`.
 
     These are whole texts that are not too long, of files that are neither deleted nor moved.
     """
-    return list(_checkable_ones(proposals))[:FILES]
+    return list(_all_checkable(proposals))[:MAX_FILES]
 
 
-def _checkable_ones(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
-    for one in proposals:
-        moved = one.origin is not None and one.origin != one.path
-        sizes = [sum(map(len, text.lines)) for text in (one.base, one.text) if text is not None]
-        if one.whole and not one.gone and not moved and max(sizes) <= CHARACTERS:
-            yield one
+def _all_checkable(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
+    for proposal in proposals:
+        moved = proposal.origin is not None and proposal.origin != proposal.path
+        sizes = [
+            sum(map(len, text.lines)) for text in (proposal.base, proposal.text) if text is not None
+        ]
+        if proposal.whole and not proposal.gone and not moved and max(sizes) <= MAX_CHARACTERS:
+            yield proposal

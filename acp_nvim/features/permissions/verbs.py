@@ -12,7 +12,7 @@ from acp_nvim.session.questions.decisions import CANCELLED, CHOICE, Decision, Op
 from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
 
-MOST_NAMED = 20
+MAX_NAMED = 20
 """Maximum number of options that a message names."""
 
 
@@ -40,7 +40,7 @@ def choose(host: Host, args: Args) -> None:
 
 
 @verb("bring")
-def bring(host: Host, args: Args) -> None:
+def show_card(host: Host, args: Args) -> None:
     """Show the card of a waiting question after a key was pressed on its line in the chat."""
     decision = pending_question(host, args)
     session = None if decision is None else _session_of(host, decision)
@@ -51,7 +51,7 @@ def bring(host: Host, args: Args) -> None:
 
 
 @verb("cards")
-def cards(host: Host, args: Args) -> None:
+def show_cards(host: Host, args: Args) -> None:
     """Show the cards of all listed questions, when the user enters a card."""
     for session in host.session_list.all():
         if session.root is session and session.decisions.show_listed():
@@ -70,7 +70,7 @@ def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
         host.echo(
             "error",
             wording.NO_OPTION.format(
-                what=wording.PART_OPTION.format(number=choice), options=_names(decision)
+                what=wording.PART_OPTION.format(number=choice), options=_option_ids(decision)
             ),
         )
     else:
@@ -78,7 +78,7 @@ def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
 
 
 def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None:
-    """Answer a permission. If it is allowed, use the proposed edits as the user amended them."""
+    """Answer a permission. If it is allowed, use the proposed edits as amended by the user."""
     session, texts = _session_of(host, decision), args.get("amended")
     if session is not None and isinstance(texts, dict) and option.kind.startswith("allow"):
         host.proposed.on_answer(session, decision, texts)
@@ -121,8 +121,8 @@ def _oldest_with_edits(host: Host) -> str | None:
     return next((d.id for session, d in asked if has_edits(session, d)), None)
 
 
-def _names(decision: Decision) -> str:
-    ids = [option.id for option in decision.options[:MOST_NAMED]]
+def _option_ids(decision: Decision) -> str:
+    ids = [option.id for option in decision.options[:MAX_NAMED]]
     more = len(decision.options) - len(ids)
     return ", ".join([*ids, *([wording.PART_MORE.format(count=more)] if more else [])]) or "none"
 
@@ -158,13 +158,13 @@ def _decide(host: Host, args: Args, kind: str) -> None:
         host.echo("warn", wording.CHOOSE.format(options=" | ".join(answers)))
     elif option is None:
         what = wording.PART_KIND.format(kind=kind)
-        host.echo("warn", wording.NO_OPTION.format(what=what, options=_names(decision)))
+        host.echo("warn", wording.NO_OPTION.format(what=what, options=_option_ids(decision)))
     else:
         _resolve(host, decision, option, args)
 
 
 def _decide_elicitation(host: Host, decision: Decision, args: Args, kind: str) -> None:
-    """Decline an elicitation, or say how to accept it. To accept, the user must fill in values."""
+    """Decline an elicitation, or tell the user how to accept it, which requires values."""
     if kind == "reject_once":
         decision.resolve(Outcome("decline"))
     elif args.get("form"):

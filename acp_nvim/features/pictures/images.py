@@ -1,7 +1,7 @@
 """Images as PNG, which all terminals with graphics read.
 
-Other formats are converted by ImageMagick if it is installed. It gets only data whose first bytes
-are those of a known format, and the name of that format, because it runs other programs for some.
+Other formats are converted by ImageMagick if it is installed. ImageMagick runs other programs for
+some formats. Therefore it gets only data that begins like a known format, with the format's name.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from anyio import to_thread
 from acp_nvim.agent.prompts.media import IMAGE_BYTES, mime_of
 from acp_nvim.nvim.environment import agent_environment
 
-PIXELS: Final = 50_000_000
+MAX_PIXELS: Final = 50_000_000
 """Largest area of an image. A small file may contain a very large one."""
 TIMEOUT_S: Final = 15
 _LIMITS: Final = ("-limit", "memory", "256MiB", "-limit", "disk", "0", "-limit", "time", "10")
 _LARGEST: Final = "1600x1200>"
 """Size to which converted images are reduced."""
 _FORMATS: Final = {"image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
-_HEAD: Final = struct.Struct(">8sI4sII")
+_PNG_HEADER: Final = struct.Struct(">8sI4sII")
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 
 Png = tuple[bytes, int, int]
@@ -52,11 +52,11 @@ def _decode(text: str) -> bytes:
 
 
 def _with_size(data: bytes) -> Png | None:
-    if len(data) < _HEAD.size:
+    if len(data) < _PNG_HEADER.size:
         return None
-    signature, _, chunk, width, height = _HEAD.unpack_from(data)
+    signature, _, chunk, width, height = _PNG_HEADER.unpack_from(data)
     is_png = signature == _SIGNATURE and chunk == b"IHDR"
-    return (data, width, height) if is_png and 0 < width * height <= PIXELS else None
+    return (data, width, height) if is_png and 0 < width * height <= MAX_PIXELS else None
 
 
 async def _convert(data: bytes, kind: str) -> bytes:

@@ -2,7 +2,7 @@
 
 If Neovim is killed before it has recorded that a prompt was sent, the next Neovim must not put that
 prompt into the composer again. Each line is `+` and the number of a prompt that is being sent, or
-`-` and the number of one that came back.
+`-` and the number of a prompt that was returned unsent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acp_nvim.session.prompts import Prompt
 
 
 class SentPrompts:
-    """Sent prompts of one Neovim, over all its hosts."""
+    """Record of the prompts that all hosts of one Neovim have sent."""
 
     def __init__(self, problem: Callable[[str], None]) -> None:
         """`problem` is called once if the file cannot be written."""
@@ -47,7 +47,7 @@ class SentPrompts:
             self._note("-", prompt)
 
     def close(self) -> None:
-        """Stop recording prompts that come back, because Neovim has exited."""
+        """Stop recording returned prompts, because Neovim has exited."""
         self._closed = True
 
     def tidy(self) -> None:

@@ -30,7 +30,7 @@ Answer = Literal["with", "without", "not"]
 
 READ_BYTES: Final = 65_536
 """Number of bytes of a file that are searched for a private key."""
-NAMED: Final = 5
+MAX_NAMED: Final = 5
 """Maximum number of files that a question names. It counts the others."""
 
 
@@ -49,7 +49,7 @@ class UntypedRange(Struct, frozen=True):
     last: int
 
 
-class Untyped(Struct, frozen=True):
+class UntypedAttachments(Struct, frozen=True):
     """Files (absolute paths), lines and variables of a prompt that the user did not type."""
 
     files: Sequence[str] = ()
@@ -57,14 +57,14 @@ class Untyped(Struct, frozen=True):
     variables: Sequence[UntypedVariable] = ()
 
 
-def untyped_of(value: Any) -> Untyped:
+def untyped_of(value: Any) -> UntypedAttachments:
     """Return the argument `untyped` of the verb `prompt`."""
-    return msgspec.convert(value, Untyped)
+    return msgspec.convert(value, UntypedAttachments)
 
 
 async def ask(
-    host: Host, untyped: Untyped, cwd: str, roots: Sequence[str]
-) -> tuple[Answer, Untyped]:
+    host: Host, untyped: UntypedAttachments, cwd: str, roots: Sequence[str]
+) -> tuple[Answer, UntypedAttachments]:
     """Ask about guarded attachments, if there are any. Return the answer and the attachments."""
     variables = [await _with_changes(one, cwd) for one in untyped.variables]
     paths = dict.fromkeys([*untyped.files, *(it.path for it in untyped.ranges)])
@@ -74,7 +74,7 @@ async def ask(
     ranges = [it for it in untyped.ranges if it.path in why]
     guarded = [one for one in variables if any(not it or it in why for it in one.files)]
     if not files and not ranges and not guarded:
-        return "with", Untyped()
+        return "with", UntypedAttachments()
     named = dict.fromkeys([*files, *(it.path for it in ranges)])
     names = [_line_for_file(path, why, roots[0]) for path in named]
     for one in guarded:
@@ -84,7 +84,7 @@ async def ask(
     question = wording.MENTION_UNTYPED.format(files=_first_names(names))
     picked = await host.choose(question, choices, "mention")
     answers: tuple[Answer, ...] = ("with", "without", "not")
-    return answers[picked if picked is not None else -1], Untyped(files, ranges, guarded)
+    return answers[picked if picked is not None else -1], UntypedAttachments(files, ranges, guarded)
 
 
 async def _with_changes(variable: UntypedVariable, cwd: str) -> UntypedVariable:
@@ -100,25 +100,27 @@ def _line_for_file(path: str, why: Mapping[str, str], cwd: str) -> str:
 
 
 def _first_names(names: Sequence[str]) -> str:
-    return ", ".join(names[:NAMED]) + (f" +{len(names) - NAMED}" if len(names) > NAMED else "")
+    return ", ".join(names[:MAX_NAMED]) + (
+        f" +{len(names) - MAX_NAMED}" if len(names) > MAX_NAMED else ""
+    )
 
 
-def apply(answer: Answer, about: Untyped, prompt: Prompt) -> None:
+def apply(answer: Answer, untyped: UntypedAttachments, prompt: Prompt) -> None:
     """Apply an answer to a prompt: remove the attachments that the user refused."""
     prompt.untyped = None
     if answer == "with":
         return
-    names = {one.name for one in about.variables}
-    prompt.attachments = [it for it in prompt.attachments if not _is_one(it, names, about)]
+    names = {one.name for one in untyped.variables}
+    prompt.attachments = [it for it in prompt.attachments if not _is_refused(it, names, untyped)]
     prompt.late = None if "diff" in names else prompt.late
 
 
-def _is_one(attachment: Any, names: Iterable[str], about: Untyped) -> bool:
+def _is_refused(attachment: Any, names: Iterable[str], untyped: UntypedAttachments) -> bool:
     if isinstance(attachment, Variable):
         return attachment.name in names
     if first := getattr(attachment, "first", None):
-        return any(it.path == attachment.path and it.first == first for it in about.ranges)
-    return attachment.path in about.files
+        return any(it.path == attachment.path and it.first == first for it in untyped.ranges)
+    return attachment.path in untyped.files
 
 
 async def _reasons(
@@ -127,14 +129,14 @@ async def _reasons(
     found: dict[str, str] = dict(guard.reasons("read", paths, roots, options))
     for where in [place(path) for path in paths if path not in found]:
         linked = await guard.guarded_by_link(where, roots, "read", options) is not None
-        if linked or await to_thread.run_sync(_holds_key, where.real):
+        if linked or await to_thread.run_sync(_contains_key, where.real):
             found[where.path] = "secret"
     if options.outside == "allow":
         return {path: why for path, why in found.items() if why != "outside"}
     return found
 
 
-def _holds_key(real: str) -> bool:
+def _contains_key(real: str) -> bool:
     """Return whether a regular file contains a private key."""
     path = Path(real)
     try:

@@ -14,7 +14,7 @@ from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
 
-PROMPTS = 500
+MAX_PROMPTS = 500
 """Maximum number of earlier prompts that a composer gets."""
 
 
@@ -35,14 +35,14 @@ async def _ask_first(host: Host, args: Args) -> None:
     roots = named.session.roots if named is not None else [args["cwd"]]
     untyped = untyped_mentions.untyped_of(args["untyped"])
     answer, found = await untyped_mentions.ask(host, untyped, args["cwd"], roots)
-    sent = prompt_of(host, args)
-    untyped_mentions.apply(answer, found, sent)
+    prompt = prompt_of(host, args)
+    untyped_mentions.apply(answer, found, prompt)
     if answer != "not":
-        _send(host, args, sent)
+        _send(host, args, prompt)
         return
     host.screen.push("taken", args.get("delivery"))
     composer = args.get("composer") or (named.session.n if named is not None else None)
-    _return_to_composer(host, composer, sent, untyped.files)
+    _return_to_composer(host, composer, prompt, untyped.files)
 
 
 def _return_to_composer(
@@ -84,9 +84,9 @@ def _call_after_questions(
         then()
 
 
-def _send(host: Host, args: Args, sent: Prompt) -> None:
+def _send(host: Host, args: Args, prompt: Prompt) -> None:
     host.screen.push("taken", args.get("delivery"))
-    if is_empty(sent):
+    if is_empty(prompt):
         host.echo("warn", wording.PROMPT_EMPTY)
         return
     files = args.get("files") or {}
@@ -94,24 +94,24 @@ def _send(host: Host, args: Args, sent: Prompt) -> None:
         host.buffers.expect_turn(int(files["session"]), int(number))
     conversation = conversation_for(host, args)
     if args.get("now"):
-        _send_now(host, conversation, sent)
+        _send_now(host, conversation, prompt)
     else:
-        submit(host, conversation, sent)
+        submit(host, conversation, prompt)
     if host.settings().chat.open:
         host.screen.push("open_chat", conversation.session.n, args.get("instead"))
 
 
-def _send_now(host: Host, conversation: Conversation, sent: Prompt) -> None:
+def _send_now(host: Host, conversation: Conversation, prompt: Prompt) -> None:
     """Send a prompt before all waiting ones.
 
     If the agent accepts prompts during a turn, add it to the turn. Otherwise cancel the turn first.
     """
     if conversation.can_add_prompts:
-        conversation.add(sent)
+        conversation.add(prompt)
         host.echo("info", wording.ADDED)
         return
     conversation.cancel()
-    conversation.send_first(sent)
+    conversation.send_first(prompt)
 
 
 @verb("send")
@@ -124,13 +124,13 @@ def send(host: Host, args: Args) -> None:
         return
     first = prompts[0]
 
-    def go() -> None:
+    def send_first() -> None:
         if first in conversation.session.queue:
             others = [it for it in conversation.session.queue if it is not first]
             waiting.replace(conversation.session, others)
             _send_now(host, conversation, first)
 
-    _call_after_questions(host, conversation.session, 1, go)
+    _call_after_questions(host, conversation.session, 1, send_first)
 
 
 @verb("begin")
@@ -206,7 +206,7 @@ def _clear_queue(conversation: Conversation) -> bool:
 def queue(host: Host, args: Args) -> None:
     """Replace, hold, run or drop the waiting prompts."""
     if args.get("action") == "hold":
-        _hold(host, args)
+        _queue_on_hold(host, args)
         return
     conversation = host.sessions.conversation(args.get("session"))
     if conversation is None:
@@ -226,7 +226,7 @@ def queue(host: Host, args: Args) -> None:
             _set_queue(conversation, args.get("texts") or [], args.get("shown") or [])
 
 
-def _hold(host: Host, args: Args) -> None:
+def _queue_on_hold(host: Host, args: Args) -> None:
     """Put prompts of an earlier Neovim into the queue of a session, on hold."""
     conversation = host.sessions.conversation(args.get("session"))
     if conversation is None:
@@ -249,7 +249,7 @@ def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -
     known = Counter(map(str.strip, shown))
     for prompt in list(conversation.session.at_agent):
         label = prompt.label.strip()
-        was_shown = _take_label(known, label)
+        was_shown = _remove_label(known, label)
         if label in (text.strip() for text in texts):
             texts = [text for text in texts if text.strip() != label]
         elif was_shown:
@@ -257,19 +257,19 @@ def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -
     before: list[Prompt] = []
     fresh: list[Prompt] = []
     for prompt in conversation.session.queue:
-        (before if _take_label(known, prompt.label.strip()) else fresh).append(prompt)
+        (before if _remove_label(known, prompt.label.strip()) else fresh).append(prompt)
     after: list[Prompt] = []
     for text in texts:
         same = next((item for item in before if item.label.strip() == text.strip()), None)
         if same is not None:
             before.remove(same)
             after.append(same)
-        elif not _take_label(known, text.strip()):
+        elif not _remove_label(known, text.strip()):
             after.append(Prompt(text))
     waiting.replace(conversation.session, [*after, *fresh])
 
 
-def _take_label(known: Counter[str], label: str) -> bool:
+def _remove_label(known: Counter[str], label: str) -> bool:
     """Return whether the counter has this label, and decrement it."""
     there = known[label] > 0
     known[label] -= there
@@ -280,7 +280,7 @@ def _take_label(known: Counter[str], label: str) -> bool:
 async def prompts(host: Host, args: Args) -> None:
     """Send the earlier prompts of all Neovims to the composer."""
     texts = (
-        await host.transcripts.ask("prompts", PROMPTS, silent=True)
+        await host.transcripts.ask("prompts", MAX_PROMPTS, silent=True)
         if host.transcripts.enabled
         else []
     )

@@ -98,7 +98,7 @@ async def _steer(conversation: Conversation, prompt: Prompt) -> None:
     except (RequestError, ProtocolError):
         is_taken = False
     except ConnectionClosed:
-        await connection.wait_ended()  # which gives the reason back, unless it reconnects
+        await connection.wait_ended()  # the end returns the reason, unless the agent reconnects
         is_taken = False
     if queue.leave_agent(session, prompt) and not is_taken:
         conversation.send_reason(prompt)

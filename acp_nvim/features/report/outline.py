@@ -13,9 +13,9 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from acp_nvim.agent.wire.traffic_view import ARROWS, Line
 from acp_nvim.render.text import format_size, one_line
 
-MOST_LINES: Final = 300
+MAX_LINES: Final = 300
 """Maximum number of lines; the newest are kept."""
-LONGEST_REASON: Final = 200
+MAX_REASON: Final = 200
 """Characters of an error's message that are kept."""
 
 
@@ -44,27 +44,29 @@ _params = msgspec.json.Decoder(_Params)
 
 
 def outline(lines: Iterable[Line]) -> list[str]:
-    """Return the messages since the last prompt. Equal ones in a row are one line with a count."""
+    """Return the messages since the last prompt. Consecutive equal ones share a line."""
     heads: list[tuple[float, str]] = []
     for line in lines:
-        head = _head(line)
+        head = _summary(line)
         if head.startswith("-> session/prompt"):
             heads.clear()
         heads.append((line.time, head))
-    grouped = [(next(group)[0], head, 1 + sum(1 for _ in group)) for head, group in _runs(heads)]
-    dropped = len(grouped) - MOST_LINES
+    grouped = [
+        (next(group)[0], head, 1 + sum(1 for _ in group)) for head, group in _group_equal(heads)
+    ]
+    dropped = len(grouped) - MAX_LINES
     found = [f"({dropped} lines before this are left out)"] if dropped > 0 else []
-    for time, head, count in grouped[-MOST_LINES:]:
+    for time, head, count in grouped[-MAX_LINES:]:
         clock = datetime.fromtimestamp(time).astimezone().strftime("%H:%M:%S.%f")[:-3]
         found.append(f"{clock} {head}" + (f" x {count}" if count > 1 else ""))
     return found
 
 
-def _runs(heads: list[tuple[float, str]]) -> groupby[str, tuple[float, str]]:
+def _group_equal(heads: list[tuple[float, str]]) -> groupby[str, tuple[float, str]]:
     return groupby(heads, key=lambda one: one[1])
 
 
-def _head(line: Line) -> str:
+def _summary(line: Line) -> str:
     """Return a message without its content."""
     arrow = ARROWS[line.direction]
     if line.direction == "err":
@@ -80,7 +82,7 @@ def _head(line: Line) -> str:
         return f"{arrow} {message.method}{label}{kind or ' ' + format_size(len(line.data))}"
     if message.error is not None:
         code = "" if message.error.code is UNSET else f" {bytes(message.error.code).decode()}"
-        reason = one_line(message.error.message, LONGEST_REASON)
+        reason = one_line(message.error.message, MAX_REASON)
         return f"{arrow} (answer){label} error{code} {reason}"
     return f"{arrow} (answer){label} {format_size(len(line.data))}"
 

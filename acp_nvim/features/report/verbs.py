@@ -26,8 +26,8 @@ async def report(host: Host, args: Args) -> None:
     logs = {one.name: one.traffic.copy() for one in connections}
     parts = {
         "Host": [f"Python {platform.python_version()}", *host.notices.problems],
-        "Agents": [line for one in connections for line in _agent(one)],
-        "Sessions": [_session(it.session) for it in host.sessions.conversations.values()],
+        "Agents": [line for one in connections for line in _agent_lines(one)],
+        "Sessions": [_session_line(it.session) for it in host.sessions.conversations.values()],
     }
     for name, log in logs.items():
         parts[f"Last turn with {name}"] = await to_thread.run_sync(outline, log.messages())
@@ -36,7 +36,7 @@ async def report(host: Host, args: Args) -> None:
     host.screen.push("report", _redact(lines, secrets))
 
 
-def _agent(connection: Connection) -> Iterator[str]:
+def _agent_lines(connection: Connection) -> Iterator[str]:
     """Yield the state of an agent without its command, whose arguments may be private."""
     known = agent_state.snapshot(connection)
     yield f"{connection.name}: {connection.status}"
@@ -48,7 +48,7 @@ def _agent(connection: Connection) -> Iterator[str]:
     yield from (f"  {line}" for line in connection.warnings.lines())
 
 
-def _session(session: Session) -> str:
+def _session_line(session: Session) -> str:
     counts = {
         "entries": len(session.transcript.entries),
         "tool calls": len(session.tool_calls),

@@ -15,11 +15,11 @@ from acp_nvim.features.review import listed_edits
 from acp_nvim.files.bytes.file_format import clean
 from acp_nvim.files.checkpoints.store import names
 from acp_nvim.files.review.review import Verdict
-from acp_nvim.nvim.notices import MOST_LINES
+from acp_nvim.nvim.notices import MAX_LINES
 from acp_nvim.verbs import Args, verb
 
 
-def _real(host: Host, args: Args) -> str:
+def _real_path(host: Host, args: Args) -> str:
     """Return the real path of a file.
 
     The path of a pending file is returned unchanged, even if it is a link by now.
@@ -81,7 +81,7 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
     scope = args.get("scope", "hunk")
     if scope == "hunk":
         row, tick = int(args.get("line", 1)) - 1, args.get("tick")
-        notes = await workspace.review.hunk(verdict, _real(host, args), row, tick)
+        notes = await workspace.review.hunk(verdict, _real_path(host, args), row, tick)
     else:
         await workspace.catch_up(running=verdict == "reject")  # do not accept edits not yet shown
         await workspace.persistence.adopt()
@@ -105,7 +105,7 @@ def _entries(host: Host, args: Args) -> Sequence[Pending]:
     """Return the named file, or all files of the session."""
     if args["scope"] != "file":
         return host.workspace.review.in_scope(args.get("session") or host.sessions.current)
-    entry = host.workspace.files.ledger.get(_real(host, args))
+    entry = host.workspace.files.ledger.get(_real_path(host, args))
     return [entry] if entry else []
 
 
@@ -124,7 +124,7 @@ async def _confirm_reject(host: Host, args: Args) -> list[Pending]:
         conversation = host.sessions.conversation(args.get("session") or None)
         cwd = conversation.session.cwd if conversation is not None else os.sep
         answers = (wording.OPTION_REJECT_TOO, wording.OPTION_LEAVE_PENDING)
-        question = wording.UNNAMED.format(files=names(open_, cwd, MOST_LINES))
+        question = wording.UNNAMED.format(files=names(open_, cwd, MAX_LINES))
         answer = await host.choose(question, answers, "reject")
         if answer is None:
             return []
@@ -157,7 +157,7 @@ def base_written(host: Host, args: Args) -> None:
 
     Hunks whose lines the base now has are accepted.
     """
-    path = _real(host, args)
+    path = _real_path(host, args)
     text = clean(Text(tuple(args.get("lines") or [""]), bool(args.get("eol", True))))
     host.workspace.files.ledger.set_base(path, text)
     host.workspace.files.pending_view.refresh(path)
@@ -194,7 +194,7 @@ async def parked(host: Host, args: Args) -> None:
 def drop_parked(host: Host, args: Args) -> None:
     """Drop the parked edits of a file, or of all files."""
     parked_edits = host.workspace.files.ledger.parked
-    paths = [_real(host, args)] if args.get("path") else list(parked_edits)
+    paths = [_real_path(host, args)] if args.get("path") else list(parked_edits)
     paths = [path for path in paths if path in parked_edits]
     if not paths:
         host.echo("info", wording.NOTHING_PARKED)
@@ -207,7 +207,7 @@ def drop_parked(host: Host, args: Args) -> None:
 @verb("edits")
 async def edits(host: Host, args: Args) -> None:
     """Put the pending hunks of all files into the quickfix list."""
-    found = await _fresh(host)
+    found = await _synchronized_edits(host)
     titles = host.observers.titles
     items = [item for it in found for item in listed_edits.quickfix(it, titles(it))]
     host.screen.push("quickfix", items, wording.EDITS_TITLE)
@@ -223,8 +223,8 @@ async def review(host: Host, args: Args) -> None:
     if args.get("permission") is not None:
         host.run("propose", {"id": args["permission"]})
         return
-    found = await _fresh(host)
-    wanted = _real(host, args) if args.get("path") else None
+    found = await _synchronized_edits(host)
+    wanted = _real_path(host, args) if args.get("path") else None
     if wanted is not None and all(entry.path != wanted for entry in found):
         host.echo("info", wording.NOTHING_IN.format(file=Path(wanted).name))
         return
@@ -240,7 +240,7 @@ async def review(host: Host, args: Args) -> None:
     host.screen.push("review", files)
 
 
-async def _fresh(host: Host) -> list[Pending]:
+async def _synchronized_edits(host: Host) -> list[Pending]:
     """Return all pending edits, synchronized with files and buffers."""
     ledger = host.workspace.files.ledger
     await host.workspace.catch_up()
@@ -254,7 +254,7 @@ def comment(host: Host, args: Args) -> None:
 
     The next prompt contains it.
     """
-    path = _real(host, args)
+    path = _real_path(host, args)
     made = comment_from(args, path, host.workspace.files.ledger.get(path))
     host.comments.add(made)
     conversation = host.sessions.conversation(args.get("session") or None)

@@ -32,23 +32,23 @@ def _lines(host: Host, session: Session | None, cwd: str) -> Iterator[str]:
     settings = host.settings()
     if session is not None and session.preset is not None:
         for rule in settings.preset(session.preset).rules:
-            yield _line(
+            yield _rule_line(
                 _describe_rule(rule), wording.PART_RULE_PRESET.format(preset=session.preset)
             )
     for rule in settings.permission.rules:
-        yield _line(_describe_rule(rule), wording.PART_RULE_OPTION)
+        yield _rule_line(_describe_rule(rule), wording.PART_RULE_OPTION)
     for kept in store(host).of(cwd):
-        yield _kept_line(kept, cwd)
+        yield _stored_rule_line(kept, cwd)
     if session is not None and session.trust is not None:
-        yield _line(f"allow {session.trust}", wording.PART_RULE_TRUST)
+        yield _rule_line(f"allow {session.trust}", wording.PART_RULE_TRUST)
 
 
-def _line(what: str, origin: str) -> str:
+def _rule_line(what: str, origin: str) -> str:
     return f"{visible(' '.join(what.split()))}  · {origin}"
 
 
-def _kept_line(rule: KeptRule, cwd: str) -> str:
-    return _line(f"allow {rule.text(cwd)}", wording.PART_RULE_PROJECT)
+def _stored_rule_line(rule: KeptRule, cwd: str) -> str:
+    return _rule_line(f"allow {rule.text(cwd)}", wording.PART_RULE_PROJECT)
 
 
 def _describe_rule(rule: Rule) -> str:
@@ -112,7 +112,7 @@ def forget_rule(host: Host, args: Args) -> None:
     conversation = host.sessions.conversation(args.get("session"))
     cwd = conversation.session.cwd if conversation is not None else str(args["cwd"])
     kept = store(host)
-    found = [rule for rule in kept.of(cwd) if _kept_line(rule, cwd) == args["line"]]
+    found = [rule for rule in kept.of(cwd) if _stored_rule_line(rule, cwd) == args["line"]]
     if not found:
         host.echo("info", wording.RULE_NOT_KEPT)
         return

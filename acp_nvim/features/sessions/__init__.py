@@ -20,6 +20,6 @@ def install(app: Host) -> None:
 def _on_setup(app: Host, args: dict[str, Any]) -> None:
     """Restore the sessions of the previous host."""
     if args.get("past") is not None:
-        from acp_nvim.features.sessions.session_restore import revive
+        from acp_nvim.features.sessions.session_restore import restore_sessions
 
-        revive(app, args["past"])
+        restore_sessions(app, args["past"])

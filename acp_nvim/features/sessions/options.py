@@ -23,7 +23,7 @@ async def mode(host: Host, args: Args) -> None:
 
     The new mode is shown at once. A message confirms it, or says that the agent refused it.
     """
-    conversation = _open(host, args)
+    conversation = _open_conversation(host, args)
     if conversation is not None and conversation.connection is not None:
         mode_id, session = str(args["id"]), conversation.session
         change = conversation.call(lambda agent: choices.set_mode(session, agent, mode_id))
@@ -33,8 +33,8 @@ async def mode(host: Host, args: Args) -> None:
 
 @verb("next_mode")
 async def next_mode(host: Host, args: Args) -> None:
-    """Switch to the mode after the session's current one, or say that there is no other."""
-    conversation = _open(host, args)
+    """Switch to the mode after the current one. Tell the user if there is no other."""
+    conversation = _open_conversation(host, args)
     if conversation is None:
         return
     known = options.modes(conversation.session)
@@ -49,7 +49,7 @@ async def next_mode(host: Host, args: Args) -> None:
 @verb("option")
 async def option(host: Host, args: Args) -> None:
     """Set a config option. It is shown and confirmed as a mode is."""
-    conversation = _open(host, args)
+    conversation = _open_conversation(host, args)
     if conversation is not None and conversation.connection is not None:
         option_id, value, session = str(args["id"]), args["value"], conversation.session
         change = conversation.call(
@@ -83,8 +83,8 @@ async def _await_change(
     return False
 
 
-def _open(host: Host, args: Args) -> Conversation | None:
-    """Return the session if it is open at its agent, else say why it is not."""
+def _open_conversation(host: Host, args: Args) -> Conversation | None:
+    """Return the session if it is open at its agent. Otherwise tell the user why it is not."""
     conversation = host.sessions.conversation(args.get("session"))
     if conversation is None or not conversation.session.id:
         host.echo("warn", wording.NO_SESSION)

@@ -52,13 +52,17 @@ async def stored_sessions(host: Host, cwd: str) -> list[Stored]:
     """Return the sessions that agents have stored or that are in the index, without open ones."""
     lists: list[list[Stored]] = []
     async with anyio.create_task_group() as group:
-        for name in _agents_to_ask(host):
-            group.start_soon(_list, host, name, lists)
+        for display_title in _agents_to_ask(host):
+            group.start_soon(_list_sessions_of, host, display_title, lists)
     remembered = host.sessions.index.read().entries() if host.sessions.index is not None else []
     known = {(c.session.agent, _agent_id(c)) for c in open_conversations(host)}
     found = merge_lists(lists, remembered, cwd)
     _set_titles(host, lists)
-    return [one for one in found if (one.agent, one.id) not in known and _is_configured(host, one)]
+    return [
+        stored
+        for stored in found
+        if (stored.agent, stored.id) not in known and _is_configured(host, stored)
+    ]
 
 
 def _agent_id(conversation: Conversation) -> str:
@@ -69,7 +73,7 @@ def _agent_id(conversation: Conversation) -> str:
 
 def _set_titles(host: Host, lists: Sequence[list[Stored]]) -> None:
     """Give open sessions without a title the title under which their agents list them."""
-    titles = {(one.agent, one.id): one.title for sessions in lists for one in sessions}
+    titles = {(stored.agent, stored.id): stored.title for sessions in lists for stored in sessions}
     for conversation in open_conversations(host):
         session = conversation.session
         title = titles.get((session.agent, session.id))
@@ -78,49 +82,53 @@ def _set_titles(host: Host, lists: Sequence[list[Stored]]) -> None:
             session.change("title")
 
 
-def _is_configured(host: Host, one: Stored) -> bool:
+def _is_configured(host: Host, stored: Stored) -> bool:
     try:
-        return host.options.spec(one.agent) is not None
+        return host.options.spec(stored.agent) is not None
     except UnknownAgent:
         return False
 
 
 def _agents_to_ask(host: Host) -> list[str]:
     """Return the agents to ask: the running ones, and the default one, which is started."""
-    names = [name for name, one in host.agents.connections.items() if one.is_alive]
+    names = [
+        display_title
+        for display_title, stored in host.agents.connections.items()
+        if stored.is_alive
+    ]
     return list(dict.fromkeys([host.sessions.agent_name(None), *names]))
 
 
-async def _list(host: Host, name: str, lists: list[list[Stored]]) -> None:
+async def _list_sessions_of(host: Host, display_title: str, lists: list[list[Stored]]) -> None:
     """Add the sessions of one agent. Report its errors, so that the other agents are listed."""
-    running = host.agents.connections.get(name)
+    running = host.agents.connections.get(display_title)
     limit = LIST_S if running is not None and running.status == "ready" else START_S
     try:
         with anyio.fail_after(limit):
-            lists.append(await _list_agent_sessions(host, name))
+            lists.append(await _list_agent_sessions(host, display_title))
     except (RequestError, ConnectionClosed, RemoteProtocolError, UnknownAgent) as error:
-        host.echo("warn", wording.SESSIONS_NOT_LISTED.format(agent=name, reason=error))
+        host.echo("warn", wording.SESSIONS_NOT_LISTED.format(agent=display_title, reason=error))
     except TimeoutError:
-        host.echo("warn", wording.SESSIONS_LATE.format(agent=name, seconds=limit))
+        host.echo("warn", wording.SESSIONS_LATE.format(agent=display_title, seconds=limit))
 
 
-async def _list_agent_sessions(host: Host, name: str) -> list[Stored]:
-    connection = await host.agents.get(name)
+async def _list_agent_sessions(host: Host, display_title: str) -> list[Stored]:
+    connection = await host.agents.get(display_title)
     if not connection.is_alive:
         host.echo("warn", connection.error or connection.exit_summary())
         return []
     if not connection.agent.session_capabilities.list:
         return []
     try:
-        found = await list_stored(name, connection.agent)
+        found = await list_stored(display_title, connection.agent)
         if len(found) >= SESSIONS:
-            host.echo("info", wording.SESSIONS_MANY.format(agent=name, count=SESSIONS))
+            host.echo("info", wording.SESSIONS_MANY.format(agent=display_title, count=SESSIONS))
         return found
     except RequestError as error:
         if not needs_login(error):
             raise
         if await connection.login.try_configured():
-            return await list_stored(name, connection.agent)
+            return await list_stored(display_title, connection.agent)
         notify(host.observers.on_login_needed, connection, None)
         return []
 
@@ -134,7 +142,7 @@ def waits_for_login(host: Host) -> bool:
 # -- lists ---------------------------------------------------------------------------------------
 
 
-def name(entry: Entry) -> str:
+def display_title(entry: Entry) -> str:
     """Return the title of a session for display."""
     if isinstance(entry, Stored):
         return one_line(entry.title, 100) or f"untitled {entry.id[-8:]}"
@@ -145,12 +153,12 @@ def name(entry: Entry) -> str:
 def label(entry: Entry, cwd: str) -> str:
     """Return the line of a session in a list: title, agent, directory, and time or status."""
     if isinstance(entry, Stored):
-        facts = [entry.agent, _place(entry.cwd, cwd), _format_time(entry.time)]
+        facts = [entry.agent, _directory_text(entry.cwd, cwd), _format_time(entry.time)]
         facts += ["archived"] if entry.archived else []
     else:
         session = entry.session
-        facts = [session.agent, _place(session.cwd, cwd), _state(session)]
-    return f"{name(entry)}  ({', '.join(fact for fact in facts if fact)})"
+        facts = [session.agent, _directory_text(session.cwd, cwd), _state(session)]
+    return f"{display_title(entry)}  ({', '.join(fact for fact in facts if fact)})"
 
 
 _BUSY = ("starting", "running", "cancelling")
@@ -167,7 +175,7 @@ def _state(session: Session) -> str:
     return " · ".join(words)
 
 
-def _place(path: str, cwd: str) -> str:
+def _directory_text(path: str, cwd: str) -> str:
     """Return a directory for display, or an empty text for the current one."""
     if not path or path == cwd:
         return ""
@@ -199,7 +207,7 @@ async def actions(host: Host, entry: Entry) -> list[str]:
     if isinstance(entry, Conversation):
         first, last = ["open"], ["rename", "close"]
     else:
-        first, last = _ways_to_open(connection), []
+        first, last = _open_actions(connection), []
     if connection is None:
         return first + last
     offered = connection.agent.session_capabilities
@@ -213,12 +221,12 @@ async def actions(host: Host, entry: Entry) -> list[str]:
     return first + more
 
 
-def _ways_to_open(connection: Connection | None) -> list[str]:
+def _open_actions(connection: Connection | None) -> list[str]:
     if connection is None:
         return []
     able = connection.agent
-    ways = ["load"] if able.capabilities.load_session is True else []
-    return [*ways, "resume"] if able.session_capabilities.resume else ways
+    actions = ["load"] if able.capabilities.load_session is True else []
+    return [*actions, "resume"] if able.session_capabilities.resume else actions
 
 
 async def status(host: Host, entry: Entry) -> str:
@@ -252,17 +260,17 @@ async def _status(connection: Connection, entry: Entry) -> str:
         return ""
     try:
         with anyio.move_on_after(STATUS_S):
-            return one_line(await connection.agent.session_status(_id(entry)), 20)
+            return one_line(await connection.agent.session_status(_session_id(entry)), 20)
     except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
         connection.warnings.count("session/status failed", str(error))
     return ""
 
 
-def _id(entry: Entry) -> str:
+def _session_id(entry: Entry) -> str:
     return entry.id if isinstance(entry, Stored) else entry.session.id
 
 
-async def act(host: Host, entry: Entry, action: str) -> None:
+async def run_action(host: Host, entry: Entry, action: str) -> None:
     """Run the chosen action. Raise the agent's errors."""
     match action:
         case "open" if isinstance(entry, Conversation):
@@ -282,10 +290,12 @@ async def act(host: Host, entry: Entry, action: str) -> None:
 async def _reopen(host: Host, entry: Entry, kind: OriginKind) -> None:
     """Create a session that loads, resumes or forks a session of the agent."""
     entries = () if kind == "load" else await _stored_entries(host, entry)
-    title = name(entry) if isinstance(entry, Conversation) else entry.title or None
+    title = display_title(entry) if isinstance(entry, Conversation) else entry.title or None
     cwd = entry.cwd if isinstance(entry, Stored) else entry.session.cwd
     agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
-    origin = Origin(kind, _id(entry), entries=partial(_known_transcript, host, entry, entries))
+    origin = Origin(
+        kind, _session_id(entry), entries=partial(_known_transcript, host, entry, entries)
+    )
     conversation = host.sessions.new(cwd, agent, origin, title, preset=_preset(host, entry))
     conversation.session.opening_id = "" if kind == "fork" else origin.id
     host.sessions.show(conversation)
@@ -340,7 +350,7 @@ async def _rename(host: Host, entry: Entry) -> None:
     If the agent supports titles, it may return another spelling. Otherwise only this plugin stores
     the title.
     """
-    text = await host.ask_text("Title: ", name(entry))
+    text = await host.ask_text("Title: ", display_title(entry))
     if not text:
         return
     connection = await _connection(host, entry)
@@ -376,15 +386,15 @@ async def _delete(host: Host, entry: Entry) -> None:
             await _close(host, entry)
         except RequestError as error:
             connection.warnings.count("session/close refused", str(error))
-    await connection.agent.delete_session(_id(entry))
+    await connection.agent.delete_session(_session_id(entry))
     if host.sessions.index is not None:
-        host.sessions.index.forget(connection.name, _id(entry))
-    host.echo("info", wording.SESSION_DELETED.format(session=name(entry)))
+        host.sessions.index.forget(connection.name, _session_id(entry))
+    host.echo("info", wording.SESSION_DELETED.format(session=display_title(entry)))
 
 
 async def _archive(host: Host, entry: Entry, archived: bool) -> None:
     connection = await _connection(host, entry)
     if connection is not None:
-        await connection.agent.archive_session(_id(entry), archived)
+        await connection.agent.archive_session(_session_id(entry), archived)
         done = wording.SESSION_ARCHIVED if archived else wording.SESSION_UNARCHIVED
-        host.echo("info", done.format(session=name(entry)))
+        host.echo("info", done.format(session=display_title(entry)))

@@ -1,7 +1,7 @@
 """Restoration of the sessions of an earlier host.
 
 Neovim keeps their chats and their state. The next prompt starts the agent, which resumes or loads
-the session. If it cannot, the session is a new one and the chat says why. Pending edits and
+the session. If that fails, a new session is opened and the chat says why. Pending edits and
 checkpoints, also of closed sessions, are in the journal (`files/journal/persistence.py`).
 """
 
@@ -47,8 +47,8 @@ class SessionRecord(msgspec.Struct, frozen=True):
     """Whether the user closed it. It may still have edits and checkpoints."""
 
 
-def revive(host: Host, past: Mapping[str, Any]) -> None:
-    """Restore the sessions of the previous host from Neovim's record `past`.
+def restore_sessions(host: Host, record: Mapping[str, Any]) -> None:
+    """Restore the sessions of the previous host from Neovim's record.
 
     Its keys: ``instance`` is the key of this Neovim, ``run`` the number of this host, ``sessions``
     the records of sessions, ``current`` the number of the current one. ``elsewhere`` has the
@@ -57,24 +57,24 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     the time when the host ended, in seconds since 1970, and ``sent`` the file of
     `features/prompts/sent.py`.
     """
-    ids.begin(int(past["run"]))
-    persistence, again = host.workspace.persistence, int(past["run"]) > 1
-    _begin_journal(host, past.get("instance"))
-    host.foreign_sessions.set_numbers(past.get("elsewhere") or {})
-    records = [_record(table) for table in past["sessions"]]
+    ids.begin(int(record["run"]))
+    persistence, again = host.workspace.persistence, int(record["run"]) > 1
+    _begin_journal(host, record.get("instance"))
+    host.foreign_sessions.set_numbers(record.get("elsewhere") or {})
+    records = [_record(table) for table in record["sessions"]]
     sessions = [_create_session(host, record) for record in records]
-    current = past.get("current")
+    current = record.get("current")
     if current in host.sessions.conversations:
         host.sessions.make_current(current)
-    roots = dict.fromkeys((*(past.get("roots") or ()), *(record.cwd for record in records)))
+    roots = dict.fromkeys((*(record.get("roots") or ()), *(record.cwd for record in records)))
     paths = [path for root in roots for path in persistence.open(root, again=again)]
-    _remarks(host, past)
+    _remarks(host, record)
     for session in sessions:
         persistence.resume(session)
     if any(record.cut for record in records):
-        host.files.turns.on_cut(int((past.get("died") or 0) * 1e9 + GRACE_NS))
+        host.files.turns.on_cut(int((record.get("died") or 0) * 1e9 + GRACE_NS))
     if again or paths:
-        host.tasks.start_soon(host.workspace.resume, paths, list(past.get("shown") or []))
+        host.tasks.start_soon(host.workspace.resume, paths, list(record.get("shown") or []))
 
 
 def _begin_journal(host: Host, instance: str | None) -> None:
@@ -88,13 +88,13 @@ def _record(table: Mapping[str, Any]) -> SessionRecord:
     return msgspec.convert({**table, "options": table.get("options") or {}}, SessionRecord)
 
 
-def _remarks(host: Host, past: Mapping[str, Any]) -> None:
+def _remarks(host: Host, record: Mapping[str, Any]) -> None:
     """Restore the user's remarks that have not been sent to an agent."""
     ledger, found = host.workspace.files.ledger, []
-    for args in past.get("remarks") or ():
+    for args in record.get("remarks") or ():
         path = os.path.realpath(str(args["path"]))
         found.append(comment_from(args, path, ledger.get(path)))
-    host.comments.restore(found, past.get("notes") or ())
+    host.comments.restore(found, record.get("notes") or ())
 
 
 def _create_session(host: Host, record: SessionRecord) -> Session:

@@ -86,7 +86,8 @@ async def _run_or_ask(
     actions = await session_picker.actions(host, entry)
     if not actions:
         host.echo(
-            "warn", wording.SESSION_WITHOUT_ACTIONS.format(session=session_picker.name(entry))
+            "warn",
+            wording.SESSION_WITHOUT_ACTIONS.format(session=session_picker.display_title(entry)),
         )
         return
     if action is not None:
@@ -98,12 +99,12 @@ async def _run_or_ask(
             host.echo(
                 "warn",
                 wording.SESSION_ACTIONS.format(
-                    session=session_picker.name(entry), action=wanted, actions=can
+                    session=session_picker.display_title(entry), action=wanted, actions=can
                 ),
             )
         return
     status = await session_picker.status(host, entry)
-    prompt = session_picker.name(entry) + (f" ({status})" if status else "")
+    prompt = session_picker.display_title(entry) + (f" ({status})" if status else "")
     at = await host.choose(prompt, actions, "session_action")
     if at is not None:
         await _run_with_login(host, entry, actions[at])
@@ -112,14 +113,14 @@ async def _run_or_ask(
 async def _run_with_login(host: Host, entry: session_picker.Entry, action: str) -> None:
     """Run an action. If the agent requires a login, run it after that."""
     try:
-        await session_picker.act(host, entry, action)
+        await session_picker.run_action(host, entry, action)
     except RequestError as error:
-        name = entry.agent if isinstance(entry, Stored) else entry.session.agent
-        connection = host.agents.connections.get(name)
+        agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
+        connection = host.agents.connections.get(agent)
         if not needs_login(error) or connection is None:
             raise
         notify(
             host.observers.on_login_needed,
             connection,
-            lambda: host.verbs.spawn("sessions", session_picker.act(host, entry, action)),
+            lambda: host.verbs.spawn("sessions", session_picker.run_action(host, entry, action)),
         )

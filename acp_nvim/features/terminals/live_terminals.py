@@ -16,17 +16,17 @@ from acp_nvim.session.output.terminal import Terminal
 
 Op = list[Any]
 
-SHARE: Final = 8
+SLOWNESS: Final = 8
 """Factor by which Neovim's terminal is slower than a chat."""
 CLEARED: Final = "\x1b[0m\x1b[H\x1b[2J\x1b[3J"
 """Sequence that clears a terminal whose output was replaced."""
 ENDED: Final = "ended"
-LEAST: Final = 2 << 10
-MOST: Final = 32 << 10
+MIN_BYTES: Final = 2 << 10
+MAX_BYTES: Final = 32 << 10
 """Bounds of the bytes for one terminal in one frame."""
-BEHIND: Final = 64 << 10
+MAX_LAG: Final = 64 << 10
 TAIL: Final = 16 << 10
-"""A window that is more than `BEHIND` bytes behind continues `TAIL` bytes before the end."""
+"""A window that is more than `MAX_LAG` bytes behind continues `TAIL` bytes before the end."""
 
 
 class _View(Struct):
@@ -75,18 +75,18 @@ class TerminalViews:
         """
         ops: list[Op] = []
         more = False
-        most = min(max(budget // SHARE, LEAST), MOST)
+        limit = min(max(budget // SLOWNESS, MIN_BYTES), MAX_BYTES)
         for (n, id), view in self._views.items():
             if not view.shown:
                 continue
-            text = _next(view, most)
+            text = _next_output(view, limit)
             if text:
                 ops.append(["terminal", n, id, text])
             more = more or view.sent < view.terminal.replay.end
         return ops, more
 
 
-def _next(view: _View, most: int) -> str:
+def _next_output(view: _View, limit: int) -> str:
     """Return the next output for a view, with notes on omitted output and on the end."""
     terminal, replay = view.terminal, view.terminal.replay
     text = ""
@@ -96,12 +96,12 @@ def _next(view: _View, most: int) -> str:
         view.resets, view.ended = terminal.resets, False
         text += CLEARED if view.sent else ""
         view.sent = max(view.sent, replay.start)
-    if replay.end - view.sent > BEHIND and view.sent > 0:
+    if replay.end - view.sent > MAX_LAG and view.sent > 0:
         there = replay.line_after(replay.end - TAIL)
         text += _note(wording.PART_BYTES_LEFT_OUT.format(count=there - view.sent))
         view.sent = there
     if view.sent < replay.end:
-        part, view.sent = replay.since(view.sent, most)
+        part, view.sent = replay.since(view.sent, limit)
         text += part
     if not terminal.running and not view.ended and view.sent == replay.end:
         view.ended = True

@@ -77,7 +77,7 @@ class ToolPermissions:
 
     @asynccontextmanager
     async def ask(self, session: Session, proposed: ProposedChanges) -> AsyncIterator[str]:
-        call = call_updates.upsert(session, _call(session, proposed))
+        call = call_updates.upsert(session, _edit_call(session, proposed))
         if proposed.runs is not None:
             verdict = self._run_action(session, call, proposed.runs)
             question = _Question(ONCE, verdict, NOTHING, agent_call=proposed.agent_call)
@@ -101,7 +101,7 @@ class ToolPermissions:
         *,
         executes: bool = False,
     ) -> AsyncIterator[str]:
-        call = call_updates.upsert(session, _use(name, arguments, executes=executes))
+        call = call_updates.upsert(session, _user_tool_call(name, arguments, executes=executes))
         call.call_user_tool(name)
         verdict = self._call_action(session, call, [requests.name(name)] if executes else [])
         question = _Question(_options(name), verdict, name, agent_call=agent_call)
@@ -247,7 +247,7 @@ def _options(name: str) -> list[schema.PermissionOption]:
     ]
 
 
-def _use(name: str, arguments: Mapping[str, Any], *, executes: bool) -> schema.ToolCall:
+def _user_tool_call(name: str, arguments: Mapping[str, Any], *, executes: bool) -> schema.ToolCall:
     """Return the tool call for a call of the user's tool."""
     return schema.ToolCall(
         _id(),
@@ -258,9 +258,9 @@ def _use(name: str, arguments: Mapping[str, Any], *, executes: bool) -> schema.T
     )
 
 
-def _call(session: Session, proposed: ProposedChanges) -> schema.ToolCall:
+def _edit_call(session: Session, proposed: ProposedChanges) -> schema.ToolCall:
     if proposed.runs is not None:
-        return _run(proposed, proposed.runs)
+        return _command_call(proposed, proposed.runs)
     return schema.ToolCall(
         _id(),
         proposed.title,
@@ -273,7 +273,7 @@ def _call(session: Session, proposed: ProposedChanges) -> schema.ToolCall:
     )
 
 
-def _run(proposed: ProposedChanges, runs: Run) -> schema.ToolCall:
+def _command_call(proposed: ProposedChanges, runs: Run) -> schema.ToolCall:
     return schema.ToolCall(
         _id(),
         proposed.title,

@@ -27,12 +27,12 @@ from acp_nvim.session.session import Session
 
 NAME: Final = "unsaved"
 """Name of the variable that is attached to the prompt."""
-LARGEST: Final = 100_000
+MAX_DIFF: Final = 100_000
 """Maximum number of characters of a file's diff.
 
 If it is longer, only the name of the file is sent.
 """
-HEAD: Final = "Unsaved changes in the user's editor; the files on disk are without them:"
+HEADING: Final = "Unsaved changes in the user's editor; the files on disk are without them:"
 
 
 class Editor(Protocol):
@@ -65,16 +65,16 @@ class UnsavedChanges:
         """Agents that have had a turn without reading all files through the editor."""
         self._disk_readers: set[str] = set()
         """Agents that read some or all files on disk."""
-        self._seen: dict[int, set[str]] = {}
+        self._read_files: dict[int, set[str]] = {}
         """Files that the agent has read through the editor in the current turn, by session."""
-        self._first: dict[int, int] = {}
+        self._first_call: dict[int, int] = {}
         """Index of the first tool call of the current turn, by session."""
         self._told: dict[int, dict[str, SentText]] = {}
         self._joined: dict[int, list[UnsavedFile]] = {}
 
     def on_file_read(self, session: Session, path: str) -> None:
         """Record that the agent reads a file through the editor, with its unsaved text."""
-        self._seen.setdefault(session.root.n, set()).add(os.path.realpath(path))
+        self._read_files.setdefault(session.root.n, set()).add(os.path.realpath(path))
 
     async def on_turn_ended(self, session: Session) -> None:
         """Determine at the end of a turn how the agent reads files.
@@ -83,13 +83,13 @@ class UnsavedChanges:
         editor. It reads through the editor if it has read a file there that it did not edit: an
         edit may read the file to replace a part of it.
         """
-        first, seen = self._first.get(session.n, 0), self._seen.pop(session.n, set())
+        first, seen = self._first_call.get(session.n, 0), self._read_files.pop(session.n, set())
         calls = [session.tool_calls.at(index) for index in range(first, len(session.tool_calls))]
-        self._first[session.n] = len(session.tool_calls)
+        self._first_call[session.n] = len(session.tool_calls)
         completed = [call for call in calls if call.status == "completed"]
-        if seen - set(_named(session, calls, "edit")):
+        if seen - set(_named_files(session, calls, "edit")):
             self._readers.add(session.agent)
-        if _has_file(set(_named(session, completed, "read")) - seen):
+        if _has_file(set(_named_files(session, completed, "read")) - seen):
             self._disk_readers.add(session.agent)
         if not self._reads_through_editor(session):
             self._others.add(session.agent)
@@ -117,9 +117,9 @@ class UnsavedChanges:
         ``embeds``: the agent supports embedded resources. Otherwise the attachment would be part of
         the user's text, so it is left out until the agent is known to read files on disk.
         """
-        prompt.attachments = [it for it in prompt.attachments if not _is_ours(it)]
+        prompt.attachments = [it for it in prompt.attachments if not _is_unsaved_variable(it)]
         self._joined.pop(session.n, None)
-        self._first[session.n] = len(session.tool_calls)
+        self._first_call[session.n] = len(session.tool_calls)
         how = self._options().unsaved
         waits = how == "attach" and not embeds and session.agent not in self._others
         is_known = self._reads_through_editor(session) or not session.shares_files
@@ -135,7 +135,7 @@ class UnsavedChanges:
         if found and how != "ignore" and not prompt.text.startswith("/"):
             patches = "".join(file.patch for file in found)
             if patches and not _has_diff(prompt):
-                added = Variable(NAME, f"{HEAD}\n\n{patches}")
+                added = Variable(NAME, f"{HEADING}\n\n{patches}")
                 prompt.attachments = [*prompt.attachments, added]
             self._joined[session.n] = found
 
@@ -178,7 +178,7 @@ class UnsavedChanges:
         self._joined.pop(session.n, None)
 
 
-def _named(session: Session, calls: Sequence[ToolCall], kind: str) -> Iterator[str]:
+def _named_files(session: Session, calls: Sequence[ToolCall], kind: str) -> Iterator[str]:
     """Yield the files that the agent's own tool calls of a kind name."""
     for call in calls:
         if call.kind == kind and not own_tool(call, session.tools):
@@ -198,7 +198,7 @@ def _has_diff(prompt: Prompt) -> bool:
     return named or prompt.late is not None
 
 
-def _is_ours(item: object) -> bool:
+def _is_unsaved_variable(item: object) -> bool:
     return isinstance(item, Variable) and item.name == NAME
 
 
@@ -213,26 +213,27 @@ class SentText(msgspec.Struct, frozen=True):
 
 
 class UnsavedFile(msgspec.Struct, frozen=True):
-    """A file whose unsaved text the agent does not know."""
+    """File whose unsaved text the agent does not know."""
 
     path: str
     name: str
     """Path relative to the session's directory."""
     patch: str
     sent: SentText | None
-    """Knowledge of the agent after this is sent; None if the file is again as on disk."""
+    """State of the file after it is sent, or None if its text is the same as on disk again."""
 
 
 def _unsaved_files(
     texts: Mapping[str, Text],
-    told: Mapping[str, SentText],
+    known_texts: Mapping[str, SentText],
     cwd: str,
     roots: Sequence[str],
     options: FileOptions,
 ) -> list[UnsavedFile]:
-    """Return the changes of unsaved ``texts`` (by path) to send to an agent that knows ``told``.
+    """Return the changes of unsaved ``texts`` to send to an agent that knows ``known_texts``.
 
-    Leave out secrets, and files outside of the session's directories. This call blocks.
+    Both are by path. Secrets, and files outside of the session's directories, are left out. This
+    call blocks.
     """
     found: list[UnsavedFile] = []
     for where in _places(texts, roots, options):
@@ -240,13 +241,13 @@ def _unsaved_files(
         saved = _text_on_disk(where, options)
         if saved is None or key_files.is_secret(where, text, str(text), whole=True):
             continue
-        before = told.get(where.path)
+        before = known_texts.get(where.path)
         known = before.text if before is not None and before.saved == saved else saved
         found += _file(where, cwd, known, text, SentText(text, saved))
-    for path in told.keys() - texts.keys():
+    for path in known_texts.keys() - texts.keys():
         saved = _text_on_disk(place(path), options)
         if saved is not None:
-            found += _file(place(path), cwd, told[path].text, saved, None)
+            found += _file(place(path), cwd, known_texts[path].text, saved, None)
     return found
 
 
@@ -271,12 +272,12 @@ def _text_on_disk(where: Place, options: FileOptions) -> Text | None:
 
 
 def _file(
-    where: Place, cwd: str, known: Text, text: Text, told: SentText | None
+    where: Place, cwd: str, known: Text, text: Text, known_texts: SentText | None
 ) -> Iterator[UnsavedFile]:
     inside = below(where.real, [cwd]) is not None
     name = os.path.relpath(where.real, os.path.realpath(cwd)) if inside else where.real
     patch = unified.format_patch(name, known, text)
-    if len(patch) > LARGEST:
+    if len(patch) > MAX_DIFF:
         patch = f"{name}: changed, too long to show ({len(text.lines)} lines)\n"
-    if patch or told is None:
-        yield UnsavedFile(where.path, name, patch, told)
+    if patch or known_texts is None:
+        yield UnsavedFile(where.path, name, patch, known_texts)

@@ -1,7 +1,8 @@
 """Landing: the changes of a worktree become pending edits of the user's tree.
 
-Each is merged into the live text by the common ancestor, like a write of an agent. A worktree goes
-when all its changes have landed or were refused, and the landed ones are decided.
+Each change is merged into the live text by the common ancestor, like a write of an agent. A
+worktree is removed when all its changes have landed or were refused, and the landed ones are
+decided.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Landing:
         self._host = host
         self._worktrees = worktrees
         self._undecided: dict[str, Worktree] = {}
-        """Worktrees that go when their landed files are decided, by id."""
+        """Worktrees that are removed when their landed files are decided, by id."""
         self._busy: set[str] = set()
         """Ids of worktrees that are being landed or removed."""
 
@@ -80,7 +81,10 @@ class Landing:
         return any(it.is_running or it.own_turn or it.queue for it in sessions)
 
     async def _is_quiet(self, worktree: Worktree) -> bool:
-        """Return whether no session works in a worktree and all text is saved; else say why not."""
+        """Return whether no session works in a worktree and all its text is saved.
+
+        Otherwise tell the user why it cannot land.
+        """
         host = self._host
         for conversation in self._worktrees.sessions(worktree):
             session = conversation.session
@@ -94,7 +98,7 @@ class Landing:
         return not unsaved
 
     async def _land(self, worktree: Worktree, session: Session) -> bool:
-        """Land all changes that can land. Return whether none is left."""
+        """Land all changes that can land. Return whether no change is left."""
         host = self._host
         await host.workspace.catch_up()
         host.workspace.open(worktree.tree)
@@ -155,7 +159,7 @@ class Landing:
             self._host.screen.push("worktrees_compare", files)
 
     async def _ask(self, session: Session, planned: Sequence[Step]) -> bool | None:
-        """Return the answer about files that need one; None: the question was dismissed."""
+        """Ask about guarded files. Return the answer, or None if the question was dismissed."""
         asked = [step for step in planned if step.questions and not step.blocked]
         if not asked:
             return True
@@ -170,7 +174,7 @@ class Landing:
         return None if option is None else option.kind == "allow_once"
 
     async def _take(self, session: Session, step: Step, allowed: bool) -> str:
-        """Put one file into the user's tree. Return why that failed, or an empty text.
+        """Put one file into the user's tree. Return the reason of a failure, or an empty text.
 
         Guarded files need permission. Without it, the others land without their executable bit.
         """
@@ -193,7 +197,7 @@ class Landing:
         return ""
 
     async def _accept_there(self, worktree: Worktree, done: Iterable[Change]) -> None:
-        """Accept the pending edits of landed files in the worktree, which are pending here now."""
+        """Accept the landed edits in the worktree, because they are pending in the user's tree."""
         ledger = self._host.workspace.files.ledger
         paths = [str(Path(worktree.path, change.path)) for change in done]
         entries = [entry for path in paths if (entry := ledger.get(path)) is not None]
@@ -225,7 +229,7 @@ class Landing:
                 self._host.tasks.start_soon(self._remove_if_done, worktree.id)
 
     async def _remove_if_done(self, id: str) -> None:
-        """Remove a worktree if nothing in it is left."""
+        """Remove a worktree if no changes are left in it."""
         worktree = self._worktrees.records.get(id)
         if worktree is None or id in self._busy or self._is_working(worktree):
             return

@@ -77,7 +77,7 @@ async def compare(host: Host, args: Args) -> None:
 async def take(host: Host, args: Args) -> None:
     """Merge hunks of a file in a worktree into the user's file, as pending edits.
 
-    They are those of the lines `first` to `last` of the worktree's file, 1-based.
+    The hunks are those in the lines `first` to `last` (1-based) of the worktree's file.
     """
     worktrees = parts(host)[0]
     worktree = worktrees.records.of(str(args["other"]))
@@ -99,7 +99,7 @@ async def take(host: Host, args: Args) -> None:
 
 
 async def _take(host: Host, session: Session, change: FileChange, first: int, last: int) -> None:
-    """Merge the hunks. If the user has changed the same lines, replace these lines alone."""
+    """Merge the hunks. If the user has changed the same lines, replace only these lines."""
     change_sets = host.workspace.change_sets
     try:
         wanted = partial_change(change, diff, first, last)
@@ -127,7 +127,7 @@ def partial_change(change: FileChange, compare: Compare, first: int, last: int) 
 
 
 def line_hunks(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
-    """Return the hunks of a diff. One that keeps the number of lines is split into its lines."""
+    """Return the hunks of a diff. A hunk that keeps the number of lines is split into lines."""
     found: list[Hunk] = []
     for hunk in diff(old, new):
         if hunk.end - hunk.start != len(hunk.lines):
@@ -140,7 +140,7 @@ def line_hunks(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
 
 
 def _touches(hunk: Hunk, first: int, last: int) -> bool:
-    """Return whether a hunk touches rows of the new text; a removal touches both its neighbours."""
+    """Return whether a hunk touches rows of the new text. A removal touches both neighbours."""
     if hunk.lines:
         return hunk.new_start < last and hunk.new_end > first
     return first <= hunk.new_start <= last
@@ -148,7 +148,7 @@ def _touches(hunk: Hunk, first: int, last: int) -> bool:
 
 @verb("race_end")
 async def end(host: Host, args: Args) -> None:
-    """Remove the worktrees of the last race with everything that was not taken."""
+    """Remove the worktrees of the last race and all changes that the user did not take."""
     left = _last(host, str(args["cwd"]))
     if left:
         await parts(host)[1].drop(left)

@@ -15,21 +15,21 @@ from acp_nvim.files.bytes.paths import is_below
 
 
 class Worktree(msgspec.Struct, frozen=True):
-    """A worktree of a session. Paths are absolute, with links resolved."""
+    """Worktree of a session. Paths are absolute, with links resolved."""
 
     id: str
     path: str
     tree: str
-    """Top of the user's work tree, into which it lands."""
+    """Top of the user's work tree, in which the changes land."""
     branch: str
     base: str
-    """Commit from which it was made."""
+    """Commit from which it was created."""
     agent: str = ""
     race: int = 0
-    """Time at which its race began, in seconds since 1970; 0 if it is in none."""
+    """Time at which its race began, in seconds since 1970, or 0 if it is not part of a race."""
     title: str = ""
     waiting: list[str] = []
-    """Files of the user's tree that have landed and were pending then."""
+    """Files of the user's tree whose landed changes were pending when the record was written."""
 
     def contains(self, path: str) -> bool:
         """Return whether a path is the worktree or in it, judged by its spelling."""
@@ -94,7 +94,7 @@ class Records:
 
 
 def _read(file: Path) -> Worktree | None:
-    """Return a record, or None if it is missing, reserved only, or of a later release."""
+    """Return a record, or None if it is missing, only reserved, or of a later release."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=Worktree)
     except (OSError, msgspec.DecodeError):

@@ -60,14 +60,14 @@ class Setup:
         self._process: PtyProcess | None = None
         self._is_running = self._is_stopped = False
         self.over = anyio.Event()
-        """Set when the command has ended, or does not run at all."""
+        """Set when the command has ended or will not run."""
 
     async def run(
         self, command: str | Sequence[str], on_end: Callable[[], Awaitable[None]]
     ) -> None:
         """Run the command in the session's directory, with its output in the chat.
 
-        Prompts wait until ``on_end`` is done, too.
+        Prompts wait until ``on_end`` is done as well.
         """
         self._is_running = True
         try:

@@ -28,20 +28,20 @@ _EXECUTE: Final = 0o111
 
 
 class Step(msgspec.Struct, frozen=True):
-    """A change of one file, with its path in the user's tree."""
+    """Change of one file, with its path in the user's tree."""
 
     path: str
     change: Change
     text: FileChange | None = None
-    """The change of its text. None: the file is copied as a whole."""
+    """Change of its text, or None if the file is copied as a whole."""
     executable: bool | None = None
-    """Whether the file becomes executable. None: that does not change."""
+    """Whether the file becomes executable, or None if that does not change."""
     questions: list[str] = []
-    """Reasons to ask the user before."""
+    """Reasons to ask the user first."""
     is_guarded: bool = False
-    """Whether nothing of it may land without an answer."""
+    """Whether no part of it may land without an answer."""
     blocked: str = ""
-    """Why it cannot land."""
+    """Reason for which it cannot land, or an empty text."""
 
     def line(self) -> str:
         """Return the line of the question about this file."""
@@ -75,7 +75,7 @@ def _step(change: Change, path: str, globs: Globs) -> Step:
 
 
 def _texts(before: File | None, after: File | None) -> tuple[tuple[Text | None, Text | None], str]:
-    """Return both texts, and why the file must be copied as a whole, or an empty text."""
+    """Return both texts, and the reason to copy the file as a whole, or an empty text."""
     if after is not None and after.mode == LINK:
         return (None, None), wording.PART_LINK.format(target=one_line(os.fsdecode(after.data)))
     old, new = _text(before), _text(after)
@@ -117,7 +117,7 @@ def _guards(change: Change, path: str, globs: Globs) -> Iterator[str]:
 
 
 def copy(step: Step) -> None:
-    """Copy the whole file, if the user's one is the same as before the change."""
+    """Copy the whole file if the user's file is the same as before the change."""
     before, after, path = step.change.before, step.change.after, step.path
     try:
         present = _present(path)
@@ -138,7 +138,7 @@ def copy(step: Step) -> None:
 
 
 def set_executable(path: str, executable: bool) -> None:
-    """Set the executable bits of those who may read a file, or clear all."""
+    """Set the executable bits of all who may read a file, or clear all executable bits."""
     try:
         info = nofollow.info(path)
         if info is None:
@@ -151,7 +151,7 @@ def set_executable(path: str, executable: bool) -> None:
 
 
 def _present(path: str) -> File | None:
-    """Return a file as it is. Raise OSError if it is neither a regular file nor a link."""
+    """Return the present file. Raise OSError if it is neither a regular file nor a link."""
     info = nofollow.info(path)
     if info is None:
         return None

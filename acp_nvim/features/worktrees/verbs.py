@@ -1,4 +1,4 @@
-"""Verbs about worktrees: make one with its session, land it, drop it."""
+"""Verbs about worktrees: create one with its session, land it, drop it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def new_worktree(host: Host, args: Args) -> None:
 
 @verb("land")
 async def land(host: Host, args: Args) -> None:
-    """Land a worktree or drop it: that of a session, of the current one, or a chosen one."""
+    """Land or drop the worktree of a session: the given, the current, or a chosen one."""
     n = args.get("session")
     worktree = await _worktree(host, n, str(args["cwd"]))
     if worktree is None:

@@ -61,7 +61,7 @@ _CHECKOUT: Final = (
 
 
 class File(msgspec.Struct, frozen=True):
-    """A file in a tree of git."""
+    """File in a tree of git."""
 
     mode: str
     id: str
@@ -71,7 +71,10 @@ class File(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A file that the worktree changed. None: no such file. The path is relative to the top."""
+    """File that the worktree changed, before and after. A missing file is None.
+
+    The path is relative to the top of the work tree.
+    """
 
     path: str
     before: File | None
@@ -177,7 +180,7 @@ def _new_branch(repository: Repository, commit: str, title: str, env: Mapping[st
 
 
 def left_behind(repository: Repository, commit: str, env: Mapping[str, str]) -> list[str]:
-    """Return the files whose changes are not committed, relative to the top, untracked ones too."""
+    """Return the uncommitted files, also untracked ones, relative to the top of the work tree."""
     with _private(repository, env) as git:
         git.copy_index()
         git.run(["update-index", "-q", "--refresh"], fine=private_git.ANY, converting=True)
@@ -217,7 +220,7 @@ def is_utf8(path: str) -> bool:
 
 
 def result(worktree: Worktree, env: Mapping[str, str]) -> Result:
-    """Compare the files of a worktree, untracked ones too, with those that have landed.
+    """Compare the files of a worktree, also untracked ones, with those that have landed.
 
     Before anything has landed they are compared with the common ancestor of both HEADs. Commits on
     the branch therefore count like other changes. Ignored files are left out.
@@ -415,14 +418,14 @@ def _tip(worktree: Worktree, own: Mapping[str, str]) -> str:
 
 
 def _contains(git: PrivateGit, commit: str, earlier: str) -> bool:
-    """Return whether a commit is another one or a descendant of it."""
+    """Return whether a commit is ``earlier`` or a descendant of it."""
     if not commit:
         return False
     return git.run(["merge-base", commit, earlier], fine=(0, 1)).decode().strip() == earlier
 
 
 def _repository(worktree: Worktree, env: Mapping[str, str]) -> Repository:
-    """Return the repository of a worktree, if its directory is still the one that was made."""
+    """Return the repository of a worktree, if its directory is still the one that was created."""
     path = worktree.path
     if os.path.realpath(path) == path and Path(path, ".git").is_file():
         found = private_git.find(path, env)
@@ -434,6 +437,6 @@ def _repository(worktree: Worktree, env: Mapping[str, str]) -> Repository:
 
 @contextmanager
 def _private(repository: Repository, env: Mapping[str, str]) -> Iterator[PrivateGit]:
-    """Yield git in a private directory, with an index of its own."""
+    """Yield a private git directory with its own index."""
     with tempfile.TemporaryDirectory(prefix="acp-") as home:
         yield PrivateGit(repository, Path(home), env, Path(home, "index"), LONG_S)

@@ -1,4 +1,4 @@
-"""Worktrees of the sessions of a host: make one, set it up, name its branch, remove it."""
+"""Worktrees of the sessions of a host: create one, set it up, name its branch, remove it."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ NAMED: Final = 5
 """Number of files named in a line."""
 
 
-class Made(msgspec.Struct, frozen=True):
+class NewWorktree(msgspec.Struct, frozen=True):
     """A new worktree."""
 
     worktree: Worktree
     cwd: str
-    """Directory of its session: the same one of the repository as the user's."""
+    """Directory of its session: the counterpart of the user's directory in the repository."""
     left: Sequence[str]
     """Files whose changes are not committed or not saved, relative to the top."""
     filtered: int
-    """Number of files with a filter of git's."""
+    """Number of files that have a git filter."""
 
 
 class Worktrees:
@@ -61,7 +61,7 @@ class Worktrees:
             host.problem, lambda: host.options.data_file("setup.json"), setup_command.TEXTS
         )
         self._setups: dict[int, Setup] = {}
-        """Setups that are asked about or running, by session number."""
+        """Setups that are running or for which the user is being asked, by session number."""
 
     def sessions(self, worktree: Worktree) -> list[Conversation]:
         """Return the open sessions in a worktree."""
@@ -71,7 +71,7 @@ class Worktrees:
 
     # -- a new one --------------------------------------------------------------------------------
 
-    async def make(self, cwd: str, names: Sequence[str | None]) -> Made:
+    async def make(self, cwd: str, names: Sequence[str | None]) -> NewWorktree:
         """Make a worktree of the repository of a directory.
 
         Raise StoreError, also if the agent of one of these names could not reach it, or OSError.
@@ -85,7 +85,7 @@ class Worktrees:
         below = {path[len(tree) + 1 :] for path in unsaved if is_below(path, tree)}
         return msgspec.structs.replace(made, left=sorted({*made.left, *below}))
 
-    def _make(self, cwd: str, names: Sequence[str | None]) -> Made:
+    def _make(self, cwd: str, names: Sequence[str | None]) -> NewWorktree:
         cwd = os.path.realpath(cwd)
         repository, commit = worktree_git.find(cwd, self.env)
         tree = os.path.realpath(repository.top)
@@ -110,7 +110,7 @@ class Worktrees:
             self.records.forget(id)
             raise
         left = [it for it in left if not is_below(str(Path(tree, it)), str(place))]
-        return Made(worktree, os.path.normpath(directory), left, filtered)
+        return NewWorktree(worktree, os.path.normpath(directory), left, filtered)
 
     def _place(self, tree: str) -> Path:
         """Return the directory for worktrees of the repository at ``tree``. Raise OSError."""
@@ -130,7 +130,7 @@ class Worktrees:
                 reason = wording.WHY_NOT_COVERED.format(agent=agent, folder=home_path(str(place)))
                 raise StoreError(reason)
 
-    def begin(self, session: Session, made: Made, race: int = 0) -> None:
+    def begin(self, session: Session, made: NewWorktree, race: int = 0) -> None:
         """Describe a new worktree in the chat of its session, and ask about the setup."""
         worktree = made.worktree
         self.records.save(msgspec.structs.replace(worktree, agent=session.agent, race=race))
@@ -262,7 +262,10 @@ class Worktrees:
 
 
 def _counterpart(worktree: Worktree, path: str) -> str:
-    """Return the file of the worktree for one of the user's tree, if there is one."""
+    """Return the file of the worktree that corresponds to a file of the user's tree.
+
+    Return an empty text if there is none.
+    """
     if not is_below(path, worktree.tree) or worktree.contains(path):
         return path
     found = Path(worktree.path, os.path.relpath(path, worktree.tree))

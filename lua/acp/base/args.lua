@@ -1,7 +1,7 @@
 --- Checks of arguments to the functions of `require('acp')`. A mistake is reported in one line.
 local M = {}
 
-local function described(value)
+local function describe(value)
   if type(value) == 'string' then
     return ("'%s'"):format(value)
   elseif value == vim.NIL then
@@ -12,13 +12,13 @@ local function described(value)
 end
 
 ---@return fun(value: any): boolean
-local function is(kind)
+local function check_kind(kind)
   return function(value) return type(value) == kind end
 end
 
 ---@param name string of the function
-local function mistake_at(name, what, should, value)
-  return require('acp.base.messages').wrong_argument:format(name, what, should, described(value))
+local function describe_mistake(name, what, should, value)
+  return require('acp.base.messages').wrong_argument:format(name, what, should, describe(value))
 end
 
 --- Return whether a session exists or is being created. A prompt that has just opened a session
@@ -31,17 +31,19 @@ end
 --- Options of `prompt()`: the expected kind in words, and its check.
 ---@type table<string, { [1]: string, [2]: fun(value: any): boolean }>
 local options = {
-  session = { 'a number', is('number') },
-  new = { 'true or false', is('boolean') },
-  agent = { 'a name', is('string') },
-  preset = { 'a name', is('string') },
+  session = { 'a number', check_kind('number') },
+  new = { 'true or false', check_kind('boolean') },
+  agent = { 'a name', check_kind('string') },
+  preset = { 'a name', check_kind('string') },
   attach = {
     'a list of paths',
     function(value)
-      return type(value) == 'table' and vim.islist(value) and vim.iter(value):all(is('string'))
+      return type(value) == 'table'
+        and vim.islist(value)
+        and vim.iter(value):all(check_kind('string'))
     end,
   },
-  meta = { 'a table', is('table') },
+  meta = { 'a table', check_kind('table') },
 }
 
 --- Return the first mistake in the options of `prompt()`, or nil.
@@ -53,7 +55,7 @@ local function mistake_in_options(opts)
       local names = require('acp.base.sorted_keys')(options)
       return require('acp.base.text.nearest').message('option of prompt()', tostring(name), names)
     elseif not known[2](value) then
-      return mistake_at('prompt', name, known[1], value)
+      return describe_mistake('prompt', name, known[1], value)
     end
   end
   if opts.session and not is_session(opts.session) then
@@ -85,11 +87,11 @@ end
 ---@return string|nil mistake
 function M.prompt(words, opts)
   if type(words) ~= 'string' and type(words) ~= 'table' then
-    return mistake_at('prompt', 'the prompt', 'a text or a list of content blocks', words)
+    return describe_mistake('prompt', 'the prompt', 'a text or a list of content blocks', words)
   elseif type(words) == 'table' and not vim.islist(words) and not words.type then
     return require('acp.base.messages').wrong_prompt
   elseif opts ~= nil and type(opts) ~= 'table' then
-    return mistake_at('prompt', 'opts', 'a table', opts)
+    return describe_mistake('prompt', 'opts', 'a table', opts)
   end
   return mistake_in_options(opts or {})
 end
@@ -99,7 +101,7 @@ end
 ---@return string|nil mistake
 function M.cancel(session)
   if session ~= nil and type(session) ~= 'number' then
-    return mistake_at('cancel', 'session', 'a number', session)
+    return describe_mistake('cancel', 'session', 'a number', session)
   elseif session and not is_session(session) then
     return require('acp.base.messages').no_such_session:format(session)
   end
@@ -112,21 +114,21 @@ end
 ---@return string|nil mistake
 function M.answer(id, choice, content)
   if type(id) ~= 'string' and type(id) ~= 'number' then
-    return mistake_at('answer', 'id', "a question's id", id)
+    return describe_mistake('answer', 'id', "a question's id", id)
   elseif choice ~= nil and type(choice) ~= 'string' then
-    return mistake_at('answer', 'choice', 'an optionId, or nil', choice)
+    return describe_mistake('answer', 'choice', 'an optionId, or nil', choice)
   elseif content ~= nil and type(content) ~= 'table' then
-    return mistake_at('answer', 'content', 'a table', content)
-  elseif not require('acp.base.host').running() then
+    return describe_mistake('answer', 'content', 'a table', content)
+  elseif not require('acp.base.host').is_running() then
     return require('acp.base.messages').no_question:format(id)
   end
 end
 
---- Check the arguments of a function and report a mistake.
+--- Check the arguments of a public function. Report a mistake and return whether there is none.
 ---@param name 'prompt'|'cancel'|'answer'
 ---@param ... any
 ---@return boolean good
-function M.good(name, ...)
+function M.check(name, ...)
   local mistake = M[name](...)
   if mistake then require('acp.base.notify').error(mistake) end
   return mistake == nil

@@ -16,7 +16,7 @@ end
 
 --- Patterns of invisible characters and characters that reorder text: C1 controls, bidirectional
 --- marks, zero-width characters. `acp_nvim/render/text.py` has the same list.
-local UNSEEN = {
+local INVISIBLE = {
   '\xc2[\x80-\x9f\xad]',
   '\xcd\x8f',
   '\xd8\x9c',
@@ -37,7 +37,7 @@ function M.one_line(text)
   local line = text:gsub('%s*[\r\n]+%s*', ' '):gsub('\t', ' ')
   -- A string with a NUL would become a Blob in Vim's functions.
   line = line:gsub('%z', '^@'):gsub('%c', vim.fn.strtrans)
-  for _, pattern in ipairs(line:find('[\x80-\xff]') and UNSEEN or {}) do
+  for _, pattern in ipairs(line:find('[\x80-\xff]') and INVISIBLE or {}) do
     line = line:gsub(pattern, spell_out)
   end
   return line
@@ -60,14 +60,14 @@ function M.cut(text, width)
 end
 
 --- Return whether |vim.notify()| is the built-in one, which writes to the message area.
-local function builtin() return debug.getinfo(vim.notify, 'S').source:match('^@?vim/') ~= nil end
+local function is_builtin() return debug.getinfo(vim.notify, 'S').source:match('^@?vim/') ~= nil end
 
 --- Return whether the user types on the command line or reads a prompt. A message would overwrite
 --- that line.
-local function busy() return vim.api.nvim_get_mode().mode:match('^[cr]') ~= nil end
+local function is_prompting() return vim.api.nvim_get_mode().mode:match('^[cr]') ~= nil end
 
 ---@return integer cells for a message; almost none if the ruler is on the same line
-local function space() return math.max(vim.v.echospace - 1, 0) end
+local function message_cells() return math.max(vim.v.echospace - 1, 0) end
 
 --- Return the option that prevents a hit-enter prompt after a long message. In 0.10 this is
 --- 'cmdheight': there is no prompt if the message fits.
@@ -89,8 +89,8 @@ local function would_prompt(level) return vim.o.cmdheight == 0 and level >= vim.
 
 --- Pass a whole message to |vim.notify()|: to the user's own notifier, or to the built-in one if
 --- the screen has no room. The built-in one must not leave a hit-enter prompt.
-local function hand_over(level, message)
-  local fits = not message:find('\n', 1, true) and text_width(message) <= space()
+local function pass_to_notify(level, message)
+  local fits = not message:find('\n', 1, true) and text_width(message) <= message_cells()
   if fits and not would_prompt(level) then
     vim.notify(message, level)
     return
@@ -107,12 +107,12 @@ end
 local function show(level, message)
   -- After a redraw, the next message overwrites the last one instead of causing a prompt.
   vim.cmd.redraw()
-  if not builtin() or space() < NARROW then
-    hand_over(level, message)
+  if not is_builtin() or message_cells() < NARROW then
+    pass_to_notify(level, message)
   elseif would_prompt(level) then
-    vim.api.nvim_echo({ { M.cut(message, space()), 'ErrorMsg' } }, true, {})
+    vim.api.nvim_echo({ { M.cut(message, message_cells()), 'ErrorMsg' } }, true, {})
   else
-    vim.notify(M.cut(message, space()), level)
+    vim.notify(M.cut(message, message_cells()), level)
   end
 end
 
@@ -135,11 +135,11 @@ local function notify_later(level, message)
   end
 end
 
-local function put(level, text)
+local function show_or_queue(level, text)
   if vim.v.exiting ~= vim.NIL then
     return -- after an error, Neovim would wait for a key before it exits
   end
-  if busy() then
+  if is_prompting() then
     notify_later(level, text)
   else
     show(level, text)
@@ -152,7 +152,7 @@ local is_deferring = false
 --- start of Insert mode would block Neovim for three seconds.
 ---@param ... any arguments of `fn`
 ---@return any result
-function M.afterwards(fn, ...)
+function M.defer_messages(fn, ...)
   is_deferring = true
   local ok, result = pcall(fn, ...)
   is_deferring = false
@@ -176,7 +176,7 @@ function M.echo(level, message)
     return
   end
   local is_delayed = is_deferring or vim.o.cmdheight == 0
-  local show_line = is_delayed and vim.schedule_wrap(put) or put
+  local show_line = is_delayed and vim.schedule_wrap(show_or_queue) or show_or_queue
   show_line(number(level), 'acp: ' .. M.one_line(message))
 end
 
@@ -188,7 +188,7 @@ function M.error(message) M.echo('error', message) end
 ---@param level string|integer
 ---@param summary string
 function M.list(level, summary, lines)
-  if not builtin() then
+  if not is_builtin() then
     return show(number(level), 'acp: ' .. summary .. '\n' .. table.concat(lines, '\n'))
   end
   -- Each line is overwritten at once but stays in the history.

@@ -27,7 +27,7 @@ end
 
 --- Return a path on one line, relative to the current directory or to the home directory.
 ---@return string
-function M.shown(path)
+function M.display(path)
   local below = vim.fn.fnamemodify(path, ':.')
   if below:sub(1, 1) == '~' then return M.on_one_line('./' .. below) end
   return M.on_one_line(vim.fn.fnamemodify(path, ':~:.'))
@@ -65,21 +65,21 @@ end
 
 --- Return a typed path without its backslashes.
 ---@return string
-function M.unquoted(word)
+function M.unquote(word)
   local masked, unmask = mask(word)
   return unmask(masked)
 end
 
 --- Return a path quoted for use after `@` in a prompt.
 ---@return string
-function M.quoted(path)
+function M.quote_mention(path)
   local quoted = path:gsub('[%s\\]', '\\%0'):gsub('\n', 'n')
   return (quoted:gsub('^[~{]', '\\%0'))
 end
 
 --- Return a path as an argument of a command, quoted as by |fnameescape()|.
 ---@return string
-function M.argument(path)
+function M.quote_argument(path)
   local argument = vim.fn.fnameescape(path):gsub('\\\n', '\\n')
   return (argument:gsub('^~', '\\~'))
 end
@@ -97,7 +97,7 @@ local function expand_special(path)
 end
 
 --- Expand `%`, `~` and `$NAME` in a typed path.
-local function expanded(masked)
+local function expand(masked)
   local path = expand_special(masked)
   if path ~= masked then return path end
   local user, rest = path:match('^(~[%w_.-]*)(.*)$')
@@ -109,9 +109,9 @@ end
 --- Return the absolute path that a typed word names. A leading `%`, `#`, `<cfile>` or `~` and each
 --- `$NAME` are expanded, unless a backslash quotes them or only the literal name exists.
 ---@return string
-function M.typed(word)
+function M.resolve_typed(word)
   local masked, unmask = mask(word)
-  local first_choice = M.absolute(unmask(expanded(masked)))
+  local first_choice = M.absolute(unmask(expand(masked)))
   for _, path in ipairs({ first_choice, M.absolute(unmask(masked)), M.absolute(word) }) do
     if vim.uv.fs_lstat(path) then return path end
   end
@@ -138,13 +138,13 @@ end
 function M.completions(lead)
   local masked = lead:gsub('\\.', '\0\0')
   local head = lead:sub(1, #(masked:match('^.*/') or ''))
-  local start = M.unquoted(lead:sub(#head + 1))
-  local folder = head == '' and vim.fn.getcwd() or M.typed(head)
+  local start = M.unquote(lead:sub(#head + 1))
+  local folder = head == '' and vim.fn.getcwd() or M.resolve_typed(head)
   local found = {}
   for _, name in ipairs(names_in(folder)) do
     local hidden = name:sub(1, 1) == '.' and start:sub(1, 1) ~= '.'
     if not hidden and vim.startswith(name, start) then
-      local argument = head == '' and M.argument(name) or M.argument('/' .. name):sub(2)
+      local argument = head == '' and M.quote_argument(name) or M.quote_argument('/' .. name):sub(2)
       found[#found + 1] = head .. argument
     end
   end

@@ -10,7 +10,7 @@ end
 
 --- Return the directory for a new session. If it was deleted, show an error and return nil.
 ---@return string|nil absolute
-function M.place()
+function M.cwd_or_error()
   local cwd = M.cwd()
   if cwd ~= '' then return cwd end
   require('acp.base.notify').echo('error', require('acp.base.messages').directory_gone)
@@ -53,7 +53,7 @@ end
 ---@return string
 function M.label(range)
   local name = range.path == '' and ('buffer ' .. range.bufnr)
-    or require('acp.base.paths').shown(range.path)
+    or require('acp.base.paths').display(range.path)
   local lines = range.first == range.last and range.first or range.first .. '-' .. range.last
   return name .. ':' .. lines
 end

@@ -136,7 +136,7 @@ end
 
 --- End the tool calls and terminals of a session.
 ---@param session acp.Session
-local function cut(session)
+local function end_calls(session)
   for _, call in ipairs(session.tool_calls or {}) do
     if call.status == 'pending' or call.status == 'in_progress' then call.status = 'failed' end
   end
@@ -154,7 +154,7 @@ function M.on_host_exit(status, message)
     agent.status, agent.pid = 'exited', nil
   end
   for _, session in pairs(state.sessions) do
-    cut(session)
+    end_calls(session)
     if session.status ~= 'closed' then
       session.status, session.error = 'failed', message
       session.permissions, session.elicitations, session.questions = {}, {}, {}

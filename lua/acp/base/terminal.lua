@@ -20,7 +20,7 @@ local ANSWER_MS = 1000
 ---@param terminal acp.Terminal
 ---@param since integer[]|nil nil if no version will do
 ---@return boolean
-function M.is_since(terminal, since)
+function M.has_version(terminal, since)
   if not since then return false end
   for i, number in ipairs(since) do
     local own = terminal.version[i] or 0
@@ -63,7 +63,7 @@ end
 ---@param answer string for example `kitty(0.40.1)` or `WezTerm 20240203`
 ---@param wrap fun(sequence: string): string
 ---@return acp.Terminal
-local function described(answer, wrap)
+local function new_terminal(answer, wrap)
   local name, rest = answer:match('^(%w*)(.*)')
   local version = {}
   for number in rest:gmatch('%f[%d]%d+') do
@@ -81,14 +81,14 @@ local function unchanged(sequence) return sequence end
 --- Return the terminal that a response to `NAME_QUERY` names.
 ---@param response string
 ---@return acp.Terminal|nil
-function M.name_in(response)
+function M.parse_response(response)
   local name = response:match('^\27P>|(.*)')
-  return name and described(name, unchanged) or nil
+  return name and new_terminal(name, unchanged) or nil
 end
 
---- Return a terminal that has not told its name.
+--- Return a terminal whose name is unknown.
 ---@return acp.Terminal
-function M.unnamed() return described('', unchanged) end
+function M.unnamed() return new_terminal('', unchanged) end
 
 --- Call `fn` with the terminal in which tmux runs, nil if tmux does not pass sequences on.
 ---@param fn fun(terminal: acp.Terminal|nil)
@@ -98,24 +98,24 @@ local function ask_tmux(fn)
   local ok = pcall(vim.system, command, { text = true, timeout = ANSWER_MS }, function(done)
     local passes, name = (done.stdout or ''):match('^(%w+) ([^\n]*)')
     local is_passed = vim.tbl_contains({ '1', 'on', 'all' }, passes)
-    vim.schedule(function() fn(is_passed and described(name, passed_through_tmux) or nil) end)
+    vim.schedule(function() fn(is_passed and new_terminal(name, passed_through_tmux) or nil) end)
   end)
   if not ok then fn(nil) end
 end
 
---- Call `fn` with the terminal, nil if it does not tell its name within a second. Windows Terminal
---- does so by a variable.
+--- Call `fn` with the terminal, or nil if it does not report its name within a second. Windows
+--- Terminal is recognized by an environment variable.
 ---@param fn fun(terminal: acp.Terminal|nil)
 function M.ask(fn)
   if not M.exists() then return fn(nil) end
   local found ---@type acp.Terminal|nil
   M.query(M.NAME_QUERY, function(response)
-    found = M.name_in(response)
+    found = M.parse_response(response)
     return found ~= nil
   end, function()
     if found and found.name == 'tmux' and vim.env.TMUX_PANE then return ask_tmux(fn) end
     local is_windows = not found and vim.env.WT_SESSION and not vim.env.TMUX
-    fn(is_windows and described('windows', unchanged) or found)
+    fn(is_windows and new_terminal('windows', unchanged) or found)
   end)
 end
 

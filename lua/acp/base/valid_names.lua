@@ -188,7 +188,7 @@ end
 ---@param lead string
 ---@return string[]
 function M.pending_files(lead)
-  local argument = require('acp.base.paths').argument
+  local argument = require('acp.base.paths').quote_argument
   local found = {} ---@type table<string, true>
   for _, path in ipairs(M.pending_paths()) do
     local name = argument(vim.fn.fnamemodify(path, ':.'))

@@ -67,7 +67,7 @@ end
 
 --- Return whether the write in progress is automatic. Call this only from its autocommands.
 ---@return boolean
-function M.is_one()
+function M.is_automatic()
   local autocommands = select(2, fn.expand('<stack>'):gsub(BETWEEN, ''))
   if autocommands > 1 or fn.state('o') ~= '' then return true end
   if fn.state('S') == '' then return in_callback() end

@@ -4,7 +4,7 @@ local M = {}
 
 local api = vim.api
 
-local held ---@type { bufnr: integer, autoread?: boolean }|nil
+local suspended ---@type { bufnr: integer, autoread?: boolean }|nil
 
 local function set(bufnr, value)
   if api.nvim_buf_is_valid(bufnr) then
@@ -14,8 +14,8 @@ end
 
 --- Restore the user's value of 'autoread'.
 function M.release()
-  if held then set(held.bufnr, held.autoread) end
-  held = nil
+  if suspended then set(suspended.bufnr, suspended.autoread) end
+  suspended = nil
 end
 
 --- Update 'autoread' after a possible change of mode.
@@ -24,7 +24,7 @@ function M.changed(is_handled)
   M.release()
   local bufnr, mode = api.nvim_get_current_buf(), api.nvim_get_mode().mode
   if is_handled(bufnr) and (mode:find('^[cirvVsS\22\19]') or mode:find('^no')) then
-    held = { bufnr = bufnr, autoread = vim.bo[bufnr].autoread }
+    suspended = { bufnr = bufnr, autoread = vim.bo[bufnr].autoread }
     set(bufnr, false)
   end
 end

@@ -8,7 +8,7 @@ local watch = require('acp.buffers.watch')
 local file_stamp, text = require('acp.buffers.file_stamp'), require('acp.buffers.text')
 local nofollow = require('acp.buffers.nofollow')
 
-local PATIENCE_MS = 2000 -- longest wait of a user's `:w` for a file's change to be merged
+local MAX_WAIT_MS = 2000 -- longest wait of a user's `:w` for a file's change to be merged
 
 local MAX_BYTES = 64 * 1024 -- of unsaved text sent with a prompt
 
@@ -47,13 +47,13 @@ end
 local function request_check(bufnr, read)
   local path = uv.fs_realpath(api.nvim_buf_get_name(bufnr))
   local host = require('acp.base.host')
-  if path and host.running() then
+  if path and host.is_running() then
     checking[path] = bufnr
-    fresh[bufnr] = select(2, file_stamp.at(path)) -- before the host reads it
+    fresh[bufnr] = select(2, file_stamp.of_path(path)) -- before the host reads it
     local args = { path = path }
     if read then
       args.lines = api.nvim_buf_get_lines(bufnr, 0, -1, true)
-      args.eol = text.ends(bufnr)
+      args.eol = text.ends_with_newline(bufnr)
     end
     host.notify('disk_changed', args)
     return path
@@ -65,8 +65,8 @@ end
 function M.on_checked(path, same)
   local bufnr = checking[path]
   checking[path] = nil
-  if bufnr and api.nvim_buf_is_loaded(bufnr) and file_stamp.at(path) == same then
-    if stamps[bufnr] ~= same then save.same(bufnr) end
+  if bufnr and api.nvim_buf_is_loaded(bufnr) and file_stamp.of_path(path) == same then
+    if stamps[bufnr] ~= same then save.accept_same_text(bufnr) end
     stamps[bufnr] = stamps[bufnr] and same
   end
 end
@@ -83,15 +83,15 @@ function M.is_settled() return next(checking) == nil end
 --- Merge a file that an agent has changed into its buffer before the user saves the buffer. If both
 --- conflict, this save does not resolve the conflict.
 ---@param args { buf: integer, match: string }
-local function settle(args)
+local function merge_before_save(args)
   local bufnr, name = args.buf, api.nvim_buf_get_name(args.buf)
-  local path, now = uv.fs_realpath(name), file_stamp.at(name)
+  local path, now = uv.fs_realpath(name), file_stamp.of_path(name)
   local own = args.match == name or (path ~= nil and uv.fs_realpath(args.match) == path)
   if not own or watch.is_held(bufnr) or not now or not stamps[bufnr] then return end
   local known = save.in_conflict(bufnr)
   if now ~= stamps[bufnr] or fresh[bufnr] then request_check(bufnr) end
   if not checking[path] then return end
-  vim.wait(PATIENCE_MS, function() return not checking[path] end, 5)
+  vim.wait(MAX_WAIT_MS, function() return not checking[path] end, 5)
   if save.in_conflict(bufnr) and not known then
     watch.unaware(bufnr)
     local message = require('acp.base.messages').changed_on_disk
@@ -110,7 +110,7 @@ local REFUSE = "if v:lua.require'acp.buffers.disk_changes'"
 ---@param match string the path to write
 ---@return boolean
 function M.refuses(bufnr, match)
-  settle({ buf = bufnr, match = match })
+  merge_before_save({ buf = bufnr, match = match })
   local stat = uv.fs_stat(match)
   local own = match == api.nvim_buf_get_name(bufnr) and not watch.is_held(bufnr)
   if not own or not stat or stat.type == 'file' then return false end
@@ -146,7 +146,7 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
   end
   local now, is_fresh = file_stamp.of_buffer(bufnr)
   if now ~= (stamp ~= vim.NIL and stamp or nil) then return { 'moved' } end
-  local why_not = require('acp.buffers.user_busy').busy(bufnr, hunks)
+  local why_not = require('acp.buffers.user_busy').why_busy(bufnr, hunks)
   if why_not then return { 'busy', why_not } end
   watch.flush(bufnr)
   watch.hold(bufnr)
@@ -156,8 +156,8 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
   local ok, err = keep(bufnr, buffers.edit, bufnr, hunks, want)
   vim.bo[bufnr].modifiable = modifiable
   if ok then
-    buffers.part_undo(bufnr)
-    save.adopt(bufnr, want.modified)
+    buffers.close_undo_block(bufnr)
+    save.accept_merge(bufnr, want.modified)
     if stamps[bufnr] then -- not the present stamp: the file may have changed again
       stamps[bufnr], fresh[bufnr], assumed[bufnr] = now, is_fresh, nil
     end
@@ -183,7 +183,7 @@ function M.vacate(bufnr, tick)
   watch.flush(bufnr)
   watch.hold(bufnr)
   buffers.edit(bufnr, {}, { eol = true, empty = true })
-  save.adopt(bufnr, false)
+  save.accept_merge(bufnr, false)
   watch.release(bufnr)
   if #vim.fn.win_findbuf(bufnr) == 0 then api.nvim_buf_delete(bufnr, { force = true }) end
 end
@@ -220,7 +220,7 @@ function M.unsaved(max_bytes)
       found[#found + 1] = {
         path = uv.fs_realpath(name) or require('acp.base.paths').absolute(name),
         lines = api.nvim_buf_get_lines(bufnr, 0, -1, false),
-        eol = text.ends(bufnr),
+        eol = text.ends_with_newline(bufnr),
       }
     end
   end
@@ -252,7 +252,7 @@ end
 local function on_file_changed(args, real)
   if save.probing then return end
   local clean = not vim.bo[args.buf].modified
-  local in_use = require('acp.buffers.user_busy').holds_lines(args.buf)
+  local in_use = require('acp.buffers.user_busy').why_not_reload(args.buf)
   local stat = uv.fs_stat(api.nvim_buf_get_name(args.buf))
   local is_file = stat ~= nil and stat.type == 'file' and not nofollow.why_moved(args.buf, real)
   local readable = clean and not in_use and is_file and vim.v.fcs_reason ~= 'deleted'

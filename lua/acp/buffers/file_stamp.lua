@@ -6,7 +6,7 @@ local GRAIN_NS = 20e6 -- two changes within a tick of the file clock may have th
 
 ---@param stat table of `fs_stat`
 ---@return string
-function M.of(stat)
+function M.from_stat(stat)
   return ('%d.%d.%d.%d'):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino)
 end
 
@@ -23,14 +23,14 @@ end
 --- Return the stamp of a file.
 ---@return string|nil stamp nil if the file does not exist
 ---@return boolean|nil is_fresh see `is_fresh`
-function M.at(name)
+function M.of_path(name)
   local stat = vim.uv.fs_stat(name)
-  if stat then return M.of(stat), M.is_fresh(stat) end
+  if stat then return M.from_stat(stat), M.is_fresh(stat) end
 end
 
 --- Return the stamp of a buffer's file.
 ---@return string|nil stamp
 ---@return boolean|nil is_fresh
-function M.of_buffer(bufnr) return M.at(vim.api.nvim_buf_get_name(bufnr)) end
+function M.of_buffer(bufnr) return M.of_path(vim.api.nvim_buf_get_name(bufnr)) end
 
 return M

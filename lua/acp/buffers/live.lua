@@ -18,7 +18,7 @@ local ENDS = { unix = 0, dos = 4, mac = 64 }
 local function option(bufnr, name) return api.nvim_get_option_value(name, { buf = bufnr }) end
 
 --- Return whether the buffer contains the text of the file that it is named after.
-local function serves(bufnr)
+local function has_file_text(bufnr)
   local buftype = option(bufnr, 'buftype')
   return buftype == '' or buftype == 'acwrite' or buftype == 'help'
 end
@@ -32,17 +32,17 @@ local function find_by_resolved_name(real)
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
     local other = name == '' or watch.path(bufnr) == name -- a different real path
-    if not other and serves(bufnr) and uv.fs_realpath(name) == real then return bufnr end
+    if not other and has_file_text(bufnr) and uv.fs_realpath(name) == real then return bufnr end
   end
 end
 
-local function find(path, real, known)
+local function find_buffer(path, real, known)
   if known > 0 and api.nvim_buf_is_loaded(known) and api.nvim_buf_get_name(known) == real then
-    return serves(known) and known or nil -- names are unique
+    return has_file_text(known) and known or nil -- names are unique
   end
   for _, name in ipairs(path == real and { real } or { real, path }) do
     local bufnr = find_by_name(name)
-    if bufnr and api.nvim_buf_is_loaded(bufnr) and serves(bufnr) then return bufnr end
+    if bufnr and api.nvim_buf_is_loaded(bufnr) and has_file_text(bufnr) then return bufnr end
   end
   return find_by_resolved_name(real)
 end
@@ -68,10 +68,10 @@ end
 
 --- Return the buffer of a file. Return nil and an answer without a buffer if there is none, or if
 --- the path or the buffer's name leads elsewhere since the host resolved the path.
-local function serving(path, real, known)
-  local moved = nofollow.why(real)
+local function find_or_answer(path, real, known)
+  local moved = nofollow.why_elsewhere(real)
   if moved then return nil, answer_without_buffer(moved, true) end
-  local bufnr = find(path, real, known)
+  local bufnr = find_buffer(path, real, known)
   moved = bufnr and nofollow.why_name_moved(bufnr, real)
   if not bufnr or moved then return nil, answer_without_buffer(moved, moved ~= nil) end
   return bufnr
@@ -88,7 +88,7 @@ end
 --- Return a snapshot of the file's buffer, without lines if it is still `known_bufnr` at
 --- `known_tick`.
 function M.read(path, real, known_bufnr, known_tick)
-  local bufnr, none = serving(path, real, known_bufnr)
+  local bufnr, none = find_or_answer(path, real, known_bufnr)
   if not bufnr then return none end
   return refresh_and_answer(bufnr, real, bufnr == known_bufnr and known_tick or nil)
 end
@@ -98,7 +98,7 @@ end
 ---@return integer|nil bufnr
 ---@return string|nil why the file cannot be read, if there is no buffer for this reason
 function M.buffer(real)
-  local bufnr, none = serving(real, real, 0)
+  local bufnr, none = find_or_answer(real, real, 0)
   if not bufnr then return nil, none[4] end
   silent_saves.check(bufnr)
   local _, _, moved = save.refresh(bufnr)
@@ -108,7 +108,7 @@ end
 
 --- Return a snapshot of the file's buffer without updating it from disk.
 function M.peek(path, real)
-  local bufnr, none = serving(path, real, 0)
+  local bufnr, none = find_or_answer(path, real, 0)
   if not bufnr then return none end
   silent_saves.check(bufnr)
   watch.attach(bufnr, real)
@@ -118,7 +118,7 @@ end
 --- Return a snapshot of the file's buffer. If none is loaded, load the file into a hidden, listed
 --- buffer.
 function M.load(path, real, fileencodings)
-  local bufnr, none = serving(path, real, 0)
+  local bufnr, none = find_or_answer(path, real, 0)
   if bufnr then
     return refresh_and_answer(bufnr, real)
   elseif none[4] then
@@ -163,7 +163,7 @@ local function apply(bufnr, hunks, want)
 end
 
 --- Close the open undo block, so that the agent's edit gets its own even while the user types.
-local function part_undo(bufnr) vim.bo[bufnr].undolevels = vim.bo[bufnr].undolevels end
+local function close_undo_block(bufnr) vim.bo[bufnr].undolevels = vim.bo[bufnr].undolevels end
 
 local function edit(bufnr, hunks, want)
   local options = vim.bo[bufnr]
@@ -171,14 +171,14 @@ local function edit(bufnr, hunks, want)
   if readonly then
     options.readonly = false -- else the change triggers the warning W10, which pauses for a second
   end
-  part_undo(bufnr)
+  close_undo_block(bufnr)
   local ok, err = pcall(apply, bufnr, hunks, want)
   if readonly then options.readonly = true end
   return ok, err
 end
 
 --- Go back to the change before the agent's, even if an autocommand has undone more.
-local function take_back(bufnr, before)
+local function undo_edit(bufnr, before)
   local change = writer.change_of(bufnr)
   if change ~= before.change then
     local back = change == before.change + 1 and 'undo!' or 'undo ' .. before.change
@@ -201,14 +201,14 @@ end
 
 local function answer_of_failure(bufnr, before, outcome, why, fresh)
   if not api.nvim_buf_is_loaded(bufnr) then return { 'failed', why } end
-  take_back(bufnr, before)
+  undo_edit(bufnr, before)
   local now = snapshot(bufnr)
   delete_loaded(bufnr, fresh and outcome ~= 'busy')
   if outcome == 'moved' then return { 'moved' } end
   return { outcome, why, false, now }
 end
 
-M.edit, M.snapshot, M.part_undo = edit, snapshot, part_undo
+M.edit, M.snapshot, M.close_undo_block = edit, snapshot, close_undo_block
 
 --- Save the buffer after an edit.
 ---@return acp.WriteResult
@@ -229,7 +229,7 @@ local function write(bufnr, tick, hunks, want)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
   end
-  local why_not = user_busy.busy(bufnr, hunks)
+  local why_not = user_busy.why_busy(bufnr, hunks)
   if why_not then return { 'busy', why_not } end
   local options = vim.bo[bufnr]
   local due = want.save == 'always'
@@ -258,7 +258,7 @@ local function write(bufnr, tick, hunks, want)
   elseif due and not result.done then
     return answer_of_failure(bufnr, before, result.outcome, result.why, want.fresh)
   end
-  part_undo(bufnr)
+  close_undo_block(bufnr)
   if want.modified ~= nil then options.modified = want.modified end
   local now = api.nvim_buf_get_changedtick(bufnr)
   local saved = due and not options.modified
@@ -279,7 +279,7 @@ function M.write(bufnr, tick, hunks, want)
 end
 
 local function obstacle(path, policy)
-  local bufnr, none = serving(path, path, 0)
+  local bufnr, none = find_or_answer(path, path, 0)
   if not bufnr then
     if none[4] then return 'failed', none[4] end
     if policy ~= 'never' then return save.check_closed(path) end

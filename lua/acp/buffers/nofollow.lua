@@ -13,7 +13,7 @@ local api, uv = vim.api, vim.uv
 --- Return why a resolved path leads elsewhere now, or nil if it does not.
 ---@param real string
 ---@return string|nil
-function M.why(real)
+function M.why_elsewhere(real)
   if uv.fs_realpath(real) == real then return nil end
   local at = ''
   for part in real:gmatch('[^/]+') do
@@ -37,7 +37,7 @@ end
 function M.why_not_shown(real)
   local stat = uv.fs_stat(real)
   local other = stat and stat.type ~= 'file'
-  return M.why(real) or (other and ('it is a %s now'):format(stat.type) or nil)
+  return M.why_elsewhere(real) or (other and ('it is a %s now'):format(stat.type) or nil)
 end
 
 local function is_same(name, real)
@@ -68,7 +68,7 @@ end
 --- resolved its file. The name may be a link to `real`.
 ---@param real string
 ---@return string|nil
-function M.why_moved(bufnr, real) return M.why(real) or M.why_name_moved(bufnr, real) end
+function M.why_moved(bufnr, real) return M.why_elsewhere(real) or M.why_name_moved(bufnr, real) end
 
 --- Return whether the file of a buffer can be read by its name. It must be a regular file, and no
 --- part of the name may have become a link since the buffer was created (Neovim resolves

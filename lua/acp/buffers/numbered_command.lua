@@ -38,6 +38,8 @@ end
 
 --- Return whether a command in a line refers to lines by number.
 ---@param line string
-function M.is_one(line) return vim.iter(vim.split(line, '|', { plain = true })):any(by_number) end
+function M.refers_to_lines(line)
+  return vim.iter(vim.split(line, '|', { plain = true })):any(by_number)
+end
 
 return M

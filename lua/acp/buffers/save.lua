@@ -7,7 +7,7 @@ local M = {
 local api, fn, uv = vim.api, vim.fn, vim.uv
 local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.buffers.nofollow')
 local file_stamp = require('acp.buffers.file_stamp')
-local stamp, with = file_stamp.of, require('acp.base.options').with
+local stamp, with = file_stamp.from_stat, require('acp.base.options').with
 
 local read_stamps = {} ---@type table<integer, string> file stamp when the clean buffer equalled it
 --- Layout of each file whose stamp may miss a change in the same clock tick.
@@ -169,7 +169,7 @@ function M.refresh(bufnr)
   local is_fresh = stat ~= nil and file_stamp.is_fresh(stat)
   local is_cut = is_fresh and stat.size == 0 and not require('acp.buffers.text').is_empty(bufnr)
   if is_cut then return true end -- a program that writes the file has only emptied it
-  if now and require('acp.buffers.user_busy').holds_lines(bufnr) then return true end
+  if now and require('acp.buffers.user_busy').why_not_reload(bufnr) then return true end
   conflicts[bufnr] = nil
   if now then
     local ok, result = pcall(reload_inside, bufnr, now, is_fresh, nofollow.real(bufnr))
@@ -202,11 +202,11 @@ local function mark_in_sync(bufnr, modified)
 end
 
 --- Accept a changed file that has the same text.
-function M.same(bufnr) mark_in_sync(bufnr, vim.bo[bufnr].modified) end
+function M.accept_same_text(bufnr) mark_in_sync(bufnr, vim.bo[bufnr].modified) end
 
 --- Accept a change of the file that was merged into the buffer. Neovim will not prompt about it.
 ---@param modified boolean whether the buffer has unsaved edits
-function M.adopt(bufnr, modified)
+function M.accept_merge(bufnr, modified)
   mark_in_sync(bufnr, modified)
   conflicts[bufnr] = nil
   local stat = not modified and file_of(bufnr) or nil
@@ -249,7 +249,7 @@ function M.load(name, fileencodings)
   local stat = uv.fs_lstat(name)
   local is_fresh = stat ~= nil and file_stamp.is_fresh(stat)
   if not stat then quiet = vim.tbl_extend('error', quiet, PLAIN) end
-  local moved = nofollow.why(name)
+  local moved = nofollow.why_elsewhere(name)
   if moved then error(moved, 0) end
   if stat and stat.type ~= 'file' then error('is not a regular file', 0) end -- a pipe would block
   local bufnr
@@ -264,7 +264,7 @@ function M.load(name, fileencodings)
   end
   -- If a filetype plugin fails, the text was read before that.
   assert(ok or bufnr and vim.bo[bufnr].filetype ~= '', err)
-  moved = nofollow.why(name)
+  moved = nofollow.why_elsewhere(name)
   assert(not moved, moved)
 end
 
@@ -338,7 +338,7 @@ end
 function M.check_closed(name) return M.check_file(name, uv.fs_stat(name)) end
 
 --- Reload a file that has changed, even if its time is the same.
-function M.reread(bufnr)
+function M.reload(bufnr)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   probe(bufnr, 'reload')
   if api.nvim_buf_get_changedtick(bufnr) == tick then

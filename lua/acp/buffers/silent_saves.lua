@@ -63,7 +63,7 @@ function M.check_buffers()
   end
 end
 
---- Register the autocommands after all of the user's, so that saves by those are seen at once.
+--- Register the autocommands after all of the user's, so that saves by those are detected at once.
 function M.come_last()
   local add = require('acp.base.autocmds').group('acp.silent_saves')
   local function on(events, callback)

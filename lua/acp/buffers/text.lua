@@ -17,7 +17,7 @@ function M.is_empty(bufnr)
 end
 
 --- Return whether the text of the buffer ends with a newline.
-function M.ends(bufnr) return vim.bo[bufnr].endofline and not M.is_empty(bufnr) end
+function M.ends_with_newline(bufnr) return vim.bo[bufnr].endofline and not M.is_empty(bufnr) end
 
 local BREAKS = { unix = '\n', dos = '\r\n', mac = '\r' }
 
@@ -47,7 +47,7 @@ function M.is_of_file(bufnr, layout)
   if file then file:close() end
   local line_break = BREAKS[options.fileformat]
   local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, true)
-  local own = table.concat(lines, line_break) .. (M.ends(bufnr) and line_break or '')
+  local own = table.concat(lines, line_break) .. (M.ends_with_newline(bufnr) and line_break or '')
   local encoding = options.fileencoding
   if options.bomb then own = '\239\187\191' .. own end
   if encoding ~= '' and encoding ~= 'utf-8' then own = vim.iconv(own, 'utf-8', encoding) end

@@ -43,7 +43,7 @@ local function returns_to_line() return fn.getcmdtype():find('[/?=]') ~= nil end
 --- it knows by number, and the cursor.
 ---@param mode string
 ---@param hunks any[][]
-local function completion(mode, hunks)
+local function why_completion_blocks(mode, hunks)
   if not mode:find(COMPLETION) then return nil end
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local function touches(hunk)
@@ -55,7 +55,7 @@ end
 --- Return why a pending operator blocks these hunks. An operator refers to a line by its number.
 ---@param mode string
 ---@param hunks any[][]
-local function operator(mode, hunks)
+local function why_operator_blocks(mode, hunks)
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local function is_above(hunk) return hunk[1] <= row end
   if mode:find('^i') then
@@ -68,14 +68,14 @@ end
 --- Return whether there is a selection. A search or an expression that was started from it keeps
 --- it.
 ---@param mode string
-local function selects(mode)
+local function has_selection(mode)
   return mode:find(SELECTION) ~= nil
     or (mode:find('^c') ~= nil and is_in_search and fn.getcmdtype() ~= ':')
 end
 
 --- Return why the selection blocks these hunks.
 ---@param hunks any[][]
-local function selection(hunks)
+local function why_selection_blocks(hunks)
   local one, other = fn.line('v'), fn.line('.')
   local first, last = math.min(one, other) - 1, math.max(one, other)
   local is_touched = vim.iter(hunks):any(function(hunk)
@@ -90,27 +90,31 @@ end
 --- lines also refer to line numbers, so hunks above would make them change other text.
 ---@param hunks any[][] `{first, last, lines}`, in rows
 ---@return string|nil why
-function M.busy(bufnr, hunks)
+function M.why_busy(bufnr, hunks)
   local line = command_line(bufnr)
-  if line and moves_lines(hunks) and require('acp.buffers.numbered_command').is_one(line) then
+  if
+    line
+    and moves_lines(hunks)
+    and require('acp.buffers.numbered_command').refers_to_lines(line)
+  then
     return 'a command line of the user names lines by number'
   end
   if api.nvim_get_current_buf() ~= bufnr then return nil end
   local mode = api.nvim_get_mode().mode
   if mode == 'r?' then return 'Neovim waits for an answer of the user' end
-  if selects(mode) then return selection(hunks) end
+  if has_selection(mode) then return why_selection_blocks(hunks) end
   if returns_to_line() and moves_lines(hunks) then
     return 'a command line of the user returns to a line by its number'
   end
-  local pending = fn.state('o') ~= '' and operator(mode, hunks) or nil
-  return pending or completion(mode, hunks)
+  local pending = fn.state('o') ~= '' and why_operator_blocks(mode, hunks) or nil
+  return pending or why_completion_blocks(mode, hunks)
 end
 
 --- Return why a buffer must not be reloaded until the user has finished.
 ---@return string|nil why
-function M.holds_lines(bufnr)
+function M.why_not_reload(bufnr)
   local whole = { 0, api.nvim_buf_line_count(bufnr), {} }
-  return M.busy(bufnr, { whole })
+  return M.why_busy(bufnr, { whole })
 end
 
 return M

@@ -6,7 +6,7 @@ local M = {}
 local api, uv = vim.api, vim.uv
 local silent_saves = require('acp.buffers.silent_saves')
 
----@class acp.Watched
+---@class acp.WatchedBuffer
 ---@field path string real path of the file
 ---@field tick integer 'changedtick' up to which the host knows the text
 ---@field count integer lines at that tick
@@ -19,7 +19,7 @@ local silent_saves = require('acp.buffers.silent_saves')
 ---@field held? boolean the host is editing the buffer
 ---@field detached? boolean Neovim has detached it during that edit, by `:edit` in an autocommand
 
-local watched = {} ---@type table<integer, acp.Watched>
+local watched = {} ---@type table<integer, acp.WatchedBuffer>
 local changed = {} ---@type table<integer, true> buffers with changes that were not reported yet
 local pending = {} ---@type table<string, true> files with pending edits
 local roots = {} ---@type string[] directories in which turns run or are about to run
@@ -32,7 +32,7 @@ local unaware = {} ---@type table<integer, true> buffers whose save does not res
 
 local function send(verb, args)
   local host = require('acp.base.host')
-  if host.running() then host.notify(verb, args) end
+  if host.is_running() then host.notify(verb, args) end
 end
 
 ---@return string|nil real path
@@ -75,7 +75,7 @@ function M.flush(bufnr, asked)
     local last = api.nvim_buf_line_count(bufnr) - watch.tail
     args.first, args.last = watch.first, watch.count - watch.tail
     args.lines = api.nvim_buf_get_lines(bufnr, watch.first, last, false)
-    args.eol = require('acp.buffers.text').ends(bufnr)
+    args.eol = require('acp.buffers.text').ends_with_newline(bufnr)
     args.is_modified = vim.bo[bufnr].modified
   end
   watch.unread = not asked and (watch.unread or args.is_reload) or nil
@@ -129,7 +129,7 @@ end
 ---@param path string real path of its file
 function M.attach(bufnr, path)
   if watched[bufnr] then return end
-  local watch = { path = path, tail = 0 } ---@type acp.Watched
+  local watch = { path = path, tail = 0 } ---@type acp.WatchedBuffer
   mark_known(watch, bufnr)
   local attached = api.nvim_buf_attach(bufnr, false, {
     on_lines = function(_, _, _, first, _, last)
@@ -203,7 +203,7 @@ end
 local function has_eol_after_save(bufnr)
   local options = vim.bo[bufnr]
   local fixed = options.fixendofline and not options.binary
-  return require('acp.buffers.text').ends(bufnr)
+  return require('acp.buffers.text').ends_with_newline(bufnr)
     or (fixed and not require('acp.buffers.text').is_empty(bufnr))
 end
 
@@ -217,7 +217,7 @@ end
 --- Report the save of a file that the host need not merge: no turn runs there (`idle`), or it is
 --- not the buffer's own file.
 local function report_saved(path, coded, idle)
-  local stamp = require('acp.buffers.file_stamp').at(path)
+  local stamp = require('acp.buffers.file_stamp').of_path(path)
   send('saved', { path = path, stamp = stamp, coded = coded, idle = idle })
 end
 
@@ -249,10 +249,10 @@ local function on_saved(args)
     local options = vim.bo[args.buf]
     saved.layout = { options.fileencoding, options.bomb, options.fileformat }
     saved.coded = is_coded(args.buf) or nil
-    local automatic = args.silent or require('acp.buffers.automatic_saves').is_one()
+    local automatic = args.silent or require('acp.buffers.automatic_saves').is_automatic()
     saved.unaware = unaware[args.buf] or automatic
     unaware[args.buf] = nil
-    saved.stamp = require('acp.buffers.file_stamp').at(path)
+    saved.stamp = require('acp.buffers.file_stamp').of_path(path)
     end_with_file(args.buf, saved.eol)
     if not watch or watch.unread then
       saved.lines = api.nvim_buf_get_lines(args.buf, 0, -1, false)
@@ -327,7 +327,7 @@ end
 function M.set_session_roots(n, list) homes[n] = list end
 
 --- Expect a turn of session `n`, whose prompt is about to be sent. All earlier saves are reported
---- now and later ones will be, so the host need not ask. Call `expected` directly after the prompt.
+--- now and all later ones will be, so the host need not ask. Call `after_prompt` after the prompt.
 ---@param n integer
 ---@return integer|nil number of the prompt, nil if the host must ask
 function M.expect(n)

@@ -4,7 +4,7 @@ local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
 local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.buffers.nofollow')
-local save, spare = require('acp.buffers.save'), require('acp.buffers.spare')
+local save, backup_copy = require('acp.buffers.save'), require('acp.buffers.backup_copy')
 local file_stamp = require('acp.buffers.file_stamp')
 
 local UNDONE = 'an autocommand has undone the change'
@@ -54,7 +54,7 @@ local function obstacle(writing)
   local stat = uv.fs_stat(writing.name)
   local outcome, why = save.check_file(writing.name, stat)
   if outcome then return outcome, why end
-  local now = stat and file_stamp.of(stat)
+  local now = stat and file_stamp.from_stat(stat)
   if now ~= writing.before and saves_of(bufnr) == writing.saves then
     return 'moved', 'the file changed while it was saved'
   end
@@ -148,7 +148,7 @@ end
 ---@param writing acp.Writing
 ---@param ok boolean
 local function is_made(writing, ok)
-  local bufnr, now = writing.bufnr, file_stamp.at(writing.name)
+  local bufnr, now = writing.bufnr, file_stamp.of_path(writing.name)
   if not writing.begun or not now then return false end
   if is_gone(writing) then return ok or now ~= writing.before end
   return not vim.bo[bufnr].modified or saves_of(bufnr) > writing.saves
@@ -156,16 +156,16 @@ end
 
 --- Restore the file after a write that failed or was refused.
 ---@param writing acp.Writing
----@param copy acp.Spare
+---@param copy acp.BackupCopy
 ---@param ok boolean
 ---@param err any
 ---@return acp.WriteResult
 local function restore_file(writing, copy, ok, err)
   local why = writing.why or (ok and 'the buffer was not written') or save.reason(err)
   local precreated = copy.new and writing.before ~= nil
-  local untouched = precreated and file_stamp.at(writing.name) == writing.before
-  local left = (writing.begun or untouched) and spare.put_back(writing.name, copy)
-  if not writing.begun then spare.drop(copy) end
+  local untouched = precreated and file_stamp.of_path(writing.name) == writing.before
+  local left = (writing.begun or untouched) and backup_copy.restore(writing.name, copy)
+  if not writing.begun then backup_copy.drop(copy) end
   why = left and ('%s; what the file held is in %s'):format(why, left) or why
   local locked = not ok and save.is_locked(err)
   return { done = false, outcome = writing.outcome or (locked and 'busy') or 'failed', why = why }
@@ -189,14 +189,14 @@ end
 local function success_of(writing, by_others, autocmds)
   local bufnr, name = writing.bufnr, writing.name
   if is_gone(writing) then
-    return { done = true, stamp = file_stamp.at(name), text = writing.text }
+    return { done = true, stamp = file_stamp.of_path(name), text = writing.text }
   elseif not writing.reread and M.change_of(bufnr) < writing.change then
     return save_again(writing)
   end
   local rewritten = autocmds and handlers.rewrote(bufnr)
-  if rewritten then save.reread(bufnr) end
+  if rewritten then save.reload(bufnr) end
   save.forget_stamp_and_conflict(bufnr)
-  local now = file_stamp.at(name)
+  local now = file_stamp.of_path(name)
   local filtered = rewritten
     or vim.bo[bufnr].endoffile
     or vim.bo[bufnr].modified
@@ -210,14 +210,14 @@ end
 ---@return acp.WriteResult
 function M.write(bufnr, options)
   local name = api.nvim_buf_get_name(bufnr)
-  local copy, err = spare.make(bufnr, uv.fs_stat(name))
+  local copy, err = backup_copy.copy_file(bufnr, uv.fs_stat(name))
   if not copy then return { done = false, outcome = 'failed', why = save.reason(err) } end
   if copy.new and options.rights then precreate(name, options.rights) end
   local writing = { ---@type acp.Writing
     bufnr = bufnr,
     name = name,
     real = nofollow.real(bufnr),
-    before = file_stamp.at(name),
+    before = file_stamp.of_path(name),
     saves = saves_of(bufnr),
     change = M.change_of(bufnr),
     edited = false,
@@ -233,7 +233,7 @@ function M.write(bufnr, options)
     ok, err = run(writing, options)
   end
   if not is_made(writing, ok) then return restore_file(writing, copy, ok, err) end
-  spare.drop(copy)
+  backup_copy.drop(copy)
   return success_of(writing, by_others, options.autocmds)
 end
 

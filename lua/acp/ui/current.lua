@@ -17,7 +17,7 @@ M.watch = require('acp.base.once')(function()
   require('acp.base.autocmds').group('acp.current')('BufEnter', function(args)
     local n = session_of(vim.api.nvim_buf_get_name(args.buf))
     local host = require('acp.base.host')
-    if n and n ~= require('acp.base.state').current() and host.running() then
+    if n and n ~= require('acp.base.state').current() and host.is_running() then
       host.notify('current', { session = n })
     end
   end, { pattern = { 'acp://chat/*', 'acp://composer/*' } })

@@ -63,7 +63,7 @@ M.groups = {
   AcpConflict = 'DiagnosticError',
   AcpComment = 'DiagnosticInfo',
   AcpBlame = 'Comment',
-  AcpEdit = 'DiagnosticInfo', -- inline edits that are not over
+  AcpEdit = 'DiagnosticInfo', -- inline edits that have not ended
   -- places the agent works at or shows
   AcpShown = 'Visual',
   AcpShownText = 'DiagnosticInfo',

@@ -13,7 +13,7 @@ end
 
 --- Return the previous window if it is ordinary, otherwise any ordinary one of the tab page.
 ---@return integer? win
-local function candidate()
+local function find_window()
   local previous = require('acp.ui.win').previous()
   return previous and is_ordinary(previous) and previous
     or vim.iter(api.nvim_tabpage_list_wins(0)):find(is_ordinary)
@@ -59,7 +59,7 @@ function M.to(path, line, session)
     local message = require('acp.base.messages').not_a_path:format(vim.inspect(path))
     return require('acp.base.notify').echo('warn', message)
   end
-  local win = candidate()
+  local win = find_window()
   if win then
     api.nvim_set_current_win(win)
   else

@@ -58,7 +58,7 @@ function M.words(kind, words)
   return table.concat(texts, ' · ')
 end
 
----@class acp.Attached
+---@class acp.AttachedKeys
 ---@field n? integer session
 ---@field on_card? fun(): any
 ---@field keys { mode: string, key: string, desc: string }[]
@@ -66,7 +66,7 @@ end
 ---@field kept? { mode: string, key: string, map: table }[] the user's mappings of the same keys
 
 --- Keys that were set, by buffer and kind of window.
-local attached = {} ---@type table<integer, table<string, acp.Attached>>
+local attached = {} ---@type table<integer, table<string, acp.AttachedKeys>>
 
 --- Set a key in a buffer, in half of the time of `vim.keymap.set()`. A new chat has many keys.
 ---@param key acp.Key

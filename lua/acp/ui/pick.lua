@@ -3,8 +3,8 @@
 local M = {}
 
 ---@class acp.Question
----@field put fun(done: fun()) opens the dialog; calls `done` after the answer
----@field drop fun() answers as if the user had cancelled
+---@field put fun(done: fun()) function that opens the dialog and calls `done` after the answer
+---@field drop fun() function that answers as if the user had cancelled
 
 local queue = {} ---@type acp.Question[]
 local active ---@type acp.Question|nil

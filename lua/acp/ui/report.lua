@@ -11,10 +11,10 @@ local function place()
 end
 
 --- Let the next report take the focus, unless the user moves before it arrives.
-function M.expect() asked = place() end
+function M.allow_focus() asked = place() end
 
 --- Return whether the user is still in Normal mode at the place of the request. True only once.
-function M.waiting()
+function M.may_take_focus()
   local here = asked
   asked = nil
   return here ~= nil and vim.api.nvim_get_mode().mode == 'n' and vim.deep_equal(here, place())
@@ -127,7 +127,7 @@ function M.open(name, filetype, lines, spans)
   if created then attach(bufnr, filetype) end
   replace_text(bufnr, lines, spans)
   local opts = place_below(bufnr, winbar(bufnr))
-  opts.enter, opts.last = M.waiting(), filetype == 'acplog'
+  opts.enter, opts.last = M.may_take_focus(), filetype == 'acplog'
   local list = list_of(uri(name))
   local win = list and pane(list)
   if win and vim.api.nvim_win_get_buf(win) ~= bufnr then

@@ -28,7 +28,7 @@ end
 
 ---@param list string[]
 ---@return fun(args: string[]): string[]
-function M.first(list)
+function M.first_argument(list)
   return function(args) return #args == 0 and list or {} end
 end
 
@@ -42,14 +42,14 @@ end
 --- Return the absolute path that an argument names.
 ---@param word string|nil
 ---@return string|nil
-function M.absolute(word) return word and require('acp.base.paths').typed(word) or nil end
+function M.absolute(word) return word and require('acp.base.paths').resolve_typed(word) or nil end
 
 --- Wrap a subcommand so that it shows a message if the host does not run, instead of starting it.
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
 function M.when_running(message, fn)
   return function(args, opts)
-    if require('acp.base.host').running() then
+    if require('acp.base.host').is_running() then
       fn(args, opts)
     else
       require('acp.base.notify').echo('info', require('acp.base.messages')[message])
@@ -61,7 +61,7 @@ end
 --- stored and the host does not run.
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
-function M.when_kept(message, fn)
+function M.when_stored(message, fn)
   return function(args, opts)
     local has_stored = require('acp.base.workspaces').ask()
     local has_sessions = next(require('acp.base.state').get().sessions) ~= nil
@@ -78,7 +78,7 @@ end
 ---@return fun(args: string[], opts: table)
 function M.with_report(fn)
   return function(args, opts)
-    require('acp.ui.report').expect()
+    require('acp.ui.report').allow_focus()
     fn(args, opts)
   end
 end

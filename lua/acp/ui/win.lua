@@ -57,7 +57,7 @@ end
 
 --- Return whether a window is neither one of the plugin nor the preview beside a completion menu,
 --- which is a float that takes no focus or a preview window.
-local function is_users(win)
+local function is_user_window(win)
   if vim.w[win].acp or vim.wo[win].previewwindow then return false end
   return api.nvim_win_get_config(win).focusable
 end
@@ -69,11 +69,11 @@ function M.work()
   local current = api.nvim_get_current_win()
   if not vim.w[current].acp then return current end
   local previous = M.previous()
-  if previous and is_users(previous) then return previous end
+  if previous and is_user_window(previous) then return previous end
   local best, last = current, -1
   for _, win in ipairs(M.splits(0)) do
     local used = vim.fn.getbufinfo(api.nvim_win_get_buf(win))[1].lastused
-    if is_users(win) and used > last then
+    if is_user_window(win) and used > last then
       best, last = win, used
     end
   end
@@ -109,7 +109,7 @@ local function rectangle(win)
   }
 end
 
---- Call back when a float of the current tab page has appeared, moved or gone. Neovim applies the
+--- Call back when a float of the current tab page has appeared, moved or closed. Neovim applies the
 --- anchor of a float when it draws the screen, after SafeState; until then its position is wrong.
 ---@param on acp.On
 ---@param callback fun() called after the screen is drawn
@@ -161,10 +161,10 @@ function M.are_covered(win, first, last, ignored)
   local text = api.nvim_buf_get_lines(api.nvim_win_get_buf(win), last - 1, last, false)[1] or ''
   part.top = vim.fn.screenpos(win, first, 1).row
   part.bottom = vim.fn.screenpos(win, last, math.max(#text, 1)).row
-  local function counts(one)
+  local function covers(one)
     return one.columns > BAR and vim.bo[api.nvim_win_get_buf(one.win)].filetype ~= ignored
   end
-  return vim.iter(overlaps(win, part)):any(counts)
+  return vim.iter(overlaps(win, part)):any(covers)
 end
 
 --- Return whether floats of the current tab page cover half of a window or more.

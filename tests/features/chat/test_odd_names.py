@@ -88,7 +88,7 @@ def test_gf_in_the_composer_opens_the_file_of_a_mention(editor: Editor, key: str
     names = [*ODD_NAMES, "a b/c.txt", "@a b/c.txt"]
     found = {}
     for name in names:
-        mention = editor.lua("return '@' .. require('acp.base.paths').quoted(...)", name)
+        mention = editor.lua("return '@' .. require('acp.base.paths').quote_mention(...)", name)
         found[name] = opened_from(editor, f"see {mention}, please", key, len(f"see {mention}") - 1)
     lines = {"see @a b/c.txt.": (6, 12), "a @plain.txt @a b/c.txt": (13, 17)}
     for text, col in ((text, col) for text, columns in lines.items() for col in columns):

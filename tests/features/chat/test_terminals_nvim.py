@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.features.terminals.live_terminals import MOST
+from acp_nvim.features.terminals.live_terminals import MAX_BYTES
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
 from tests.support.waiting import until
@@ -342,7 +342,7 @@ def test_a_flood_of_output_is_written_in_pieces_with_keys_handled_between(editor
         editor.keys("j")
     editor.wait(HAS, name, "THE END")
     longest, total = editor.lua("return { _G.longest, _G.total }")
-    assert longest <= MOST + 200 < total, "a key waits for one piece and its notes at most"
+    assert longest <= MAX_BYTES + 200 < total, "a key waits for one piece and its notes at most"
 
 
 # -- the end of Neovim, host and agent

@@ -94,9 +94,9 @@ def test_a_users_days_with_the_history(days: Days) -> None:
     pick(third, "Acp history once more", title, "delete")
     third.wait_message("Deleted from the history")
     third.lua(
-        "require('acp.features.prompts.earlier_prompts').when_whole(function() _G.whole = true end)"
+        "require('acp.features.prompts.earlier_prompts').when_complete(function() whole = true end)"
     )
-    third.wait("_G.whole and #require('acp.features.prompts.earlier_prompts').list() == 1")
+    third.wait("whole and #require('acp.features.prompts.earlier_prompts').list() == 1")
     assert third.lua(EARLIER) == ["say once more"], "those of the deleted session are gone"
     third.cmd("Acp history zebra")
     third.wait_message("No match in the history: zebra")
@@ -105,9 +105,9 @@ def test_a_users_days_with_the_history(days: Days) -> None:
     fourth = days.start()
     fourth.cmd("Acp prompt")
     fourth.lua(
-        "require('acp.features.prompts.earlier_prompts').when_whole(function() _G.whole = true end)"
+        "require('acp.features.prompts.earlier_prompts').when_complete(function() whole = true end)"
     )
-    fourth.wait("_G.whole")
+    fourth.wait("whole")
     assert fourth.lua(EARLIER) == ["say once more"]
 
 

@@ -120,13 +120,13 @@ def test_both_ends_of_a_long_command_are_visible(
 
 def test_a_short_question_is_whole_in_the_least_rows(editor: Editor) -> None:
     card = {"lines": ["one", "two"], "head": 1, "options": []}
-    lua = "return require('acp.features.permissions.fitted').card(..., 40, 1, false).lines"
+    lua = "return require('acp.features.permissions.card_fitting').card(..., 40, 1, false).lines"
     assert editor.lua(lua, card) == card["lines"]
 
 
 def test_a_single_hidden_line_is_named_in_the_singular(editor: Editor) -> None:
     card = {"lines": ["word " * 30 + "end"], "head": 1, "options": []}
-    lua = "return require('acp.features.permissions.fitted').card(..., 40, 3, false).lines[1]"
+    lua = "return require('acp.features.permissions.card_fitting').card(..., 40, 3, false).lines[1]"
     assert "… 1 line between …" in editor.lua(lua, card)
 
 

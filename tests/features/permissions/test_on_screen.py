@@ -35,7 +35,7 @@ def test_a_card_that_was_shown_briefly_is_new_when_it_returns(front: Editor) -> 
     wait_drawn(front, "p1")
     advance(front, 300)
     front.cmd("silent! only!")
-    front.wait("not require('acp.features.permissions.seen').shown_ms('p1')")
+    front.wait("not require('acp.features.permissions.answer_rule').shown_ms('p1')")
     advance(front, 9000)
     assert_answers_at_second_press(front, "Acp allow")
 

@@ -146,7 +146,9 @@ def test_a_text_that_is_there_is_never_overwritten(shared: SharedWorkspace) -> N
     shared.wait("the draft")
     first.kill()
     second = shared.start()
-    second.lua("local c = require('acp.features.prompts.composer') c.give_back(1, 'already here')")
+    second.lua(
+        "local c = require('acp.features.prompts.composer') c.return_prompt(1, 'already here')"
+    )
     run(second, "AcpPrompt")
     assert second.lines("acp://composer/1") == ["already here"]
     second.wait_message("An earlier draft is among the composer's earlier prompts")

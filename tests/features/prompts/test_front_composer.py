@@ -62,7 +62,7 @@ def test_a_prompt_that_the_host_has_accepted_does_not_return(front: Editor) -> N
 def test_a_returned_prompt_is_put_before_the_text_and_typing_continues(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.keys("abc")
-    front.lua("require('acp.features.prompts.composer').give_back(1, 'one\\ntwo')")
+    front.lua("require('acp.features.prompts.composer').return_prompt(1, 'one\\ntwo')")
     front.keys("def")
     assert composer(front) == ["one", "two", "abcdef"]
 

@@ -119,7 +119,7 @@ def test_attach_completes_to_arguments_that_it_accepts(odd: Editor) -> None:
         for lead in ("", *{f"{Path(name).parts[0]}/" for name in ODD_NAMES if "/" in name})
         for argument in odd.lua(
             "return vim.fn.getcompletion('Acp attach ' .. ..., 'cmdline')",
-            odd.lua("return require('acp.base.paths').argument(...)", lead),
+            odd.lua("return require('acp.base.paths').quote_argument(...)", lead),
         )
         if not argument.endswith("/") and argument != "-"
     ]
@@ -178,7 +178,7 @@ def test_the_agent_gets_the_file_of_each_mention(editor: Editor) -> None:
     agent = editor.agent("script", capabilities=takes)
     found = {}
     for name in ODD_NAMES:
-        mention = editor.lua("return '@' .. require('acp.base.paths').quoted(...)", name)
+        mention = editor.lua("return '@' .. require('acp.base.paths').quote_mention(...)", name)
         mention = re.sub("(['\"`])", r"\\\1", mention)  # the agent's script has quotes too
         editor.turn(f"say {mention} now")
         blocks = agent.received("session/prompt")[-1]["params"]["prompt"]

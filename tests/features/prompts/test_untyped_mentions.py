@@ -125,7 +125,7 @@ def suggest_variable(editor: Editor, name: str) -> None:
     editor.cmd("AcpPrompt")
     editor.wait("vim.bo.filetype == 'acpcomposer'")
     text = f"Fix it\n{LINES}\n{{{name}}} please"
-    editor.lua("require('acp.features.prompts.composer').give_back(1, ...)", text)
+    editor.lua("require('acp.features.prompts.composer').return_prompt(1, ...)", text)
 
 
 @pytest.mark.parametrize("name", ["buffer", "selection", "this", "quickfix", "diff"])
@@ -272,7 +272,7 @@ def test_a_file_outside_and_a_private_key_need_a_confirmation(secrets: Editor) -
     editor.turn("say hello")
     editor.cmd("AcpPrompt")
     text = f"say @{outside} @plain.txt"
-    editor.lua("require('acp.features.prompts.composer').give_back(1, ...)", text)
+    editor.lua("require('acp.features.prompts.composer').return_prompt(1, ...)", text)
     editor.lua("_G.acp_answers = { ... }", "Send it without these files")
     editor.keys("<Esc><C-s>")
     editor.wait_event("AcpTurnEnd", 2)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from acp_nvim.agent.wire.traffic_view import Line
-from acp_nvim.features.report.outline import MOST_LINES, outline
+from acp_nvim.features.report.outline import MAX_LINES, outline
 
 CHUNK = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "private"}}
 
@@ -46,8 +46,8 @@ def test_an_outline_has_kinds_sizes_and_errors_but_no_contents() -> None:
 
 def test_an_outline_begins_with_the_last_prompt_and_keeps_the_newest_lines() -> None:
     prompt = {"id": 1, "method": "session/prompt"}
-    calls = [line("in", {"id": n, "method": "terminal/create"}) for n in range(MOST_LINES + 4)]
+    calls = [line("in", {"id": n, "method": "terminal/create"}) for n in range(MAX_LINES + 4)]
     found = list(outline([line("out", prompt), line("in", "x"), line("out", prompt), *calls]))
     assert found[0] == "(5 lines before this are left out)"
-    assert len(found) == MOST_LINES + 1
-    assert f"#{MOST_LINES + 3}" in found[-1]
+    assert len(found) == MAX_LINES + 1
+    assert f"#{MAX_LINES + 3}" in found[-1]

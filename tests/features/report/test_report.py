@@ -110,4 +110,4 @@ def test_a_report_without_a_host_has_the_part_of_neovim(editor: Editor) -> None:
     text = report(editor)
     assert "## Health" in text
     assert "## Agents" not in text
-    assert not editor.lua("return require('acp.base.host').running()")
+    assert not editor.lua("return require('acp.base.host').is_running()")

@@ -56,7 +56,7 @@ def test_each_file_is_reviewed_in_diff_mode(odd: Editor) -> None:
         found = odd.lua(f"return {SIDES}")
         assert found == {"diff": True, "base": f"acp://base/1//{path}", "live": path}
         bar = odd.lua("return vim.api.nvim_eval_statusline(vim.wo.winbar, { maxwidth = 120 }).str")
-        shown = odd.lua("return require('acp.base.paths').shown(...)", path)
+        shown = odd.lua("return require('acp.base.paths').display(...)", path)
         assert shown.encode(errors="replace")[-8:] in bar.encode(errors="replace")
         odd.keys("]f")
     listed = odd.lines("acp://review")
@@ -77,7 +77,9 @@ def test_review_completes_to_arguments_that_it_accepts(odd: Editor) -> None:
     assert len(arguments) == len(ODD_NAMES)
     for argument in arguments:
         odd.cmd(f"Acp review {argument}")
-        odd.wait("vim.api.nvim_buf_get_name(0) == require('acp.base.paths').typed(...)", argument)
+        odd.wait(
+            "vim.api.nvim_buf_get_name(0) == require('acp.base.paths').resolve_typed(...)", argument
+        )
 
 
 def test_the_list_of_hunks_leads_to_each_file(odd: Editor) -> None:

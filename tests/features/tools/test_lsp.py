@@ -290,7 +290,7 @@ def test_a_request_does_not_wait_for_text_typed_after_it(front: Editor, is_runni
     of one change once those of the next one arrive.
     """
     front.write("a.txt", "one\n")
-    watch = "require('acp.buffers.language.spoken').watch()"
+    watch = "require('acp.buffers.language.publications').watch()"
     if not is_running:
         front.lua(watch)
         assert front.lua("return package.loaded['vim.lsp']") is None
@@ -301,7 +301,7 @@ def test_a_request_does_not_wait_for_text_typed_after_it(front: Editor, is_runni
     change = "vim.api.nvim_buf_set_lines(..., 0, 0, true, { 'typed' })"
     front.lua(change, bufnr)
     front.lua(
-        "require('acp.buffers.language.spoken')"
+        "require('acp.buffers.language.publications')"
         ".wait({ ... }, 60000, function() _G.answered = true end)",
         bufnr,
     )

@@ -117,7 +117,7 @@ async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
 ) -> None:
     """The text read so far starts the next frame; the pause in this test never ends."""
     monkeypatch.setattr(pace, "GAP_S", 3600.0)
-    monkeypatch.setattr(pace, "QUICK", 0)
+    monkeypatch.setattr(pace, "QUICK_FRAMES", 0)
     neovim = RecordingNeovim()
     shown = ScreenedSession(neovim)
     task = asyncio.create_task(shown.run())
@@ -185,7 +185,7 @@ async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
 ) -> None:
     """They have no text but are as much work for Neovim. A wake-up during a frame is not lost."""
     monkeypatch.setattr(pace, "GAP_S", 3600.0)
-    monkeypatch.setattr(pace, "QUICK", 0)
+    monkeypatch.setattr(pace, "QUICK_FRAMES", 0)
     neovim = RecordingNeovim()
     shown = ScreenedSession(neovim)
     task = asyncio.create_task(shown.run())

@@ -31,7 +31,7 @@ def by_hand() -> Iterator[None]:
 def collect(count: int) -> None:
     """Run the collection this many times, each time with enough new objects."""
     for _ in range(count):
-        objects = [[n] for n in range(2 * memory.YOUNG)]
+        objects = [[n] for n in range(2 * memory.MIN_NEW_OBJECTS)]
         memory.collect_garbage()
         del objects
 

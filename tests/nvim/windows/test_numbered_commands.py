@@ -61,7 +61,7 @@ make -j4
 @pytest.fixture
 def results(editor: Editor) -> dict[str, bool]:
     lines = [*NUMBERED.strip("\n").split("\n"), *OTHERS.split("\n")]
-    code = "return vim.tbl_map(require('acp.buffers.numbered_command').is_one, ...)"
+    code = "return vim.tbl_map(require('acp.buffers.numbered_command').refers_to_lines, ...)"
     return dict(zip(lines, editor.lua(code, lines), strict=True))
 
 

@@ -43,7 +43,7 @@ def test_the_chat_is_exported_to_each_name(editor: Editor) -> None:
     for name in ODD_NAMES:
         path = Path(f"{editor.work}/{name}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        argument = editor.lua("return require('acp.base.paths').argument(...)", name)
+        argument = editor.lua("return require('acp.base.paths').quote_argument(...)", name)
         editor.cmd(f"Acp export {argument}")
         editor.wait("vim.uv.fs_stat(...) ~= nil", str(path))
     assert len(list(editor.work.rglob("*.*"))) >= len(ODD_NAMES) - 10

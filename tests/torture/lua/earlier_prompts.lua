@@ -1,5 +1,5 @@
 _G.earlier = nil
 local history = require('acp.features.prompts.earlier_prompts')
-history.when_whole(function()
+history.when_complete(function()
   _G.earlier = vim.tbl_map(function(one) return one.text end, history.list())
 end)

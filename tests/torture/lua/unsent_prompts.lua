@@ -8,6 +8,6 @@ for n, session in pairs(state.sessions) do
   if works then found.running[#found.running + 1] = n end
 end
 found.held = require('acp.features.prompts.held_prompts').texts()
-require('acp.features.prompts.delivery').when_taken(function() found.taken = true end)
+require('acp.features.prompts.delivery').when_confirmed(function() found.taken = true end)
 found.current = state.current
 return found

@@ -4,7 +4,7 @@ for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
   if vim.api.nvim_buf_is_loaded(bufnr) and name ~= '' and vim.bo[bufnr].buftype == '' then
     found[name] = {
       lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, true),
-      eol = require('acp.buffers.text').ends(bufnr),
+      eol = require('acp.buffers.text').ends_with_newline(bufnr),
       modified = vim.bo[bufnr].modified,
       bufnr = bufnr,
       conflict = require('acp.buffers.save').in_conflict(bufnr),

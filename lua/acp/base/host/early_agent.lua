@@ -31,9 +31,8 @@ local function agent_of(args)
   return is_here and agent or nil
 end
 
---- Return environment variables that name the agent which these verbs will start. Return nil if
---- that is not certain, as after a restart of the host, where the open sessions determine the
---- agents.
+--- Return environment variables that name the agent that these verbs will start. Return nil if the
+--- agent is not certain. For example, after a restart of the host, the open sessions determine it.
 ---@param verbs { [1]: string, [2]: table|nil }[]
 ---@return table<string, string>?
 function M.env(verbs)

@@ -29,7 +29,7 @@ local has_given_up = false -- the plugin stopped the host because its channel wa
 function M.stderr() return stderr end
 
 ---@return boolean
-function M.running() return channel ~= nil or waiting ~= nil end
+function M.is_running() return channel ~= nil or waiting ~= nil end
 
 ---@return integer? channel of the host, nil while it does not run
 function M.channel() return channel end
@@ -65,7 +65,7 @@ local function start_failure(reason)
   local what = reason:match('ModuleNotFoundError: (.*)')
     or old and messages.python_too_old:format(old)
   if what and source ~= 'option' and python.is_broken() then what = messages.venv_broken end
-  if what then return messages.with_way_out:format(what, python.way_out(), path) end
+  if what then return messages.with_way_out:format(what, python.advice(), path) end
   return messages.host_failed:format(reason)
 end
 
@@ -102,7 +102,7 @@ local function on_exit_code(code)
 end
 
 local function start_own()
-  local reason = require('acp.base.host.python').unusable()
+  local reason = require('acp.base.host.python').why_unusable()
   if reason then return nil, reason end
   local python = require('acp.base.host.python').find()
   local argv = require('acp.base.host.python').argv(python, '-m', 'acp_nvim')
@@ -137,7 +137,7 @@ end
 
 --- Send changed options to the host, if it runs.
 function M.setup()
-  if M.running() then M.notify('setup', setup_args()) end
+  if M.is_running() then M.notify('setup', setup_args()) end
 end
 
 --- Ask the shared host to clean up before Neovim exits. Other plugins use its process too, so it is
@@ -224,8 +224,8 @@ end
 
 --- Return whether a host runs or can probably be started.
 ---@return boolean
-function M.usable()
-  return M.running() or wants_classic() or require('acp.base.host.python').unusable() == nil
+function M.is_usable()
+  return M.is_running() or wants_classic() or require('acp.base.host.python').why_unusable() == nil
 end
 
 --- Start the process and send it the queued verbs. If that fails, the prompts are still in
@@ -248,9 +248,9 @@ end
 ---@param args? table everything that the host needs for the verb
 ---@return boolean sent
 function M.notify(verb, args)
-  if not M.running() then
+  if not M.is_running() then
     if vim.v.exiting ~= vim.NIL then return false end
-    local reason = not wants_classic() and require('acp.base.host.python').unusable()
+    local reason = not wants_classic() and require('acp.base.host.python').why_unusable()
     if reason then
       require('acp.base.state').on_host_exit('failed', reason)
       require('acp.base.notify').echo('error', reason)

@@ -80,7 +80,7 @@ end
 --- Return advice for an unusable interpreter. `:Acp install` does not help if the option is set,
 --- because the option takes precedence over the `.venv`.
 ---@return string
-function M.way_out()
+function M.advice()
   local _, source = M.find()
   local messages = require('acp.base.messages')
   return source == 'option' and messages.fix_option or messages.run_install
@@ -88,10 +88,10 @@ end
 
 --- Return why the interpreter cannot be started, in one line, or nil if it can.
 ---@return string|nil
-function M.unusable()
+function M.why_unusable()
   local path, source = M.find()
   if vim.fn.executable(path) == 1 then return nil end
-  local messages, way_out = require('acp.base.messages'), M.way_out()
+  local messages, way_out = require('acp.base.messages'), M.advice()
   if M.is_broken() and source ~= 'option' then
     return messages.venv_way_out:format(messages.venv_broken, way_out)
   end

@@ -62,7 +62,7 @@ local function needed_packages()
   local project = assert(require('acp.base.read_file')(file))
   local list = project:match('\ndependencies = (%b[])')
   local agents = require('acp.config').get().agents
-  if require('acp.base.settings.addresses').any(agents) then
+  if require('acp.base.settings.addresses').has_any(agents) then
     list = list .. project:match('\nremote = (%b[])')
   end
   local found = {}
@@ -122,7 +122,7 @@ local function python()
   health.start('acp: Python')
   local it, wanted = require('acp.base.host.python'), needed_packages()
   local path, source = it.find()
-  local advice = { it.way_out() }
+  local advice = { it.advice() }
   if it.is_broken() then
     health.warn(
       'The .venv is broken: its interpreter is gone',
@@ -168,7 +168,7 @@ end
 local function host()
   health.start('acp: host')
   local state, it = require('acp.base.state').get(), require('acp.base.host')
-  if not it.running() then
+  if not it.is_running() then
     local line = 'Not running (' .. state.host .. ')'
     if state.host == 'failed' then
       health.error(line, last_lines())
@@ -213,9 +213,11 @@ local function one_agent(name, agent, chosen)
   local label = name .. (chosen and ' (for new sessions)' or '')
   local program, path = program_of(agent)
   if agent.url then
-    health.ok(('%s: at %s'):format(label, require('acp.base.settings.addresses').shown(agent.url)))
+    health.ok(
+      ('%s: at %s'):format(label, require('acp.base.settings.addresses').without_secrets(agent.url))
+    )
   elseif agent.via and (program == '' or path ~= '') then
-    health.ok(('%s: via %s'):format(label, require('acp.base.settings.via').shown(agent)))
+    health.ok(('%s: via %s'):format(label, require('acp.base.settings.via').label(agent)))
   elseif program == '' then
     health.ok(label .. (name == 'tutor' and ': embedded' or ': its command is in agents_file'))
   elseif path ~= '' then

@@ -5,7 +5,7 @@ local M = {}
 M.patience_ms = 20000
 
 ---@return boolean
-local function any()
+local function has_remote_agents()
   for _, agent in pairs(require('acp.config').get().agents) do
     if agent.via or agent.url then return true end
   end
@@ -35,12 +35,13 @@ end
 --- Ask the program that tries them. Return a line for each agent, or a problem.
 ---@return table<string, { ok: boolean, text: string }>?
 ---@return string? problem
-local function try(given)
+local function run_program(options_json)
   local python = require('acp.base.host.python')
   -- With -P, Python imports nothing from the current directory.
   local argv = python.argv((python.find()), '-P', '-m', 'acp_nvim.features.agents.reach')
   local env = { PYTHONPATH = python.root() }
-  local opts = { text = true, stdin = vim.json.encode(given), cwd = vim.fn.getcwd(), env = env }
+  local opts =
+    { text = true, stdin = vim.json.encode(options_json), cwd = vim.fn.getcwd(), env = env }
   local ok, job = pcall(vim.system, argv, opts)
   if not ok then return nil, tostring(job) end
   local result = job:wait(M.patience_ms)
@@ -53,14 +54,14 @@ end
 --- Try each agent and report the outcome.
 ---@param health table functions as in `vim.health`
 function M.run(health)
-  if not any() then return end
+  if not has_remote_agents() then return end
   health.start('acp: agents elsewhere')
-  local given, problems = options()
+  local options_json, problems = options()
   for name, problem in pairs(problems) do
     health.warn(('%s: %s'):format(name, problem))
   end
-  if not next(given.agents) then return end
-  local found, problem = try(given)
+  if not next(options_json.agents) then return end
+  local found, problem = run_program(options_json)
   if not found then
     health.error('They cannot be tried: ' .. problem)
     return

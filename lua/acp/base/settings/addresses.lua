@@ -44,14 +44,14 @@ end
 
 --- Return an address without its user, password and query, which may be secrets.
 ---@param url string
-function M.shown(url)
+function M.without_secrets(url)
   local scheme, place, path = url:match('^([^:]+://)([^/?#]*)([^?#]*)')
   return scheme and scheme .. (place:match('^.*@(.*)$') or place) .. path or ''
 end
 
 --- Return whether any of these agents has an address.
 ---@param agents table<string, acp.AgentConfig>
-function M.any(agents)
+function M.has_any(agents)
   for _, agent in pairs(agents) do
     if agent.url then return true end
   end

@@ -9,7 +9,7 @@ local function nearest() return require('acp.base.text.nearest') end
 
 ---@alias acp.Check fun(value: any): string|nil  a description of valid values, nil if it is valid
 
-local function is(kind)
+local function check_kind(kind)
   return function(value) return type(value) ~= kind and ('a ' .. kind) or nil end
 end
 
@@ -105,7 +105,7 @@ local function check_either(...)
   end
 end
 
-local text, flag = is('string'), is('boolean')
+local text, flag = check_kind('string'), check_kind('boolean')
 local texts = list_of(text)
 
 local function non_empty(value)
@@ -126,7 +126,7 @@ end
 
 local function anything() return nil end
 
-local function named(value)
+local function check_name(value)
   return (type(value) ~= 'table' or type(value.name) ~= 'string') and "a table with 'name'" or nil
 end
 
@@ -144,7 +144,7 @@ local agent_fields = {
   auth_method = text,
   mode = text,
   options = map_of(anything),
-  mcp_servers = list_of(named),
+  mcp_servers = list_of(check_name),
   tools = check_either(flag, texts),
   system_prompt = check_either(
     text,
@@ -224,7 +224,7 @@ local checks = {
   ['agent'] = text,
   ['agents_file'] = text,
   ['python'] = text,
-  ['mcp_servers'] = list_of(named),
+  ['mcp_servers'] = list_of(check_name),
   ['prompts'] = map_of(prompt_entry),
   ['tools'] = check_either(flag, texts),
   ['tools_ask'] = flag,
@@ -265,7 +265,7 @@ local checks = {
   ['log.level'] = one_of('debug', 'info', 'warn', 'error', 'off'),
   ['log.bytes'] = number(0, true),
   ['log.redact'] = flag,
-  ['history.enabled'] = is('boolean'),
+  ['history.enabled'] = check_kind('boolean'),
   ['history.days'] = number(0),
   ['history.bytes'] = number(1024 * 1024, true),
   ['limits.message_bytes'] = number(1, true),

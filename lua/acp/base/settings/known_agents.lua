@@ -1,5 +1,6 @@
---- Built-in agents: command, title and installation command of each. A user's entry of the same
---- name is merged over the one here. If an agent is not installed, the error names its `install`.
+--- Built-in agents: title, command and installation command of each. A user's entry of the same
+--- name is merged over the built-in one. If an agent is not installed, the error names its
+--- `install`.
 
 ---@param command string words separated by spaces
 ---@param install string a command, or an address with instructions

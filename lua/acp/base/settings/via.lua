@@ -50,7 +50,7 @@ end
 
 --- Return the way to an agent for display.
 ---@param agent acp.AgentConfig
-function M.shown(agent)
+function M.label(agent)
   local via = agent.via
   if type(via) == 'function' then return 'a function' end
   if type(via) == 'table' then return table.concat(via, ' ') end

@@ -8,7 +8,7 @@ local paths_of = require('acp.base.paths')
 ---@return string|nil path absolute
 local function existing_path(name, cwd)
   local home = name:match('^~/') and vim.uv.os_homedir()
-  for _, try in ipairs({ paths_of.unquoted(name), name }) do
+  for _, try in ipairs({ paths_of.unquote(name), name }) do
     local path = paths_of.absolute(home and home .. try:sub(2) or try, cwd)
     local stat = vim.uv.fs_stat(path)
     if stat and (stat.type == 'file' or stat.type == 'directory') then return path end
@@ -79,13 +79,13 @@ local function all_mentions(text, cwd)
   return found
 end
 
----@class acp.Mentioned
+---@class acp.MentionedFiles
 ---@field paths string[] files and directories, absolute
 ---@field ranges { path: string, first: integer, last: integer }[] lines of files
 ---@field missing string[] mentions that name no file
 
 --- Return the files, directories and lines that a text mentions, each once.
----@return acp.Mentioned
+---@return acp.MentionedFiles
 function M.all(text, cwd)
   local found, seen = { paths = {}, ranges = {}, missing = {} }, {}
   for _, mention in ipairs(all_mentions(text, cwd)) do
@@ -113,7 +113,7 @@ function M.names(text)
   local found = {}
   local masked = (' ' .. text):gsub('\\[%p%s]', '\0\0')
   for first, last in masked:gmatch('%s()@[^%s{]%S*()') do
-    local name = paths_of.unquoted(text:sub(first, last - 2))
+    local name = paths_of.unquote(text:sub(first, last - 2))
     found[#found + 1] = name:gsub('[.,:;!?)%]]+$', ''):gsub(':%d+%-?%d*$', '')
   end
   return found

@@ -35,8 +35,8 @@ local function own_parts(a, b)
   return a:sub(at + 1), b:sub(at + 1)
 end
 
---- Return the distance from `word` to `name`, or nil if they are too different. One in three
---- characters may be wrong, and at least one must be right.
+--- Return the distance from `word` to `name`, or nil if they are too different: one in three
+--- characters may be wrong, and at least one must match.
 ---@return number|nil
 local function cost(word, name)
   local typed, valid = own_parts(word, name)

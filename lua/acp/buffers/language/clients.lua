@@ -10,7 +10,7 @@ local RETRIED, RETRY_MS = { [-32801] = true, [-32802] = true }, 100
 
 --- Return the message of an error on one line.
 ---@param err any
-local function words(err)
+local function error_text(err)
   local text = type(err) == 'table' and err.message or err
   return (vim.trim(tostring(text)):gsub('%s+', ' '):sub(1, 300))
 end
@@ -39,7 +39,7 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
   local function finish(err, result)
     if is_over then return end
     stop()
-    done(err and ('%s: %s'):format(client.name, words(err)), result)
+    done(err and ('%s: %s'):format(client.name, error_text(err)), result)
   end
   local function send()
     if is_over then return end
@@ -83,7 +83,7 @@ end
 ---@param method string
 ---@param only? integer id of the only client to return
 ---@return vim.lsp.Client[]
-function M.of(bufnr, method, only)
+function M.supporting(bufnr, method, only)
   local found = vim.lsp.get_clients({ bufnr = bufnr, id = only })
   return vim.tbl_filter(
     function(client) return compat.lsp_supports(client, method, bufnr) end,
@@ -104,7 +104,7 @@ local function starting(bufnr)
 end
 
 --- Return why there is no server, for the model.
-local function why_none(bufnr, method)
+local function why_no_client(bufnr, method)
   local file = vim.fs.basename(api.nvim_buf_get_name(bufnr))
   local pending, attached = starting(bufnr), vim.lsp.get_clients({ bufnr = bufnr })
   if #pending > 0 then
@@ -128,7 +128,7 @@ end
 ---@param wait_ms integer
 ---@param done fun()
 ---@return fun() cancel
-function M.settled(clients, wait_ms, done)
+function M.wait_idle(clients, wait_ms, done)
   local is_over, progress = not vim.iter(clients):any(M.is_busy), nil
   if is_over then
     done()
@@ -165,10 +165,10 @@ end
 ---@param done fun(clients?: vim.lsp.Client[], why?: string)
 ---@return fun() cancel
 function M.wait(bufnr, wait, done)
-  local found = M.of(bufnr, wait.method, wait.only)
+  local found = M.supporting(bufnr, wait.method, wait.only)
   local is_over = #found > 0 or wait.only ~= nil
   if is_over then
-    local why = #found == 0 and why_none(bufnr, wait.method) or nil
+    local why = #found == 0 and why_no_client(bufnr, wait.method) or nil
     done(#found > 0 and found or nil, why)
     return function() end
   end
@@ -183,12 +183,12 @@ function M.wait(bufnr, wait, done)
   local function check()
     if is_over then return end
     if not api.nvim_buf_is_loaded(bufnr) then return finish(nil, 'the buffer was closed') end
-    found = M.of(bufnr, wait.method)
+    found = M.supporting(bufnr, wait.method)
     if #found > 0 then finish(found) end
   end
   local function give_up()
     check()
-    if not is_over then finish(nil, why_none(bufnr, wait.method)) end
+    if not is_over then finish(nil, why_no_client(bufnr, wait.method)) end
   end
 
   attached = api.nvim_create_autocmd('LspAttach', {

@@ -4,8 +4,8 @@
 local M = {}
 
 local api = vim.api
-local slices, spoken = require('acp.base.slices'), require('acp.buffers.language.spoken')
-local uncopied = require('acp.buffers.language.uncopied')
+local slices, spoken = require('acp.base.slices'), require('acp.buffers.language.publications')
+local raw_diagnostics = require('acp.buffers.language.raw_diagnostics')
 
 local SEVERITIES = { 'error', 'warning', 'info', 'hint' }
 
@@ -59,8 +59,8 @@ local function files(question)
   return found
 end
 
-local function key(one)
-  local parts = { one.severity, one.source or '', one.message }
+local function key(item)
+  local parts = { item.severity, item.source or '', item.message }
   return table.concat(parts, '\0')
 end
 
@@ -72,16 +72,16 @@ local function column(bufnr, row, col)
 end
 
 --- Convert a diagnostic to the host's format.
-local function to_host_format(path, bufnr, one)
+local function to_host_format(path, bufnr, item)
   return {
     path = path,
-    line = one.lnum + 1,
-    column = column(bufnr, one.lnum, one.col),
-    end_line = (one.end_lnum or one.lnum) + 1,
-    severity = SEVERITIES[one.severity],
-    source = one.source,
-    code = one.code and tostring(one.code) or nil,
-    message = one.message,
+    line = item.lnum + 1,
+    column = column(bufnr, item.lnum, item.col),
+    end_line = (item.end_lnum or item.lnum) + 1,
+    severity = SEVERITIES[item.severity],
+    source = item.source,
+    code = item.code and tostring(item.code) or nil,
+    message = item.message,
   }
 end
 
@@ -97,9 +97,9 @@ local function first_diagnostics(question)
       local name = SEVERITIES[severity]
       counts[name] = count > 0 and (counts[name] or 0) + count or counts[name]
       if count > 0 and #items < question.limit and api.nvim_buf_is_valid(bufnr) then
-        local list = uncopied.get(bufnr, { severity = severity })
-        for _, one in ipairs(uncopied.first(list, question.limit - #items)) do
-          items[#items + 1] = to_host_format(path, bufnr, one)
+        local list = raw_diagnostics.get(bufnr, { severity = severity })
+        for _, item in ipairs(raw_diagnostics.first(list, question.limit - #items)) do
+          items[#items + 1] = to_host_format(path, bufnr, item)
         end
       end
       slices.check()
@@ -114,9 +114,9 @@ local function take_start(start)
     local path = api.nvim_buf_is_valid(bufnr) and path_of(bufnr)
     if path then
       start.open[path] = api.nvim_buf_is_loaded(bufnr) or start.open[path]
-      uncopied.each(uncopied.get(bufnr), function(one)
+      raw_diagnostics.each(raw_diagnostics.get(bufnr), function(item)
         start.counts[path] = start.counts[path] or {}
-        local counts, name = start.counts[path], key(one)
+        local counts, name = start.counts[path], key(item)
         counts[name] = (counts[name] or 0) + 1
       end)
     end
@@ -141,12 +141,12 @@ function M.forget(session) starts[session] = nil end
 --- Return the diagnostics of a file that were added, and the present count of each key.
 local function added_diagnostics(file, before, question)
   local found, counts = {}, {}
-  local list = api.nvim_buf_is_valid(file[2]) and uncopied.get(file[2]) or {}
-  uncopied.each(list, function(one)
-    if one.severity > question.severity then return end
-    local name = key(one)
+  local list = api.nvim_buf_is_valid(file[2]) and raw_diagnostics.get(file[2]) or {}
+  raw_diagnostics.each(list, function(item)
+    if item.severity > question.severity then return end
+    local name = key(item)
     counts[name] = (counts[name] or 0) + 1
-    if counts[name] > (before[name] or 0) then found[#found + 1] = one end
+    if counts[name] > (before[name] or 0) then found[#found + 1] = item end
   end)
   return found, counts
 end
@@ -176,7 +176,7 @@ end
 local function changes_in_turn(question, start)
   local answer = { items = {}, removed = {}, unknown = {}, added_count = 0, removed_count = 0 }
   local seen = {}
-  local function note_removed(path, counts)
+  local function add_removed(path, counts)
     local old = removed(path, start.counts[path] or {}, counts, question)
     local room = math.max(question.limit - #answer.removed, 0)
     vim.list_extend(answer.removed, old, 1, math.min(#old, room))
@@ -186,17 +186,17 @@ local function changes_in_turn(question, start)
     local path, bufnr = file[1], file[2]
     seen[path] = true
     local new, counts = added_diagnostics(file, start.counts[path] or {}, question)
-    for _, one in ipairs(uncopied.first(new, question.limit - #answer.items)) do
-      answer.items[#answer.items + 1] = to_host_format(path, bufnr, one)
+    for _, item in ipairs(raw_diagnostics.first(new, question.limit - #answer.items)) do
+      answer.items[#answer.items + 1] = to_host_format(path, bufnr, item)
     end
     answer.added_count = answer.added_count + #new
     local unknown = #new > 0 and not start.open[path] and not start.counts[path]
     if unknown then answer.unknown[#answer.unknown + 1] = path end
-    note_removed(path, counts)
+    add_removed(path, counts)
   end
   for path in pairs(start.counts) do
     local wanted = question.path == path or not question.path and is_inside(path, question.roots)
-    if wanted and not seen[path] then note_removed(path, {}) end
+    if wanted and not seen[path] then add_removed(path, {}) end
   end
   return answer
 end

@@ -35,7 +35,7 @@ end
 function M.diagnostics(path, first, last)
   local bufnr = hidden.buffer(path)
   local found = {}
-  for _, it in ipairs(bufnr and require('acp.buffers.language.uncopied').get(bufnr) or {}) do
+  for _, it in ipairs(bufnr and require('acp.buffers.language.raw_diagnostics').get(bufnr) or {}) do
     local original = vim.tbl_get(it, 'user_data', 'lsp')
     if original and it.lnum <= last and (it.end_lnum or it.lnum) >= first then
       found[#found + 1] = original

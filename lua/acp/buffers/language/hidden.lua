@@ -11,12 +11,12 @@ local files = require('acp.buffers.loaded')
 ---@field swapfile boolean value of the option to restore if the buffer is kept
 ---@field changed? boolean its text was changed; the buffer is kept for its undo history
 
-local held = {} ---@type table<integer, acp.HiddenFile> by buffer
+local hidden_files = {} ---@type table<integer, acp.HiddenFile> by buffer
 
 --- Keep a buffer because the user sees it or it was changed.
 local function keep(bufnr)
-  local file = held[bufnr]
-  held[bufnr] = nil
+  local file = hidden_files[bufnr]
+  hidden_files[bufnr] = nil
   if file and api.nvim_buf_is_loaded(bufnr) then vim.bo[bufnr].swapfile = file.swapfile end
 end
 
@@ -34,10 +34,10 @@ local function load(real)
     pcall(api.nvim_buf_delete, bufnr, { force = true, unload = known })
     return nil, ok and 'the file does not load' or save.reason(err)
   end
-  held[bufnr] = { sessions = {}, known = known, swapfile = swapfile }
+  hidden_files[bufnr] = { sessions = {}, known = known, swapfile = swapfile }
   api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
-      local file = held[bufnr]
+      local file = hidden_files[bufnr]
       if not file then return true end
       file.changed = true
     end,
@@ -59,7 +59,7 @@ function M.buffer(real, session)
     if not stat then return nil, 'no such file' end
     bufnr, why = load(real)
   end
-  if bufnr and session and held[bufnr] then held[bufnr].sessions[session] = true end
+  if bufnr and session and hidden_files[bufnr] then hidden_files[bufnr].sessions[session] = true end
   return bufnr, why
 end
 
@@ -73,17 +73,17 @@ local function release(bufnr, file)
   end
   if options.modified or options.buflisted and not file.known then return keep(bufnr) end
   if #vim.fn.win_findbuf(bufnr) > 0 then return keep(bufnr) end
-  held[bufnr] = nil
+  hidden_files[bufnr] = nil
   pcall(api.nvim_buf_delete, bufnr, { unload = file.known })
 end
 
 --- Unload the files of a session whose turn has ended.
 ---@param session? integer all sessions by default
 function M.unload(session)
-  for bufnr, file in pairs(held) do
+  for bufnr, file in pairs(hidden_files) do
     file.sessions[session or 0] = nil
     if not api.nvim_buf_is_loaded(bufnr) then
-      held[bufnr] = nil
+      hidden_files[bufnr] = nil
     elseif session == nil or next(file.sessions) == nil then
       release(bufnr, file)
     end

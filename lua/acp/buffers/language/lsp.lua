@@ -118,7 +118,7 @@ local function servers_for(roots, method)
     local path = api.nvim_buf_is_loaded(bufnr) and vim.uv.fs_realpath(api.nvim_buf_get_name(bufnr))
     local inside = path
       and vim.iter(roots):any(function(root) return vim.startswith(path, root .. '/') end)
-    for _, client in ipairs(inside and clients.of(bufnr, method) or {}) do
+    for _, client in ipairs(inside and clients.supporting(bufnr, method) or {}) do
       if not seen[client.id] then
         seen[client.id] = true
         found[bufnr] = vim.list_extend(found[bufnr] or {}, { client })
@@ -160,7 +160,7 @@ function M.ask(reply, question)
     if not found then return reply(nil, none) end
     local function go() cancel = ask({ [bufnr] = found }, question, reply) end
     if not PROJECT_WIDE[question.method] then return go() end
-    local forget = clients.settled(found, INDEXING_MS, go)
+    local forget = clients.wait_idle(found, INDEXING_MS, go)
     cancel = cancel or forget
   end)
   return function()

@@ -75,14 +75,15 @@ local function serving(file)
 end
 
 --- Convert an LSP diagnostic to the host's format.
-local function to_host_format(one)
-  local message = type(one.message) == 'table' and one.message.value or one.message
+local function to_host_format(item)
+  local message = type(item.message) == 'table' and item.message.value or item.message
   return {
-    severity = one.severity or 1,
+    severity = item.severity or 1,
     message = tostring(message),
-    source = type(one.source) == 'string' and one.source or nil,
-    code = (type(one.code) == 'string' or type(one.code) == 'number') and tostring(one.code) or nil,
-    row = vim.tbl_get(one, 'range', 'start', 'line') or 0,
+    source = type(item.source) == 'string' and item.source or nil,
+    code = (type(item.code) == 'string' or type(item.code) == 'number') and tostring(item.code)
+      or nil,
+    row = vim.tbl_get(item, 'range', 'start', 'line') or 0,
   }
 end
 
@@ -98,16 +99,16 @@ end
 --- Return the present diagnostics of the buffer from all sources, in the host's format.
 local function present_diagnostics(bufnr)
   if not bufnr then return {} end
-  return vim.tbl_map(function(one)
-    local code = one.code ~= nil and tostring(one.code) or nil
+  return vim.tbl_map(function(item)
+    local code = item.code ~= nil and tostring(item.code) or nil
     return {
-      severity = one.severity,
-      message = one.message,
-      source = one.source,
+      severity = item.severity,
+      message = item.message,
+      source = item.source,
       code = code,
-      row = one.lnum,
+      row = item.lnum,
     }
-  end, require('acp.buffers.language.uncopied').get(bufnr))
+  end, require('acp.buffers.language.raw_diagnostics').get(bufnr))
 end
 
 ---@class acp.ProposalCheck

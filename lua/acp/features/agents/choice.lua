@@ -22,7 +22,7 @@ function M.choose()
     local command, url = agent.command, agent.url
     local program = agent.via and require('acp.base.settings.via').program(agent)
     local available = is_installed(program and { program } or not agent.via and command or nil)
-    local where = url and require('acp.base.settings.addresses').shown(url)
+    local where = url and require('acp.base.settings.addresses').without_secrets(url)
     local text = choices.label(name, where or command and table.concat(command, ' '))
     table.insert(available and here or missing, {
       label = available and text or text .. ' (not installed)',

@@ -18,7 +18,7 @@ for _, verb in ipairs({ 'restart', 'stop' }) do
   M[verb] = subcommand.one_of('started', 'agent', function(args)
     -- A restart reopens the sessions of a host that has ended.
     local can_reopen = verb == 'restart' and require('acp.base.state').current()
-    if can_reopen or require('acp.base.host').running() then
+    if can_reopen or require('acp.base.host').is_running() then
       notify(verb, { agent = args[1] })
     else
       require('acp.base.notify').echo('info', require('acp.base.messages').no_agent)

@@ -192,7 +192,7 @@ end
 function M.open(bufnr)
   local author = author_at(bufnr, api.nvim_win_get_cursor(0)[1] - 1)
   if author then
-    require('acp.ui.report').expect()
+    require('acp.ui.report').allow_focus()
     require('acp.base.host').notify('blame_open', { author = author.id })
   end
 end

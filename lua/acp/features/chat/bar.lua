@@ -152,7 +152,7 @@ function M.update()
 end
 
 --- Schedule an update, so that several changes at a time cause only one.
-function M.later()
+function M.schedule()
   if not is_due then
     is_due = true
     vim.schedule(function()
@@ -166,8 +166,8 @@ end
 M.watch = require('acp.base.once')(function()
   activity.watch() -- its autocommands have to run first
   local on = require('acp.base.autocmds').group('acp.bar')
-  on('WinResized', M.later)
-  on('User', M.later, { pattern = { 'AcpTurnStart', 'AcpTurnEnd', 'AcpState' } })
+  on('WinResized', M.schedule)
+  on('User', M.schedule, { pattern = { 'AcpTurnStart', 'AcpTurnEnd', 'AcpState' } })
 end)
 
 return M

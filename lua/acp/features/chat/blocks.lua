@@ -16,12 +16,12 @@ local PAUSE_MS = 4
 local add_job = slices.queue(PAUSE_MS)
 
 --- Greatest number of rows of a block that is decorated.
-local LONGEST = 3000
+local MAX_ROWS = 3000
 
 --- Bytes of the sign at the beginning of a diff row.
 local SIGN = 2
 
-local NONE = {} ---@type integer[] colours of a row without any, or of one that is done
+local NONE = {} ---@type integer[] colours of a row without colours, or of a decorated row
 
 ---@class acp.Block
 ---@field first integer row
@@ -51,13 +51,13 @@ end
 ---@return integer last
 local function block_around(chat, row, belongs)
   local first, last, total = row, row, api.nvim_buf_line_count(chat.bufnr)
-  while first > 0 and row - first < LONGEST and belongs(first - 1) do
+  while first > 0 and row - first < MAX_ROWS and belongs(first - 1) do
     first = first - 1
   end
-  while last < total - 1 and last - row < LONGEST and belongs(last + 1) do
+  while last < total - 1 and last - row < MAX_ROWS and belongs(last + 1) do
     last = last + 1
   end
-  return last - first < LONGEST and first or nil, last
+  return last - first < MAX_ROWS and first or nil, last
 end
 
 --- Return the path or the language of the code that a row of a tool call shows.
@@ -106,7 +106,7 @@ end
 
 ---@param chat acp.Chat
 ---@return acp.Block?
-local function code(chat, row)
+local function fence_block(chat, row)
   local source = source_of(chat, row)
   if source then return tool_code(chat, row, source) end
   local first, last = block_around(
@@ -190,7 +190,7 @@ end
 
 ---@param chat acp.Chat
 ---@return acp.Block?
-local function diff(chat, row)
+local function diff_block(chat, row)
   local path = path_of(chat, row)
   local first, last = block_around(
     chat,
@@ -222,7 +222,7 @@ end
 --- Return the table around a row. New rows of a growing table cause it to be measured again.
 ---@param chat acp.Chat
 ---@return acp.Block?
-local function table_(chat, row)
+local function table_block(chat, row)
   local first, last = block_around(
     chat,
     row,
@@ -239,9 +239,9 @@ end
 ---@return acp.Block?
 local function block_of(chat, row)
   local group = group_of(chat, row)
-  if group == CODE or group == TOOL_CODE then return code(chat, row) end
-  if group == TABLE then return table_(chat, row) end
-  return DIFF[group] and diff(chat, row) or nil
+  if group == CODE or group == TOOL_CODE then return fence_block(chat, row) end
+  if group == TABLE then return table_block(chat, row) end
+  return DIFF[group] and diff_block(chat, row) or nil
 end
 
 --- Redraw rows.
@@ -277,7 +277,7 @@ local function decorate_block(chat, block)
 end
 
 ---@param chat acp.Chat
-local function look_at(chat, first, last)
+local function decorate_rows(chat, first, last)
   for row = first, last do
     local block = not chat.colours[row + 1] and block_of(chat, row)
     if block then
@@ -289,7 +289,7 @@ local function look_at(chat, first, last)
   end
 end
 
---- Measure tables again when windows are resized.
+--- Align tables again when windows are resized.
 local watch = require('acp.base.once')(function()
   require('acp.base.autocmds').group('acp.blocks')('WinResized', function()
     for _, chat in pairs(require('acp.ui.chats').chats) do
@@ -317,7 +317,7 @@ function M.on_drawn(chat, first, last)
         due[chat] = nil
         if not api.nvim_buf_is_loaded(chat.bufnr) then return end
         for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
-          look_at(chat, vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1)
+          decorate_rows(chat, vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1)
         end
       end, DELAY_MS)
       return

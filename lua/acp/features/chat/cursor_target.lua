@@ -48,7 +48,7 @@ function M.act()
   elseif found.kind == 'url' then
     vim.ui.open(found.url)
   else
-    require('acp.ui.report').expect()
+    require('acp.ui.report').allow_focus()
     require('acp.base.host').notify('open', { session = chat.n, target = found })
   end
 end
@@ -104,7 +104,9 @@ function M.to_turn(n, turn, tries)
     return
   end
   local windows = vim.fn.win_findbuf(chat.bufnr)
-  if windows[1] and require('acp.ui.report').waiting() then api.nvim_set_current_win(windows[1]) end
+  if windows[1] and require('acp.ui.report').may_take_focus() then
+    api.nvim_set_current_win(windows[1])
+  end
   for _, win in ipairs(windows) do
     api.nvim_win_call(win, function()
       api.nvim_win_set_cursor(win, { row + 1, 0 })

@@ -82,7 +82,7 @@ end
 
 --- Fill the windows that follow the end after lines were removed or folded.
 ---@param chat acp.Chat
-function M.fill(chat)
+function M.fill_windows(chat)
   for _, win in ipairs(chat.long and {} or vim.fn.win_findbuf(chat.bufnr)) do
     fill(win)
   end
@@ -93,7 +93,7 @@ local kept_open = {} ---@type table<integer, table<string, true>> by buffer
 
 --- Create the folds of a chat in a window that starts to show it.
 ---@param chat acp.Chat
-function M.dress(win, chat)
+function M.create_in_window(win, chat)
   local commands, opening = { 'normal! zE' }, {}
   local open = kept_open[chat.bufnr] or {}
   for _, fold in ipairs(chat.folds) do
@@ -122,7 +122,7 @@ function M.add(chat, folds)
   for _, id in ipairs(opened) do
     M.open(chat, id, true)
   end
-  M.fill(chat)
+  M.fill_windows(chat)
 end
 
 --- Gather rows, with the folds in them, in a closed fold.
@@ -133,7 +133,7 @@ function M.gather(chat, id, first, last, title)
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
     run(win, { ('%d,%dfold'):format(first + 1, last + 1) })
   end
-  M.fill(chat)
+  M.fill_windows(chat)
 end
 
 --- Remove a fold, but not the folds within it.
@@ -189,7 +189,7 @@ function M.open(chat, id, open)
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
     api.nvim_win_call(win, function() pcall(vim.cmd, command) end)
   end
-  if not open then M.fill(chat) end
+  if not open then M.fill_windows(chat) end
 end
 
 return M

@@ -7,9 +7,9 @@ local api = vim.api
 
 local FOLD = '▸ ' -- start of a head that does not describe its content, such as that of a thought
 local CUT = '…' -- end of a cut text, from `acp.base.notify`
-local LOOKED_AT = 4 -- lines searched for one that is not blank
+local SEARCHED_LINES = 4 -- lines searched for one that is not blank
 local TITLE = 8 -- least cells of a title; below this the text after it is cut as well
-local MOST = 500 -- greatest width of a screen in bytes, and greatest number of cached folds
+local LIMIT = 500 -- greatest width of a screen in bytes, and greatest number of cached folds
 
 --- Cached chunks by width, head and added text. A fold is redrawn whenever its window scrolls.
 local cache, count = {}, 0 ---@type table<string, { [1]: string, [2]: string? }[]>, integer
@@ -17,8 +17,8 @@ local cache, count = {}, 0 ---@type table<string, { [1]: string, [2]: string? }[
 --- Return the beginning of a thought, without the Markdown that agents put around a title.
 ---@param first integer line of the head
 local function beginning(first)
-  for _, line in ipairs(api.nvim_buf_get_lines(0, first, first + LOOKED_AT, false)) do
-    local text = vim.trim(line:sub(1, MOST)):gsub('^#+%s+', ''):gsub('%*%*', '')
+  for _, line in ipairs(api.nvim_buf_get_lines(0, first, first + SEARCHED_LINES, false)) do
+    local text = vim.trim(line:sub(1, LIMIT)):gsub('^#+%s+', ''):gsub('%*%*', '')
     if text ~= '' then return ' · ' .. text end
   end
   return ''
@@ -144,7 +144,7 @@ function M.of(first)
   local key = width .. ' ' .. head .. more
   local chunks = cache[key]
   if not chunks then
-    if count >= MOST then
+    if count >= LIMIT then
       cache, count = {}, 0
     end
     chunks = draw_first_line(first, head, more, width)

@@ -25,7 +25,7 @@ local loaded = {} ---@type table<string, true>
 
 local scratch = {} ---@type table<string, integer> buffer by filetype, so that syntax is read once
 
-local known = {} ---@type table<string, string> filetype by name; empty: none
+local known = {} ---@type table<string, string> filetype by name, '' if there is none
 
 --- Return the filetype for the info string of a fence.
 ---@param name string

@@ -19,7 +19,7 @@ M.options = { statuscolumn = BEFORE, signcolumn = 'yes:1' }
 
 local due = {} ---@type table<integer, fun()> by window: scheduled change of its margin
 
----@param look? acp.Look
+---@param look? acp.RowHighlights
 local function is_user(look) return look ~= nil and look[3] == USER end
 
 ---@param chat acp.Chat
@@ -55,7 +55,7 @@ end
 
 --- Set 'statuscolumn' if rows of the user arrive, so that they are drawn with the rule.
 ---@param chat acp.Chat
----@param looks acp.Look[]
+---@param looks acp.RowHighlights[]
 function M.show_rule_for(chat, looks)
   if not vim.iter(looks):any(is_user) then return end
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do

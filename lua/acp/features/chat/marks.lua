@@ -7,7 +7,7 @@ local api = vim.api
 local text_columns = require('acp.ui.win').text_columns
 local ns = api.nvim_create_namespace('acp.chat')
 
----@alias acp.Look any[] column, end column (bytes) and group of each span of a row
+---@alias acp.RowHighlights any[] column, end column (bytes) and group of each span of a row
 
 local concealment, margin = require('acp.ui.conceal'), require('acp.features.chat.margin')
 
@@ -144,7 +144,7 @@ api.nvim_set_decoration_provider(ns, {
       conceallevel = vim.wo[win].conceallevel
       if others and not chat.others then
         chat.others = true
-        vim.schedule(function() require('acp.features.chat.tables').leave(chat) end)
+        vim.schedule(function() require('acp.features.chat.tables').clear(chat) end)
       end
       if chat.blocks then require('acp.features.chat.blocks').on_drawn(chat, first, last) end
       margin.on_drawn(chat, win, first, last)
@@ -155,7 +155,7 @@ api.nvim_set_decoration_provider(ns, {
   on_line = draw_row,
 })
 
---- Draw a chat's rows from now on.
+--- Draw the highlights of a chat from now on.
 ---@param chat acp.Chat
 function M.watch(chat) chats[chat.bufnr] = chat end
 
@@ -187,8 +187,8 @@ end
 --- Set the highlights and targets of rows.
 ---@param chat acp.Chat
 ---@param first integer row, from 0, that the rows in `decor` are relative to
----@param decor {[1]: acp.Look[], [2]: integer[], [3]: any[]} list of looks; pairs of row and index
---- of look; pairs of row and target
+---@param decor {[1]: acp.RowHighlights[], [2]: integer[], [3]: any[]} list of highlights; pairs of
+--- row and index in that list; pairs of row and target
 function M.set(chat, first, decor)
   local looks, indices, targets = decor[1], decor[2], decor[3]
   for i = 1, #indices, 2 do
@@ -201,7 +201,7 @@ function M.set(chat, first, decor)
 end
 
 --- Return the highlights of a row.
----@return acp.Look
+---@return acp.RowHighlights
 function M.look(bufnr, row) return chats[bufnr] and chats[bufnr].looks[row + 1] or {} end
 
 --- Return a target as a table. A number is the index of a tool call, from 0.

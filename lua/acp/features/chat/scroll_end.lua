@@ -5,7 +5,7 @@ local M = {}
 local api = vim.api
 
 --- Return the first line from which the rest of the buffer fits into `rows`.
-local function top(win, last, rows)
+local function first_line(win, last, rows)
   for line = last, 2, -1 do
     local above = { start_row = line - 2, end_row = last - 1 }
     if api.nvim_win_text_height(win, above).all > rows then return line end
@@ -16,7 +16,7 @@ end
 --- Scroll until the last line is visible, if the cursor is on it.
 local function reveal(win, last)
   if api.nvim_win_get_cursor(win)[1] == last and vim.fn.line('w$', win) < last then
-    local line = top(win, last, vim.fn.getwininfo(win)[1].height)
+    local line = first_line(win, last, vim.fn.getwininfo(win)[1].height)
     api.nvim_win_call(win, function() vim.fn.winrestview({ topline = line }) end)
   end
 end

@@ -22,7 +22,7 @@ local function ends(line)
 end
 
 --- Return the screen width of a part of a row, without concealed text.
----@param look acp.Look
+---@param look acp.RowHighlights
 ---@param line string
 local function width(look, line, first, last)
   local conceal = require('acp.ui.conceal')
@@ -101,7 +101,7 @@ end
 
 --- Remove the alignment, because another plugin draws the tables.
 ---@param chat acp.Chat
-function M.leave(chat)
+function M.clear(chat)
   if api.nvim_buf_is_loaded(chat.bufnr) then api.nvim_buf_clear_namespace(chat.bufnr, ns, 0, -1) end
 end
 

@@ -58,8 +58,8 @@ local function set_up(win, chat)
       set(win, name, value)
     end
   end
-  folds.dress(win, chat)
-  require('acp.features.chat.bar').later()
+  folds.create_in_window(win, chat)
+  require('acp.features.chat.bar').schedule()
 end
 
 --- Record the lengths of new or extended rows. After the first long row, turn off 'linebreak' and
@@ -147,7 +147,7 @@ function M.create(n, new)
     return bufnr
   end
   set_filetype(bufnr)
-  if known and require('acp.base.host').running() then ask_again(chat) end
+  if known and require('acp.base.host').is_running() then ask_again(chat) end
   return bufnr
 end
 
@@ -213,7 +213,7 @@ function M.replace(n, first, last, lines, decor)
     measure(chat, lines[1] and lines or { '' }, 0)
     marks.set(chat, first, decor)
   end)
-  if #lines < last - first then folds.fill(chat) end
+  if #lines < last - first then folds.fill_windows(chat) end
 end
 
 --- Frame operation: append text to the end of `row`.
@@ -327,7 +327,8 @@ function M.hide(n)
   end
 end
 
---- Close the current window of a chat. The last one takes the windows along that belong to it.
+--- Close the current window of a chat. If it is the last one, close the windows that belong to the
+--- chat too.
 function M.close(n)
   if #shown_here(M.create(n)) > 1 then return require('acp.ui.window').leave() end
   M.hide(n)

@@ -25,7 +25,7 @@ end
 
 --- Show the changes since the checkpoint.
 function M.changes(bufnr)
-  if notify_here('changes', bufnr, {}) then require('acp.ui.report').expect() end
+  if notify_here('changes', bufnr, {}) then require('acp.ui.report').allow_focus() end
 end
 
 --- Restore the files that agents changed.

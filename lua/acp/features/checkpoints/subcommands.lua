@@ -1,7 +1,7 @@
 --- Subcommands for checkpoints.
 local subcommand = require('acp.ui.subcommand')
 
-local notify, when_kept = subcommand.notify, subcommand.when_kept
+local notify, when_kept = subcommand.notify, subcommand.when_stored
 
 ---@type table<string, acp.Subcommand>
 local M = {}

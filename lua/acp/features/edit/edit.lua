@@ -31,7 +31,9 @@ local function send(id, instruction, here)
   marks.show(id, instruction)
   local args = require('acp.base.signals').emit('prompt_context', instruction)
   args.id, args.edit, args.here = id, lines, here or nil
-  if args.cwd == '' and not require('acp.base.places').place() then return marks.remove(id) end
+  if args.cwd == '' and not require('acp.base.places').cwd_or_error() then
+    return marks.remove(id)
+  end
   if not require('acp.base.host').notify('edit', args) then marks.remove(id) end
 end
 

@@ -1,5 +1,5 @@
---- Marks of inline edits that are not over: a sign at each line, and agent and instruction at the
---- end of the first one.
+--- Marks of inline edits that have not ended: a sign at each line, and agent and instruction at the
+--- end of the first line.
 local M = {}
 
 local api = vim.api
@@ -143,7 +143,7 @@ function M.show(id, instruction)
   draw(edits[id])
 end
 
---- Return the lines of an edit as the verb `edit` takes them, nil if they are gone.
+--- Return the lines of an edit as the verb `edit` takes them, or nil if they no longer exist.
 ---@param id integer
 ---@return { path: string, text: string, first?: integer, last?: integer }|nil
 function M.lines(id)
@@ -163,11 +163,11 @@ end
 ---@return string such as `a.py:3-5`
 function M.place(id)
   local lines = M.lines(id) or {}
-  if not lines.first then return require('acp.base.paths').shown(lines.path or '') end
+  if not lines.first then return require('acp.base.paths').display(lines.path or '') end
   return require('acp.base.places').label(lines --[[@as acp.Range]])
 end
 
---- Frame operation: an edit is in this session, and its agent has the prompt or not.
+--- Frame operation: set the session of an edit, and whether the agent has its prompt.
 ---@param id integer
 ---@param session integer
 ---@param begun boolean
@@ -192,7 +192,7 @@ function M.at_cursor()
   return found
 end
 
---- Frame operation: an edit is over.
+--- Frame operation: remove the mark of an edit that has ended.
 ---@param id integer
 function M.remove(id)
   local edit = edits[id]
@@ -205,7 +205,7 @@ function M.remove(id)
   if next(edits) == nil then require('acp.base.autocmds').group('acp.edit') end
 end
 
---- Remove the marks of all edits that were sent: the host has ended.
+--- Remove the marks of all edits that were sent, because the host has ended.
 function M.clear()
   for id, edit in pairs(edits) do
     if edit.instruction then M.remove(id) end

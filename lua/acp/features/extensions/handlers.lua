@@ -14,7 +14,7 @@ function M.on(name, handler)
   end
   handlers[name] = handler
   local host = require('acp.base.host')
-  if host.running() then host.notify('extensions', { names = M.names() }) end
+  if host.is_running() then host.notify('extensions', { names = M.names() }) end
 end
 
 --- Return the sorted methods that have a handler.

@@ -9,7 +9,7 @@ local ns = api.nvim_create_namespace('acp.follow')
 local SETTLE_MS, FLASH_MS = 100, 800
 local PATH_BYTES = 1000 -- Neovim aborts when it saves a file with a longer name
 
----@class acp.Followed
+---@class acp.FollowedWindow
 ---@field win integer
 ---@field agent? string the agent's name in the label
 ---@field active boolean whether it follows; false while the user works in it
@@ -22,7 +22,7 @@ local PATH_BYTES = 1000 -- Neovim aborts when it saves a file with a longer name
 ---@field line? integer 1-based
 ---@field roots? string[] the session's directories; nil if the user has allowed showing the file
 
-local followed ---@type acp.Followed|nil
+local followed ---@type acp.FollowedWindow|nil
 local waiting ---@type acp.Location|nil last location, not shown yet
 local timer ---@type uv.uv_timer_t|nil
 local typed = false -- whether a key of the user is being processed
@@ -54,7 +54,7 @@ local function agent()
   return require('acp.ui.activity').agent(name or require('acp.base.valid_names').agent())
 end
 
----@param state acp.Followed
+---@param state acp.FollowedWindow
 local function label(state)
   state.agent = agent()
   local messages = require('acp.base.messages')
@@ -175,7 +175,7 @@ end
 --- Show the file in the followed window, which has to be the current one. `:hide` keeps unsaved
 --- changes of the buffer shown before. 'A' in 'shortmess' avoids the question about a swap file.
 --- Modelines are off because the agent has chosen the file.
----@param state acp.Followed
+---@param state acp.FollowedWindow
 ---@param location acp.Location
 local function edit(state, location)
   local files = require('acp.buffers.loaded')
@@ -281,7 +281,7 @@ local function start(win)
 end
 
 --- Follow again after a pause.
----@param state acp.Followed
+---@param state acp.FollowedWindow
 local function resume(state)
   state.active, state.at = true, place(state.win)
   label(state)

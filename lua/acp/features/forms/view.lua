@@ -46,7 +46,7 @@ end
 local function watch(id, bufnr)
   local on = require('acp.base.autocmds').in_buffer
   on(bufnr, 'BufWriteCmd', function()
-    if not require('acp.buffers.automatic_saves').is_one() then
+    if not require('acp.buffers.automatic_saves').is_automatic() then
       local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
       require('acp.base.host').notify('form_write', { id = id, lines = lines })
       vim.bo[bufnr].modified = false
@@ -79,7 +79,7 @@ end
 function M.open(id, form)
   local known = buffer_of(id)
   local bufnr = known or create(id, form)
-  local enter = require('acp.ui.report').waiting()
+  local enter = require('acp.ui.report').may_take_focus()
   local size = math.min(#form.lines + 1, math.floor(vim.o.lines * 0.6))
   local where = { layout = 'bottom', size = size, enter = enter }
   local win = require('acp.ui.window').show(bufnr, where)

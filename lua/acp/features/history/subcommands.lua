@@ -6,7 +6,7 @@ local M = {}
 
 M.history = {
   max = -1,
-  values = subcommand.first({ 'stats' }),
+  values = subcommand.first_argument({ 'stats' }),
   run = subcommand.with_report(function(args, opts)
     local cwd = require('acp.base.places').cwd()
     if #args == 1 and args[1] == 'stats' then

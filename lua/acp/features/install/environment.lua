@@ -15,7 +15,7 @@ local messages = dofile(base .. '/messages.lua')
 local is_running = false
 
 --- Return whether an interpreter works and is recent enough.
-local function usable(path)
+local function is_usable(path)
   local code = 'import sys; sys.exit(sys.version_info < (3, 11))'
   local ok, job = pcall(vim.system, { path, '-c', code }, { cwd = env.root() })
   return ok and job:wait(30000).code == 0
@@ -27,13 +27,13 @@ local function base_python()
   if vim.g.python3_host_prog then table.insert(names, 1, vim.g.python3_host_prog) end
   for _, name in ipairs(names) do
     local path = vim.fn.exepath(vim.fn.expand(name))
-    if path ~= '' and usable(path) then return path end
+    if path ~= '' and is_usable(path) then return path end
   end
 end
 
 --- Return the step that creates the environment, replacing one with a missing or old interpreter.
 ---@return acp.Step|nil
-local function make()
+local function creation_step()
   local venv = env.venv()
   if vim.fn.executable('uv') == 1 then
     local argv = { 'uv', 'venv', '--python', '>=3.11', venv }
@@ -47,14 +47,14 @@ end
 --- When lazy.nvim builds, the options are not known yet; an extra that is installed stays.
 local function package()
   local ok, config = pcall(require, 'acp.config')
-  local extra = ok and require('acp.base.settings.addresses').any(config.get().agents)
+  local extra = ok and require('acp.base.settings.addresses').has_any(config.get().agents)
   return env.root() .. (extra and '[remote]' or '')
 end
 
 --- Return the steps that install the package. An environment created by uv has no pip; ensurepip
 --- adds it.
 ---@return acp.Step[]
-local function fill(fresh)
+local function install_steps(fresh)
   local python, what = env.in_venv(), package()
   if vim.fn.executable('uv') == 1 then
     local uv = { 'uv', 'pip', 'install', '--compile-bytecode', '--python', python }
@@ -71,11 +71,11 @@ end
 ---@return string|nil problem
 function M.steps()
   local steps = {}
-  if not usable(env.in_venv()) then
-    steps[1] = make()
+  if not is_usable(env.in_venv()) then
+    steps[1] = creation_step()
     if not steps[1] then return {}, messages.why_no_python end
   end
-  vim.list_extend(steps, fill(#steps > 0))
+  vim.list_extend(steps, install_steps(#steps > 0))
   -- Otherwise the first prompt would wait for the compilation.
   local code = vim.fs.joinpath(env.root(), 'acp_nvim')
   local compile = env.argv(env.in_venv(), '-m', 'compileall', '-q', code)

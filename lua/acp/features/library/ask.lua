@@ -73,8 +73,8 @@ local function from_function(prompt, ctx, done)
   done(text, preset)
 end
 
---- Write the text of a prompt, unless it is a function that returns none. Without lines, it
---- contains variables in their place.
+--- Write the text of a prompt, unless it is a function that returns no text. If the command has no
+--- lines, the text contains variables instead.
 ---@param prompt acp.Prompt
 ---@param ctx acp.PromptContext
 ---@param done fun(text: string, preset?: string)
@@ -125,7 +125,7 @@ function M.send(name, range)
   local lines = range
     and require('acp.base.signals').emit('lines_chosen', range.bufnr, range.first, range.last)
   if prompt.file then
-    if require('acp.base.places').place() then from_project(prompt, ctx.cwd, lines) end
+    if require('acp.base.places').cwd_or_error() then from_project(prompt, ctx.cwd, lines) end
   else
     write(prompt, ctx, function(text, preset) send(prompt, text, preset, lines) end)
   end

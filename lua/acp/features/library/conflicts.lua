@@ -44,7 +44,7 @@ return function(prompt, ctx, on_text)
     local message = require('acp.base.messages').no_conflicts
     return require('acp.base.notify').echo('info', message)
   end
-  local name = ctx.path ~= '' and require('acp.base.paths').shown(ctx.path) or 'the buffer'
+  local name = ctx.path ~= '' and require('acp.base.paths').display(ctx.path) or 'the buffer'
   local parts = { prompt.text }
   for i, one in ipairs(conflicts) do
     local head = ('Conflict %d of %d, lines %d to %d of %s:'):format(

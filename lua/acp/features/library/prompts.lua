@@ -2,7 +2,7 @@
 local M = {}
 
 local FOLDER = '.acp/prompts'
-local MOST, BYTES = 100, 16 * 1024 -- files, and bytes of each
+local MAX_FILES, MAX_BYTES = 100, 16 * 1024 -- files, and bytes of each
 
 ---@class acp.Prompt
 ---@field name string
@@ -66,7 +66,7 @@ local known = {} ---@type table<string, { stat: uv.fs_stat.result, prompt: acp.P
 ---@return acp.Prompt|nil
 local function of_file(file)
   local stat = vim.uv.fs_lstat(file)
-  if not stat or stat.type ~= 'file' or stat.size > BYTES then return nil end
+  if not stat or stat.type ~= 'file' or stat.size > MAX_BYTES then return nil end
   stat.atime, stat.nlink = nil, nil
   local before = known[file]
   if not before or not vim.deep_equal(before.stat, stat) then
@@ -84,7 +84,7 @@ local function of_project()
   if not folder or vim.uv.fs_realpath(folder) ~= folder then return {} end
   local names, found = {}, {}
   for name in vim.fs.dir(folder) do
-    if name:match('^[^.%c].*%.md$') and #names < MOST then names[#names + 1] = name end
+    if name:match('^[^.%c].*%.md$') and #names < MAX_FILES then names[#names + 1] = name end
   end
   table.sort(names)
   for _, name in ipairs(names) do
@@ -93,8 +93,8 @@ local function of_project()
   return found
 end
 
---- Return all prompts by name. One of the project never takes the name of another one; it is then
---- called by its file.
+--- Return all prompts by name. If a prompt of the project has the name of another one, its name is
+--- that of its file.
 ---@return table<string, acp.Prompt>
 function M.all()
   local found = {} ---@type table<string, acp.Prompt>

@@ -36,7 +36,7 @@ function M.open(id, login)
     require('acp.base.host').notify('login_done', { id = id, code = code })
     if code == 0 then require('acp.ui.window').close(win) end
   end
-  local enter = require('acp.ui.report').waiting()
+  local enter = require('acp.ui.report').may_take_focus()
   win = require('acp.ui.window').open_beside(bufnr, { layout = 'bottom', enter = enter })
   local started, why = run(bufnr, login, done)
   if not started then

@@ -12,8 +12,9 @@ local M = {}
 
 local FUNCTION = "v:lua.require'acp.features.operator.operator'.run"
 
-local starts, is_silent = false, false -- how the next call of the function is meant
-local asked ---@type acp.Operation|nil operation whose prompt is being written
+-- Whether the next call of `run` begins an operation, or only makes `.` repeat the last one.
+local starts, is_silent = false, false
+local operation ---@type acp.Operation|nil operation whose prompt is being written
 local text ---@type string|nil the last prompt
 local typed = {} ---@type string[]
 local ns = vim.api.nvim_create_namespace('acp.operator')
@@ -31,7 +32,7 @@ function M.run()
   if is_silent then return end
   local range = { vim.fn.line("'["), vim.fn.line("']") }
   if starts or not text then
-    asked = {
+    operation = {
       bufnr = vim.api.nvim_get_current_buf(),
       motion = table.concat(typed),
       rows = range[2] - range[1] + 1,
@@ -57,9 +58,9 @@ end
 
 --- Called when the user has sent the text of a composer.
 function M.written(_, written)
-  if not asked then return end
-  local last, on, group = asked, require('acp.base.autocmds').group('acp.operator')
-  text, asked = written, nil
+  if not operation then return end
+  local last, on, group = operation, require('acp.base.autocmds').group('acp.operator')
+  text, operation = written, nil
   on({ 'BufEnter', 'ModeChanged' }, function()
     local is_back = vim.api.nvim_get_current_buf() == last.bufnr
     if not is_back or vim.api.nvim_get_mode().mode ~= 'n' then return end

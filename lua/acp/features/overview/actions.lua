@@ -5,7 +5,7 @@ local emit = require('acp.base.signals').emit
 local messages, notify = require('acp.base.messages'), require('acp.base.notify')
 local view = require('acp.features.overview.view')
 
---- Return the session of this Neovim under the cursor. Otherwise say why there is none.
+--- Return the session of this Neovim under the cursor. If there is none, show why.
 ---@return acp.OverviewSession|nil
 local function own_session()
   local block = view.at_cursor()
@@ -19,32 +19,32 @@ local function own_session()
   end
 end
 
---- Return the session under the cursor if it is open in this Neovim. Otherwise say why not.
+--- Return the session under the cursor if it is open in this Neovim. Otherwise show why it is not.
 ---@return acp.OverviewSession|nil
-local function open_one()
+local function open_session()
   local session = own_session()
   if not session or session.state ~= 'closed' then return session end
   notify.echo('info', messages.session_over)
 end
 
 ---@param args? table
-local function host(verb, args) require('acp.base.host').notify(verb, args) end
+local function notify_host(verb, args) require('acp.base.host').notify(verb, args) end
 
 --- Open the chat of the session. A session of a Neovim that has ended is opened again.
 function M.open()
   local session = own_session()
   if not session then return end
   if session.elsewhere then
-    host('reopen', { session = session.n })
+    notify_host('reopen', { session = session.n })
   else
     emit('chat_wanted', session.n)
   end
 end
 
---- Return the session under the cursor if the user may prompt it. Otherwise say why not.
+--- Return the session under the cursor if it takes prompts. Otherwise show why it does not.
 ---@return acp.OverviewSession|nil
-local function prompted_one()
-  local session = open_one()
+local function session_to_prompt()
+  local session = open_session()
   if session and session.is_closed_to_prompts then
     return notify.echo('info', messages.session_takes_no_prompts)
   end
@@ -53,7 +53,7 @@ end
 
 --- Ask for a prompt and send it.
 function M.send()
-  local session = prompted_one()
+  local session = session_to_prompt()
   if not session then return end
   vim.ui.input({ prompt = messages.send_to:format(session.n) }, function(text)
     if text and text:match('%S') then emit('prompt_wanted', text, { session = session.n }) end
@@ -62,21 +62,21 @@ end
 
 --- Go to the composer of the session.
 function M.compose()
-  local session = prompted_one()
+  local session = session_to_prompt()
   if session then emit('composer_wanted', session.n) end
 end
 
 --- Cancel the turn of the session.
 function M.cancel()
-  local session = open_one()
+  local session = open_session()
   if session then emit('cancel_pressed', session.n) end
 end
 
 --- Close the session.
 function M.close()
-  local session = open_one()
+  local session = open_session()
   if session and session.child then return notify.echo('info', messages.subagent_ends) end
-  if session then host('close', { session = session.n }) end
+  if session then notify_host('close', { session = session.n }) end
 end
 
 --- Hide the question of the session, or show it again.

@@ -1,5 +1,5 @@
---- Columns of the overview. A row is as wide as the window: the title takes the room that the other
---- columns leave, and if that is little, these are shortened or left out.
+--- Columns of the overview. A row is as wide as the window. The title gets the room that the other
+--- columns leave. If that is too little, the other columns are shortened or left out.
 local M = {}
 
 local cut, text_width = require('acp.base.notify').cut, require('acp.base.text.width')

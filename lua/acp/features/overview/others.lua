@@ -135,7 +135,7 @@ function M.watch(on_change)
 end
 
 --- Stop watching.
-function M.rest()
+function M.stop()
   if watch then
     watch:stop()
     watch:close()

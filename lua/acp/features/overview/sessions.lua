@@ -9,7 +9,7 @@ local others = require('acp.features.overview.others')
 ---@field key string the same as long as it is shown
 ---@field n integer number in its Neovim
 ---@field pid? integer process of its Neovim, nil for this one
----@field elsewhere? boolean whether it is one of an ended Neovim, whose edits are here
+---@field elsewhere? boolean whether its Neovim has ended and its edits are shown here
 ---@field child? boolean whether it is a subagent
 ---@field is_closed_to_prompts? boolean whether the user cannot prompt it
 ---@field agent string
@@ -127,32 +127,32 @@ local described_others = setmetatable({}, { __mode = 'k' })
 
 ---@param it acp.OtherSession
 ---@return acp.OverviewSession
-local function describe_other(it)
-  local state = it.questions > 0 and 'asks' or notify.one_line(it.status)
+local function describe_other(other)
+  local state = other.questions > 0 and 'asks' or notify.one_line(other.status)
   return {
-    key = it.key,
-    n = it.n,
-    pid = it.pid,
-    agent = agent_of(it.agent, it.preset),
-    title = notify.one_line(it.title),
-    cwd = it.cwd,
+    key = other.key,
+    n = other.n,
+    pid = other.pid,
+    agent = agent_of(other.agent, other.preset),
+    title = notify.one_line(other.title),
+    cwd = other.cwd,
     state = state,
-    since = it.questions > 0 and it.asked or it.since,
+    since = other.questions > 0 and other.asked or other.since,
     is_timed = TIMED[state] or false,
-    questions = it.questions,
-    queued = it.queued,
-    hunks = it.hunks,
-    files = it.files,
-    cost = activity.cost(it.cost),
+    questions = other.questions,
+    queued = other.queued,
+    hunks = other.hunks,
+    files = other.files,
+    cost = activity.cost(other.cost),
   }
 end
 
 --- Return a session of another Neovim: the same table as long as its file has not changed.
 ---@param it acp.OtherSession
 ---@return acp.OverviewSession
-local function session_elsewhere(it)
-  described_others[it] = described_others[it] or describe_other(it)
-  return described_others[it]
+local function session_elsewhere(other)
+  described_others[other] = described_others[other] or describe_other(other)
+  return described_others[other]
 end
 
 --- Return whether a session of this Neovim is listed. A closed one has to have pending edits, and a
@@ -183,16 +183,18 @@ end
 function M.all()
   local live, found = {}, {}
   local theirs = others.sessions()
-  for _, it in ipairs(theirs) do
-    live[it.key] = true
+  for _, other in ipairs(theirs) do
+    live[other.key] = true
   end
   local sessions = require('acp.base.state').get().sessions
   for _, n in ipairs(require('acp.base.sorted_keys')(sessions)) do
     if is_listed(sessions[n], live) then found[#found + 1] = own_session(n, sessions[n]) end
   end
   local here = workspaces(found)
-  for _, it in ipairs(theirs) do
-    if here[checkouts.of(it.cwd).repository] then found[#found + 1] = session_elsewhere(it) end
+  for _, other in ipairs(theirs) do
+    if here[checkouts.of(other.cwd).repository] then
+      found[#found + 1] = session_elsewhere(other)
+    end
   end
   return found
 end

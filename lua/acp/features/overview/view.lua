@@ -47,7 +47,7 @@ local wake ---@type fun()
 local function stop_watching()
   is_awake = false
   if timer then timer:stop() end
-  others.rest()
+  others.stop()
   local on = require('acp.base.autocmds').group('acp.overview')
   local bufnr = buffer()
   if bufnr and #vim.fn.win_findbuf(bufnr) > 0 then on('TabEnter', function() wake() end) end
@@ -234,7 +234,7 @@ local function tick()
   timer:stop()
   if wait == math.huge then return end
   local past_second = math.floor(select(2, vim.uv.gettimeofday()) / 1000)
-  timer:start(wait * 1000 - past_second + MARGIN_MS, 0, function() M.later(true) end)
+  timer:start(wait * 1000 - past_second + MARGIN_MS, 0, function() M.schedule_draw(true) end)
 end
 
 --- Return whether two lists have the same tables.
@@ -268,7 +268,7 @@ end
 
 --- Draw after the present event, if a session has changed.
 ---@param force? boolean draw also if none has
-function M.later(force)
+function M.schedule_draw(force)
   is_forced = is_forced or force or false
   if is_due then return end
   is_due = true
@@ -282,7 +282,7 @@ end
 function M.refresh()
   others.read()
   require('acp.features.overview.checkouts').forget()
-  M.later(true)
+  M.schedule_draw(true)
 end
 
 -- Buffer and windows.
@@ -293,10 +293,10 @@ wake = function()
   if not is_awake then
     is_awake = true
     local on = require('acp.base.autocmds').group('acp.overview')
-    on('User', function() M.later() end, { pattern = 'AcpState' })
-    on({ 'WinResized', 'VimResized' }, function() M.later(true) end)
+    on('User', function() M.schedule_draw() end, { pattern = 'AcpState' })
+    on({ 'WinResized', 'VimResized' }, function() M.schedule_draw(true) end)
     on('FocusGained', M.refresh)
-    on({ 'WinClosed', 'BufWinLeave', 'TabEnter' }, function() M.later() end)
+    on({ 'WinClosed', 'BufWinLeave', 'TabEnter' }, function() M.schedule_draw() end)
     others.watch(M.refresh)
   end
   M.refresh()
@@ -308,8 +308,8 @@ local function forget()
   stop_watching()
 end
 
---- Return whether the keys of a permission act at the cursor. A question of another Neovim is
---- answered there, which they say.
+--- Return whether the keys of a permission act at the cursor. For a question of another Neovim,
+--- they show that it must be answered there.
 local function is_on_question()
   local block = M.at_cursor()
   local session = block and block.session
@@ -334,13 +334,13 @@ local function ensure()
     in_buffer(bufnr, { 'BufUnload', 'BufWipeout' }, forget)
     scratch.on_read(bufnr, function()
       page, drawn = EMPTY, {}
-      M.later(true)
+      M.schedule_draw(true)
     end)
   end
   return bufnr
 end
 
---- Put the cursor on the current session.
+--- Move the cursor to the current session.
 local function to_current(win)
   local current = require('acp.base.state').current()
   for _, block in ipairs(page.blocks) do
@@ -434,7 +434,7 @@ end
 ---@param key string of the session
 function M.fold(key)
   folded[key] = not folded[key] or nil
-  M.later(true)
+  M.schedule_draw(true)
 end
 
 --- Go to the next (1) or previous (-1) session.

@@ -1,5 +1,5 @@
 --- Answers by keys, mappings and commands to questions that the user has seen
---- (`acp.features.permissions.seen`).
+--- (`acp.features.permissions.answer_rule`).
 local M = {}
 
 local signals = require('acp.base.signals')
@@ -31,7 +31,7 @@ local function options_of(id) return require('acp.features.permissions.float').o
 local function choose(id, choice)
   local amended = signals.emit('question_amended', id)
   -- The chosen option may open a window, such as a form.
-  require('acp.ui.report').expect()
+  require('acp.ui.report').allow_focus()
   host('choose', { id = id, option = choice, amended = amended })
 end
 
@@ -55,7 +55,7 @@ end
 ---@param verb 'allow'|'deny'
 ---@param option? string option id
 function M.command(verb, option)
-  local id = require('acp.features.permissions.seen').oldest()
+  local id = require('acp.features.permissions.answer_rule').oldest()
   if not id then return end
   host(verb, {
     id = id,
@@ -68,38 +68,38 @@ end
 --- Return the ids of the options that `:Acp allow` and `:Acp deny` accept.
 ---@return string[]
 function M.option_ids()
-  local id = require('acp.features.permissions.seen').target()
+  local id = require('acp.features.permissions.answer_rule').target()
   return ids(id and options_of(id) or {})
 end
 
 --- Answer the oldest question with its first option of `kind`.
 ---@param kind 'allow_once'|'allow_always'|'reject_once'|'reject_always'
-function M.first(kind)
-  local id = require('acp.features.permissions.seen').oldest()
+function M.answer_oldest(kind)
+  local id = require('acp.features.permissions.answer_rule').oldest()
   if id then choose_kind(id, kind) end
 end
 
 --- Return the question under the cursor if a key may answer it. If it has no card yet, ask the host
 --- for the card.
 ---@return integer|string|nil id
-function M.here()
+function M.question_at_cursor()
   local question = require('acp.features.permissions.float')
   local id = question.here()
   if not id then return end
   if not question.options(id) then return host('bring', { id = id }) end
-  return require('acp.features.permissions.seen').may_answer(id) and id or nil
+  return require('acp.features.permissions.answer_rule').may_answer(id) and id or nil
 end
 
 --- Answer the question under the cursor with its first option of `kind`.
-function M.kind(kind)
-  local id = M.here()
+function M.answer_with_kind(kind)
+  local id = M.question_at_cursor()
   if id then choose_kind(id, kind) end
 end
 
 --- Answer the question under the cursor with its option number `i`.
 ---@param i integer
-function M.option(i)
-  local id = M.here()
+function M.answer_with_option(i)
+  local id = M.question_at_cursor()
   local options = id and options_of(id) or {}
   if id and options[i] then
     choose(id, options[i].id)
@@ -113,7 +113,7 @@ end
 function M.open()
   local id = require('acp.features.permissions.float').here()
   if id then
-    require('acp.ui.report').expect()
+    require('acp.ui.report').allow_focus()
     host('open_decision', { id = id })
   end
 end

@@ -7,8 +7,8 @@ local ns = vim.api.nvim_create_namespace('acp.permission')
 local signals = require('acp.base.signals')
 local scratch, text_width = require('acp.ui.scratch'), require('acp.base.text.width')
 local legend = require('acp.features.permissions.legend')
-local seen = require('acp.features.permissions.seen')
-local untitled = require('acp.features.permissions.untitled')
+local answer_rule = require('acp.features.permissions.answer_rule')
+local without_title = require('acp.features.permissions.without_title')
 local wrap = require('acp.features.permissions.wrap')
 
 local WIDTH, HEIGHT, HIGHEST = 72, 0.5, 0.8
@@ -45,7 +45,7 @@ local sorted_for ---@type integer|nil session whose cards come first
 -- Size that the cards need, and rows of the first card down to its options.
 ---@type table<string, integer>
 local extent = { width = 1, rows = 1, title = 1, first = 1, widest = 1 }
-local placed ---@type vim.api.keyset.win_config|nil
+local placement_used ---@type vim.api.keyset.win_config|nil
 local unannounced ---@type { card: acp.Card, count: integer }|nil new questions
 local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } of the last cut
 
@@ -98,7 +98,7 @@ end
 
 --- Return the cards as the float shows them.
 ---@return acp.Card[]
-local function in_float() return card_of_title() and { untitled(cards[1]) } or cards end
+local function in_float() return card_of_title() and { without_title(cards[1]) } or cards end
 
 --- Return the line below the last card.
 local function more_line() return ('… and %d more'):format(count_without_card()) end
@@ -120,9 +120,9 @@ local function page(limit)
       lines[#lines + 1] = label
     end
     local shown = limit
-        and require('acp.features.permissions.fitted').card(
+        and require('acp.features.permissions.card_fitting').card(
           card,
-          placed.width,
+          placement_used.width,
           several and limit - 1 or limit,
           M.is_current()
         )
@@ -166,7 +166,8 @@ end
 ---@param more integer hidden rows
 ---@param room integer cells
 local function footer(more, room)
-  return M.is_current() and legend.inside(cards, room) or legend.outside(cards, more, room)
+  return M.is_current() and legend.footer_inside(cards, room)
+    or legend.footer_outside(cards, more, room)
 end
 
 --- Return the greatest height of the float: half of the screen, or more if the first question fits
@@ -187,15 +188,15 @@ end
 local function measure(lines)
   local function widen(width)
     extent.width = math.max(math.min(width, WIDTH, extent.widest), 1)
-    extent.rows = wrap.least(lines, extent.width)
+    extent.rows = wrap.min_rows(lines, extent.width)
     local first = in_float()[1]
     local asks = (first.head or 0) + #(first.options or {}) + rows[1].first + extent.title - 1
-    extent.first = wrap.least(vim.list_slice(lines, 1, asks), extent.width)
+    extent.first = wrap.min_rows(vim.list_slice(lines, 1, asks), extent.width)
   end
   local room = math.min(WIDTH, extent.widest)
   local width = text_width(footer(0, room))
   extent.title = sessions() > 1 and 2 or 1
-  width = math.max(width, text_width(legend.inside(cards, room)))
+  width = math.max(width, text_width(legend.footer_inside(cards, room)))
   width = math.max(width, text_width(title()))
   for _, line in ipairs(lines) do
     width = math.max(width, text_width(line))
@@ -229,8 +230,8 @@ local function close()
 end
 
 local function open()
-  placed = placement()
-  local config = vim.tbl_extend('force', placed, {})
+  placement_used = placement()
+  local config = vim.tbl_extend('force', placement_used, {})
   config.style = 'minimal'
   config.focusable = true
   win = vim.api.nvim_open_win(buffer(), false, config)
@@ -262,9 +263,9 @@ local function fill(limit)
   scratch.fill(buffer(), lines, spans, ns)
   for _ = 1, limit and 4 or 0 do
     local last = math.min(rows[1].last, vim.api.nvim_buf_line_count(buffer()) - 1)
-    local used = wrap.there(win --[[@as integer]], last)
-    if used <= placed.height or limit <= LEAST then return end
-    limit = math.max(limit - (used - placed.height), LEAST)
+    local used = wrap.rows_in_window(win --[[@as integer]], last)
+    if used <= placement_used.height or limit <= LEAST then return end
+    limit = math.max(limit - (used - placement_used.height), LEAST)
     lines, spans = page(limit)
     scratch.fill(buffer(), lines, spans, ns)
   end
@@ -283,27 +284,28 @@ end
 local function place()
   if not is_visible() then return end
   local config = placement()
-  if not vim.deep_equal(config, placed) then
-    placed = config
+  if not vim.deep_equal(config, placement_used) then
+    placement_used = config
     vim.api.nvim_win_set_config(win --[[@as integer]], config)
   end
 end
 
 --- Shrink the float if a cut card leaves rows blank.
 local function shrink()
-  local used = wrap.there(win --[[@as integer]])
-  if #rows > 1 or M.is_current() or used >= placed.height then return end
+  local used = wrap.rows_in_window(win --[[@as integer]])
+  if #rows > 1 or M.is_current() or used >= placement_used.height then return end
   extent.cut = used
   place()
-  fitted.rows = placed.height
+  fitted.rows = placement_used.height
 end
 
 --- Cut the cards to the current size of the float, if that has changed.
 local function fit()
-  if not is_visible() or placed.hide then return end
+  if not is_visible() or placement_used.hide then return end
   local inside = M.is_current()
-  local limit = placed.height < extent.rows and placed.height or nil
-  local now = { rows = limit, width = limit and placed.width, inside = limit and inside or nil }
+  local limit = placement_used.height < extent.rows and placement_used.height or nil
+  local now =
+    { rows = limit, width = limit and placement_used.width, inside = limit and inside or nil }
   if not vim.deep_equal(now, fitted) then
     local before, offset = cursor_in_card()
     fitted = now
@@ -332,7 +334,7 @@ local function draw()
     open()
   end
   -- The wrapped text may take more rows than the estimate.
-  local used = placed.width == extent.width and wrap.there(win) or extent.rows
+  local used = placement_used.width == extent.width and wrap.rows_in_window(win) or extent.rows
   if used ~= extent.rows then
     extent.rows = used
     place()
@@ -342,7 +344,7 @@ local function draw()
 end
 
 --- Redraw the screen while a command line is typed, since Neovim does not do so then.
-local function paint()
+local function redraw_screen()
   if vim.api.nvim_get_mode().mode == 'c' then vim.cmd.redraw() end
 end
 
@@ -350,18 +352,18 @@ end
 local function redraw()
   require('acp.ui.window').when_free(function()
     draw()
-    paint()
+    redraw_screen()
   end)
 end
 
---- Announce the new questions, unless the first one is over.
+--- Announce the new questions, unless the first one has ended.
 local function announce()
   local now = unannounced
   unannounced = nil
   if not now or not vim.iter(cards):any(function(card) return card.id == now.card.id end) then
     return
   end
-  local shown = is_visible() and not placed.hide
+  local shown = is_visible() and not placement_used.hide
   require('acp.features.permissions.announcement')(now.card, now.count, shown)
 end
 
@@ -374,7 +376,7 @@ end
 --- Ask the host for the cards of all questions while the cursor is in the float.
 local function ask_for_more()
   local host = require('acp.base.host')
-  if M.is_current() and count_without_card() > 0 and host.running() then
+  if M.is_current() and count_without_card() > 0 and host.is_running() then
     host.notify('cards', vim.empty_dict())
   end
 end
@@ -386,7 +388,7 @@ local function adjust_size()
   if stale or not is_visible() and not is_dismissed then return redraw() end
   place()
   fit()
-  paint()
+  redraw_screen()
 end
 
 --- Handle a close by the user, also by :only. The float returns with the next question. Closing a
@@ -459,7 +461,7 @@ end
 local function in_view()
   local found = {}
   local here = is_visible() and vim.api.nvim_win_get_tabpage(win) or nil
-  local hidden = here ~= vim.api.nvim_get_current_tabpage() or placed.hide
+  local hidden = here ~= vim.api.nvim_get_current_tabpage() or placement_used.hide
   if hidden or require('acp.ui.win').is_covered(win) then return found end
   local first, last = vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1
   for _, row in ipairs(rows) do
@@ -486,8 +488,8 @@ local function on_screen()
   return found
 end
 
---- Show the float, whatever it covers, until another question arrives. Close it first, because it
---- may be in another tab page and Neovim 0.10 cannot raise a window.
+--- Show the float, even if it covers a chat or the cursor, until another question arrives. Close it
+--- first, because it may be in another tab page and Neovim 0.10 cannot raise a window.
 local function force()
   is_dismissed = false
   is_forced = require('acp.base.compat').raises_floats or not M.is_current()
@@ -497,9 +499,9 @@ end
 
 local function watch()
   if #cards > 0 then
-    seen.watch(on_screen, force, adjust_size)
+    answer_rule.watch(on_screen, force, adjust_size)
   else
-    seen.rest()
+    answer_rule.stop()
   end
 end
 
@@ -542,7 +544,7 @@ function M.set(n, list, more)
       }
       arrived = 0
     end
-    if titles[card.id] ~= card.title then seen.renew(card.id) end
+    if titles[card.id] ~= card.title then answer_rule.renew(card.id) end
   end
   sort()
   legend.update(cards)

@@ -1,7 +1,7 @@
 --- Questions of agents, with a float of those that are pending, and their answers.
 ---@param kind string of options
 local function first(kind)
-  return function() require('acp.features.permissions.decide').first(kind) end
+  return function() require('acp.features.permissions.decide').answer_oldest(kind) end
 end
 
 ---@type acp.Feature
@@ -25,14 +25,14 @@ return {
   },
   signals = {
     host_exited = { 'float', 'clear', if_loaded = true },
-    snapshot = { 'seen', 'annotate', if_loaded = true },
-    question_keys = { 'legend', 'below' },
+    snapshot = { 'answer_rule', 'annotate', if_loaded = true },
+    question_keys = { 'legend', 'text_below_card' },
     question_card = { 'float', 'card' },
     question_fitted = { 'other_windows', 'card' },
-    questions_drawn = { 'seen', 'on_drawn', if_loaded = true },
+    questions_drawn = { 'answer_rule', 'on_drawn', if_loaded = true },
     question_here = { 'float', 'here' },
-    question_for_command = { 'seen', 'oldest' },
-    question_for_key = { 'decide', 'here' },
-    question_answerable = { 'seen', 'may_answer' },
+    question_for_command = { 'answer_rule', 'oldest' },
+    question_for_key = { 'decide', 'question_at_cursor' },
+    question_answerable = { 'answer_rule', 'may_answer' },
   },
 }

@@ -9,10 +9,10 @@ end
 
 local M = {
   permission = {
-    allow_once = { 'allow once', decide('kind', 'allow_once') },
-    allow_always = { 'allow always', decide('kind', 'allow_always') },
-    reject_once = { 'reject once', decide('kind', 'reject_once') },
-    reject_always = { 'reject always', decide('kind', 'reject_always') },
+    allow_once = { 'allow once', decide('answer_with_kind', 'allow_once') },
+    allow_always = { 'allow always', decide('answer_with_kind', 'allow_always') },
+    reject_once = { 'reject once', decide('answer_with_kind', 'reject_once') },
+    reject_always = { 'reject always', decide('answer_with_kind', 'reject_always') },
     open = { 'show all of it, or its form', decide('open') },
     review = { 'show its edits side by side', decide('review') },
     close = { 'close the window', actions.close },
@@ -20,7 +20,7 @@ local M = {
 }
 
 for i = 1, 9 do
-  M.permission['option_' .. i] = { 'the option of that number', decide('option', i) }
+  M.permission['option_' .. i] = { 'the option of that number', decide('answer_with_option', i) }
 end
 
 return M

@@ -168,14 +168,17 @@ end
 ---@param cards acp.Card[]
 ---@param room integer
 ---@return string
-function M.inside(cards, room) return (' %s '):format(fitting(keys_on_card(cards), room - 2)) end
+function M.footer_inside(cards, room)
+  local keys = fitting(keys_on_card(cards), room - 2)
+  return (' %s '):format(keys)
+end
 
 --- Return the footer of the float with the cursor elsewhere.
 ---@param cards acp.Card[]
 ---@param more integer hidden rows
 ---@param room integer
 ---@return string
-function M.outside(cards, more, room)
+function M.footer_outside(cards, more, room)
   local parts = outside(cards)
   if more > 0 then
     local lines = ('+%d lines'):format(more)
@@ -197,7 +200,7 @@ function M.message(card, room) return with_hint(outside({ card }), { card }, roo
 ---@param id integer|string
 ---@param room integer cells
 ---@return string
-function M.below(id, room)
+function M.text_below_card(id, room)
   local card = known[id]
   if not card then return '' end
   local keys = id == here and keys_on_card({ card }) or {}

@@ -32,7 +32,7 @@ local function ask_directly(answer)
   local has_graphics, named = false, nil ---@type boolean, acp.Terminal|nil
   local module = require('acp.base.terminal')
   local function on_response(response)
-    named = module.name_in(response) or named
+    named = module.parse_response(response) or named
     has_graphics = has_graphics or response:match('^\27_Gi=31;OK') ~= nil
     return response:match('^\27%[%?[%d;]*c') ~= nil
   end
@@ -51,7 +51,7 @@ function M.check(answer)
   if vim.fn.has('nvim-0.12') == 1 and not vim.env.TMUX then return ask_directly(answer) end
   module.ask(function(found)
     terminal = found
-    answer(found ~= nil and module.is_since(found, SINCE[found.name]))
+    answer(found ~= nil and module.has_version(found, SINCE[found.name]))
   end)
 end
 

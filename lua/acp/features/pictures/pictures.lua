@@ -13,7 +13,7 @@ local CELL_WIDTH, CELL_HEIGHT = 10, 20
 
 --- Maximum number of bytes of the images that are drawn. The oldest are removed first, and drawn
 --- again when they are seen.
-local MOST_BYTES = 64 * 1024 * 1024
+local MAX_BYTES = 64 * 1024 * 1024
 
 ---@class acp.Picture
 ---@field bufnr integer
@@ -90,7 +90,7 @@ local function limit()
   for _, picture in ipairs(drawn) do
     bytes = bytes + picture.bytes
   end
-  while bytes > MOST_BYTES and #drawn > 1 do
+  while bytes > MAX_BYTES and #drawn > 1 do
     bytes = bytes - drawn[1].bytes
     remove(drawn[1])
   end
@@ -143,7 +143,7 @@ local function fetch(picture, n)
   })
 end
 
---- Draw all pictures again whose size does not fit their windows any longer.
+--- Redraw all pictures whose size no longer fits their windows.
 local function fit()
   for _, picture in ipairs(drawn) do
     local size = size_of(picture)
@@ -229,7 +229,7 @@ local function begin(chat, row, where)
   local now = chat.targets[row + 1]
   local is_there = type(now) == 'table' and now.picture and vim.deep_equal(now.where, where)
   if not is_there or not api.nvim_buf_is_loaded(chat.bufnr) then return end
-  if not require('acp.base.host').running() then return end
+  if not require('acp.base.host').is_running() then return end
   watch()
   pictures[chat.bufnr] = pictures[chat.bufnr] or {}
   local key = key_of(where)
@@ -248,7 +248,7 @@ local function begin(chat, row, where)
   end)
 end
 
---- Draw the picture of a row that is being drawn, unless it is there.
+--- Draw the picture of a row that is being drawn, unless it is drawn already.
 ---@param chat acp.Chat
 ---@param row integer
 ---@param where table position of the content block

@@ -8,7 +8,7 @@ local ns = vim.api.nvim_create_namespace('acp.plan')
 ---@field spans acp.Span[]
 
 local plans = {} ---@type table<integer, acp.PlanPage>
-local LEAST, MOST = 3, 12 -- rows
+local MIN_ROWS, MAX_ROWS = 3, 12 -- rows
 
 local OPTIONS = {
   breakindentopt = 'list:-1',
@@ -43,7 +43,7 @@ local function fit(bufnr)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     if vim.w[win].acp and not require('acp.ui.win').is_float(win) then
       local bar = vim.fn.getwininfo(win)[1].winbar -- 1 if the user sets a global 'winbar'
-      local height = math.min(vim.api.nvim_win_text_height(win, {}).all, MOST) + bar
+      local height = math.min(vim.api.nvim_win_text_height(win, {}).all, MAX_ROWS) + bar
       vim.api.nvim_win_set_height(win, math.max(height, vim.api.nvim_win_get_height(win)))
     end
   end
@@ -85,9 +85,9 @@ end
 ---@return acp.OpenOpts
 local function place(n)
   local chat = require('acp.ui.window').showing(require('acp.ui.chats').bufnr(n))
-  local size = LEAST
+  local size = MIN_ROWS
   if require('acp.ui.window.below').is_wanted(chat) then
-    size = math.max(math.min(plans[n] and #plans[n].lines or LEAST, MOST), LEAST)
+    size = math.max(math.min(plans[n] and #plans[n].lines or MIN_ROWS, MAX_ROWS), MIN_ROWS)
   end
   return {
     layout = 'top',

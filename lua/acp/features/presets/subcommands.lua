@@ -2,7 +2,7 @@
 local subcommand = require('acp.ui.subcommand')
 
 local function apply(name)
-  local cwd = require('acp.base.places').place()
+  local cwd = require('acp.base.places').cwd_or_error()
   local instead = require('acp.ui.current').here()
   if cwd then subcommand.notify('preset', { name = name, cwd = cwd, instead = instead }) end
 end

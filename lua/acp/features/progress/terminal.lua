@@ -55,7 +55,7 @@ function M.show(state)
   end
   local module = require('acp.base.terminal')
   module.ask(function(found)
-    terminal = found and module.is_since(found, SINCE[found.name]) and found or nil
+    terminal = found and module.has_version(found, SINCE[found.name]) and found or nil
     if wanted ~= shown then send() end
     repeat_while_shown()
   end)

@@ -6,7 +6,7 @@ local pending = {} ---@type table<integer, string[]> absolute paths
 local chips = {} ---@type table<integer, acp.Chip[]>
 
 ---@return string
-function M.label(path) return require('acp.base.paths').shown(path) end
+function M.label(path) return require('acp.base.paths').display(path) end
 
 local function on_changed(n)
   require('acp.base.signals').emit('attached', n)

@@ -1,4 +1,5 @@
---- Ranges of buffers that go with a prompt. They follow the edits of their buffer until it is sent.
+--- Ranges of buffers that are attached to a prompt. They follow the edits of their buffer until the
+--- prompt is sent.
 local M = {}
 
 local places = require('acp.base.places')

@@ -30,7 +30,7 @@ local function prompt(opts)
   require('acp.features.prompts.delivery').prompt(n, args)
   local session = not new and require('acp.base.state').current() or nil
   vim.schedule(function()
-    require('acp.features.prompts.drafts').recall()
+    require('acp.features.prompts.drafts').restore()
     if session then require('acp.base.signals').emit('prompt_typed', session) end
   end)
 end
@@ -61,7 +61,7 @@ local function cancel(opts)
   local is_plain = opts.name and not opts.bang
   if is_plain and require('acp.base.signals').emit('cancel_here') then return end
   local dropped = opts.bang and require('acp.features.prompts.held_prompts').clear()
-  local running = require('acp.base.host').running()
+  local running = require('acp.base.host').is_running()
   if dropped and not (running and has_work(opts.session)) then
     require('acp.base.notify').echo('info', require('acp.base.messages').queue_emptied)
   elseif running then

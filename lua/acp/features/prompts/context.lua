@@ -14,16 +14,16 @@ local function attachments_of(n)
   return attachments.list(n), attachments.chips(n)
 end
 
----@class acp.Untyped
+---@class acp.UntypedParts
 ---@field files string[] mentioned files, absolute
 ---@field ranges { path: string, first: integer, last: integer }[] mentioned lines
 ---@field variables { name: string, files: string[] }[]
 
 --- Return the mentions and the variables that occur in texts which the user did not type.
----@param mentions acp.Mentioned
+---@param mentions acp.MentionedFiles
 ---@param variables acp.Variable[]
 ---@param foreign string[]
----@return acp.Untyped|nil
+---@return acp.UntypedParts|nil
 local function find_untyped(mentions, variables, foreign, cwd)
   local variables_of = require('acp.features.prompts.composer.variables')
   local in_foreign, named = {}, {} ---@type table<string, true>, table<string, true>
@@ -58,7 +58,7 @@ end
 --- Add the mentioned lines to ranges that do not contain them. Lines that a file does not have
 --- become missing mentions.
 ---@param ranges acp.Range[] changed in place
----@param mentions acp.Mentioned changed in place
+---@param mentions acp.MentionedFiles changed in place
 local function add_mentioned(ranges, mentions)
   for _, one in ipairs(mentions.ranges) do
     local range = require('acp.features.prompts.chips').range(one.path, one.first, one.last)
@@ -89,7 +89,7 @@ function M.prompt(text, chips, n, more, foreign)
   )
   local mentions = mentions_of.all(text, cwd)
   add_mentioned(ranges, mentions)
-  if mentions.missing[1] then say_missing(mentions.missing) end
+  if mentions.missing[1] then report_missing(mentions.missing) end
   local variables = text:find('{', 1, true)
       and require('acp.features.prompts.composer.variables').variables_in(text)
     or {}

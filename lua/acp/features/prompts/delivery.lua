@@ -1,23 +1,23 @@
 --- Delivery of prompts to the host. A prompt returns to its composer unless the host confirms it.
 local M = {}
 
----@class acp.Delivered: acp.KeptPrompt
+---@class acp.TrackedPrompt: acp.StoredPrompt
 ---@field id integer
 ---@field n integer
 ---@field sent? boolean whether it was sent to the agent
 
-local KNOWN = 200 -- confirmed prompts to remember
+local MAX_CONFIRMED = 200 -- confirmed prompts to remember
 
 --- Prompts that the host has not confirmed yet, oldest first.
-local unconfirmed = {} ---@type acp.Delivered[]
+local unconfirmed = {} ---@type acp.TrackedPrompt[]
 --- The last prompts that the host has confirmed, oldest first.
-local confirmed = {} ---@type acp.Delivered[]
+local confirmed = {} ---@type acp.TrackedPrompt[]
 local last_id = 0
 local waiting = {} ---@type fun()[] called once all prompts are confirmed
 
 --- Return a prompt number that is unique in this Neovim.
 ---@return integer
-function M.reserve()
+function M.new_id()
   last_id = last_id + 1
   return last_id
 end
@@ -26,7 +26,7 @@ local function run_waiting() require('acp.features.prompts.call_all')(waiting) e
 
 --- Call `fn` once the host has confirmed all prompts and the snapshot contains them.
 ---@param fn fun()
-function M.when_taken(fn)
+function M.when_confirmed(fn)
   if #unconfirmed == 0 then return fn() end
   waiting[#waiting + 1] = fn
 end
@@ -38,7 +38,7 @@ function M.on_confirmed(id)
     if one.id == id then confirmed[#confirmed + 1] = one end
     return one.id ~= id
   end, unconfirmed)
-  while #confirmed > KNOWN do
+  while #confirmed > MAX_CONFIRMED do
     table.remove(confirmed, 1)
   end
   require('acp.base.signals').emit('draft_goes')
@@ -58,11 +58,11 @@ function M.on_sent(id)
   end
 end
 
---- Return the record of a queued prompt of session `n`, and mark it in `used`. The snapshot has
---- only the text.
+--- Find the record of a queued prompt of session `n` and mark it in `used`. The snapshot has only
+--- the text of the prompt.
 ---@param used table<integer, true> by number
----@return acp.KeptPrompt|nil
-local function take_record(n, text, used)
+---@return acp.StoredPrompt|nil
+local function find_record(n, text, used)
   for _, sent in ipairs({ false, true }) do
     for _, one in ipairs(confirmed) do
       if one.text == text and (one.sent or false) == sent and not used[one.id] then
@@ -76,14 +76,14 @@ local function take_record(n, text, used)
 end
 
 --- Return the prompts that no agent has received: those in the queues and those not yet confirmed.
----@return acp.KeptPrompt[]
+---@return acp.StoredPrompt[]
 function M.waiting()
   local found, used = {}, {}
   local sessions = require('acp.base.state').get().sessions
   for _, n in ipairs(require('acp.base.sorted_keys')(sessions)) do
     local session = sessions[n]
     for _, text in ipairs(not session.purpose and session.queue or {}) do
-      found[#found + 1] = take_record(n, text, used)
+      found[#found + 1] = find_record(n, text, used)
     end
   end
   return vim.list_extend(found, unconfirmed)
@@ -95,7 +95,7 @@ local function path_of(file) return type(file) == 'table' and file.path or file 
 --- Return the record of a prompt.
 ---@param n integer its composer
 ---@param args table of the verb `prompt`
----@return acp.Delivered
+---@return acp.TrackedPrompt
 local function record_of(n, args)
   return {
     id = args.delivery,
@@ -107,8 +107,8 @@ local function record_of(n, args)
 end
 
 --- Return a prompt to its composer, with its attachments. Its mentions of files are in the text.
----@param prompt acp.Delivered
-local function give_back(prompt)
+---@param prompt acp.TrackedPrompt
+local function return_to_composer(prompt)
   local cwd = require('acp.base.places').cwd()
   local mentioned = require('acp.base.text.mentions').all(prompt.text, cwd).paths
   local paths = vim.tbl_filter(
@@ -125,7 +125,7 @@ function M.on_host_exit()
   local lost = unconfirmed
   unconfirmed = {}
   for i = #lost, 1, -1 do
-    give_back(lost[i])
+    return_to_composer(lost[i])
   end
   if #waiting > 0 then vim.schedule(run_waiting) end
 end
@@ -174,10 +174,14 @@ end
 ---@param args table of the verb `prompt`
 ---@return boolean sent
 function M.send(n, args)
-  if args.cwd == '' and not existing_session(args) and not require('acp.base.places').place() then
+  if
+    args.cwd == ''
+    and not existing_session(args)
+    and not require('acp.base.places').cwd_or_error()
+  then
     return false
   end
-  args.delivery = args.delivery or M.reserve()
+  args.delivery = args.delivery or M.new_id()
   local files = package.loaded['acp.buffers.disk_changes']
   args.files = files and files.before_prompt(existing_session(args))
   local sent = require('acp.base.host').notify('prompt', args)
@@ -209,7 +213,7 @@ function M.prompt(n, args)
   if M.send(n, args) or not args.text then return end
   local attachments = package.loaded['acp.features.prompts.attachments']
   if attachments then attachments.clear(n) end
-  give_back(record_of(n, args))
+  return_to_composer(record_of(n, args))
 end
 
 ---@class acp.OwnPromptOpts: acp.PromptOpts options of the plugin itself

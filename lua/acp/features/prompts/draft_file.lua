@@ -66,7 +66,7 @@ function M.directory() return vim.fn.stdpath('state') .. '/acp/drafts' end
 function M.sent_path() return ('%s/%s.sent'):format(M.directory(), own_name()) end
 
 --- Add that path to the state of earlier hosts for a new host.
----@param past acp.Before
+---@param past acp.EarlierHosts
 function M.add_sent_path(past) past.sent = M.sent_path() end
 
 local function workspace(cwd) return require('acp.base.workspaces').digits(cwd) end
@@ -166,7 +166,7 @@ end
 ---@return acp.FileJob[]
 function M.run(jobs) return run_jobs(jobs, at_once) end
 
---- Return the ids of the prompts that a host has sent and that did not come back.
+--- Return the ids of the prompts that a host has sent and that were not returned.
 ---@return table<integer, true>
 local function sent(path)
   local found = {}
@@ -241,19 +241,19 @@ local function sweep(files, others)
   end
 end
 
----@class acp.KeptPrompt
+---@class acp.StoredPrompt
 ---@field id? integer id in the list of sent prompts
 ---@field n? integer session number
 ---@field text string
 ---@field paths? string[] attached files
 ---@field ranges? acp.Range[] attached lines
 
----@class acp.Kept drafts of one Neovim for one workspace
+---@class acp.StoredDrafts drafts of one Neovim for one workspace
 ---@field cwd string
 ---@field current? integer
----@field drafts acp.KeptPrompt[]
----@field queue acp.KeptPrompt[]
----@field earlier acp.KeptPrompt[]
+---@field drafts acp.StoredPrompt[]
+---@field queue acp.StoredPrompt[]
+---@field earlier acp.StoredPrompt[]
 ---@field remarks acp.Remark[]
 
 local function is_prompt(value) return type(value) == 'table' and type(value.text) == 'string' end
@@ -264,13 +264,13 @@ end
 
 --- Return the prompts of a list that were not sent. Raise an error if it is not a list of prompts.
 ---@param gone table<integer, true> ids of sent prompts
----@return acp.KeptPrompt[]
+---@return acp.StoredPrompt[]
 local function unsent(list, gone)
   assert(type(list) == 'table' and vim.iter(list):all(is_prompt), 'no list of prompts')
   return vim.tbl_filter(function(prompt) return not (prompt.id and gone[prompt.id]) end, list)
 end
 
----@return acp.Kept
+---@return acp.StoredDrafts
 local function read(path)
   local stored =
     vim.json.decode(read_file(path) or '', { luanil = { object = true, array = true } })
@@ -311,11 +311,11 @@ end
 
 --- Claim and read the drafts that exited Neovims left for a workspace. The claimed files (`paths`)
 --- stay until the caller removes them. Files of a newer version are left alone.
----@return acp.Kept[] found oldest first
+---@return acp.StoredDrafts[] found oldest first
 ---@return string[] paths
 ---@return string[] problems
 ---@return string|nil newer a file of a newer version
-function M.take(cwd)
+function M.claim_and_read(cwd)
   local found, paths, problems, newer = {}, {}, {}, nil
   local files, others = list_directory()
   local hash = workspace(cwd)

@@ -16,7 +16,7 @@ local on_disk = {} ---@type table<string, string> path -> text
 --- Files of earlier Neovims, deleted once this Neovim's own files contain their texts.
 local leftover = {} ---@type string[]
 --- Drafts that were moved to the history, by directory.
-local earlier = {} ---@type table<string, acp.KeptPrompt[]>
+local earlier = {} ---@type table<string, acp.StoredPrompt[]>
 local recalled = {} ---@type table<string, true> directories
 local places = {} ---@type table<integer, string> last directory of each composer
 local is_writing, is_due = false, false -- is_due: whether to write again after that
@@ -27,7 +27,7 @@ local is_exiting = false -- whether Neovim is exiting, so that later changes are
 local first_change, last_change = 0, 0
 local last_problem ---@type string|nil last problem that was shown
 
-local function problem(why)
+local function report_problem(why)
   if why ~= last_problem then
     last_problem = why
     require('acp.base.notify').echo(
@@ -49,9 +49,9 @@ local function place(n)
 end
 
 --- Return all texts to store, by directory.
----@return table<string, acp.Kept>
+---@return table<string, acp.StoredDrafts>
 local function collect()
-  local found = {} ---@type table<string, acp.Kept>
+  local found = {} ---@type table<string, acp.StoredDrafts>
   local function of(cwd)
     found[cwd] = found[cwd] or { cwd = cwd, drafts = {}, queue = {}, earlier = {}, remarks = {} }
     return found[cwd]
@@ -102,14 +102,14 @@ end
 
 --- Record the results of jobs.
 ---@param done acp.FileJob[]
-local function note(done)
+local function record_results(done)
   local why
   for _, job in ipairs(done) do
     if not job.err then on_disk[job.path] = job.text end
     why = why or job.err
   end
   if why then
-    problem(why)
+    report_problem(why)
   else
     last_problem, retry_ms = nil, RETRY_MS
   end
@@ -149,11 +149,11 @@ function flush()
   draft_file.start(
     list,
     vim.schedule_wrap(function(done)
-      note(done)
+      record_results(done)
       is_writing = false
       if last_problem then retry() end
       if not last_problem and #leftover > 0 then
-        draft_file.start(leftover_jobs(), vim.schedule_wrap(note))
+        draft_file.start(leftover_jobs(), vim.schedule_wrap(record_results))
       end
       if is_due then
         is_due = false
@@ -164,13 +164,13 @@ function flush()
 end
 
 --- Write all texts before Neovim exits.
-function M.leave()
+function M.write_on_exit()
   is_exiting = true
   vim.wait(1000, function() return not is_writing end, 5)
-  earlier = {} -- the user could use them in this Neovim
+  earlier = {} -- this Neovim has shown them in its history
   local list = jobs()
   if #list > 0 and next(on_disk) == nil then draft_file.prepare() end
-  note(draft_file.run(list))
+  record_results(draft_file.run(list))
   if not last_problem then draft_file.run(leftover_jobs()) end
   if next(on_disk) == nil then
     vim.uv.fs_unlink(draft_file.sent_path())
@@ -190,13 +190,13 @@ local function on_state()
     changed = changed or session.queue ~= queues[n]
   end
   queues = seen
-  require('acp.features.prompts.held_prompts').hand_over()
-  if changed then M.soon() end
+  require('acp.features.prompts.held_prompts').move_to_sessions()
+  if changed then M.save_now() end
 end
 
 local watch = require('acp.base.once')(function()
   local on = require('acp.base.autocmds').group('acp.drafts')
-  on('VimLeavePre', M.leave)
+  on('VimLeavePre', M.write_on_exit)
   on('User', on_state, { pattern = 'AcpState' })
 end)
 
@@ -216,7 +216,7 @@ local function save_later(ms)
 end
 
 --- Write the texts when changes pause.
-function M.changed()
+function M.save_later()
   watch()
   last_change = now()
   if not is_waiting then
@@ -226,8 +226,8 @@ function M.changed()
 end
 
 --- Write the texts at once, after a prompt was sent or queued.
-function M.soon()
-  if vim.v.exiting ~= vim.NIL and not is_exiting then return M.leave() end
+function M.save_now()
+  if vim.v.exiting ~= vim.NIL and not is_exiting then return M.write_on_exit() end
   watch()
   vim.schedule(flush)
 end
@@ -236,8 +236,8 @@ end
 
 --- Return the drafts of all files, the newest file first. Within a file, the draft of the current
 --- session is first.
----@param found acp.Kept[] the oldest first
----@return acp.KeptPrompt[]
+---@param found acp.StoredDrafts[] the oldest first
+---@return acp.StoredPrompt[]
 local function by_use(found)
   local list = {}
   for i = #found, 1, -1 do
@@ -253,7 +253,7 @@ local function by_use(found)
 end
 
 --- Add texts to the composer's history, and keep them on disk until this Neovim exits.
----@param list acp.KeptPrompt[] the first becomes the latest entry of the history
+---@param list acp.StoredPrompt[] the first becomes the latest entry of the history
 local function to_history(cwd, list)
   for i = #list, 1, -1 do
     if list[i].text:match('%S') then
@@ -285,8 +285,8 @@ end
 
 ---@param n integer composer
 ---@return boolean back whether a draft was put into the composer
-local function take(cwd, n)
-  local found, paths, problems, newer = draft_file.take(cwd)
+local function restore_files(cwd, n)
+  local found, paths, problems, newer = draft_file.claim_and_read(cwd)
   local drafts, queue, old, remarks = by_use(found), {}, {}, {}
   for _, kept in ipairs(found) do
     vim.list_extend(remarks, kept.remarks)
@@ -300,9 +300,9 @@ local function take(cwd, n)
   to_history(cwd, drafts)
   require('acp.features.prompts.held_prompts').add(cwd, queue)
   if #remarks > 0 then require('acp.base.signals').emit('remarks_restored', cwd, remarks) end
-  if #paths > 0 then M.soon() end
+  if #paths > 0 then M.save_now() end
   for _, why in ipairs(problems) do
-    problem(why)
+    report_problem(why)
   end
   if newer then
     local line = require('acp.base.messages').draft_newer:format(newer)
@@ -317,11 +317,11 @@ end
 --- directory. A text in the composer is not replaced.
 ---@param n? integer composer; that of the current session by default
 ---@return boolean back whether a draft was put into the composer
-function M.recall(n)
+function M.restore(n)
   local cwd = require('acp.base.places').cwd()
   if cwd == '' or recalled[cwd] then return false end
   recalled[cwd] = true
-  return take(cwd, n or require('acp.base.state').default_session())
+  return restore_files(cwd, n or require('acp.base.state').default_session())
 end
 
 return M

@@ -24,9 +24,9 @@ end
 --- Call `fn` once the prompts of earlier Neovims are included. The host reads them at the first
 --- request. Without a host, `fn` is called at once.
 ---@param fn fun()
-function M.when_whole(fn)
+function M.when_complete(fn)
   local host = require('acp.base.host')
-  if is_complete or not host.usable() or require('acp.base.state').get().host == 'failed' then
+  if is_complete or not host.is_usable() or require('acp.base.state').get().host == 'failed' then
     return fn()
   end
   waiting[#waiting + 1] = fn
@@ -84,7 +84,7 @@ local function entry(walk, at) return walk.written[at] or at > 0 and sent[#sent 
 ---@param walk acp.Walk
 ---@param present string current text of the composer
 ---@return string[]
-function M.own(walk, present)
+function M.unsent_texts(walk, present)
   local list = {}
   local function add(at, text)
     local own = at == 0 or text ~= sent[#sent - at + 1]

@@ -2,7 +2,7 @@
 --- move to the queue of the first session in their directory, on hold; until then they are here.
 local M = {}
 
----@class acp.HeldPrompt: acp.KeptPrompt
+---@class acp.HeldPrompt: acp.StoredPrompt
 ---@field id integer
 ---@field cwd string
 
@@ -17,11 +17,11 @@ function M.list() return list end
 ---@return boolean
 function M.any() return #list > 0 end
 
----@param prompt acp.KeptPrompt
+---@param prompt acp.StoredPrompt
 ---@return acp.HeldPrompt
 local function record(cwd, prompt)
   return {
-    id = require('acp.features.prompts.delivery').reserve(),
+    id = require('acp.features.prompts.delivery').new_id(),
     cwd = cwd,
     text = prompt.text,
     paths = prompt.paths,
@@ -57,7 +57,7 @@ local function session_in(cwd)
 end
 
 --- Move each prompt to a session in its directory, if there is one.
-function M.hand_over()
+function M.move_to_sessions()
   if #list == 0 then return end
   local left, by_session = {}, {} ---@type acp.HeldPrompt[], table<integer, table[]>
   for _, prompt in ipairs(list) do
@@ -76,12 +76,12 @@ function M.hand_over()
 end
 
 --- Add prompts.
----@param prompts acp.KeptPrompt[]
+---@param prompts acp.StoredPrompt[]
 function M.add(cwd, prompts)
   for _, prompt in ipairs(prompts) do
     list[#list + 1] = record(cwd, prompt)
   end
-  M.hand_over()
+  M.move_to_sessions()
 end
 
 ---@return string[]

@@ -21,7 +21,7 @@ return {
   frame = {
     attached = { 'attachments', 'add' },
     open_file = { 'attachments', 'open' },
-    composer = { 'composer', 'give_back' },
+    composer = { 'composer', 'return_prompt' },
     composer_moves = { 'composer', 'move' },
     prompts = { 'earlier_prompts', 'receive' },
     forget_prompts = { 'earlier_prompts', 'forget' },
@@ -34,11 +34,11 @@ return {
     chat_opened = { 'composer.swap', 'on_opened' },
     chat_replaced = { 'composer.swap', 'replace' },
     chat_shown = { 'composer.swap', 'show_again', if_loaded = true },
-    composer_opens = { 'drafts', 'recall' },
+    composer_opens = { 'drafts', 'restore' },
     composer_wanted = { 'composer', 'open_insert' },
-    draft_changed = { 'drafts', 'changed' },
-    draft_goes = { 'drafts', 'soon' },
-    drafts_wanted = { 'drafts', 'recall' },
+    draft_changed = { 'drafts', 'save_later' },
+    draft_goes = { 'drafts', 'save_now' },
+    drafts_wanted = { 'drafts', 'restore' },
     lines_chosen = { 'chips', 'create' },
     host_exited = function()
       require('acp.features.prompts.delivery').on_host_exit()
@@ -47,7 +47,7 @@ return {
     end,
     past = { 'draft_file', 'add_sent_path' },
     prompt_context = { 'context', 'prompt' },
-    prompt_comes_back = { 'composer', 'give_back' },
+    prompt_comes_back = { 'composer', 'return_prompt' },
     prompt_sent = { 'delivery', 'on_sent' },
     prompt_wanted = { 'delivery', 'write' },
   },

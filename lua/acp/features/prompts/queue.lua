@@ -34,20 +34,20 @@ local function texts_of(lines)
   return texts
 end
 
-local function has_own(n)
+local function has_queue(n)
   local session = require('acp.base.state').get().sessions[n or -1]
   return session ~= nil and #(session.queue or {}) > 0
 end
 
 --- Return the queue of session `n`; if it is empty, the prompts of an earlier Neovim.
 ---@return string[] texts
-local function waiting(n)
-  return has_own(n) and require('acp.base.state').session(n).queue
+local function queued_texts(n)
+  return has_queue(n) and require('acp.base.state').session(n).queue
     or require('acp.features.prompts.held_prompts').texts()
 end
 
 ---@return string[] texts
-local function queue_of(n) return vim.tbl_map(vim.trim, waiting(n)) end
+local function queue_of(n) return vim.tbl_map(vim.trim, queued_texts(n)) end
 
 --- Remove from `texts` the prompts that have been sent since the buffer was filled.
 local function drop_sent(texts, before, now)
@@ -86,7 +86,7 @@ local function apply(n, bufnr)
   vim.bo[bufnr].modified = false
   local all = vim.list_extend(vim.list_slice(texts), new_texts(before, now))
   local held = require('acp.features.prompts.held_prompts')
-  if not has_own(n) and (held.any() or not require('acp.base.state').session(n)) then
+  if not has_queue(n) and (held.any() or not require('acp.base.state').session(n)) then
     held.set(all)
   else
     local args = { session = n, action = 'set', texts = texts, shown = before }
@@ -101,7 +101,7 @@ end
 --- Replace the buffer's text with the current queue.
 local function fill(n, bufnr)
   shown[bufnr] = queue_of(n)
-  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines_of(waiting(n)))
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines_of(queued_texts(n)))
   vim.bo[bufnr].modified = false
 end
 
@@ -125,7 +125,7 @@ local function ensure(n)
   vim.fn.bufload(bufnr)
   require('acp.ui.scratch').set_writable(bufnr, { bufhidden = 'wipe' })
   require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
-    if not require('acp.buffers.automatic_saves').is_one() then apply(n, bufnr) end
+    if not require('acp.buffers.automatic_saves').is_automatic() then apply(n, bufnr) end
   end)
   require('acp.ui.keymaps').attach('queue', bufnr, n)
   vim.bo[bufnr].filetype = 'acpqueue'
@@ -145,7 +145,7 @@ end
 
 --- Open the queue of a session for editing.
 local function open(n)
-  if #waiting(n) == 0 then
+  if #queued_texts(n) == 0 then
     return require('acp.base.notify').echo('info', require('acp.base.messages').queue_empty)
   end
   local options = { winbar = hint() }
@@ -156,7 +156,7 @@ end
 --- Open the queue of the current session once the host has confirmed all prompts.
 local function edit()
   local n = require('acp.base.state').default_session()
-  require('acp.features.prompts.delivery').when_taken(function() open(n) end)
+  require('acp.features.prompts.delivery').when_confirmed(function() open(n) end)
 end
 
 --- `:Acp queue {action}`.
@@ -165,12 +165,12 @@ function M.run(action)
   local held = require('acp.features.prompts.held_prompts')
   if action == 'edit' then
     edit()
-  elseif held.any() and not has_own(require('acp.base.state').current()) then
+  elseif held.any() and not has_queue(require('acp.base.state').current()) then
     held[action]()
     if action == 'clear' then
       require('acp.base.notify').echo('info', require('acp.base.messages').queue_emptied)
     end
-  elseif require('acp.base.host').running() then
+  elseif require('acp.base.host').is_running() then
     require('acp.base.host').notify('queue', { action = action })
   else
     require('acp.base.notify').echo('info', require('acp.base.messages').queue_empty)

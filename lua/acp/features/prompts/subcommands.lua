@@ -20,10 +20,10 @@ M.cancel = {
 
 M.queue = {
   max = 1,
-  values = subcommand.first({ 'edit', 'run', 'clear' }),
+  values = subcommand.first_argument({ 'edit', 'run', 'clear' }),
   strict = true,
   run = function(args)
-    require('acp.features.prompts.drafts').recall()
+    require('acp.features.prompts.drafts').restore()
     require('acp.features.prompts.queue').run(args[1] or 'edit')
   end,
 }
@@ -34,7 +34,7 @@ M.queue = {
 local function split_existing(args)
   local paths, missing = {}, {}
   for _, word in ipairs(args) do
-    local path = require('acp.base.paths').typed(word)
+    local path = require('acp.base.paths').resolve_typed(word)
     if vim.uv.fs_stat(path) then
       paths[#paths + 1] = path
     else

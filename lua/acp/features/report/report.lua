@@ -38,7 +38,7 @@ local function ensure()
   vim.fn.bufload(bufnr)
   require('acp.ui.scratch').set_writable(bufnr, { bufhidden = 'wipe' })
   require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
-    if not require('acp.buffers.automatic_saves').is_one() then write(bufnr) end
+    if not require('acp.buffers.automatic_saves').is_automatic() then write(bufnr) end
   end)
   require('acp.ui.keymaps').attach('report', bufnr)
   require('acp.ui.scratch').set_filetype(bufnr, 'markdown')
@@ -58,7 +58,7 @@ function M.show(lines)
   local bufnr = ensure()
   api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].modified = false
-  open(bufnr, require('acp.ui.report').waiting())
+  open(bufnr, require('acp.ui.report').may_take_focus())
 end
 
 --- Make a report. The host adds its part; if it does not run, the report has none. A report that
@@ -69,8 +69,8 @@ function M.make(path)
   if old and vim.bo[old].modified then return open(old, true) end
   file = path or vim.fs.joinpath(vim.fn.stdpath('state'), 'acp', os.date('report-%Y%m%d-%H%M%S.md'))
   local lines = require('acp.features.report.contents').lines()
-  require('acp.ui.report').expect()
-  if require('acp.base.host').running() then
+  require('acp.ui.report').allow_focus()
+  if require('acp.base.host').is_running() then
     require('acp.ui.subcommand').notify('report', { lines = lines })
   else
     local home = vim.pesc(vim.uv.os_homedir())

@@ -83,7 +83,7 @@ end
 ---@param files table[]
 function M.open(files)
   refreshes = false
-  if not request.open() and tab.state() then
+  if not request.is_open() and tab.state() then
     tab.update(vim.tbl_map(to_review_file, files))
     for _, file in ipairs(files) do
       require('acp.features.review.base').set(file.path, file.base, file.base_eol)

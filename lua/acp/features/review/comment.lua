@@ -22,13 +22,13 @@ local text_width = require('acp.base.text.width')
 ---@field n integer
 ---@field text string
 
----@class acp.Waiting
+---@class acp.UnsentRemark
 ---@field remark acp.Remark
 ---@field cwd string directory for its draft
 ---@field bufnr? integer buffer of its mark, nil while its file is not open
 ---@field mark? integer
 
-local waiting = {} ---@type acp.Waiting[]
+local waiting = {} ---@type acp.UnsentRemark[]
 local notes = {} ---@type acp.Note[]
 local last_id = 0
 
@@ -45,7 +45,7 @@ end
 --- Return the words of a text in lines of at most `width` cells.
 ---@param text string
 ---@return string[]
-local function wrapped(text, width)
+local function wrap_words(text, width)
   local lines = {}
   for word in text:gmatch('%S+') do
     local longer = lines[1] and lines[#lines] .. ' ' .. word
@@ -61,7 +61,7 @@ end
 --- Return where a remark is shown: at the end of its line, or below it if the window is too narrow.
 ---@param text string
 ---@return vim.api.keyset.set_extmark
-local function looks(text, bufnr, row)
+local function mark_options(text, bufnr, row)
   local win = vim.fn.win_findbuf(bufnr)[1]
   local width = win and require('acp.ui.win').text_columns(win) or vim.o.columns
   local line = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or ''
@@ -70,14 +70,14 @@ local function looks(text, bufnr, row)
     return { virt_text = { { text, 'AcpComment' } }, virt_text_pos = 'eol' }
   end
   local function chunks(part) return { { part, 'AcpComment' } } end
-  return { virt_lines = vim.tbl_map(chunks, wrapped(text, width)) }
+  return { virt_lines = vim.tbl_map(chunks, wrap_words(text, width)) }
 end
 
 --- Show a remark at a line.
----@param one acp.Waiting
+---@param one acp.UnsentRemark
 local function show(one, bufnr, row)
   require('acp.ui.highlights').define()
-  local opts = looks(one.remark.text, bufnr, row)
+  local opts = mark_options(one.remark.text, bufnr, row)
   opts.invalidate, opts.undo_restore = true, false
   one.bufnr, one.mark = bufnr, api.nvim_buf_set_extmark(bufnr, ns, row, 0, opts)
 end
@@ -103,13 +103,13 @@ function M.add(text)
   local here, messages = require('acp.features.review.hunk').here(), require('acp.base.messages')
   if here.path == '' then return require('acp.base.notify').error(messages.no_file) end
   if text:match('%S') then return add_at(here, text) end
-  local line = require('acp.base.paths').shown(here.path) .. ':' .. here.line
+  local line = require('acp.base.paths').display(here.path) .. ':' .. here.line
   vim.ui.input({ prompt = messages.ask_comment:format(line) }, function(answer)
     if answer and answer:match('%S') then add_at(here, answer) end
   end)
 end
 
---- Frame operation: the lines that a remark refers to. They do not follow later edits.
+--- Frame operation: set the lines that a remark refers to. They do not follow later edits.
 ---@param id integer
 function M.set_lines(id, first, last, lines)
   for _, one in ipairs(waiting) do
@@ -123,7 +123,7 @@ end
 --- Frame operation: store a paragraph for the next prompt of session `n`.
 function M.add_note(n, text) notes[#notes + 1] = { n = n, text = text } end
 
---- Frame operation: these remarks and all notes were sent with a prompt of session `n`.
+--- Frame operation: remove remarks and all notes that were sent with a prompt of session `n`.
 ---@param ids integer[]
 function M.on_remarks_sent(n, ids)
   notes = vim.tbl_filter(function(note) return note.n ~= n end, notes)

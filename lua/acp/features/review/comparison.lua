@@ -4,11 +4,11 @@ local M = {}
 local sides = require('acp.features.review.sides')
 local tab = require('acp.features.review.tab')
 
----@class acp.Compared: acp.ReviewFile
+---@class acp.ComparedTexts: acp.ReviewFile
 ---@field after string[]
 
 ---@param what string
----@param file acp.Compared
+---@param file acp.ComparedTexts
 ---@param lines string[]
 local function page(what, file, lines)
   local name = ('acp://compare/%s/%s'):format(what, vim.fs.basename(file.path))
@@ -19,7 +19,7 @@ end
 local source = {
   left = function(file) return page('Before', file, file.base) end,
   right = function(file)
-    ---@cast file acp.Compared
+    ---@cast file acp.ComparedTexts
     return page('After', file, file.after)
   end,
   hint = function()

@@ -15,7 +15,7 @@ local lines_ns = api.nvim_create_namespace('acp.hunks.lines')
 local LINE, WORD = 90, 95
 
 --- Priority of the sign and of the line highlight, which hides syntax at any priority. It is above
---- the signs of git plugins: a line that differs from git stays so, a pending hunk does not.
+--- the signs of git plugins, because a pending hunk is more urgent than a difference from git.
 local SIGN = 200
 
 local TITLE = 60 -- cells
@@ -108,7 +108,7 @@ end
 
 ---@param entry acp.Entry
 ---@param virtual acp.Chunk[][] removed lines
-local function mark(bufnr, entry, virtual, place)
+local function set_extmark(bufnr, entry, virtual, place)
   local opts = options(entry, place)
   if #virtual > 0 and not entry.hidden then
     opts.virt_lines = virtual
@@ -129,7 +129,7 @@ function M.place(bufnr, entry, place)
     entry.below = hunk.first >= count
   end
   local removed = entry.hidden and {} or require('acp.features.review.virtual').plain(hunk)
-  mark(bufnr, entry, removed, place)
+  set_extmark(bufnr, entry, removed, place)
 end
 
 ---@param entry acp.Entry
@@ -168,7 +168,7 @@ end
 ---@param hunks acp.Hunk[]
 ---@param hidden boolean whether the hunks are hidden
 ---@return acp.Entry[]
-function M.compare(bufnr, before, hunks, hidden)
+function M.match_entries(bufnr, before, hunks, hidden)
   local count = api.nvim_buf_line_count(bufnr)
   local at = M.positions(bufnr)
   local by_row = {}
@@ -251,7 +251,7 @@ function M.refine(bufnr, entry, place)
   local old, new = require('acp.base.text.words').hunk(hunk.more and {} or hunk.removed, text)
   tint(bufnr, entry, place)
   local removed = require('acp.features.review.virtual').virtual_lines(bufnr, hunk, old)
-  mark(bufnr, entry, removed, place)
+  set_extmark(bufnr, entry, removed, place)
   draw_words(bufnr, entry, place[1], new)
   entry.refined, entry.text = true, text
 end

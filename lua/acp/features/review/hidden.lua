@@ -28,7 +28,7 @@ end
 ---@param left integer
 ---@param right integer
 ---@return string?
-function M.words(left, right)
+function M.note(left, right)
   local options, case = {}, false
   for _, flag in ipairs(vim.opt.diffopt:get()) do
     if FLAGS[flag] then options[FLAGS[flag]] = true end

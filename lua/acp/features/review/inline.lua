@@ -140,7 +140,7 @@ local function draw_file(file)
   local bufnr = file.bufnr --[[@as integer]]
   stop_drawing(file)
   file.count = api.nvim_buf_line_count(bufnr)
-  file.entries = draw.compare(bufnr, file.entries, file.hunks, is_hidden(file))
+  file.entries = draw.match_entries(bufnr, file.entries, file.hunks, is_hidden(file))
   local missing = vim.tbl_filter(function(entry) return not entry.id end, file.entries)
   local now, later = by_visibility(missing, bufnr)
   for _, entry in ipairs(now) do

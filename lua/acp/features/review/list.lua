@@ -29,7 +29,7 @@ local signs = { created = 'A', deleted = 'D', modified = 'M' }
 ---@return acp.Span[] spans
 local function row(file, current)
   local sides = require('acp.features.review.sides')
-  local path = require('acp.base.paths').shown(file.path)
+  local path = require('acp.base.paths').display(file.path)
   local count = file.hunks == 1 and '1 hunk' or ('%d hunks'):format(file.hunks)
   local tail = file.hunks > 0 and not file.label and ('  %s'):format(count) or ''
   local head = ('%s %s '):format(current and '▸' or ' ', signs[file.kind] or 'M')
@@ -37,7 +37,7 @@ local function row(file, current)
   tail = titles ~= '' and ('%s  %s'):format(tail, notify.one_line(titles)) or tail
   local line = ('%s%s  %s%s'):format(head, path, sides.counts(file), tail)
   local group = file.conflict and 'AcpConflict'
-    or not require('acp.features.review.sides').open(file) and 'AcpMuted'
+    or not require('acp.features.review.sides').is_undecided(file) and 'AcpMuted'
     or 'AcpPath'
   local at = #head + #path
   return line, { { 0, #head, at, group }, { 0, at, #line, 'AcpMuted' } }

@@ -27,7 +27,7 @@ local function reset(win, names)
 end
 
 --- Turn diff mode off and restore the user's options.
-function M.plain(win)
+function M.disable_diff(win)
   require('acp.ui.window.titles').reset_title(win)
   set(win, 'diff', false)
   reset(win, RESET)
@@ -53,16 +53,16 @@ function M.unbind(win)
 end
 
 --- Make a new window one of the review's.
-function M.adopt(win)
+function M.set_up(win)
   vim.w[win].acp_review = true
-  M.plain(win)
+  M.disable_diff(win)
   reset(win, LOOKS)
 end
 
 --- Show a buffer in a window of the review. Diff mode is turned off first, because a buffer that
 --- leaves a window in diff mode is still compared while it is hidden.
 function M.show(win, bufnr)
-  M.plain(win)
+  M.disable_diff(win)
   if api.nvim_win_get_buf(win) ~= bufnr then
     local quiet, set_buf = { shortmess = vim.go.shortmess .. 'A' }, api.nvim_win_set_buf
     local ok, why = require('acp.base.options').with(vim.go, quiet, set_buf, win, bufnr)
@@ -97,7 +97,7 @@ end
 --- Set a winbar with a title on the left and hints on the right. If there is too little room, the
 --- end of the hints is cut, then all hints and the start of the title, but never `before`.
 ---@param before? string
-function M.bar(win, title, hint, before)
+function M.set_winbar(win, title, hint, before)
   if not api.nvim_win_is_valid(win) then return end
   before = before or ''
   local width = api.nvim_win_get_width(win)
@@ -117,7 +117,7 @@ end
 --- Leave a window to the user, with any buffer that they show in it.
 function M.release(win)
   vim.w[win].acp_review = nil
-  M.plain(win)
+  M.disable_diff(win)
 end
 
 return M

@@ -28,7 +28,7 @@ function M.visit(path, row)
   local state = tab.state() --[[@as acp.Review]]
   local file = state.files[state.at]
   sides.refresh(file)
-  if not sides.open(file) then
+  if not sides.is_undecided(file) then
     M.go(1)
     return true
   end
@@ -51,7 +51,7 @@ function M.go(step)
   local count = #review.files
   local i = (review.at - 1 + step) % count + 1
   for _ = 1, count - 1 do
-    if sides.open(review.files[i]) then break end
+    if sides.is_undecided(review.files[i]) then break end
     i = (i - 1 + (step > 0 and 1 or -1)) % count + 1
   end
   tab.show(i)

@@ -16,12 +16,12 @@ local tab = require('acp.features.review.tab')
 --- A diagnostic: row of the proposal (0-based), severity and text.
 ---@alias acp.ProposalMark { [1]: integer, [2]: integer, [3]: string }
 
----@class acp.Proposed
+---@class acp.OpenProposal
 ---@field id integer|string of the permission
 ---@field files acp.Proposal[]
 ---@field options acp.PermissionOption[]
 
-local open ---@type acp.Proposed|nil
+local open ---@type acp.OpenProposal|nil
 
 ---@param file acp.Proposal
 local function text(file)
@@ -86,7 +86,7 @@ local function right_page(file)
     local bufnr = file.bufnr
     -- `:w` only marks the text as finished; it is sent with the answer.
     require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
-      if require('acp.buffers.automatic_saves').is_one() then return end
+      if require('acp.buffers.automatic_saves').is_automatic() then return end
       vim.bo[bufnr].modified = false
       require('acp.base.notify').echo('info', require('acp.base.messages').amended)
     end)

@@ -13,7 +13,7 @@ function M.expect(path)
 end
 
 --- Return whether an answer is outstanding.
-function M.open() return requested_at ~= nil end
+function M.is_open() return requested_at ~= nil end
 
 --- Return the file to show first.
 ---@return string|nil

@@ -135,7 +135,7 @@ end
 
 --- Return whether the file has something left to decide.
 ---@param file acp.ReviewFile
-function M.open(file) return file.pending or file.label ~= nil end
+function M.is_undecided(file) return file.pending or file.label ~= nil end
 
 --- Describe the changes of a file, such as `+3 -1` or `done`.
 ---@param file acp.ReviewFile

@@ -1,7 +1,7 @@
 --- Subcommands for pending edits.
 local subcommand = require('acp.ui.subcommand')
 
-local notify, when_kept = subcommand.notify, subcommand.when_kept
+local notify, when_kept = subcommand.notify, subcommand.when_stored
 
 ---@type table<string, acp.Subcommand>
 local M = {}
@@ -15,8 +15,9 @@ local function check_file(typed, path)
   if not path or #pending == 0 or vim.tbl_contains(pending, path) or vim.uv.fs_stat(path) then
     return nil
   end
+  local paths = require('acp.base.paths')
   local names = vim.tbl_map(
-    function(one) return require('acp.base.paths').argument(vim.fn.fnamemodify(one, ':.')) end,
+    function(name) return paths.quote_argument(vim.fn.fnamemodify(name, ':.')) end,
     pending
   )
   return require('acp.base.text.nearest').message('file', typed --[[@as string]], names)
@@ -40,7 +41,7 @@ M.review = {
 for _, verb in ipairs({ 'accept', 'reject' }) do
   M[verb] = {
     max = 1,
-    values = subcommand.first({ 'hunk', 'file', 'all' }),
+    values = subcommand.first_argument({ 'hunk', 'file', 'all' }),
     strict = true,
     run = when_kept(
       'no_edits',
@@ -59,7 +60,7 @@ local PARKED = { parked = 'parked', drop = 'drop_parked' }
 M.edits = {
   max = 2,
   paths = true,
-  values = subcommand.first({ 'parked', 'drop' }),
+  values = subcommand.first_argument({ 'parked', 'drop' }),
   strict = true,
   run = when_kept('no_edits', function(args)
     local verb = not args[1] and 'edits' or PARKED[args[1]]

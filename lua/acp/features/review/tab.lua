@@ -57,10 +57,10 @@ end
 ---@param state acp.Review
 local function bars(state, left, right)
   local file = state.files[state.at]
-  local path = require('acp.base.paths').shown(file.path)
+  local path = require('acp.base.paths').display(file.path)
   local number = #state.files > 1 and ('%d/%d '):format(state.at, #state.files) or ''
   local hint_left, hint_right = state.source.hint(file, #state.files)
-  panes.bar(state.base, left, hint_left)
+  panes.set_winbar(state.base, left, hint_left)
   local name = vim.fn.fnamemodify(path, ':t') .. ' · '
   panes.set_title(state.base, name .. left)
   if state.shown and vim.startswith(api.nvim_buf_get_name(state.shown), 'acp://') then
@@ -68,11 +68,11 @@ local function bars(state, left, right)
   end
   local counts = sides.counts(file)
   local words = counts == 'proposed' and { path, right } or { path, counts, right }
-  words[#words + 1] = require('acp.features.review.hidden').words(
+  words[#words + 1] = require('acp.features.review.hidden').note(
     api.nvim_win_get_buf(state.base),
     api.nvim_win_get_buf(state.live)
   )
-  panes.bar(state.live, table.concat(words, ' · '), hint_right, number)
+  panes.set_winbar(state.live, table.concat(words, ' · '), hint_right, number)
 end
 
 ---@param files acp.ReviewFile[]
@@ -147,7 +147,7 @@ local function refresh()
   local left = false
   for _, file in ipairs(state.files) do
     sides.refresh(file)
-    left = left or sides.open(file)
+    left = left or sides.is_undecided(file)
   end
   if state.left and not left then
     local how = require('acp.ui.keymaps').words('review', { close = 'closes it' })
@@ -270,9 +270,9 @@ local function open_tab(files, source)
   local first = source.left(files[1])
   vim.cmd(('tab sbuffer %d'):format(first))
   local base = api.nvim_get_current_win()
-  panes.adopt(base)
+  panes.set_up(base)
   local live = api.nvim_open_win(first, true, { split = 'right', win = base })
-  panes.adopt(live)
+  panes.set_up(live)
   review = {
     tab = api.nvim_get_current_tabpage(),
     from = from,

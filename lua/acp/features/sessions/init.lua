@@ -9,10 +9,10 @@ return {
     option = { 'other options of the session', 'Sessions', 6 },
   },
   windows = { 'chat', 'composer' },
-  frame = { under_way = { 'restore', 'under_way' } },
+  frame = { under_way = { 'restore', 'set_running_prompt' } },
   signals = {
     host_starts = { 'restore', 'add_past' },
     host_exited = { 'restore', 'on_host_exit' },
   },
-  functions = { tool_calls = { 'tool_calls', 'tell' } },
+  functions = { tool_calls = { 'tool_calls', 'request' } },
 }

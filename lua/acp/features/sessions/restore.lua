@@ -4,7 +4,8 @@ local M = {}
 
 local signals = require('acp.base.signals')
 
----@class acp.Left record of a session for the next host; of a closed one only its edits are needed
+--- Record of a session for the next host. Of a closed one only its edits are needed.
+---@class acp.SessionRecord
 ---@field n integer
 ---@field agent string
 ---@field cwd string
@@ -19,13 +20,13 @@ local signals = require('acp.base.signals')
 ---@field cut? boolean whether a turn was running
 ---@field closed? boolean
 
----@class acp.UnderWay
+---@class acp.RunningPrompt
 ---@field text string
 ---@field paths string[]
 ---@field ranges table[]
 
 --- Prompt of the running turn, by session.
-local under_way = {} ---@type table<integer, acp.UnderWay>
+local under_way = {} ---@type table<integer, acp.RunningPrompt>
 local runs = 0 -- number of hosts started so far
 local died ---@type number|nil time at which the last host ended, in seconds since 1970
 local cut = {} ---@type table<integer, boolean> sessions whose turn ended with the host
@@ -35,14 +36,14 @@ local cut = {} ---@type table<integer, boolean> sessions whose turn ended with t
 ---@param paths? string[]
 ---@param ranges? table[]
 ---@param delivery? integer number of the prompt
-function M.under_way(n, text, paths, ranges, delivery)
+function M.set_running_prompt(n, text, paths, ranges, delivery)
   if type(delivery) == 'number' then signals.emit('prompt_sent', delivery) end
   under_way[n] = text and { text = text, paths = paths or {}, ranges = ranges or {} } or nil
 end
 
 --- Return the texts of a session to its composer: the prompt of the running turn first, then the
 --- queued prompts. Sessions with a purpose have no composer.
-local function give_back(n, session)
+local function return_to_composer(n, session)
   local queue = not session.purpose and session.queue or {}
   for i = #queue, 1, -1 do
     signals.emit('prompt_comes_back', n, queue[i])
@@ -75,7 +76,7 @@ function M.on_host_exit(message)
   for n, session in pairs(state.get().sessions) do
     cut[n] = session.status == 'running' or session.status == 'cancelling' or nil
     vim.list_extend(events, end_events(n, session, message))
-    give_back(n, session)
+    return_to_composer(n, session)
   end
   state.on_host_exit('failed', message)
   for _, name in ipairs({ 'acp.buffers.disk_changes', 'acp.buffers.watch' }) do
@@ -96,7 +97,7 @@ local function option_values(session)
   return values
 end
 
----@return acp.Left
+---@return acp.SessionRecord
 local function record(n, session)
   local bufnr = require('acp.ui.chats').bufnr(n)
   local loaded = bufnr and vim.api.nvim_buf_is_loaded(bufnr)
@@ -117,10 +118,10 @@ local function record(n, session)
   }
 end
 
----@class acp.Before
+---@class acp.EarlierHosts
 ---@field instance string
 ---@field run integer
----@field sessions acp.Left[]
+---@field sessions acp.SessionRecord[]
 ---@field elsewhere table<string, integer> numbers of sessions of other Neovims, by key
 ---@field roots string[] open workspaces
 ---@field current? integer
@@ -131,7 +132,7 @@ end
 ---@field sent string path of the file in which the host records the prompts it has sent
 
 --- Add the state of earlier hosts to the arguments for a new host.
----@param args { past: acp.Before }
+---@param args { past: acp.EarlierHosts }
 function M.add_past(args)
   runs = runs + 1
   local state = require('acp.base.state').get()

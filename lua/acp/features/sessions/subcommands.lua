@@ -21,7 +21,7 @@ end
 local M = {}
 
 M.new = subcommand.one_of('agents_and_presets', 'agent or preset', function(args, opts)
-  local cwd = require('acp.base.places').place()
+  local cwd = require('acp.base.places').cwd_or_error()
   if not cwd then return end
   local verb = opts.bang and 'new_worktree' or 'new'
   notify(verb, { name = args[1], cwd = cwd, instead = require('acp.ui.current').here() })
@@ -33,10 +33,10 @@ local ACTIONS = vim.split('open load resume fork rename close delete archive una
 
 M.sessions = {
   max = 1,
-  values = subcommand.first(ACTIONS),
+  values = subcommand.first_argument(ACTIONS),
   strict = true,
   run = function(args)
-    local cwd = require('acp.base.places').place()
+    local cwd = require('acp.base.places').cwd_or_error()
     if cwd then notify('sessions', { cwd = cwd, action = args[1] }) end
   end,
 }

@@ -4,10 +4,10 @@ local M = {}
 --- Pass all tool calls to `on_reply`. The host has those that are no longer in the snapshot.
 ---@param n? integer session; nil means the current one
 ---@param on_reply fun(calls: acp.ToolCall[])
-function M.tell(n, on_reply)
+function M.request(n, on_reply)
   local host, state = require('acp.base.host'), require('acp.base.state')
   local session = state.session(n)
-  if not session or not host.running() or not (session.more or {}).tool_calls then
+  if not session or not host.is_running() or not (session.more or {}).tool_calls then
     return on_reply(vim.deepcopy(session and session.tool_calls or {}))
   end
   local id = require('acp.base.host.replies').expect(on_reply)

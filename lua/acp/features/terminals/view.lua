@@ -19,10 +19,10 @@ local function name_of(n, id) return ('acp://terminal/%d/%s'):format(n, (id:gsub
 ---@param terminal acp.TerminalBuffer
 local function notify(terminal, verb, args)
   args = vim.tbl_extend('force', { session = terminal.n, id = terminal.id }, args or {})
-  if require('acp.base.host').running() then require('acp.base.host').notify(verb, args) end
+  if require('acp.base.host').is_running() then require('acp.base.host').notify(verb, args) end
 end
 
---- Notify the host when the first window shows the buffer and when the last one is gone.
+--- Notify the host when the first window shows the buffer and when the last one is closed.
 ---@param terminal acp.TerminalBuffer
 ---@param fresh? boolean whether the buffer is new and has no output yet
 local function report_visibility(terminal, fresh)
@@ -134,7 +134,7 @@ function M.open(n, id, takes_input)
   report_visibility(terminal, fresh)
 end
 
---- Frame operation: output of a terminal.
+--- Frame operation: write output to a terminal.
 ---@param id string
 function M.write(n, id, text)
   local terminal = by_name[name_of(n, id)]

@@ -8,5 +8,5 @@ return {
       args.user_tools = user_tools and user_tools.for_host() or {}
     end,
   },
-  functions = { tool = { 'user_tools', 'put' } },
+  functions = { tool = { 'user_tools', 'register' } },
 }

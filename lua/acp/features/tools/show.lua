@@ -5,16 +5,16 @@ local M = {}
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.shown')
 
----@class acp.Shown
+---@class acp.ShownLines
 ---@field session integer
 ---@field path string resolved path
 ---@field first integer 1-based
 ---@field last integer
 ---@field text string one line, or ''
 
-local shown = {} ---@type acp.Shown[]
+local shown = {} ---@type acp.ShownLines[]
 
----@param mark acp.Shown
+---@param mark acp.ShownLines
 local function draw(bufnr, mark)
   local count = api.nvim_buf_line_count(bufnr)
   local first, last = math.min(mark.first, count), math.min(mark.last, count)
@@ -39,7 +39,7 @@ local watch = require('acp.base.once')(function()
 end)
 
 --- Mark lines. A window that follows the agent goes there.
----@param mark acp.Shown
+---@param mark acp.ShownLines
 function M.show(mark)
   require('acp.ui.highlights').define()
   watch()

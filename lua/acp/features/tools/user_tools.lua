@@ -118,13 +118,13 @@ end
 
 local function send_tools()
   local host = require('acp.base.host')
-  if host.running() then host.notify('user_tools', { tools = M.for_host() }) end
+  if host.is_running() then host.notify('user_tools', { tools = M.for_host() }) end
 end
 
 --- Add, replace or remove (nil) a tool. Raise an error with the reason if the spec is wrong.
 ---@param name string
 ---@param spec acp.ToolSpec|nil
-function M.put(name, spec)
+function M.register(name, spec)
   local mistake = wrong_name(name) or (spec ~= nil and wrong_spec(name, spec) or nil)
   if mistake then error(mistake, 0) end
   tools[name] = spec and to_registered(name, spec)
@@ -133,7 +133,7 @@ end
 
 --- Add the tools of a pack.
 ---@param pack table<string, acp.PackTool>
-function M.offer(pack)
+function M.register_pack(pack)
   for name, spec in pairs(pack) do
     local extra = { title = spec.title, executes = spec.executes, pack = true }
     tools[name] = vim.tbl_extend('error', to_registered(name, spec), extra)

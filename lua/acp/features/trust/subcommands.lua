@@ -30,7 +30,7 @@ return {
     max = 1,
     nouns = { 'trust' },
     strict = true,
-    values = subcommand.first(LEVELS),
+    values = subcommand.first_argument(LEVELS),
     run = subcommand.when_running('no_session', function(args)
       if args[1] then
         set(args[1])

@@ -1,4 +1,4 @@
---- Buffers of files in a worktree that is gone.
+--- Buffers of files in a removed worktree.
 local M = {}
 
 --- Frame operation: delete the hidden buffers of a removed directory that have no unsaved text.

@@ -74,7 +74,7 @@ function show(tab, files, at)
   vim.cmd.diffoff()
   vim.cmd.edit({ vim.fn.fnameescape(file.path), mods = { silent = true } })
   local count = ('%d/%d '):format(at, #files)
-  title(wins[1], count .. require('acp.base.paths').shown(file.path))
+  title(wins[1], count .. require('acp.base.paths').display(file.path))
   local function go(step)
     local to = (at - 1 + step) % #files + 1
     if to ~= at then show(tab, files, to) end

@@ -56,7 +56,7 @@ return {
       return vim.list_extend({ '--' }, require('acp.base.valid_names').agents_and_presets())
     end,
     run = function(_, opts)
-      local cwd = require('acp.base.places').place()
+      local cwd = require('acp.base.places').cwd_or_error()
       if not cwd then return end
       if opts.bang then
         subcommand.notify('race_end', { cwd = cwd })
@@ -73,7 +73,7 @@ return {
     values = function(args) return #args == 0 and numbers() or {} end,
     bang = true,
     run = function(args, opts)
-      local cwd = require('acp.base.places').place()
+      local cwd = require('acp.base.places').cwd_or_error()
       local n = tonumber(args[1])
       if args[1] and not require('acp.base.state').get().sessions[n or 0] then
         local messages = require('acp.base.messages')

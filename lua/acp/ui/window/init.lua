@@ -200,7 +200,7 @@ local function open(bufnr, opts)
   local above, taken
   if opts.like then
     local width = placement(opts).width
-    above, taken = room.for_one(opts.like, layout, width, opts.leaving or false)
+    above, taken = room.find(opts.like, layout, width, opts.leaving or false)
   end
   if above then
     local stacked = { layout = 'bottom', under = above, size = 0.5, side = true }
@@ -228,7 +228,7 @@ local function open(bufnr, opts)
     vim.api.nvim_win_set_height(win --[[@as integer]], config.height)
     require('acp.ui.window.rows').keep(win --[[@as integer]])
   end
-  room.make()
+  room.distribute_columns()
   return win --[[@as integer]]
 end
 

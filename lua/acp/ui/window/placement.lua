@@ -63,13 +63,13 @@ local function has_cursor(win)
   return win == here or n ~= nil and name_in(here) == 'acp://composer/' .. n
 end
 
-local OVER = { closed = true, failed = true }
+local ENDED = { closed = true, failed = true }
 
 --- Return whether a window shows the chat of a session that has ended, and is not the current one.
-local function is_over(win)
+local function shows_ended_session(win)
   local n = tonumber(name_in(win):match('^acp://chat/(%d+)$'))
   local session = n and require('acp.base.state').session(n)
-  return session ~= nil and OVER[session.status] and win ~= api.nvim_get_current_win()
+  return session ~= nil and ENDED[session.status] and win ~= api.nvim_get_current_win()
 end
 
 --- Return the place for another window. `above` is the acp window to open it below, the chat that
@@ -81,12 +81,12 @@ end
 ---@param leaving boolean whether the user is going to the composer of the new window
 ---@return integer|nil above
 ---@return integer|nil taken
-function M.for_one(prefix, layout, width, leaving)
+function M.find(prefix, layout, width, leaving)
   if layout == 'float' then return nil end
   local windows = acp_windows(prefix)
   local is_tight = is_at_side(layout) and is_squeezed(windows, width)
   if not is_tight and not is_crowded(layout) then return nil end
-  local ended = vim.iter(windows):find(is_over)
+  local ended = vim.iter(windows):find(shows_ended_session)
   if ended then return nil, ended end
   local own = vim.iter(windows):find(has_cursor)
   if leaving then return nil, own or windows[1] end
@@ -103,7 +103,7 @@ local function last_of(part) return part[1] == 'leaf' and part[2] or last_of(par
 --- only, from 0.12 on from the user's. If a window is too narrow then, make several acp windows
 --- equally wide. If there is only one, make the user's windows equally wide, if 'equalalways' is
 --- set.
-function M.make()
+function M.distribute_columns()
   local layout = vim.fn.winlayout()
   local parts = layout[1] == 'row' and layout[2] or {}
   local leaves, narrow = {}, false

@@ -5,7 +5,7 @@ local M = {}
 --- Line that takes the place of a name. It marks the window until the file is loaded.
 local MARK = 'let w:acp_from_session = 1'
 
---- Take the names of the plugin's buffers out of the session file that has just been written.
+--- Remove the names of the plugin's buffers from the session file that has just been written.
 function M.on_written()
   local path, is_changed = vim.v.this_session, false
   local ok, lines = pcall(vim.fn.readfile, path, 'b')

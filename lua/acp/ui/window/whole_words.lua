@@ -1,5 +1,5 @@
---- Lines of acp windows that wrap at blanks only. The default of the global option 'breakat' tears
---- `:Acp review` after its colon and `till.py` after its dot.
+--- Line wrapping of acp windows at blanks only. The default of the global option 'breakat' would
+--- break `:Acp review` after its colon and `till.py` after its dot.
 local M = {}
 
 --- Set 'breakat', unless the user uses it: it has no effect in windows without 'linebreak'.

@@ -147,7 +147,7 @@ local function file(path)
   return {
     kind = path:sub(-1) == '/' and 'folder' or 'file',
     name = path,
-    word = '@' .. paths_of.quoted(path),
+    word = '@' .. paths_of.quote_mention(path),
     label = '@' .. paths_of.on_one_line(path),
   }
 end
@@ -161,7 +161,7 @@ local function of_symbol(symbol)
   return {
     kind = 'symbol',
     name = symbol.name,
-    word = ('@%s:%s'):format(paths_of.quoted(path), lines),
+    word = ('@%s:%s'):format(paths_of.quote_mention(path), lines),
     label = '@' .. notify.one_line(symbol.name),
     about = paths_of.on_one_line(('%s:%s'):format(path, lines)),
     symbol = symbol,
@@ -172,7 +172,7 @@ end
 ---@param base string including the `@`
 ---@param rest fun()
 local function mentions(base, rest)
-  local lead = paths_of.unquoted(base:sub(2))
+  local lead = paths_of.unquote(base:sub(2))
   local used, others = files.search(places.cwd(), lead, MOST, rest)
   local found = vim.tbl_map(file, used)
   if lead ~= '' then

@@ -14,7 +14,7 @@ local function word()
   return kind, kind and line:sub(col + 1) or ''
 end
 
---- Put a text in place of a word. The cursor goes from the end of the word to that of the text.
+--- Replace a word by a text. Move the cursor from the end of the word to the end of the text.
 ---@param row integer 0-based
 ---@param col integer start of the word
 ---@param typed string
@@ -30,7 +30,7 @@ local function replace(bufnr, row, col, typed, text)
   end
 end
 
---- Return the position of a mark, 0-based, if its text still is the word.
+--- Return the 0-based position of a mark if the word is still there.
 ---@param typed string
 ---@return integer|nil row
 ---@return integer col
@@ -42,10 +42,10 @@ local function position_of(bufnr, mark, typed)
   return table.concat(text, '\n') == typed and row or nil, col
 end
 
---- Put the text of a prompt in place of its name before the cursor, when it is written. If the user
---- has changed the name meanwhile, nothing is put in.
+--- Replace the name of a prompt before the cursor by its text, as soon as the text is available. If
+--- the user has changed the name meanwhile, do nothing.
 ---@param typed string|nil name with its `#`
----@param done fun(text: string) called after it was put in
+---@param done fun(text: string) called after the replacement
 function M.replace_name(typed, done)
   local name = typed and typed:match('^#(.+)$')
   local bufnr, at = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)
@@ -104,7 +104,7 @@ end
 
 --- Return whether there is a completion at the cursor.
 ---@return boolean
-function M.any()
+function M.has_completion()
   local _, base = word()
   return #M.omni(0, base).words > 0
 end

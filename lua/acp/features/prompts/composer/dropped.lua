@@ -10,10 +10,11 @@ local LONGEST = 4096 -- bytes of a pasted path
 local IMAGES =
   { png = true, jpg = true, jpeg = true, gif = true, webp = true, svg = true, bmp = true }
 
---- Return the paths that a pasted text may mean: as a URI, in quotes, with backslashes, as it is.
+--- Return the paths that a pasted text may stand for: as a URI, in quotes, with backslashes, or
+--- unchanged.
 ---@param text string
 ---@return string[]
-local function meanings(text)
+local function possible_paths(text)
   if vim.startswith(text, 'file://') then
     local ok, path = pcall(vim.uri_to_fname, text)
     return ok and { path } or {}
@@ -28,7 +29,7 @@ end
 ---@param text string
 ---@return string|nil path absolute
 local function file_of(text)
-  for _, path in ipairs(meanings(text)) do
+  for _, path in ipairs(possible_paths(text)) do
     local is_absolute = path:match('^/.*/') or path:match('^%a:[/\\]')
     local is_image = IMAGES[(path:match('%.(%a+)$') or ''):lower()]
     local stat = (is_absolute or is_image) and vim.uv.fs_stat(paths.absolute(path))
@@ -68,7 +69,7 @@ end
 ---@return string
 local function mention(path)
   local root = require('acp.base.places').cwd() .. '/'
-  return '@' .. paths.quoted(vim.startswith(path, root) and path:sub(#root + 1) or path)
+  return '@' .. paths.quote_mention(vim.startswith(path, root) and path:sub(#root + 1) or path)
 end
 
 --- Begin a new undo step, also within one insertion.

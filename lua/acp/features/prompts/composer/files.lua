@@ -134,7 +134,7 @@ end
 
 --- Get the prompts of earlier Neovims, for the next list.
 local load_prompts = require('acp.base.once')(function()
-  require('acp.features.prompts.earlier_prompts').when_whole(function() end)
+  require('acp.features.prompts.earlier_prompts').when_complete(function() end)
 end)
 
 local mentioned = {} ---@type table<string, string[]> names in a prompt, by its text

@@ -97,7 +97,7 @@ function M.decorate(n)
   suggestions.bind(n, it.bufnr, table.concat(lines_of(it.bufnr), '\n'))
   if count == 1 and lines_of(it.bufnr)[1] == '' then
     local width = width_of(it.bufnr)
-    local words = suggestions.ghost(n, width) or placeholder.text(width)
+    local words = suggestions.ghost_text(n, width) or placeholder.text(width)
     vim.api.nvim_buf_set_extmark(it.bufnr, ns, 0, 0, {
       virt_text = { { words, 'AcpPlaceholder' } },
       virt_text_pos = 'overlay',
@@ -262,7 +262,7 @@ function M.send(n, first, last, now)
   require('acp.features.prompts.composer.popup').leave(it.bufnr)
   vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
   vim.bo[it.bufnr].modified = false
-  if draft:match('%S') then M.give_back(n, draft) end
+  if draft:match('%S') then M.return_prompt(n, draft) end
 end
 
 --- Send the composer's text at once, or the first queued prompt if it is empty. A running turn is
@@ -272,7 +272,7 @@ function M.send_now(n)
   if composers[n] and not blank(lines_of(composers[n].bufnr)) then
     return M.send(n, nil, nil, true)
   end
-  if not require('acp.base.host').running() then
+  if not require('acp.base.host').is_running() then
     return require('acp.base.notify').echo('info', require('acp.base.messages').nothing_to_send)
   end
   require('acp.base.host').notify('send', { session = n })
@@ -293,15 +293,14 @@ function M.write(n, args)
     vim.fn.writefile(lines, args.match)
     return
   end
-  if not require('acp.buffers.automatic_saves').is_one() then -- an automatic save must not send
-    M.send(n, first, last)
-  end
+  -- an automatic save must not send
+  if not require('acp.buffers.automatic_saves').is_automatic() then M.send(n, first, last) end
 end
 
 --- Put an undelivered prompt in front of the composer's text.
 ---@param paths? string[] its attached files
 ---@param ranges? { path: string, first: integer, last: integer }[] its attached lines
-function M.give_back(n, text, paths, ranges)
+function M.return_prompt(n, text, paths, ranges)
   local bufnr = M.ensure(n)
   set_text(bufnr, text, not blank(lines_of(bufnr)) and 0 or nil)
   add_foreign(composers[n], text)
@@ -324,18 +323,18 @@ end
 
 --- Return the drafts of composer `n`: its text with the attachments, then the other drafts of the
 --- walk through the history. An unchanged entry of the history is no draft.
----@return acp.KeptPrompt[]
+---@return acp.StoredPrompt[]
 local function contents_of(n)
   local text, it, paths = text_of(n), composers[n], attachments.list(n)
   local ranges = vim.tbl_map(chips_of.resolve, own_chips(n))
-  local texts = it and require('acp.features.prompts.earlier_prompts').own(it.walk, text)
+  local texts = it and require('acp.features.prompts.earlier_prompts').unsent_texts(it.walk, text)
     or { text }
   if #texts == 0 and (text:match('%S') or #paths > 0 or #ranges > 0) then texts = { text } end
   local found = vim.tbl_map(function(own) return { n = n, text = own } end, texts)
   if found[1] then
     found[1].paths, found[1].ranges = paths, ranges
     if found[1].text == text then
-      draft_ids[n] = draft_ids[n] or require('acp.features.prompts.delivery').reserve()
+      draft_ids[n] = draft_ids[n] or require('acp.features.prompts.delivery').new_id()
       found[1].id = draft_ids[n]
     end
   end
@@ -343,7 +342,7 @@ local function contents_of(n)
 end
 
 --- Return the drafts of all composers.
----@return acp.KeptPrompt[]
+---@return acp.StoredPrompt[]
 function M.contents()
   local found, order = {}, vim.list_extend(vim.tbl_keys(composers), attachments.composers())
   table.sort(order)
@@ -354,7 +353,7 @@ function M.contents()
 end
 
 --- Put a draft of an earlier Neovim into composer `n`. Return false if the composer is not empty.
----@param draft acp.KeptPrompt
+---@param draft acp.StoredPrompt
 ---@return boolean
 function M.restore(n, draft)
   local bufnr = M.ensure(n)
@@ -407,7 +406,7 @@ function M.browse(by, n)
   elseif by < 0 then
     return say(messages.no_later_prompt)
   end
-  require('acp.features.prompts.earlier_prompts').when_whole(function()
+  require('acp.features.prompts.earlier_prompts').when_complete(function()
     if not walk(steps, n) then say(messages.no_earlier_prompt) end
   end)
 end
@@ -415,7 +414,7 @@ end
 --- Let the user choose an earlier prompt.
 function M.search(n)
   local history = require('acp.features.prompts.earlier_prompts')
-  history.when_whole(function()
+  history.when_complete(function()
     local list, messages = history.list(), require('acp.base.messages')
     if #list == 0 then
       return require('acp.base.notify').echo('info', messages.no_earlier_prompt)
@@ -536,7 +535,7 @@ function M.open(opts)
     require('acp.base.signals').emit('draft_changed')
   end
   local emit = require('acp.base.signals').emit
-  local back = require('acp.base.notify').afterwards(emit, 'composer_opens', n)
+  local back = require('acp.base.notify').defer_messages(emit, 'composer_opens', n)
   local cwd = places.cwd()
   -- The start of git takes longer than everything else here: do it when the window is drawn.
   vim.defer_fn(function() require('acp.features.prompts.composer.files').warm(cwd) end, 0)

@@ -38,7 +38,7 @@ local function has_completion()
 end
 
 --- Set the options that the menu needs until it closes.
-local function lend_options()
+local function set_menu_options()
   local before = { completeopt = vim.o.completeopt, shortmess = vim.o.shortmess }
   vim.o.completeopt = 'menuone,noselect,popup'
   if not before.shortmess:find(QUIET, 1, true) then vim.o.shortmess = before.shortmess .. QUIET end
@@ -50,8 +50,8 @@ local function lend_options()
 end
 
 local function show()
-  if vim.fn.pumvisible() == 1 or not completion.any() then return end
-  lend_options()
+  if vim.fn.pumvisible() == 1 or not completion.has_completion() then return end
+  set_menu_options()
   vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false)
 end
 
@@ -120,9 +120,9 @@ function M.watch(n, bufnr, on, on_prompt)
   on({ 'BufWinEnter', 'InsertEnter' }, function() attach(bufnr, insert) end, here)
 end
 
---- End a completion before its text is taken out of a composer. Otherwise blink.cmp takes the empty
---- line for a shorter word, and lists the words of all buffers. The menu of Neovim would stay, as a
---- mapped key does not close it. |i_CTRL-X_CTRL-Z| closes it without a change of the text.
+--- End a completion before the text of a composer is removed. Otherwise blink.cmp would treat the
+--- empty line as a shorter word and list the words of all buffers. Neovim's menu would stay open,
+--- because a mapped key does not close it. |i_CTRL-X_CTRL-Z| closes it without changing the text.
 function M.leave(bufnr)
   local trigger = package.loaded['blink.cmp.completion.trigger']
   if trigger then trigger.hide() end

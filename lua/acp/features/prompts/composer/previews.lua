@@ -47,7 +47,7 @@ local function markdown(value) return { kind = 'markdown', value = value } end
 ---@type table<string, fun(one: acp.Previewed, done: fun(preview?: acp.Preview))>
 local of = {}
 
---- Show a command's text as it is: it is the agent's, and could hide a part of itself in Markdown.
+--- Show a command's text unformatted, because the agent could hide a part of it with Markdown.
 function of.command(one, done)
   local command = vim
     .iter(candidates.session_commands(one.composer))

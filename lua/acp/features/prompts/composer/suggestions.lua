@@ -19,7 +19,7 @@ function M.changed(n) return not vim.deep_equal(known[n] or {}, suggestions_of(n
 --- Return the ghost text of an empty composer: the first suggestion and its key, or nil.
 ---@param width integer cells
 ---@return string|nil
-function M.ghost(n, width)
+function M.ghost_text(n, width)
   local text = suggestions_of(n)[1]
   known[n] = suggestions_of(n)
   if not text then return nil end

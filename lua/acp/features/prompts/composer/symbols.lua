@@ -6,9 +6,9 @@ local api = vim.api
 local compat, slices = require('acp.base.compat'), require('acp.base.slices')
 
 local LIMIT_MS = 2000 -- for an answer of a language server
-local MOST = 2000 -- symbols of a file
+local MAX_SYMBOLS = 2000 -- symbols of a file
 --- Most lines of a file whose syntax tree is searched.
-local MOST_LINES = compat.can_parse_in_slices and 20000 or 2000
+local MAX_LINES = compat.can_parse_in_slices and 20000 or 2000
 
 ---@class acp.Symbol
 ---@field name string
@@ -45,7 +45,7 @@ local function add_all(symbols, path, into)
   for _, symbol in ipairs(symbols) do
     local range = symbol.range or vim.tbl_get(symbol, 'location', 'range')
     local uri = vim.tbl_get(symbol, 'location', 'uri')
-    if range and #into < MOST and (not uri or vim.startswith(uri, 'file:')) then
+    if range and #into < MAX_SYMBOLS and (not uri or vim.startswith(uri, 'file:')) then
       local last = range['end'].character > 0 and range['end'].line + 1 or range['end'].line
       into[#into + 1] = {
         name = symbol.name,
@@ -77,7 +77,7 @@ local function walk(node, bufnr, path, into)
     slices.check()
     local kind = kind_of(child)
     local name = kind and child:field('name')[1]
-    if name and #into < MOST then
+    if name and #into < MAX_SYMBOLS then
       local first, _, last = child:range()
       local text = vim.treesitter.get_node_text(name, bufnr)
       into[#into + 1] =
@@ -91,7 +91,7 @@ end
 ---@param done fun(list: acp.Symbol[])
 local function from_tree(bufnr, path, done)
   local ok, parser = pcall(vim.treesitter.get_parser, bufnr)
-  if not ok or not parser or api.nvim_buf_line_count(bufnr) > MOST_LINES then return done({}) end
+  if not ok or not parser or api.nvim_buf_line_count(bufnr) > MAX_LINES then return done({}) end
   local function on_parsed(trees)
     if not trees or not trees[1] then return done({}) end
     local root = trees[1]:root()
@@ -109,7 +109,7 @@ end
 ---@return boolean asked
 local function ask(bufnr, method, params, done)
   local clients = require('acp.buffers.language.clients')
-  local client = clients.of(bufnr, method)[1]
+  local client = clients.supporting(bufnr, method)[1]
   if not client then return false end
   clients.ask(
     client,
@@ -123,7 +123,7 @@ local function ask(bufnr, method, params, done)
 end
 
 ---@param done fun()
-local function look_at(bufnr, path, done)
+local function load_outline(bufnr, path, done)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   if outline and outline.bufnr == bufnr and outline.tick == tick then return done() end
   local function keep(list)
@@ -137,8 +137,8 @@ local function look_at(bufnr, path, done)
   end
 end
 
---- Look for the symbols of the buffer that the user works in, and for those of the workspace that
---- match a query.
+--- Find the symbols of the buffer that the user works in, and those of the workspace that match a
+--- query.
 ---@param query string
 ---@param done fun() called once both are known; at once if they are known already
 function M.look(query, done)
@@ -151,7 +151,7 @@ function M.look(query, done)
     left = left - 1
     if left == 0 then done() end
   end
-  look_at(bufnr, path, one_done)
+  load_outline(bufnr, path, one_done)
   local function on_answer(result)
     found = { [query] = add_all(result, path, {}) }
     one_done()

@@ -1,4 +1,4 @@
---- Values of the variables of a prompt, and the buffers that they are made of.
+--- Values of the variables of a prompt, and the buffers that they come from.
 local M = {}
 
 --- Maximum number of lines of a terminal's output that a prompt carries.
@@ -168,7 +168,7 @@ end
 
 local function no_values() return {} end
 
---- Buffers that a variable is made of; the current buffer if it is not listed here.
+--- Buffers that a variable comes from; the current buffer if it is not listed here.
 ---@type table<string, fun(win: integer): integer[]>
 local sources = {
   branch = no_values,

@@ -7,7 +7,8 @@ local LIMIT_MS = 5000
 ---@param cwd string
 local function frame_place(frame, cwd)
   local path = frame.source and (frame.source.path or frame.source.name)
-  return path and ('%s:%d'):format(results.shown(path, cwd), frame.line or 1) or 'an unknown place'
+  return path and ('%s:%d'):format(results.display_path(path, cwd), frame.line or 1)
+    or 'an unknown place'
 end
 
 local function sessions()
@@ -89,11 +90,11 @@ local function describe(session, cwd)
 end
 
 local function state(_, ctx)
-  local all = vim.tbl_map(function(one) return describe(one, ctx.cwd) end, sessions())
-  return results.list('sessions', all, results.LIMIT, function(one)
-    local where = one.place and (' at %s in %s'):format(one.place, one['function']) or ''
-    local name = one.name or one.type or 'debug session'
-    return ('%d %s: %s%s'):format(one.session, name, one.state, where)
+  local all = vim.tbl_map(function(item) return describe(item, ctx.cwd) end, sessions())
+  return results.list('sessions', all, results.LIMIT, function(item)
+    local where = item.place and (' at %s in %s'):format(item.place, item['function']) or ''
+    local name = item.name or item.type or 'debug session'
+    return ('%d %s: %s%s'):format(item.session, name, item.state, where)
   end, 'no debug session runs')
 end
 
@@ -113,7 +114,9 @@ local function stack(args, ctx)
         return {
           frame = frame.id,
           name = frame.name,
-          path = frame.source and frame.source.path and results.shown(frame.source.path, ctx.cwd),
+          path = frame.source
+            and frame.source.path
+            and results.display_path(frame.source.path, ctx.cwd),
           place = frame_place(frame, ctx.cwd),
           line = frame.line,
           column = frame.column,
@@ -133,14 +136,14 @@ local function stack(args, ctx)
   end)
 end
 
-local function variable(one, scope)
-  local has_more = (one.variablesReference or 0) > 0
+local function variable(item, scope)
+  local has_more = (item.variablesReference or 0) > 0
   return {
     scope = scope,
-    name = one.name,
-    type = one.type ~= '' and one.type or nil,
-    value = results.line(one.value or '', 500),
-    reference = has_more and one.variablesReference or nil,
+    name = item.name,
+    type = item.type ~= '' and item.type or nil,
+    value = results.line(item.value or '', 500),
+    reference = has_more and item.variablesReference or nil,
   }
 end
 
@@ -149,17 +152,17 @@ end
 local function children(ask, session, reference, scope)
   local found = ask(session, 'variables', { variablesReference = reference })
   local plain = vim.tbl_filter(
-    function(one) return not (one.presentationHint or {}).lazy end,
+    function(item) return not (item.presentationHint or {}).lazy end,
     found.variables or {}
   )
-  return vim.tbl_map(function(one) return variable(one, scope) end, plain)
+  return vim.tbl_map(function(item) return variable(item, scope) end, plain)
 end
 
-local function variable_line(one)
-  local typed = one.type and (': %s'):format(one.type) or ''
-  local more = one.reference and (' [reference %d]'):format(one.reference) or ''
-  local scope = one.scope and one.scope .. ' · ' or ''
-  return ('%s%s%s = %s%s'):format(scope, one.name, typed, one.value, more)
+local function variable_line(item)
+  local typed = item.type and (': %s'):format(item.type) or ''
+  local more = item.reference and (' [reference %d]'):format(item.reference) or ''
+  local scope = item.scope and item.scope .. ' · ' or ''
+  return ('%s%s%s = %s%s'):format(scope, item.name, typed, item.value, more)
 end
 
 local function variables(args)
@@ -182,34 +185,34 @@ local function variables(args)
   end)
 end
 
-local function breakpoint(bufnr, one, cwd)
-  local line = vim.api.nvim_buf_get_lines(bufnr, one.line - 1, one.line, false)[1] or ''
+local function breakpoint(bufnr, item, cwd)
+  local line = vim.api.nvim_buf_get_lines(bufnr, item.line - 1, item.line, false)[1] or ''
   return {
-    path = results.shown(vim.api.nvim_buf_get_name(bufnr), cwd),
-    line = one.line,
+    path = results.display_path(vim.api.nvim_buf_get_name(bufnr), cwd),
+    line = item.line,
     text = results.line(line, 200),
-    condition = one.condition,
-    hit_condition = one.hitCondition,
-    log_message = one.logMessage,
-    rejected = one.state and one.state.verified == false or nil,
+    condition = item.condition,
+    hit_condition = item.hitCondition,
+    log_message = item.logMessage,
+    rejected = item.state and item.state.verified == false or nil,
   }
 end
 
-local function breakpoint_line(one)
+local function breakpoint_line(item)
   local notes = {}
   for _, name in ipairs({ 'condition', 'hit_condition', 'log_message' }) do
-    if one[name] then notes[#notes + 1] = ('%s: %s'):format(name:gsub('_', ' '), one[name]) end
+    if item[name] then notes[#notes + 1] = ('%s: %s'):format(name:gsub('_', ' '), item[name]) end
   end
-  if one.rejected then notes[#notes + 1] = 'the debugger has rejected it' end
+  if item.rejected then notes[#notes + 1] = 'the debugger has rejected it' end
   local note = #notes > 0 and (' (%s)'):format(table.concat(notes, ', ')) or ''
-  return ('%s:%d %s%s'):format(one.path, one.line, one.text, note)
+  return ('%s:%d %s%s'):format(item.path, item.line, item.text, note)
 end
 
 local function breakpoints(args, ctx)
   local found = {}
   for bufnr, all in pairs(require('dap.breakpoints').get()) do
-    for _, one in ipairs(all) do
-      found[#found + 1] = breakpoint(bufnr, one, ctx.cwd)
+    for _, item in ipairs(all) do
+      found[#found + 1] = breakpoint(bufnr, item, ctx.cwd)
     end
   end
   table.sort(

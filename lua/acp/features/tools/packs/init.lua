@@ -33,7 +33,7 @@ local function check()
   for i = #missing, 1, -1 do
     if is_there(missing[i]) then
       local pack = table.remove(missing, i)
-      require('acp.features.tools.user_tools').offer(require(pack.tools))
+      require('acp.features.tools.user_tools').register_pack(require(pack.tools))
     end
   end
   return #missing > 0

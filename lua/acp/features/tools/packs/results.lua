@@ -33,7 +33,7 @@ end
 --- Return a path for results, relative to the session's directory if it is inside.
 ---@param path string
 ---@param cwd string
-function M.shown(path, cwd)
+function M.display_path(path, cwd)
   local real, root = vim.uv.fs_realpath(path) or path, vim.uv.fs_realpath(cwd) or cwd
   return vim.startswith(real, root .. '/') and real:sub(#root + 2) or real
 end

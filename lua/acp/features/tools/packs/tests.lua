@@ -62,7 +62,7 @@ local function test(data, adapter, cwd)
   return {
     id = data.id,
     name = data.name,
-    path = results.shown(data.path, cwd),
+    path = results.display_path(data.path, cwd),
     line = data.range and data.range[1] + 1 or 1,
     adapter = adapter,
     status = result and result.status or nil,
@@ -100,9 +100,9 @@ local function position(cwd, path, id)
   return vim.uv.fs_realpath(full) or full
 end
 
-local function line(one)
-  local status = one.status and (' [%s]'):format(one.status) or ''
-  return ('%s:%d %s%s (id: %s)'):format(one.path, one.line, one.name, status, one.id)
+local function line(item)
+  local status = item.status and (' [%s]'):format(item.status) or ''
+  return ('%s:%d %s%s (id: %s)'):format(item.path, item.line, item.name, status, item.id)
 end
 
 local function list(args, ctx)
@@ -116,15 +116,15 @@ local function list(args, ctx)
 end
 
 --- Return the result of a test that was run.
-local function outcome(one)
-  local result = known[one.id] or {}
+local function outcome(item)
+  local result = known[item.id] or {}
   local errors = vim.tbl_map(
     function(err)
       return { line = err.line and err.line + 1 or nil, message = vim.trim(err.message or '') }
     end,
     result.errors or {}
   )
-  local found = vim.tbl_extend('force', one, { status = result.status })
+  local found = vim.tbl_extend('force', item, { status = result.status })
   found.errors = #errors > 0 and errors or nil
   if #errors == 0 and result.status == 'failed' and result.short then
     found.output = vim.trim(result.short):sub(-4000)
@@ -132,13 +132,13 @@ local function outcome(one)
   return found
 end
 
-local function outcome_line(one)
-  local lines = { ('%s %s:%d %s'):format(one.status, one.path, one.line, one.name) }
-  for _, err in ipairs(one.errors or {}) do
-    local place = err.line and ('%s:%d: '):format(one.path, err.line) or ''
+local function outcome_line(item)
+  local lines = { ('%s %s:%d %s'):format(item.status, item.path, item.line, item.name) }
+  for _, err in ipairs(item.errors or {}) do
+    local place = err.line and ('%s:%d: '):format(item.path, err.line) or ''
     lines[#lines + 1] = '  ' .. place .. err.message:gsub('\n', '\n  ')
   end
-  if one.output then lines[#lines + 1] = '  ' .. one.output:gsub('\n', '\n  ') end
+  if item.output then lines[#lines + 1] = '  ' .. item.output:gsub('\n', '\n  ') end
   return table.concat(lines, '\n')
 end
 
@@ -147,10 +147,10 @@ local RANKS = { failed = 1, skipped = 2, passed = 3 }
 --- Report the results of tests, failed ones first.
 local function report(all, limit, none)
   local counts, run = { passed = 0, failed = 0, skipped = 0 }, {}
-  for _, one in ipairs(all) do
-    if known[one.id] then
-      run[#run + 1] = outcome(one)
-      counts[one.status] = (counts[one.status] or 0) + 1
+  for _, item in ipairs(all) do
+    if known[item.id] then
+      run[#run + 1] = outcome(item)
+      counts[item.status] = (counts[item.status] or 0) + 1
     end
   end
   table.sort(run, function(a, b)
@@ -201,9 +201,9 @@ local function run_and_wait(reply, args, ctx)
     return reply(nil, 'no such tests: nvim_tests_list says which there are, with their ids')
   end
   local adapters = {}
-  for _, one in ipairs(all) do
-    known[one.id] = nil
-    adapters[one.adapter] = true
+  for _, item in ipairs(all) do
+    known[item.id] = nil
+    adapters[item.adapter] = true
   end
   local limit, is_over = results.limit(args), false
   local function finish(none)

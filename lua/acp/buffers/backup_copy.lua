@@ -33,18 +33,18 @@ local function is_overwritten(bufnr, name, stat)
     or not uv.fs_access(folder, 'W')
 end
 
----@class acp.Spare state of a file before a write
+---@class acp.BackupCopy state of a file before a write
 ---@field new boolean the file did not exist
 ---@field copy? string path of the copy
 ---@field beside? string path of Neovim's own backup, which it leaves behind after restoring it
 
 --- Copy a file before a write if needed. Return nil and an error if that fails.
 ---@param stat table|nil of the file, nil if it does not exist
----@return acp.Spare|nil
+---@return acp.BackupCopy|nil
 ---@return string|nil err
-function M.make(bufnr, stat)
+function M.copy_file(bufnr, stat)
   local name = api.nvim_buf_get_name(bufnr)
-  local found = { new = stat == nil } ---@type acp.Spare
+  local found = { new = stat == nil } ---@type acp.BackupCopy
   if not stat or not is_overwritten(bufnr, name, stat) then return found end
   local beside = name .. vim.go.backupext
   found.beside = not vim.go.backup and not uv.fs_lstat(beside) and beside or nil
@@ -59,22 +59,22 @@ end
 
 --- Restore the file after a failed write. If the path is no longer a regular file, leave it alone:
 --- opening a pipe would block.
----@param spare acp.Spare
+---@param backup acp.BackupCopy
 ---@return string|nil copy path of the copy if the file could not be restored
-function M.put_back(name, spare)
+function M.restore(name, backup)
   local stat = uv.fs_stat(name)
-  if stat and stat.type ~= 'file' then return spare.copy end
-  if spare.new then
+  if stat and stat.type ~= 'file' then return backup.copy end
+  if backup.new then
     uv.fs_unlink(name) -- a partial file
   end
-  if spare.copy and not uv.fs_copyfile(spare.copy, name) then return spare.copy end
-  M.drop(spare)
-  if spare.beside then uv.fs_unlink(spare.beside) end
+  if backup.copy and not uv.fs_copyfile(backup.copy, name) then return backup.copy end
+  M.drop(backup)
+  if backup.beside then uv.fs_unlink(backup.beside) end
 end
 
----@param spare acp.Spare
-function M.drop(spare)
-  if spare.copy then uv.fs_unlink(spare.copy) end
+---@param backup acp.BackupCopy
+function M.drop(backup)
+  if backup.copy then uv.fs_unlink(backup.copy) end
 end
 
 return M

@@ -16,7 +16,7 @@ local assumed = {} ---@type table<integer, true> silent clients that existed bef
 local timeouts = {} ---@type table<integer, integer> by client
 local hidden = {} ---@type table<integer, table<integer, true>> namespaces just set, by buffer
 local waiting = {} ---@type table<fun(), true>
---- Client and version of the diagnostics that Neovim is setting now.
+--- Client and version of the diagnostics that Neovim is currently setting.
 local publishing ---@type { client: integer, version?: integer }|nil
 
 local function set(of, client, bufnr, version)
@@ -120,7 +120,7 @@ local watch = require('acp.base.once')(function()
   -- A command, because a function would receive a copy of all diagnostics.
   on(
     'DiagnosticChanged',
-    "lua require('acp.buffers.language.spoken').changed(tonumber(vim.fn.expand('<abuf>')))"
+    "lua require('acp.buffers.language.publications').changed(tonumber(vim.fn.expand('<abuf>')))"
   )
   on('LspProgress', function() vim.schedule(check_waiting) end)
   on('LspDetach', function(args)

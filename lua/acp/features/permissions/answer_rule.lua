@@ -34,7 +34,7 @@ local last = empty_state() ---@type acp.OnScreen
 local times = {} ---@type table<integer|string, acp.TimeShown> by id
 local entered, executing ---@type acp.CommandLine|nil, acp.CommandLine|nil
 local typed = true -- whether the last key was typed
-local left ---@type number|nil when Neovim lost the focus
+local lost_focus_at ---@type number|nil when Neovim lost the focus
 
 --- Stop the time of a question that is out of view. Forget a time below `LEAST_MS`, so that the
 --- question counts as new when it returns.
@@ -46,7 +46,7 @@ end
 
 --- Return whether a change of the buffer has moved another card under the cursor.
 ---@param now acp.OnScreen
-local function has_slid(now)
+local function has_moved_card(now)
   return now.cursor ~= last.cursor and now.bufnr == last.bufnr and now.tick ~= last.tick
 end
 
@@ -57,7 +57,7 @@ end
 local function update(waits)
   local now = get_screen()
   if now.oldest and now.oldest ~= last.oldest then times[now.oldest] = nil end
-  if now.cursor and has_slid(now) then times[now.cursor] = nil end
+  if now.cursor and has_moved_card(now) then times[now.cursor] = nil end
   for id, time in pairs(times) do
     if not now.pending[id] then
       times[id] = nil
@@ -94,7 +94,7 @@ end)
 --- Forget the times of questions that came since `since`: the user has returned.
 ---@param since number
 local function return_after(since)
-  left = nil
+  lost_focus_at = nil
   for id, time in pairs(times) do
     if time.since and time.since >= since then times[id] = nil end
   end
@@ -102,10 +102,10 @@ end
 
 local function watch_screen()
   local on = require('acp.base.autocmds').group('acp.seen')
-  left = vim.g.acp_focused == false and clock.ms() or nil
-  on('FocusLost', function() left = left or clock.ms() end)
+  lost_focus_at = vim.g.acp_focused == false and clock.ms() or nil
+  on('FocusLost', function() lost_focus_at = lost_focus_at or clock.ms() end)
   on('FocusGained', function()
-    if left then return_after(left) end
+    if lost_focus_at then return_after(lost_focus_at) end
   end)
   on({ 'VimResume', 'UIEnter' }, function() return_after(0) end)
   on('SafeState', function() update(true) end)
@@ -133,7 +133,7 @@ function M.watch(read_screen, reveal, adjust)
 end
 
 --- Stop measuring when no question is pending.
-function M.rest()
+function M.stop()
   get_screen, show, is_watching, typed = empty_state, nil, false, true
   last, times = empty_state(), {}
   require('acp.base.autocmds').group('acp.seen')
@@ -168,9 +168,9 @@ function M.annotate(snapshot)
 end
 
 ---@param name string of a message
-local function say(level, name)
+local function show_message(level, name)
   local notify = require('acp.base.notify')
-  notify.afterwards(notify.echo, level, require('acp.base.messages')[name])
+  notify.defer_messages(notify.echo, level, require('acp.base.messages')[name])
 end
 
 --- Restart the time of all questions on the screen. Otherwise a key held down would repeat and
@@ -182,13 +182,13 @@ local function restart()
 end
 
 --- Show a question that the user has not seen.
-local function refuse_new()
+local function refuse_unseen()
   restart()
-  say('warn', 'new_question')
+  show_message('warn', 'new_question')
   if show then show() end
 end
 
---- Look at the screen again, because a window has drawn other cards.
+--- Compare the screen with its last state again, because a window has drawn other cards.
 function M.on_drawn()
   if not is_watching then return end
   update()
@@ -203,11 +203,11 @@ end
 function M.may_answer(id, was_there)
   update()
   if not last.pending[id] then
-    say('warn', 'question_over')
+    show_message('warn', 'question_over')
   elseif was_there or (M.shown_ms(id) or 0) >= LEAST_MS then
     return true
   else
-    refuse_new()
+    refuse_unseen()
   end
   return false
 end
@@ -220,9 +220,9 @@ function M.oldest()
   local line = executing or { id = last.oldest, typed = false }
   if line.id then return M.may_answer(line.id, line.typed) and line.id or nil end
   if last.oldest then
-    refuse_new()
+    refuse_unseen()
   else
-    say('info', 'no_permission')
+    show_message('info', 'no_permission')
   end
 end
 

@@ -3,9 +3,9 @@
 local M = {}
 
 local text_width = require('acp.base.text.width')
-local least = require('acp.features.permissions.wrap').least
+local least = require('acp.features.permissions.wrap').min_rows
 
----@class acp.Fitted
+---@class acp.FittedCard
 ---@field lines string[]
 ---@field spans acp.Span[]
 
@@ -132,7 +132,7 @@ end
 ---@param spans acp.Span[]
 ---@param how string hint at the key that shows all
 ---@param lead integer number of lines that must be in the beginning
----@return acp.Fitted
+---@return acp.FittedCard
 local function fit(lines, spans, width, rows, how, lead)
   local whole = least(lines, width)
   local least_head = 0 -- the subject, with its end
@@ -223,7 +223,7 @@ end
 ---@param card acp.Card
 ---@param rows integer
 ---@param inside boolean whether the cursor is in the float, so that its keys work
----@return acp.Fitted|acp.Card
+---@return acp.FittedCard|acp.Card
 function M.card(card, width, rows, inside)
   if fits(card, width, rows) then return card end
   card = without_context(card)
